@@ -1,0 +1,101 @@
+"""The protocol through which all randomness that privacy rests on must pass.
+
+Every primitive takes Python integers or Fractions and follows its formula exactly: no float decides an
+outcome. Supports are finite, so a tape can walk all of them; the discrete Gaussian is the exception, and
+a tape says how much of it was left out.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Dice", "Integers", "check_groups", "check_probability", "check_ratio"]
+
+Integers = NDArray[Any]  # int64, or Python integers in an object array where 64 bits do not suffice
+
+
+class Dice(Protocol):
+    """A source of exact chance.
+
+    `size=None` gives one Python integer; an integer `size` gives that many independent draws in an array.
+    """
+
+    def below(self, n: int, size: int | None = None) -> Any:
+        """Draw uniformly from 0..n-1."""
+
+    def bernoulli(self, p: Fraction, size: int | None = None) -> Any:
+        """Draw 1 with probability exactly p, else 0."""
+
+    def power_weighted(
+        self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]
+    ) -> int:
+        """Draw index i with probability proportional to multiplicities[i] * ratio**exponents[i].
+
+        Adding a constant to all exponents changes nothing.
+        """
+
+    def permute_and_flip(
+        self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]
+    ) -> int:
+        """Draw the group from which permute-and-flip selects.
+
+        Each of the multiplicities[i] candidates of group i is accepted with probability
+        ratio**(exponents[i] - least exponent); the candidates come in a uniformly random order and the
+        first accepted one is selected. Within its group it is uniform.
+        """
+
+    def discrete_laplace(self, ratio: Fraction, low: int, high: int, size: int | None = None) -> Any:
+        """Draw k with probability proportional to ratio**abs(k), then move it into the public low..high."""
+
+    def discrete_laplace_at_least(self, ratio: Fraction, gap: int) -> int:
+        """Draw the bit [Z >= gap], Z discrete Laplace."""
+
+    def discrete_gaussian(self, sigma2: Fraction, size: int | None = None) -> Any:
+        """Draw k with probability proportional to exp(-k**2 / (2 sigma2))."""
+
+
+def check_ratio(ratio: Fraction) -> Fraction:
+    """Return `ratio` if it is an exact number strictly between 0 and 1."""
+    if not isinstance(ratio, Fraction) or not 0 < ratio < 1:
+        raise ValueError(f"ratio must be a Fraction strictly between 0 and 1, got {ratio!r}")
+    return ratio
+
+
+def check_probability(p: Fraction) -> Fraction:
+    """Return `p` if it is an exact probability."""
+    if isinstance(p, bool) or not isinstance(p, (int, Fraction)) or not 0 <= p <= 1:
+        raise ValueError(f"p must be a Fraction between 0 and 1, got {p!r}")
+    return Fraction(p)
+
+
+def check_groups(
+    exponents: Sequence[int], multiplicities: Sequence[int]
+) -> tuple[list[int], list[int], list[int]]:
+    """Return the indices of the nonempty groups by rising exponent, and their exponents and multiplicities.
+
+    The messages hold no value: exponents and multiplicities are private.
+    """
+    groups = [
+        (int(e), i, int(m)) for i, (e, m) in enumerate(zip(exponents, multiplicities, strict=True)) if m
+    ]
+    if not groups or any(m < 0 for _, _, m in groups):
+        raise ValueError("multiplicities must be nonnegative and not all zero")
+    groups.sort()
+    return [i for _, i, _ in groups], [e for e, _, _ in groups], [m for _, _, m in groups]
+
+
+def one_or_many(values: Integers, size: int | None) -> int | Integers:
+    """Return the single value as an int when no size was asked for."""
+    return int(values[0]) if size is None else values
+
+
+def as_array(values: Sequence[int]) -> Integers:
+    """Return int64 where the values fit, else an object array of Python integers."""
+    if all(-(1 << 63) <= v < 1 << 63 for v in values):
+        return np.array(values, dtype=np.int64)
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out

@@ -1,0 +1,140 @@
+"""Dice that record a run, and replay it on a neighbouring data set.
+
+Same outcomes, neighbouring data: the arguments of every draw may differ only as the proof allows, and
+nothing else that the run does may differ at all.
+
+>>> from dplearn.chance import TapeDice
+>>> first = ReplayDice(TapeDice())
+>>> first.below(6), first.below(2)
+(0, 0)
+>>> again = ReplayDice.replaying(first.trace)
+>>> again.below(6), again.below(3)
+(0, 0)
+>>> [draw.arguments for draw in again.trace]
+[(6,), (3,)]
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dplearn.chance.dice import Dice
+
+__all__ = ["Draw", "ReplayDice"]
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One draw: which primitive, with what arguments, and what came."""
+
+    primitive: str
+    arguments: tuple[Any, ...]
+    outcome: Any
+
+
+class ReplayDice:
+    """Dice that pass draws on to other dice and write them down.
+
+    Parameters
+    ----------
+    dice : Dice
+        Where outcomes come from.
+
+    Attributes
+    ----------
+    trace : list of Draw
+        All draws so far, in order.
+    """
+
+    def __init__(self, dice: Dice):
+        self._dice: Any = dice
+        self.trace: list[Draw] = []
+
+    @classmethod
+    def replaying(cls, trace: Sequence[Draw]) -> "ReplayDice":
+        """Return dice whose outcomes are those of `trace`.
+
+        Where the arguments leave an outcome impossible (a group that the neighbour does not have), the
+        nearest possible one comes instead. More draws than `trace` holds raise IndexError.
+        """
+        return cls(_Recorded(trace))
+
+    def below(self, n: int, size: int | None = None) -> Any:
+        """Draw uniformly from 0..n-1."""
+        return self._record("below", n, size=size)
+
+    def bernoulli(self, p: Fraction, size: int | None = None) -> Any:
+        """Draw a coin."""
+        return self._record("bernoulli", p, size=size)
+
+    def power_weighted(
+        self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]
+    ) -> int:
+        """Draw a group by power weights."""
+        return int(self._record("power_weighted", ratio, tuple(exponents), tuple(multiplicities)))
+
+    def permute_and_flip(
+        self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]
+    ) -> int:
+        """Draw a group by permute-and-flip."""
+        return int(self._record("permute_and_flip", ratio, tuple(exponents), tuple(multiplicities)))
+
+    def discrete_laplace(self, ratio: Fraction, low: int, high: int, size: int | None = None) -> Any:
+        """Draw clamped discrete Laplace noise."""
+        return self._record("discrete_laplace", ratio, low, high, size=size)
+
+    def discrete_laplace_at_least(self, ratio: Fraction, gap: int) -> int:
+        """Draw a noisy comparison."""
+        return int(self._record("discrete_laplace_at_least", ratio, gap))
+
+    def discrete_gaussian(self, sigma2: Fraction, size: int | None = None) -> Any:
+        """Draw discrete Gaussian noise."""
+        return self._record("discrete_gaussian", sigma2, size=size)
+
+    def _record(self, primitive: str, *arguments: Any, **size: Any) -> Any:
+        sized = size.get("size") is not None
+        outcome = getattr(self._dice, primitive)(*arguments, **(size if sized else {}))
+        self.trace.append(Draw(primitive, arguments + ((size["size"],) if sized else ()), outcome))
+        return outcome
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        raise TypeError("dice are never pickled or copied")
+
+
+class _Recorded:
+    """Outcomes read from a trace."""
+
+    def __init__(self, trace: Sequence[Draw]):
+        self._outcomes = iter(list(trace))
+
+    def __getattr__(self, primitive: str) -> Any:
+        if primitive.startswith("_"):
+            raise AttributeError(primitive)
+
+        def draw(*arguments: Any, size: int | None = None) -> Any:
+            recorded = next(self._outcomes, None)
+            if recorded is None:
+                raise IndexError("the neighbour's run makes more draws than were recorded")
+            if recorded.primitive != primitive or np.size(recorded.outcome) != (size or 1):
+                raise IndexError("the neighbour's run makes other draws than were recorded")
+            low, high = _possible(primitive, arguments)
+            return np.clip(recorded.outcome, low, high) if size else min(max(recorded.outcome, low), high)
+
+        return draw
+
+
+def _possible(primitive: str, arguments: tuple[Any, ...]) -> tuple[int, int]:
+    """Return the least and the greatest outcome that these arguments allow."""
+    ends = {
+        "below": lambda n: (0, n - 1),
+        "bernoulli": lambda p: (int(p == 1), int(p > 0)),
+        "power_weighted": lambda _, e, m: (0, len(e) - 1),
+        "permute_and_flip": lambda _, e, m: (0, len(e) - 1),
+        "discrete_laplace": lambda _, low, high: (low, high),
+        "discrete_laplace_at_least": lambda _, gap: (0, 1),
+        "discrete_gaussian": lambda sigma2: (-(1 << 62), (1 << 62)),
+    }
+    return ends[primitive](*arguments)

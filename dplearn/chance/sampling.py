@@ -1,0 +1,294 @@
+"""Exact samplers: from fresh uniform bytes to every primitive of the dice.
+
+All of them are inversion by `Table`, joined by identities that hold exactly:
+
+- the base-256 digits of a geometric variable are independent, and the difference of two geometric
+  variables is discrete Laplace, so that any scale needs a few small tables;
+- a discrete Gaussian is a block of integers, an offset within it, and a coin for what the block's end
+  nearest to zero overrates;
+- permute-and-flip is the exponential mechanism with some draws refused (see `permute_and_flip`).
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil, floor, isqrt
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.chance.dice import (
+    Integers,
+    check_groups,
+    check_probability,
+    check_ratio,
+    one_or_many,
+)
+from dplearn.chance.table import (
+    BitSource,
+    Enclosure,
+    Table,
+    exponential_event,
+    power_event,
+    power_weights,
+)
+from dplearn.core.exact import exp_bounds, log_bounds
+
+__all__ = ["ByteDice"]
+
+_DIGIT = 8  # bits of a geometric variable drawn from one table
+_FINE = 4  # a Gaussian block is between 1/16 and 1/32 of sigma wide
+
+
+class ByteDice:
+    """Dice made from a source of uniform bytes, which a subclass supplies as `_bytes`."""
+
+    def _bytes(self, count: int) -> bytes:
+        raise NotImplementedError
+
+    def below(self, n: int, size: int | None = None) -> Any:
+        """Draw uniformly from 0..n-1: enough bits for n, drawn again while they are n or more."""
+        if n < 1:
+            raise ValueError(f"n must be at least 1, got {n}")
+        bits = (n - 1).bit_length()
+        if size is None:
+            return self._below(n, bits)
+        if bits > 63:
+            out = np.empty(size, dtype=object)
+            out[:] = [self._below(n, bits) for _ in range(size)]
+            return out
+        drawn = self._uniform_bits(bits, size)
+        while (over := np.flatnonzero(drawn >= n)).size:
+            drawn[over] = self._uniform_bits(bits, over.size)
+        return drawn
+
+    def _below(self, n: int, bits: int) -> int:
+        count = (bits + 7) // 8
+        while True:
+            drawn = int.from_bytes(self._bytes(count), "big") >> (8 * count - bits)
+            if drawn < n:
+                return drawn
+
+    def _uniform_bits(self, bits: int, size: int) -> NDArray[np.int64]:
+        width = next(w for w in (1, 2, 4, 8) if 8 * w >= bits)
+        words = np.frombuffer(self._bytes(width * size), dtype=f"u{width}")
+        return (words >> words.dtype.type(8 * width - bits) if bits else words * 0).astype(np.int64)
+
+    def bernoulli(self, p: Fraction, size: int | None = None) -> Any:
+        """Draw 1 with probability p: compare p with a uniform number, sixteen bits at a time."""
+        p = check_probability(p)
+        whole, part = divmod(p.numerator << 16, p.denominator)
+        words = np.frombuffer(self._bytes(2 * (1 if size is None else size)), dtype=np.uint16)
+        drawn = (words < whole).astype(np.int64)
+        tied = np.flatnonzero(words == whole) if part else np.empty(0, dtype=np.int64)
+        if tied.size:
+            drawn[tied] = self.bernoulli(Fraction(part, p.denominator), tied.size)
+        return one_or_many(drawn, size)
+
+    def power_weighted(
+        self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]
+    ) -> int:
+        """Draw index i with probability proportional to multiplicities[i] * ratio**exponents[i]."""
+        indices, e, m = check_groups(exponents, multiplicities)
+        return indices[Table(power_weights(check_ratio(ratio), e, m)).draw(self._bytes)]
+
+    def permute_and_flip(
+        self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]
+    ) -> int:
+        """Draw the group from which permute-and-flip selects.
+
+        Let every candidate c be proposed at the times of its own Poisson process of rate 1, and flip a coin
+        of bias p_c at each proposal. The first proposals come in uniformly random order, so permute-and-flip
+        selects the first candidate whose *first* coin succeeds. All successes together form a Poisson
+        process of rate A = sum of p, with independent candidates of probability p_c / A: the exponential
+        mechanism. Success i, at the time s of a sum of i exponentials over A, is its candidate's first
+        proposal unless the candidate had an earlier success or an earlier failure; failures come at rate
+        1 - p_c, so the latter has probability 1 - exp(-(1 - p_c) s): compare an exponential F with
+        (1 - p_c) s.
+        """
+        indices, e, m = check_groups(exponents, multiplicities)
+        table = Table(power_weights(check_ratio(ratio), e, m))
+        seen: set[tuple[int, int]] = set()
+        arrivals: list[_Exponential] = []
+        while True:
+            group = table.draw(self._bytes)
+            candidate = group, self._below(m[group], (m[group] - 1).bit_length())
+            arrivals.append(_Exponential(self._bytes))
+            if candidate in seen:
+                continue
+            seen.add(candidate)
+            if e[group] == e[0] or self._is_first(table, group, m[group], arrivals):
+                return indices[group]
+
+    def _is_first(
+        self, table: Table, group: int, multiplicity: int, arrivals: list["_Exponential"]
+    ) -> bool:
+        """Decide F * A > (1 - p) * (sum of arrivals) for a fresh exponential F, as finely as it takes."""
+        clock = _Exponential(self._bytes)
+        bits = 64
+        while True:
+            lows, errors, _ = table.enclosure(2 * bits)
+            total_low, total_high = sum(lows), sum(lows) + sum(errors)
+            p_low = lows[group] // multiplicity
+            failing_high = (1 << table.bits) - p_low
+            failing_low = failing_high - errors[group] // multiplicity
+            if clock.low * total_low > failing_high * sum(a.high for a in arrivals):
+                return True
+            if clock.high * total_high <= failing_low * sum(a.low for a in arrivals):
+                return False
+            for exponential in (clock, *arrivals):
+                exponential.refine()
+            bits *= 2
+
+    def discrete_laplace(self, ratio: Fraction, low: int, high: int, size: int | None = None) -> Any:
+        """Draw the difference of two geometric variables, moved into low..high."""
+        if low > high:
+            raise ValueError(f"low must be at most high, got {low} and {high}")
+        count = 1 if size is None else size
+        drawn = self._geometric(check_ratio(ratio), count) - self._geometric(ratio, count)
+        if drawn.dtype != object:  # numpy compares 64-bit numbers with wider bounds no further than this
+            low, high = max(low, -(1 << 63)), min(high, (1 << 63) - 1)
+        return one_or_many(np.clip(drawn, low, high), size)
+
+    def discrete_laplace_at_least(self, ratio: Fraction, gap: int) -> int:
+        """Draw the bit [Z >= gap]: clamped to gap - 1..gap, Z tells no more."""
+        return int(self.discrete_laplace(ratio, gap - 1, gap) == gap)
+
+    def _geometric(self, ratio: Fraction, size: int) -> Integers:
+        """Draw G >= 0 with P[G >= k] = ratio**k, digit by digit; memoryless beyond the last digit."""
+        digits, beyond = _geometric_tables(ratio)
+        total = np.zeros(size, dtype=np.int64 if _DIGIT * len(digits) <= 56 else object)
+        for position, table in enumerate(digits):
+            drawn = table.draw_many(self._bytes, size)
+            total += drawn.astype(total.dtype) << (_DIGIT * position)
+        escaped = np.flatnonzero(beyond.draw_many(self._bytes, size) == 0)
+        if escaped.size:
+            total[escaped] = self._geometric(ratio, escaped.size) + (1 << (_DIGIT * len(digits)))
+        return total
+
+    def discrete_gaussian(self, sigma2: Fraction, size: int | None = None) -> Any:
+        """Draw a block of integers, an offset within it, and a coin; again where the coin says no."""
+        if not isinstance(sigma2, (int, Fraction)) or sigma2 <= 0:
+            raise ValueError(f"sigma2 must be a positive Fraction, got {sigma2!r}")
+        if sigma2 >= 1 << 56:
+            raise ValueError(f"sigma2 must be below 2**56, got {float(sigma2):g}")
+        drawn = np.empty(1 if size is None else size, dtype=np.int64)
+        waiting = np.arange(drawn.size)
+        while waiting.size:
+            proposed, accepted = self._gaussian_proposals(Fraction(sigma2), waiting.size)
+            drawn[waiting[accepted]] = proposed[accepted]
+            waiting = waiting[~accepted]
+        return one_or_many(drawn, size)
+
+    def _gaussian_proposals(
+        self, sigma2: Fraction, size: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Propose integers by blocks and accept each as often as its weight falls short of its block's.
+
+        Table index 2j is the block edge, edge + 1, ..., with edge = j * width; index 2j + 1 its mirror image
+        -edge - 1, -edge - 2, .... A number at distance `offset` beyond the end `near` of its block has
+        weight exp(-offset (2 near + offset) / (2 sigma2)) relative to that end.
+        """
+        width = _block_width(sigma2)
+        index = _gaussian_table(sigma2).draw_many(self._bytes, size)
+        negative = index & 1
+        near = (index >> 1) * width + negative
+        if width == 1:
+            return np.where(negative, -near, near), np.ones(size, dtype=bool)
+        offset = self.below(width, size)
+        accepted = self._survive(offset * (2 * near + offset), 1 / (2 * sigma2))
+        far = near + offset
+        return np.where(negative, -far, far), accepted
+
+    def _survive(self, exponents: NDArray[np.int64], rate: Fraction) -> NDArray[np.bool_]:
+        """Draw coins that succeed with probability exp(-rate * exponent), one coin for each base-256 digit."""
+        alive = np.ones(exponents.size, dtype=bool)
+        position = 0
+        while (exponents >> (_DIGIT * position)).any():
+            digit = exponents >> (_DIGIT * position) & 255
+            cuts = _survival_cuts(rate, position)
+            words = np.frombuffer(self._bytes(2 * exponents.size), dtype=np.uint16)
+            alive &= words <= cuts[digit]
+            for k in np.flatnonzero(alive & (words == cuts[digit])):
+                event = Table(exponential_event(rate * (int(digit[k]) << (_DIGIT * position))))
+                alive[k] = event.resume(int(words[k]), 16, self._bytes) == 0
+            position += 1
+        return alive
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("dice are never pickled or copied")
+
+
+class _Exponential:
+    """A standard exponential variable, -ln(U), enclosed as narrowly as the bits of U drawn so far allow."""
+
+    def __init__(self, source: BitSource):
+        self._source = source
+        self._uniform = 0
+        self._bits = 0
+        self.refine()
+
+    def refine(self) -> None:
+        """Draw 64 more bits of U; more while U may be 0, where the logarithm has no bound."""
+        fresh = True
+        while fresh or not self._uniform:
+            self._uniform = self._uniform << 64 | int.from_bytes(self._source(8), "big")
+            self._bits += 64
+            fresh = False
+        digits = 20 + self._bits // 3
+        self.low = -log_bounds(Fraction(self._uniform + 1, 1 << self._bits), digits)[1]
+        self.high = -log_bounds(Fraction(self._uniform, 1 << self._bits), digits)[0]
+
+
+@lru_cache(maxsize=32)
+def _geometric_tables(ratio: Fraction) -> tuple[list[Table], Table]:
+    """Return a table for each digit, and one whose event is that the number has more digits.
+
+    More digits are rare, about one number in a million: (1 - ratio) * 256**digits >= 14 and ln(ratio) <= ratio - 1.
+    """
+    digits: list[Table] = []
+    while (1 - ratio) * (1 << (_DIGIT * len(digits))) < 14:
+        unit = 1 << (_DIGIT * len(digits))
+        digits.append(Table(power_weights(ratio, [d * unit for d in range(256)], [1] * 256)))
+    return digits, Table(power_event(ratio, 1 << (_DIGIT * len(digits))))
+
+
+def _block_width(sigma2: Fraction) -> int:
+    return 1 << max(0, isqrt(floor(sigma2)).bit_length() - 1 - _FINE)
+
+
+@lru_cache(maxsize=32)
+def _gaussian_table(sigma2: Fraction) -> Table:
+    """Return the table of blocks, weighted by their ends nearest to zero."""
+    width = _block_width(sigma2)
+
+    def enclose(bits: int) -> Enclosure:
+        digits = 20 + bits // 3
+        lows: list[int] = []
+        errors: list[int] = []
+        while not lows or lows[-1]:
+            near = len(lows) // 2 * width + len(lows) % 2
+            low, high = exp_bounds(-Fraction(near * near) / (2 * sigma2), digits)
+            lows.append(floor(low * (1 << bits)))
+            errors.append(ceil(high * (1 << bits)) - lows[-1])
+        # The next blocks, j and up on both sides, weigh less than a geometric series that starts below 1 unit.
+        j = len(lows) // 2
+        fall = exp_bounds(-Fraction((2 * j + 1) * width * width) / (2 * sigma2), digits)[1]
+        return Enclosure(lows, errors, ceil(2 * (lows[-1] + errors[-1]) / (1 - fall)))
+
+    return Table(enclose)
+
+
+@lru_cache(maxsize=128)
+def _survival_cuts(rate: Fraction, position: int) -> NDArray[np.int64]:
+    """Return floor(2**16 exp(-rate * digit * 256**position)) for every digit."""
+    cuts = []
+    for digit in range(256):
+        digits = 20
+        low = high = Fraction(-1)
+        while low < 0 or floor(low * 65536) != floor(high * 65536):
+            low, high = exp_bounds(-rate * (digit << (_DIGIT * position)), digits)
+            digits *= 2
+        cuts.append(floor(low * 65536))
+    return np.array(cuts, dtype=np.int64)

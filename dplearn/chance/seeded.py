@@ -1,0 +1,70 @@
+"""Dice that repeat themselves, for tests and teaching: noise that can be drawn again can be subtracted."""
+
+import hashlib
+from typing import Any
+
+from dplearn.chance.dice import Dice
+from dplearn.chance.entropy import SystemDice
+from dplearn.chance.sampling import ByteDice
+
+__all__ = ["SeededDice", "dice_for"]
+
+_BLOCK = 1 << 13
+
+
+class SeededDice(ByteDice):
+    """Dice whose stream is a function of a seed and of what is drawn for.
+
+    Parameters
+    ----------
+    seed : int
+        Any integer.
+    *context : object
+        What the draws are for: their `repr` enters the stream, so that two learners, or one learner at two
+        budgets, never share noise under one seed.
+
+    Notes
+    -----
+    SHAKE-128 in counter mode: the same on every machine and version of numpy.
+    """
+
+    def __init__(self, seed: int, *context: object):
+        self._key = hashlib.sha256(repr((int(seed), context)).encode()).digest()
+        self._counter = 0
+        self._buffer = b""
+
+    def _bytes(self, count: int) -> bytes:
+        while len(self._buffer) < count:
+            block = self._key + self._counter.to_bytes(16, "big")
+            self._buffer += hashlib.shake_128(block).digest(max(_BLOCK, count))
+            self._counter += 1
+        taken, self._buffer = self._buffer[:count], self._buffer[count:]
+        return taken
+
+
+def dice_for(random_state: Any, *context: object) -> Dice:
+    """Return the dice that a `random_state` stands for.
+
+    Parameters
+    ----------
+    random_state : None, int, numpy.random.RandomState or numpy.random.Generator
+        None means the operating system's entropy. Anything else repeats itself and is for tests only.
+    *context : object
+        What the draws are for.
+
+    Raises
+    ------
+    TypeError
+        If `random_state` is none of these.
+    """
+    if random_state is None:
+        return SystemDice()
+    if not isinstance(random_state, bool):
+        if hasattr(random_state, "__index__"):
+            return SeededDice(int(random_state), *context)
+        if hasattr(random_state, "bytes"):
+            return SeededDice(int.from_bytes(random_state.bytes(32), "big"), *context)
+    raise TypeError(
+        "random_state must be None, an integer or a numpy random generator,"
+        f" got {type(random_state).__name__}"
+    )

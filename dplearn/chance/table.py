@@ -1,0 +1,203 @@
+"""Inversion with a lazily lengthened uniform number: exact draws from weights known to any precision.
+
+A uniform number in [0, 1) is drawn a few bits at a time. As long as the interval it is known to lie in may
+hold a boundary between two outcomes, more bits are drawn and the boundaries computed more finely; so the
+outcome follows the weights exactly though no number is ever known completely. Sixteen bits decide most
+draws by one look-up, sixty-four nearly all others.
+
+>>> from fractions import Fraction
+>>> table = Table(power_weights(Fraction(1, 2), [0, 1, 2], [1, 1, 1]))
+>>> [table.bounds(i, 8) for i in range(3)]  # 256 * (4/7, 6/7, 1), from below and above
+[(146, 147), (219, 220), (256, 256)]
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import accumulate
+from math import ceil, floor
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.core.exact import exp_bounds
+
+__all__ = ["BitSource", "Enclosure", "Table", "Weights", "exponential_event", "power_event", "power_weights"]
+
+BitSource = Callable[[int], bytes]  # asked for a number of bytes, gives fresh uniform ones
+
+_GUARD = 64  # bits of weight computed beyond the bits of boundary asked for
+
+
+class Enclosure(NamedTuple):
+    """Weights times 2**bits, from below, with the most by which each may be too low.
+
+    `tail` bounds the total weight, times 2**bits, of outcomes that are not listed at this precision.
+    """
+
+    lows: list[int]
+    errors: list[int]
+    tail: int = 0
+
+
+Weights = Callable[[int], Enclosure]  # precision in bits -> enclosure; the greatest weight is at least 1/2
+
+
+def power_weights(ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]) -> Weights:
+    """Return weights multiplicities[i] * ratio**(exponents[i] - exponents[0]), for rising exponents.
+
+    One chain of fixed-point products, rounded down. If `low` is too low by at most e units and a factor in
+    [0, 1] by at most f, their product rounded down is too low by at most e + f + 1: so a power of the ratio
+    reached by unit steps or by squaring is too low by at most 2 units for each unit of its exponent.
+    """
+
+    def enclose(bits: int) -> Enclosure:
+        one = 1 << bits
+        factors = {0: one}
+        lows, errors = [], []
+        power, previous = one, exponents[0]
+        for exponent, multiplicity in zip(exponents, multiplicities, strict=True):
+            gap = exponent - previous
+            if gap not in factors:
+                factors[gap] = _fixed_power(ratio, gap, bits)
+            power = power * factors[gap] >> bits
+            previous = exponent
+            lows.append(multiplicity * power)
+            errors.append(multiplicity * 2 * (exponent - exponents[0]))
+        return Enclosure(lows, errors)
+
+    return enclose
+
+
+def exponential_event(rate: Fraction) -> Weights:
+    """Return the weights of two outcomes: 0, the event, has probability exp(-rate)."""
+
+    def enclose(bits: int) -> Enclosure:
+        low, high = exp_bounds(-rate, 20 + bits // 3)
+        return _event(floor(low * (1 << bits)), ceil(high * (1 << bits)), bits)
+
+    return enclose
+
+
+def power_event(ratio: Fraction, exponent: int) -> Weights:
+    """Return the weights of two outcomes: 0, the event, has probability ratio**exponent."""
+
+    def enclose(bits: int) -> Enclosure:
+        low = _fixed_power(ratio, exponent, bits)
+        return _event(low, low + 2 * exponent, bits)
+
+    return enclose
+
+
+def _event(low: int, high: int, bits: int) -> Enclosure:
+    """Return the weights of an event of probability in [low, high] / 2**bits and of its complement."""
+    high = min(high, 1 << bits)
+    return Enclosure([low, (1 << bits) - high], [high - low] * 2)
+
+
+def _fixed_power(ratio: Fraction, exponent: int, bits: int) -> int:
+    """Return ratio**exponent times 2**bits, too low by at most 2 * exponent units."""
+    base = (ratio.numerator << bits) // ratio.denominator
+    power = 1 << bits
+    for digit in bin(exponent)[2:]:
+        power = power * power >> bits
+        if digit == "1":
+            power = power * base >> bits
+    return power
+
+
+class Table:
+    """A distribution on 0, 1, 2, ... with probabilities proportional to some weights.
+
+    Parameters
+    ----------
+    weights : callable
+        The weights, enclosed at any precision. Raising the precision may add outcomes at the end.
+    """
+
+    def __init__(self, weights: Weights):
+        self._weights = weights
+        self.bits = 0  # precision of the enclosure at hand
+        self._lookup: _Lookup | None = None
+
+    def enclosure(self, bits: int) -> Enclosure:
+        """Return the weights at `bits` bits or more, computed once."""
+        if bits > self.bits:
+            self._enclosure = self._weights(bits)
+            self.bits = bits
+            lows, errors, tail = self._enclosure
+            self._low = list(accumulate(lows))
+            self._high = list(accumulate(errors))  # the most that _low may be too low
+            self._tail = tail
+        return self._enclosure
+
+    def bounds(self, i: int, bits: int) -> tuple[int, int]:
+        """Return integers below and above 2**bits * P[outcome <= i]."""
+        low, high = self._low_at(i, bits), self._low[i] + self._high[i]
+        rest_low = self._low[-1] - self._low[i]
+        # Largest where the head is heavy and the rest light; a fraction, so both from the same enclosure.
+        return low, -(-(high << bits) // (high + rest_low))
+
+    def _low_at(self, i: int, bits: int) -> int:
+        self.enclosure(bits + _GUARD)
+        low = self._low[i]
+        rest_high = self._low[-1] - low + self._high[-1] - self._high[i] + self._tail
+        return (low << bits) // (low + rest_high) if low else 0
+
+    def draw(self, source: BitSource) -> int:
+        """Draw one outcome."""
+        return self.resume(int.from_bytes(source(8), "big"), 64, source)
+
+    def draw_many(self, source: BitSource, size: int) -> NDArray[np.int64]:
+        """Draw `size` independent outcomes."""
+        if self._lookup is None:
+            if size < 64:
+                return np.array([self.draw(source) for _ in range(size)], dtype=np.int64)
+            self._lookup = _Lookup(self)
+        words = np.frombuffer(source(2 * size), dtype=np.uint16)
+        drawn = self._lookup.short[words].astype(np.int64)
+        open_ = np.flatnonzero(drawn < 0)
+        if open_.size:
+            more = np.frombuffer(source(8 * open_.size), dtype=np.uint64) >> np.uint64(16)
+            longer = words[open_].astype(np.uint64) << np.uint64(48) | more
+            drawn[open_] = self._lookup.long(longer)
+            for k in np.flatnonzero(drawn[open_] < 0):
+                drawn[open_[k]] = self.resume(int(longer[k]), 64, source)
+        return drawn
+
+    def resume(self, uniform: int, bits: int, source: BitSource) -> int:
+        """Draw the outcome of a uniform number whose first `bits` bits are known, lengthening it as needed."""
+        while True:
+            self.enclosure(bits + _GUARD)
+            # The first outcome whose upper end is certainly above all of [uniform, uniform + 1) ...
+            i = bisect_right(range(len(self._low)), uniform, key=lambda k: self._low_at(k, bits))
+            # ... is the one if its lower end is certainly not above it.
+            if i < len(self._low) and (i == 0 or self.bounds(i - 1, bits)[1] <= uniform):
+                return i
+            uniform = uniform << 64 | int.from_bytes(source(8), "big")
+            bits += 64
+
+
+class _Lookup:
+    """Outcomes by the first 16 and by the first 64 bits of the uniform number, -1 where those leave it open."""
+
+    def __init__(self, table: Table):
+        table.enclosure(64 + _GUARD)
+        bounds = [table.bounds(i, 64) for i in range(len(table.enclosure(64 + _GUARD).lows))]
+        closed = bounds[-1][0] == 1 << 64
+        last = len(bounds) - closed  # the last outcome of a closed table has no upper end to be compared with
+        # lows[i] <= true upper end of outcome i; above[i] is one less than a number that is not below it.
+        self._lows = np.array([low for low, _ in bounds[:last]], dtype=np.uint64)
+        self._above = np.array([max(high, 1) - 1 for _, high in bounds[:last]], dtype=np.uint64)
+        self._outcomes = len(bounds)
+        starts = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
+        first, final = self.long(starts), self.long(starts | np.uint64((1 << 48) - 1))
+        self.short = np.where(first == final, first, -1).astype(np.int32)
+
+    def long(self, uniform: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return the outcome of each 64-bit number, -1 where more bits are needed."""
+        found = np.searchsorted(self._lows, uniform, side="right")
+        previous = np.maximum(found - 1, 0)
+        clear = (found == 0) | (uniform > self._above[previous]) if self._lows.size else found == 0
+        return np.where(clear & (found < self._outcomes), found, -1)

@@ -1,0 +1,166 @@
+"""Dice that walk every outcome of a function, each with its exact probability.
+
+>>> from fractions import Fraction
+>>> [(result, str(p)) for result, p in walk(lambda dice: dice.below(3) + dice.bernoulli(Fraction(1, 4)))]
+[(0, '1/4'), (1, '1/12'), (1, '1/4'), (2, '1/12'), (2, '1/4'), (3, '1/12')]
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from dplearn.chance.dice import (
+    Integers,
+    as_array,
+    check_groups,
+    check_probability,
+    check_ratio,
+)
+from dplearn.core.distributions import (
+    gaussian_law,
+    laplace_law,
+    laplace_tail,
+    permute_and_flip_law,
+    power_law,
+)
+
+__all__ = ["TapeDice", "walk"]
+
+Result = TypeVar("Result")
+
+_power_law = lru_cache(maxsize=4096)(power_law)
+_permute_and_flip_law = lru_cache(maxsize=4096)(permute_and_flip_law)
+_laplace_law = lru_cache(maxsize=256)(laplace_law)
+
+
+class TapeDice:
+    """Dice that follow a tape: at each draw the branch it names, past its end the first branch.
+
+    Parameters
+    ----------
+    branches : sequence of int, default=()
+        Which of the possible outcomes each draw takes, in order. Outcomes of probability 0 do not count.
+    gaussian_bits : int, default=40
+        Precision of the discrete Gaussian's masses.
+
+    Attributes
+    ----------
+    probability : Fraction
+        Product of the probabilities of the branches taken.
+    branches : list of int
+        The branches taken.
+    widths : list of int
+        How many branches each draw had.
+    """
+
+    def __init__(self, branches: Sequence[int] = (), gaussian_bits: int = 40):
+        self._tape = tuple(branches)
+        self._gaussian_bits = gaussian_bits
+        self.branches: list[int] = []
+        self.widths: list[int] = []
+        self.probability = Fraction(1)
+
+    def below(self, n: int, size: int | None = None) -> Any:
+        """Walk the uniform law on 0..n-1."""
+        if n < 1:
+            raise ValueError(f"n must be at least 1, got {n}")
+        return self._repeat(lambda: self._branch(n, Fraction(1, n)), size)
+
+    def bernoulli(self, p: Fraction, size: int | None = None) -> Any:
+        """Walk the two outcomes of a coin."""
+        p = check_probability(p)
+        return self._repeat(lambda: self._choose((0, 1), (1 - p, p)), size)
+
+    def power_weighted(
+        self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]
+    ) -> int:
+        """Walk the groups by their exact power weights."""
+        indices, e, m = check_groups(exponents, multiplicities)
+        return self._choose(indices, _power_law(check_ratio(ratio), _from_zero(e), tuple(m)))
+
+    def permute_and_flip(
+        self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]
+    ) -> int:
+        """Walk the groups by their exact permute-and-flip probabilities."""
+        indices, e, m = check_groups(exponents, multiplicities)
+        return self._choose(indices, _permute_and_flip_law(check_ratio(ratio), _from_zero(e), tuple(m)))
+
+    def discrete_laplace(self, ratio: Fraction, low: int, high: int, size: int | None = None) -> Any:
+        """Walk low..high."""
+        if low > high:
+            raise ValueError(f"low must be at most high, got {low} and {high}")
+        law = _laplace_law(check_ratio(ratio), low, high)
+        return self._repeat(lambda: self._choose(range(low, high + 1), law), size)
+
+    def discrete_laplace_at_least(self, ratio: Fraction, gap: int) -> int:
+        """Walk the two outcomes of a noisy comparison."""
+        p = laplace_tail(check_ratio(ratio), gap)
+        return self._choose((0, 1), (1 - p, p))
+
+    def discrete_gaussian(self, sigma2: Fraction, size: int | None = None) -> Any:
+        """Walk the discrete Gaussian but for a little: the probabilities of a walk then sum to less than 1."""
+        if not isinstance(sigma2, (int, Fraction)) or sigma2 <= 0:
+            raise ValueError(f"sigma2 must be a positive Fraction, got {sigma2!r}")
+        support, masses, _ = gaussian_law(Fraction(sigma2), self._gaussian_bits)
+        return self._repeat(lambda: self._choose(support, masses), size)
+
+    def _repeat(self, draw: Callable[[], int], size: int | None) -> int | Integers:
+        return draw() if size is None else as_array([draw() for _ in range(size)])
+
+    def _choose(self, outcomes: Sequence[int], law: Sequence[Fraction]) -> int:
+        possible = [i for i, p in enumerate(law) if p]
+        return outcomes[possible[self._branch(len(possible), *(law[i] for i in possible))]]
+
+    def _branch(self, width: int, *probabilities: Fraction) -> int:
+        """Take the next branch of the tape; one probability stands for `width` equal ones."""
+        position = len(self.branches)
+        branch = self._tape[position] if position < len(self._tape) else 0
+        self.branches.append(branch)
+        self.widths.append(width)
+        self.probability *= probabilities[branch] if len(probabilities) > 1 else probabilities[0]
+        return branch
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        raise TypeError("dice are never pickled")
+
+
+def walk(
+    function: Callable[[TapeDice], Result], gaussian_bits: int = 40
+) -> Iterator[tuple[Result, Fraction]]:
+    """Run `function` once for each path through its draws.
+
+    Parameters
+    ----------
+    function : callable
+        Takes dice and uses no other chance.
+    gaussian_bits : int, default=40
+        Precision of the discrete Gaussian's masses.
+
+    Yields
+    ------
+    result : object
+        What `function` returned.
+    probability : Fraction
+        Of this path. All of them sum to 1, or to less by what the discrete Gaussian left out.
+    """
+    tape: list[int] | None = []
+    while tape is not None:
+        dice = TapeDice(tape, gaussian_bits)
+        yield function(dice), dice.probability
+        tape = _next_tape(dice)
+
+
+def _next_tape(dice: TapeDice) -> list[int] | None:
+    """Return the next tape in odometer order, or None after the last."""
+    tape = list(dice.branches)
+    for width in reversed(dice.widths):
+        branch = tape.pop()
+        if branch + 1 < width:
+            return [*tape, branch + 1]
+    return None
+
+
+def _from_zero(exponents: list[int]) -> tuple[int, ...]:
+    """Return the rising exponents less the first, so that equal laws are computed once."""
+    return tuple(e - exponents[0] for e in exponents)

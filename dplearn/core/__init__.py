@@ -1,0 +1,1 @@
+"""Kernels with no privacy in them: exact numbers, distributions, counting."""

@@ -1,0 +1,112 @@
+"""Exact laws of the discrete distributions that mechanisms draw from, as Fractions.
+
+These are the formulas that the dice must follow: the tape walks them, the samplers are tested
+against them. Everything is exact, so everything here is meant for small supports.
+
+>>> from fractions import Fraction
+>>> power_law(Fraction(1, 2), [3, 4], [1, 2])
+[Fraction(1, 2), Fraction(1, 2)]
+>>> sum(laplace_law(Fraction(1, 2), -2, 2))
+Fraction(1, 1)
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+
+from dplearn.core.exact import exp_bounds
+
+__all__ = ["gaussian_law", "laplace_law", "laplace_tail", "permute_and_flip_law", "power_law"]
+
+
+def power_law(ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]) -> list[Fraction]:
+    """Return the law with P(i) proportional to multiplicities[i] * ratio**exponents[i]."""
+    least = min(e for e, m in zip(exponents, multiplicities, strict=True) if m)
+    p, q = ratio.numerator, ratio.denominator
+    span = max(exponents) - least
+    # Over the common denominator q**span every weight is an integer.
+    weights = [
+        m * p ** (e - least) * q ** (span - e + least) if m else 0
+        for e, m in zip(exponents, multiplicities, strict=True)
+    ]
+    total = sum(weights)
+    return [Fraction(weight, total) for weight in weights]
+
+
+def laplace_tail(ratio: Fraction, bar: int) -> Fraction:
+    """Return P[Z >= bar] for P(Z = k) proportional to ratio**abs(k)."""
+    if bar >= 1:
+        return ratio**bar / (1 + ratio)
+    return 1 - ratio ** (1 - bar) / (1 + ratio)
+
+
+def laplace_law(ratio: Fraction, low: int, high: int) -> list[Fraction]:
+    """Return the law on low..high of min(max(Z, low), high), Z discrete Laplace."""
+    tails = [laplace_tail(ratio, k) for k in range(low + 1, high + 1)]
+    return [above - below for above, below in zip([Fraction(1), *tails], [*tails, Fraction(0)], strict=True)]
+
+
+def permute_and_flip_law(
+    ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]
+) -> list[Fraction]:
+    """Return the law of the group that permute-and-flip selects from.
+
+    Give every candidate a uniform arrival time and accept it with probability p = ratio**(its exponent
+    - the least). The first accepted one wins, so with m candidates a group, group i wins with probability
+    the integral over t in [0, 1] of m_i p_i (1 - p_i t)**(m_i - 1) times the product over the other
+    groups j of (1 - p_j t)**m_j: a polynomial in t.
+    """
+    least = min(e for e, m in zip(exponents, multiplicities, strict=True) if m)
+    accept = [ratio ** (e - least) if m else Fraction(0) for e, m in zip(exponents, multiplicities, strict=True)]
+    law = []
+    for i, winner in enumerate(multiplicities):
+        survival = [Fraction(1)]  # coefficients of the polynomial in t, constant first
+        for j, m in enumerate(multiplicities):
+            for _ in range(m - (i == j)):
+                survival = _times_one_minus(survival, accept[j])
+        integral = sum((c / (k + 1) for k, c in enumerate(survival)), Fraction(0))
+        law.append(winner * accept[i] * integral)
+    return law
+
+
+def _times_one_minus(polynomial: list[Fraction], p: Fraction) -> list[Fraction]:
+    """Return the coefficients of polynomial(t) * (1 - p t)."""
+    shifted = [Fraction(0), *(-p * c for c in polynomial)]
+    return [a + b for a, b in zip([*polynomial, Fraction(0)], shifted, strict=True)]
+
+
+@lru_cache(maxsize=64)
+def gaussian_law(sigma2: Fraction, bits: int = 40) -> tuple[list[int], list[Fraction], Fraction]:
+    """Return the discrete Gaussian, cut and rounded down, and a bound on what was left out.
+
+    Parameters
+    ----------
+    sigma2 : Fraction
+        P(k) proportional to exp(-k**2 / (2 sigma2)).
+    bits : int, default=40
+        Masses are multiples of 2**-bits; what rounds to zero is not in the support.
+
+    Returns
+    -------
+    support : list of int
+        Symmetric about 0.
+    masses : list of Fraction
+        Each at most the true mass.
+    left_out : Fraction
+        1 - sum(masses): no event's true probability exceeds its listed mass by more.
+    """
+    digits = 20 + bits // 3
+    highs = [Fraction(1)]
+    while highs[-1] >= Fraction(1, 1 << (bits + 8)):
+        highs.append(exp_bounds(-Fraction(len(highs) ** 2) / (2 * sigma2), digits)[1])
+    # Beyond the last k the weights fall at least as fast as a geometric series with this ratio.
+    fall = exp_bounds(-Fraction(2 * len(highs) - 1) / (2 * sigma2), digits)[1]
+    total = 1 + 2 * sum(highs[1:], Fraction(0)) + 2 * highs[-1] * fall / (1 - fall)
+    side = []
+    for k in range(len(highs)):
+        low = exp_bounds(-Fraction(k * k) / (2 * sigma2), digits)[0]
+        side.append(Fraction((low / total * (1 << bits)).__floor__(), 1 << bits))
+    side = [mass for mass in side if mass]
+    support = list(range(1 - len(side), len(side)))
+    masses = [*reversed(side[1:]), *side]
+    return support, masses, 1 - sum(masses, Fraction(0))

@@ -1,0 +1,162 @@
+"""Exact numbers: rational enclosures of exponentials and logarithms.
+
+exp(-epsilon) is irrational. Whatever decides an outcome therefore uses a rational on its safe side,
+or an interval that contains the true value and can be made as narrow as the decision needs.
+
+>>> from fractions import Fraction
+>>> low, high = exp_bounds(Fraction(1))
+>>> float(low), high - low < Fraction(1, 10**30)
+(2.718281828459045, True)
+>>> at_most_exp(Fraction(2718281828459045, 10**15), Fraction(1))
+True
+"""
+
+import math
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+__all__ = ["as_fraction", "at_most_exp", "decay_ratio", "exp_bounds", "log_bounds"]
+
+_LARGEST_RATE = 700  # exp(-700) is the smallest ratio used: more noise than asked for, never less
+
+
+def as_fraction(value: object) -> Fraction:
+    """Return the number that `value` is written as: a float is its shortest decimal.
+
+    Parameters
+    ----------
+    value : int, float, str, Decimal or Fraction
+        Any finite real number; numpy scalars are numbers too.
+
+    Returns
+    -------
+    Fraction
+        Exact. `0.1` gives 1/10, so ten of them make 1.
+
+    Raises
+    ------
+    TypeError
+        If `value` is a bool or not a number.
+    ValueError
+        If `value` is not finite, or a string that is not a number.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float, str, Decimal, Fraction)):
+        item = getattr(value, "item", None)  # numpy scalars
+        if item is None or isinstance(item(), bool) or not isinstance(item(), (int, float)):
+            raise TypeError(f"expected a number, got {type(value).__name__}")
+        # float32(0.1) is written 0.1: its own shortest decimal, not that of its double
+        return Fraction(str(value))
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"expected a finite number, got {value!r}")
+        return Fraction(repr(float(value)))
+    try:
+        return Fraction(value)
+    except (OverflowError, ValueError) as error:
+        raise ValueError(f"expected a finite number, got {value!r}") from error
+
+
+def _contexts(digits: int) -> tuple[Context, Context]:
+    return (
+        Context(prec=digits, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX),
+        Context(prec=digits, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX),
+    )
+
+
+def exp_bounds(x: Fraction, digits: int = 40) -> tuple[Fraction, Fraction]:
+    """Return rationals below and above exp(x), apart by a few units of the last of `digits` digits.
+
+    Parameters
+    ----------
+    x : Fraction
+        The exponent.
+    digits : int, default=40
+        Significant decimal digits carried.
+
+    Returns
+    -------
+    low, high : Fraction
+        low < exp(x) < high, or both 1 when x is 0.
+    """
+    if x == 0:
+        return Fraction(1), Fraction(1)
+    # The argument needs as many more digits as it has before the point.
+    digits += len(str(abs(x.numerator) // x.denominator))
+    down, up = _contexts(digits)
+    numerator, denominator = Decimal(x.numerator), Decimal(x.denominator)
+    # decimal rounds exp to the nearest digit whatever the context says; one step outward encloses it.
+    low = down.next_minus(down.exp(down.divide(numerator, denominator)))
+    high = up.next_plus(up.exp(up.divide(numerator, denominator)))
+    return Fraction(low), Fraction(high)
+
+
+def log_bounds(z: Fraction, digits: int = 40) -> tuple[Fraction, Fraction]:
+    """Return rationals below and above ln(z).
+
+    Parameters
+    ----------
+    z : Fraction
+        Positive.
+    digits : int, default=40
+        Significant decimal digits carried.
+
+    Returns
+    -------
+    low, high : Fraction
+        low < ln(z) < high, or both 0 when z is 1.
+    """
+    if z <= 0:
+        raise ValueError("log_bounds needs a positive number")
+    if z == 1:
+        return Fraction(0), Fraction(0)
+    down, up = _contexts(digits)
+    numerator, denominator = Decimal(z.numerator), Decimal(z.denominator)
+    low = down.next_minus(down.ln(down.divide(numerator, denominator)))
+    high = up.next_plus(up.ln(up.divide(numerator, denominator)))
+    return Fraction(low), Fraction(high)
+
+
+def at_most_exp(z: Fraction, x: Fraction) -> bool:
+    """Decide z <= exp(x) exactly.
+
+    exp of a nonzero rational is irrational, so the enclosure always ends by excluding z.
+    """
+    if x == 0:
+        return z <= 1
+    digits = 40
+    while True:
+        low, high = exp_bounds(x, digits)
+        if z <= low:
+            return True
+        if z >= high:
+            return False
+        digits *= 2
+
+
+def decay_ratio(rate: Fraction) -> Fraction:
+    """Return a rational just above exp(-rate), the ratio between neighbouring integers' probabilities.
+
+    Rounded up, so noise with this ratio is never narrower than asked for; both the ratio and its
+    distance from 1 keep at least 32 significant bits.
+
+    Parameters
+    ----------
+    rate : Fraction
+        Positive; 1 / scale. Rates above 700 are treated as 700.
+
+    Returns
+    -------
+    Fraction
+        exp(-rate) <= ratio < 1, with a power of two as denominator.
+    """
+    if rate <= 0:
+        raise ValueError("decay_ratio needs a positive rate")
+    rate = min(rate, Fraction(_LARGEST_RATE))
+    bits = 40 + max(0, -_floor_log2(rate)) + math.ceil(rate * Fraction(3, 2))
+    high = exp_bounds(-rate, digits=30 + bits // 3)[1]
+    return Fraction(math.ceil(high * (1 << bits)), 1 << bits)
+
+
+def _floor_log2(x: Fraction) -> int:
+    """Return floor(log2(x)) or one less, for positive x."""
+    return x.numerator.bit_length() - x.denominator.bit_length() - 1

@@ -1,0 +1,50 @@
+"""Group integers by value: how often each occurs, and where its i-th occurrence stands."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["group_counts", "nth_equal"]
+
+_BLOCK = 1 << 15  # small enough that a block's copy stays in the cache
+_DENSE = 1 << 22  # widest range of values that is counted in one array
+
+
+def group_counts(values: NDArray[Any]) -> tuple[list[int], list[int]]:
+    """Return the distinct values, rising, and how often each occurs.
+
+    Parameters
+    ----------
+    values : ndarray of int of shape (n,)
+        Not empty.
+
+    Returns
+    -------
+    distinct, counts : list of int
+        Python integers.
+    """
+    low, high = int(values.min()), int(values.max())
+    if high - low >= _DENSE:
+        found, counts = np.unique(values, return_counts=True)
+        return found.tolist(), counts.tolist()
+    counts = np.zeros(high - low + 1, dtype=np.int64)
+    for start in range(0, values.size, _BLOCK):
+        # bincount wants intp: converting block by block keeps the copy in the cache.
+        block = values[start : start + _BLOCK].astype(np.intp)
+        block -= low
+        part = np.bincount(block)
+        counts[: part.size] += part
+    occurring = np.flatnonzero(counts)
+    return (occurring + low).tolist(), counts[occurring].tolist()
+
+
+def nth_equal(values: NDArray[Any], value: int, index: int) -> int:
+    """Return the position of the `index`-th element (from 0) that equals `value`."""
+    seen = 0
+    for start in range(0, values.size, 1 << 20):
+        positions = np.flatnonzero(values[start : start + (1 << 20)] == value)
+        if index < seen + positions.size:
+            return start + int(positions[index - seen])
+        seen += positions.size
+    raise IndexError("fewer elements equal the value than the index asks for")
