@@ -15,45 +15,9 @@ import math
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
-__all__ = ["as_fraction", "at_most_exp", "decay_ratio", "exp_bounds", "log_bounds"]
+__all__ = ["at_most_exp", "decay_ratio", "exp_bounds", "log_bounds"]
 
 _LARGEST_RATE = 700  # exp(-700) is the smallest ratio used: more noise than asked for, never less
-
-
-def as_fraction(value: object) -> Fraction:
-    """Return the number that `value` is written as: a float is its shortest decimal.
-
-    Parameters
-    ----------
-    value : int, float, str, Decimal or Fraction
-        Any finite real number; numpy scalars are numbers too.
-
-    Returns
-    -------
-    Fraction
-        Exact. `0.1` gives 1/10, so ten of them make 1.
-
-    Raises
-    ------
-    TypeError
-        If `value` is a bool or not a number.
-    ValueError
-        If `value` is not finite, or a string that is not a number.
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, float, str, Decimal, Fraction)):
-        item = getattr(value, "item", None)  # numpy scalars
-        if item is None or isinstance(item(), bool) or not isinstance(item(), (int, float)):
-            raise TypeError(f"expected a number, got {type(value).__name__}")
-        # float32(0.1) is written 0.1: its own shortest decimal, not that of its double
-        return Fraction(str(value))
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise ValueError(f"expected a finite number, got {value!r}")
-        return Fraction(repr(float(value)))
-    try:
-        return Fraction(value)
-    except (OverflowError, ValueError) as error:
-        raise ValueError(f"expected a finite number, got {value!r}") from error
 
 
 def _contexts(digits: int) -> tuple[Context, Context]:

@@ -1,0 +1,113 @@
+"""Checks on public parameters: each error names the parameter, the constraint and the value."""
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Integral
+from typing import Any
+
+__all__ = ["as_fraction", "check_choice", "check_count", "check_number"]
+
+
+def as_fraction(value: object) -> Fraction:
+    """Return the number that `value` is written as: a float is its shortest decimal.
+
+    Parameters
+    ----------
+    value : int, float, str, Decimal or Fraction
+        Any finite real number; numpy scalars are numbers too.
+
+    Returns
+    -------
+    Fraction
+        Exact. `0.1` gives 1/10, so ten of them make 1.
+
+    Raises
+    ------
+    TypeError
+        If `value` is a bool or not a number.
+    ValueError
+        If `value` is not finite, or a string that is not a number.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float, str, Decimal, Fraction)):
+        item = getattr(value, "item", None)  # numpy scalars
+        if item is None or isinstance(item(), bool) or not isinstance(item(), (int, float)):
+            raise TypeError(f"expected a number, got {type(value).__name__}")
+        # float32(0.1) is written 0.1: its own shortest decimal, not that of its double
+        return Fraction(str(value))
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"expected a finite number, got {value!r}")
+        return Fraction(repr(float(value)))
+    try:
+        return Fraction(value)
+    except (OverflowError, ValueError) as error:
+        raise ValueError(f"expected a finite number, got {value!r}") from error
+
+
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    low: float | Fraction | None = None,
+    high: float | Fraction | None = None,
+    above: float | Fraction | None = None,
+    below: float | Fraction | None = None,
+) -> Fraction:
+    """Return `value` exactly if it is a finite number within the bounds.
+
+    Parameters
+    ----------
+    name : str
+        The parameter, for the message.
+    value : int, float, str, Decimal or Fraction
+        A float stands for its shortest decimal.
+    low, high, above, below : number, optional
+        Inclusive and exclusive bounds.
+
+    Raises
+    ------
+    TypeError
+        If `value` is not a number.
+    ValueError
+        If it is not finite or out of bounds.
+    """
+    wanted = " and ".join(
+        f"{words} {bound}"
+        for words, bound in (("at least", low), ("at most", high), ("above", above), ("below", below))
+        if bound is not None
+    )
+    message = f"{name} must be a finite number {wanted}".rstrip() + f", got {value!r}"
+    try:
+        number = as_fraction(value)
+    except TypeError:
+        raise TypeError(message) from None
+    except ValueError:
+        raise ValueError(message) from None
+    inside = (
+        (low is None or number >= low)
+        and (high is None or number <= high)
+        and (above is None or number > above)
+        and (below is None or number < below)
+    )
+    if not inside:
+        raise ValueError(message)
+    return number
+
+
+def check_count(name: str, value: Any, *, low: int = 0, high: int | float = math.inf) -> int:
+    """Return `value` as a Python integer if it is one and within low..high."""
+    wanted = f"at least {low}" if high == math.inf else f"from {low} to {high}"
+    message = f"{name} must be an integer {wanted}, got {value!r}"
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(message)
+    if not low <= value <= high:
+        raise ValueError(message)
+    return int(value)
+
+
+def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    """Return `value` if it is one of the strings in `choices`."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+    return value

@@ -1,0 +1,180 @@
+"""Concept classes given one by one: as functions, or as a table of predictions.
+
+>>> import numpy as np
+>>> table = FiniteClass([[0, 0, 1], [0, 1, 1], [0, 0, 1]])  # three concepts over the domain {0, 1, 2}
+>>> columns = table.domain.encode(np.array([[1], [2]]))
+>>> table.error_counts(columns, np.array([1, 1])).tolist()
+[1, 0, 1]
+>>> table.distinct().size
+2
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn._validation import check_count
+from dplearn.concepts.base import ConceptClass, CountedErrors, Labels
+from dplearn.domains import DomainError, IntegerRange, Product
+
+__all__ = ["FiniteClass"]
+
+_BLOCK = 1 << 22  # table entries compared at a time
+
+
+class FiniteClass(ConceptClass):
+    """An explicit list of concepts.
+
+    Parameters
+    ----------
+    concepts : sequence of callable, or array-like of int of shape (size, domain size)
+        Functions from a table X to an array of label codes, one for each row, each row judged by itself. Or
+        row h holds the label codes that concept h gives to the values 0, 1, ... of a single column.
+    n_labels : int, default=2
+        Label codes are 0..n_labels-1, positions in the sorted list of labels.
+
+    Raises
+    ------
+    ValueError
+        If there is no concept, or a prediction is not a label code.
+    """
+
+    def __init__(self, concepts: Any, n_labels: int = 2):
+        self.n_labels = check_count("n_labels", n_labels, low=1)
+        if not len(concepts):
+            raise ValueError("concepts must hold at least one concept, got none")
+        self._functions: tuple[Callable[..., Any], ...] | None = None
+        if callable(concepts[0]):
+            self._functions = tuple(concepts)
+            self.domain: Any = _Judged(self._functions)
+            return
+        table = np.asarray(concepts)
+        if table.ndim != 2 or table.dtype.kind not in "iub" or not table.size:
+            raise ValueError(f"concepts must be functions or a table of label codes, got shape {table.shape}")
+        if table.min() < 0 or table.max() >= self.n_labels:
+            raise ValueError(f"concepts must predict label codes from 0 to {self.n_labels - 1}")
+        self._table = table.astype(np.min_scalar_type(self.n_labels))
+        self.domain = Product([IntegerRange(0, table.shape[1] - 1)])
+
+    def __repr__(self) -> str:
+        what = "functions" if self._functions else f"concepts over {self._table.shape[1]} values"
+        return f"FiniteClass({self.size} {what}, n_labels={self.n_labels})"
+
+    @property
+    def size(self) -> int:
+        """How many concepts there are."""
+        return len(self._functions) if self._functions else len(self._table)
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        """Functions must judge each row by itself: no code can check that."""
+        if self._functions:
+            return ("each concept labels a row by that row alone, and labels every row",)
+        return ()
+
+    def distinct(self) -> "FiniteClass":
+        """Return the class with equal rows of the table kept once: the dichotomies of Corollary 3.6."""
+        if self._functions:
+            raise ValueError("distinct needs a table of predictions, got functions")
+        return FiniteClass(np.unique(self._table, axis=0), self.n_labels)
+
+    def error_counts(self, columns: Sequence[NDArray[Any]], y: Labels) -> NDArray[np.int64]:
+        """Return how many records each concept gets wrong.
+
+        Parameters
+        ----------
+        columns : list of ndarray
+            As `domain.encode` gives them.
+        y : ndarray of int of shape (n,)
+            Label codes.
+
+        Returns
+        -------
+        ndarray of int64 of shape (size,)
+        """
+        if self._functions:
+            return np.array([np.count_nonzero(column != y) for column in columns], dtype=np.int64)
+        places = self._table.shape[1]
+        histogram = np.bincount(y * places + columns[0], minlength=self.n_labels * places)
+        # Counts below 2**53 are exact as float64, for which the matrix product is fast.
+        by_label = histogram.reshape(self.n_labels, places).astype(np.float64)
+        right = np.empty(self.size)
+        rows = max(1, _BLOCK // places)
+        for start in range(0, self.size, rows):
+            block = self._table[start : start + rows]
+            right[start : start + rows] = sum((block == label) @ by_label[label] for label in range(self.n_labels))
+        return y.size - right.astype(np.int64)
+
+    def error_profile(self, columns: Sequence[NDArray[Any]], y: Labels) -> CountedErrors:
+        """Count the errors of all concepts; parameters as in `error_counts`."""
+        return CountedErrors(self.error_counts(columns, y), self.member_at)
+
+    def member_at(self, position: int) -> "Listed":
+        """Return the concept at a place in the list."""
+        if self._functions:
+            function = self._functions[position]
+            return Listed(position, getattr(function, "__name__", f"concept {position}"), None)
+        return Listed(position, f"concept {position}", tuple(self._table[position].tolist()))
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A concept of a `FiniteClass`.
+
+    Attributes
+    ----------
+    position : int
+        Place in the list.
+    name : str
+        The function's name.
+    predictions : tuple of int or None
+        Label codes for the values of the domain; None for a function.
+    """
+
+    position: int
+    name: str
+    predictions: tuple[int, ...] | None
+
+    def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
+        """Return the label code of each record."""
+        if self.predictions is None:
+            return columns[self.position].astype(np.intp)
+        return np.array(self.predictions, dtype=np.intp)[columns[0]]
+
+    def describe(self, features: Sequence[str], labels: Sequence[Any]) -> str:  # noqa: ARG002 - the protocol's
+        """Return the concept's name."""
+        return self.name
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """Stands in for a domain: a table is encoded by what each function says of it, before anything is spent."""
+
+    functions: tuple[Callable[..., Any], ...]
+    accepts_missing = True
+    numeric = True
+    assumes: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return ()
+
+    def encode(self, X: Any) -> list[NDArray[np.int64]]:
+        return [_judge(function, X) for function in self.functions]
+
+    nearest = encode
+
+
+def _judge(function: Callable[..., Any], X: Any) -> NDArray[np.int64]:
+    """Return the function's label codes; a failure names the function and nothing of the data."""
+    try:
+        codes = np.asarray(function(X))
+        if codes.shape == (len(X),) and codes.dtype.kind in "iub":
+            return codes.astype(np.int64)
+    except Exception:  # noqa: BLE001, S110 - whatever it says may quote the data
+        pass
+    name = getattr(function, "__name__", "a concept")
+    raise DomainError(f"{name} must give one integer label code for each row") from None

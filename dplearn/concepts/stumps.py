@@ -1,0 +1,226 @@
+"""Concepts that ask one question of one column: decision stumps and thresholds.
+
+>>> import numpy as np
+>>> from dplearn.domains import IntegerRange, Product
+>>> stumps = DecisionStumps(Product([IntegerRange(0, 9)], ["age"]), n_labels=2)
+>>> stumps.size  # ten cuts, a label on each side
+40
+>>> profile = stumps.error_profile([np.array([1, 2, 7])], np.array([0, 0, 1]))
+>>> profile.groups()
+([0, 1, 2, 3], [5, 17, 13, 5])
+>>> profile.member(0, 4).describe(["age"], ["child", "adult"])
+"'child' if age <= 6, else 'adult'"
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn._validation import check_count
+from dplearn.concepts.base import Concept, ConceptClass, Labels
+from dplearn.core.cuts import Cuts, ErrorHistogram, cut_column, split_by_value
+from dplearn.domains import Domain, Floats, Product
+
+__all__ = ["DecisionStumps", "Stump", "Thresholds"]
+
+
+@dataclass(frozen=True)
+class Stump:
+    """One question of one column, and the label to give for each answer.
+
+    Attributes
+    ----------
+    feature : int
+        Which column.
+    domain : Domain
+        Of that column.
+    code : int
+        The question is whether the column's code is at most this, or equal to it if the domain has no
+        order. -1 is below the domain: the answer is always no.
+    inner, outer : int
+        Label codes for yes and for no.
+    """
+
+    feature: int
+    domain: Domain
+    code: int
+    inner: int
+    outer: int
+
+    def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
+        """Return the label code of each record.
+
+        Parameters
+        ----------
+        columns : list of ndarray of shape (n,)
+            As the class's `domain.encode` gives them.
+        """
+        codes = columns[self.feature]
+        yes = codes <= self.code if self.domain.ordered else codes == self.code
+        return np.where(yes, self.inner, self.outer).astype(np.intp)
+
+    def describe(self, features: Sequence[str], labels: Sequence[Any]) -> str:
+        """Return the rule in words."""
+        if self.inner == self.outer or self.code < 0:
+            return f"always {labels[self.outer]!r}"
+        question = f"{features[self.feature]} {self.domain.describe_test(self.code)}"
+        return f"{labels[self.inner]!r} if {question}, else {labels[self.outer]!r}"
+
+
+class DecisionStumps(ConceptClass):
+    """All stumps: any column, any cut of its domain, any label on each side.
+
+    Parameters
+    ----------
+    domain : Product
+        An ordered column is asked "at most c?" for every code c, an unordered one "equal to c?".
+    n_labels : int, default=2
+        At least 1.
+
+    Notes
+    -----
+    Members are ordered by column, then by the pair of labels, then by code. Counting takes one sort of
+    each column, or one histogram where the domain is no larger than twice the data.
+    """
+
+    default_domain = Floats(significand_bits=32, smallest=2.0**-40, largest=2.0**40)
+
+    def __init__(self, domain: Product, n_labels: int = 2):
+        self.domain = domain
+        self.n_labels = check_count("n_labels", n_labels, low=1)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.domain!r}, n_labels={self.n_labels})"
+
+    @property
+    def size(self) -> int:
+        """How many stumps there are."""
+        return self._cuts_of_all() * len(self.pairs)
+
+    @property
+    def features(self) -> range:
+        """The columns that are asked about."""
+        return range(len(self.domain))
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The pairs of labels: for yes, for no."""
+        return [(a, b) for a in range(self.n_labels) for b in range(self.n_labels)]
+
+    def error_profile(self, columns: Sequence[NDArray[Any]], y: Labels) -> "CutErrors":
+        """Count the errors of all stumps; parameters as in `ConceptClass`."""
+        return CutErrors(self, columns, y)
+
+    def cuts(self, feature: int, columns: Sequence[NDArray[Any]], y: Labels) -> Cuts:
+        """Return label counts for every question about a column."""
+        domain = self.domain.domains[feature]
+        count = cut_column if domain.ordered else split_by_value
+        return count(columns[feature], y, domain.size, self.n_labels)
+
+    def member(self, feature: int, cut: int, pair: tuple[int, int]) -> Stump:
+        """Return the stump with a given place in the class."""
+        return Stump(feature, self.domain.domains[feature], cut, *pair)
+
+    def _cuts_of_all(self) -> int:
+        return sum(self.domain.domains[feature].size for feature in self.features)
+
+
+class Thresholds(DecisionStumps):
+    """Thresholds on one ordered column: one label up to the cut, another above it.
+
+    Parameters
+    ----------
+    domain : Product
+        Of the whole record.
+    n_labels : int, default=2
+        At least 2; every ordered pair of distinct labels is a pair to choose from.
+    feature : int, default=0
+        The column.
+
+    Notes
+    -----
+    Cuts run from one step below the domain (always the upper label) to its top (always the lower one), as
+    in Bun, Nissim, Stemmer and Vadhan (2015).
+    """
+
+    def __init__(self, domain: Product, n_labels: int = 2, feature: int = 0):
+        super().__init__(domain, check_count("n_labels", n_labels, low=2))
+        self.feature = check_count("feature", feature, high=len(domain) - 1)
+        if not domain.domains[self.feature].ordered:
+            raise ValueError(f"feature must have an ordered domain, got {domain.domains[self.feature]!r}")
+
+    @property
+    def features(self) -> range:
+        """The one column."""
+        return range(self.feature, self.feature + 1)
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The pairs of distinct labels: up to the cut, above it."""
+        return [pair for pair in super().pairs if pair[0] != pair[1]]
+
+    def cuts(self, feature: int, columns: Sequence[NDArray[Any]], y: Labels) -> Cuts:
+        """Return label counts for every cut, the one below the domain first."""
+        size = self.domain.domains[feature].size
+        above = super().cuts(feature, columns, y)
+        # Shift every cut up by one, and put the cut with nothing inside before them.
+        starts = np.concatenate((np.zeros(1, dtype=np.uint64), above.starts + np.uint64(1)))
+        lengths = None if above.lengths is None else np.concatenate((np.ones(1, dtype=np.uint64), above.lengths))
+        assert size < 1 << 64
+        return Cuts(starts, lengths, np.pad(above.inside, ((0, 0), (1, 0))))
+
+    def member(self, feature: int, cut: int, pair: tuple[int, int]) -> Stump:
+        """Return the threshold with a given place in the class."""
+        return super().member(feature, cut - 1, pair)
+
+    def _cuts_of_all(self) -> int:
+        return super()._cuts_of_all() + 1
+
+
+class CutErrors:
+    """The error profile of a class of stumps on some data. Private.
+
+    Parameters
+    ----------
+    stumps : DecisionStumps
+        The class.
+    columns, y
+        The data.
+    """
+
+    def __init__(self, stumps: DecisionStumps, columns: Sequence[NDArray[Any]], y: Labels):
+        self._stumps = stumps
+        self._columns = columns
+        self._y = y.astype(np.min_scalar_type(stumps.n_labels))
+        self._totals = np.bincount(self._y, minlength=stumps.n_labels)
+        self._least: dict[int, int] = {}  # fewest errors of any stump on a column
+
+    def groups(self) -> tuple[list[int], list[int]]:
+        """Return the numbers of errors that occur, rising, and how many stumps make each."""
+        histogram = ErrorHistogram(self._y.size)
+        for feature in self._stumps.features:
+            cuts = self._stumps.cuts(feature, self._columns, self._y)
+            least = self._y.size
+            for pair in self._stumps.pairs:
+                errors = cuts.errors(self._totals, *pair)
+                histogram.add(errors, cuts.lengths)
+                least = min(least, int(errors.min()))
+            self._least[feature] = least
+        return histogram.groups()
+
+    def member(self, errors: int, index: int) -> Concept:
+        """Return the `index`-th stump among those that make `errors` errors."""
+        for feature in self._stumps.features:
+            if self._least.get(feature, 0) > errors:
+                continue
+            cuts = self._stumps.cuts(feature, self._columns, self._y)
+            for pair in self._stumps.pairs:
+                chosen = cuts.errors(self._totals, *pair) == errors
+                here = cuts.number(chosen)
+                if index < here:
+                    return self._stumps.member(feature, cuts.nth(chosen, index), pair)
+                index -= here
+        raise IndexError("fewer stumps make so many errors than the index asks for")

@@ -1,0 +1,20 @@
+"""What is public about data: which values can occur at all, decided before any is seen."""
+
+from dplearn.domains.base import Domain, DomainError
+from dplearn.domains.categories import Bits, Categories, Hashed
+from dplearn.domains.numbers import Floats, Grid, IntegerRange
+from dplearn.domains.product import Product
+from dplearn.domains.schema import Schema
+
+__all__ = [
+    "Bits",
+    "Categories",
+    "Domain",
+    "DomainError",
+    "Floats",
+    "Grid",
+    "Hashed",
+    "IntegerRange",
+    "Product",
+    "Schema",
+]

@@ -1,0 +1,89 @@
+"""What a domain is: a public, finite set of values and an encoding of them by the integers 0..size-1.
+
+The encoding of a value depends on that value alone, never on the rest of a column: so one replaced record
+changes one row of codes. Values outside the domain are refused before anything is spent; that they do not
+occur is a precondition, which `assumption` words for a guarantee. Messages hold no value.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Codes", "Domain", "DomainError", "smallest_uint"]
+
+Codes = NDArray[Any]  # unsigned integers, as narrow as the domain allows
+
+
+class DomainError(ValueError):
+    """A value lies outside its declared domain. The message says which domain, never which value."""
+
+
+class Domain(ABC):
+    """A public set of values for one column.
+
+    Attributes
+    ----------
+    ordered : bool
+        Whether codes keep the order of values, so that "at most" is a question; else "equal to" is.
+    accepts_missing : bool
+        Whether a missing value (NaN, None) has a code.
+    numeric : bool
+        Whether values are numbers, so that a column of them fits a float array.
+    """
+
+    ordered: ClassVar[bool] = True
+    numeric: ClassVar[bool] = True
+    accepts_missing: bool = False
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many codes there are; an exact Python integer."""
+
+    @abstractmethod
+    def encode(self, values: Any) -> Codes:
+        """Return the code of each value.
+
+        Parameters
+        ----------
+        values : ndarray of any shape
+
+        Returns
+        -------
+        ndarray of unsigned integers of the same shape
+
+        Raises
+        ------
+        DomainError
+            If a value is outside the domain.
+        """
+
+    @abstractmethod
+    def nearest(self, values: Any) -> Codes:
+        """Return codes as `encode` does, with values outside the domain moved to its nearest end.
+
+        For prediction: a new record may lie where none was declared. Where nothing is nearest, the code is
+        `size`, which no value of the domain has.
+        """
+
+    @abstractmethod
+    def describe_test(self, code: int) -> str:
+        """Return in words what is true of a value exactly if its code is <= `code`, or == if unordered."""
+
+    @property
+    @abstractmethod
+    def assumption(self) -> str:
+        """What a guarantee assumes of the column."""
+
+    def refuse(self) -> DomainError:
+        """Return the error for a value outside."""
+        return DomainError(f"a value lies outside the declared domain {self!r}")
+
+
+def smallest_uint(size: int) -> Any:
+    """Return the narrowest unsigned dtype that holds 0..size, `size` itself being the code of no value."""
+    if size >= 1 << 64:
+        raise ValueError(f"a domain must have fewer than 2**64 values, got {size}")
+    return np.min_scalar_type(size)

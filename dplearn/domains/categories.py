@@ -1,0 +1,194 @@
+"""Domains of names: listed categories, hashed text, bits. Codes have no order: tests ask for equality."""
+
+import hashlib
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dplearn._validation import check_count, check_number
+from dplearn.domains.base import Codes, Domain, smallest_uint
+from dplearn.domains.numbers import _as_numbers, is_missing
+
+__all__ = ["Bits", "Categories", "Hashed"]
+
+
+@dataclass(frozen=True)
+class Categories(Domain):
+    """A public list of values.
+
+    Parameters
+    ----------
+    values : sequence of hashable
+        Distinct; None stands for a missing value of any kind.
+    other : bool, default=False
+        Whether a value that is not listed has a code of its own; else it is refused.
+
+    Examples
+    --------
+    >>> Categories(["north", "south"], other=True).encode(["south", "moon"]).tolist()
+    [1, 2]
+    """
+
+    values: Sequence[Hashable]
+    other: bool = False
+    ordered: ClassVar[bool] = False
+    numeric: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.values, str) or not len(self.values):
+            raise ValueError(f"values must be a list of at least one category, got {self.values!r}")
+        values = tuple(None if is_missing(v) else v for v in self.values)
+        if len(set(values)) < len(values):
+            raise ValueError(f"values must be distinct, got {self.values!r}")
+        if not isinstance(self.other, bool):
+            raise TypeError(f"other must be True or False, got {self.other!r}")
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "accepts_missing", None in values or self.other)
+
+    @property
+    def size(self) -> int:
+        """How many categories there are, `other` included."""
+        return len(self.values) + self.other
+
+    @cached_property
+    def _code_of(self) -> dict[Hashable, int]:
+        return {value: code for code, value in enumerate(self.values)}
+
+    def encode(self, values: Any) -> Codes:
+        """Return each value's place in the list."""
+        codes = self.nearest(values)
+        if (codes == self.size).any():
+            raise self.refuse()
+        return codes
+
+    def nearest(self, values: Any) -> Codes:
+        """Return each value's place in the list; `size` for a value that is neither listed nor `other`."""
+        array = np.asarray(values, dtype=object)
+        unlisted = self.size - self.other
+        codes = [self._code_of.get(None if is_missing(v) else v, unlisted) for v in array.ravel().tolist()]
+        return np.array(codes, dtype=smallest_uint(self.size)).reshape(array.shape)
+
+    def describe_test(self, code: int) -> str:
+        """Return '== category'."""
+        if code == len(self.values):
+            return "is none of the listed categories"
+        return "is missing" if self.values[code] is None else f"== {self.values[code]!r}"
+
+    @property
+    def assumption(self) -> str:
+        """What a guarantee assumes of the column."""
+        if self.other:
+            return f"the list of {len(self.values)} categories is public"
+        return f"values are among {len(self.values)} public categories"
+
+
+@dataclass(frozen=True)
+class Hashed(Domain):
+    """Any text, each value hashed by itself into one of `buckets`: no list of categories to know.
+
+    Parameters
+    ----------
+    buckets : int, default=64
+        How many; two values share a bucket by chance. At least 2.
+
+    Notes
+    -----
+    BLAKE2b of the value's text, the same on every machine. Numbers hash by their text, so 1 and 1.0
+    differ. A missing value has a bucket of its own, 0.
+    """
+
+    buckets: int = 64
+    ordered: ClassVar[bool] = False
+    numeric: ClassVar[bool] = False
+    accepts_missing: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_count("buckets", self.buckets, low=2, high=1 << 20)
+
+    @property
+    def size(self) -> int:
+        """How many buckets there are."""
+        return self.buckets
+
+    def encode(self, values: Any) -> Codes:
+        """Return each value's bucket."""
+        array = np.asarray(values, dtype=object)
+        bucket_of: dict[str, int] = {}
+        codes = []
+        for value in array.ravel().tolist():
+            text = "" if is_missing(value) else str(value)
+            if text not in bucket_of:
+                bucket_of[text] = self.bucket(text)
+            codes.append(bucket_of[text])
+        return np.array(codes, dtype=smallest_uint(self.size)).reshape(array.shape)
+
+    nearest = encode
+
+    def bucket(self, text: str) -> int:
+        """Return the bucket of a text; the empty text counts as missing."""
+        if not text:
+            return 0
+        digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        return 1 + int.from_bytes(digest, "big") % (self.buckets - 1)
+
+    def describe_test(self, code: int) -> str:
+        """Return the bucket in words."""
+        return "is missing" if code == 0 else f"hashes to bucket {code} of {self.buckets}"
+
+    @property
+    def assumption(self) -> str:
+        """What a guarantee assumes of the column."""
+        return "values are of any kind"
+
+
+@dataclass(frozen=True)
+class Bits(Domain):
+    """Two values, 0 and 1.
+
+    Parameters
+    ----------
+    binarize : float or None, default=0.0
+        Numbers above it count as 1, others as 0. None: values must be 0 or 1 already.
+
+    Examples
+    --------
+    >>> Bits().encode([-1, 0, 2]).tolist()
+    [0, 0, 1]
+    """
+
+    binarize: float | None = 0.0
+
+    def __post_init__(self) -> None:
+        if self.binarize is not None:
+            check_number("binarize", self.binarize)
+
+    @property
+    def size(self) -> int:
+        """Two."""
+        return 2
+
+    def encode(self, values: Any) -> Codes:
+        """Return 1 where the value is above `binarize`."""
+        array = _as_numbers(values, self)
+        if self.binarize is None and not ((array == 0) | (array == 1)).all():
+            raise self.refuse()
+        return self.nearest(array)
+
+    def nearest(self, values: Any) -> Codes:
+        """Return 1 where the value is above `binarize`, or above 1/2 where that is None."""
+        array = _as_numbers(values, self)
+        return (array > (0.5 if self.binarize is None else self.binarize)).astype(np.uint8)
+
+    def describe_test(self, code: int) -> str:
+        """Return the test for 0, or what always holds."""
+        if code == 1:
+            return "is any number"
+        return "== 0" if self.binarize is None else f"<= {self.binarize:g}"
+
+    @property
+    def assumption(self) -> str:
+        """What a guarantee assumes of the column."""
+        return "values are 0 or 1" if self.binarize is None else "values are finite numbers"

@@ -1,0 +1,284 @@
+"""Domains of numbers: integer ranges, grids between bounds, floats to a number of significand bits."""
+
+import math
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn._validation import check_choice, check_count, check_number
+from dplearn.domains.base import Codes, Domain, smallest_uint
+
+__all__ = ["Floats", "Grid", "IntegerRange"]
+
+_OUTSIDE = ("refuse", "clip")
+_INT64 = (-(1 << 63), (1 << 63) - 1)
+
+
+@dataclass(frozen=True)
+class IntegerRange(Domain):
+    """The integers low..high.
+
+    Parameters
+    ----------
+    low, high : int
+        Public ends, both included; fewer than 2**64 integers, of 64 bits with sign.
+    outside : {"refuse", "clip"}, default="refuse"
+        Whether a number outside is refused, or moved to the nearest end. A number that is not whole is
+        refused, or rounded down.
+
+    Examples
+    --------
+    >>> ages = IntegerRange(18, 120)
+    >>> ages.encode([18, 20]).tolist(), ages.describe_test(2)
+    ([0, 2], '<= 20')
+    """
+
+    low: int
+    high: int
+    outside: str = "refuse"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", check_count("low", self.low, low=_INT64[0], high=_INT64[1]))
+        object.__setattr__(self, "high", check_count("high", self.high, low=self.low, high=_INT64[1]))
+        check_choice("outside", self.outside, _OUTSIDE)
+        smallest_uint(self.size)
+
+    @property
+    def size(self) -> int:
+        """How many integers there are."""
+        return self.high - self.low + 1
+
+    def encode(self, values: Any) -> Codes:
+        """Return value - low."""
+        codes, inside = self._codes(_as_numbers(values, self))
+        if self.outside == "refuse" and not inside.all():
+            raise self.refuse()
+        return codes
+
+    def nearest(self, values: Any) -> Codes:
+        """Return value - low, the value rounded down and moved into the range."""
+        return self._codes(_as_numbers(values, self))[0]
+
+    def _codes(self, values: NDArray[Any]) -> tuple[Codes, NDArray[np.bool_]]:
+        floors = np.floor(values) if values.dtype.kind == "f" else values
+        below, above = floors < self.low, floors > self.high
+        if values.dtype.kind == "f":
+            above = floors >= float(self.high)  # 2**63 - 1 has no float of its own
+        whole = np.where(below | above, 0, floors).astype(np.int64)
+        whole[below], whole[above] = self.low, self.high
+        codes = whole.view(np.uint64) - np.uint64(self.low % (1 << 64))
+        return codes.astype(smallest_uint(self.size)), (values >= self.low) & (values <= self.high) & (
+            floors == values
+        )
+
+    def describe_test(self, code: int) -> str:
+        """Return '<= value'."""
+        return f"<= {self.low + code}"
+
+    @property
+    def assumption(self) -> str:
+        """What a guarantee assumes of the column."""
+        if self.outside == "clip":
+            return f"values are numbers; integers from {self.low} to {self.high} are told apart"
+        return f"values are integers from {self.low} to {self.high}"
+
+
+@dataclass(frozen=True)
+class Grid(Domain):
+    """Numbers between two bounds, told apart only by which of `size` evenly spaced points they reach.
+
+    Parameters
+    ----------
+    low, high : float
+        Public bounds.
+    size : int, default=256
+        How many points, both bounds included; at least 2 and at most 2**32.
+    outside : {"refuse", "clip"}, default="refuse"
+        Whether a number outside the bounds is refused, or moved to the nearest bound.
+
+    Examples
+    --------
+    >>> grid = Grid(0, 10, size=11)
+    >>> grid.encode([0, 0.5, 1, 10]).tolist(), grid.describe_test(1)
+    ([0, 0, 1, 10], '< 2')
+    """
+
+    low: float
+    high: float
+    size: int = 256
+    outside: str = "refuse"
+
+    def __post_init__(self) -> None:
+        low, high = check_number("low", self.low), check_number("high", self.high)
+        check_number("high", self.high, above=low)
+        check_count("size", self.size, low=2, high=1 << 32)
+        check_choice("outside", self.outside, _OUTSIDE)
+        object.__setattr__(self, "low", float(low))
+        object.__setattr__(self, "high", float(high))
+        if not math.isfinite(self.high - self.low):
+            raise ValueError(f"high - low must be finite, got low={self.low!r} and high={self.high!r}")
+
+    def encode(self, values: Any) -> Codes:
+        """Return the last grid point that each value reaches."""
+        return self._codes(values, clip=self.outside == "clip")
+
+    def nearest(self, values: Any) -> Codes:
+        """Return the last grid point that each value reaches, the first for values below all."""
+        return self._codes(values, clip=True)
+
+    def _codes(self, values: Any, clip: bool) -> Codes:
+        values = _as_numbers(values, self)
+        steps = np.subtract(values, self.low, dtype=np.float64)
+        steps *= (self.size - 1) / (self.high - self.low)
+        if values.size and not self.low <= values.min() <= values.max() <= self.high:
+            if not clip:
+                raise self.refuse()
+            np.clip(steps, 0, self.size - 1, out=steps)
+        return steps.astype(smallest_uint(self.size))
+
+    def describe_test(self, code: int) -> str:
+        """Return '< next grid point'."""
+        if code >= self.size - 1:
+            return "is any number"
+        return f"< {self.low + (code + 1) * (self.high - self.low) / (self.size - 1):.6g}"
+
+    @property
+    def assumption(self) -> str:
+        """What a guarantee assumes of the column."""
+        if self.outside == "clip":
+            return f"values are numbers; {self.size} points from {self.low:g} to {self.high:g} are told apart"
+        return f"values are numbers from {self.low:g} to {self.high:g}"
+
+
+@dataclass(frozen=True)
+class Floats(Domain):
+    """All finite floats, rounded towards zero to a number of significand bits: no bounds to guess.
+
+    The bits of a float, read as an integer, keep the order of magnitudes; dropping low bits rounds.
+
+    Parameters
+    ----------
+    significand_bits : int, default=52
+        Bits kept after the leading one: 0 tells powers of two apart, 52 all float64 values.
+    smallest, largest : float, default: the smallest and the largest positive float64
+        Magnitudes below `smallest` count as 0, magnitudes above `largest` as `largest`: a public guess of
+        the useful scales, which spares a learner the others. Nothing is refused.
+    missing : bool, default=False
+        Whether NaN is a value, below all numbers; else it is refused. Infinities are always refused.
+
+    Examples
+    --------
+    >>> floats = Floats(significand_bits=2, smallest=1, largest=4)
+    >>> floats.size  # 0, and on each side 1, 1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4
+    19
+    >>> floats.encode([-4, 0.3, 1, 1.1, 1.3, 99]).tolist(), floats.describe_test(10)
+    ([0, 9, 10, 10, 11, 18], '< 1.25')
+    """
+
+    significand_bits: int = 52
+    smallest: float = 5e-324
+    largest: float = sys.float_info.max
+    missing: bool = False
+
+    def __post_init__(self) -> None:
+        check_count("significand_bits", self.significand_bits, high=52)
+        check_number("smallest", self.smallest, above=0)
+        check_number("largest", self.largest, low=check_number("smallest", self.smallest))
+        if not isinstance(self.missing, bool):
+            raise TypeError(f"missing must be True or False, got {self.missing!r}")
+        object.__setattr__(self, "smallest", float(self.smallest))
+        object.__setattr__(self, "largest", float(self.largest))
+        object.__setattr__(self, "accepts_missing", self.missing)
+
+    @property
+    def _shift(self) -> int:
+        return 52 - self.significand_bits
+
+    @property
+    def _first(self) -> int:
+        """The rounded bits of the least magnitude that is not 0; subnormals may round to 0 whole."""
+        return max(1, _bits_of(self.smallest) >> self._shift)
+
+    @property
+    def _magnitudes(self) -> int:
+        return (_bits_of(self.largest) >> self._shift) - self._first + 1
+
+    @property
+    def size(self) -> int:
+        """How many rounded values there are, 0 and a missing one included."""
+        return 2 * self._magnitudes + 1 + self.missing
+
+    def encode(self, values: Any) -> Codes:
+        """Return the place of each value's rounding in the order of all."""
+        values = _as_numbers(values, self, missing=self.missing).astype(np.float64)
+        bits = values.view(np.int64)
+        negative = bits < 0
+        rounded = (bits & _INT64[1]) >> self._shift
+        steps = np.clip(rounded, self._first - 1, self._first + self._magnitudes - 1) - (self._first - 1)
+        # Numbers from here on are below 2**64 but not below 2**63.
+        codes = np.full(values.shape, self._magnitudes + self.missing, dtype=np.uint64)
+        np.add(codes, steps.view(np.uint64), out=codes, where=~negative)
+        np.subtract(codes, steps.view(np.uint64), out=codes, where=negative)
+        if self.missing:
+            codes[np.isnan(values)] = 0
+        return codes.astype(smallest_uint(self.size), copy=False)
+
+    nearest = encode
+
+    def describe_test(self, code: int) -> str:
+        """Return '< value' or '<= value', whichever is exact; '(or missing)' where that is below."""
+        step = code - self._magnitudes - self.missing
+        suffix = " (or missing)" if self.missing else ""
+        if self.missing and code == 0:
+            return "is missing"
+        if step >= self._magnitudes:
+            return "is any number" + suffix
+        if step >= 0:
+            return f"< {self._magnitude(step + 1):.17g}" + suffix
+        return f"<= {-self._magnitude(-step):.17g}" + suffix
+
+    def _magnitude(self, step: int) -> float:
+        bits = (self._first - 1 + step) << self._shift
+        return float(np.array(bits, dtype=np.int64).view(np.float64))
+
+    @property
+    def assumption(self) -> str:
+        """What a guarantee assumes of the column."""
+        return "values are finite numbers" + (" or missing" if self.missing else "")
+
+
+def _bits_of(value: float) -> int:
+    return int(np.float64(value).view(np.int64))
+
+
+def _as_numbers(values: Any, domain: Domain, missing: bool = False) -> NDArray[Any]:
+    """Return a numeric array without infinities, and without NaN unless `missing`."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "O":
+            array = np.array([np.nan if missing and is_missing(v) else v for v in array.ravel()], dtype=np.float64)
+            array = array.reshape(np.shape(values))
+    except (TypeError, ValueError):
+        raise domain.refuse() from None
+    if array.dtype.kind == "b":
+        array = array.astype(np.uint8)
+    if array.dtype.kind not in "iuf":
+        raise domain.refuse()
+    if array.dtype.kind == "f" and array.size and not _is_finite(array, missing):
+        raise domain.refuse()
+    return array
+
+
+def _is_finite(array: NDArray[Any], missing: bool) -> bool:
+    """Return True if no element is infinite nor, unless `missing`, NaN. Minima and maxima tell without copies."""
+    least, greatest = (np.fmin, np.fmax) if missing else (np.minimum, np.maximum)
+    low, high = least.reduce(array, axis=None), greatest.reduce(array, axis=None)
+    return bool(np.isfinite(low) and np.isfinite(high)) or (missing and bool(np.isnan(array).all()))
+
+
+def is_missing(value: Any) -> bool:
+    """Return True for None, NaN and pandas' missing values."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value

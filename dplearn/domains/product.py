@@ -1,0 +1,127 @@
+"""The domain of a whole record: one domain for each column."""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from dplearn.domains.base import Codes, Domain, DomainError
+
+__all__ = ["Product"]
+
+_ROWS = 512  # rows encoded at a time: a block of a wide table stays in the cache
+
+
+class Product:
+    """Domains of the columns of a table, in order.
+
+    Parameters
+    ----------
+    domains : iterable of Domain
+        At least one.
+    names : sequence of str, optional
+        Names of the columns, for messages; "x0", "x1", ... if left out.
+    """
+
+    def __init__(self, domains: Iterable[Domain], names: Sequence[str] | None = None):
+        self.domains = tuple(domains)
+        if not self.domains or not all(isinstance(domain, Domain) for domain in self.domains):
+            raise TypeError(f"domains must be a nonempty list of domains, got {self.domains!r}")
+        self.names = tuple(names) if names is not None else tuple(f"x{i}" for i in range(len(self.domains)))
+        if len(self.names) != len(self.domains) or len(set(self.names)) < len(self.names):
+            raise ValueError(
+                f"names must be {len(self.domains)} distinct names, one for each domain, got {self.names!r}"
+            )
+
+    def __len__(self) -> int:
+        return len(self.domains)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Product):
+            return NotImplemented
+        return (self.domains, self.names) == (other.domains, other.names)
+
+    def __hash__(self) -> int:
+        return hash((self.domains, self.names))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({dict(zip(self.names, self.domains, strict=True))!r})"
+
+    @property
+    def accepts_missing(self) -> bool:
+        """Whether some column may hold missing values."""
+        return any(domain.accepts_missing for domain in self.domains)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether every column is numeric, so that a table of them is a float array."""
+        return all(domain.numeric for domain in self.domains)
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        """What a guarantee assumes: one entry for each distinct assumption, naming the columns if they differ."""
+        by_assumption: dict[str, list[str]] = {}
+        for name, domain in zip(self.names, self.domains, strict=True):
+            by_assumption.setdefault(domain.assumption, []).append(name)
+        if len(by_assumption) == 1:
+            return (f"in every column, {next(iter(by_assumption))}",)
+        return tuple(f"in {_listed(names)}, {words}" for words, names in by_assumption.items())
+
+    def encode(self, X: Any) -> list[Codes]:
+        """Return the codes of each column.
+
+        Parameters
+        ----------
+        X : ndarray or data frame of shape (n, len(self))
+
+        Returns
+        -------
+        list of ndarray of shape (n,)
+            Contiguous; each of the narrowest unsigned dtype that holds its domain.
+
+        Raises
+        ------
+        DomainError
+            If a value is outside its column's domain; the message names the column and the domain.
+        """
+        return self._encode(X, "encode")
+
+    def nearest(self, X: Any) -> list[Codes]:
+        """Return codes as `encode` does, values outside moved to the nearest in the domain."""
+        return self._encode(X, "nearest")
+
+    def _encode(self, X: Any, how: str) -> list[Codes]:
+        columns: list[Codes] = []
+        for domain, group in groupby(range(len(self)), key=self.domains.__getitem__):
+            places = list(group)
+            try:
+                columns += _encode_alike(getattr(domain, how), X, places)
+            except DomainError as error:
+                where = _listed([self.names[i] for i in places])
+                raise DomainError(f"in {where}, {error}") from None
+        return columns
+
+
+def _encode_alike(encode: Any, X: Any, places: list[int]) -> list[Codes]:
+    """Encode neighbouring columns of one domain together, in blocks of rows small enough for the cache."""
+    if not isinstance(X, np.ndarray):
+        return [np.ascontiguousarray(encode(_column(X, i))) for i in places]
+    part = X[:, places[0] : places[-1] + 1]
+    if len(places) == 1:
+        return [np.ascontiguousarray(encode(part[:, 0]))]
+    blocks = [encode(part[start : start + _ROWS].T) for start in range(0, max(len(part), 1), _ROWS)]
+    return list(np.ascontiguousarray(np.concatenate(blocks, axis=1)))
+
+
+def _column(X: Any, position: int) -> Any:
+    """Return one column of a pandas or polars frame as an array."""
+    column = X.iloc[:, position] if hasattr(X, "iloc") else X[X.columns[position]]
+    return column.to_numpy()
+
+
+def _listed(names: Sequence[str], most: int = 4) -> str:
+    shown = ", ".join(repr(name) for name in names[:most])
+    rest = len(names) - most
+    word = "column" if len(names) == 1 else "columns"
+    return f"{word} {shown}" + (f" and {rest} more" if rest > 0 else "")

@@ -1,0 +1,135 @@
+"""A table's public description: its columns' domains and, if known, its labels."""
+
+import json
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from dplearn.domains.base import Domain
+from dplearn.domains.categories import Bits, Categories, Hashed
+from dplearn.domains.numbers import Floats, Grid, IntegerRange
+from dplearn.domains.product import Product
+
+__all__ = ["Schema"]
+
+_KINDS: dict[str, type[Domain]] = {
+    "integers": IntegerRange,
+    "grid": Grid,
+    "floats": Floats,
+    "categories": Categories,
+    "hashed": Hashed,
+    "bits": Bits,
+}
+
+
+class Schema(Product):
+    """What is public about a table, stated once and accepted as `domain=` everywhere.
+
+    Parameters
+    ----------
+    columns : mapping of str to Domain or dict
+        For each column its domain, or a dict as in the JSON form: `{"type": "integers", "low": 0,
+        "high": 120}`. Types: integers, grid, floats, categories, hashed, bits; the other keys are the
+        parameters of `IntegerRange`, `Grid`, `Floats`, `Categories`, `Hashed`, `Bits`.
+    labels : sequence, optional
+        All labels that can occur.
+
+    Examples
+    --------
+    >>> schema = Schema({"age": {"type": "integers", "low": 0, "high": 120}, "town": Hashed(32)}, ["no", "yes"])
+    >>> Schema.from_dict(schema.to_dict()) == schema
+    True
+    """
+
+    def __init__(self, columns: Mapping[str, Any], labels: Sequence[Hashable] | None = None):
+        if not isinstance(columns, Mapping) or not columns:
+            raise TypeError(f"columns must map column names to domains, got {columns!r}")
+        super().__init__(
+            [_as_domain(name, column) for name, column in columns.items()], names=[str(c) for c in columns]
+        )
+        self.labels = None if labels is None else tuple(labels)
+        if self.labels is not None and (not self.labels or len(set(self.labels)) < len(self.labels)):
+            raise ValueError(f"labels must be distinct and at least one, got {self.labels!r}")
+
+    @property
+    def columns(self) -> dict[str, Domain]:
+        """The domain of each column."""
+        return dict(zip(self.names, self.domains, strict=True))
+
+    @classmethod
+    def from_dict(cls, description: Mapping[str, Any]) -> "Schema":
+        """Return the schema that `{"columns": {...}, "labels": [...]}` describes; labels may be left out."""
+        unknown = set(description) - {"columns", "labels"}
+        if unknown or "columns" not in description:
+            raise ValueError(f"a schema has the keys 'columns' and 'labels', got {sorted(description)!r}")
+        return cls(description["columns"], description.get("labels"))
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> "Schema":
+        """Return the schema in a JSON file, in the form that `from_dict` takes."""
+        text = Path(path).read_text(encoding="utf-8")
+        try:
+            description = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"a schema file must be JSON: {error}") from None
+        if not isinstance(description, dict):
+            raise ValueError("a schema file must hold a JSON object")
+        return cls.from_dict(description)
+
+    @classmethod
+    def from_dtypes(cls, dtypes: Any, labels: Sequence[Hashable] | None = None) -> "Schema":
+        """Return a schema that knows only the columns' types.
+
+        Parameters
+        ----------
+        dtypes : mapping of str to dtype, or `frame.dtypes` of pandas, or `frame.schema` of polars
+            Integers become all integers of that width, floats all floats with missing values, booleans
+            bits, anything else hashed text. The types must be known from somewhere else than the data: a
+            reader that infers them (an integer column with one gap becomes float) publishes something.
+        labels : sequence, optional
+            All labels that can occur.
+        """
+        return cls({str(name): _domain_of_dtype(str(dtype)) for name, dtype in dtypes.items()}, labels)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the form that `from_dict` and `json.dumps` take."""
+        kind_of = {domain: kind for kind, domain in _KINDS.items()}
+        columns = {}
+        for name, domain in self.columns.items():
+            parameters = {f.name: getattr(domain, f.name) for f in fields(domain)}  # type: ignore[arg-type]
+            listed = {k: list(v) if isinstance(v, tuple) else v for k, v in parameters.items()}
+            columns[name] = {"type": kind_of[type(domain)], **listed}
+        return {"columns": columns} | ({} if self.labels is None else {"labels": list(self.labels)})
+
+    def __eq__(self, other: object) -> bool:
+        return super().__eq__(other) and self.labels == getattr(other, "labels", None)
+
+    __hash__ = Product.__hash__
+
+
+def _as_domain(name: str, column: Any) -> Domain:
+    if isinstance(column, Domain):
+        return column
+    if not isinstance(column, Mapping) or column.get("type") not in _KINDS:
+        kinds = ", ".join(_KINDS)
+        raise ValueError(f"column {name!r} must be a domain, or a dict with a 'type' among {kinds}, got {column!r}")
+    parameters = {key: value for key, value in column.items() if key != "type"}
+    try:
+        return _KINDS[column["type"]](**parameters)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"column {name!r}: {error}") from None
+
+
+def _domain_of_dtype(dtype: str) -> Domain:
+    name = dtype.lower()
+    if name.startswith("bool"):
+        return Bits(binarize=None)
+    if name.startswith(("int", "uint")):
+        width = int("".join(filter(str.isdigit, name)) or 64)
+        if name.startswith("u"):
+            return IntegerRange(0, (1 << min(width, 63)) - 1)
+        return IntegerRange(-(1 << (width - 1)) + (width == 64), (1 << (width - 1)) - 1)
+    if name.startswith("float"):
+        return Floats(missing=True)
+    return Hashed()

@@ -1,0 +1,131 @@
+"""The exponential mechanism over integer qualities, exact however many candidates there are."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn._validation import check_count
+from dplearn.chance.dice import Dice
+from dplearn.core.exact import decay_ratio
+from dplearn.core.grouping import group_counts, nth_equal
+from dplearn.privacy import ApproxDP
+
+__all__ = ["check_qualities", "exponential_mechanism", "select_exponential", "selection_ratio"]
+
+
+def exponential_mechanism(
+    qualities: NDArray[Any], *, privacy: ApproxDP, dice: Dice, sensitivity: int = 1
+) -> int:
+    """Return the index of a candidate, a better one with exponentially greater probability.
+
+    Parameters
+    ----------
+    qualities : ndarray of int of shape (k,)
+        Private. Greater is better.
+    privacy : ApproxDP
+        Its `epsilon` is spent whole; its `delta` is not used.
+    dice : Dice
+        Source of chance.
+    sensitivity : int, default=1
+        The most by which one quality differs between neighbours.
+
+    Returns
+    -------
+    int
+        P[i] proportional to ratio ** (best quality - qualities[i]), ratio the smallest-but-safe rational
+        at least exp(-epsilon / (2 sensitivity)).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `qualities` is not a nonempty array of integers, or `sensitivity` not a positive integer.
+
+    Notes
+    -----
+    **Privacy.** `privacy`, for the neighbours that `sensitivity` is counted in.
+
+    **Assumes.** Each quality moves by at most `sensitivity` between neighbours; the number of candidates
+    and their order are public.
+
+    **Accuracy.** With probability at least 1 - beta the quality falls short of the best by at most
+    ln(k / beta) / ln(1 / ratio), which is 2 sensitivity ln(k / beta) / epsilon but for one part in 2**30.
+
+    **Source.** McSherry and Talwar (2007), Theorem 6; Kasiviswanathan et al. (2011), Section 3. There the
+    weights are real numbers; here their ratio is rational, candidates are grouped by quality, and the
+    draw is exact.
+    """
+    qualities = check_qualities(qualities)
+    distinct, multiplicities = group_counts(qualities)
+    group = select_exponential(
+        [-quality for quality in distinct],
+        multiplicities,
+        privacy=privacy,
+        dice=dice,
+        sensitivity=sensitivity,
+    )
+    return nth_equal(qualities, distinct[group[0]], group[1])
+
+
+def select_exponential(
+    costs: Sequence[int],
+    multiplicities: Sequence[int],
+    *,
+    privacy: ApproxDP,
+    dice: Dice,
+    sensitivity: int = 1,
+) -> tuple[int, int]:
+    """Return a candidate from groups of equal cost, as its group and its place in the group.
+
+    Parameters
+    ----------
+    costs : sequence of int
+        Private. What each candidate of group i costs; less is better.
+    multiplicities : sequence of int
+        Private. How many candidates group i holds, up to any size.
+    privacy : ApproxDP
+        Its `epsilon` is spent whole; its `delta` is not used.
+    dice : Dice
+        Source of chance.
+    sensitivity : int, default=1
+        The most by which one candidate's cost differs between neighbours.
+
+    Returns
+    -------
+    group : int
+        Index into `costs`.
+    member : int
+        From 0 to multiplicities[group] - 1.
+
+    Notes
+    -----
+    **Privacy.** `privacy`, for the neighbours that `sensitivity` is counted in. Proof: let a candidate's
+    weight be ratio ** cost. Between neighbours every weight, and so their sum, moves by at most a factor of
+    ratio ** -sensitivity <= exp(epsilon / 2), and a probability is a weight over the sum.
+
+    **Assumes.** Each candidate's cost moves by at most `sensitivity` between neighbours; the set of all
+    candidates is public, though its grouping is not.
+
+    **Accuracy.** As for `exponential_mechanism`, k being the sum of `multiplicities`.
+
+    **Source.** As for `exponential_mechanism`.
+    """
+    group = dice.power_weighted(selection_ratio(privacy, sensitivity), costs, multiplicities)
+    return group, dice.below(multiplicities[group])
+
+
+def selection_ratio(privacy: ApproxDP, sensitivity: int) -> Fraction:
+    """Return a rational just above exp(-epsilon / (2 sensitivity))."""
+    if not privacy.epsilon:
+        raise ValueError("epsilon must be above 0, got 0")
+    return decay_ratio(privacy.epsilon / (2 * check_count("sensitivity", sensitivity, low=1)))
+
+
+def check_qualities(qualities: Any) -> NDArray[Any]:
+    """Return `qualities` if it is a nonempty one-dimensional array of integers."""
+    array = np.asarray(qualities)
+    if array.ndim != 1 or not array.size or array.dtype.kind not in "iu":
+        raise TypeError("qualities must be a nonempty one-dimensional array of integers")
+    return array
