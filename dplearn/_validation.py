@@ -101,9 +101,10 @@ def check_count(name: str, value: Any, *, low: int = 0, high: int | float = math
     message = f"{name} must be an integer {wanted}, got {value!r}"
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(message)
-    if not low <= value <= high:
+    count = int(value)
+    if not low <= count <= high:
         raise ValueError(message)
-    return int(value)
+    return count
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:

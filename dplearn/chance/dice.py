@@ -29,9 +29,7 @@ class Dice(Protocol):
     def bernoulli(self, p: Fraction, size: int | None = None) -> Any:
         """Draw 1 with probability exactly p, else 0."""
 
-    def power_weighted(
-        self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]
-    ) -> int:
+    def power_weighted(self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]) -> int:
         """Draw index i with probability proportional to multiplicities[i] * ratio**exponents[i].
 
         Adding a constant to all exponents changes nothing.
@@ -66,7 +64,7 @@ def check_ratio(ratio: Fraction) -> Fraction:
 
 def check_probability(p: Fraction) -> Fraction:
     """Return `p` if it is an exact probability."""
-    if isinstance(p, bool) or not isinstance(p, (int, Fraction)) or not 0 <= p <= 1:
+    if not isinstance(p, (int, Fraction)) or not 0 <= p <= 1:
         raise ValueError(f"p must be a Fraction between 0 and 1, got {p!r}")
     return Fraction(p)
 

@@ -70,9 +70,7 @@ class ReplayDice:
         """Draw a coin."""
         return self._record("bernoulli", p, size=size)
 
-    def power_weighted(
-        self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]
-    ) -> int:
+    def power_weighted(self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]) -> int:
         """Draw a group by power weights."""
         return int(self._record("power_weighted", ratio, tuple(exponents), tuple(multiplicities)))
 
@@ -128,13 +126,16 @@ class _Recorded:
 
 def _possible(primitive: str, arguments: tuple[Any, ...]) -> tuple[int, int]:
     """Return the least and the greatest outcome that these arguments allow."""
-    ends = {
-        "below": lambda n: (0, n - 1),
-        "bernoulli": lambda p: (int(p == 1), int(p > 0)),
-        "power_weighted": lambda _, e, m: (0, len(e) - 1),
-        "permute_and_flip": lambda _, e, m: (0, len(e) - 1),
-        "discrete_laplace": lambda _, low, high: (low, high),
-        "discrete_laplace_at_least": lambda _, gap: (0, 1),
-        "discrete_gaussian": lambda sigma2: (-(1 << 62), (1 << 62)),
-    }
-    return ends[primitive](*arguments)
+    match primitive:
+        case "below":
+            return 0, arguments[0] - 1
+        case "bernoulli":
+            return int(arguments[0] == 1), int(arguments[0] > 0)
+        case "power_weighted" | "permute_and_flip":
+            return 0, len(arguments[1]) - 1
+        case "discrete_laplace":
+            return arguments[1], arguments[2]
+        case "discrete_laplace_at_least":
+            return 0, 1
+        case _:
+            return -(1 << 62), 1 << 62

@@ -86,9 +86,7 @@ class ByteDice:
             drawn[tied] = self.bernoulli(Fraction(part, p.denominator), tied.size)
         return one_or_many(drawn, size)
 
-    def power_weighted(
-        self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]
-    ) -> int:
+    def power_weighted(self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]) -> int:
         """Draw index i with probability proportional to multiplicities[i] * ratio**exponents[i]."""
         indices, e, m = check_groups(exponents, multiplicities)
         return indices[Table(power_weights(check_ratio(ratio), e, m)).draw(self._bytes)]
@@ -121,9 +119,7 @@ class ByteDice:
             if e[group] == e[0] or self._is_first(table, group, m[group], arrivals):
                 return indices[group]
 
-    def _is_first(
-        self, table: Table, group: int, multiplicity: int, arrivals: list["_Exponential"]
-    ) -> bool:
+    def _is_first(self, table: Table, group: int, multiplicity: int, arrivals: list["_Exponential"]) -> bool:
         """Decide F * A > (1 - p) * (sum of arrivals) for a fresh exponential F, as finely as it takes."""
         clock = _Exponential(self._bytes)
         bits = 64
@@ -181,9 +177,7 @@ class ByteDice:
             waiting = waiting[~accepted]
         return one_or_many(drawn, size)
 
-    def _gaussian_proposals(
-        self, sigma2: Fraction, size: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def _gaussian_proposals(self, sigma2: Fraction, size: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Propose integers by blocks and accept each as often as its weight falls short of its block's.
 
         Table index 2j is the block edge, edge + 1, ..., with edge = j * width; index 2j + 1 its mirror image
@@ -202,7 +196,7 @@ class ByteDice:
         return np.where(negative, -far, far), accepted
 
     def _survive(self, exponents: NDArray[np.int64], rate: Fraction) -> NDArray[np.bool_]:
-        """Draw coins that succeed with probability exp(-rate * exponent), one coin for each base-256 digit."""
+        """Draw coins that succeed with probability exp(-rate * exponent), a coin for each base-256 digit."""
         alive = np.ones(exponents.size, dtype=bool)
         position = 0
         while (exponents >> (_DIGIT * position)).any():
@@ -245,7 +239,8 @@ class _Exponential:
 def _geometric_tables(ratio: Fraction) -> tuple[list[Table], Table]:
     """Return a table for each digit, and one whose event is that the number has more digits.
 
-    More digits are rare, about one number in a million: (1 - ratio) * 256**digits >= 14 and ln(ratio) <= ratio - 1.
+    More digits are rare, about one number in a million: ln(ratio) <= ratio - 1, and (1 - ratio) * 256**digits
+    is at least 14.
     """
     digits: list[Table] = []
     while (1 - ratio) * (1 << (_DIGIT * len(digits))) < 14:
@@ -272,7 +267,7 @@ def _gaussian_table(sigma2: Fraction) -> Table:
             low, high = exp_bounds(-Fraction(near * near) / (2 * sigma2), digits)
             lows.append(floor(low * (1 << bits)))
             errors.append(ceil(high * (1 << bits)) - lows[-1])
-        # The next blocks, j and up on both sides, weigh less than a geometric series that starts below 1 unit.
+        # The next blocks, j and up on both sides, weigh less than a geometric series from below 1 unit.
         j = len(lows) // 2
         fall = exp_bounds(-Fraction((2 * j + 1) * width * width) / (2 * sigma2), digits)[1]
         return Enclosure(lows, errors, ceil(2 * (lows[-1] + errors[-1]) / (1 - fall)))

@@ -167,7 +167,7 @@ class Table:
         return drawn
 
     def resume(self, uniform: int, bits: int, source: BitSource) -> int:
-        """Draw the outcome of a uniform number whose first `bits` bits are known, lengthening it as needed."""
+        """Draw the outcome of a uniform number whose first `bits` bits are known, lengthened as needed."""
         while True:
             self.enclosure(bits + _GUARD)
             # The first outcome whose upper end is certainly above all of [uniform, uniform + 1) ...
@@ -180,7 +180,7 @@ class Table:
 
 
 class _Lookup:
-    """Outcomes by the first 16 and by the first 64 bits of the uniform number, -1 where those leave it open."""
+    """Outcomes by the first 16 and the first 64 bits of the uniform number, -1 where those leave it open."""
 
     def __init__(self, table: Table):
         table.enclosure(64 + _GUARD)

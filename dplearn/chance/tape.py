@@ -72,9 +72,7 @@ class TapeDice:
         p = check_probability(p)
         return self._repeat(lambda: self._choose((0, 1), (1 - p, p)), size)
 
-    def power_weighted(
-        self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]
-    ) -> int:
+    def power_weighted(self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]) -> int:
         """Walk the groups by their exact power weights."""
         indices, e, m = check_groups(exponents, multiplicities)
         return self._choose(indices, _power_law(check_ratio(ratio), _from_zero(e), tuple(m)))
@@ -99,7 +97,7 @@ class TapeDice:
         return self._choose((0, 1), (1 - p, p))
 
     def discrete_gaussian(self, sigma2: Fraction, size: int | None = None) -> Any:
-        """Walk the discrete Gaussian but for a little: the probabilities of a walk then sum to less than 1."""
+        """Walk the discrete Gaussian but for a little: a walk's probabilities then sum to less than 1."""
         if not isinstance(sigma2, (int, Fraction)) or sigma2 <= 0:
             raise ValueError(f"sigma2 must be a positive Fraction, got {sigma2!r}")
         support, masses, _ = gaussian_law(Fraction(sigma2), self._gaussian_bits)

@@ -8,14 +8,16 @@ members need never list them.
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.core.grouping import group_counts, nth_equal
+from dplearn.domains import Domain, Product
 
-__all__ = ["Concept", "ConceptClass", "CountedErrors", "ErrorProfile"]
+__all__ = ["ChosenConcept", "Concept", "ConceptClass", "CountedErrors", "ErrorProfile", "Labels"]
 
 Labels = NDArray[np.intp]  # label codes 0..n_labels-1
 
@@ -28,6 +30,32 @@ class Concept(Protocol):
 
     def describe(self, features: Sequence[str], labels: Sequence[Any]) -> str:
         """Return the concept in words, given names of features and labels."""
+
+
+@dataclass(frozen=True, repr=False)
+class ChosenConcept:
+    """A concept with the names of its features and labels: what a learner publishes. Prints as its rule.
+
+    Attributes
+    ----------
+    concept : Concept
+        The rule over codes.
+    features : tuple of str
+        Names of the columns.
+    labels : tuple
+        The label of each label code.
+    """
+
+    concept: Concept
+    features: tuple[str, ...]
+    labels: tuple[Any, ...]
+
+    def predict(self, columns: Any) -> Labels:
+        """Return the label code of each encoded record."""
+        return self.concept.predict(columns)
+
+    def __repr__(self) -> str:
+        return self.concept.describe(self.features, self.labels)
 
 
 class ErrorProfile(Protocol):
@@ -53,6 +81,12 @@ class ConceptClass(ABC):
 
     domain: Any
     n_labels: int
+    default_domain: ClassVar[Domain]  # of each column, where a user names the class and no domain
+
+    @classmethod
+    def over(cls, domain: Product, n_labels: int) -> "ConceptClass":
+        """Return the class over a domain with everything else at its default."""
+        return cls(domain, n_labels)  # type: ignore[call-arg]  # the constructors of subclasses
 
     @property
     @abstractmethod

@@ -105,7 +105,9 @@ class FiniteClass(ConceptClass):
         rows = max(1, _BLOCK // places)
         for start in range(0, self.size, rows):
             block = self._table[start : start + rows]
-            right[start : start + rows] = sum((block == label) @ by_label[label] for label in range(self.n_labels))
+            right[start : start + rows] = sum(
+                (block == label) @ by_label[label] for label in range(self.n_labels)
+            )
         return y.size - right.astype(np.int64)
 
     def error_profile(self, columns: Sequence[NDArray[Any]], y: Labels) -> CountedErrors:
@@ -141,8 +143,9 @@ class Listed:
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
         """Return the label code of each record."""
         if self.predictions is None:
-            return columns[self.position].astype(np.intp)
-        return np.array(self.predictions, dtype=np.intp)[columns[0]]
+            return columns[self.position].astype(np.intp, copy=False)
+        codes: Labels = np.array(self.predictions, dtype=np.intp)[columns[0]]
+        return codes
 
     def describe(self, features: Sequence[str], labels: Sequence[Any]) -> str:  # noqa: ARG002 - the protocol's
         """Return the concept's name."""
@@ -151,7 +154,7 @@ class Listed:
 
 @dataclass(frozen=True)
 class _Judged:
-    """Stands in for a domain: a table is encoded by what each function says of it, before anything is spent."""
+    """Stands in for a domain: encodes a table by what each function says of it, before anything is spent."""
 
     functions: tuple[Callable[..., Any], ...]
     accepts_missing = True
@@ -174,7 +177,7 @@ def _judge(function: Callable[..., Any], X: Any) -> NDArray[np.int64]:
         codes = np.asarray(function(X))
         if codes.shape == (len(X),) and codes.dtype.kind in "iub":
             return codes.astype(np.int64)
-    except Exception:  # noqa: BLE001, S110 - whatever it says may quote the data
+    except Exception:  # noqa: S110 - whatever it says may quote the data
         pass
     name = getattr(function, "__name__", "a concept")
     raise DomainError(f"{name} must give one integer label code for each row") from None

@@ -168,7 +168,9 @@ class Thresholds(DecisionStumps):
         above = super().cuts(feature, columns, y)
         # Shift every cut up by one, and put the cut with nothing inside before them.
         starts = np.concatenate((np.zeros(1, dtype=np.uint64), above.starts + np.uint64(1)))
-        lengths = None if above.lengths is None else np.concatenate((np.ones(1, dtype=np.uint64), above.lengths))
+        lengths = (
+            None if above.lengths is None else np.concatenate((np.ones(1, dtype=np.uint64), above.lengths))
+        )
         assert size < 1 << 64
         return Cuts(starts, lengths, np.pad(above.inside, ((0, 0), (1, 0))))
 

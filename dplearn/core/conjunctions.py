@@ -35,8 +35,8 @@ from numpy.typing import NDArray
 __all__ = ["conjunction_at", "conjunction_errors", "cube_errors", "subset_errors"]
 
 _CUBE_BLOCK = 10  # variables: 3**10 int32 results stay in the cache
-_WORDS_BLOCK = 1 << 15  # words of the subsets that are held while one more variable joins them
-_WORDS_AT_MOST = 64  # a block's count of at most 64 * 64 records fits uint16
+_HELD = 1 << 18  # words of the sets that are held while one more variable joins them: 2 MiB
+_STEP = (16, 128)  # words of each set: fewer are not worth a call, and a count of 128 * 64 fits uint16
 
 
 def conjunction_errors(columns: Sequence[NDArray[np.uint8]], y: NDArray[Any], k: int) -> NDArray[Any]:
@@ -117,7 +117,7 @@ def cube_errors(columns: Sequence[NDArray[np.uint8]], y: NDArray[Any]) -> NDArra
     d = len(columns)
     errors = np.empty((3,) * d, dtype=_dtype(len(y)))
     _fill_cube(errors, _signed_histogram(columns, y))
-    errors += np.count_nonzero(y)
+    errors += int(np.count_nonzero(y))
     return errors.reshape(-1)
 
 
@@ -151,8 +151,8 @@ def _fill_cube(cube: NDArray[Any], patterns: NDArray[Any]) -> None:
     cube[(slice(2),) * d] = patterns
     for axis in reversed(range(d)):
         # Later axes are complete, earlier ones hold 0 and 1 only.
-        negative, positive, absent = np.moveaxis(cube[(slice(2),) * axis], axis, 0)
-        np.add(negative, positive, out=absent)
+        part = np.moveaxis(cube[(slice(2),) * axis], axis, 0)
+        np.add(part[0], part[1], out=part[2, ...])
 
 
 # Sets of variables: from the positive conjunctions, counted bit by bit, to those with negative literals.
@@ -167,7 +167,7 @@ def subset_errors(columns: Sequence[NDArray[np.uint8]], y: NDArray[Any], k: int)
     ends = [0, *accumulate(comb(d, j) << j for j in range(k + 1))]
     errors = np.empty(ends[-1], dtype=_dtype(len(y)))
     levels = [errors[ends[j] : ends[j + 1]].reshape(1 << j, comb(d, j)) for j in range(k + 1)]
-    ones = np.count_nonzero(y)
+    ones = int(np.count_nonzero(y))
     positive = [level[-1] for level in levels]
     positive[0][:] = len(y) - 2 * ones
     for counts in positive[1:]:
@@ -194,7 +194,8 @@ def _tally(positive: Sequence[NDArray[Any]], words: NDArray[np.uint64], tally: n
     Level by level in blocks of words: each set of j variables is a set of j - 1 and a higher variable.
     """
     d, k = words.shape[1], len(positive) - 1
-    step = min(max(_WORDS_BLOCK // comb(d, k - 1), 4), _WORDS_AT_MOST)
+    most = max(comb(d, j) for j in range(k))
+    step = min(max(_HELD // most, _STEP[0]), _STEP[1])
     for start in range(0, len(words), step):
         block = held = words[start : start + step]
         tally(positive[1], _popcounts(block), out=positive[1])

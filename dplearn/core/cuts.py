@@ -104,7 +104,7 @@ def _label_histogram(codes: NDArray[Any], y: NDArray[Any], size: int, n_labels: 
 def _sorted_together(
     codes: NDArray[Any], y: NDArray[Any], size: int, n_labels: int
 ) -> tuple[NDArray[np.uint64], NDArray[Any]]:
-    """Return codes and labels in the order of the codes: one sort of packed words where both fit in 64 bits."""
+    """Return codes and labels in the order of the codes: one sort of packed words where 64 bits suffice."""
     bits = (n_labels - 1).bit_length()
     if size << bits >= 1 << 64:
         order = np.argsort(codes)

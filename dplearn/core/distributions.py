@@ -57,7 +57,9 @@ def permute_and_flip_law(
     groups j of (1 - p_j t)**m_j: a polynomial in t.
     """
     least = min(e for e, m in zip(exponents, multiplicities, strict=True) if m)
-    accept = [ratio ** (e - least) if m else Fraction(0) for e, m in zip(exponents, multiplicities, strict=True)]
+    accept = [
+        ratio ** (e - least) if m else Fraction(0) for e, m in zip(exponents, multiplicities, strict=True)
+    ]
     law = []
     for i, winner in enumerate(multiplicities):
         survival = [Fraction(1)]  # coefficients of the polynomial in t, constant first

@@ -4,6 +4,8 @@ exp(-epsilon) is irrational. Whatever decides an outcome therefore uses a ration
 or an interval that contains the true value and can be made as narrow as the decision needs.
 
 >>> from fractions import Fraction
+from functools import lru_cache
+from functools import lru_cache
 >>> low, high = exp_bounds(Fraction(1))
 >>> float(low), high - low < Fraction(1, 10**30)
 (2.718281828459045, True)
@@ -14,6 +16,7 @@ True
 import math
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 __all__ = ["at_most_exp", "decay_ratio", "exp_bounds", "log_bounds"]
 
@@ -97,6 +100,7 @@ def at_most_exp(z: Fraction, x: Fraction) -> bool:
         digits *= 2
 
 
+@lru_cache(maxsize=256)
 def decay_ratio(rate: Fraction) -> Fraction:
     """Return a rational just above exp(-rate), the ratio between neighbouring integers' probabilities.
 

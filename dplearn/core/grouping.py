@@ -29,9 +29,10 @@ def group_counts(values: NDArray[Any]) -> tuple[list[int], list[int]]:
         found, counts = np.unique(values, return_counts=True)
         return found.tolist(), counts.tolist()
     counts = np.zeros(high - low + 1, dtype=np.int64)
-    for start in range(0, values.size, _BLOCK):
+    step = max(_BLOCK, counts.size)
+    for start in range(0, values.size, step):
         # bincount wants intp: converting block by block keeps the copy in the cache.
-        block = values[start : start + _BLOCK].astype(np.intp)
+        block = values[start : start + step].astype(np.intp)
         block -= low
         part = np.bincount(block)
         counts[: part.size] += part

@@ -34,7 +34,7 @@ class Domain(ABC):
     """
 
     ordered: ClassVar[bool] = True
-    numeric: ClassVar[bool] = True
+    numeric: bool = True
     accepts_missing: bool = False
 
     @property

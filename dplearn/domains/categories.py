@@ -35,7 +35,6 @@ class Categories(Domain):
     values: Sequence[Hashable]
     other: bool = False
     ordered: ClassVar[bool] = False
-    numeric: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if isinstance(self.values, str) or not len(self.values):
@@ -47,6 +46,7 @@ class Categories(Domain):
             raise TypeError(f"other must be True or False, got {self.other!r}")
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "accepts_missing", None in values or self.other)
+        object.__setattr__(self, "numeric", all(v is None or isinstance(v, (int, float)) for v in values))
 
     @property
     def size(self) -> int:
@@ -102,11 +102,11 @@ class Hashed(Domain):
 
     buckets: int = 64
     ordered: ClassVar[bool] = False
-    numeric: ClassVar[bool] = False
-    accepts_missing: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_count("buckets", self.buckets, low=2, high=1 << 20)
+        object.__setattr__(self, "numeric", False)
+        object.__setattr__(self, "accepts_missing", True)
 
     @property
     def size(self) -> int:

@@ -137,7 +137,8 @@ class Grid(Domain):
             if not clip:
                 raise self.refuse()
             np.clip(steps, 0, self.size - 1, out=steps)
-        return steps.astype(smallest_uint(self.size))
+        codes: Codes = steps.astype(smallest_uint(self.size))
+        return codes
 
     def describe_test(self, code: int) -> str:
         """Return '< next grid point'."""
@@ -259,7 +260,9 @@ def _as_numbers(values: Any, domain: Domain, missing: bool = False) -> NDArray[A
     try:
         array = np.asarray(values)
         if array.dtype.kind == "O":
-            array = np.array([np.nan if missing and is_missing(v) else v for v in array.ravel()], dtype=np.float64)
+            array = np.array(
+                [np.nan if missing and is_missing(v) else v for v in array.ravel()], dtype=np.float64
+            )
             array = array.reshape(np.shape(values))
     except (TypeError, ValueError):
         raise domain.refuse() from None
@@ -273,7 +276,7 @@ def _as_numbers(values: Any, domain: Domain, missing: bool = False) -> NDArray[A
 
 
 def _is_finite(array: NDArray[Any], missing: bool) -> bool:
-    """Return True if no element is infinite nor, unless `missing`, NaN. Minima and maxima tell without copies."""
+    """Return True if no element is infinite nor, unless `missing`, NaN. Extremes tell without copies."""
     least, greatest = (np.fmin, np.fmax) if missing else (np.minimum, np.maximum)
     low, high = least.reduce(array, axis=None), greatest.reduce(array, axis=None)
     return bool(np.isfinite(low) and np.isfinite(high)) or (missing and bool(np.isnan(array).all()))

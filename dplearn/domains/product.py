@@ -60,7 +60,7 @@ class Product:
 
     @property
     def assumes(self) -> tuple[str, ...]:
-        """What a guarantee assumes: one entry for each distinct assumption, naming the columns if they differ."""
+        """What a guarantee assumes: one entry for each assumption, naming its columns if they differ."""
         by_assumption: dict[str, list[str]] = {}
         for name, domain in zip(self.names, self.domains, strict=True):
             by_assumption.setdefault(domain.assumption, []).append(name)

@@ -37,7 +37,8 @@ class Schema(Product):
 
     Examples
     --------
-    >>> schema = Schema({"age": {"type": "integers", "low": 0, "high": 120}, "town": Hashed(32)}, ["no", "yes"])
+    >>> age = {"type": "integers", "low": 0, "high": 120}
+    >>> schema = Schema({"age": age, "town": Hashed(32)}, labels=["no", "yes"])
     >>> Schema.from_dict(schema.to_dict()) == schema
     True
     """
@@ -113,7 +114,9 @@ def _as_domain(name: str, column: Any) -> Domain:
         return column
     if not isinstance(column, Mapping) or column.get("type") not in _KINDS:
         kinds = ", ".join(_KINDS)
-        raise ValueError(f"column {name!r} must be a domain, or a dict with a 'type' among {kinds}, got {column!r}")
+        raise ValueError(
+            f"column {name!r} must be a domain, or a dict with a 'type' among {kinds}, got {column!r}"
+        )
     parameters = {key: value for key, value in column.items() if key != "type"}
     try:
         return _KINDS[column["type"]](**parameters)

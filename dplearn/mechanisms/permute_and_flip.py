@@ -13,9 +13,7 @@ from dplearn.privacy import ApproxDP
 __all__ = ["permute_and_flip", "select_permute_and_flip"]
 
 
-def permute_and_flip(
-    qualities: NDArray[Any], *, privacy: ApproxDP, dice: Dice, sensitivity: int = 1
-) -> int:
+def permute_and_flip(qualities: NDArray[Any], *, privacy: ApproxDP, dice: Dice, sensitivity: int = 1) -> int:
     """Return the index of a candidate: go through all in random order, accept each by a coin.
 
     Parameters

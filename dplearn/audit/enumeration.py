@@ -1,0 +1,191 @@
+"""Read off the exact epsilon of real code: every dataset of a small universe, every outcome, every pair.
+
+>>> from fractions import Fraction
+>>> report = enumerate_privacy(
+...     lambda rows, dice: dice.bernoulli(Fraction(1 + 2 * rows[0], 4)), universe=[0, 1], n=1
+... )
+>>> report.exp_epsilon, report.n_laws
+(Fraction(3, 1), 2)
+"""
+
+import math
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from itertools import combinations_with_replacement, product
+from typing import Any
+
+from dplearn._validation import check_choice, check_count, check_number
+from dplearn.audit.laws import Law, exact_law, least_exp_epsilon
+from dplearn.core.exact import at_most_exp, log_bounds
+from dplearn.privacy import ApproxDP
+
+__all__ = ["PrivacyReport", "Rows", "enumerate_laws", "enumerate_privacy", "report_on"]
+
+Rows = tuple[Hashable, ...]
+Fit = Callable[[Rows, Any], Any]
+
+
+@dataclass(frozen=True)
+class PrivacyReport:
+    """What enumeration found.
+
+    Attributes
+    ----------
+    exp_epsilon : Fraction or None
+        exp of the exact epsilon at `delta`; None: no epsilon will do.
+    delta : Fraction
+        The delta that was allowed.
+    pair : tuple of two datasets
+        Neighbours that attain it.
+    event : tuple
+        Frozen outcomes of an event that attains it.
+    n_datasets, n_pairs, n_laws, n_outcomes : int
+        Datasets run, unordered pairs of neighbours compared, distinct laws and distinct outcomes seen.
+    """
+
+    exp_epsilon: Fraction | None
+    delta: Fraction
+    pair: tuple[Rows, Rows]
+    event: tuple[Any, ...]
+    n_datasets: int
+    n_pairs: int
+    n_laws: int
+    n_outcomes: int
+
+    @property
+    def epsilon(self) -> float:
+        """The exact epsilon, rounded up to a float; inf if none will do."""
+        if self.exp_epsilon is None:
+            return math.inf
+        high = log_bounds(self.exp_epsilon)[1]
+        return float(high) if Fraction(float(high)) >= high else math.nextafter(float(high), math.inf)
+
+    def keeps(self, claim: ApproxDP) -> bool:
+        """Decide, without rounding, whether no pair exceeded the claim; `delta` must be the claim's."""
+        if self.delta != claim.delta:
+            raise ValueError(f"the report is for delta {self.delta}, the claim for {claim.delta}")
+        return self.exp_epsilon is not None and at_most_exp(self.exp_epsilon, claim.epsilon)
+
+    def tightness(self, claim: ApproxDP) -> float:
+        """Return the exact epsilon over the claimed one."""
+        return self.epsilon / float(claim.epsilon)
+
+
+def enumerate_privacy(
+    fit: Fit,
+    universe: Sequence[Hashable],
+    n: int,
+    *,
+    delta: Any = 0,
+    neighbors: str = "replace_one",
+    ordered: bool = True,
+    gaussian_bits: int = 40,
+) -> PrivacyReport:
+    """Run `fit` on every dataset and every outcome and return its exact worst epsilon.
+
+    Parameters
+    ----------
+    fit : callable
+        `fit(rows, dice)` takes a tuple of n records and dice, and returns whatever is published. Exceptions
+        and warnings count as published.
+    universe : sequence of hashable
+        All records that can occur.
+    n : int
+        Number of records.
+    delta : number, default=0
+        Delta at which epsilon is read off.
+    neighbors : {"replace_one", "add_remove"}, default="replace_one"
+        With "add_remove", datasets of n records are compared with those of n - 1.
+    ordered : bool, default=True
+        False runs each multiset once, in sorted order: only for a `fit` that does not see the order.
+    gaussian_bits : int, default=40
+        Precision of discrete Gaussians; what they leave out is charged to delta.
+
+    Returns
+    -------
+    PrivacyReport
+    """
+    n = check_count("n", n, low=1)
+    delta = check_number("delta", delta, low=0, below=1)
+    check_choice("neighbors", neighbors, ("replace_one", "add_remove"))
+    sizes = (n,) if neighbors == "replace_one" else (n, n - 1)
+    laws: dict[Rows, Law] = {}
+    for size in sizes:
+        laws |= enumerate_laws(fit, universe, size, ordered=ordered, gaussian_bits=gaussian_bits)
+    return report_on(laws, universe, n, delta=delta, neighbors=neighbors, ordered=ordered)
+
+
+def report_on(
+    laws: dict[Rows, Law],
+    universe: Sequence[Hashable],
+    n: int,
+    *,
+    delta: Fraction = Fraction(0),
+    neighbors: str = "replace_one",
+    ordered: bool = True,
+) -> PrivacyReport:
+    """Return the report on laws that `enumerate_laws` gave; parameters as in `enumerate_privacy`."""
+    pairs = [
+        (rows, neighbour)
+        for rows in laws
+        if len(rows) == n
+        for neighbour in (
+            _replaced(rows, universe, ordered) if neighbors == "replace_one" else _removed(rows)
+        )
+    ]
+    return _worst_pair(laws, pairs, delta)
+
+
+def enumerate_laws(
+    fit: Fit, universe: Sequence[Hashable], n: int, *, ordered: bool = True, gaussian_bits: int = 40
+) -> dict[Rows, Law]:
+    """Return the exact law of `fit` on every dataset; parameters as in `enumerate_privacy`."""
+    datasets = product(universe, repeat=n) if ordered else combinations_with_replacement(universe, n)
+    return {rows: exact_law(partial(fit, rows), gaussian_bits) for rows in datasets}
+
+
+def _worst_pair(laws: dict[Rows, Law], pairs: list[tuple[Rows, Rows]], delta: Fraction) -> PrivacyReport:
+    names: dict[Any, int] = {}
+    name_of = {rows: names.setdefault(law.key(), len(names)) for rows, law in laws.items()}
+    # Two pairs with the same two laws have the same epsilon: compare each pair of laws once.
+    examples: dict[tuple[int, int], tuple[Rows, Rows]] = {}
+    for rows, neighbour in pairs:
+        examples.setdefault((name_of[rows], name_of[neighbour]), (rows, neighbour))
+        examples.setdefault((name_of[neighbour], name_of[rows]), (neighbour, rows))
+    worst: Fraction | None = Fraction(1)
+    pair, event = pairs[0], tuple[Any, ...]()
+    for rows, neighbour in examples.values():
+        found, attained = least_exp_epsilon(laws[rows], laws[neighbour], delta)
+        if found is None or (worst is not None and found > worst):
+            worst, pair, event = found, (rows, neighbour), attained
+            if found is None:
+                break
+    return PrivacyReport(
+        exp_epsilon=worst,
+        delta=delta,
+        pair=pair,
+        event=event,
+        n_datasets=len(laws),
+        n_pairs=len(pairs),
+        n_laws=len(names),
+        n_outcomes=len({seen for law in laws.values() for seen in law.masses}),
+    )
+
+
+def _replaced(rows: Rows, universe: Sequence[Hashable], ordered: bool) -> Iterator[Rows]:
+    """Yield the datasets with one record replaced by a later one of the universe: each pair comes once."""
+    place = {record: i for i, record in enumerate(universe)}
+    for i, record in enumerate(rows):
+        if not ordered and i and rows[i - 1] == record:
+            continue
+        for other in universe[place[record] + 1 :]:
+            replaced = (*rows[:i], other, *rows[i + 1 :])
+            yield replaced if ordered else tuple(sorted(replaced, key=place.__getitem__))
+
+
+def _removed(rows: Rows) -> Iterator[Rows]:
+    """Yield the datasets with one record removed."""
+    for i in range(len(rows)):
+        yield (*rows[:i], *rows[i + 1 :])

@@ -1,0 +1,138 @@
+"""Exact laws of whole computations, and the exact epsilon between two of them.
+
+>>> from fractions import Fraction
+>>> fair = exact_law(lambda dice: dice.bernoulli(Fraction(1, 2)))
+>>> loaded = exact_law(lambda dice: dice.bernoulli(Fraction(3, 4)))
+>>> least_exp_epsilon(fair, loaded)
+(Fraction(2, 1), (0,))
+>>> least_exp_epsilon(fair, loaded, delta=Fraction(1, 8))
+(Fraction(3, 2), (0,))
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import Any
+
+from dplearn.audit.outcomes import freeze
+from dplearn.chance.dice import Dice
+from dplearn.chance.tape import TapeDice, walk
+
+__all__ = ["Law", "Run", "exact_law", "least_exp_epsilon", "observe"]
+
+Run = Callable[[Dice], Any]
+
+
+@dataclass(frozen=True)
+class Law:
+    """The distribution of what a computation shows.
+
+    Attributes
+    ----------
+    masses : dict
+        From each frozen outcome to its integer mass; its probability is mass / total.
+    total : int
+        Common denominator.
+    """
+
+    masses: dict[Any, int]
+    total: int
+
+    @property
+    def left_out(self) -> Fraction:
+        """Probability that was not walked; 0 unless a discrete Gaussian was drawn."""
+        return 1 - Fraction(sum(self.masses.values()), self.total)
+
+    def probability(self, outcome: Any) -> Fraction:
+        """Return the probability of a frozen outcome."""
+        return Fraction(self.masses.get(outcome, 0), self.total)
+
+    def key(self) -> Any:
+        """Return a hashable value, equal for equal laws."""
+        return self.total, frozenset(self.masses.items())
+
+
+def observe(run: Run, dice: Dice) -> Any:
+    """Run once and return all that can be seen, frozen: result or exception, and warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            seen = freeze(run(dice))
+        except Exception as error:
+            seen = ("raised", type(error).__qualname__, str(error))
+    told = tuple((w.category.__qualname__, str(w.message)) for w in caught)
+    return ("warned", told, seen) if told else seen
+
+
+def exact_law(run: Run, gaussian_bits: int = 40) -> Law:
+    """Walk every outcome of a computation.
+
+    Parameters
+    ----------
+    run : callable
+        Takes dice, uses no other chance, and returns what is published.
+    gaussian_bits : int, default=40
+        Precision of discrete Gaussians.
+
+    Raises
+    ------
+    RuntimeError
+        If the same tape gives two different outcomes: there is chance that does not come from the dice.
+    """
+    probabilities: dict[Any, Fraction] = {}
+    for seen, probability in walk(lambda dice: observe(run, dice), gaussian_bits):
+        probabilities[seen] = probabilities.get(seen, Fraction(0)) + probability
+    if observe(run, TapeDice((), gaussian_bits)) not in probabilities:
+        raise RuntimeError("the same tape gave another outcome: some chance does not come from the dice")
+    total = lcm(*(p.denominator for p in probabilities.values()))
+    masses = {seen: p.numerator * (total // p.denominator) for seen, p in probabilities.items()}
+    return Law(masses, total)
+
+
+def least_exp_epsilon(
+    law: Law, other: Law, delta: Fraction = Fraction(0)
+) -> tuple[Fraction | None, tuple[Any, ...]]:
+    """Return the least exp(epsilon) for which P[E] <= exp(epsilon) P'[E] + delta holds for every event E.
+
+    Parameters
+    ----------
+    law, other : Law
+        P and P'.
+    delta : Fraction, default=0
+        Probability left out of `law` counts against it.
+
+    Returns
+    -------
+    exp_epsilon : Fraction or None
+        At least 1; None means that no epsilon will do.
+    event : tuple
+        The outcomes of an event for which it is attained; empty where exp_epsilon is 1.
+    """
+    slack = delta - law.left_out
+    if slack < 0:
+        return None, ()
+    # P[E] <= z P'[E] + slack must hold for all E. For any z the tightest E holds the outcomes whose ratio of
+    # masses exceeds z; so the least z is the greatest (P[E] - slack) / P'[E] over the events below.
+    worst, worst_event = Fraction(1), tuple[Any, ...]()
+    mine, theirs, event = 0, 0, []
+    for seen, mass, below in sorted(_paired(law, other), key=_falling_ratio):
+        mine, theirs = mine + mass, theirs + below
+        event.append(seen)
+        excess = Fraction(mine, law.total) - slack
+        if excess > 0 and not theirs:
+            return None, tuple(event)
+        if excess > 0 and excess * other.total / theirs > worst:
+            worst, worst_event = excess * other.total / theirs, tuple(event)
+    return worst, worst_event
+
+
+def _paired(law: Law, other: Law) -> list[tuple[Any, int, int]]:
+    return [(seen, mass, other.masses.get(seen, 0)) for seen, mass in law.masses.items()]
+
+
+def _falling_ratio(row: tuple[Any, int, int]) -> tuple[bool, Fraction]:
+    """Order outcomes that are impossible under the other law first, then by falling ratio."""
+    _, mass, below = row
+    return (True, -Fraction(mass, below)) if below else (False, Fraction(0))

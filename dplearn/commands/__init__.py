@@ -1,0 +1,45 @@
+"""The command line, `python -m dplearn`: a demonstration, fitting and predicting on files, and audits.
+
+Errors are one line on standard error with exit status 2; they quote parameters and public descriptions,
+never a cell of a table.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from dplearn.commands import audit, demo, table
+from dplearn.commands.refusal import Refusal
+from dplearn.domains import DomainError
+
+__all__ = ["main"]
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status."""
+    parser = _Parser(prog="python -m dplearn", description=__doc__, allow_abbrev=False)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
+    for module in (demo, table, audit):
+        module.add_commands(commands)
+    options = parser.parse_args(arguments)
+    run = getattr(options, "run", demo.run)
+    try:
+        return int(run(options) or 0)
+    except (Refusal, DomainError) as error:
+        message = str(error)
+    except OSError as error:
+        message = f"{error.filename or 'file'}: {error.strerror or type(error).__name__}"
+    except KeyboardInterrupt:
+        message = "interrupted"
+    except Exception as error:
+        message = f"failed with {type(error).__name__}; the details are withheld, for they may quote the data"
+    sys.stderr.write(f"{parser.prog}: {message}\n".replace("\r", " "))
+    return 2

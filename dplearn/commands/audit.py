@@ -1,0 +1,40 @@
+"""Run the installed code over every outcome of a small universe and print the exact epsilon."""
+
+import argparse
+import sys
+from typing import Any
+
+from dplearn.audit.cases import CASES
+from dplearn.commands.refusal import Refusal
+
+__all__ = ["add_commands"]
+
+
+def add_commands(commands: Any) -> None:
+    """Add the command `audit`."""
+    parser = commands.add_parser("audit", help="verify guarantees by running every outcome")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which (default all): {', '.join(CASES)}")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print one line for each case; return 1 if a claim fails or a law is not the frozen one."""
+    unknown = [name for name in options.names if name not in CASES]
+    if unknown:
+        raise Refusal(f"NAME must be among {', '.join(CASES)}, got {unknown[0]!r}")
+    failures = 0
+    sys.stdout.write(f"{'':<30} {'claimed':>8} {'exact':>8} {'datasets':>9} {'pairs':>7} {'laws':>5}\n")
+    for name in options.names or CASES:
+        case = CASES[name]
+        report = case.run()
+        kept, same = report.keeps(case.claim), case.digest() == case.frozen()["digest"]
+        verdict = "kept" if kept else "BROKEN"
+        if not same:
+            verdict += ", but the laws differ from the frozen ones"
+        sys.stdout.write(
+            f"{name:<30} {float(case.claim.epsilon):>8g} {report.epsilon:>8.4f} {report.n_datasets:>9}"
+            f" {report.n_pairs:>7} {report.n_laws:>5}  {verdict}\n"
+        )
+        sys.stdout.flush()
+        failures += not (kept and same)
+    return int(failures > 0)

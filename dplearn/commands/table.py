@@ -1,0 +1,174 @@
+"""Fit on a user's own CSV file, and predict with what was fitted."""
+
+import argparse
+import csv
+import sys
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import make_pipeline
+
+from dplearn.commands.refusal import Refusal, public
+from dplearn.domains import Schema
+from dplearn.learners import ExponentialMechanismClassifier
+from dplearn.preprocessing import CellEncoder
+
+__all__ = ["add_commands"]
+
+_FORMAT = "dplearn model, version 1"
+_FIT = """Fit one private decision stump on a CSV file.
+
+Every cell is encoded by itself, as a number if it is one and as a hash of its text, so that no column type
+and no list of categories is inferred from the table: what an encoder infers, it publishes. Where you know
+the columns, say so in a JSON file with --schema, for better accuracy and readable rules. The header, the
+number of rows and, unless --labels says otherwise, the set of labels count as public.
+"""
+
+
+def add_commands(commands: Any) -> None:
+    """Add the commands `fit` and `predict`."""
+    fit = commands.add_parser("fit", help="fit on a CSV file", description=_FIT)
+    fit.add_argument("table", type=Path, help="CSV file with a header line; private")
+    fit.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
+    fit.add_argument("--epsilon", default="1", help="privacy budget of this fit (default 1)")
+    fit.add_argument("--out", required=True, type=Path, metavar="MODEL", help="where to write the model")
+    fit.add_argument("--schema", type=Path, metavar="FILE", help="JSON description of the columns")
+    fit.add_argument("--labels", metavar="A,B,...", help="all labels that can occur, with commas between")
+    fit.add_argument("--mechanism", default="exponential", help="exponential (default) or permute_and_flip")
+    fit.add_argument(
+        "--test", type=Path, metavar="FILE", help="CSV file to measure accuracy on; you declare it public"
+    )
+    fit.set_defaults(run=run_fit)
+    predict = commands.add_parser("predict", help="predict with a fitted model")
+    predict.add_argument("model", type=Path, help="what fit wrote; a pickle, so only from those you trust")
+    predict.add_argument("table", type=Path, help="CSV file with the columns that the model was fitted on")
+    predict.add_argument("--out", required=True, type=Path, metavar="CSV", help="where to write the labels")
+    predict.set_defaults(run=run_predict)
+
+
+def run_fit(options: argparse.Namespace) -> None:
+    """Fit, write the model, and say what was released."""
+    with public():
+        schema = None if options.schema is None else Schema.from_json(options.schema)
+        learner = ExponentialMechanismClassifier(
+            epsilon=options.epsilon, mechanism=options.mechanism, classes=_classes(options, schema)
+        )
+        learner.plan(1, n_features=1, n_labels=1)
+    if not options.out.resolve().parent.is_dir():
+        raise Refusal(f"--out must lie in a folder that exists, got {options.out}")
+    header, rows = read_table(options.table)
+    columns = _feature_columns(header, options.target, schema)
+    X, y = _cells(header, rows, columns), _labels(header, rows, options.target, options.table)
+    model = _assemble(learner, schema, columns, X)
+    model.fit(X, y)
+    joblib.dump(
+        {"format": _FORMAT, "columns": columns, "target": options.target, "model": model}, options.out
+    )
+    _say_what_was_released(learner, options.out)
+    if options.test is not None:
+        _say_accuracy(model, columns, options)
+
+
+def run_predict(options: argparse.Namespace) -> None:
+    """Write one label for each row."""
+    try:
+        saved = joblib.load(options.model)
+    except OSError:
+        raise
+    except Exception:
+        saved = None
+    if not isinstance(saved, dict) or saved.get("format") != _FORMAT:
+        raise Refusal(f"{options.model}: not a model that this version of dplearn wrote")
+    header, rows = read_table(options.table)
+    labels = saved["model"].predict(_cells(header, rows, saved["columns"]))
+    with options.out.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow([saved["target"]])
+        writer.writerows([label] for label in labels.tolist())
+    sys.stdout.write(f"{len(labels)} labels written to {options.out}\n")
+
+
+def read_table(path: Path) -> tuple[list[str], list[list[str]]]:
+    """Return the header and the rows of a CSV file; messages hold no cell."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = [row for row in csv.reader(file) if row]
+    except (UnicodeDecodeError, csv.Error):
+        raise Refusal(f"{path}: not a CSV file in UTF-8") from None
+    if len(rows) < 2:
+        raise Refusal(f"{path}: needs a header line and at least one row")
+    header = [name.strip() for name in rows[0]]
+    if len(set(header)) < len(header) or "" in header:
+        raise Refusal(f"{path}: column names must be distinct and not empty")
+    if any(len(row) != len(header) for row in rows[1:]):
+        raise Refusal(f"{path}: every row must have as many cells as the header, {len(header)}")
+    return header, rows[1:]
+
+
+def _classes(options: argparse.Namespace, schema: Schema | None) -> list[str] | None:
+    if options.labels is not None:
+        return [label.strip() for label in options.labels.split(",")]
+    return None if schema is None or schema.labels is None else [str(label) for label in schema.labels]
+
+
+def _feature_columns(header: list[str], target: str, schema: Schema | None) -> list[str]:
+    """Return the names of the feature columns: the schema's, or all but the target."""
+    if target not in header:
+        raise Refusal(f"--target must be a column of the table, got {target!r}")
+    columns = [name for name in header if name != target] if schema is None else list(schema.names)
+    if target in columns:
+        raise Refusal(f"--schema must not describe the target as a feature, got {target!r}")
+    if not columns:
+        raise Refusal("the table must have a column besides the target")
+    return columns
+
+
+def _cells(header: list[str], rows: list[list[str]], columns: list[str]) -> NDArray[Any]:
+    """Return the named columns as text, None where a cell is empty."""
+    absent = [name for name in columns if name not in header]
+    if absent:
+        raise Refusal(f"the table must have a column {absent[0]!r}")
+    places = [header.index(name) for name in columns]
+    cells = np.empty((len(rows), len(columns)), dtype=object)
+    for i, row in enumerate(rows):
+        cells[i] = [row[place].strip() or None for place in places]
+    return cells
+
+
+def _labels(header: list[str], rows: list[list[str]], target: str, path: Path) -> NDArray[Any]:
+    if target not in header:
+        raise Refusal(f"{path}: must have the target column {target!r}")
+    labels = [row[header.index(target)].strip() for row in rows]
+    if "" in labels:
+        raise Refusal(f"{path}: column {target!r} must have no empty cell")
+    return np.array(labels)
+
+
+def _assemble(
+    learner: ExponentialMechanismClassifier, schema: Schema | None, columns: list[str], X: NDArray[Any]
+) -> Any:
+    """Return the learner behind what reads cells for it."""
+    if schema is not None:
+        return learner.set_params(domain=schema)
+    encoder = CellEncoder().fit(X)
+    return make_pipeline(encoder, learner.set_params(domain=encoder.domain(columns)))
+
+
+def _say_what_was_released(learner: ExponentialMechanismClassifier, out: Path) -> None:
+    guarantee = learner.guarantee_
+    sys.stdout.write(
+        f"Released rule: {learner.concept_}\n"
+        f"{guarantee.sentence()}\n"
+        f"Assumed public: the header and the number of rows; {'; '.join(guarantee.assumes)}.\n"
+        f"Model written to {out}\n"
+    )
+
+
+def _say_accuracy(model: Any, columns: list[str], options: argparse.Namespace) -> None:
+    header, rows = read_table(options.test)
+    labels = _labels(header, rows, options.target, options.test)
+    accuracy = np.mean(model.predict(_cells(header, rows, columns)) == labels)
+    sys.stdout.write(f"Accuracy on {options.test}, declared public: {accuracy:.4f}\n")

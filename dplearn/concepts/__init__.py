@@ -1,0 +1,25 @@
+"""Concept classes: public sets of concepts, and how many errors each member makes."""
+
+from dplearn.concepts.base import Concept, ConceptClass, CountedErrors, ErrorProfile
+from dplearn.concepts.conjunctions import Conjunctions
+from dplearn.concepts.finite import FiniteClass
+from dplearn.concepts.stumps import DecisionStumps, Thresholds
+
+__all__ = [
+    "CONCEPT_CLASSES",
+    "Concept",
+    "ConceptClass",
+    "Conjunctions",
+    "CountedErrors",
+    "DecisionStumps",
+    "ErrorProfile",
+    "FiniteClass",
+    "Thresholds",
+]
+
+#: Classes that a learner can build from a domain and a number of labels, by the names users give.
+CONCEPT_CLASSES: dict[str, type[ConceptClass]] = {
+    "conjunctions": Conjunctions,
+    "stumps": DecisionStumps,
+    "thresholds": Thresholds,
+}

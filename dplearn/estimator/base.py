@@ -1,0 +1,100 @@
+"""The door through which every private classifier goes.
+
+`fit` chooses the dice and hands over to `_fit(X, y, dice)`, in which a learner takes five steps, in this
+order: check what is public; fix the guarantee; summarise the data into integers; release; publish. An
+auditor calls `_fit` with dice of their own, so that the code that users run is the code that is verified.
+"""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from dplearn.chance import dice_for
+from dplearn.chance.dice import Dice
+from dplearn.estimator.intake import read_features
+
+__all__ = ["PrivateClassifier"]
+
+
+class PrivateClassifier(ClassifierMixin, BaseEstimator):
+    """Base of all private classifiers.
+
+    A subclass has the parameters `epsilon` and `random_state`, a method `_fit(X, y, dice)` that sets
+    `classes_`, `domain_` and `guarantee_`, and a method `_predict_codes(columns)`.
+    """
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit privately; the data are used for this one release and not kept.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Within the declared domain. Sparse input is refused.
+        y : array-like of shape (n_samples,)
+            Labels.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        DomainError
+            If a value is outside its declared domain; nothing is spent.
+        """
+        self._fit(X, y, dice_for(self.random_state, type(self).__name__, *self._context()))
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict labels; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Numbers outside the domain count as its nearest value.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Entries of `classes_`.
+        """
+        return self.classes_[self._codes(X)]  # type: ignore[no-any-return]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Give probability 1 to the predicted label: the release holds a rule and no confidence.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        codes = self._codes(X)
+        return np.eye(len(self.classes_))[codes]
+
+    def _codes(self, X: Any) -> NDArray[np.intp]:
+        check_is_fitted(self)
+        X = read_features(self, X, domain=self.domain_, reset=False)
+        return self._predict_codes(self.domain_.nearest(X))
+
+    def _context(self) -> tuple[object, ...]:
+        """Return what, besides seed and class, the stream of a seeded fit depends on."""
+        raise NotImplementedError
+
+    def _fit(self, X: Any, y: Any, dice: Dice) -> None:
+        raise NotImplementedError
+
+    def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # private noise: accuracy is tested apart, at large epsilon
+        return tags

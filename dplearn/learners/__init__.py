@@ -1,0 +1,5 @@
+"""Private learners: one estimator family a file."""
+
+from dplearn.learners.generic import ExponentialMechanismClassifier
+
+__all__ = ["ExponentialMechanismClassifier"]

@@ -1,0 +1,272 @@
+"""The generic private learner: pick a concept by how few records it gets wrong, privately.
+
+>>> from sklearn.datasets import load_iris
+>>> from dplearn.domains import Grid
+>>> X, y = load_iris(return_X_y=True)
+>>> learner = ExponentialMechanismClassifier(
+...     epsilon=1.0, domain=Grid(0, 10, 101), classes=[0, 1, 2], random_state=0
+... ).fit(X, y)
+>>> learner.concept_
+0 if x2 < 2.8, else 2
+>>> learner.guarantee_.epsilon
+Fraction(1, 1)
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, log
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Tags
+
+from dplearn._validation import check_choice, check_count, check_number
+from dplearn.chance.dice import Dice
+from dplearn.concepts import CONCEPT_CLASSES, ConceptClass
+from dplearn.concepts.base import ChosenConcept
+from dplearn.domains import Product, Schema
+from dplearn.estimator import PrivateClassifier
+from dplearn.estimator.intake import as_product, read_features, read_labels
+from dplearn.mechanisms import select_exponential, select_permute_and_flip
+from dplearn.mechanisms.exponential import selection_ratio
+from dplearn.privacy import ApproxDP
+from dplearn.theory import generic_sample_size
+
+__all__ = ["ExponentialMechanismClassifier", "GenericPlan"]
+
+_MECHANISMS = {"exponential": select_exponential, "permute_and_flip": select_permute_and_flip}
+
+
+class ExponentialMechanismClassifier(PrivateClassifier):
+    """Select one concept of a class, those with fewer training errors exponentially more probable.
+
+    Parameters
+    ----------
+    concept_class : str or ConceptClass, default="stumps"
+        "stumps" (any column, any cut, any label on each side), "thresholds" (the first column),
+        "conjunctions" (at most three literals over bits, two labels), or an instance of a concept class,
+        which then states the domain.
+    epsilon : float, default=1.0
+        Privacy budget of one fit; positive. The decimal that is written is meant: 0.1 is 1/10.
+    mechanism : {"exponential", "permute_and_flip"}, default="exponential"
+        How to select. Permute-and-flip is never worse in expectation at the same epsilon; the exponential
+        mechanism composes more tightly.
+    domain : Domain, sequence of Domain, Product or Schema, optional
+        What values can occur: one domain for all columns or one for each. None takes the class's default:
+        for stumps and thresholds all finite floats, magnitudes between 2**-40 and 2**40 told apart to 32
+        bits, so that no bounds need be guessed; for conjunctions, whether a number is above 0.
+    classes : sequence, optional
+        All labels that can occur. None takes those of the schema, or else those in `y`, and the guarantee
+        then says that it assumes the set of labels public.
+    random_state : None, int or numpy random generator, default=None
+        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
+        guarantee then says so.
+
+    Attributes
+    ----------
+    concept_ : ChosenConcept
+        Released. The selected concept; prints as its rule.
+    classes_ : ndarray of shape (n_classes,)
+        Public. The labels, sorted: declared, or assumed public.
+    guarantee_ : ApproxDP
+        Public. What the fit promises, and on what assumptions.
+    domain_ : Product
+        Public. The domain of a record.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    See Also
+    --------
+    dplearn.theory.generic_sample_size : How many records the learner needs.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
+
+    **Assumes.** What `guarantee_.assumes` lists.
+
+    **Accuracy.** With probability at least 1 - beta over the selection, the concept makes at most
+    ln(size / beta) / ln(1 / ratio) training errors more than the best, ratio just above exp(-epsilon / 2).
+
+    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 3.
+    """
+
+    def __init__(
+        self,
+        concept_class: str | ConceptClass = "stumps",
+        *,
+        epsilon: float = 1.0,
+        mechanism: str = "exponential",
+        domain: Any = None,
+        classes: Sequence[Any] | None = None,
+        random_state: Any = None,
+    ):
+        self.concept_class = concept_class
+        self.epsilon = epsilon
+        self.mechanism = mechanism
+        self.domain = domain
+        self.classes = classes
+        self.random_state = random_state
+
+    def plan(
+        self,
+        n_samples: int,
+        *,
+        n_features: int | None = None,
+        n_labels: int | None = None,
+        alpha: float = 0.1,
+        beta: float = 0.05,
+    ) -> "GenericPlan":
+        """Return what a fit would promise and how accurate it would be, without any data.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records.
+        n_features : int, optional
+            Number of columns; needed unless the domain or the concept class tells.
+        n_labels : int, optional
+            Number of labels; needed unless `classes`, the schema or the concept class tells.
+        alpha : float, default=0.1
+            Excess error that is wanted over the best concept.
+        beta : float, default=0.05
+            Probability of failure that is allowed.
+        """
+        n_samples = check_count("n_samples", n_samples, low=1)
+        mechanism = self._check_parameters()
+        known = self._known_classes()
+        labels = n_labels if known is None else len(known)
+        features = len(self.domain) if isinstance(self.domain, (Product, list, tuple)) else n_features
+        if isinstance(self.concept_class, ConceptClass):
+            labels, features = self.concept_class.n_labels, 0
+        for name, value in (("n_features", features), ("n_labels", labels)):
+            if value is None:
+                raise ValueError(f"{name} must be given, since neither domain nor classes tell it, got None")
+        concepts = self._concepts(check_count("n_features", features), check_count("n_labels", labels), None)
+        guarantee = self._guarantee(concepts, labels_known=True)
+        beta = float(check_number("beta", beta, above=0, below=1))
+        excess = log(concepts.size / beta) / -log(selection_ratio(guarantee, 1))
+        return GenericPlan(
+            guarantee=guarantee,
+            mechanism=mechanism,
+            class_size=concepts.size,
+            n_samples=n_samples,
+            excess_error=min(1.0, ceil(excess) / n_samples),
+            n_needed=generic_sample_size(concepts.size, epsilon=self.epsilon, alpha=alpha, beta=beta),
+            alpha=alpha,
+            beta=beta,
+        )
+
+    def _fit(self, X: Any, y: Any, dice: Dice) -> None:
+        # 1. Check what is public, and that the data are where they were declared to be.
+        select = _MECHANISMS[self._check_parameters()]
+        X = read_features(self, X, domain=self._declared(), reset=True)
+        classes, codes = read_labels(y, len(X), self._known_classes())
+        names = getattr(self, "feature_names_in_", None)
+        concepts = self._concepts(self.n_features_in_, len(classes), names)
+        columns = concepts.domain.encode(X)
+
+        # 2. Fix the guarantee.
+        guarantee = self._guarantee(concepts, labels_known=self._known_classes() is not None)
+
+        # 3. Summarise the data into integers: one replaced record moves each member's errors by at most 1.
+        profile = concepts.error_profile(columns, codes)
+        errors, members = profile.groups()
+
+        # 4. Release.
+        group, member = select(errors, members, privacy=guarantee, dice=dice)
+        chosen = profile.member(errors[group], member)
+
+        # 5. Publish.
+        self.classes_ = classes
+        self.domain_ = concepts.domain
+        self.guarantee_ = guarantee
+        self.concept_ = ChosenConcept(chosen, tuple(concepts.domain.names), tuple(classes.tolist()))
+
+    def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
+        return self.concept_.predict(columns)
+
+    def _context(self) -> tuple[object, ...]:
+        return str(self.epsilon), self.mechanism, str(self.concept_class)
+
+    def _check_parameters(self) -> str:
+        check_number("epsilon", self.epsilon, above=0)
+        return check_choice("mechanism", self.mechanism, tuple(_MECHANISMS))
+
+    def _known_classes(self) -> Sequence[Any] | None:
+        if self.classes is None and isinstance(self.domain, Schema):
+            return self.domain.labels
+        return self.classes
+
+    def _declared(self) -> Any:
+        """Return what was declared of the columns; it tells how to read them."""
+        if isinstance(self.concept_class, ConceptClass):
+            return self.concept_class.domain
+        return Product(self.domain) if isinstance(self.domain, (list, tuple)) else self.domain
+
+    def _concepts(self, n_features: int, n_labels: int, names: Sequence[str] | None) -> ConceptClass:
+        """Return the concept class, built if only its name was given."""
+        if isinstance(self.concept_class, ConceptClass):
+            if self.domain is not None:
+                raise ValueError("domain must be None where concept_class states it, got both")
+            if self.concept_class.n_labels != n_labels:
+                raise ValueError(
+                    f"concept_class must have as many labels as there are classes, {n_labels},"
+                    f" got {self.concept_class.n_labels}"
+                )
+            return self.concept_class
+        kind = CONCEPT_CLASSES[check_choice("concept_class", self.concept_class, tuple(CONCEPT_CLASSES))]
+        domain = kind.default_domain if self.domain is None else self.domain
+        return kind.over(as_product(domain, n_features, names), n_labels)
+
+    def _guarantee(self, concepts: ConceptClass, *, labels_known: bool) -> ApproxDP:
+        labels = "labels are among the declared classes" if labels_known else "the set of labels is public"
+        return ApproxDP(
+            self.epsilon,
+            assumes=(*concepts.domain.assumes, *concepts.assumes, labels),
+            reproducible=self.random_state is not None,
+        )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        domain = self._declared()
+        if domain is not None:
+            tags.input_tags.allow_nan = domain.accepts_missing
+            tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
+        return tags
+
+
+@dataclass(frozen=True)
+class GenericPlan:
+    """What a fit of the generic learner would give.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        What it would promise.
+    mechanism : str
+        How it would select.
+    class_size : int
+        Number of concepts.
+    n_samples : int
+        Number of records.
+    excess_error : float
+        With probability at least 1 - beta the training error exceeds the best concept's by at most this.
+    n_needed : int
+        Number of records from which on the true error exceeds the best concept's by at most alpha with
+        probability at least 1 - beta.
+    alpha, beta : float
+        As asked for.
+    """
+
+    guarantee: ApproxDP
+    mechanism: str
+    class_size: int
+    n_samples: int
+    excess_error: float
+    n_needed: int
+    alpha: float
+    beta: float

@@ -1,0 +1,130 @@
+"""Turn a table of mixed cells into numbers, each cell by itself, so that nothing is learned from the data.
+
+The usual encoders fit: they list the categories that occur, infer which columns are numeric, fill gaps with
+means. Each of those publishes something about single records. Here a cell becomes its number, if it is one,
+and a hash of its text, whatever the other cells are.
+
+>>> encoder = CellEncoder(buckets=8).fit([["39", "Bachelors"], ["", "?"]])
+>>> encoder.transform([["39", "Bachelors"], ["", "?"]]).tolist()
+[[39.0, 4.0, nan, 5.0], [nan, 0.0, nan, 4.0]]
+"""
+
+import math
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dplearn.domains import Categories, Domain, Floats, Hashed, Product
+from dplearn.domains.numbers import is_missing
+
+__all__ = ["CellEncoder"]
+
+_NUMBERS = Floats(significand_bits=32, smallest=2.0**-40, largest=2.0**40, missing=True)
+
+
+class CellEncoder(TransformerMixin, BaseEstimator):
+    """Encode every cell by itself as a number and a hash bucket.
+
+    Parameters
+    ----------
+    buckets : int, default=64
+        How many buckets the text of a cell is hashed into; two texts may share one.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    Notes
+    -----
+    Stateless: `fit` looks at the number and names of columns only, so it costs no privacy. Column i of the
+    input gives two columns: 2 i holds the cell's number, NaN where its text is not a finite decimal number;
+    2 i + 1 holds the bucket of its text, 0 for an empty or missing cell.
+    """
+
+    def __init__(self, buckets: int = 64):
+        self.buckets = buckets
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
+        """Remember the number and names of columns.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Any cells.
+        y : ignored
+        """
+        Hashed(self.buckets)
+        validate_data(self, X, dtype=object, ensure_all_finite=False)
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Encode each cell.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Any cells.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_samples, 2 * n_features)
+        """
+        check_is_fitted(self, "n_features_in_")
+        cells = validate_data(self, X, dtype=object, ensure_all_finite=False, reset=False)
+        hashed = Hashed(self.buckets)
+        known: dict[Any, tuple[float, float]] = {}
+        encoded = np.empty((cells.shape[0], 2 * cells.shape[1]))
+        for column in range(cells.shape[1]):
+            for row, cell in enumerate(cells[:, column].tolist()):
+                text = "" if is_missing(cell) else str(cell).strip()
+                if text not in known:
+                    known[text] = _number(text), hashed.bucket(text)
+                encoded[row, 2 * column : 2 * column + 2] = known[text]
+        return encoded
+
+    def domain(self, names: Any = None) -> Product:
+        """Return the domain of an encoded record, for the learner that follows.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Names of the input's columns; those seen in `fit`, or x0, x1, ..., if left out.
+        """
+        check_is_fitted(self, "n_features_in_")
+        pair: list[Domain] = [_NUMBERS, Categories(range(self.buckets))]
+        names = None if names is None else list(names)
+        return Product(pair * self.n_features_in_, self.get_feature_names_out(names))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return two names for each column: its own, and its own followed by `#text`.
+
+        Parameters
+        ----------
+        input_features : sequence of str, optional
+            Names of the input's columns.
+        """
+        check_is_fitted(self, "n_features_in_")
+        names = OneToOneFeatureMixin.get_feature_names_out(self, input_features)
+        return np.array([part for name in names for part in (name, f"{name}#text")], dtype=object)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
+        tags.requires_fit = True
+        return tags
+
+
+def _number(text: str) -> float:
+    """Return the finite decimal number that a text is, else NaN."""
+    try:
+        value = float(text) if "_" not in text else math.nan
+    except ValueError:
+        return math.nan
+    return value if math.isfinite(value) else math.nan

@@ -1,0 +1,343 @@
+"""Inversion is exact: the outcome never depends on how few bits happened to decide it.
+
+The tables are fed chosen bits: words that stand on a boundary between two outcomes, or one unit beside it,
+for one, two, three and four words of 64 bits, followed by bits that decide. What comes must be what inversion
+in Fractions (for the irrational laws: in 150 decimal digits) says of the whole number.
+"""
+
+import hashlib
+import threading
+from bisect import bisect_right
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from itertools import accumulate
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dplearn.chance import sampling
+from dplearn.chance.table import Enclosure, Table, exponential_event, power_event, power_weights
+from dplearn.core.distributions import power_law
+from dplearn.core.exact import decay_ratio
+
+repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
+HALF = Fraction(1, 2)
+
+
+class Bits:
+    """A source of bits that are known beforehand: a prefix, then what SHAKE makes of a seed."""
+
+    def __init__(self, prefix: int, words: int, seed: int = 0):
+        filler = hashlib.shake_128(repr((words, seed)).encode()).digest(128)
+        self._data = prefix.to_bytes(8 * words, "big") + filler
+        self.used = 0
+
+    def __call__(self, count: int) -> bytes:
+        taken = self._data[self.used : self.used + count]
+        self.used += count
+        assert len(taken) == count, "the draw should have been decided by now"
+        return taken
+
+    @property
+    def ends(self) -> tuple[Fraction, Fraction]:
+        """The uniform number lies between these."""
+        whole = int.from_bytes(self._data, "big")
+        return Fraction(whole, 1 << 8 * len(self._data)), Fraction(whole + 1, 1 << 8 * len(self._data))
+
+    def word(self, start_bit: int, bits: int) -> int:
+        """Return some of the bits as a number."""
+        whole = int.from_bytes(self._data, "big")
+        return whole >> (8 * len(self._data) - start_bit - bits) & ((1 << bits) - 1)
+
+
+class OneOpenLane:
+    """A source for `draw_many` of 64 draws: one is fed chosen bits, the others a 16-bit word that decides."""
+
+    def __init__(self, bits: Bits, lane: int, quiet: int):
+        self._bits, self._lane, self._quiet = bits, lane, quiet
+        self.requests = []
+
+    def __call__(self, count: int) -> bytes:
+        self.requests.append(count)
+        if len(self.requests) == 1:
+            words = np.full(64, self._quiet, dtype=np.uint16)
+            words[self._lane] = self._bits.word(0, 16)
+            return words.tobytes()
+        if len(self.requests) == 2:
+            # The next 48 bits stand at the upper end of a word of the machine's own byte order.
+            return np.array([self._bits.word(16, 48) << 16 | 0xBEEF], dtype=np.uint64).tobytes()
+        return self._bits.word(64 * (len(self.requests) - 2), 64).to_bytes(8, "big")
+
+
+def gaussian_ends(sigma2: Fraction) -> list[Fraction]:
+    """Return the upper ends of the Gaussian's blocks to 150 digits, until the rest is below 10**-140."""
+    width = sampling._block_width(sigma2)
+    with localcontext() as context:
+        context.prec = 160
+        rate = Decimal(sigma2.denominator) / (2 * Decimal(sigma2.numerator))
+        weights = []
+        while not weights or weights[-1] > Decimal("1e-150"):
+            near = len(weights) // 2 * width + len(weights) % 2
+            weights.append((-rate * near * near).exp())
+        total = sum(weights)
+        return [Fraction(end / total) for end in accumulate(weights)]
+
+
+def exponential(rate: Fraction) -> Fraction:
+    with localcontext() as context:
+        context.prec = 160
+        return Fraction((-Decimal(rate.numerator) / Decimal(rate.denominator)).exp())
+
+
+def groups(ratio, exponents, multiplicities):
+    ends = list(accumulate(power_law(ratio, exponents, multiplicities)))
+    return lambda: Table(power_weights(ratio, exponents, multiplicities)), ends
+
+
+def laws() -> dict:
+    """Return, by name, how to make a table and the upper ends of its outcomes."""
+    third, near_one = Fraction(1, 3), decay_ratio(Fraction(1, 10))
+    sigmas = [Fraction(1, 50), Fraction(4), Fraction(40**2), Fraction(10**8) + third]
+    rates = [Fraction(1, 10**9), Fraction(1, 7), Fraction(3), Fraction(40)]
+    return {
+        "halves": groups(HALF, [0, 1, 2], [1, 1, 1]),
+        "a coin": groups(HALF, [0, 0], [1, 1]),
+        "one outcome": groups(third, [5], [7]),
+        "spread": groups(Fraction(3, 7), [0, 1, 5, 9], [2, 1, 70, 3]),
+        "huge group": groups(third, [0, 2, 300], [1, 2**70, 2**400]),
+        "a digit": groups(near_one, list(range(256)), [1] * 256),
+        "high digit": groups(Fraction(63, 64), [16 * d for d in range(256)], [1] * 256),
+        "far": groups(Fraction(999, 1000), [-50, 10**4], [1, 5]),
+        **{
+            f"power event {e}": (
+                lambda e=e: Table(power_event(near_one, e)),
+                [near_one**e, Fraction(1)],
+            )
+            for e in (1, 2, 255, 2000)
+        },
+        **{
+            f"exponential event {rate}": (
+                lambda rate=rate: Table(exponential_event(rate)),
+                [exponential(rate), Fraction(1)],
+            )
+            for rate in rates
+        },
+        **{
+            f"gaussian {sigma2}": (
+                lambda sigma2=sigma2: sampling._gaussian_table.__wrapped__(sigma2),
+                gaussian_ends(sigma2),
+            )
+            for sigma2 in sigmas
+        },
+    }
+
+
+LAWS = laws()
+every_law = pytest.mark.parametrize("name", LAWS)
+# A group of 2**400 makes the first enclosures too wide to decide anything: exact all the same, but with more bits.
+every_narrow_law = pytest.mark.parametrize("name", [name for name in LAWS if name != "huge group"])
+
+
+def inverted(ends: list[Fraction], bits: Bits) -> int:
+    """Return the outcome that exact inversion gives; no outcome's end may lie within what is open of the bits."""
+    low, high = bits.ends
+    assert bisect_right(ends, low) == bisect_right(ends, high)
+    return bisect_right(ends, low)
+
+
+def adversarial(ends: list[Fraction], most: int = 24):
+    """Yield bits on, just below and just above boundaries, for one to four words; and whether they are on it."""
+    inner = sorted({end for end in ends if 0 < end < 1})
+    for end in inner[:: -(-len(inner) // most)] if inner else [HALF]:
+        for words in (1, 2, 3, 4):
+            on = end * (1 << 64 * words)
+            for step in (-1, 0, 1):
+                prefix = on.__floor__() + step
+                if 0 <= prefix < 1 << 64 * words:
+                    yield Bits(prefix, words), step == 0 and on.denominator > 1, words
+
+
+def can_be_open(ends: list[Fraction]) -> bool:
+    """Whether some end has more than 64 bits, so that a first word may leave it open."""
+    return any((end * (1 << 64)).denominator > 1 for end in ends[:-1])
+
+
+def quiet_word(ends: list[Fraction]) -> tuple[int, int]:
+    """Return a 16-bit word well inside the widest outcome, and that outcome."""
+    starts = [Fraction(0), *ends[:-1]]
+    outcome = max(range(len(ends)), key=lambda i: ends[i] - starts[i])
+    return int((starts[outcome] + ends[outcome]) / 2 * 65536), outcome
+
+
+@every_law
+def test_a_draw_on_or_beside_a_boundary_is_that_of_exact_inversion(name):
+    make, ends = LAWS[name]
+    table, lengthened = make(), False
+    for bits, on_boundary, words in adversarial(ends):
+        assert table.draw(bits) == inverted(ends, bits)
+        if on_boundary:
+            # The first 64 * words bits are those of the boundary itself: no exact sampler can stop there.
+            assert bits.used > 8 * words
+            lengthened = True
+    assert lengthened == can_be_open(ends)
+
+
+@every_law
+def test_a_fresh_table_and_one_that_has_been_lengthened_agree(name):
+    make, ends = LAWS[name]
+    used = make()
+    used.enclosure(300)
+    for bits, *_ in list(adversarial(ends, most=2))[::5]:
+        again = Bits(bits.word(0, 64), 1)
+        assert make().draw(bits) == inverted(ends, bits)
+        assert used.draw(again) == inverted(ends, again)
+
+
+@every_narrow_law
+def test_draw_many_is_exact_inversion_too(name):
+    make, ends = LAWS[name]
+    table, lengthened = make(), False
+    quiet, other = quiet_word(ends)
+    for lane, (bits, on_boundary, words) in enumerate(adversarial(ends)):
+        source = OneOpenLane(bits, lane % 64, quiet)
+        drawn = table.draw_many(source, 64)
+        assert drawn[lane % 64] == inverted(ends, bits) == table.draw(bits)
+        assert set(np.delete(drawn, lane % 64).tolist()) == {other}
+        assert source.requests == [128, *[8] * (len(source.requests) - 1)]
+        if on_boundary:
+            assert len(source.requests) > 1 + words
+            lengthened = True
+    assert lengthened == can_be_open(ends)
+
+
+@pytest.mark.parametrize("name", ["halves", "spread", "a digit", "gaussian 1600"])
+def test_many_open_draws_at_once_each_keep_their_own_bits(name):
+    make, ends = LAWS[name]
+    table = make()
+    inner = [end for end in ends if 0 < end < 1 - Fraction(1, 2**60)]
+    # All on a boundary for 64 bits, so all of them are lengthened; each goes on with its own bits.
+    prefixes = [int(inner[k % len(inner)] * 2**64) for k in range(64)]
+    alone = [Bits(prefix, 1, seed=k) for k, prefix in enumerate(prefixes)]
+    expected = [table.draw(bits) for bits in alone]
+    assert expected == [inverted(ends, bits) for bits in alone]
+    assert min(bits.used for bits in alone) > 8
+    stages = [
+        np.array([bits.word(0, 16) for bits in alone], dtype=np.uint16).tobytes(),
+        np.array([bits.word(16, 48) << 16 for bits in alone], dtype=np.uint64).tobytes(),
+    ]
+    for bits in alone:
+        stages.extend(bits.word(64 * i, 64).to_bytes(8, "big") for i in range(1, bits.used // 8))
+    requests = iter(stages)
+    assert table.draw_many(lambda count: next(requests), 64).tolist() == expected
+    assert next(requests, None) is None
+
+
+@every_narrow_law
+def test_sixteen_bits_decide_only_what_is_decided(name):
+    make, ends = LAWS[name]
+    table = make()
+    table.draw_many(lambda count: bytes(count), 64)
+    short = table._lookup.short
+    words = [end * 65536 for end in ends]
+    starts = [-(-word.numerator // word.denominator) for word in words]  # the first word all above the end
+    exact = np.searchsorted(np.array(starts), np.arange(65536), side="right")
+    cut = {int(word) for word in words if word.denominator > 1 and word < 65536}
+    decided = short >= 0
+    assert (short[decided] == exact[decided]).all()
+    assert not decided[sorted(cut)].any()
+    beside = {int(word) - 1 for word in words} | {int(word) for word in words}
+    assert set(np.flatnonzero(~decided).tolist()) <= beside | cut
+    assert short.size == 65536
+
+
+@every_narrow_law
+@pytest.mark.parametrize("bits", [1, 16, 64, 200])
+def test_bounds_hold_the_exact_ends_between_them(name, bits):
+    make, ends = LAWS[name]
+    table = make()
+    for i in range(len(table.enclosure(bits + 64).lows)):
+        low, high = table.bounds(i, bits)
+        assert low <= ends[i] * (1 << bits) <= high + Fraction(1, 10**60)  # the irrational ends have 150 digits
+        assert high - low <= 2
+
+
+@repeatable
+@given(
+    st.fractions(min_value=Fraction(1, 50), max_value=Fraction(49, 50), max_denominator=50),
+    st.lists(st.tuples(st.integers(0, 40), st.integers(1, 2**80)), min_size=1, max_size=6),
+    st.binary(min_size=8, max_size=8),
+)
+def test_any_law_and_any_word_agree_with_exact_inversion(ratio, pairs, word):
+    pairs.sort()
+    exponents, multiplicities = zip(*pairs, strict=True)
+    ends = list(accumulate(power_law(ratio, exponents, multiplicities)))
+    bits = Bits(int.from_bytes(word, "big"), 1)
+    assert Table(power_weights(ratio, exponents, multiplicities)).draw(bits) == inverted(ends, bits)
+
+
+@repeatable
+@given(
+    st.fractions(min_value=Fraction(1, 10**9), max_value=1 - Fraction(1, 10**9)),
+    st.lists(st.integers(0, 60), min_size=1, max_size=8).map(sorted),
+    st.integers(1, 200),
+)
+def test_weights_are_too_low_by_no_more_than_they_say(ratio, exponents, bits):
+    lows, errors, tail = power_weights(ratio, exponents, [3] * len(exponents))(bits)
+    assert tail == 0
+    for exponent, low, error in zip(exponents, lows, errors, strict=True):
+        exact = 3 * ratio ** (exponent - exponents[0]) * (1 << bits)
+        assert low <= exact <= low + error
+
+
+@pytest.mark.parametrize("sigma2", [Fraction(4), Fraction(40**2)])
+@pytest.mark.parametrize("words", [1, 2, 3])
+def test_an_open_ended_table_grows_as_far_as_its_tail_is_asked_for(sigma2, words):
+    table = sampling._gaussian_table.__wrapped__(sigma2)
+    at_first = len(table.enclosure(128).lows)
+    bits = Bits((1 << 64 * words) - 1, words)
+    outcome = table.draw(bits)
+    assert outcome == inverted(gaussian_ends(sigma2), bits)
+    assert len(table.enclosure(0).lows) > at_first or words == 1
+    # What lies beyond the outcome has probability about 2**(-64 words), so the last word decided it.
+    assert bits.used in (8 * words, 8 * (words + 1))
+
+
+@pytest.mark.parametrize("size", [0, 1, 63, 64, 1000])
+def test_as_many_are_drawn_as_asked_for(size):
+    table = Table(power_weights(HALF, [0, 1], [1, 1]))
+    for _ in range(2):  # before and after the look-up is made
+        drawn = table.draw_many(lambda count: bytes(count), size)
+        assert drawn.shape == (size,)
+        assert drawn.dtype == np.int64
+        table.draw_many(lambda count: bytes(count), 64)
+
+
+def test_an_event_that_is_certain_can_be_drawn_many_at_a_time():
+    # BUG (dplearn/chance/table.py, _Lookup): power_event(ratio, 0) has upper ends 2**64 and 2**64, and the first
+    # of them overflows uint64. No sampler asks for exponent 0 today.
+    assert set(Table(power_event(HALF, 0)).draw_many(lambda count: b"\xff" * count, 64).tolist()) == {0}
+
+
+def test_two_threads_may_use_one_table_for_the_first_time():
+    # BUG (dplearn/chance/table.py, enclosure): `bits` is set before `_low`, `_high` and `_tail`, so a second thread
+    # finds them missing or, where the precision rises, of different precisions. Tables are shared by lru_cache.
+    made, drawn = [], []
+
+    class Slow(list):
+        """Weights; while their sums are taken another thread draws."""
+
+        def __iter__(self):
+            if not made:
+                made.append(True)
+                other = threading.Thread(target=lambda: drawn.append(table.draw(lambda count: b"\xff" * count)))
+                with pytest.MonkeyPatch.context() as patch:
+                    patch.setattr(threading, "excepthook", lambda args: drawn.append(args.exc_type))
+                    other.start()
+                    other.join()
+            return super().__iter__()
+
+    table = Table(lambda bits: Enclosure(Slow([1 << bits, 1 << bits]), [0, 0]))
+    assert table.draw(lambda count: bytes(count)) == 0
+    assert drawn == [1]

@@ -1,0 +1,170 @@
+"""A walk covers every path once, with the probability that the exact laws give it."""
+
+import copy
+import pickle
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dplearn.chance import TapeDice, walk
+from dplearn.core.distributions import (
+    gaussian_law,
+    laplace_law,
+    laplace_tail,
+    permute_and_flip_law,
+    power_law,
+)
+
+repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=50)
+ratios = st.fractions(min_value=Fraction(1, 10), max_value=Fraction(9, 10), max_denominator=20)
+HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
+
+
+def law(function, **options) -> dict:
+    total = Counter()
+    for result, p in walk(function, **options):
+        total[result] += p
+    return dict(total)
+
+
+def test_a_function_without_draws_has_one_path():
+    assert list(walk(lambda dice: "done")) == [("done", 1)]
+
+
+@repeatable
+@given(st.lists(st.integers(1, 5), max_size=4))
+def test_a_walk_takes_every_path_once_in_order(widths):
+    paths = list(walk(lambda dice: tuple(dice.below(n) for n in widths)))
+    assert [path for path, _ in paths] == list(np.ndindex(*widths))
+    assert sum(p for _, p in paths) == 1
+
+
+def test_a_walk_follows_draws_that_depend_on_earlier_outcomes():
+    def until_heads(dice):
+        return next((i for i in range(3) if dice.bernoulli(THIRD)), 3)
+
+    assert law(until_heads) == {0: Fraction(1, 3), 1: Fraction(2, 9), 2: Fraction(4, 27), 3: Fraction(8, 27)}
+
+
+def test_an_exception_is_not_swallowed():
+    with pytest.raises(ZeroDivisionError):
+        list(walk(lambda dice: 1 // dice.below(2)))
+
+
+def test_outcomes_of_probability_zero_are_not_walked():
+    assert list(walk(lambda dice: dice.bernoulli(Fraction(0)))) == [(0, 1)]
+    assert list(walk(lambda dice: dice.bernoulli(1))) == [(1, 1)]
+    assert list(walk(lambda dice: dice.power_weighted(HALF, [0, 0], [0, 3]))) == [(1, 1)]
+
+
+@repeatable
+@given(ratios, st.integers(-6, 6), st.integers(0, 6))
+def test_laplace_outcomes_have_their_exact_law(ratio, low, length):
+    high = low + length
+    expected = dict(zip(range(low, high + 1), laplace_law(ratio, low, high), strict=True))
+    assert law(lambda dice: dice.discrete_laplace(ratio, low, high)) == expected
+
+
+@repeatable
+@given(ratios, st.integers(-40, 40))
+def test_a_noisy_comparison_has_its_exact_law(ratio, gap):
+    p = laplace_tail(ratio, gap)
+    assert law(lambda dice: dice.discrete_laplace_at_least(ratio, gap)) == {0: 1 - p, 1: p}
+
+
+@repeatable
+@given(
+    ratios,
+    st.lists(st.tuples(st.integers(-9, 9), st.integers(0, 4)), min_size=1, max_size=4).filter(
+        lambda groups: any(m for _, m in groups)
+    ),
+)
+def test_selections_have_their_exact_laws(ratio, groups):
+    exponents, multiplicities = zip(*groups, strict=True)
+    for primitive, formula in (("power_weighted", power_law), ("permute_and_flip", permute_and_flip_law)):
+        expected = {i: p for i, p in enumerate(formula(ratio, exponents, multiplicities)) if p}
+        assert law(lambda dice: getattr(dice, primitive)(ratio, exponents, multiplicities)) == expected  # noqa: B023
+
+
+@pytest.mark.parametrize("bits", [10, 40])
+def test_a_gaussian_walk_misses_exactly_what_is_left_out(bits):
+    sigma2 = Fraction(7, 3)
+    support, masses, left_out = gaussian_law(sigma2, bits)
+    walked = law(lambda dice: dice.discrete_gaussian(sigma2), gaussian_bits=bits)
+    assert walked == dict(zip(support, masses, strict=True))
+    assert sum(walked.values()) == 1 - left_out < 1
+
+
+@pytest.mark.parametrize(
+    ("draw", "paths"),
+    [
+        (lambda dice: dice.below(3, size=2), 9),
+        (lambda dice: dice.bernoulli(THIRD, size=3), 8),
+        (lambda dice: dice.discrete_laplace(HALF, -1, 1, size=2), 9),
+        (lambda dice: dice.below(3, size=0), 1),
+    ],
+)
+def test_many_draws_are_an_array_of_independent_ones(draw, paths):
+    walked = list(walk(draw))
+    assert len({tuple(result.tolist()) for result, _ in walked}) == len(walked) == paths
+    assert all(result.dtype == np.int64 for result, _ in walked)
+    assert sum(p for _, p in walked) == 1
+
+
+def test_one_draw_is_a_python_integer():
+    dice = TapeDice([1, 1, 0, 1, 1, 1, 1])
+    drawn = [
+        dice.below(2),
+        dice.bernoulli(HALF),
+        dice.power_weighted(HALF, [0], [1]),
+        dice.permute_and_flip(HALF, [0, 1], [1, 1]),
+        dice.discrete_laplace(HALF, 0, 1),
+        dice.discrete_laplace_at_least(HALF, 1),
+        dice.discrete_gaussian(HALF),
+    ]
+    assert {type(outcome) for outcome in drawn} == {int}
+
+
+def test_numbers_beyond_64_bits_stay_exact():
+    assert TapeDice([2**70]).below(2**70 + 1, size=1).tolist() == [2**70]
+
+
+def test_the_tape_says_what_was_taken():
+    dice = TapeDice([2, 1])
+    assert (dice.below(3), dice.bernoulli(THIRD), dice.below(4)) == (2, 1, 0)
+    assert dice.branches == [2, 1, 0]
+    assert dice.widths == [3, 2, 4]
+    assert dice.probability == Fraction(1, 36)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda dice: dice.below(0),
+        lambda dice: dice.bernoulli(Fraction(3, 2)),
+        lambda dice: dice.bernoulli(0.5),
+        lambda dice: dice.power_weighted(Fraction(1), [0], [1]),
+        lambda dice: dice.permute_and_flip(HALF, [0, 1], [0, 0]),
+        lambda dice: dice.discrete_laplace(HALF, 1, 0),
+        lambda dice: dice.discrete_gaussian(Fraction(0)),
+    ],
+)
+def test_bad_arguments_are_value_errors(draw):
+    with pytest.raises(ValueError, match="must be"):
+        draw(TapeDice())
+
+
+def test_a_branch_that_a_draw_does_not_have_is_refused():
+    # BUG (dplearn/chance/tape.py, _branch): TapeDice([7]).below(3) returns 7, with probability 1/3.
+    with pytest.raises((ValueError, IndexError)):
+        TapeDice([7]).below(3)
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_tape_dice_are_never_copied(duplicate):
+    with pytest.raises(TypeError, match="never pickled"):
+        duplicate(TapeDice())

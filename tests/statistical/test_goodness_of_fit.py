@@ -1,0 +1,312 @@
+"""Draws from the operating system's entropy fit their exact laws, and would not fit slightly wrong ones.
+
+Every test is Pearson's chi-square, once with bins of at least 20 expected draws, which sees any place where the
+law is off, and once with about 40 bins, which sees what is off by little but everywhere. Twice the smaller of the
+two p-values is a p-value; below 1e-6 the law is rejected, so a test here raises a false alarm once in a million
+runs. Every test also has a control: a law that is slightly wrong must be rejected by the very same draws.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable
+from fractions import Fraction
+from math import exp
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from dplearn.chance import SystemDice, sampling
+from dplearn.core.distributions import (
+    laplace_law,
+    laplace_tail,
+    permute_and_flip_law,
+    power_law,
+)
+from dplearn.core.exact import decay_ratio
+
+FALSE_ALARM = 1e-6
+CHUNK = 1_000_000  # draws held in memory at a time
+HALF = Fraction(1, 2)
+
+
+def pool(observed, expected, least: float):
+    """Join neighbouring outcomes until each bin expects at least this many draws."""
+    sums = np.cumsum(expected).tolist()
+    starts, start = [], 0
+    while start < len(sums):
+        starts.append(start)
+        start = bisect_left(sums, (sums[start - 1] if start else 0.0) + least) + 1
+    if len(starts) > 1 and sums[-1] - sums[starts[-1] - 1] < least:
+        starts.pop()  # what is left over joins the bin before
+    return np.add.reduceat(observed, starts), np.add.reduceat(expected, starts)
+
+
+def fits(observed, law) -> bool:
+    """Whether these counts of outcomes may be draws from this law: not rejected at 1e-6."""
+    law = np.array([float(p) for p in law])
+    expected = law / law.sum() * observed.sum()
+    p_values = []
+    for least in (20, max(20, observed.sum() / 40)):
+        seen, due = pool(observed, expected, least)
+        if seen.size > 1:  # one bin can reject nothing
+            p_values.append(chisquare(seen, due * (seen.sum() / due.sum())).pvalue)
+    assert p_values, "too few draws to reject any law"
+    return 2 * min(p_values) >= FALSE_ALARM
+
+
+def counts(draw: Callable, n: int, outcomes: int, first: int = 0):
+    """Count n draws of first, first + 1, ..., chunk by chunk."""
+    total = np.zeros(outcomes, dtype=np.int64)
+    for start in range(0, n, CHUNK):
+        drawn = np.asarray(draw(min(CHUNK, n - start)))
+        total += np.bincount((drawn - first).astype(np.int64), minlength=outcomes)
+    return total
+
+
+def one_by_one(draw: Callable) -> Callable:
+    return lambda size: [draw() for _ in range(size)]
+
+
+# the test itself
+
+
+def test_a_bin_expects_as_many_as_asked_for():
+    seen, due = pool(np.array([1, 2, 3, 4, 5]), np.array([30.0, 5.0, 10.0, 25.0, 5.0]), 20)
+    assert seen.tolist() == [1, 14]
+    assert due.tolist() == [30.0, 45.0]
+
+
+def test_counts_that_equal_the_law_fit_and_a_single_bin_that_is_off_does_not():
+    observed = np.full(100, 1000)
+    assert fits(observed, np.full(100, 0.01))
+    observed[37] += 500  # 16 standard deviations: alone worth 250, where 99 bins give 99 by chance
+    assert not fits(observed, np.full(100, 0.01))
+
+
+# coins and uniform numbers
+
+
+@pytest.mark.parametrize(
+    ("p", "wrong", "n"),
+    [
+        (Fraction(1, 3), Fraction(1, 3) + Fraction(1, 100), 1_000_000),
+        (Fraction(1, 10**5), Fraction(4, 10**5), 10_000_000),
+        (1 - Fraction(1, 10**5), 1 - Fraction(4, 10**5), 10_000_000),
+    ],
+    ids=str,
+)
+def test_bernoulli(p, wrong, n):
+    observed = counts(lambda size: SystemDice().bernoulli(p, size=size), n, 2)
+    assert fits(observed, [1 - p, p])
+    assert not fits(observed, [1 - wrong, wrong])
+
+
+def test_bernoulli_one_by_one():
+    p, wrong = Fraction(2, 7), Fraction(1, 4)
+    observed = counts(one_by_one(lambda: SystemDice().bernoulli(p)), 50_000, 2)
+    assert fits(observed, [1 - p, p])
+    assert not fits(observed, [1 - wrong, wrong])
+
+
+@pytest.mark.parametrize("n", [6, 100, 50_000])
+def test_below(n):
+    """The control is the law of a word modulo n, which favours the smaller numbers."""
+    observed = counts(lambda size: SystemDice().below(n, size=size), 4_000_000, n)
+    word = 1 << 8 if n < 1 << 8 else 1 << 16
+    assert fits(observed, np.ones(n))
+    assert not fits(observed, np.bincount(np.arange(word) % n))
+
+
+def test_below_one_by_one_beyond_64_bits():
+    """Of 3 * 2**70 numbers a third lies in each third; the control is a random number of 72 bits modulo them."""
+    n = 3 << 70
+    observed = counts(one_by_one(lambda: SystemDice().below(n) >> 70), 20_000, 3)
+    assert fits(observed, [1, 1, 1])
+    assert not fits(observed, [2, 1, 1])
+
+
+# selection
+
+
+EXPONENTS, MULTIPLICITIES = [4, 0, 2, 1, 7], [3, 1, 5, 0, 40]
+
+
+def test_power_weighted():
+    ratio = Fraction(4, 5)
+    observed = counts(
+        one_by_one(lambda: SystemDice().power_weighted(ratio, EXPONENTS, MULTIPLICITIES)), 40_000, 5
+    )
+    assert observed[3] == 0
+    assert fits(observed, power_law(ratio, EXPONENTS, MULTIPLICITIES))
+    assert not fits(observed, power_law(Fraction(41, 50), EXPONENTS, MULTIPLICITIES))
+    assert not fits(observed, power_law(ratio, EXPONENTS, [3, 1, 5, 0, 48]))
+
+
+def test_power_weighted_with_multiplicities_beyond_64_bits():
+    multiplicities = [1, 2**70, 2**72]  # times 1, 2**-70 and 2**-72: a third each
+    observed = counts(one_by_one(lambda: SystemDice().power_weighted(HALF, [0, 70, 72], multiplicities)), 20_000, 3)
+    assert fits(observed, [1, 1, 1])
+    assert not fits(observed, [5, 4, 4])
+
+
+@pytest.mark.parametrize(
+    ("exponents", "multiplicities"),
+    [([0, 1], [1, 1]), ([2, 0, 1, 3], [1, 1, 2, 3]), ([5, 0, 2], [0, 2, 3])],
+)
+def test_permute_and_flip(exponents, multiplicities):
+    """The control is the exponential mechanism, whose law permute-and-flip improves upon."""
+    draw = one_by_one(lambda: SystemDice().permute_and_flip(HALF, exponents, multiplicities))
+    observed = counts(draw, 12_000, len(exponents))
+    assert fits(observed, permute_and_flip_law(HALF, exponents, multiplicities))
+    assert not fits(observed, power_law(HALF, exponents, multiplicities))
+
+
+# discrete Laplace
+
+
+@pytest.mark.parametrize(
+    ("scale", "wrong", "reach", "n"),
+    [
+        (Fraction(10), Fraction(1005, 100), 160, 10_000_000),
+        (Fraction(3, 10), Fraction(306, 1000), 8, 1_000_000),
+    ],
+    ids=["10", "0.3"],
+)
+def test_discrete_laplace(scale, wrong, reach, n):
+    ratio = decay_ratio(1 / scale)
+    observed = counts(
+        lambda size: SystemDice().discrete_laplace(ratio, -reach, reach, size=size), n, 2 * reach + 1, -reach
+    )
+    assert fits(observed, laplace_law(ratio, -reach, reach))
+    assert not fits(observed, laplace_law(decay_ratio(1 / wrong), -reach, reach))
+
+
+def block_law(scale: float, block: int, blocks: int) -> list[float]:
+    """Return the law of the block that Z falls in, blocks -blocks..blocks - 1 of this width, ends clamped.
+
+    P[Z >= k] = r**k / (1 + r) for k >= 1, in floats with log(r) = -1 / scale; the rest by symmetry.
+    """
+    rate, total = 1 / scale, 1 + exp(-1 / scale)
+    upper = [exp(-rate * block * j) / total for j in range(1, blocks)]
+    beyond = [1 - exp(-rate) / total, *upper, 0.0]  # P[Z >= 0], P[Z >= block], ...
+    positive = [more - less for more, less in zip(beyond, beyond[1:], strict=False)]
+    # Block -j - 1 holds -(j + 1) block .. -j block - 1, so it mirrors j block + 1 .. (j + 1) block.
+    ends = [exp(-rate * (block * j + 1)) / total for j in range(blocks)] + [0.0]
+    negative = [more - less for more, less in zip(ends, ends[1:], strict=False)]
+    return [*reversed(negative), *positive]
+
+
+def test_block_law_is_the_law_of_blocks():
+    law = laplace_law(decay_ratio(Fraction(1, 3)), -12, 11)
+    blocks = [float(sum(law[i : i + 4])) for i in range(0, 24, 4)]
+    assert block_law(3, 4, 3) == pytest.approx(blocks, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("scale", "wrong", "block", "n"),
+    [(10**5, 1.02 * 10**5, 256, 3_000_000), (10**20, 1.2 * 10**20, 10**18, 20_000)],
+    ids=["1e5", "1e20"],
+)
+def test_discrete_laplace_of_several_digits(scale, wrong, block, n):
+    ratio, blocks = decay_ratio(Fraction(1, scale)), 15 * scale // block
+    ends = -blocks * block, blocks * block - 1
+    observed = counts(
+        lambda size: SystemDice().discrete_laplace(ratio, *ends, size=size) // block, n, 2 * blocks, -blocks
+    )
+    assert fits(observed, block_law(scale, block, blocks))
+    assert not fits(observed, block_law(wrong, block, blocks))
+
+
+def test_the_lower_digits_of_a_large_scale():
+    """P[Z mod m = k] is proportional to r**k + r**(m - k); the control has a scale of 1e3 in place of 1e5."""
+    m = 1 << 12
+    ratio = decay_ratio(Fraction(1, 10**5))
+
+    def law(scale):
+        k = np.arange(m)
+        return np.exp(-k / scale) + np.exp(-(m - k) / scale)
+
+    observed = counts(
+        lambda size: SystemDice().discrete_laplace(ratio, -(10**8), 10**8, size=size) % m, 3_000_000, m
+    )
+    assert fits(observed, law(10**5))
+    assert not fits(observed, law(10**3))
+
+
+def test_discrete_laplace_a_few_at_a_time():
+    """Fewer than 64 draws from a new table take another way than the look-up."""
+    ratio, n, size, reach = decay_ratio(Fraction(1, 7)), 30_000, 60, 100
+    sampling._geometric_tables.cache_clear()
+    draws = [SystemDice().discrete_laplace(ratio, -reach, reach, size=size) for _ in range(n // size)]
+    observed = np.bincount(np.concatenate(draws) + reach, minlength=2 * reach + 1)
+    assert fits(observed, laplace_law(ratio, -reach, reach))
+    assert not fits(observed, laplace_law(decay_ratio(Fraction(10, 77)), -reach, reach))
+
+
+@pytest.mark.parametrize("gap", [-4, 0, 5])
+def test_discrete_laplace_at_least(gap):
+    ratio = decay_ratio(Fraction(1, 10))
+    observed = counts(one_by_one(lambda: SystemDice().discrete_laplace_at_least(ratio, gap)), 20_000, 2)
+    p, wrong = laplace_tail(ratio, gap), laplace_tail(ratio, gap + 2)
+    assert fits(observed, [1 - p, p])
+    assert not fits(observed, [1 - wrong, wrong])
+
+
+# discrete Gaussian
+
+
+def gaussian_weights(sigma2: Fraction, reach: int):
+    """Return exp(-k**2 / (2 sigma2)) for k = -reach..reach; beyond, at ten sigma or more, lies nothing."""
+    k = np.arange(-reach, reach + 1)
+    return np.exp(-(k**2) / (2 * float(sigma2)))
+
+
+@pytest.mark.parametrize(
+    ("sigma2", "n"),
+    [
+        (Fraction(1, 5), 1_000_000),
+        (Fraction(4), 2_000_000),
+        (Fraction(10**4), 2_000_000),
+        (Fraction(10**8) + Fraction(1, 3), 2_000_000),
+    ],
+    ids=str,
+)
+def test_discrete_gaussian(sigma2, n):
+    """The control's sigma2 is 2 per cent wrong."""
+    reach = int(10 * float(sigma2) ** 0.5) + 10
+    observed = counts(
+        lambda size: SystemDice().discrete_gaussian(sigma2, size=size), n, 2 * reach + 1, -reach
+    )
+    assert fits(observed, gaussian_weights(sigma2, reach))
+    assert not fits(observed, gaussian_weights(sigma2 * Fraction(102, 100), reach))
+
+
+def test_a_narrow_gaussian_is_almost_surely_zero():
+    """P[Z != 0] is 2.8e-11 at sigma2 = 1/50, so none of 30000 draws differs, but for one run in a million."""
+    drawn = SystemDice().discrete_gaussian(Fraction(1, 50), size=30_000)
+    assert not drawn.any()
+    assert SystemDice().discrete_gaussian(Fraction(2, 25), size=30_000).any()  # P[Z != 0] = 2 exp(-6.25)
+
+
+def test_discrete_gaussian_a_few_at_a_time():
+    sigma2, n, size, reach = Fraction(900), 20_000, 50, 310
+    sampling._gaussian_table.cache_clear()
+    draws = [SystemDice().discrete_gaussian(sigma2, size=size) for _ in range(n // size)]
+    observed = np.bincount(np.concatenate(draws) + reach, minlength=2 * reach + 1)
+    assert fits(observed, gaussian_weights(sigma2, reach))
+    assert not fits(observed, gaussian_weights(sigma2 * Fraction(6, 5), reach))
+
+
+# independence
+
+
+def test_successive_draws_are_independent():
+    """Pairs of neighbouring draws fit the product law; the control is the law of a draw paired with itself."""
+    ratio, reach = decay_ratio(HALF), 6
+    drawn = SystemDice().discrete_laplace(ratio, -reach, reach, size=1_000_000) + reach
+    side = 2 * reach + 1
+    law = np.array([float(p) for p in laplace_law(ratio, -reach, reach)])
+    pairs = np.bincount(drawn[::2] * side + drawn[1::2], minlength=side * side)
+    assert fits(pairs, np.outer(law, law).ravel())
+    leaning = 0.99 * np.outer(law, law) + 0.01 * np.diag(law)
+    assert not fits(pairs, leaning.ravel())
