@@ -1,4 +1,4 @@
-"""How fast are the errors of all conjunctions counted, against one fill of the output and what a user would write?
+"""How fast are the errors of all conjunctions counted? Against one fill, and what a user would write.
 
     python benchmarks/bench_conjunctions.py [--records 100000] [--repeats 7] [--json PATH]
 
@@ -10,11 +10,11 @@ import argparse
 import json
 import os
 import platform
-import resource
 import statistics
 import subprocess
 import sys
 from itertools import islice
+from math import comb
 from pathlib import Path
 from time import perf_counter
 
@@ -84,14 +84,11 @@ def pairs_by_product(columns, y, block=8192):
     return signed
 
 
-def peak_mib(concepts, n, what):
-    """Peak memory in MiB of a fresh process that makes the data and then counts, fills or does nothing."""
-    code = f"import bench_conjunctions as b; b.child({concepts.n_features}, {concepts.max_literals}, {n}, {what!r})"
-    done = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=Path(__file__).parent
-    )
-    peak, elapsed = map(float, done.stdout.split())
-    return peak, elapsed
+def in_fresh_process(d, k, n, what):
+    """Peak MiB and seconds of a process that makes the data and then counts, fills or does nothing."""
+    command = [sys.executable, __file__, "--child", str(d), str(k), str(n), what]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return json.loads(done.stdout)
 
 
 def child(d, k, n, what):
@@ -103,7 +100,9 @@ def child(d, k, n, what):
         "data": lambda: None,
     }[what]
     elapsed = seconds(run)
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, elapsed)
+    # Not getrusage: on Linux its maximum is inherited from the process that started this one.
+    status = Path("/proc/self/status").read_text()
+    print(json.dumps([int(status.split("VmHWM:")[1].split()[0]) / 1024, elapsed]))
 
 
 def bench(d, k, n, repeats):
@@ -114,12 +113,15 @@ def bench(d, k, n, repeats):
         "fill": lambda: np.full(concepts.size, 1, dtype=np.int32),
     }
     calls["loop"], scale = loop(concepts, columns, y)
+    assert calls["loop"]() == calls["ours"]()[:: max(1, concepts.size // SAMPLE)][:SAMPLE].tolist()
     if k == 2:
         calls["product"] = lambda: pairs_by_product(columns, y)
+        assert calls["product"]()[0, 1] == calls["ours"]()[-comb(d, 2)]  # x0 and x1
     medians, times = in_turn(repeats, **calls)
     medians["loop"] *= scale
-    baseline, _ = peak_mib(concepts, n, "data")
-    peak, cold = peak_mib(concepts, n, "count")
+    baseline, _ = in_fresh_process(d, k, n, "data")
+    peak, cold = in_fresh_process(d, k, n, "count")
+    _, cold_fill = in_fresh_process(d, k, n, "fill")
     return {
         "d": d,
         "k": k,
@@ -128,34 +130,41 @@ def bench(d, k, n, repeats):
         "all_seconds": {name: ts for name, ts in times.items() if name != "loop"},
         "ours_over_fill": medians["ours"] / medians["fill"],
         "ours_over_fill_each": [a / b for a, b in zip(times["ours"], times["fill"], strict=True)],
-        "fresh_process_seconds": {"ours": cold, "fill": peak_mib(concepts, n, "fill")[1]},
+        "fresh_process_seconds": {"ours": cold, "fill": cold_fill},
         "peak_mib": peak,
         "peak_mib_beyond_data": peak - baseline,
     }
 
 
 def line(row):
-    product = row["seconds"].get("product")
-    return (
-        f"{row['d']:5d} {row['k']:3d} {row['conjunctions']:12,d} {row['seconds']['ours']:9.4f}"
-        f" {row['seconds']['fill']:9.4f} {row['ours_over_fill']:8.1f} {row['seconds']['loop']:12.1f}"
-        f" {'-' if product is None else format(product, '.2f'):>9} {row['fresh_process_seconds']['ours']:9.3f}"
-        f" {row['fresh_process_seconds']['fill']:9.3f} {row['peak_mib']:9.0f} {row['peak_mib_beyond_data']:12.0f}"
-    )
+    medians, fresh = row["seconds"], row["fresh_process_seconds"]
+    cells = [
+        f"{row['d']}, {row['k']}",
+        f"{row['conjunctions']:,d}",
+        *(f"{medians[name]:.3f}" if name in medians else "-" for name in ("ours", "fill", "loop", "product")),
+        f"{row['ours_over_fill']:.1f}",
+        f"{fresh['ours']:.3f}",
+        f"{fresh['fill']:.3f}",
+        f"{row['peak_mib']:.0f}",
+        f"{row['peak_mib_beyond_data']:.0f}",
+    ]
+    return "".join(f"{cell:>13}" for cell in cells)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
     parser.add_argument("--records", type=int, default=100_000)
     parser.add_argument("--repeats", type=int, default=7)
     default = Path(__file__).parent / "results" / "conjunctions.json"
     parser.add_argument("--json", type=Path, default=default)
     options = parser.parse_args()
+    if options.child:
+        child(*map(int, options.child[:3]), options.child[3])
+        return
     print(f"{options.records} records, medians of {options.repeats} in turn; seconds, MiB; loop extrapolated")
-    print(
-        "    d   k conjunctions      ours      fill ours/fill        loop   product"
-        " ours cold fill cold      peak  beyond data"
-    )
+    titles = "d, k;conjunctions;ours;fill;loop;product;ours/fill;fresh ours;fresh fill;peak;beyond data"
+    print("".join(f"{title:>13}" for title in titles.split(";")))
     rows = []
     for d, k in [CUBE, *SUBSETS]:
         rows.append(bench(d, k, options.records, options.repeats))

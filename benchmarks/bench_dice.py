@@ -2,10 +2,10 @@
 
     python benchmarks/bench_dice.py [--json PATH] [--draws N] [--rounds N]
 
-The limit is what no sampler of this design can beat: two bytes of the operating system's entropy for each draw,
-and one look-up in a table. All contenders draw in turn, round after round; the best round counts. OpenDP is
-asked through its Python interface, which takes and gives lists. Bar: 10**6 discrete Laplace draws at scale 10
-in at most 0.5 s.
+The limit is what no sampler by table can beat: two bytes of the operating system's entropy for each draw,
+and one look-up. All contenders draw in turn, round after round; the best round counts. OpenDP is asked through
+its Python interface, which takes and gives lists. Bar: 10**6 discrete Laplace draws at scale 10 in at most
+0.5 s.
 """
 
 import argparse
@@ -92,7 +92,7 @@ def below(n: int, draws: int) -> Contenders:
     dice, generator = SystemDice(), public_generator()
     return {
         OURS: lambda: dice.below(n, size=draws),
-        "secrets.randbelow, one by one": lambda: [secrets.randbelow(n) for _ in range(draws)],  # noqa: TID251
+        "secrets.randbelow, one by one": lambda: [secrets.randbelow(n) for _ in range(draws)],
         NUMPY.replace("float", "generator"): lambda: generator.integers(n, size=draws),
         LIMIT: limit(draws),
     }

@@ -157,6 +157,13 @@ CASES: dict[str, AuditCase] = {
             n=4,
         ),
         learner_case(
+            "small_classifier",
+            _stumps(2, _YES_NO, epsilon=1.0),
+            values=2,
+            labels=_YES_NO,
+            n=3,
+        ),
+        learner_case(
             "three_label_classifier",
             _stumps(2, _THREE, epsilon=2.0),
             values=2,

@@ -82,6 +82,7 @@ class ConceptClass(ABC):
     domain: Any
     n_labels: int
     default_domain: ClassVar[Domain]  # of each column, where a user names the class and no domain
+    binary_only: ClassVar[bool] = False
 
     @classmethod
     def over(cls, domain: Product, n_labels: int) -> "ConceptClass":

@@ -135,6 +135,7 @@ class Conjunctions(ConceptClass):
     """
 
     default_domain = Bits()
+    binary_only = True
     n_labels = 2
 
     def __init__(self, n_features: int, max_literals: int = 3, *, binarize: float | None = 0.0):

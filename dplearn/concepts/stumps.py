@@ -136,7 +136,7 @@ class Thresholds(DecisionStumps):
     domain : Product
         Of the whole record.
     n_labels : int, default=2
-        At least 2; every ordered pair of distinct labels is a pair to choose from.
+        Every ordered pair of distinct labels is a pair to choose from; a single label is paired with itself.
     feature : int, default=0
         The column.
 
@@ -147,7 +147,7 @@ class Thresholds(DecisionStumps):
     """
 
     def __init__(self, domain: Product, n_labels: int = 2, feature: int = 0):
-        super().__init__(domain, check_count("n_labels", n_labels, low=2))
+        super().__init__(domain, n_labels)
         self.feature = check_count("feature", feature, high=len(domain) - 1)
         if not domain.domains[self.feature].ordered:
             raise ValueError(f"feature must have an ordered domain, got {domain.domains[self.feature]!r}")
@@ -160,7 +160,7 @@ class Thresholds(DecisionStumps):
     @property
     def pairs(self) -> list[tuple[int, int]]:
         """The pairs of distinct labels: up to the cut, above it."""
-        return [pair for pair in super().pairs if pair[0] != pair[1]]
+        return [pair for pair in super().pairs if pair[0] != pair[1]] or super().pairs
 
     def cuts(self, feature: int, columns: Sequence[NDArray[Any]], y: Labels) -> Cuts:
         """Return label counts for every cut, the one below the domain first."""

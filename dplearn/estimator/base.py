@@ -62,7 +62,9 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             Entries of `classes_`.
         """
-        return self.classes_[self._codes(X)]  # type: ignore[no-any-return]
+        codes = self._codes(X)
+        labels: NDArray[Any] = self.classes_[codes]
+        return labels
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Give probability 1 to the predicted label: the release holds a rule and no confidence.

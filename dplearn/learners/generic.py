@@ -219,6 +219,12 @@ class ExponentialMechanismClassifier(PrivateClassifier):
                 )
             return self.concept_class
         kind = CONCEPT_CLASSES[check_choice("concept_class", self.concept_class, tuple(CONCEPT_CLASSES))]
+        if kind.binary_only and n_labels != 2:
+            raise ValueError(
+                "Only binary classification is supported with concept_class"
+                f" {self.concept_class!r}, which needs 2 classes, got {n_labels} class"
+                + ("es" if n_labels != 1 else "")
+            )
         domain = kind.default_domain if self.domain is None else self.domain
         return kind.over(as_product(domain, n_features, names), n_labels)
 
@@ -233,6 +239,8 @@ class ExponentialMechanismClassifier(PrivateClassifier):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         domain = self._declared()
+        kind = CONCEPT_CLASSES.get(self.concept_class) if isinstance(self.concept_class, str) else None
+        tags.classifier_tags.multi_class = kind is None or not kind.binary_only
         if domain is not None:
             tags.input_tags.allow_nan = domain.accepts_missing
             tags.input_tags.categorical = tags.input_tags.string = not domain.numeric

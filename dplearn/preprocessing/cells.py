@@ -61,7 +61,7 @@ class CellEncoder(TransformerMixin, BaseEstimator):
         y : ignored
         """
         Hashed(self.buckets)
-        validate_data(self, X, dtype=object, ensure_all_finite=False)
+        self._cells(X, reset=True)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -77,7 +77,7 @@ class CellEncoder(TransformerMixin, BaseEstimator):
         ndarray of float64 of shape (n_samples, 2 * n_features)
         """
         check_is_fitted(self, "n_features_in_")
-        cells = validate_data(self, X, dtype=object, ensure_all_finite=False, reset=False)
+        cells = self._cells(X, reset=False)
         hashed = Hashed(self.buckets)
         known: dict[Any, tuple[float, float]] = {}
         encoded = np.empty((cells.shape[0], 2 * cells.shape[1]))
@@ -88,6 +88,12 @@ class CellEncoder(TransformerMixin, BaseEstimator):
                     known[text] = _number(text), hashed.bucket(text)
                 encoded[row, 2 * column : 2 * column + 2] = known[text]
         return encoded
+
+    def _cells(self, X: Any, *, reset: bool) -> NDArray[Any]:
+        if getattr(getattr(X, "dtype", None), "kind", None) == "c":
+            raise ValueError("Complex data not supported")
+        cells: NDArray[Any] = validate_data(self, X, dtype=object, ensure_all_finite=False, reset=reset)
+        return cells
 
     def domain(self, names: Any = None) -> Product:
         """Return the domain of an encoded record, for the learner that follows.
@@ -100,7 +106,7 @@ class CellEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "n_features_in_")
         pair: list[Domain] = [_NUMBERS, Categories(range(self.buckets))]
         names = None if names is None else list(names)
-        return Product(pair * self.n_features_in_, self.get_feature_names_out(names))
+        return Product(pair * self.n_features_in_, self.get_feature_names_out(names).tolist())
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return two names for each column: its own, and its own followed by `#text`.

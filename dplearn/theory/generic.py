@@ -51,9 +51,10 @@ def generic_sample_size(class_size: int, *, epsilon: Any, alpha: Any, beta: Any,
     alpha = float(check_number("alpha", alpha, above=0, below=1))
     beta = float(check_number("beta", beta, above=0, below=1))
     if check_choice("bound", bound, ("proof", "paper")) == "paper":
-        rate = max(1 / (epsilon * alpha), 1 / alpha**2)
-        return max(1, math.ceil(6 * (math.log(class_size) - math.log(beta)) * rate))
-    enough: int = 1
+        rate = max(1 / (epsilon * alpha), 1 / (alpha * alpha))
+        stated: int = math.ceil(6 * (math.log(class_size) - math.log(beta)) * rate)
+        return max(1, stated)
+    enough = 1
     while _log_failure(class_size, enough, epsilon, alpha) > math.log(beta):
         enough *= 2
     short = enough // 2  # the bound falls with n: too large at `short`, small enough at `enough`

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from dplearn.chance import SystemDice
-from dplearn.chance.entropy import _CHUNK, _entropy, _Entropy
+from dplearn.chance.entropy import _CHUNK, _Entropy, _entropy
 
 HALF = Fraction(1, 2)
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
@@ -81,9 +81,12 @@ def test_a_request_gets_as_many_bytes_as_it_asks_for(size):
     assert len(_entropy.take(size)) == size
 
 
-@pytest.mark.parametrize("sizes", [[1] * 9, [8, 3, 16_000, 5], [16_384] * 9, [20_000, 8, 20_000, 8], [9999] * 20])
+@pytest.mark.parametrize(
+    "sizes", [[1] * 9, [8, 3, 16_000, 5], [16_384] * 9, [20_000, 8, 20_000, 8], [9999] * 20]
+)
 def test_no_byte_of_the_system_is_given_out_twice_or_made_up(monkeypatch, sizes):
-    # The source gives 1, 2, 3, ... as eight bytes each: whole numbers in what is taken are distinct and not 0.
+    # The source gives 1, 2, 3, ... as eight bytes each: whole numbers in what is taken are distinct and not
+    # 0.
     monkeypatch.setattr(os, "urandom", Counter8())
     entropy = _Entropy()
     numbers = []
@@ -117,8 +120,9 @@ def test_dice_themselves_hold_no_bytes():
     ids=["below", "bernoulli"],
 )
 def test_a_refused_request_does_not_make_the_next_draws_known(draw):
-    # BUG (dplearn/chance/entropy.py, take): a negative count moves the cursor back before bytes(count) raises, and
-    # the next draws are the zeros that the buffer was wiped with. Refuse it at the door (and in `take`).
+    # BUG (dplearn/chance/entropy.py, take): a negative count moves the cursor back before bytes(count)
+    # raises, and the next draws are the zeros that the buffer was wiped with. Refuse it at the door (and in
+    # `take`).
     _entropy.discard()
     dice = SystemDice()
     dice.below(256, size=1000)
@@ -222,7 +226,7 @@ def test_a_child_forked_while_another_thread_holds_the_lock_still_draws():
 def test_the_global_generators_of_numpy_and_the_standard_library_are_left_alone():
     def states():
         kind, keys, *rest = np.random.get_state()  # noqa: TID251 - the very thing that must not move
-        return random.getstate(), kind, keys.tolist(), rest  # noqa: TID251 - the same
+        return random.getstate(), kind, keys.tolist(), rest
 
     before = states()
     dice = SystemDice()

@@ -30,7 +30,9 @@ def a_run(dice) -> list:
 
 
 def test_the_same_seed_and_context_give_the_same_run():
-    assert a_run(SeededDice(7, "learner", Fraction(1, 10))) == a_run(SeededDice(7, "learner", Fraction(1, 10)))
+    assert a_run(SeededDice(7, "learner", Fraction(1, 10))) == a_run(
+        SeededDice(7, "learner", Fraction(1, 10))
+    )
 
 
 def test_the_stream_is_the_same_in_every_version():
@@ -79,8 +81,8 @@ def test_small_requests_are_cut_from_one_stream(counts):
     ids=["laplace", "gaussian"],
 )
 def test_a_seeded_run_does_not_depend_on_what_was_drawn_in_the_process_before(draw):
-    # BUG (dplearn/chance/table.py, draw_many): below 64 draws it goes one way (8 bytes a draw) or another (2 bytes)
-    # according to whether anyone has drawn 64 at once from the same cached table before.
+    # BUG (dplearn/chance/table.py, draw_many): below 64 draws it goes one way (8 bytes a draw) or another
+    # (2 bytes) according to whether anyone has drawn 64 at once from the same cached table before.
     sampling._geometric_tables.cache_clear()
     sampling._gaussian_table.cache_clear()
     first = draw(SeededDice(5))

@@ -136,19 +136,20 @@ def laws() -> dict:
 
 LAWS = laws()
 every_law = pytest.mark.parametrize("name", LAWS)
-# A group of 2**400 makes the first enclosures too wide to decide anything: exact all the same, but with more bits.
+# A group of 2**400 makes the first enclosures too wide to decide anything: exact all the same, but with
+# more bits.
 every_narrow_law = pytest.mark.parametrize("name", [name for name in LAWS if name != "huge group"])
 
 
 def inverted(ends: list[Fraction], bits: Bits) -> int:
-    """Return the outcome that exact inversion gives; no outcome's end may lie within what is open of the bits."""
+    """Return the outcome of exact inversion; no outcome may end within what is open of the bits."""
     low, high = bits.ends
     assert bisect_right(ends, low) == bisect_right(ends, high)
     return bisect_right(ends, low)
 
 
 def adversarial(ends: list[Fraction], most: int = 24):
-    """Yield bits on, just below and just above boundaries, for one to four words; and whether they are on it."""
+    """Yield bits on and beside boundaries, whether they are on one, and for how many words."""
     inner = sorted({end for end in ends if 0 < end < 1})
     for end in inner[:: -(-len(inner) // most)] if inner else [HALF]:
         for words in (1, 2, 3, 4):
@@ -259,7 +260,9 @@ def test_bounds_hold_the_exact_ends_between_them(name, bits):
     table = make()
     for i in range(len(table.enclosure(bits + 64).lows)):
         low, high = table.bounds(i, bits)
-        assert low <= ends[i] * (1 << bits) <= high + Fraction(1, 10**60)  # the irrational ends have 150 digits
+        assert (
+            low <= ends[i] * (1 << bits) <= high + Fraction(1, 10**60)
+        )  # the irrational ends have 150 digits
         assert high - low <= 2
 
 
@@ -315,14 +318,15 @@ def test_as_many_are_drawn_as_asked_for(size):
 
 
 def test_an_event_that_is_certain_can_be_drawn_many_at_a_time():
-    # BUG (dplearn/chance/table.py, _Lookup): power_event(ratio, 0) has upper ends 2**64 and 2**64, and the first
-    # of them overflows uint64. No sampler asks for exponent 0 today.
+    # BUG (dplearn/chance/table.py, _Lookup): power_event(ratio, 0) has upper ends 2**64 and 2**64, and the
+    # first of them overflows uint64. No sampler asks for exponent 0 today.
     assert set(Table(power_event(HALF, 0)).draw_many(lambda count: b"\xff" * count, 64).tolist()) == {0}
 
 
 def test_two_threads_may_use_one_table_for_the_first_time():
-    # BUG (dplearn/chance/table.py, enclosure): `bits` is set before `_low`, `_high` and `_tail`, so a second thread
-    # finds them missing or, where the precision rises, of different precisions. Tables are shared by lru_cache.
+    # BUG (dplearn/chance/table.py, enclosure): `bits` is set before `_low`, `_high` and `_tail`, so a
+    # second thread finds them missing or, where the precision rises, of different precisions. Tables are
+    # shared by lru_cache.
     made, drawn = [], []
 
     class Slow(list):
@@ -331,7 +335,9 @@ def test_two_threads_may_use_one_table_for_the_first_time():
         def __iter__(self):
             if not made:
                 made.append(True)
-                other = threading.Thread(target=lambda: drawn.append(table.draw(lambda count: b"\xff" * count)))
+                other = threading.Thread(
+                    target=lambda: drawn.append(table.draw(lambda count: b"\xff" * count))
+                )
                 with pytest.MonkeyPatch.context() as patch:
                     patch.setattr(threading, "excepthook", lambda args: drawn.append(args.exc_type))
                     other.start()

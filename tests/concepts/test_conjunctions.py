@@ -76,7 +76,7 @@ def test_records_of_a_single_label(label, max_literals):
 
 @pytest.mark.parametrize(
     ("d", "k", "size"),
-    [(1, 0, 1), (1, 1, 3), (2, 1, 5), (16, 16, 3**16), (16, 99, 3**16), (100, 3, 1313601), (1000, 2, 2000001)],
+    [(1, 0, 1), (1, 1, 3), (2, 1, 5), (16, 16, 3**16), (9, 99, 3**9), (100, 3, 1313601), (1000, 2, 2000001)],
 )
 def test_size_is_exact(d, k, size):
     assert Conjunctions(d, k).size == size

@@ -87,8 +87,9 @@ def test_the_log_of_what_is_not_positive_is_refused(z):
 
 @pytest.mark.parametrize("z", ["Fraction(10**50 + 1, 10**50)", "Fraction(10**50 - 1, 10**50)"])
 def test_log_bounds_of_a_number_very_near_one_end(z):
-    # BUG (dplearn/core/exact.py, log_bounds): z rounds to 1 at 40 digits, ln(1) is 0, and the next number below
-    # (or above) 0 is 1E-1999999999999999997, whose Fraction takes for ever. More digits are needed near 1.
+    # BUG (dplearn/core/exact.py, log_bounds): z rounds to 1 at 40 digits, ln(1) is 0, and the next number
+    # below (or above) 0 is 1E-1999999999999999997, whose Fraction takes for ever. More digits are needed
+    # near 1.
     assert runs_within_cpu_seconds(
         "from fractions import Fraction\n"
         "from dplearn.core.exact import log_bounds\n"
@@ -101,7 +102,9 @@ def test_log_bounds_of_a_number_very_near_one_end(z):
 # at_most_exp
 
 
-@pytest.mark.parametrize("x", [Fraction(1), Fraction(-1), Fraction(1, 3), Fraction(-700), Fraction(1, 10**20)])
+@pytest.mark.parametrize(
+    "x", [Fraction(1), Fraction(-1), Fraction(1, 3), Fraction(-700), Fraction(1, 10**20)]
+)
 @pytest.mark.parametrize("distance", [10, 35, 60, 100])
 def test_at_most_exp_decides_rationals_that_agree_with_exp_in_many_digits(x, distance):
     low, high = exp_by_series(x)
@@ -186,7 +189,9 @@ def test_a_float_survives_the_way_to_a_fraction_and_back(value):
     assert float(as_fraction(value)) == value
 
 
-@pytest.mark.parametrize("value", [True, False, np.True_, None, 1 + 0j, np.complex128(1), b"1", [1]], ids=repr)
+@pytest.mark.parametrize(
+    "value", [True, False, np.True_, None, 1 + 0j, np.complex128(1), b"1", [1]], ids=repr
+)
 def test_what_is_not_a_number_is_a_type_error(value):
     with pytest.raises(TypeError, match="expected a number"):
         as_fraction(value)
@@ -217,6 +222,7 @@ def test_what_is_not_finite_or_no_numeral_is_a_value_error(value):
 
 
 def test_a_fraction_over_zero_is_a_value_error():
-    # BUG (dplearn/_validation.py, as_fraction): Fraction("1/0") raises ZeroDivisionError, which passes through.
+    # BUG (dplearn/_validation.py, as_fraction): Fraction("1/0") raises ZeroDivisionError, which passes
+    # through.
     with pytest.raises(ValueError, match="finite"):
         as_fraction("1/0")

@@ -24,7 +24,10 @@ def test_counts_are_those_of_unique_over_the_whole_range_of_every_type(values):
 
 
 @repeatable
-@given(arrays("i8", st.integers(1, 60), elements=st.integers(-5, 5)), st.sampled_from([-(2**63) + 5, 0, 2**63 - 6]))
+@given(
+    arrays("i8", st.integers(1, 60), elements=st.integers(-5, 5)),
+    st.sampled_from([-(2**63) + 5, 0, 2**63 - 6]),
+)
 def test_counts_are_those_of_unique_where_values_repeat_anywhere_in_64_bits(values, base):
     assert agrees_with_unique(values + base)
 
@@ -60,8 +63,8 @@ def test_counts_are_python_integers():
 
 @pytest.mark.parametrize("values", [[3, 2**64 - 1], [2**64 - 1, 2**64 - 3, 2**64 - 1], [2**63, 2**63 - 1]])
 def test_counts_are_those_of_unique_for_unsigned_values_beyond_63_bits(values):
-    # BUG (dplearn/core/grouping.py, group_counts): astype(np.intp) wraps uint64 values of 2**63 and more: then
-    # `block -= low` raises OverflowError, or `occurring + low` wraps and says that 2**63 is -2**63.
+    # BUG (dplearn/core/grouping.py, group_counts): astype(np.intp) wraps uint64 values of 2**63 and more:
+    # then `block -= low` raises OverflowError, or `occurring + low` wraps and says that 2**63 is -2**63.
     assert agrees_with_unique(np.array(values, dtype=np.uint64))
 
 

@@ -1,14 +1,16 @@
 """Draws from the operating system's entropy fit their exact laws, and would not fit slightly wrong ones.
 
-Every test is Pearson's chi-square, once with bins of at least 20 expected draws, which sees any place where the
-law is off, and once with about 40 bins, which sees what is off by little but everywhere. Twice the smaller of the
-two p-values is a p-value; below 1e-6 the law is rejected, so a test here raises a false alarm once in a million
-runs. Every test also has a control: a law that is slightly wrong must be rejected by the very same draws.
+Every test is Pearson's chi-square, once with bins of at least 20 expected draws, which sees any place where
+the law is off, and once with about 40 bins, which sees what is off by little but everywhere. Twice the
+smaller of the two p-values is a p-value; below 1e-6 the law is rejected, so a test here raises a false alarm
+once in a million runs. Every test also has a control: a law that is slightly wrong, which the same draws must
+reject.
 """
 
 from bisect import bisect_left
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import pairwise
 from math import exp
 
 import numpy as np
@@ -118,7 +120,7 @@ def test_below(n):
 
 
 def test_below_one_by_one_beyond_64_bits():
-    """Of 3 * 2**70 numbers a third lies in each third; the control is a random number of 72 bits modulo them."""
+    """Of 3 * 2**70 numbers a third lies in each third; the control is the law of 72 bits modulo them."""
     n = 3 << 70
     observed = counts(one_by_one(lambda: SystemDice().below(n) >> 70), 20_000, 3)
     assert fits(observed, [1, 1, 1])
@@ -144,7 +146,9 @@ def test_power_weighted():
 
 def test_power_weighted_with_multiplicities_beyond_64_bits():
     multiplicities = [1, 2**70, 2**72]  # times 1, 2**-70 and 2**-72: a third each
-    observed = counts(one_by_one(lambda: SystemDice().power_weighted(HALF, [0, 70, 72], multiplicities)), 20_000, 3)
+    observed = counts(
+        one_by_one(lambda: SystemDice().power_weighted(HALF, [0, 70, 72], multiplicities)), 20_000, 3
+    )
     assert fits(observed, [1, 1, 1])
     assert not fits(observed, [5, 4, 4])
 
@@ -189,10 +193,10 @@ def block_law(scale: float, block: int, blocks: int) -> list[float]:
     rate, total = 1 / scale, 1 + exp(-1 / scale)
     upper = [exp(-rate * block * j) / total for j in range(1, blocks)]
     beyond = [1 - exp(-rate) / total, *upper, 0.0]  # P[Z >= 0], P[Z >= block], ...
-    positive = [more - less for more, less in zip(beyond, beyond[1:], strict=False)]
+    positive = [more - less for more, less in pairwise(beyond)]
     # Block -j - 1 holds -(j + 1) block .. -j block - 1, so it mirrors j block + 1 .. (j + 1) block.
     ends = [exp(-rate * (block * j + 1)) / total for j in range(blocks)] + [0.0]
-    negative = [more - less for more, less in zip(ends, ends[1:], strict=False)]
+    negative = [more - less for more, less in pairwise(ends)]
     return [*reversed(negative), *positive]
 
 
@@ -301,7 +305,7 @@ def test_discrete_gaussian_a_few_at_a_time():
 
 
 def test_successive_draws_are_independent():
-    """Pairs of neighbouring draws fit the product law; the control is the law of a draw paired with itself."""
+    """Pairs of neighbouring draws fit the product law; in the control 1 per cent are equal pairs."""
     ratio, reach = decay_ratio(HALF), 6
     drawn = SystemDice().discrete_laplace(ratio, -reach, reach, size=1_000_000) + reach
     side = 2 * reach + 1

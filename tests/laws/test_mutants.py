@@ -1,0 +1,278 @@
+"""Deliberate mistakes in the mechanisms and in the learner: each must be noticed, and the original must not."""
+
+import math
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dplearn import ExponentialMechanismClassifier
+from dplearn.audit import Mutant, how_caught
+from dplearn.audit.cases import CASES
+from dplearn.concepts.base import CountedErrors
+from dplearn.core.exact import decay_ratio
+from dplearn.core.grouping import group_counts, nth_equal
+from dplearn.domains import IntegerRange
+from dplearn.learners import generic
+from dplearn.mechanisms.exponential import selection_ratio
+from dplearn.privacy import ApproxDP
+
+SMALL = CASES["small_classifier"]
+SELECTION = CASES["exponential_mechanism"]
+FLIP = CASES["permute_and_flip"]
+
+
+def tried(case):
+    """The case's own computation: what no verification may object to."""
+    return Mutant("none", case, case.fit)
+
+
+@pytest.mark.parametrize("case", [SMALL, SELECTION, FLIP], ids=lambda case: case.name)
+def test_the_unchanged_code_is_not_caught(case):
+    assert how_caught(tried(case)) == []
+
+
+# --- Mistakes in selection: on the grouped form, as the learner calls it, or on the array of qualities. ---
+
+
+def by_group(select_group):
+    """Return a selection over groups that draws the group as `select_group(ratio, costs, sizes, dice)`."""
+
+    def select(costs, multiplicities, *, privacy, dice, sensitivity=1):
+        group = select_group(selection_ratio(privacy, sensitivity), costs, multiplicities, dice)
+        return group, dice.below(multiplicities[group])
+
+    return select
+
+
+def full_epsilon_weights(costs, multiplicities, *, privacy, dice, sensitivity=1):
+    group = dice.power_weighted(decay_ratio(privacy.epsilon / sensitivity), costs, multiplicities)
+    return group, dice.below(multiplicities[group])
+
+
+def scale_five_percent_too_small(costs, multiplicities, *, privacy, dice, sensitivity=1):
+    ratio = decay_ratio(privacy.epsilon * Fraction(105, 100) / 2)
+    group = dice.power_weighted(ratio, costs, multiplicities)
+    return group, dice.below(multiplicities[group])
+
+
+def argmax(costs, multiplicities, *, privacy, dice, sensitivity=1):
+    return 0, dice.below(multiplicities[0])
+
+
+def ranks_for_costs(ratio, costs, multiplicities, dice):
+    return dice.power_weighted(ratio, range(len(costs)), multiplicities)
+
+
+def normalised_costs(ratio, costs, multiplicities, dice):
+    return dice.power_weighted(ratio, [cost // 3 for cost in costs], multiplicities)
+
+
+def sizes_ignored(ratio, costs, multiplicities, dice):
+    return dice.power_weighted(ratio, costs, [1] * len(costs))
+
+
+def worst_for_best(ratio, costs, multiplicities, dice):
+    return dice.power_weighted(ratio, [max(costs) - cost for cost in costs], multiplicities)
+
+
+def coin_for_each_else_best(ratio, costs, multiplicities, dice):
+    """Permute-and-flip that gives up after one candidate and takes the best."""
+    position = dice.below(sum(multiplicities))
+    group = next(i for i, end in enumerate(np.cumsum(multiplicities)) if position < end)
+    return group if dice.bernoulli(ratio ** (costs[group] - costs[0])) else 0
+
+
+def stops_early_when_clear(ratio, costs, multiplicities, dice):
+    """Skips the draw where one group leads by far: the number of draws depends on the data."""
+    if len(costs) > 1 and costs[1] - costs[0] >= 2:
+        return 0
+    return dice.power_weighted(ratio, costs, multiplicities)
+
+
+def reused_draw(costs, multiplicities, *, privacy, dice, sensitivity=1):
+    """Lets the draw of the group decide the member too."""
+    group = dice.power_weighted(selection_ratio(privacy, sensitivity), costs, multiplicities)
+    return group, group % multiplicities[group]
+
+
+def numpys_generator(costs, multiplicities, *, privacy, dice, sensitivity=1):
+    weights = np.array(multiplicities) * np.exp(-float(privacy.epsilon) / 2 * np.array(costs))
+    group = int(np.random.choice(len(costs), p=weights / weights.sum()))
+    return group, int(np.random.randint(multiplicities[group]))
+
+
+SELECTIONS = {
+    "full-epsilon weights": full_epsilon_weights,
+    "a scale 5% too small": scale_five_percent_too_small,
+    "argmax": argmax,
+    "ranks in place of costs": by_group(ranks_for_costs),
+    "scores normalised by n": by_group(normalised_costs),
+    "group sizes ignored": by_group(sizes_ignored),
+    "the worst in place of the best": by_group(worst_for_best),
+    "permute-and-flip cut short": by_group(coin_for_each_else_best),
+    "no draw where one group leads": by_group(stops_early_when_clear),
+    "a draw used twice": reused_draw,
+    "an unseeded fall-back to numpy's generator": numpys_generator,
+}
+
+
+@pytest.mark.parametrize("mistake", SELECTIONS)
+def test_a_mistake_in_the_learners_selection_is_caught(mistake, monkeypatch):
+    monkeypatch.setitem(generic._MECHANISMS, "exponential", SELECTIONS[mistake])
+    assert how_caught(Mutant(mistake, SMALL, SMALL.fit))
+
+
+def over_qualities(select):
+    """Return the case's computation with another selection over groups of equal quality."""
+
+    def fit(rows, dice):
+        qualities = np.array(rows, dtype=np.int64).sum(axis=0)
+        distinct, sizes = group_counts(-qualities)
+        group, member = select(distinct, sizes, privacy=ApproxDP(1), dice=dice)
+        chosen = nth_equal(-qualities, distinct[group], member)
+        return str(chosen), chosen
+
+    return fit
+
+
+@pytest.mark.parametrize("case", [SELECTION, FLIP], ids=lambda case: case.name)
+@pytest.mark.parametrize("mistake", [name for name in SELECTIONS if "normalised" not in name])
+def test_a_mistake_in_a_mechanism_is_caught(mistake, case):
+    assert how_caught(Mutant(mistake, case, over_qualities(SELECTIONS[mistake])))
+
+
+def test_only_the_exact_epsilon_sees_a_scale_5_percent_too_small_as_a_broken_claim():
+    mutant = Mutant("5%", SELECTION, over_qualities(scale_five_percent_too_small))
+    assert any(way.startswith("exceeds the claim") for way in how_caught(mutant))
+
+
+# --- Mistakes around the selection: what is taken from the data, and what is left behind. ---
+
+
+class Careless(ExponentialMechanismClassifier):
+    """A learner that a subclass makes one mistake in; audited under the original's declared guarantee."""
+
+    def _fit(self, X, y, dice):
+        super()._fit(X, y, dice)
+
+
+class DomainFromData(Careless):
+    def _fit(self, X, y, dice):
+        self.domain = IntegerRange(int(X.min()), int(X.max()))
+        super()._fit(X, y, dice)
+        del self.domain_
+        self.domain = None
+
+
+class LabelsFromData(Careless):
+    def _fit(self, X, y, dice):
+        self.classes = sorted(set(y.tolist()))
+        super()._fit(X, y, dice)
+        self.classes = None
+
+
+class ExceptionOnData(Careless):
+    def _fit(self, X, y, dice):
+        if len(set(y.tolist())) == 1:
+            raise ValueError("only one class in y")
+        super()._fit(X, y, dice)
+
+
+class WarningOnData(Careless):
+    def _fit(self, X, y, dice):
+        if (y == "yes").sum() < 2:
+            warnings.warn("few positive examples", stacklevel=1)
+        super()._fit(X, y, dice)
+
+
+class RawErrorsKept(Careless):
+    def _fit(self, X, y, dice):
+        super()._fit(X, y, dice)
+        self.training_errors_ = int((self.predict(X) != y).sum())
+
+
+class RawProfileKept(Careless):
+    """An attribute with an underscore is an attribute."""
+
+    def _fit(self, X, y, dice):
+        super()._fit(X, y, dice)
+        self._counts = CountedErrors(np.bincount((y == "yes").astype(int), minlength=2), None)
+
+
+class TypeOnData(Careless):
+    def _fit(self, X, y, dice):
+        super()._fit(X, y, dice)
+        self.n_features_in_ = np.int64(1) if X.sum() else 1
+
+
+class WeightsByLabel(Careless):
+    """Every record of a rare label counts twice: one record moves errors by 2 or more."""
+
+    def _fit(self, X, y, dice):
+        rare = "yes" if (y == "yes").sum() <= len(y) / 2 else "no"
+        repeat = np.where(y == rare, 2, 1)
+        super()._fit(np.repeat(X, repeat, axis=0), np.repeat(y, repeat), dice)
+
+
+class DuplicatesDropped(Careless):
+    """Cleaning that looks across records."""
+
+    def _fit(self, X, y, dice):
+        _, first = np.unique([f"{x}{label}" for x, label in zip(X[:, 0], y, strict=True)], return_index=True)
+        super()._fit(X[first], y[first], dice)
+
+
+class SavedFromAnotherFit(Careless):
+    """A cache keeps the first fit's concept for all later ones."""
+
+    cache: dict = {}  # noqa: RUF012 - that it is shared is the mistake
+
+    def _fit(self, X, y, dice):
+        super()._fit(X, y, dice)
+        self.concept_ = self.cache.setdefault("concept", self.concept_)
+
+
+def mutant_fit(learner):
+    template = ExponentialMechanismClassifier(
+        domain=IntegerRange(0, 1), classes=["no", "yes"], epsilon=1.0
+    )
+
+    def fit(rows, dice):
+        fitted = learner(**template.get_params(deep=False))
+        X, y = (list(column) for column in zip(*rows, strict=True))
+        fitted._fit(np.array(X)[:, None], np.array(y), dice)
+        return repr(fitted.concept_), fitted
+
+    return fit
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        DomainFromData,
+        LabelsFromData,
+        ExceptionOnData,
+        WarningOnData,
+        RawErrorsKept,
+        RawProfileKept,
+        TypeOnData,
+        WeightsByLabel,
+        DuplicatesDropped,
+        SavedFromAnotherFit,
+    ],
+    ids=lambda learner: learner.__name__,
+)
+def test_a_mistake_around_the_selection_is_caught(learner):
+    assert how_caught(Mutant(learner.__name__, SMALL, mutant_fit(learner)))
+
+
+def test_a_subclass_without_a_mistake_is_not_caught():
+    assert how_caught(Mutant("none", SMALL, mutant_fit(Careless))) == []
+
+
+@pytest.mark.parametrize("learner", [RawErrorsKept, ExceptionOnData, LabelsFromData, TypeOnData])
+def test_what_tells_data_apart_for_certain_has_infinite_epsilon(learner):
+    report = SMALL.with_fit(mutant_fit(learner)).run()
+    assert report.epsilon == math.inf
