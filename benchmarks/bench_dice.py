@@ -3,7 +3,7 @@
     python benchmarks/bench_dice.py [--json PATH] [--draws N] [--rounds N]
 
 The limit is what no sampler by table can beat: two bytes of the operating system's entropy for each draw,
-and one look-up. All contenders draw in turn, round after round; the best round counts. OpenDP is asked through
+and one look-up. All contenders draw in turn, round after round; the best round counts. OpenDP is asked by
 its Python interface, which takes and gives lists. Bar: 10**6 discrete Laplace draws at scale 10 in at most
 0.5 s.
 """
