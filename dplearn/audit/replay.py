@@ -88,7 +88,9 @@ def replay_violations(run: Run, neighbour: Run, dice: Dice, rules: Mapping[str, 
     again = ReplayDice.replaying(first.trace)
     seen = observe(neighbour, again)
     violations = []
-    if len(first.trace) != len(again.trace) or (seen[:2] == ("raised", "IndexError")):
+    # A draw that was not recorded ends the neighbour's run with an IndexError, before it is in the trace.
+    stopped = isinstance(seen, tuple) and seen[:2] == ("raised", "IndexError")
+    if stopped or len(first.trace) != len(again.trace):
         violations.append(f"{len(first.trace)} draws against {len(again.trace)} on the neighbour")
     for place, (mine, theirs) in enumerate(zip(first.trace, again.trace, strict=False)):
         if not _allowed(mine, theirs, rules):

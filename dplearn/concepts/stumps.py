@@ -7,7 +7,7 @@
 40
 >>> profile = stumps.error_profile([np.array([1, 2, 7])], np.array([0, 0, 1]))
 >>> profile.groups()
-([0, 1, 2, 3], [5, 17, 13, 5])
+([0, 1, 2, 3], [5, 15, 15, 5])
 >>> profile.member(0, 4).describe(["age"], ["child", "adult"])
 "'child' if age <= 6, else 'adult'"
 """

@@ -4,8 +4,6 @@ exp(-epsilon) is irrational. Whatever decides an outcome therefore uses a ration
 or an interval that contains the true value and can be made as narrow as the decision needs.
 
 >>> from fractions import Fraction
-from functools import lru_cache
-from functools import lru_cache
 >>> low, high = exp_bounds(Fraction(1))
 >>> float(low), high - low < Fraction(1, 10**30)
 (2.718281828459045, True)

@@ -186,7 +186,7 @@ class Bits(Domain):
         """Return the test for 0, or what always holds."""
         if code == 1:
             return "is any number"
-        return "== 0" if self.binarize is None else f"<= {self.binarize:g}"
+        return "== 0" if self.binarize is None else f"<= {str(self.binarize).removesuffix('.0')}"
 
     @property
     def assumption(self) -> str:

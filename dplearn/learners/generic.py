@@ -7,7 +7,7 @@
 ...     epsilon=1.0, domain=Grid(0, 10, 101), classes=[0, 1, 2], random_state=0
 ... ).fit(X, y)
 >>> learner.concept_
-0 if x2 < 2.8, else 2
+0 if x2 < 2.3, else 1
 >>> learner.guarantee_.epsilon
 Fraction(1, 1)
 """
@@ -166,7 +166,7 @@ class ExponentialMechanismClassifier(PrivateClassifier):
         X = read_features(self, X, domain=self._declared(), reset=True)
         classes, codes = read_labels(y, len(X), self._known_classes())
         names = getattr(self, "feature_names_in_", None)
-        concepts = self._concepts(self.n_features_in_, len(classes), names)
+        concepts = self._concepts(X.shape[1], len(classes), names)
         columns = concepts.domain.encode(X)
 
         # 2. Fix the guarantee.

@@ -6,7 +6,7 @@ and a hash of its text, whatever the other cells are.
 
 >>> encoder = CellEncoder(buckets=8).fit([["39", "Bachelors"], ["", "?"]])
 >>> encoder.transform([["39", "Bachelors"], ["", "?"]]).tolist()
-[[39.0, 4.0, nan, 5.0], [nan, 0.0, nan, 4.0]]
+[[39.0, 6.0, nan, 1.0], [nan, 0.0, nan, 4.0]]
 """
 
 import math

@@ -235,9 +235,7 @@ class SavedFromAnotherFit(Careless):
 
 
 def mutant_fit(learner):
-    template = ExponentialMechanismClassifier(
-        domain=IntegerRange(0, 1), classes=["no", "yes"], epsilon=1.0
-    )
+    template = ExponentialMechanismClassifier(domain=IntegerRange(0, 1), classes=["no", "yes"], epsilon=1.0)
 
     def fit(rows, dice):
         fitted = learner(**template.get_params(deep=False))

@@ -1,0 +1,107 @@
+"""Exact laws and the exact epsilon between them."""
+
+from fractions import Fraction
+from itertools import chain, combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dplearn.audit import Law, exact_law, freeze, least_exp_epsilon
+from dplearn.core.distributions import gaussian_law
+
+masses = st.lists(st.integers(0, 6), min_size=4, max_size=4).filter(any)
+
+
+def law_of(numbers):
+    return Law({i: number for i, number in enumerate(numbers) if number}, sum(numbers))
+
+
+def events(outcomes):
+    return chain.from_iterable(combinations(outcomes, k) for k in range(len(outcomes) + 1))
+
+
+@given(masses, masses, st.sampled_from([Fraction(0), Fraction(1, 10), Fraction(1, 3)]))
+def test_it_is_the_least_factor_that_all_events_allow(mine, theirs, delta):
+    law, other = law_of(mine), law_of(theirs)
+    factor, attained = least_exp_epsilon(law, other, delta)
+    # By definition: the greatest (P[E] - delta) / P'[E] over all 16 events, at least 1.
+    needed = Fraction(1)
+    for event in events(range(4)):
+        p = sum((law.probability(i) for i in event), Fraction(0)) - delta
+        q = sum((other.probability(i) for i in event), Fraction(0))
+        needed = None if needed is None or (p > 0 and not q) else max(needed, p / q if q else needed)
+    assert factor == needed
+    if factor is not None and factor > 1:
+        p = sum(law.probability(i) for i in attained) - delta
+        assert p == factor * sum(other.probability(i) for i in attained)
+
+
+def test_a_law_counts_exceptions_and_warnings_as_outcomes():
+    def run(dice):
+        if dice.bernoulli(Fraction(1, 3)):
+            raise ValueError("private")
+        return 7
+
+    law = exact_law(run)
+    assert law.probability(7) == Fraction(2, 3)
+    assert law.probability(("raised", "ValueError", "private")) == Fraction(1, 3)
+
+
+def test_chance_from_elsewhere_is_an_error():
+    rng = np.random.default_rng(1)
+    with pytest.raises(RuntimeError, match="does not come from the dice"):
+        exact_law(lambda dice: rng.integers(1 << 60))
+
+
+def test_what_a_gaussian_leaves_out_is_known_and_charged():
+    sigma2 = Fraction(1, 4)
+    law = exact_law(lambda dice: dice.discrete_gaussian(sigma2), gaussian_bits=30)
+    assert law.left_out == gaussian_law(sigma2, 30)[2] > 0
+    shifted = exact_law(lambda dice: 1 + dice.discrete_gaussian(sigma2), gaussian_bits=30)
+    assert least_exp_epsilon(law, shifted, delta=law.left_out / 2)[0] is None
+    assert least_exp_epsilon(law, shifted, delta=Fraction(1, 100))[0] is not None
+
+
+class Thing:
+    def __init__(self, **attributes):
+        self.__dict__.update(attributes)
+
+    def __repr__(self):
+        return f"Thing({self.__dict__})"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (1, True),
+        (1, 1.0),
+        (0.0, -0.0),
+        (np.int32(1), np.int64(1)),
+        (np.array([1], dtype=np.int32), np.array([1])),
+        (np.array([[1]]), np.array([1])),
+        ([1, 2], (1, 2)),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+        (Thing(a=1), Thing(a=2)),
+        (Thing(a=1), Thing(a=1, _hidden=0)),
+        (Fraction(1, 2), 0.5),
+        ("x", b"x"),
+    ],
+    ids=repr,
+)
+def test_what_can_be_told_apart_freezes_differently(one, other):
+    assert freeze(one) != freeze(other)
+    hash(freeze(one))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: {"a": [np.arange(3.0), None], "b": {1, 2}},
+        lambda: Thing(x=np.array(["a", None], dtype=object)),
+        lambda: (float("nan"), np.float32(2)),
+    ],
+)
+def test_equal_things_freeze_alike(make):
+    assert freeze(make()) == freeze(make())

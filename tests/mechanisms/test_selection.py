@@ -1,0 +1,109 @@
+"""Both selection mechanisms, from arrays and from groups."""
+
+from fractions import Fraction
+from itertools import product
+from math import log
+
+import numpy as np
+import pytest
+
+from dplearn import ApproxDP
+from dplearn.audit import exact_law
+from dplearn.chance import SystemDice, TapeDice
+from dplearn.core.exact import decay_ratio
+from dplearn.mechanisms import (
+    exponential_mechanism,
+    permute_and_flip,
+    select_exponential,
+    select_permute_and_flip,
+)
+
+MECHANISMS = [exponential_mechanism, permute_and_flip]
+SELECTIONS = [select_exponential, select_permute_and_flip]
+ONE = ApproxDP(1)
+TABLES = list(product(range(4), repeat=3))
+
+
+def law_over(mechanism, qualities, privacy=ONE, **parameters):
+    run = exact_law(lambda dice: mechanism(np.array(qualities), privacy=privacy, dice=dice, **parameters))
+    return {seen: run.probability(seen) for seen in run.masses}
+
+
+def test_the_exponential_mechanism_follows_its_formula():
+    ratio = decay_ratio(Fraction(1, 2))
+    law = law_over(exponential_mechanism, [3, 5, 5, 0])
+    weights = [ratio**2, 1, 1, ratio**5]
+    assert law == {i: weight / sum(weights) for i, weight in enumerate(weights)}
+
+
+def test_permute_and_flip_between_two_candidates_accepts_the_worse_half_of_the_time_it_comes_first():
+    ratio = decay_ratio(Fraction(1, 2))
+    law = law_over(permute_and_flip, [7, 4])
+    assert law[1] == ratio**3 / 2
+
+
+@pytest.mark.parametrize("qualities", TABLES)
+def test_permute_and_flip_is_never_worse_in_expectation(qualities):
+    def expected(mechanism):
+        return sum(qualities[i] * p for i, p in law_over(mechanism, qualities).items())
+
+    assert expected(permute_and_flip) >= expected(exponential_mechanism)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("beta", [Fraction(1, 2), Fraction(1, 10), Fraction(1, 100)])
+def test_the_accuracy_line_holds(mechanism, beta):
+    # **Accuracy.** With probability 1 - beta the shortfall is at most ln(k / beta) / ln(1 / ratio).
+    allowed = log(3 / beta) / -log(decay_ratio(ONE.epsilon / 2))
+    for base in TABLES:
+        qualities = [4 * quality for quality in base]
+        law = law_over(mechanism, qualities)
+        far = sum(p for i, p in law.items() if max(qualities) - qualities[i] > allowed)
+        assert far <= beta
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_sensitivity_stretches_the_scale(mechanism):
+    narrow = law_over(mechanism, [0, 3, 1])
+    wide = law_over(mechanism, [0, 6, 2], privacy=ONE, sensitivity=2)
+    for i, p in narrow.items():
+        # Each ratio is rounded up at about 2**-40, the one for half the rate three times as often.
+        assert abs(wide[i] - p) < Fraction(1, 1 << 30)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint64, np.int64])
+def test_every_integer_dtype_gives_the_same_law(mechanism, dtype):
+    assert law_over(mechanism, np.array([3, 0, 2], dtype=dtype)) == law_over(mechanism, [3, 0, 2])
+
+
+@pytest.mark.parametrize("select", SELECTIONS)
+def test_groups_of_any_size_are_drawn_from(select):
+    huge = [1 << 70, 5 << 64, 1 << 90]
+    for _ in range(50):
+        group, member = select([3, 4, 40], huge, privacy=ONE, dice=SystemDice())
+        assert 0 <= member < huge[group]
+
+
+@pytest.mark.parametrize("select", SELECTIONS)
+def test_grouping_does_not_change_the_law(select):
+    grouped = exact_law(lambda dice: select([1, 3], [2, 2], privacy=ONE, dice=dice))
+    single = exact_law(lambda dice: select([1, 1, 3, 3], [1, 1, 1, 1], privacy=ONE, dice=dice)[0])
+    assert sorted(grouped.probability(seen) for seen in grouped.masses) == sorted(
+        single.probability(seen) for seen in single.masses
+    )
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("bad", [[], [0.5, 1.0], [[1, 2]], ["a"], [None]], ids=repr)
+def test_qualities_that_are_no_integers_are_refused_without_being_shown(mechanism, bad):
+    with pytest.raises(TypeError, match="qualities must be a nonempty one-dimensional array of integers$"):
+        mechanism(np.array(bad), privacy=ONE, dice=TapeDice())
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_epsilon_zero_and_bad_sensitivity_are_refused(mechanism):
+    with pytest.raises(ValueError, match="epsilon must be above 0"):
+        mechanism(np.array([1]), privacy=ApproxDP(0), dice=TapeDice())
+    with pytest.raises(ValueError, match="sensitivity must be an integer at least 1, got 0"):
+        mechanism(np.array([1]), privacy=ONE, dice=TapeDice(), sensitivity=0)
