@@ -28,7 +28,7 @@ SAMPLE = 300  # conjunctions that the loop is timed on
 
 
 def make_data(concepts, n):
-    rng = np.random.default_rng(7)  # noqa: TID251 - public data of a benchmark
+    rng = np.random.default_rng(7)
     columns = [rng.integers(0, 2, n, dtype=np.uint8) for _ in range(concepts.n_features)]
     return columns, rng.integers(0, 2, n)
 

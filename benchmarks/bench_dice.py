@@ -12,7 +12,7 @@ import argparse
 import json
 import os
 import platform
-import secrets  # noqa: TID251 - a peer: the standard library's own exact uniform numbers
+import secrets
 import time
 from collections.abc import Callable
 from fractions import Fraction
@@ -98,8 +98,8 @@ def below(n: int, draws: int) -> Contenders:
     }
 
 
-def public_generator() -> np.random.Generator:  # noqa: TID251 - the type of a peer
-    return np.random.default_rng(0)  # noqa: TID251 - a peer, and what it draws protects nothing
+def public_generator() -> np.random.Generator:
+    return np.random.default_rng(0)
 
 
 def cold(draw: Callable[[], object]) -> Callable[[], object]:

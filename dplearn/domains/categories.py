@@ -12,7 +12,7 @@ from dplearn._validation import check_count, check_number
 from dplearn.domains.base import Codes, Domain, smallest_uint
 from dplearn.domains.numbers import _as_numbers, is_missing
 
-__all__ = ["Bits", "Categories", "Hashed"]
+__all__ = ["Bits", "Categories", "Hashed", "text_of"]
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ class Hashed(Domain):
 
     Notes
     -----
-    BLAKE2b of the value's text, the same on every machine. Numbers hash by their text, so 1 and 1.0
-    differ. A missing value has a bucket of its own, 0.
+    BLAKE2b of the value's text without blanks around it, the same on every machine. A whole float has the
+    text of the integer. A missing value, or an empty text, has a bucket of its own, 0.
     """
 
     buckets: int = 64
@@ -119,7 +119,7 @@ class Hashed(Domain):
         bucket_of: dict[str, int] = {}
         codes = []
         for value in array.ravel().tolist():
-            text = "" if is_missing(value) else str(value)
+            text = text_of(value)
             if text not in bucket_of:
                 bucket_of[text] = self.bucket(text)
             codes.append(bucket_of[text])
@@ -142,6 +142,18 @@ class Hashed(Domain):
     def assumption(self) -> str:
         """What a guarantee assumes of the column."""
         return "values are of any kind"
+
+
+def text_of(value: Any) -> str:
+    """Return the text of a cell, empty if it is missing.
+
+    A whole float reads like the integer: a column of integers turns into floats as soon as one other record
+    has a gap, and no cell's text may depend on that.
+    """
+    if is_missing(value):
+        return ""
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value) if whole else value).strip()
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from dplearn.domains import DomainError, Product, Schema
 
-__all__ = ["read_features", "read_labels"]
+__all__ = ["as_product", "check_classes", "read_features", "read_labels"]
 
 NOT_NUMERIC = (
     "X holds a value that is not a number; declare the columns with domain=Schema(...),"
@@ -39,20 +39,16 @@ def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
     if named:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return _select(X, domain)
-    numeric = domain is None or domain.numeric
+    if domain is not None and not domain.numeric:
+        return validate_data(estimator, X, reset=reset, dtype=object, ensure_all_finite=False)
     missing = domain is not None and domain.accepts_missing
     try:
-        return validate_data(
-            estimator,
-            X,
-            reset=reset,
-            dtype="numeric" if numeric else object,
-            ensure_all_finite="allow-nan" if missing and numeric else numeric,
-        )
+        finite = "allow-nan" if missing else True
+        return validate_data(estimator, X, reset=reset, dtype="numeric", ensure_all_finite=finite)
     except ValueError as error:
         # numpy and scikit-learn quote the offending cell.
         if "convert string to float" in str(error) or "numeric" in str(error):
-            raise ValueError(NOT_NUMERIC) from None
+            raise DomainError(NOT_NUMERIC) from None
         raise
 
 
@@ -99,15 +95,21 @@ def read_labels(y: Any, n: int, classes: Sequence[Hashable] | None) -> tuple[NDA
                 " discrete classes, on a regression target with continuous values."
             )
         return _unique(labels)
-    public = _unique(np.asarray(list(classes)))[0]
-    if len(public) != len(list(classes)):
-        raise ValueError(f"classes must be distinct, got {classes!r}")
+    public = check_classes(classes)
     place = {label: code for code, label in enumerate(public.tolist())}
     found, inverse = _unique(labels)
     codes = np.array([place.get(label, -1) for label in found.tolist()], dtype=np.intp)
     if (codes < 0).any():
         raise DomainError("y holds a label that is not among the declared classes")
     return public, codes[inverse]
+
+
+def check_classes(classes: Sequence[Hashable]) -> NDArray[Any]:
+    """Return the declared label set, sorted."""
+    public = _unique(np.asarray(list(classes)))[0]
+    if not len(public) or len(public) != len(list(classes)):
+        raise ValueError(f"classes must be distinct and at least one, got {classes!r}")
+    return public
 
 
 def _unique(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:

@@ -27,7 +27,7 @@ from dplearn.concepts import CONCEPT_CLASSES, ConceptClass
 from dplearn.concepts.base import ChosenConcept
 from dplearn.domains import Product, Schema
 from dplearn.estimator import PrivateClassifier
-from dplearn.estimator.intake import as_product, read_features, read_labels
+from dplearn.estimator.intake import as_product, check_classes, read_features, read_labels
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
 from dplearn.mechanisms.exponential import selection_ratio
 from dplearn.privacy import ApproxDP
@@ -194,6 +194,8 @@ class ExponentialMechanismClassifier(PrivateClassifier):
 
     def _check_parameters(self) -> str:
         check_number("epsilon", self.epsilon, above=0)
+        if (known := self._known_classes()) is not None:
+            check_classes(known)
         return check_choice("mechanism", self.mechanism, tuple(_MECHANISMS))
 
     def _known_classes(self) -> Sequence[Any] | None:

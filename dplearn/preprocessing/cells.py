@@ -19,7 +19,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dplearn.domains import Categories, Domain, Floats, Hashed, Product
-from dplearn.domains.numbers import is_missing
+from dplearn.domains.categories import text_of
 
 __all__ = ["CellEncoder"]
 
@@ -83,7 +83,7 @@ class CellEncoder(TransformerMixin, BaseEstimator):
         encoded = np.empty((cells.shape[0], 2 * cells.shape[1]))
         for column in range(cells.shape[1]):
             for row, cell in enumerate(cells[:, column].tolist()):
-                text = "" if is_missing(cell) else str(cell).strip()
+                text = text_of(cell)
                 if text not in known:
                     known[text] = _number(text), hashed.bucket(text)
                 encoded[row, 2 * column : 2 * column + 2] = known[text]

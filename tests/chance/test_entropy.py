@@ -4,7 +4,7 @@ import copy
 import itertools
 import os
 import pickle
-import random  # noqa: TID251 - to check that its global generator is left alone
+import random
 import signal
 import sys
 import threading
@@ -225,7 +225,7 @@ def test_a_child_forked_while_another_thread_holds_the_lock_still_draws():
 
 def test_the_global_generators_of_numpy_and_the_standard_library_are_left_alone():
     def states():
-        kind, keys, *rest = np.random.get_state()  # noqa: TID251 - the very thing that must not move
+        kind, keys, *rest = np.random.get_state()
         return random.getstate(), kind, keys.tolist(), rest
 
     before = states()

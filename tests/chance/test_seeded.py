@@ -101,7 +101,7 @@ def test_an_integer_is_a_seed_of_any_integer_type(seed):
 
 
 def test_numpy_generators_give_repeatable_dice_and_move_on():
-    for make in (np.random.RandomState, np.random.default_rng):  # noqa: TID251 - users pass these as random_state
+    for make in (np.random.RandomState, np.random.default_rng):
         generator = make(0)
         first, second = dice_for(generator)._bytes(16), dice_for(generator)._bytes(16)
         assert first == dice_for(make(0))._bytes(16)

@@ -17,7 +17,7 @@ repeatable = settings(deadline=None, derandomize=True, database=None, max_exampl
 
 
 def some_data(n, d, seed=0):
-    rng = np.random.default_rng(seed)  # noqa: TID251 - public data of a test
+    rng = np.random.default_rng(seed)
     return rng.normal(size=(n, d)), rng.integers(0, 2, n)
 
 

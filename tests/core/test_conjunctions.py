@@ -20,7 +20,7 @@ def columns_of(table):
 
 
 def some_records(n, d, seed=0):
-    rng = np.random.default_rng(seed)  # noqa: TID251 - public data of a test
+    rng = np.random.default_rng(seed)
     return columns_of(rng.integers(0, 2, (n, d), dtype=np.uint8)), rng.integers(0, 2, n)
 
 

@@ -1,4 +1,4 @@
-"""Deliberate mistakes in the mechanisms and in the learner: each must be noticed, and the original must not."""
+"""Deliberate mistakes in the mechanisms and the learner: each is noticed, and the original is not."""
 
 import math
 import warnings

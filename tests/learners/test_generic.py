@@ -68,7 +68,7 @@ def test_declared_classes_may_be_absent_from_the_data_and_are_not_assumed():
 
 
 def test_a_label_outside_the_declared_classes_is_refused_without_being_shown():
-    with pytest.raises(DomainError, match="y holds a label that is not among the declared classes$"):
+    with pytest.raises(DomainError, match=r"y holds a label that is not among the declared classes$"):
         ExponentialMechanismClassifier(classes=["a"]).fit([[0.0], [1.0]], ["a", "secret"])
 
 
@@ -158,7 +158,7 @@ def test_text_in_a_numeric_table_is_refused_without_being_shown(X):
             "mechanism must be one of 'exponential', 'permute_and_flip', got 'softmax'",
         ),
         ({"concept_class": "forest"}, "concept_class must be one of"),
-        ({"classes": [0, 0]}, "classes must be distinct"),
+        ({"classes": [0, 0]}, "classes must be distinct and at least one, got"),
         ({"domain": [IntegerRange(0, 1)] * 3}, "domain must describe 1 columns, as X has, got 3"),
         ({"concept_class": FiniteClass([[0, 1]], 3)}, "as many labels as there are classes"),
         ({"concept_class": FiniteClass([[0, 1]]), "domain": Grid(0, 1)}, "domain must be None"),

@@ -97,7 +97,7 @@ def test_grouping_does_not_change_the_law(select):
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("bad", [[], [0.5, 1.0], [[1, 2]], ["a"], [None]], ids=repr)
 def test_qualities_that_are_no_integers_are_refused_without_being_shown(mechanism, bad):
-    with pytest.raises(TypeError, match="qualities must be a nonempty one-dimensional array of integers$"):
+    with pytest.raises(TypeError, match=r"qualities must be a nonempty one-dimensional array of integers$"):
         mechanism(np.array(bad), privacy=ONE, dice=TapeDice())
 
 

@@ -1,0 +1,186 @@
+"""The command line, run as users run it."""
+
+import csv
+import json
+import subprocess
+import sys
+
+import joblib
+import pytest
+
+from dplearn.commands import main
+
+SECRET = "Xq7-secret"
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Mixed cells: numbers, text, gaps; the label follows the job."""
+    path = tmp_path / "table.csv"
+    jobs = ["farmer", "clerk", "", "miner"] * 100
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["age", "job", "label"])
+        writer.writerows(
+            [20 + i % 50 if i % 7 else "", job, "yes" if job == "farmer" else "no"]
+            for i, job in enumerate(jobs)
+        )
+    return path
+
+
+def run(capsys, *arguments):
+    try:
+        status = main([str(argument) for argument in arguments])
+    except SystemExit as stop:
+        status = stop.code
+    return status, *capsys.readouterr()
+
+
+def test_fit_then_predict_on_a_users_own_file(capsys, table, tmp_path):
+    model, labels = tmp_path / "model.joblib", tmp_path / "labels.csv"
+    status, out, err = run(
+        capsys, "fit", table, "--target", "label", "--epsilon", "20", "--out", model, "--test", table
+    )
+    assert (status, err) == (0, "")
+    assert "exp(20)" in out
+    assert "the set of labels is public" in out
+    assert "declared public: 1.0000" in out
+    assert run(capsys, "predict", model, table, "--out", labels)[0] == 0
+    written = list(csv.reader(labels.read_text().splitlines()))
+    assert written[0] == ["label"]
+    assert [row[0] for row in written[1:]] == ["yes", "no", "no", "no"] * 100
+
+
+def test_no_accuracy_is_printed_unless_a_public_file_is_named(capsys, table, tmp_path):
+    _, out, _ = run(capsys, "fit", table, "--target", "label", "--out", tmp_path / "m.joblib")
+    assert "Accuracy" not in out
+
+
+def test_the_model_file_holds_no_cell_of_the_table(capsys, table, tmp_path):
+    text = table.read_text().replace("miner", SECRET)
+    table.write_text(text)
+    run(capsys, "fit", table, "--target", "label", "--out", tmp_path / "m.joblib")
+    assert SECRET.encode() not in (tmp_path / "m.joblib").read_bytes()
+    assert "model" in joblib.load(tmp_path / "m.joblib")
+
+
+def test_a_schema_makes_rules_readable_and_labels_declared(capsys, table, tmp_path):
+    schema = tmp_path / "schema.json"
+    columns = {
+        "job": {"type": "categories", "values": ["farmer", "clerk", "miner", None]},
+        "age": {"type": "floats", "missing": True},
+    }
+    schema.write_text(json.dumps({"columns": columns, "labels": ["no", "yes"]}))
+    model = tmp_path / "m.joblib"
+    status, out, _ = run(
+        capsys, "fit", table, "--target", "label", "--epsilon", "20", "--schema", schema, "--out", model
+    )
+    assert status == 0
+    assert "Released rule: 'yes' if job == 'farmer', else 'no'" in out
+    assert "labels are among the declared classes" in out
+    assert run(capsys, "predict", model, table, "--out", tmp_path / "l.csv")[0] == 0
+
+
+def one_line(status, out, err, *, holds):
+    assert status == 2
+    assert err.count("\n") == 1
+    assert holds in err
+    assert "Traceback" not in err
+    assert SECRET not in err + out
+
+
+@pytest.mark.parametrize(
+    ("extra", "holds"),
+    [
+        (["--epsilon", "-1"], "epsilon must be a finite number above 0, got '-1'"),
+        (["--epsilon", "lots"], "epsilon must be a finite number above 0, got 'lots'"),
+        (["--mechanism", "magic"], "mechanism must be one of"),
+        (["--labels", "no,no"], "classes must be distinct"),
+        (["--labels", "no"], "y holds a label that is not among the declared classes"),
+        (["--target", "lable"], "--target must be a column of the table, got 'lable'"),
+        (["--schema", "nowhere.json"], "nowhere.json: No such file or directory"),
+        (["--nonsense"], "unrecognized arguments: --nonsense"),
+    ],
+)
+def test_bad_options_are_one_line_with_status_2(capsys, table, tmp_path, extra, holds):
+    model = tmp_path / "m.joblib"
+    one_line(*run(capsys, "fit", table, "--target", "label", "--out", model, *extra), holds=holds)
+    assert not model.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        (f"age,label\n1,no\n{SECRET}\n", "every row must have as many cells as the header, 2"),
+        (f"age,label\n{SECRET},\n", "column 'label' must have no empty cell"),
+        ("age,label\n", "needs a header line and at least one row"),
+        ("age,age\n1,2\n", "column names must be distinct and not empty"),
+        (f"label\n{SECRET}\n", "the table must have a column besides the target"),
+    ],
+)
+def test_bad_tables_are_one_line_without_a_cell(capsys, tmp_path, text, holds):
+    table = tmp_path / "t.csv"
+    table.write_text(text)
+    one_line(*run(capsys, "fit", table, "--target", "label", "--out", tmp_path / "m"), holds=holds)
+
+
+def test_a_cell_outside_its_schema_is_refused_without_being_shown(capsys, table, tmp_path):
+    schema = tmp_path / "schema.json"
+    schema.write_text(json.dumps({"columns": {"job": {"type": "categories", "values": ["clerk"]}}}))
+    result = run(capsys, "fit", table, "--target", "label", "--schema", schema, "--out", tmp_path / "m")
+    one_line(*result, holds="in column 'job', a value lies outside the declared domain")
+    assert "farmer" not in result[2]
+
+
+def test_a_bad_schema_is_one_line(capsys, table, tmp_path):
+    schema = tmp_path / "schema.json"
+    for text, holds in [
+        ("{", "must be JSON"),
+        ("[]", "JSON object"),
+        ('{"columns": {"a": {"type": "x"}}}', "'a'"),
+    ]:
+        schema.write_text(text)
+        result = run(capsys, "fit", table, "--target", "label", "--schema", schema, "--out", tmp_path / "m")
+        one_line(*result, holds=holds)
+
+
+def test_what_is_no_model_is_refused(capsys, table, tmp_path):
+    one_line(*run(capsys, "predict", table, table, "--out", tmp_path / "l"), holds="not a model")
+    one_line(*run(capsys, "predict", tmp_path / "no", table, "--out", tmp_path / "l"), holds="No such file")
+
+
+def test_an_unforeseen_failure_withholds_its_text(capsys, table, tmp_path, monkeypatch):
+    def explode(*args):
+        raise RuntimeError(SECRET)
+
+    monkeypatch.setattr("dplearn.commands.table._assemble", explode)
+    result = run(capsys, "fit", table, "--target", "label", "--out", tmp_path / "m")
+    one_line(*result, holds="failed with RuntimeError; the details are withheld")
+
+
+def test_audit_runs_a_case_by_name_and_refuses_other_names(capsys):
+    status, out, _ = run(capsys, "audit", "small_classifier")
+    assert status == 0
+    assert "kept" in out
+    one_line(*run(capsys, "audit", "nothing"), holds="NAME must be among")
+
+
+def test_audit_fails_when_a_law_is_not_the_frozen_one(capsys, monkeypatch):
+    from dplearn.audit import cases
+
+    other = cases.CASES["small_classifier"].with_fit(lambda rows, dice: ("always", 0))
+    monkeypatch.setitem(cases.CASES, "small_classifier", other)
+    status, out, _ = run(capsys, "audit", "small_classifier")
+    assert status == 1
+    assert "differ from the frozen" in out
+
+
+def test_the_main_job_runs_alone_as_a_program():
+    done = subprocess.run(
+        [sys.executable, "-m", "dplearn"], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert done.stderr == ""
+    rows = {line[:28].strip(): float(line.split()[-3]) for line in done.stdout.splitlines() if " +- " in line}
+    assert set(rows) >= {"private, epsilon = 1", "best stump, not private", "majority class"}
+    assert rows["private, epsilon = 3"] > rows["majority class"] + 0.15
+    assert "exp(1)" in done.stdout

@@ -1,0 +1,607 @@
+"""Codes of numbers depend on the number alone, keep its order, and mean what the words say."""
+
+import copy
+import math
+import pickle
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dplearn.domains import DomainError, Floats, Grid, IntegerRange
+
+repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=80)
+
+INT64 = (-(2**63), 2**63 - 1)
+LARGEST = sys.float_info.max
+TINY = 5e-324  # the smallest subnormal
+
+
+def holds(words, value):
+    """Whether the words of a test are true of a value, read as a person would."""
+    if math.isnan(value):
+        return words.endswith("missing)") or words == "is missing"
+    words = words.removesuffix(" (or missing)")
+    if words in ("is any number", "is missing"):
+        return words == "is any number"
+    sign, text = words.split()
+    bound = int(text) if text.lstrip("-").isdigit() else float(text)
+    return value < bound if sign == "<" else value <= bound
+
+
+def check_codes(domain, values):
+    """Check what every ordered domain promises of an array of its values; return their codes."""
+    codes = domain.encode(values)
+    assert codes.dtype.kind == "u"
+    assert codes.shape == values.shape
+    flat, numbers = codes.ravel().tolist(), values.ravel().tolist()
+    assert all(0 <= code < domain.size for code in flat)
+    one_by_one = [domain.encode(values.ravel()[i : i + 1]).item() for i in range(values.size)]
+    assert flat == one_by_one
+    ordered = [code for number, code in sorted(zip(numbers, flat, strict=True)) if not math.isnan(number)]
+    assert ordered == sorted(ordered)
+    assert domain.nearest(values).tolist() == codes.tolist()
+    return codes
+
+
+# IntegerRange
+
+ends = st.integers(*INT64) | st.integers(-20, 20) | st.sampled_from([*INT64, INT64[0] + 1, INT64[1] - 1])
+
+
+@st.composite
+def ranges_with_values(draw, end=ends):
+    low, high = sorted((draw(end), draw(end)))
+    low = max(low, high - 2**64 + 2)
+    inside = st.integers(low, high) | st.sampled_from([low, high])
+    return IntegerRange(low, high), draw(st.lists(inside, min_size=1, max_size=8))
+
+
+@repeatable
+@given(ranges_with_values())
+def test_the_code_of_an_integer_is_its_distance_from_the_low_end(case):
+    domain, values = case
+    codes = check_codes(domain, np.array(values, dtype=np.int64))
+    assert codes.tolist() == [value - domain.low for value in values]
+    if domain.low >= 0:
+        assert domain.encode(np.array(values, dtype=np.uint64)).tolist() == codes.tolist()
+
+
+@repeatable
+@given(ranges_with_values(st.integers(-(2**53) + 1, 2**53 - 1) | st.integers(-9, 9)))
+def test_whole_floats_are_integers(case):
+    domain, values = case
+    codes = check_codes(domain, np.array(values, dtype=np.float64))
+    assert codes.tolist() == [value - domain.low for value in values]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "value"),
+    [
+        (0, 2**53 + 1, 2**53),
+        (0, 2**62 + 1, 2**62),
+        (-(2**53) - 1, 0, -(2**53)),
+        (-(2**63), 0, -(2**63)),
+        (0, 2**63 - 1, 2**63 - 1024),
+        (-(2**63) + 1, 2**63 - 1, 2**53),
+    ],
+)
+def test_large_whole_floats_within_the_range_have_the_codes_of_their_integers(low, high, value):
+    # BUG (dplearn/domains/numbers.py, IntegerRange._codes): `high` is rounded to a float, here down to the
+    # value itself, which then takes the code of `high`.
+    domain = IntegerRange(low, high)
+    assert domain.encode(np.array([float(value)])).tolist() == [value - low]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "value"),
+    [
+        (2**53 + 1, 2**53 + 10, 2.0**53),
+        (-(2**63) + 1, 2**63 - 1, -(2.0**63)),
+        (0, 2**63 - 1, 2.0**63),
+        (-10 - 2**53, -1 - 2**53, -(2.0**53)),
+        (2**24 + 1, 2**24 + 10, np.float32(2**24)),
+    ],
+)
+def test_floats_just_outside_the_range_are_refused_and_clipped(low, high, value):
+    # BUG (dplearn/domains/numbers.py, IntegerRange._codes): ends are rounded to the array's type, so 2**53
+    # passes for 2**53 + 1 and value - low wraps round to a code above all: 255 in a domain of size 10.
+    values = np.array([value])
+    end = 0 if value < low else high - low
+    assert IntegerRange(low, high, outside="clip").encode(values).tolist() == [end]
+    assert IntegerRange(low, high).nearest(values).tolist() == [end]
+    with pytest.raises(DomainError, match="outside"):
+        IntegerRange(low, high).encode(values)
+
+
+@pytest.mark.parametrize("value", [2**53 + 1, -(2**53) - 1, 2**62 + 1], ids=str)
+def test_integers_in_an_array_of_objects_are_exact(value):
+    # BUG (dplearn/domains/numbers.py, _as_numbers): objects become float64, 2**53 + 1 becomes 2**53.
+    domain = IntegerRange(value - 5, value + 5)
+    assert domain.encode(np.array([value], dtype=object)).tolist() == [5]
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int8, np.uint8, bool, object])
+def test_ends_that_the_type_of_a_column_cannot_hold_are_no_hindrance(dtype):
+    # BUG (dplearn/domains/numbers.py, IntegerRange._codes): float16 overflows on the end, whatever the data.
+    assert IntegerRange(-(10**12), 10**12).encode(np.array([1, 0], dtype=dtype)).tolist() == [
+        10**12 + 1,
+        10**12,
+    ]
+
+
+def test_the_ends_of_64_bits_have_codes():
+    domain = IntegerRange(INT64[0] + 1, INT64[1])
+    assert domain.size == 2**64 - 1
+    assert domain.encode(np.array([INT64[0] + 1, 0, INT64[1]])).tolist() == [0, 2**63 - 1, 2**64 - 2]
+    assert IntegerRange(INT64[0], -1).encode(np.array(INT64[:1])).tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array([4]),
+        np.array([-1]),
+        np.array([2**64 - 1], dtype=np.uint64),
+        np.array([2**63], dtype=np.uint64),
+        np.array([INT64[0]]),
+        np.array([0.5]),
+        np.array([1e300]),
+        np.array([np.nan]),
+        np.array([np.inf]),
+        np.array([-np.inf], dtype=np.float32),
+        np.array([None, 1]),
+        np.array([pd.NA, 1]),
+        np.array([10**30]),
+        np.array(["1"]),
+        np.array(["one"], dtype=object),
+        np.array([1 + 0j]),
+        np.array(["2020-01-01"], dtype="datetime64[D]"),
+        np.array([[1], [1, 2]], dtype=object),
+    ],
+    ids=repr,
+)
+def test_what_is_no_integer_of_the_range_is_refused(values):
+    with pytest.raises(DomainError, match=r"outside the declared domain IntegerRange\(low=0, high=3"):
+        IntegerRange(0, 3).encode(values)
+
+
+@pytest.mark.parametrize("domain", [IntegerRange(0, 3), IntegerRange(0, 3, "clip"), Floats(), Grid(0, 1)])
+def test_an_integer_too_large_for_a_float_is_refused_as_any_other_value(domain):
+    # BUG (dplearn/domains/numbers.py, _as_numbers): numpy raises OverflowError, which passes through.
+    with pytest.raises(DomainError, match="outside"):
+        domain.encode(np.array([10**400, 1], dtype=object))
+
+
+@pytest.mark.parametrize("dtype", [str, object])
+def test_text_is_no_number_whatever_the_type_of_the_array(dtype):
+    # BUG (dplearn/domains/numbers.py, _as_numbers): among objects the text "1" passes for the number 1.
+    with pytest.raises(DomainError, match="outside"):
+        Floats().encode(np.array(["1"], dtype=dtype))
+
+
+@repeatable
+@given(
+    st.integers(-50, 50),
+    st.integers(0, 30),
+    st.lists(st.floats(-1e300, 1e300) | st.integers(-99, 99), min_size=1),
+)
+def test_clipping_moves_numbers_down_to_an_integer_and_into_the_range(low, width, values):
+    domain = IntegerRange(low, low + width, outside="clip")
+    codes = check_codes(domain, np.array(values, dtype=np.float64))
+    assert codes.tolist() == [min(max(math.floor(value), low), low + width) - low for value in values]
+    assert (
+        IntegerRange(low, low + width).nearest(np.array(values, dtype=np.float64)).tolist() == codes.tolist()
+    )
+
+
+@pytest.mark.parametrize("values", [[2**64 - 1, 2**63, 7, 2], [0, 1]], ids=str)
+def test_clipping_holds_for_unsigned_64_bits(values):
+    domain = IntegerRange(1, 5, outside="clip")
+    expected = [min(max(value, 1), 5) - 1 for value in values]
+    assert domain.encode(np.array(values, dtype=np.uint64)).tolist() == expected
+
+
+def test_the_words_for_integers_are_exact():
+    domain = IntegerRange(-2, 2)
+    values = np.arange(-2, 3)
+    for code in range(domain.size):
+        assert [holds(domain.describe_test(code), v) for v in values] == (
+            domain.encode(values) <= code
+        ).tolist()
+
+
+@pytest.mark.parametrize("value", [0, 0.5, 1, 3, 99, -7.5])
+def test_the_words_for_clipped_numbers_are_exact(value):
+    # BUG (dplearn/domains/numbers.py, IntegerRange.describe_test): 0.5 has the code of 0 and 99 that of 3,
+    # yet "<= 0" is false of 0.5 and "<= 3" of 99: say "< 1" and, at the top, "is any number".
+    domain = IntegerRange(0, 3, outside="clip")
+    code_of_value = domain.encode(np.array([value])).item()
+    for code in range(domain.size):
+        assert holds(domain.describe_test(code), value) == (code_of_value <= code)
+
+
+# Grid
+
+
+@st.composite
+def grids_with_values(draw, outside="refuse"):
+    low = draw(st.floats(-1e6, 1e6))
+    high = draw(st.floats(min_value=low + 1e-3, max_value=2e6))
+    inside = st.floats(low, high) | st.sampled_from([low, high])
+    grid = Grid(low, high, draw(st.integers(2, 300)), outside)
+    return grid, np.array(draw(st.lists(inside, min_size=1, max_size=8)))
+
+
+@repeatable
+@given(grids_with_values())
+def test_a_grid_keeps_the_order_of_numbers_and_judges_each_by_itself(case):
+    grid, values = case
+    codes = check_codes(grid, values)
+    step = (Fraction(grid.high) - Fraction(grid.low)) / (grid.size - 1)
+    for value, code in zip(values.tolist(), codes.tolist(), strict=True):
+        reached = (Fraction(value) - Fraction(grid.low)) / step
+        assert code - Fraction(1, 10**6) <= reached < code + 1 + Fraction(1, 10**6)
+
+
+@repeatable
+@given(st.integers(-9, 9), st.integers(2, 70), st.integers(-3, 3), st.data())
+def test_the_code_is_the_last_point_reached(low, size, exponent, data):
+    step = Fraction(2) ** exponent  # floats are exact here
+    grid = Grid(low, low + (size - 1) * step, size)
+    eighths = data.draw(st.lists(st.integers(0, 8 * (size - 1)), min_size=1))
+    values = np.array([float(low + step * e / 8) for e in eighths])
+    assert check_codes(grid, values).tolist() == [e // 8 for e in eighths]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "size"), [(0, 10, 11), (0, 1, 256), (-3, 7, 4), (0, 49, 2), (0, 41, 42)]
+)
+def test_every_point_of_a_grid_has_its_code(low, high, size):
+    # BUG (dplearn/domains/numbers.py, Grid._codes): 49 * (1 / 49) is a little below 1, so that the last point
+    # of Grid(0, 49, size=2) has code 0, and code 1 is never used.
+    grid = Grid(low, high, size)
+    ends = grid.encode(np.array([low, high], dtype=np.float64))
+    assert ends.tolist() == [0, size - 1]
+    between = np.linspace(low, high, 20 * size)
+    assert set(grid.encode(between).tolist()) == set(range(size))
+
+
+@pytest.mark.parametrize(
+    ("grid", "values"),
+    [
+        (Grid(0, 0.3, size=10001), np.array([0.3], dtype=np.float16)),
+        (Grid(0, 0.1, size=2**28), np.array([0.1], dtype=np.float32)),
+        (Grid(-0.3, 0.3, size=10001), np.array([-0.3], dtype=np.float16)),
+    ],
+    ids=repr,
+)
+def test_codes_of_narrow_floats_are_below_the_size(grid, values):
+    # BUG (dplearn/domains/numbers.py, Grid._codes): the bounds are compared in the array's type, in which
+    # 0.3 is 0.30005 and at most 0.3; its step is then one too many: code 10001 in a domain of size 10001.
+    try:
+        codes = grid.encode(values)
+    except DomainError:
+        return  # 0.30005 is above 0.3: to refuse it is right too
+    assert codes.item() < grid.size
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int8, np.uint64, bool, object])
+def test_bounds_that_the_type_of_a_column_cannot_hold_are_no_hindrance(dtype):
+    # BUG (dplearn/domains/numbers.py, Grid._codes): float16 overflows on the bound, whatever the data.
+    assert Grid(-1e6, 1e6, size=3).encode(np.array([1, 0], dtype=dtype)).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1.5],
+        [-0.001],
+        [np.nextafter(1, 2)],
+        [np.nan],
+        [np.inf],
+        [-np.inf],
+        [0.5, 2],
+        [None],
+        ["x"],
+        [-(10**30)],
+    ],
+    ids=repr,
+)
+def test_a_grid_refuses_what_is_outside(values):
+    with pytest.raises(DomainError, match=r"outside the declared domain Grid\(low=0.0, high=1.0"):
+        Grid(0, 1).encode(np.array(values))
+
+
+@repeatable
+@given(grids_with_values("clip"), st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=8))
+def test_a_clipping_grid_moves_numbers_to_the_nearest_bound(case, values):
+    # BUG: as above; what is clipped reaches the last point, the bound itself may not.
+    grid, _ = case
+    codes = check_codes(grid, np.array(values))
+    assert codes.tolist() == grid.encode(np.clip(values, grid.low, grid.high)).tolist()
+    refusing = Grid(grid.low, grid.high, grid.size)
+    assert refusing.nearest(np.array(values)).tolist() == codes.tolist()
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "value"),
+    [(0, 1, 1e300), (0, 1, LARGEST), (0, 1, -LARGEST), (-1e308, 0, LARGEST), (0, 1e308, -LARGEST)],
+)
+def test_a_clipping_grid_is_silent_about_large_numbers(low, high, value):
+    # BUG (dplearn/domains/numbers.py, Grid._codes): the product overflows before it is clipped, and numpy
+    # warns: a warning that depends on data, an exception where warnings are errors.
+    grid = Grid(low, high, outside="clip")
+    assert grid.encode(np.array([value])).item() == (0 if value < low else 255)
+
+
+def test_a_refusal_by_a_grid_is_not_preceded_by_a_warning():
+    # BUG: as above; the product is taken before the bounds are looked at.
+    with pytest.raises(DomainError, match="outside"):
+        Grid(0, 1).encode(np.array([LARGEST]))
+
+
+@pytest.mark.parametrize("outside", ["refuse", "clip"])
+@pytest.mark.parametrize(
+    ("low", "high", "size"), [(0, 10, 11), (0, 1, 256), (-1, 2, 4), (0, 1e6, 300), (3, 4, 3)]
+)
+def test_the_words_for_a_grid_are_exact(low, high, size, outside):
+    # BUG (dplearn/domains/numbers.py, Grid.describe_test): six digits are not enough: "< 0.00392157" is true
+    # of 0.0039215695, which has the code above.
+    grid = Grid(low, high, size, outside)
+    words = [grid.describe_test(code) for code in range(size)]
+    assert words[-1] == "is any number"
+    for code, said in enumerate(words[:-1]):
+        bound = float(said.removeprefix("< "))
+        for value in (math.nextafter(bound, low), bound, math.nextafter(bound, high), low, high):
+            assert holds(said, value) == (grid.encode(np.array([value])).item() <= code)
+
+
+# Floats
+
+
+def rounded(value, domain):
+    """The rounding of a value that `Floats` documents, in exact arithmetic."""
+
+    def towards_zero(magnitude):
+        exponent = max(math.frexp(magnitude)[1] - 1, -1022)  # subnormal numbers share one exponent
+        unit = Fraction(2) ** (exponent - domain.significand_bits)
+        return Fraction(magnitude) // unit * unit
+
+    magnitude = towards_zero(abs(value))
+    if magnitude < towards_zero(domain.smallest):
+        return Fraction(0)
+    return min(magnitude, towards_zero(domain.largest)) * (1 if value > 0 else -1)
+
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+magnitudes = finite.map(abs).filter(bool) | st.floats(TINY, 1e-307) | st.floats(1e-3, 1e3)
+
+
+@st.composite
+def floats_domains(draw, missing=st.booleans()):
+    smallest, largest = TINY, LARGEST
+    if draw(st.booleans()):
+        smallest, largest = sorted((draw(magnitudes), draw(magnitudes)))
+    bits = draw(st.integers(0, 52) | st.sampled_from([0, 52]))
+    return Floats(bits, smallest, largest, draw(missing))
+
+
+some_floats = st.lists(
+    finite
+    | st.floats(-1e-307, 1e-307)
+    | st.floats(-99, 99)
+    | st.sampled_from([0.0, -0.0, LARGEST, -LARGEST, TINY]),
+    min_size=1,
+    max_size=10,
+)
+
+
+@repeatable
+@given(floats_domains(), some_floats)
+def test_floats_are_told_apart_exactly_if_their_roundings_differ(domain, values):
+    codes = check_codes(domain, np.array(values)).tolist()
+    exact = [rounded(value, domain) for value in values]
+    for a, code_a in zip(exact, codes, strict=True):
+        for b, code_b in zip(exact, codes, strict=True):
+            assert (code_a < code_b, code_a == code_b) == (a < b, a == b)
+
+
+@repeatable
+@given(floats_domains(), some_floats)
+def test_codes_of_floats_are_symmetric_and_reach_both_ends(domain, values):
+    zero = domain.encode(np.array([0.0])).item()
+    codes, mirrored = domain.encode(np.array(values)), domain.encode(-np.array(values))
+    assert [zero - c for c in codes.tolist()] == [c - zero for c in mirrored.tolist()]
+    assert domain.encode(np.array([-LARGEST, LARGEST])).tolist() == [domain.missing, domain.size - 1]
+
+
+@repeatable
+@given(floats_domains(), st.data())
+def test_the_words_for_floats_are_exact(domain, data):
+    code = data.draw(st.integers(0, domain.size - 1))
+    words = domain.describe_test(code)
+    bound = words.removesuffix(" (or missing)").removeprefix("<").removeprefix("=")
+    values = [0.0, -0.0, TINY, -TINY, LARGEST, -LARGEST]
+    if not words.startswith("is"):
+        bound = float(bound)
+        values += [bound, -bound, math.nextafter(bound, -math.inf), math.nextafter(bound, math.inf)]
+    values = [v for v in values if math.isfinite(v)] + [np.nan] * domain.missing
+    codes = domain.encode(np.array(values)).tolist()
+    assert [holds(words, value) for value in values] == [c <= code for c in codes]
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_all_codes_of_a_small_domain_of_floats_are_reached(missing):
+    domain = Floats(2, smallest=1, largest=4, missing=missing)
+    positive = [1, 1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4]
+    values = [np.nan] * missing + [-x for x in reversed(positive)] + [0] + positive
+    assert domain.encode(np.array(values)).tolist() == list(range(domain.size))
+
+
+@pytest.mark.parametrize(
+    ("domain", "size"),
+    [
+        (Floats(), 2 * (0x7FEFFFFFFFFFFFFF) + 1),
+        (Floats(missing=True), 2 * (0x7FEFFFFFFFFFFFFF) + 2),
+        (Floats(0), 2 * 2046 + 1),  # the subnormals count as 0
+        (Floats(0, smallest=1, largest=1), 3),
+        (Floats(1, smallest=1, largest=1), 3),
+        (Floats(smallest=TINY, largest=TINY), 3),
+    ],
+    ids=repr,
+)
+def test_the_size_of_a_domain_of_floats(domain, size):
+    assert domain.size == size
+    assert domain.encode(np.array([-LARGEST, LARGEST])).tolist() == [domain.missing, size - 1]
+
+
+def test_minus_zero_is_zero():
+    for domain in (Floats(), Floats(0), Floats(5, smallest=1, missing=True)):
+        assert len(set(domain.encode(np.array([0.0, -0.0])).tolist())) == 1
+
+
+def test_a_missing_value_lies_below_all_numbers():
+    domain = Floats(missing=True)
+    nans = np.array([0x7FF8000000000000, 0xFFF8000000000000, 0x7FFFFFFFFFFFFFFF], dtype=np.uint64)
+    assert domain.encode(nans.view(np.float64)).tolist() == [0, 0, 0]
+    assert domain.encode(np.array([None, pd.NA, np.nan, pd.NaT], dtype=object)).tolist() == [0, 0, 0, 0]
+    assert domain.encode(np.array([-LARGEST])).tolist() == [1]
+    assert domain.describe_test(0) == "is missing"
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("value", [np.inf, -np.inf], ids=str)
+@pytest.mark.parametrize("others", [[], [1.0, -1.0]], ids=str)
+def test_infinities_are_refused(value, missing, others):
+    values = np.array([*others, value] + [np.nan] * missing)
+    with pytest.raises(DomainError, match="outside"):
+        Floats(missing=missing).encode(values)
+
+
+@pytest.mark.parametrize("value", [np.nan, -np.nan, None, pd.NA], ids=repr)
+def test_missing_values_are_refused_unless_declared(value):
+    with pytest.raises(DomainError, match="outside"):
+        Floats().encode(np.array([1, value, 2], dtype=object))
+
+
+@repeatable
+@given(st.lists(st.floats(width=16, allow_nan=False, allow_infinity=False), min_size=1))
+def test_narrow_floats_and_integers_have_the_codes_of_their_values(values):
+    domain = Floats()
+    codes = domain.encode(np.array(values)).tolist()
+    for dtype in (np.float16, np.float32, object):
+        assert domain.encode(np.array(values, dtype=dtype)).tolist() == codes
+    whole = np.floor(values)
+    assert domain.encode(whole.astype(np.int32)).tolist() == domain.encode(whole).tolist()
+
+
+# What holds for all three
+
+EXAMPLES = [
+    IntegerRange(-3, 4),
+    IntegerRange(0, 9, outside="clip"),
+    Grid(0, 10, size=11),
+    Grid(-1.5, 2, outside="clip"),
+    Floats(),
+    Floats(3, 0.5, 8, missing=True),
+]
+
+
+@pytest.mark.parametrize("domain", EXAMPLES, ids=repr)
+def test_shapes_are_kept(domain):
+    values = np.array([[0, 1, 2], [2, 1, 0]])
+    codes = domain.encode(values)
+    assert codes.shape == (2, 3)
+    assert codes.ravel().tolist() == domain.encode(values.ravel()).tolist()
+    assert domain.encode(values[:0]).shape == (0, 3)
+
+
+@pytest.mark.parametrize("domain", EXAMPLES, ids=repr)
+def test_the_codes_type_is_as_narrow_as_holds_the_size(domain):
+    assert domain.encode(np.array([1])).dtype == np.min_scalar_type(domain.size)
+
+
+@pytest.mark.parametrize("domain", EXAMPLES, ids=repr)
+def test_equal_domains_are_equal_after_copy_pickle_and_repr(domain):
+    for other in (copy.deepcopy(domain), pickle.loads(pickle.dumps(domain)), eval(repr(domain))):
+        assert other == domain
+        assert hash(other) == hash(domain)
+    assert sum(domain == other for other in EXAMPLES) == 1
+
+
+@pytest.mark.parametrize("domain", EXAMPLES, ids=repr)
+def test_refusals_hold_no_value(domain):
+    for values in (["31.41592"], ["secret"], [np.inf, 31.41592], [{"secret": 31.41592}]):
+        with pytest.raises(DomainError) as refusal:
+            domain.encode(np.array(values))
+        assert str(refusal.value) == f"a value lies outside the declared domain {domain!r}"
+
+
+@pytest.mark.parametrize(
+    ("domain", "words"),
+    [
+        (IntegerRange(1, 9), "values are integers from 1 to 9"),
+        (IntegerRange(1, 9, "clip"), "values are numbers; integers from 1 to 9 are told apart"),
+        (Grid(0, 1), "values are numbers from 0 to 1"),
+        (Grid(0, 1, 5, "clip"), "values are numbers; 5 points from 0 to 1 are told apart"),
+        (Floats(), "values are finite numbers"),
+        (Floats(missing=True), "values are finite numbers or missing"),
+    ],
+    ids=repr,
+)
+def test_assumptions_in_words(domain, words):
+    assert domain.assumption == words
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "message"),
+    [
+        (IntegerRange, {"low": 0.0, "high": 1}, "low must be an integer .*, got 0.0"),
+        (IntegerRange, {"low": 2, "high": 1}, "high must be an integer from 2 .*, got 1"),
+        (IntegerRange, {"low": 0, "high": 2**63}, f"high must be .*, got {2**63}"),
+        (IntegerRange, {"low": INT64[0], "high": INT64[1]}, r"fewer than 2\*\*64 values"),
+        (IntegerRange, {"low": 0, "high": 1, "outside": "wrap"}, "outside must be one of .*, got 'wrap'"),
+        (Grid, {"low": 1, "high": 1}, "high must be a finite number above 1, got 1"),
+        (Grid, {"low": np.nan, "high": 1}, "low must be a finite number, got nan"),
+        (Grid, {"low": -LARGEST, "high": LARGEST}, "high - low must be finite"),
+        (Grid, {"low": 0, "high": 1, "size": 1}, "size must be an integer from 2 .*, got 1"),
+        (Grid, {"low": 0, "high": 1, "size": 2**32 + 1}, "size must be an integer from 2 to"),
+        (Grid, {"low": 0, "high": 1, "outside": None}, "outside must be one of .*, got None"),
+        (Floats, {"significand_bits": 53}, "significand_bits must be an integer from 0 to 52, got 53"),
+        (Floats, {"smallest": 0}, "smallest must be a finite number above 0, got 0"),
+        (Floats, {"smallest": 2, "largest": 1}, "largest must be a finite number at least 2, got 1"),
+        (Floats, {"largest": np.inf}, "largest must be a finite number at least .*, got inf"),
+        (Floats, {"missing": 1}, "missing must be True or False, got 1"),
+    ],
+    ids=str,
+)
+def test_refusals_name_parameter_constraint_and_value(kind, parameters, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        kind(**parameters)
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "name"),
+    [
+        (Grid, {"low": 0, "high": 10**400}, "high"),
+        (Grid, {"low": -(10**400), "high": 0}, "low"),
+        (Floats, {"largest": 10**400}, "largest"),
+    ],
+    ids=["Grid-high", "Grid-low", "Floats-largest"],
+)
+def test_a_bound_too_large_for_a_float_is_refused_by_name(kind, parameters, name):
+    # BUG (dplearn/domains/numbers.py, __post_init__): float() raises OverflowError without the name.
+    with pytest.raises(ValueError, match=f"{name} must be"):
+        kind(**parameters)
+
+
+def test_a_bound_may_be_written_as_text():
+    # BUG (dplearn/domains/numbers.py, Floats.__post_init__): check_number takes "1/4", float("1/4") does not;
+    # Grid converts what check_number returned.
+    assert Grid("1/4", "0.5") == Grid(0.25, 0.5)
+    assert Floats(smallest="1/4", largest="0.5") == Floats(smallest=0.25, largest=0.5)
