@@ -16,7 +16,9 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Dec
 from fractions import Fraction
 from functools import lru_cache
 
-__all__ = ["at_most_exp", "decay_ratio", "exp_bounds", "log_bounds"]
+from dplearn._validation import check_count
+
+__all__ = ["at_most_exp", "decay_ratio", "exp_bounds", "log_bounds", "selection_ratio"]
 
 _LARGEST_RATE = 700  # exp(-700) is the smallest ratio used: more noise than asked for, never less
 
@@ -121,6 +123,21 @@ def decay_ratio(rate: Fraction) -> Fraction:
     bits = 40 + max(0, -_floor_log2(rate)) + math.ceil(rate * Fraction(3, 2))
     high = exp_bounds(-rate, digits=30 + bits // 3)[1]
     return Fraction(math.ceil(high * (1 << bits)), 1 << bits)
+
+
+def selection_ratio(epsilon: Fraction, sensitivity: int = 1) -> Fraction:
+    """Return a rational just above exp(-epsilon / (2 sensitivity)): one unit of cost in a private selection.
+
+    Parameters
+    ----------
+    epsilon : Fraction
+        Positive.
+    sensitivity : int, default=1
+        The most by which one record moves a cost.
+    """
+    if epsilon <= 0:
+        raise ValueError(f"epsilon must be above 0, got {epsilon}")
+    return decay_ratio(epsilon / (2 * check_count("sensitivity", sensitivity, low=1)))
 
 
 def _floor_log2(x: Fraction) -> int:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["group_counts", "nth_equal"]
+__all__ = ["check_integers", "group_counts", "nth_equal"]
 
 _BLOCK = 1 << 15  # small enough that a block's copy stays in the cache
 _DENSE = 1 << 22  # widest range of values that is counted in one array
@@ -49,3 +49,11 @@ def nth_equal(values: NDArray[Any], value: int, index: int) -> int:
             return start + int(positions[index - seen])
         seen += positions.size
     raise IndexError("fewer elements equal the value than the index asks for")
+
+
+def check_integers(name: str, values: Any) -> NDArray[Any]:
+    """Return `values` if it is a nonempty one-dimensional array of integers; the error does not show them."""
+    array = np.asarray(values)
+    if array.ndim != 1 or not array.size or array.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be a nonempty one-dimensional array of integers")
+    return array

@@ -25,11 +25,11 @@ from dplearn._validation import check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.concepts import CONCEPT_CLASSES, ConceptClass
 from dplearn.concepts.base import ChosenConcept
+from dplearn.core.exact import selection_ratio
 from dplearn.domains import Product, Schema
 from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.intake import as_product, check_classes, read_features, read_labels
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
-from dplearn.mechanisms.exponential import selection_ratio
 from dplearn.privacy import ApproxDP
 from dplearn.theory import generic_sample_size
 
@@ -148,7 +148,7 @@ class ExponentialMechanismClassifier(PrivateClassifier):
         concepts = self._concepts(check_count("n_features", features), check_count("n_labels", labels), None)
         guarantee = self._guarantee(concepts, labels_known=True)
         beta = float(check_number("beta", beta, above=0, below=1))
-        excess = log(concepts.size / beta) / -log(selection_ratio(guarantee, 1))
+        excess = log(concepts.size / beta) / -log(selection_ratio(guarantee.epsilon))
         return GenericPlan(
             guarantee=guarantee,
             mechanism=mechanism,

@@ -1,19 +1,16 @@
 """The exponential mechanism over integer qualities, exact however many candidates there are."""
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from dplearn._validation import check_count
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import decay_ratio
-from dplearn.core.grouping import group_counts, nth_equal
+from dplearn.core.exact import selection_ratio
+from dplearn.core.grouping import check_integers, group_counts, nth_equal
 from dplearn.privacy import ApproxDP
 
-__all__ = ["check_qualities", "exponential_mechanism", "select_exponential", "selection_ratio"]
+__all__ = ["exponential_mechanism", "select_exponential"]
 
 
 def exponential_mechanism(
@@ -57,7 +54,7 @@ def exponential_mechanism(
     weights are real numbers; here their ratio is rational, candidates are grouped by quality, and the
     draw is exact.
     """
-    qualities = check_qualities(qualities)
+    qualities = check_integers("qualities", qualities)
     distinct, multiplicities = group_counts(qualities)
     group = select_exponential(
         [-quality for quality in distinct],
@@ -112,20 +109,6 @@ def select_exponential(
 
     **Source.** As for `exponential_mechanism`.
     """
-    group = dice.power_weighted(selection_ratio(privacy, sensitivity), costs, multiplicities)
+    ratio = selection_ratio(privacy.epsilon, sensitivity)
+    group = dice.power_weighted(ratio, costs, multiplicities)
     return group, dice.below(multiplicities[group])
-
-
-def selection_ratio(privacy: ApproxDP, sensitivity: int) -> Fraction:
-    """Return a rational just above exp(-epsilon / (2 sensitivity))."""
-    if not privacy.epsilon:
-        raise ValueError("epsilon must be above 0, got 0")
-    return decay_ratio(privacy.epsilon / (2 * check_count("sensitivity", sensitivity, low=1)))
-
-
-def check_qualities(qualities: Any) -> NDArray[Any]:
-    """Return `qualities` if it is a nonempty one-dimensional array of integers."""
-    array = np.asarray(qualities)
-    if array.ndim != 1 or not array.size or array.dtype.kind not in "iu":
-        raise TypeError("qualities must be a nonempty one-dimensional array of integers")
-    return array

@@ -6,8 +6,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from dplearn.chance.dice import Dice
-from dplearn.core.grouping import group_counts, nth_equal
-from dplearn.mechanisms.exponential import check_qualities, selection_ratio
+from dplearn.core.exact import selection_ratio
+from dplearn.core.grouping import check_integers, group_counts, nth_equal
 from dplearn.privacy import ApproxDP
 
 __all__ = ["permute_and_flip", "select_permute_and_flip"]
@@ -51,7 +51,7 @@ def permute_and_flip(qualities: NDArray[Any], *, privacy: ApproxDP, dice: Dice, 
     **Source.** McKenna and Sheldon (2020), Theorems 1 and 2. Here the coins are rational, and candidates of
     one quality are drawn together, so that their number does not matter.
     """
-    qualities = check_qualities(qualities)
+    qualities = check_integers("qualities", qualities)
     distinct, multiplicities = group_counts(qualities)
     group, member = select_permute_and_flip(
         [-quality for quality in distinct],
@@ -111,6 +111,6 @@ def select_permute_and_flip(
 
     **Source.** As for `permute_and_flip`.
     """
-    ratio = selection_ratio(privacy, sensitivity)
+    ratio = selection_ratio(privacy.epsilon, sensitivity)
     group = dice.permute_and_flip(ratio, costs, multiplicities)
     return group, dice.below(multiplicities[group])

@@ -11,11 +11,10 @@ from dplearn import ExponentialMechanismClassifier
 from dplearn.audit import Mutant, how_caught
 from dplearn.audit.cases import CASES
 from dplearn.concepts.base import CountedErrors
-from dplearn.core.exact import decay_ratio
+from dplearn.core.exact import decay_ratio, selection_ratio
 from dplearn.core.grouping import group_counts, nth_equal
 from dplearn.domains import IntegerRange
 from dplearn.learners import generic
-from dplearn.mechanisms.exponential import selection_ratio
 from dplearn.privacy import ApproxDP
 
 SMALL = CASES["small_classifier"]
@@ -40,7 +39,7 @@ def by_group(select_group):
     """Return a selection over groups that draws the group as `select_group(ratio, costs, sizes, dice)`."""
 
     def select(costs, multiplicities, *, privacy, dice, sensitivity=1):
-        group = select_group(selection_ratio(privacy, sensitivity), costs, multiplicities, dice)
+        group = select_group(selection_ratio(privacy.epsilon, sensitivity), costs, multiplicities, dice)
         return group, dice.below(multiplicities[group])
 
     return select
@@ -93,7 +92,7 @@ def stops_early_when_clear(ratio, costs, multiplicities, dice):
 
 def reused_draw(costs, multiplicities, *, privacy, dice, sensitivity=1):
     """Lets the draw of the group decide the member too."""
-    group = dice.power_weighted(selection_ratio(privacy, sensitivity), costs, multiplicities)
+    group = dice.power_weighted(selection_ratio(privacy.epsilon, sensitivity), costs, multiplicities)
     return group, group % multiplicities[group]
 
 
