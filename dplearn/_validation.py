@@ -30,18 +30,17 @@ def as_fraction(value: object) -> Fraction:
         If `value` is not finite, or a string that is not a number.
     """
     if isinstance(value, bool) or not isinstance(value, (int, float, str, Decimal, Fraction)):
-        item = getattr(value, "item", None)  # numpy scalars
-        if item is None or isinstance(item(), bool) or not isinstance(item(), (int, float)):
+        kind = getattr(getattr(value, "dtype", None), "kind", "")
+        if kind not in ("i", "u", "f") or getattr(value, "size", 0) != 1:
             raise TypeError(f"expected a number, got {type(value).__name__}")
-        # float32(0.1) is written 0.1: its own shortest decimal, not that of its double
-        return Fraction(str(value))
+        value = str(value)  # float32(0.1) is written 0.1: its own shortest decimal, not that of its double
     if isinstance(value, float):
         if not math.isfinite(value):
             raise ValueError(f"expected a finite number, got {value!r}")
         return Fraction(repr(float(value)))
     try:
         return Fraction(value)
-    except (OverflowError, ValueError) as error:
+    except (OverflowError, ValueError, ZeroDivisionError) as error:
         raise ValueError(f"expected a finite number, got {value!r}") from error
 
 
@@ -85,10 +84,10 @@ def check_number(
     except ValueError:
         raise ValueError(message) from None
     inside = (
-        (low is None or number >= low)
-        and (high is None or number <= high)
-        and (above is None or number > above)
-        and (below is None or number < below)
+        (low is None or number >= as_fraction(low))
+        and (high is None or number <= as_fraction(high))
+        and (above is None or number > as_fraction(above))
+        and (below is None or number < as_fraction(below))
     )
     if not inside:
         raise ValueError(message)

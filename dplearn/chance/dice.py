@@ -7,12 +7,15 @@ a tape says how much of it was left out.
 
 from collections.abc import Sequence
 from fractions import Fraction
+from operator import index
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Dice", "Integers", "check_groups", "check_probability", "check_ratio"]
+from dplearn._validation import check_count
+
+__all__ = ["Dice", "Integers", "check_groups", "check_probability", "check_ratio", "check_size"]
 
 Integers = NDArray[Any]  # int64, or Python integers in an object array where 64 bits do not suffice
 
@@ -55,6 +58,11 @@ class Dice(Protocol):
         """Draw k with probability proportional to exp(-k**2 / (2 sigma2))."""
 
 
+def check_size(size: int | None) -> int | None:
+    """Return `size` if it is None or a number of draws."""
+    return None if size is None else check_count("size", size)
+
+
 def check_ratio(ratio: Fraction) -> Fraction:
     """Return `ratio` if it is an exact number strictly between 0 and 1."""
     if not isinstance(ratio, Fraction) or not 0 < ratio < 1:
@@ -77,7 +85,7 @@ def check_groups(
     The messages hold no value: exponents and multiplicities are private.
     """
     groups = [
-        (int(e), i, int(m)) for i, (e, m) in enumerate(zip(exponents, multiplicities, strict=True)) if m
+        (index(e), i, index(m)) for i, (e, m) in enumerate(zip(exponents, multiplicities, strict=True)) if m
     ]
     if not groups or any(m < 0 for _, _, m in groups):
         raise ValueError("multiplicities must be nonnegative and not all zero")

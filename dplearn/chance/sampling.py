@@ -23,6 +23,7 @@ from dplearn.chance.dice import (
     check_groups,
     check_probability,
     check_ratio,
+    check_size,
     one_or_many,
 )
 from dplearn.chance.table import (
@@ -51,7 +52,7 @@ class ByteDice:
         """Draw uniformly from 0..n-1: enough bits for n, drawn again while they are n or more."""
         if n < 1:
             raise ValueError(f"n must be at least 1, got {n}")
-        bits = (n - 1).bit_length()
+        bits, size = (n - 1).bit_length(), check_size(size)
         if size is None:
             return self._below(n, bits)
         if bits > 63:
@@ -77,7 +78,7 @@ class ByteDice:
 
     def bernoulli(self, p: Fraction, size: int | None = None) -> Any:
         """Draw 1 with probability p: compare p with a uniform number, sixteen bits at a time."""
-        p = check_probability(p)
+        p, size = check_probability(p), check_size(size)
         whole, part = divmod(p.numerator << 16, p.denominator)
         words = np.frombuffer(self._bytes(2 * (1 if size is None else size)), dtype=np.uint16)
         drawn = (words < whole).astype(np.int64)
@@ -141,7 +142,7 @@ class ByteDice:
         """Draw the difference of two geometric variables, moved into low..high."""
         if low > high:
             raise ValueError(f"low must be at most high, got {low} and {high}")
-        count = 1 if size is None else size
+        count = 1 if check_size(size) is None else size
         drawn = self._geometric(check_ratio(ratio), count) - self._geometric(ratio, count)
         if drawn.dtype != object:  # numpy compares 64-bit numbers with wider bounds no further than this
             low, high = max(low, -(1 << 63)), min(high, (1 << 63) - 1)
@@ -168,8 +169,8 @@ class ByteDice:
         if not isinstance(sigma2, (int, Fraction)) or sigma2 <= 0:
             raise ValueError(f"sigma2 must be a positive Fraction, got {sigma2!r}")
         if sigma2 >= 1 << 56:
-            raise ValueError(f"sigma2 must be below 2**56, got {float(sigma2):g}")
-        drawn = np.empty(1 if size is None else size, dtype=np.int64)
+            raise ValueError("sigma2 must be below 2**56")
+        drawn = np.empty(1 if check_size(size) is None else size, dtype=np.int64)
         waiting = np.arange(drawn.size)
         while waiting.size:
             proposed, accepted = self._gaussian_proposals(Fraction(sigma2), waiting.size)

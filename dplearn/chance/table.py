@@ -27,6 +27,7 @@ __all__ = ["BitSource", "Enclosure", "Table", "Weights", "exponential_event", "p
 
 BitSource = Callable[[int], bytes]  # asked for a number of bytes, gives fresh uniform ones
 
+_FEW = 64  # draws for which it does not pay to make a look-up table
 _GUARD = 64  # bits of weight computed beyond the bits of boundary asked for
 
 
@@ -151,9 +152,9 @@ class Table:
 
     def draw_many(self, source: BitSource, size: int) -> NDArray[np.int64]:
         """Draw `size` independent outcomes."""
+        if size < _FEW:  # which bytes are drawn may depend on the call alone, not on calls before
+            return np.array([self.draw(source) for _ in range(size)], dtype=np.int64)
         if self._lookup is None:
-            if size < 64:
-                return np.array([self.draw(source) for _ in range(size)], dtype=np.int64)
             self._lookup = _Lookup(self)
         words = np.frombuffer(source(2 * size), dtype=np.uint16)
         drawn = self._lookup.short[words].astype(np.int64)

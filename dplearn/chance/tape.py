@@ -16,6 +16,7 @@ from dplearn.chance.dice import (
     check_groups,
     check_probability,
     check_ratio,
+    check_size,
 )
 from dplearn.core.distributions import (
     gaussian_law,
@@ -104,7 +105,7 @@ class TapeDice:
         return self._repeat(lambda: self._choose(support, masses), size)
 
     def _repeat(self, draw: Callable[[], int], size: int | None) -> int | Integers:
-        return draw() if size is None else as_array([draw() for _ in range(size)])
+        return draw() if check_size(size) is None else as_array([draw() for _ in range(size or 0)])
 
     def _choose(self, outcomes: Sequence[int], law: Sequence[Fraction]) -> int:
         possible = [i for i, p in enumerate(law) if p]

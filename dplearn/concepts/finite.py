@@ -49,7 +49,7 @@ class FiniteClass(ConceptClass):
         self._functions: tuple[Callable[..., Any], ...] | None = None
         if callable(concepts[0]):
             self._functions = tuple(concepts)
-            self.domain: Any = _Judged(self._functions)
+            self.domain: Any = _Judged(self._functions, self.n_labels)
             return
         table = np.asarray(concepts)
         if table.ndim != 2 or table.dtype.kind not in "iub" or not table.size:
@@ -157,6 +157,7 @@ class _Judged:
     """Stands in for a domain: encodes a table by what each function says of it, before anything is spent."""
 
     functions: tuple[Callable[..., Any], ...]
+    n_labels: int
     accepts_missing = True
     numeric = True
     assumes: tuple[str, ...] = ()
@@ -166,18 +167,19 @@ class _Judged:
         return ()
 
     def encode(self, X: Any) -> list[NDArray[np.int64]]:
-        return [_judge(function, X) for function in self.functions]
+        return [_judge(function, X, self.n_labels) for function in self.functions]
 
     nearest = encode
 
 
-def _judge(function: Callable[..., Any], X: Any) -> NDArray[np.int64]:
+def _judge(function: Callable[..., Any], X: Any, n_labels: int) -> NDArray[np.int64]:
     """Return the function's label codes; a failure names the function and nothing of the data."""
     try:
         codes = np.asarray(function(X))
-        if codes.shape == (len(X),) and codes.dtype.kind in "iub":
+        in_range = codes.dtype.kind in "iub" and bool(((codes >= 0) & (codes < n_labels)).all())
+        if in_range and codes.shape == (len(X),):
             return codes.astype(np.int64)
     except Exception:  # noqa: S110 - whatever it says may quote the data
         pass
     name = getattr(function, "__name__", "a concept")
-    raise DomainError(f"{name} must give one integer label code for each row") from None
+    raise DomainError(f"{name} must give each row a label code from 0 to {n_labels - 1}") from None

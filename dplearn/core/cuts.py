@@ -47,14 +47,17 @@ class Cuts:
 
     def number(self, chosen: NDArray[np.bool_]) -> int:
         """Return how many cuts the chosen intervals hold."""
-        return int(np.count_nonzero(chosen) if self.lengths is None else self.lengths[chosen].sum())
+        if self.lengths is None:
+            return int(np.count_nonzero(chosen))
+        lengths = self.lengths[chosen]  # which may sum to 2**64 itself
+        return (int((lengths >> np.uint64(32)).sum()) << 32) + int((lengths & np.uint64(0xFFFFFFFF)).sum())
 
     def nth(self, chosen: NDArray[np.bool_], index: int) -> int:
         """Return the `index`-th cut of the chosen intervals."""
         starts = self.starts[chosen]
         if self.lengths is None:
             return int(starts[index])
-        ends = np.cumsum(self.lengths[chosen])
+        ends = np.cumsum(self.lengths[chosen])[:-1]  # the last, which may not fit, decides nothing
         interval = int(np.searchsorted(ends, np.uint64(index), side="right"))
         return int(starts[interval]) + index - (int(ends[interval - 1]) if interval else 0)
 
@@ -77,7 +80,7 @@ def cut_column(codes: NDArray[Any], y: NDArray[Any], size: int, n_labels: int) -
         )
     sorted_codes, sorted_y = _sorted_together(codes, y, size, n_labels)
     last = np.flatnonzero(np.append(sorted_codes[1:] != sorted_codes[:-1], True))
-    starts = np.concatenate(([0], sorted_codes[last])).astype(np.uint64)
+    starts = np.concatenate((np.zeros(1, dtype=np.uint64), sorted_codes[last].astype(np.uint64)))
     lengths = np.diff(starts, append=np.uint64(size))
     inside = np.zeros((n_labels, starts.size), dtype=np.int64)
     for label in range(n_labels):

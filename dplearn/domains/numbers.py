@@ -14,6 +14,7 @@ from dplearn.domains.base import Codes, Domain, smallest_uint
 __all__ = ["Floats", "Grid", "IntegerRange"]
 
 _OUTSIDE = ("refuse", "clip")
+_LARGEST = sys.float_info.max
 _INT64 = (-(1 << 63), (1 << 63) - 1)
 
 
@@ -53,16 +54,33 @@ class IntegerRange(Domain):
 
     def encode(self, values: Any) -> Codes:
         """Return value - low."""
-        codes, inside = self._codes(_as_numbers(values, self))
+        codes, inside = self._codes(values)
         if self.outside == "refuse" and not inside.all():
             raise self.refuse()
         return codes
 
     def nearest(self, values: Any) -> Codes:
         """Return value - low, the value rounded down and moved into the range."""
-        return self._codes(_as_numbers(values, self))[0]
+        return self._codes(values)[0]
 
-    def _codes(self, values: NDArray[Any]) -> tuple[Codes, NDArray[np.bool_]]:
+    def _codes(self, values: Any) -> tuple[Codes, NDArray[np.bool_]]:
+        """Return codes, and which values are in the range."""
+        array = np.asarray(values)
+        if array.dtype.kind != "O":
+            return self._codes_of_numbers(_as_numbers(array, self))
+        codes = np.empty(array.shape, dtype=smallest_uint(self.size))
+        inside = np.empty(array.shape, dtype=bool)
+        # Cell by cell: as an array of floats, large integers would lose digits because of another record.
+        for place, cell in enumerate(array.ravel().tolist()):
+            if isinstance(cell, int):
+                inside.flat[place] = self.low <= cell <= self.high
+                codes.flat[place] = min(max(cell, self.low), self.high) - self.low
+            else:
+                number = _as_numbers(np.array([cell], dtype=object), self)
+                codes.flat[place], inside.flat[place] = (part[0] for part in self._codes_of_numbers(number))
+        return codes, inside
+
+    def _codes_of_numbers(self, values: NDArray[Any]) -> tuple[Codes, NDArray[np.bool_]]:
         floors = np.floor(values) if values.dtype.kind == "f" else values
         below, above = floors < self.low, floors > self.high
         if values.dtype.kind == "f":
@@ -112,8 +130,8 @@ class Grid(Domain):
     outside: str = "refuse"
 
     def __post_init__(self) -> None:
-        low, high = check_number("low", self.low), check_number("high", self.high)
-        check_number("high", self.high, above=low)
+        low = check_number("low", self.low, low=-_LARGEST, high=_LARGEST)
+        high = check_number("high", self.high, above=low, high=_LARGEST)
         check_count("size", self.size, low=2, high=1 << 32)
         check_choice("outside", self.outside, _OUTSIDE)
         object.__setattr__(self, "low", float(low))
@@ -142,9 +160,16 @@ class Grid(Domain):
 
     def describe_test(self, code: int) -> str:
         """Return '< next grid point'."""
-        if code >= self.size - 1:
-            return "is any number"
-        return f"< {self.low + (code + 1) * (self.high - self.low) / (self.size - 1):.6g}"
+        return "is any number" if code >= self.size - 1 else f"< {self._point(code + 1)!r}"
+
+    def _point(self, code: int) -> float:
+        """Return the least float that has this code: the grid point but for a rounding or two."""
+        point = self.low + code * (self.high - self.low) / (self.size - 1)
+        while int(self.nearest(point)) >= code:
+            point = math.nextafter(point, -math.inf)
+        while int(self.nearest(point)) < code:
+            point = math.nextafter(point, math.inf)
+        return point
 
     @property
     def assumption(self) -> str:
@@ -186,12 +211,12 @@ class Floats(Domain):
 
     def __post_init__(self) -> None:
         check_count("significand_bits", self.significand_bits, high=52)
-        check_number("smallest", self.smallest, above=0)
-        check_number("largest", self.largest, low=check_number("smallest", self.smallest))
+        smallest = check_number("smallest", self.smallest, low=5e-324, high=_LARGEST)
+        largest = check_number("largest", self.largest, low=smallest, high=_LARGEST)
         if not isinstance(self.missing, bool):
             raise TypeError(f"missing must be True or False, got {self.missing!r}")
-        object.__setattr__(self, "smallest", float(self.smallest))
-        object.__setattr__(self, "largest", float(self.largest))
+        object.__setattr__(self, "smallest", float(smallest))
+        object.__setattr__(self, "largest", float(largest))
         object.__setattr__(self, "accepts_missing", self.missing)
 
     @property

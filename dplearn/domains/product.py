@@ -98,8 +98,8 @@ class Product:
             try:
                 columns += _encode_alike(getattr(domain, how), X, places)
             except DomainError as error:
-                where = _listed([self.names[i] for i in places])
-                raise DomainError(f"in {where}, {error}") from None
+                where = self.names[_first_refused(getattr(domain, how), X, places)]
+                raise DomainError(f"in column {where!r}, {error}") from None
         return columns
 
 
@@ -114,10 +114,28 @@ def _encode_alike(encode: Any, X: Any, places: list[int]) -> list[Codes]:
     return list(np.ascontiguousarray(np.concatenate(blocks, axis=1)))
 
 
+def _first_refused(encode: Any, X: Any, places: list[int]) -> int:
+    """Return the first column in which a value is refused."""
+    for place in places:
+        try:
+            _encode_alike(encode, X, [place])
+        except DomainError:
+            return place
+    return places[0]
+
+
 def _column(X: Any, position: int) -> Any:
     """Return one column of a pandas or polars frame as an array."""
     column = X.iloc[:, position] if hasattr(X, "iloc") else X[X.columns[position]]
-    return column.to_numpy()
+    kind = str(column.dtype)
+    if isinstance(column.dtype, np.dtype) or kind in ("Float32", "Float64"):
+        return column.to_numpy()
+    # As objects: a column of integers with a gap would else turn into floats, and every cell with it.
+    if hasattr(column, "to_list") and not hasattr(X, "iloc"):
+        cells = np.empty(len(column), dtype=object)
+        cells[:] = column.to_list()
+        return cells
+    return column.to_numpy(dtype=object)
 
 
 def _listed(names: Sequence[str], most: int = 4) -> str:

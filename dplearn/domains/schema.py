@@ -1,10 +1,13 @@
 """A table's public description: its columns' domains and, if known, its labels."""
 
 import json
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from dplearn.domains.base import Domain
 from dplearn.domains.categories import Bits, Categories, Hashed
@@ -99,20 +102,28 @@ class Schema(Product):
         columns = {}
         for name, domain in self.columns.items():
             parameters = {f.name: getattr(domain, f.name) for f in fields(domain)}  # type: ignore[arg-type]
-            listed = {k: list(v) if isinstance(v, tuple) else v for k, v in parameters.items()}
+            listed = {k: _plain(v) if isinstance(v, tuple) else v for k, v in parameters.items()}
             columns[name] = {"type": kind_of[type(domain)], **listed}
-        return {"columns": columns} | ({} if self.labels is None else {"labels": list(self.labels)})
+        return {"columns": columns} | ({} if self.labels is None else {"labels": _plain(self.labels)})
 
     def __eq__(self, other: object) -> bool:
-        return super().__eq__(other) and self.labels == getattr(other, "labels", None)
+        same = super().__eq__(other)
+        if same is NotImplemented or not isinstance(other, Schema):
+            return NotImplemented
+        return same and self.labels == other.labels
 
     __hash__ = Product.__hash__
+
+
+def _plain(values: Sequence[Any]) -> list[Any]:
+    """Return a list without numpy's scalars, which JSON does not know."""
+    return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
 def _as_domain(name: str, column: Any) -> Domain:
     if isinstance(column, Domain):
         return column
-    if not isinstance(column, Mapping) or column.get("type") not in _KINDS:
+    if not isinstance(column, Mapping) or str(column.get("type")) not in _KINDS:
         kinds = ", ".join(_KINDS)
         raise ValueError(
             f"column {name!r} must be a domain, or a dict with a 'type' among {kinds}, got {column!r}"
@@ -128,8 +139,8 @@ def _domain_of_dtype(dtype: str) -> Domain:
     name = dtype.lower()
     if name.startswith("bool"):
         return Bits(binarize=None)
-    if name.startswith(("int", "uint")):
-        width = int("".join(filter(str.isdigit, name)) or 64)
+    if whole := re.fullmatch(r"u?int(\d*)", name):
+        width = int(whole[1] or 64)
         if name.startswith("u"):
             return IntegerRange(0, (1 << min(width, 63)) - 1)
         return IntegerRange(-(1 << (width - 1)) + (width == 64), (1 << (width - 1)) - 1)

@@ -161,7 +161,7 @@ class ApproxDP:
         if not isinstance(record, dict) or record.pop("format", None) != "dplearn.ApproxDP":
             raise ValueError("not a dplearn.ApproxDP record")
         version = record.pop("version", None)
-        if version != _JSON_VERSION:
+        if version != _JSON_VERSION or isinstance(version, bool):
             raise ValueError(f"version must be {_JSON_VERSION}, got {version!r}")
         try:
             return cls(**record)
@@ -209,5 +209,5 @@ def _rounded_up(x: Fraction, digits: int) -> Decimal:
 
 def _decimal(x: Fraction) -> str:
     """Return x as a decimal: exact where it has a short one, else rounded up to 6 digits."""
-    short = f"{float(x):.15g}"
+    short = f"{float(x):.15g}" if x < 10**300 else "0"
     return short if Fraction(short) == x else f"{_rounded_up(x, digits=6):g}"

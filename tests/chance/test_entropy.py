@@ -120,9 +120,7 @@ def test_dice_themselves_hold_no_bytes():
     ids=["below", "bernoulli"],
 )
 def test_a_refused_request_does_not_make_the_next_draws_known(draw):
-    # BUG (dplearn/chance/entropy.py, take): a negative count moves the cursor back before bytes(count)
-    # raises, and the next draws are the zeros that the buffer was wiped with. Refuse it at the door (and in
-    # `take`).
+    # A negative count would move the cursor back, over bytes that are wiped: the next draws would be zeros.
     _entropy.discard()
     dice = SystemDice()
     dice.below(256, size=1000)

@@ -81,8 +81,8 @@ def test_small_requests_are_cut_from_one_stream(counts):
     ids=["laplace", "gaussian"],
 )
 def test_a_seeded_run_does_not_depend_on_what_was_drawn_in_the_process_before(draw):
-    # BUG (dplearn/chance/table.py, draw_many): below 64 draws it goes one way (8 bytes a draw) or another
-    # (2 bytes) according to whether anyone has drawn 64 at once from the same cached table before.
+    # Tables are shared by all dice of the process, and so is what they have computed: 64 draws at once make a
+    # look-up, which takes fewer bytes a draw.
     sampling._geometric_tables.cache_clear()
     sampling._gaussian_table.cache_clear()
     first = draw(SeededDice(5))

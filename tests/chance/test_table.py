@@ -294,6 +294,24 @@ def test_weights_are_too_low_by_no_more_than_they_say(ratio, exponents, bits):
         assert low <= exact <= low + error
 
 
+@pytest.mark.parametrize("ratio", [1 - Fraction(1, 10**6), 1 - Fraction(1, 10**9), 1 - Fraction(7, 10**12)])
+def test_half_of_what_weights_may_be_too_low_by_is_not_enough(ratio):
+    # The longest chains of products near 1 lose about 3/2 of a unit a step, where 2 are allowed for.
+    for exponents in (list(range(200)), [0, 199, 255]):
+        losses = []
+        for bits in (64, 128, 129, 130, 131, 140):
+            lows, errors, _ = power_weights(ratio, exponents, [1] * len(exponents))(bits)
+            pairs = zip(exponents[1:], lows[1:], errors[1:], strict=True)
+            losses.extend((ratio**e * (1 << bits) - low) / error for e, low, error in pairs)
+        assert HALF < max(losses) <= 1
+    events = [(bits, power_event(ratio, 256)(bits)) for bits in (64, 128, 129, 130, 131, 140)]
+    assert (
+        HALF
+        < max((ratio**256 * (1 << bits) - lows[0]) / errors[0] for bits, (lows, errors, _) in events)
+        <= 1
+    )
+
+
 @pytest.mark.parametrize("sigma2", [Fraction(4), Fraction(40**2)])
 @pytest.mark.parametrize("words", [1, 2, 3])
 def test_an_open_ended_table_grows_as_far_as_its_tail_is_asked_for(sigma2, words):

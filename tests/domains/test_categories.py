@@ -135,12 +135,12 @@ def test_categories_say_whether_they_are_numbers():
 @pytest.mark.parametrize(
     ("value", "bucket"),
     [
-        ("north", 51),
-        ("south", 20),
+        ("north", 6),
+        ("south", 53),
         ("", 0),
         (None, 0),
         (1, 45),
-        ("Zürich", 58),
+        ("Zürich", 6),
         ("\ud800", 18),  # half a surrogate pair, as a file name may hold
     ],
 )
@@ -150,11 +150,12 @@ def test_buckets_are_the_same_on_every_machine(value, bucket):
 
 @repeatable
 @given(st.lists(st.text() | st.integers() | st.floats() | st.none(), min_size=1), st.integers(2, 1000))
-def test_a_value_is_hashed_by_its_own_text(values, buckets):
+def test_a_value_is_hashed_by_its_own_text_without_blanks_around_it(values, buckets):
     domain = Hashed(buckets)
     expected = []
     for value in values:
-        text = "" if value is None or value != value else str(value)
+        text = "" if value is None or value != value else str(value).strip()
+        text = str(int(value)) if isinstance(value, float) and value == value // 1 else text
         digest = int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
         expected.append(1 + digest % (buckets - 1) if text else 0)
     assert check_each_alone(domain, objects(values)) == expected
@@ -163,7 +164,8 @@ def test_a_value_is_hashed_by_its_own_text(values, buckets):
 @pytest.mark.parametrize("value", MISSING, ids=repr)
 def test_missing_values_share_the_bucket_0_with_the_empty_text_alone(value):
     assert Hashed().encode(objects([value, ""])).tolist() == [0, 0]
-    assert 0 not in Hashed(2).encode(objects([0, " ", "None", "nan", False])).tolist()
+    assert Hashed().encode(objects([" ", "\t\n"])).tolist() == [0, 0]
+    assert 0 not in Hashed(2).encode(objects([0, ".", "None", "nan", False])).tolist()
 
 
 def test_every_bucket_is_reached():
@@ -176,9 +178,18 @@ def test_any_kind_of_value_has_a_bucket():
     assert check_each_alone(Hashed(), objects(values)) == [Hashed().bucket(str(v)) for v in values]
 
 
-def test_whole_floats_and_integers_are_other_texts():
+@pytest.mark.parametrize("dtype", [np.int8, np.uint64, np.float16, np.float32, np.float64, object])
+def test_whole_numbers_have_one_bucket_whatever_the_type_of_their_column(dtype):
     domain = Hashed(1 << 20)
-    assert domain.encode(np.array([1])).tolist() != domain.encode(np.array([1.0])).tolist()
+    texts = domain.encode(np.array(["3", "0", " 100 "])).tolist()
+    assert domain.encode(np.array([3, 0, 100], dtype=dtype)).tolist() == texts
+    assert len(set(texts)) == 3
+
+
+def test_numpy_scalars_among_objects_have_the_bucket_of_their_number():
+    # BUG (dplearn/domains/categories.py, text_of): np.float32(3) is no `float`, so its text is "3.0".
+    whole = [3, 3.0, np.int8(3), np.float64(3), np.float32(3), np.float16(3)]
+    assert len(set(Hashed(1 << 20).encode(objects(whole)).tolist())) == 1
 
 
 def test_hashing_in_words():
@@ -221,8 +232,6 @@ def test_what_is_no_finite_number_is_no_bit(domain, value):
 
 @pytest.mark.parametrize("binarize", [0.0, 40, 0.25, 0.1234567, 1234567.8, -1e-7], ids=str)
 def test_the_words_for_a_bit_are_exact(binarize):
-    # BUG (dplearn/domains/categories.py, Bits.describe_test): six digits are not enough: "<= 0.123457" is true
-    # of 0.12345675, which has the bit 1. The shortest decimal (repr) is exact.
     domain = Bits(binarize)
     sign, text = domain.describe_test(0).split()
     assert sign == "<="
@@ -242,8 +251,8 @@ def test_a_cut_that_the_type_of_a_column_cannot_hold_is_no_hindrance(dtype):
     "binarize", ["0.5", Fraction(1, 2), decimal.Decimal("0.5"), np.float32(0.5)], ids=repr
 )
 def test_binarize_may_be_written_as_any_number(binarize):
-    # BUG (dplearn/domains/categories.py, Bits.__post_init__): check_number takes text and decimals, but what is
-    # kept and compared with is what was given, not the float.
+    # BUG (dplearn/domains/categories.py, Bits.__post_init__): check_number takes text and decimals, but
+    # what is kept and compared with is what was given, not the float.
     domain = Bits(binarize)
     assert domain.encode(np.array([0.5, 0.75])).tolist() == [0, 1]
     assert domain.describe_test(0) == "<= 0.5"

@@ -1,0 +1,200 @@
+"""A table's codes are its columns', whatever holds the table; refusals name the column and no value."""
+
+import copy
+import pickle
+import traceback
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, Hashed, IntegerRange, Product
+
+repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=40)
+
+AGES, SIZES, TOWNS = IntegerRange(0, 120), Floats(missing=True), Categories(["Bonn", "Rome", None])
+
+
+def tables():
+    """The same three records, in everything that can hold them."""
+    columns = {"age": [30, 0, 120], "size": [1.5, None, -2.0], "town": ["Rome", "Bonn", None]}
+    frame = pd.DataFrame(columns)
+    return {
+        "numpy": np.array(list(zip(*columns.values(), strict=True)), dtype=object),
+        "pandas": frame,
+        "pandas nullable": frame.convert_dtypes(),
+        "pandas objects": frame.astype(object),
+        "pandas with another index": frame.set_index(np.array(["a", "a", "b"])),
+        "polars": pl.DataFrame(columns),
+    }
+
+
+def column_of(codes):
+    return [column.tolist() for column in codes]
+
+
+@pytest.mark.parametrize("holder", tables())
+def test_codes_do_not_depend_on_what_holds_the_table(holder):
+    product = Product([AGES, SIZES, TOWNS])
+    codes = product.encode(tables()[holder])
+    floats = SIZES.encode(np.array([1.5, np.nan, -2.0])).tolist()
+    assert column_of(codes) == [[30, 0, 120], floats, [1, 0, 2]]
+    assert column_of(product.nearest(tables()[holder])) == column_of(codes)
+
+
+@pytest.mark.parametrize("holder", tables())
+def test_codes_are_contiguous_and_narrow(holder):
+    product = Product([AGES, SIZES, TOWNS])
+    for codes, domain in zip(product.encode(tables()[holder]), product.domains, strict=True):
+        assert codes.shape == (3,)
+        assert codes.flags.c_contiguous
+        assert codes.dtype == np.min_scalar_type(domain.size)
+
+
+GRID = Grid(0, 9, 10)
+MIXED = [GRID, GRID, Bits(4), IntegerRange(0, 9), Hashed(8), GRID, Categories(range(10))]
+
+
+@pytest.mark.parametrize("n", [0, 1, 511, 512, 513, 2000])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_long_tables_of_mixed_domains_are_encoded_column_by_column(n, order):
+    X = np.asarray(np.random.default_rng(0).integers(0, 10, (n, len(MIXED))), order=order)
+    codes = Product(MIXED).encode(X)
+    assert [c.dtype for c in codes] == [np.min_scalar_type(domain.size) for domain in MIXED]
+    assert column_of(codes) == [domain.encode(X[:, i]).tolist() for i, domain in enumerate(MIXED)]
+    if n:
+        assert [c[-1] for c in codes] == [c.item() for c in Product(MIXED).encode(X[-1:])]
+
+
+@repeatable
+@given(st.lists(st.tuples(*[st.integers(0, 9)] * len(MIXED)), min_size=1, max_size=6), st.data())
+def test_a_record_has_the_codes_that_it_has_alone(rows, data):
+    product, X = Product(MIXED), np.array(rows)
+    i = data.draw(st.integers(0, len(rows) - 1))
+    assert [c[i] for c in product.encode(X)] == [c.item() for c in product.encode(X[i : i + 1])]
+
+
+# One missing value must not change the codes of others
+
+NULLABLE = {
+    "integers": ([3, 2**53 + 1], "Int64", pl.Int64),
+    "floats": ([0.5, 3.0], "Float64", pl.Float64),
+    "text": (["a", "3"], "string", pl.String),
+    "booleans": ([True, False], "boolean", pl.Boolean),
+}
+LISTED = Categories([3, 2**53 + 1, 2**53, 0.5, "a", True], other=True)
+
+
+@pytest.mark.parametrize("domain", [Hashed(1 << 20), LISTED], ids=["hashed", "listed"])
+@pytest.mark.parametrize("kind", NULLABLE)
+@pytest.mark.parametrize("holder", ["pandas", "polars"])
+def test_a_missing_value_in_a_nullable_column_does_not_change_the_codes_of_others(holder, kind, domain):
+    # BUG (dplearn/domains/product.py, _column): to_numpy() turns a nullable column of integers into floats
+    # if, and only if, a value is missing: 2**53 + 1 is then taken for 2**53. One replaced record changes all
+    # codes, and no guarantee holds. Ask for objects where a column has missing values.
+    values, pandas_type, polars_type = NULLABLE[kind]
+
+    def codes(cells):
+        if holder == "pandas":
+            frame = pd.DataFrame({"a": pd.array(cells, dtype=pandas_type)})
+        else:
+            frame = pl.DataFrame({"a": cells}, schema={"a": polars_type})
+        return Product([domain]).encode(frame)[0].tolist()
+
+    assert codes([*values, None])[:2] == codes([*values, values[0]])[:2]
+
+
+# Refusals
+
+BAD = {
+    "age": (0, [31.41592, 3141592, -1, "secret", None, float("inf")]),
+    "income": (1, [31.41592, 3141592, "secret", None, float("nan")]),
+    "town": (2, [31.41592, "secret", None]),
+    "smoker": (3, [31.41592, 3141592, "secret", None]),
+}
+STRICT = Product(
+    [AGES, Grid(0, 10), Categories(["Bonn"]), Bits(None)], names=["age", "income", "town", "smoker"]
+)
+
+
+def holders_of(rows):
+    columns = list(zip(*rows, strict=True))
+    frame = {name: pd.Series(list(column), dtype=object) for name, column in zip(BAD, columns, strict=True)}
+    polars = {name: pl.Series(column, dtype=pl.Object) for name, column in zip(BAD, columns, strict=True)}
+    array = np.array(rows, dtype=object)
+    return {"numpy": array, "pandas": pd.DataFrame(frame), "polars": pl.DataFrame(polars)}
+
+
+@pytest.mark.parametrize("holder", ["numpy", "pandas", "polars"])
+@pytest.mark.parametrize("name", BAD)
+def test_refusals_name_the_column_and_never_a_value(name, holder):
+    place, values = BAD[name]
+    for value in values:
+        rows = [[3, 3.5, "Bonn", 1], [4, 4.5, "Bonn", 0]]
+        rows[1][place] = value
+        table = holders_of(rows)[holder]
+        with pytest.raises(DomainError) as refusal:
+            STRICT.encode(table)
+        domain = STRICT.domains[place]
+        words = f"in column {name!r}, a value lies outside the declared domain {domain!r}"
+        assert str(refusal.value) == words
+        shown = "".join(traceback.format_exception(refusal.value))
+        assert not [text for text in ("31.41592", "3141592", "secret") if text in shown]
+
+
+@pytest.mark.parametrize("holder", [np.array, pd.DataFrame, lambda rows: pl.DataFrame(rows, orient="row")])
+@pytest.mark.parametrize("place", [0, 3, 4, 9])
+def test_a_refusal_names_the_column_among_many_of_one_domain(place, holder):
+    # BUG (dplearn/domains/product.py, _listed): columns of one domain are named together, and only the first
+    # four of them: a value outside in 'x9' is reported "in columns 'x0', 'x1', 'x2', 'x3' and 6 more".
+    rows = [[1] * 10, [1] * 10]
+    rows[1][place] = 77
+    with pytest.raises(DomainError, match=f"'x{place}'") as refusal:
+        Product([IntegerRange(0, 9)] * 10).encode(holder(rows))
+    assert "77" not in str(refusal.value)
+
+
+# Parameters and words
+
+
+def test_assumptions_name_columns_where_they_differ():
+    assert Product([AGES, AGES]).assumes == ("in every column, values are integers from 0 to 120",)
+    assert Product([AGES, SIZES, AGES], names=["a", "b", "c"]).assumes == (
+        "in columns 'a', 'c', values are integers from 0 to 120",
+        "in column 'b', values are finite numbers or missing",
+    )
+    assert Product([AGES] * 6 + [SIZES]).assumes[0].startswith("in columns 'x0', 'x1', 'x2', 'x3' and 2 more")
+
+
+def test_kinds_of_columns():
+    assert Product([AGES, SIZES]).numeric
+    assert not Product([AGES, TOWNS]).numeric
+    assert Product([AGES, SIZES]).accepts_missing
+    assert not Product([AGES, Bits()]).accepts_missing
+    assert len(Product([AGES] * 3)) == 3
+
+
+@pytest.mark.parametrize("domains", [[], [AGES, "integers"], [None]], ids=repr)
+def test_domains_must_be_domains(domains):
+    with pytest.raises(TypeError, match="domains must be a nonempty list of domains, got"):
+        Product(domains)
+
+
+@pytest.mark.parametrize("names", [["a"], ["a", "a"], ["a", "b", "c"], []], ids=repr)
+def test_names_must_be_distinct_and_one_for_each_domain(names):
+    with pytest.raises(ValueError, match="names must be 2 distinct names, one for each domain, got"):
+        Product([AGES, SIZES], names)
+
+
+def test_equality_is_that_of_domains_names_and_their_order():
+    product = Product([AGES, SIZES], ["a", "b"])
+    same = Product((AGES, SIZES), ("a", "b"))
+    for other in (same, copy.deepcopy(product), pickle.loads(pickle.dumps(product))):
+        assert other == product
+        assert hash(other) == hash(product)
+        assert repr(other) == repr(product)
+    for other in (Product([SIZES, AGES], ["a", "b"]), Product([AGES, SIZES], ["b", "a"]), "Product", None):
+        assert other != product
