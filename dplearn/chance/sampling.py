@@ -125,10 +125,10 @@ class ByteDice:
         clock = _Exponential(self._bytes)
         bits = 64
         while True:
-            lows, errors, _ = table.enclosure(2 * bits)
-            total_low, total_high = sum(lows), sum(lows) + sum(errors)
+            precision, (lows, errors, tail) = table.enclosure(2 * bits)
+            total_low, total_high = sum(lows), sum(lows) + sum(errors) + tail
             p_low = lows[group] // multiplicity
-            failing_high = (1 << table.bits) - p_low
+            failing_high = (1 << precision) - p_low
             failing_low = failing_high - errors[group] // multiplicity
             if clock.low * total_low > failing_high * sum(a.high for a in arrivals):
                 return True
@@ -142,10 +142,11 @@ class ByteDice:
         """Draw the difference of two geometric variables, moved into low..high."""
         if low > high:
             raise ValueError(f"low must be at most high, got {low} and {high}")
-        count = 1 if check_size(size) is None else size
+        size = check_size(size)
+        count = 1 if size is None else size
         drawn = self._geometric(check_ratio(ratio), count) - self._geometric(ratio, count)
         if drawn.dtype != object:  # numpy compares 64-bit numbers with wider bounds no further than this
-            low, high = max(low, -(1 << 63)), min(high, (1 << 63) - 1)
+            low, high = (min(max(end, -(1 << 63)), (1 << 63) - 1) for end in (low, high))
         return one_or_many(np.clip(drawn, low, high), size)
 
     def discrete_laplace_at_least(self, ratio: Fraction, gap: int) -> int:
@@ -170,7 +171,8 @@ class ByteDice:
             raise ValueError(f"sigma2 must be a positive Fraction, got {sigma2!r}")
         if sigma2 >= 1 << 56:
             raise ValueError("sigma2 must be below 2**56")
-        drawn = np.empty(1 if check_size(size) is None else size, dtype=np.int64)
+        size = check_size(size)
+        drawn = np.empty(1 if size is None else size, dtype=np.int64)
         waiting = np.arange(drawn.size)
         while waiting.size:
             proposed, accepted = self._gaussian_proposals(Fraction(sigma2), waiting.size)

@@ -14,6 +14,7 @@ draws by one look-up, sixty-four nearly all others.
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import accumulate
 from math import ceil, floor
 from typing import NamedTuple
@@ -63,10 +64,15 @@ def power_weights(ratio: Fraction, exponents: Sequence[int], multiplicities: Seq
             if gap not in factors:
                 factors[gap] = _fixed_power(ratio, gap, bits)
             power = power * factors[gap] >> bits
+            if not power:
+                break
             previous = exponent
             lows.append(multiplicity * power)
             errors.append(multiplicity * 2 * (exponent - exponents[0]))
-        return Enclosure(lows, errors)
+        # From where the chain is 0, every weight is at most what the first of them may be.
+        rest = sum(multiplicities[len(lows) :])
+        tail = rest * 2 * (exponents[len(lows)] - exponents[0]) if rest else 0
+        return Enclosure(lows, errors, tail)
 
     return enclose
 
@@ -108,6 +114,21 @@ def _fixed_power(ratio: Fraction, exponent: int, bits: int) -> int:
     return power
 
 
+class _Cumulated(NamedTuple):
+    """An enclosure and its running sums."""
+
+    bits: int
+    enclosure: Enclosure
+    lows: list[int]
+    errors: list[int]  # the most by which `lows` may be too low
+
+    def lower(self, i: int, bits: int) -> int:
+        """Return an integer below 2**bits * P[outcome <= i]."""
+        low = self.lows[i]
+        rest_high = self.lows[-1] - low + self.errors[-1] - self.errors[i] + self.enclosure.tail
+        return (low << bits) // (low + rest_high) if low else 0
+
+
 class Table:
     """A distribution on 0, 1, 2, ... with probabilities proportional to some weights.
 
@@ -119,32 +140,32 @@ class Table:
 
     def __init__(self, weights: Weights):
         self._weights = weights
-        self.bits = 0  # precision of the enclosure at hand
+        # One attribute, replaced whole: a table may be shared by threads.
+        self._known: _Cumulated | None = None
         self._lookup: _Lookup | None = None
 
-    def enclosure(self, bits: int) -> Enclosure:
-        """Return the weights at `bits` bits or more, computed once."""
-        if bits > self.bits:
-            self._enclosure = self._weights(bits)
-            self.bits = bits
-            lows, errors, tail = self._enclosure
-            self._low = list(accumulate(lows))
-            self._high = list(accumulate(errors))  # the most that _low may be too low
-            self._tail = tail
-        return self._enclosure
+    def enclosure(self, bits: int) -> tuple[int, Enclosure]:
+        """Return the precision of the weights at hand, at least `bits`, and the weights."""
+        known = self._cumulated(bits)
+        return known.bits, known.enclosure
 
     def bounds(self, i: int, bits: int) -> tuple[int, int]:
         """Return integers below and above 2**bits * P[outcome <= i]."""
-        low, high = self._low_at(i, bits), self._low[i] + self._high[i]
-        rest_low = self._low[-1] - self._low[i]
+        known = self._cumulated(bits + _GUARD)
+        low, high = known.lows[i], known.lows[i] + known.errors[i]
+        rest_low = known.lows[-1] - low
         # Largest where the head is heavy and the rest light; a fraction, so both from the same enclosure.
-        return low, -(-(high << bits) // (high + rest_low))
+        return known.lower(i, bits), -(-(high << bits) // (high + rest_low))
 
-    def _low_at(self, i: int, bits: int) -> int:
-        self.enclosure(bits + _GUARD)
-        low = self._low[i]
-        rest_high = self._low[-1] - low + self._high[-1] - self._high[i] + self._tail
-        return (low << bits) // (low + rest_high) if low else 0
+    def _cumulated(self, bits: int) -> "_Cumulated":
+        known = self._known
+        if known is None or known.bits < bits:
+            enclosure = self._weights(bits)
+            known = _Cumulated(
+                bits, enclosure, list(accumulate(enclosure.lows)), list(accumulate(enclosure.errors))
+            )
+            self._known = known
+        return known
 
     def draw(self, source: BitSource) -> int:
         """Draw one outcome."""
@@ -170,11 +191,12 @@ class Table:
     def resume(self, uniform: int, bits: int, source: BitSource) -> int:
         """Draw the outcome of a uniform number whose first `bits` bits are known, lengthened as needed."""
         while True:
-            self.enclosure(bits + _GUARD)
+            known = self._cumulated(bits + _GUARD)
+            outcomes = range(len(known.lows))
             # The first outcome whose upper end is certainly above all of [uniform, uniform + 1) ...
-            i = bisect_right(range(len(self._low)), uniform, key=lambda k: self._low_at(k, bits))
+            i = bisect_right(outcomes, uniform, key=partial(known.lower, bits=bits))
             # ... is the one if its lower end is certainly not above it.
-            if i < len(self._low) and (i == 0 or self.bounds(i - 1, bits)[1] <= uniform):
+            if i in outcomes and (i == 0 or self.bounds(i - 1, bits)[1] <= uniform):
                 return i
             uniform = uniform << 64 | int.from_bytes(source(8), "big")
             bits += 64
@@ -184,8 +206,8 @@ class _Lookup:
     """Outcomes by the first 16 and the first 64 bits of the uniform number, -1 where those leave it open."""
 
     def __init__(self, table: Table):
-        table.enclosure(64 + _GUARD)
-        bounds = [table.bounds(i, 64) for i in range(len(table.enclosure(64 + _GUARD).lows))]
+        outcomes = range(len(table.enclosure(64 + _GUARD)[1].lows))
+        bounds = [table.bounds(i, 64) for i in outcomes]
         closed = bounds[-1][0] == 1 << 64
         last = len(bounds) - closed  # the last outcome of a closed table has no upper end to be compared with
         # lows[i] <= true upper end of outcome i; above[i] is one less than a number that is not below it.

@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count
 from dplearn.concepts.base import ConceptClass, CountedErrors, Labels
-from dplearn.domains import DomainError, IntegerRange, Product
+from dplearn.domains import DomainError, Floats, IntegerRange, Product
+from dplearn.domains.cells import frame_column, is_frame
+from dplearn.domains.numbers import as_numbers
 
 __all__ = ["FiniteClass"]
 
@@ -31,7 +33,7 @@ class FiniteClass(ConceptClass):
     Parameters
     ----------
     concepts : sequence of callable, or array-like of int of shape (size, domain size)
-        Functions from a table X to an array of label codes, one for each row, each row judged by itself. Or
+        Functions from a float64 array X to an array of label codes, one a row, each row judged by itself. Or
         row h holds the label codes that concept h gives to the values 0, 1, ... of a single column.
     n_labels : int, default=2
         Label codes are 0..n_labels-1, positions in the sorted list of labels.
@@ -158,28 +160,37 @@ class _Judged:
 
     functions: tuple[Callable[..., Any], ...]
     n_labels: int
-    accepts_missing = True
+    accepts_missing = False
     numeric = True
-    assumes: tuple[str, ...] = ()
+    assumes: tuple[str, ...] = ("in every column, values are finite numbers",)
 
     @property
     def names(self) -> tuple[str, ...]:
         return ()
 
     def encode(self, X: Any) -> list[NDArray[np.int64]]:
-        return [_judge(function, X, self.n_labels) for function in self.functions]
+        # Always as float64: which type numpy would choose depends on all records.
+        width = X.shape[1]
+        table = np.column_stack(
+            [
+                as_numbers(frame_column(X, i) if is_frame(X) else X[:, i], Floats()).astype(np.float64)
+                for i in range(width)
+            ]
+        )
+        return [_judge(function, table, self.n_labels) for function in self.functions]
 
     nearest = encode
 
 
 def _judge(function: Callable[..., Any], X: Any, n_labels: int) -> NDArray[np.int64]:
     """Return the function's label codes; a failure names the function and nothing of the data."""
+    codes = None
     try:
         codes = np.asarray(function(X))
-        in_range = codes.dtype.kind in "iub" and bool(((codes >= 0) & (codes < n_labels)).all())
-        if in_range and codes.shape == (len(X),):
-            return codes.astype(np.int64)
     except Exception:  # noqa: S110 - whatever it says may quote the data
         pass
-    name = getattr(function, "__name__", "a concept")
-    raise DomainError(f"{name} must give each row a label code from 0 to {n_labels - 1}") from None
+    right = codes is not None and codes.dtype.kind in "iub" and codes.shape == (len(X),)
+    if codes is None or not right or (codes < 0).any() or (codes >= n_labels).any():
+        name = getattr(function, "__name__", "a concept")
+        raise DomainError(f"{name} must give each row a label code from 0 to {n_labels - 1}")
+    return codes.astype(np.int64)

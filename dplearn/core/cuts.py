@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 __all__ = ["Cuts", "ErrorHistogram", "cut_column", "split_by_value"]
 
 _DENSE = 1 << 12  # domains up to this size, or up to twice the number of records, are counted without sorting
+_CARRY = 1 << 9  # chunks whose sums of 2**52 fit an int64 with room to spare
 _CHUNK = 1 << 20  # float64 sums of this many 32-bit numbers are exact
 
 
@@ -126,6 +127,7 @@ class ErrorHistogram:
         self._high = np.zeros(n + 1, dtype=np.int64)  # ... and divided by it, summed apart
         self._single: list[NDArray[np.int64]] = []
         self._waiting = 0
+        self._chunks = 0
 
     def add(self, errors: NDArray[np.int64], lengths: NDArray[np.uint64] | None) -> None:
         """Count `lengths[i]` cuts, or one, that make `errors[i]` errors."""
@@ -142,6 +144,10 @@ class ErrorHistogram:
             high = cuts >> np.uint64(32)
             if high.any():
                 _add(self._high, np.bincount(some, weights=high.astype(np.float64)))
+            self._chunks += 1
+            if self._chunks % _CARRY == 0:
+                self._high += self._low >> 32
+                self._low &= 0xFFFFFFFF
 
     def groups(self) -> tuple[list[int], list[int]]:
         """Return the numbers of errors that occur, rising, and how many cuts make each."""

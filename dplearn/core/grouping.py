@@ -32,12 +32,15 @@ def group_counts(values: NDArray[Any]) -> tuple[list[int], list[int]]:
     step = max(_BLOCK, counts.size)
     for start in range(0, values.size, step):
         # bincount wants intp: converting block by block keeps the copy in the cache.
-        block = values[start : start + step].astype(np.intp)
-        block -= low
+        part_of = values[start : start + step]
+        # Narrow types would overflow in the subtraction, and uint64 would in the conversion.
+        block = (part_of - low if part_of.dtype.itemsize == 8 else part_of.astype(np.intp) - low).astype(
+            np.intp
+        )
         part = np.bincount(block)
         counts[: part.size] += part
     occurring = np.flatnonzero(counts)
-    return (occurring + low).tolist(), counts[occurring].tolist()
+    return [low + place for place in occurring.tolist()], counts[occurring].tolist()
 
 
 def nth_equal(values: NDArray[Any], value: int, index: int) -> int:

@@ -10,9 +10,10 @@ import numpy as np
 
 from dplearn._validation import check_count, check_number
 from dplearn.domains.base import Codes, Domain, smallest_uint
-from dplearn.domains.numbers import _as_numbers, is_missing
+from dplearn.domains.cells import is_missing, text_of
+from dplearn.domains.numbers import as_numbers
 
-__all__ = ["Bits", "Categories", "Hashed", "text_of"]
+__all__ = ["Bits", "Categories", "Hashed"]
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,17 @@ class Categories(Domain):
     def nearest(self, values: Any) -> Codes:
         """Return each value's place in the list; `size` for a value that is neither listed nor `other`."""
         array = np.asarray(values, dtype=object)
-        unlisted = self.size - self.other
-        codes = [self._code_of.get(None if is_missing(v) else v, unlisted) for v in array.ravel().tolist()]
+        codes = [self._code(cell) for cell in array.ravel().tolist()]
         return np.array(codes, dtype=smallest_uint(self.size)).reshape(array.shape)
+
+    def _code(self, cell: Any) -> int:
+        try:
+            code = self._code_of.get(cell)
+        except TypeError:  # a cell that cannot be hashed is no category
+            return self.size - self.other
+        if code is None:
+            code = self._code_of.get(None) if is_missing(cell) else None
+        return self.size - self.other if code is None else code
 
     def describe_test(self, code: int) -> str:
         """Return '== category'."""
@@ -144,18 +153,6 @@ class Hashed(Domain):
         return "values are of any kind"
 
 
-def text_of(value: Any) -> str:
-    """Return the text of a cell, empty if it is missing.
-
-    A whole float reads like the integer: a column of integers turns into floats as soon as one other record
-    has a gap, and no cell's text may depend on that.
-    """
-    if is_missing(value):
-        return ""
-    whole = isinstance(value, float) and value.is_integer()
-    return str(int(value) if whole else value).strip()
-
-
 @dataclass(frozen=True)
 class Bits(Domain):
     """Two values, 0 and 1.
@@ -175,7 +172,7 @@ class Bits(Domain):
 
     def __post_init__(self) -> None:
         if self.binarize is not None:
-            check_number("binarize", self.binarize)
+            object.__setattr__(self, "binarize", float(check_number("binarize", self.binarize)))
 
     @property
     def size(self) -> int:
@@ -184,14 +181,16 @@ class Bits(Domain):
 
     def encode(self, values: Any) -> Codes:
         """Return 1 where the value is above `binarize`."""
-        array = _as_numbers(values, self)
+        array = as_numbers(values, self)
         if self.binarize is None and not ((array == 0) | (array == 1)).all():
             raise self.refuse()
         return self.nearest(array)
 
     def nearest(self, values: Any) -> Codes:
         """Return 1 where the value is above `binarize`, or above 1/2 where that is None."""
-        array = _as_numbers(values, self)
+        array = as_numbers(values, self)
+        if array.dtype.kind == "f":
+            array = array.astype(np.float64)  # a narrower type would round the bar to its own
         return (array > (0.5 if self.binarize is None else self.binarize)).astype(np.uint8)
 
     def describe_test(self, code: int) -> str:

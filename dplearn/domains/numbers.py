@@ -3,6 +3,7 @@
 import math
 import sys
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_choice, check_count, check_number
 from dplearn.domains.base import Codes, Domain, smallest_uint
+from dplearn.domains.cells import is_missing, object_array
 
-__all__ = ["Floats", "Grid", "IntegerRange"]
+__all__ = ["Floats", "Grid", "IntegerRange", "as_numbers"]
 
 _OUTSIDE = ("refuse", "clip")
 _LARGEST = sys.float_info.max
@@ -67,7 +69,7 @@ class IntegerRange(Domain):
         """Return codes, and which values are in the range."""
         array = np.asarray(values)
         if array.dtype.kind != "O":
-            return self._codes_of_numbers(_as_numbers(array, self))
+            return self._codes_of_numbers(as_numbers(array, self))
         codes = np.empty(array.shape, dtype=smallest_uint(self.size))
         inside = np.empty(array.shape, dtype=bool)
         # Cell by cell: as an array of floats, large integers would lose digits because of another record.
@@ -76,24 +78,30 @@ class IntegerRange(Domain):
                 inside.flat[place] = self.low <= cell <= self.high
                 codes.flat[place] = min(max(cell, self.low), self.high) - self.low
             else:
-                number = _as_numbers(np.array([cell], dtype=object), self)
+                number = as_numbers(object_array([cell]), self)
                 codes.flat[place], inside.flat[place] = (part[0] for part in self._codes_of_numbers(number))
         return codes, inside
 
     def _codes_of_numbers(self, values: NDArray[Any]) -> tuple[Codes, NDArray[np.bool_]]:
-        floors = np.floor(values) if values.dtype.kind == "f" else values
-        below, above = floors < self.low, floors > self.high
         if values.dtype.kind == "f":
-            above = floors >= float(self.high)  # 2**63 - 1 has no float of its own
-        whole = np.where(below | above, 0, floors).astype(np.int64)
-        whole[below], whole[above] = self.low, self.high
+            floors = np.floor(values.astype(np.float64))
+            # Compared as integers: a float knows neither 2**63 - 1 nor 2**53 + 1.
+            far = (floors < _INT64[0]) | (floors >= -_INT64[0])
+            whole = np.where(far, 0, floors).astype(np.int64)
+        else:
+            floors = values
+            far = values > _INT64[1]
+            whole = np.where(far, 0, values).astype(np.int64)
+        below = np.where(far, floors < 0, whole < self.low)
+        above = np.where(far, floors > 0, whole > self.high)
+        whole = np.where(below, self.low, np.where(above, self.high, whole))
         codes = whole.view(np.uint64) - np.uint64(self.low % (1 << 64))
-        return codes.astype(smallest_uint(self.size)), (values >= self.low) & (values <= self.high) & (
-            floors == values
-        )
+        return codes.astype(smallest_uint(self.size)), ~below & ~above & (floors == values)
 
     def describe_test(self, code: int) -> str:
-        """Return '<= value'."""
+        """Return '<= value'; where fractions are rounded down, '< next value'."""
+        if self.outside == "clip":
+            return "is any number" if code == self.size - 1 else f"< {self.low + code + 1}"
         return f"<= {self.low + code}"
 
     @property
@@ -130,14 +138,28 @@ class Grid(Domain):
     outside: str = "refuse"
 
     def __post_init__(self) -> None:
-        low = check_number("low", self.low, low=-_LARGEST, high=_LARGEST)
-        high = check_number("high", self.high, above=low, high=_LARGEST)
+        low, high = check_number("low", self.low), check_number("high", self.high)
+        check_number("high", self.high, above=low)
+        for name, bound in (("low", low), ("high", high)):
+            check_number(name, bound, low=-_LARGEST, high=_LARGEST)
         check_count("size", self.size, low=2, high=1 << 32)
         check_choice("outside", self.outside, _OUTSIDE)
         object.__setattr__(self, "low", float(low))
         object.__setattr__(self, "high", float(high))
-        if not math.isfinite(self.high - self.low):
-            raise ValueError(f"high - low must be finite, got low={self.low!r} and high={self.high!r}")
+        if not math.isfinite(self._scale):
+            raise ValueError(
+                f"high - low must be finite, and enough for {self.size} points,"
+                f" got low={self.low!r} and high={self.high!r}"
+            )
+
+    @cached_property
+    def _scale(self) -> float:
+        """Points in a unit, rounded so that the upper bound has the last code; inf if there is none."""
+        width = self.high - self.low
+        scale = (self.size - 1) / width if 0 < width < math.inf else math.inf
+        while width * scale < self.size - 1:
+            scale = math.nextafter(scale, math.inf)
+        return scale
 
     def encode(self, values: Any) -> Codes:
         """Return the last grid point that each value reaches."""
@@ -148,13 +170,16 @@ class Grid(Domain):
         return self._codes(values, clip=True)
 
     def _codes(self, values: Any, clip: bool) -> Codes:
-        values = _as_numbers(values, self)
-        steps = np.subtract(values, self.low, dtype=np.float64)
-        steps *= (self.size - 1) / (self.high - self.low)
+        if getattr(values, "dtype", None) != np.float64:
+            values = as_numbers(values, self).astype(np.float64)
+        # NaN and infinities fail this comparison too.
         if values.size and not self.low <= values.min() <= values.max() <= self.high:
+            values = as_numbers(values, self)
             if not clip:
                 raise self.refuse()
-            np.clip(steps, 0, self.size - 1, out=steps)
+            values = np.clip(values, self.low, self.high)
+        steps = np.subtract(values, self.low)
+        steps *= self._scale
         codes: Codes = steps.astype(smallest_uint(self.size))
         return codes
 
@@ -163,12 +188,13 @@ class Grid(Domain):
         return "is any number" if code >= self.size - 1 else f"< {self._point(code + 1)!r}"
 
     def _point(self, code: int) -> float:
-        """Return the least float that has this code: the grid point but for a rounding or two."""
-        point = self.low + code * (self.high - self.low) / (self.size - 1)
-        while int(self.nearest(point)) >= code:
-            point = math.nextafter(point, -math.inf)
-        while int(self.nearest(point)) < code:
-            point = math.nextafter(point, math.inf)
+        """Return the least float that has this code, by bisection: the grid point but for roundings."""
+        below, point = self.low, self.high
+        while below < (middle := below / 2 + point / 2) < point:
+            if int(self.nearest(np.float64(middle))) < code:
+                below = middle
+            else:
+                point = middle
         return point
 
     @property
@@ -211,8 +237,10 @@ class Floats(Domain):
 
     def __post_init__(self) -> None:
         check_count("significand_bits", self.significand_bits, high=52)
-        smallest = check_number("smallest", self.smallest, low=5e-324, high=_LARGEST)
-        largest = check_number("largest", self.largest, low=smallest, high=_LARGEST)
+        smallest = check_number("smallest", self.smallest, above=0)
+        check_number("smallest", smallest, low=5e-324, high=_LARGEST)
+        largest = check_number("largest", self.largest, low=smallest)
+        check_number("largest", largest, high=_LARGEST)
         if not isinstance(self.missing, bool):
             raise TypeError(f"missing must be True or False, got {self.missing!r}")
         object.__setattr__(self, "smallest", float(smallest))
@@ -239,15 +267,18 @@ class Floats(Domain):
 
     def encode(self, values: Any) -> Codes:
         """Return the place of each value's rounding in the order of all."""
-        values = _as_numbers(values, self, missing=self.missing).astype(np.float64)
-        bits = values.view(np.int64)
-        negative = bits < 0
-        rounded = (bits & _INT64[1]) >> self._shift
-        steps = np.clip(rounded, self._first - 1, self._first + self._magnitudes - 1) - (self._first - 1)
-        # Numbers from here on are below 2**64 but not below 2**63.
-        codes = np.full(values.shape, self._magnitudes + self.missing, dtype=np.uint64)
-        np.add(codes, steps.view(np.uint64), out=codes, where=~negative)
-        np.subtract(codes, steps.view(np.uint64), out=codes, where=negative)
+        values = as_numbers(values, self, missing=self.missing).astype(np.float64, copy=False)
+        bits = np.ascontiguousarray(values).view(np.int64)
+        steps = bits & _INT64[1]
+        steps >>= self._shift
+        np.clip(steps, self._first - 1, self._first + self._magnitudes - 1, out=steps)
+        steps -= self._first - 1
+        sign = bits >> 63  # 0 or -1
+        steps ^= sign
+        steps -= sign
+        # Codes are below 2**64 but not below 2**63: add as unsigned numbers, modulo 2**64.
+        codes = steps.view(np.uint64)
+        codes += np.uint64(self._magnitudes + self.missing)
         if self.missing:
             codes[np.isnan(values)] = 0
         return codes.astype(smallest_uint(self.size), copy=False)
@@ -280,24 +311,34 @@ def _bits_of(value: float) -> int:
     return int(np.float64(value).view(np.int64))
 
 
-def _as_numbers(values: Any, domain: Domain, missing: bool = False) -> NDArray[Any]:
-    """Return a numeric array without infinities, and without NaN unless `missing`."""
-    try:
-        array = np.asarray(values)
-        if array.dtype.kind == "O":
-            array = np.array(
-                [np.nan if missing and is_missing(v) else v for v in array.ravel()], dtype=np.float64
-            )
-            array = array.reshape(np.shape(values))
-    except (TypeError, ValueError):
-        raise domain.refuse() from None
+def as_numbers(values: Any, domain: Domain, missing: bool = False) -> NDArray[Any]:
+    """Return a numeric array without infinities, and without NaN unless `missing`.
+
+    Raised outside the `except` blocks, so that no error carries another that quotes a cell.
+    """
+    array = values if isinstance(values, np.ndarray) else np.asarray(values)
+    readable = True
+    if array.dtype.kind == "O":
+        try:
+            cells = [_as_float(cell, missing) for cell in array.ravel().tolist()]
+            array = np.array(cells, dtype=np.float64).reshape(array.shape)
+        except (TypeError, ValueError, OverflowError):
+            readable = False
     if array.dtype.kind == "b":
         array = array.astype(np.uint8)
-    if array.dtype.kind not in "iuf":
+    if not readable or array.dtype.kind not in "iuf":
         raise domain.refuse()
     if array.dtype.kind == "f" and array.size and not _is_finite(array, missing):
         raise domain.refuse()
     return array
+
+
+def _as_float(cell: Any, missing: bool) -> float:
+    if missing and is_missing(cell):
+        return math.nan
+    if isinstance(cell, str):
+        raise ValueError("text is no number: whether it can be read as one is for the caller to say")
+    return float(cell)
 
 
 def _is_finite(array: NDArray[Any], missing: bool) -> bool:
@@ -305,8 +346,3 @@ def _is_finite(array: NDArray[Any], missing: bool) -> bool:
     least, greatest = (np.fmin, np.fmax) if missing else (np.minimum, np.maximum)
     low, high = least.reduce(array, axis=None), greatest.reduce(array, axis=None)
     return bool(np.isfinite(low) and np.isfinite(high)) or (missing and bool(np.isnan(array).all()))
-
-
-def is_missing(value: Any) -> bool:
-    """Return True for None, NaN and pandas' missing values."""
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value

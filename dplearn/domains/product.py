@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dplearn.domains.base import Codes, Domain, DomainError
+from dplearn.domains.cells import frame_column, is_frame
 
 __all__ = ["Product"]
 
@@ -38,7 +39,7 @@ class Product:
         return len(self.domains)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Product):
+        if not isinstance(other, Product) or type(other) is not type(self):
             return NotImplemented
         return (self.domains, self.names) == (other.domains, other.names)
 
@@ -95,23 +96,30 @@ class Product:
         columns: list[Codes] = []
         for domain, group in groupby(range(len(self)), key=self.domains.__getitem__):
             places = list(group)
+            refused: DomainError | None = None
             try:
                 columns += _encode_alike(getattr(domain, how), X, places)
             except DomainError as error:
+                refused = error
+            if refused is not None:
                 where = self.names[_first_refused(getattr(domain, how), X, places)]
-                raise DomainError(f"in column {where!r}, {error}") from None
+                raise type(refused)(f"in column {where!r}, {refused}")
         return columns
 
 
 def _encode_alike(encode: Any, X: Any, places: list[int]) -> list[Codes]:
     """Encode neighbouring columns of one domain together, in blocks of rows small enough for the cache."""
-    if not isinstance(X, np.ndarray):
-        return [np.ascontiguousarray(encode(_column(X, i))) for i in places]
+    if is_frame(X):
+        return [np.ascontiguousarray(encode(frame_column(X, i))) for i in places]
     part = X[:, places[0] : places[-1] + 1]
     if len(places) == 1:
         return [np.ascontiguousarray(encode(part[:, 0]))]
-    blocks = [encode(part[start : start + _ROWS].T) for start in range(0, max(len(part), 1), _ROWS)]
-    return list(np.ascontiguousarray(np.concatenate(blocks, axis=1)))
+    first = encode(part[:_ROWS].T)
+    codes = np.empty((len(places), len(part)), dtype=first.dtype)
+    codes[:, :_ROWS] = first
+    for start in range(_ROWS, len(part), _ROWS):
+        codes[:, start : start + _ROWS] = encode(part[start : start + _ROWS].T)
+    return list(codes)
 
 
 def _first_refused(encode: Any, X: Any, places: list[int]) -> int:
@@ -122,20 +130,6 @@ def _first_refused(encode: Any, X: Any, places: list[int]) -> int:
         except DomainError:
             return place
     return places[0]
-
-
-def _column(X: Any, position: int) -> Any:
-    """Return one column of a pandas or polars frame as an array."""
-    column = X.iloc[:, position] if hasattr(X, "iloc") else X[X.columns[position]]
-    kind = str(column.dtype)
-    if isinstance(column.dtype, np.dtype) or kind in ("Float32", "Float64"):
-        return column.to_numpy()
-    # As objects: a column of integers with a gap would else turn into floats, and every cell with it.
-    if hasattr(column, "to_list") and not hasattr(X, "iloc"):
-        cells = np.empty(len(column), dtype=object)
-        cells[:] = column.to_list()
-        return cells
-    return column.to_numpy(dtype=object)
 
 
 def _listed(names: Sequence[str], most: int = 4) -> str:

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from dplearn.domains import DomainError, Product, Schema
+from dplearn.domains.cells import NOT_A_TABLE, frame_column, is_frame, is_missing, object_array
 
 __all__ = ["as_product", "check_classes", "read_features", "read_labels"]
 
@@ -19,37 +21,45 @@ NOT_NUMERIC = (
     "X holds a value that is not a number; declare the columns with domain=Schema(...),"
     " or encode them before this estimator"
 )
+NOT_A_CELL = "X holds an object whose argument must be a string or a real number"
 
 
 def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
-    """Return X as an array, or as the data frame it is where a schema reads its columns by name.
+    """Return X as a numeric array, as an array of cells as they are, or as the data frame it is.
 
     Parameters
     ----------
     estimator : BaseEstimator
         Gets `n_features_in_` and `feature_names_in_` if `reset`; else X must agree with them.
     X : array-like or data frame of shape (n, d)
-        Sparse input is refused.
-    domain : Product or None
+        Sparse input is refused. A numeric array keeps its type, which counts as public; anything else is
+        read cell by cell, since a common type for all cells would depend on all records.
+    domain : Product, Domain or None
         None means numbers without missing values.
     reset : bool
         True in `fit`.
     """
-    named = isinstance(domain, Schema) and hasattr(X, "columns")
-    if named:
+    if is_frame(X):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
-        return _select(X, domain)
-    if domain is not None and not domain.numeric:
-        return validate_data(estimator, X, reset=reset, dtype=object, ensure_all_finite=False)
-    missing = domain is not None and domain.accepts_missing
-    try:
-        finite = "allow-nan" if missing else True
+        return _select(X, domain) if isinstance(domain, Schema) else X
+    numeric = domain is None or domain.numeric
+    if issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "iufbc" and X.ndim == 2):
+        finite = "allow-nan" if domain is not None and domain.accepts_missing else True
         return validate_data(estimator, X, reset=reset, dtype="numeric", ensure_all_finite=finite)
-    except ValueError as error:
-        # numpy and scikit-learn quote the offending cell.
-        if "convert string to float" in str(error) or "numeric" in str(error):
-            raise DomainError(NOT_NUMERIC) from None
-        raise
+    cells = np.asarray(X, dtype=object)
+    if cells.ndim != 2:
+        raise ValueError(NOT_A_TABLE.format(cells.ndim))
+    cells = validate_data(estimator, cells, reset=reset, dtype=object, ensure_all_finite=False)
+    kinds = {type(cell) for cell in cells.ravel().tolist()} if numeric else set()
+    if any(issubclass(kind, (str, bytes)) for kind in kinds):
+        raise DomainError(NOT_NUMERIC)
+    if any(issubclass(kind, (dict, list, tuple, complex)) for kind in kinds):
+        raise CellTypeError(NOT_A_CELL)
+    return cells
+
+
+class CellTypeError(DomainError, TypeError):
+    """A cell is of a type that no number can be read from."""
 
 
 def _select(X: Any, schema: Schema) -> Any:
@@ -81,7 +91,7 @@ def read_labels(y: Any, n: int, classes: Sequence[Hashable] | None) -> tuple[NDA
     """
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    labels = column_or_1d(y, warn=True)
+    labels = _label_cells(y)
     if len(labels) != n:
         raise ValueError(f"X and y must have equal numbers of samples, got {n} and {len(labels)}")
     if labels.dtype.kind == "c":
@@ -89,34 +99,69 @@ def read_labels(y: Any, n: int, classes: Sequence[Hashable] | None) -> tuple[NDA
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError("Input y contains NaN or infinity.")
     if classes is None:
-        if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
-            raise ValueError(
-                "Unknown label type: continuous. Maybe you are trying to fit a classifier, which expects"
-                " discrete classes, on a regression target with continuous values."
-            )
-        return _unique(labels)
+        return _found_labels(labels)
     public = check_classes(classes)
     place = {label: code for code, label in enumerate(public.tolist())}
-    found, inverse = _unique(labels)
-    codes = np.array([place.get(label, -1) for label in found.tolist()], dtype=np.intp)
+    codes = np.array([_place(place, label) for label in labels.tolist()], dtype=np.intp)
     if (codes < 0).any():
         raise DomainError("y holds a label that is not among the declared classes")
-    return public, codes[inverse]
+    return public, codes
+
+
+def _label_cells(y: Any) -> NDArray[Any]:
+    """Return the labels as a one-dimensional array: a list's as they are, whatever the others are."""
+    if is_frame(y):
+        y = frame_column(y, 0)
+    elif isinstance(y, (list, tuple)) and not any(
+        isinstance(label, (list, tuple, np.ndarray)) for label in y
+    ):
+        return object_array(list(y))
+    elif hasattr(y, "to_list") and not isinstance(getattr(y, "dtype", None), np.dtype):
+        return object_array([None if is_missing(label) else label for label in y.to_list()])
+    labels: NDArray[Any] = column_or_1d(y, warn=True)
+    return labels
+
+
+def _found_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the labels that occur, sorted, and each record's place; set and type count as public."""
+    if labels.dtype.kind == "O" and not any(is_missing(label) for label in labels.tolist()):
+        common = np.asarray(labels.tolist())
+        labels = common if common.ndim == 1 and common.dtype.kind in "iufb" else labels
+    if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
+        raise ValueError(
+            "Unknown label type: continuous. Maybe you are trying to fit a classifier, which expects"
+            " discrete classes, on a regression target with continuous values."
+        )
+    return _unique(labels)
+
+
+def _place(place: dict[Any, int], label: Any) -> int:
+    try:
+        return place.get(label, -1)
+    except TypeError:  # what cannot be hashed is no label
+        return -1
 
 
 def check_classes(classes: Sequence[Hashable]) -> NDArray[Any]:
-    """Return the declared label set, sorted."""
-    public = _unique(np.asarray(list(classes)))[0]
-    if not len(public) or len(public) != len(list(classes)):
-        raise ValueError(f"classes must be distinct and at least one, got {classes!r}")
-    return public
+    """Return the declared label set, sorted; all strings, or all numbers."""
+    labels = list(classes)
+    texts = sum(isinstance(label, str) for label in labels)
+    numbers = sum(isinstance(label, (int, float, np.number, np.bool_)) for label in labels)
+    if not labels or len(labels) not in (texts, numbers) or len(set(labels)) < len(labels):
+        raise ValueError(
+            f"classes must be distinct, at least one, all strings or all numbers, got {classes!r}"
+        )
+    return _unique(np.asarray(labels))[0]
 
 
 def _unique(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    comparable = True
     try:
         found, inverse = np.unique(labels, return_inverse=True)
     except TypeError:
-        raise ValueError("labels must be all strings or all numbers, without missing ones") from None
+        comparable = False
+    if not comparable:
+        raise ValueError("labels must be all strings or all numbers, without missing ones")
     return found, inverse.astype(np.intp).ravel()
 
 

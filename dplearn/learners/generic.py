@@ -35,6 +35,7 @@ from dplearn.theory import generic_sample_size
 
 __all__ = ["ExponentialMechanismClassifier", "GenericPlan"]
 
+COLUMNS = "the number of records and the number, names and types of the columns are public"
 _MECHANISMS = {"exponential": select_exponential, "permute_and_flip": select_permute_and_flip}
 
 
@@ -190,7 +191,7 @@ class ExponentialMechanismClassifier(PrivateClassifier):
         return self.concept_.predict(columns)
 
     def _context(self) -> tuple[object, ...]:
-        return str(self.epsilon), self.mechanism, str(self.concept_class)
+        return str(self.epsilon), self.mechanism, repr(self.concept_class), repr(self.domain)
 
     def _check_parameters(self) -> str:
         check_number("epsilon", self.epsilon, above=0)
@@ -231,10 +232,14 @@ class ExponentialMechanismClassifier(PrivateClassifier):
         return kind.over(as_product(domain, n_features, names), n_labels)
 
     def _guarantee(self, concepts: ConceptClass, *, labels_known: bool) -> ApproxDP:
-        labels = "labels are among the declared classes" if labels_known else "the set of labels is public"
+        labels = (
+            "labels are among the declared classes"
+            if labels_known
+            else "the set of labels, and their type, is public"
+        )
         return ApproxDP(
             self.epsilon,
-            assumes=(*concepts.domain.assumes, *concepts.assumes, labels),
+            assumes=(COLUMNS, *concepts.domain.assumes, *concepts.assumes, labels),
             reproducible=self.random_state is not None,
         )
 

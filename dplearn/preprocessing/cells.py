@@ -14,12 +14,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dplearn.domains import Categories, Domain, Floats, Hashed, Product
-from dplearn.domains.categories import text_of
+from dplearn.domains.cells import NOT_A_TABLE, frame_column, is_frame, object_array, text_of
 
 __all__ = ["CellEncoder"]
 
@@ -90,10 +91,18 @@ class CellEncoder(TransformerMixin, BaseEstimator):
         return encoded
 
     def _cells(self, X: Any, *, reset: bool) -> NDArray[Any]:
+        """Return the cells as they are: no common type for a column or a table."""
         if getattr(getattr(X, "dtype", None), "kind", None) == "c":
             raise ValueError("Complex data not supported")
-        cells: NDArray[Any] = validate_data(self, X, dtype=object, ensure_all_finite=False, reset=reset)
-        return cells
+        if is_frame(X):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            columns = [object_array(frame_column(X, i).tolist()) for i in range(X.shape[1])]
+            return np.column_stack(columns)
+        cells = X if issparse(X) else np.asarray(X, dtype=object)
+        if cells.ndim != 2:
+            raise ValueError(NOT_A_TABLE.format(cells.ndim))
+        read: NDArray[Any] = validate_data(self, cells, dtype=object, ensure_all_finite=False, reset=reset)
+        return read
 
     def domain(self, names: Any = None) -> Product:
         """Return the domain of an encoded record, for the learner that follows.

@@ -230,7 +230,7 @@ def test_a_function_that_misbehaves_is_refused_by_name_and_without_a_value(funct
     with pytest.raises(DomainError) as refusal:
         getattr(concepts.domain, method)(table)
     name = function.__name__
-    assert str(refusal.value) == f"{name} must give one integer label code for each row"
+    assert str(refusal.value) == f"{name} must give each row a label code from 0 to 1"
     shown = "".join(traceback.format_exception(refusal.value))
     assert "31.41592" not in shown
     assert "27.18281" not in shown
@@ -246,7 +246,7 @@ def test_a_function_whose_answer_is_no_label_code_is_refused(code):
 
 
 def test_a_function_without_a_name_is_refused_too():
-    with pytest.raises(DomainError, match="a concept must give one integer label code for each row"):
+    with pytest.raises(DomainError, match="a concept must give each row a label code"):
         FiniteClass([partial(gives_nothing)]).domain.encode(np.zeros((2, 1)))
 
 

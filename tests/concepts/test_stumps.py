@@ -23,11 +23,12 @@ INT64 = IntegerRange(-(2**63) + 1, 2**63 - 1)  # 2**64 - 1 integers, the most a 
 def all_members(stumps):
     """Every stump, in the order that the class documents: by column, then pair of labels, then cut."""
     below = isinstance(stumps, Thresholds)
-    domains = stumps.domain.domains
+    domains, labels = stumps.domain.domains, range(stumps.n_labels)
+    pairs = [(a, b) for a in labels for b in labels if a != b or len(labels) == 1 or not below]
     return [
         Stump(feature, domains[feature], code, *pair)
         for feature in stumps.features
-        for pair in stumps.pairs
+        for pair in pairs
         for code in range(-below, domains[feature].size)
     ]
 

@@ -203,12 +203,18 @@ def test_the_order_of_columns_is_part_of_a_schema():
     assert list(turned.to_dict()["columns"]) == list(reversed(COLUMNS))
 
 
-def test_labels_their_order_and_the_class_are_part_of_a_schema():
+def test_labels_and_their_order_are_part_of_a_schema():
     assert Schema(COLUMNS) != example()
     assert Schema(COLUMNS, labels=["yes", "no"]) != example()
     assert Schema(COLUMNS, labels=("no", "yes")) == example()
-    assert Product(COLUMNS.values(), list(COLUMNS)) != example()
-    assert example() != Product(COLUMNS.values(), list(COLUMNS))
+
+
+def test_a_product_is_no_schema_with_labels():
+    # BUG (dplearn/domains/schema.py, __eq__): NotImplemented leaves the answer to Product, which does not look
+    # at labels: schemas with different labels are then equal to one product, though not to each other.
+    product = Product(COLUMNS.values(), list(COLUMNS))
+    assert example() != product
+    assert product != example()
 
 
 @pytest.mark.parametrize("other", [None, "schema", 1, COLUMNS], ids=["None", "text", "number", "dict"])
