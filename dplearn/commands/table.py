@@ -3,6 +3,7 @@
 import argparse
 import csv
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -61,15 +62,22 @@ def run_fit(options: argparse.Namespace) -> None:
         raise Refusal(f"--out must lie in a folder that exists, got {options.out}")
     header, rows = read_table(options.table)
     columns = _feature_columns(header, options.target, schema)
-    X, y = _cells(header, rows, columns), _labels(header, rows, options.target, options.table)
+    X, y = _cells(header, rows, columns, schema), _labels(header, rows, options.target, options.table)
     model = _assemble(learner, schema, columns, X)
     model.fit(X, y)
     joblib.dump(
-        {"format": _FORMAT, "columns": columns, "target": options.target, "model": model}, options.out
+        {
+            "format": _FORMAT,
+            "columns": columns,
+            "schema": schema,
+            "target": options.target,
+            "model": model,
+        },
+        options.out,
     )
     _say_what_was_released(learner, options.out)
     if options.test is not None:
-        _say_accuracy(model, columns, options)
+        _say_accuracy(model, columns, schema, options)
 
 
 def run_predict(options: argparse.Namespace) -> None:
@@ -83,7 +91,7 @@ def run_predict(options: argparse.Namespace) -> None:
     if not isinstance(saved, dict) or saved.get("format") != _FORMAT:
         raise Refusal(f"{options.model}: not a model that this version of dplearn wrote")
     header, rows = read_table(options.table)
-    labels = saved["model"].predict(_cells(header, rows, saved["columns"]))
+    labels = saved["model"].predict(_cells(header, rows, saved["columns"], saved["schema"]))
     with options.out.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow([saved["target"]])
@@ -93,11 +101,14 @@ def run_predict(options: argparse.Namespace) -> None:
 
 def read_table(path: Path) -> tuple[list[str], list[list[str]]]:
     """Return the header and the rows of a CSV file; messages hold no cell."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = [row for row in csv.reader(file) if row]
-    except (UnicodeDecodeError, csv.Error):
-        raise Refusal(f"{path}: not a CSV file in UTF-8") from None
+    csv.field_size_limit(sys.maxsize)  # the length of a cell decides nothing
+    rows: list[list[str]] = []
+    with suppress(UnicodeDecodeError, csv.Error), path.open(newline="", encoding="utf-8-sig") as file:
+        rows = list(csv.reader(file))
+    if not rows:
+        raise Refusal(f"{path}: not a CSV file in UTF-8, or empty")
+    # In a table of one column an empty line is an empty cell; elsewhere it is no record.
+    rows = [row or [""] for row in rows if row or len(rows[0]) == 1]
     if len(rows) < 2:
         raise Refusal(f"{path}: needs a header line and at least one row")
     header = [name.strip() for name in rows[0]]
@@ -126,16 +137,29 @@ def _feature_columns(header: list[str], target: str, schema: Schema | None) -> l
     return columns
 
 
-def _cells(header: list[str], rows: list[list[str]], columns: list[str]) -> NDArray[Any]:
-    """Return the named columns as text, None where a cell is empty."""
+def _cells(
+    header: list[str], rows: list[list[str]], columns: list[str], schema: Schema | None
+) -> NDArray[Any]:
+    """Return the named columns: text, or numbers where the schema says so; None where a cell is empty."""
     absent = [name for name in columns if name not in header]
     if absent:
         raise Refusal(f"the table must have a column {absent[0]!r}")
     places = [header.index(name) for name in columns]
+    numeric = [schema is not None and schema.columns[name].numeric for name in columns]
     cells = np.empty((len(rows), len(columns)), dtype=object)
     for i, row in enumerate(rows):
-        cells[i] = [row[place].strip() or None for place in places]
+        cells[i] = [_cell(row[place].strip(), read) for place, read in zip(places, numeric, strict=True)]
     return cells
+
+
+def _cell(text: str, numeric: bool) -> Any:
+    """Return None for an empty cell, and the number that a cell is where one is wanted."""
+    if not text or not numeric or "_" in text:
+        return text or None
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text
 
 
 def _labels(header: list[str], rows: list[list[str]], target: str, path: Path) -> NDArray[Any]:
@@ -167,8 +191,8 @@ def _say_what_was_released(learner: ExponentialMechanismClassifier, out: Path) -
     )
 
 
-def _say_accuracy(model: Any, columns: list[str], options: argparse.Namespace) -> None:
+def _say_accuracy(model: Any, columns: list[str], schema: Schema | None, options: argparse.Namespace) -> None:
     header, rows = read_table(options.test)
     labels = _labels(header, rows, options.target, options.test)
-    accuracy = np.mean(model.predict(_cells(header, rows, columns)) == labels)
+    accuracy = np.mean(model.predict(_cells(header, rows, columns, schema)) == labels)
     sys.stdout.write(f"Accuracy on {options.test}, declared public: {accuracy:.4f}\n")

@@ -10,6 +10,7 @@
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -185,10 +186,8 @@ class _Judged:
 def _judge(function: Callable[..., Any], X: Any, n_labels: int) -> NDArray[np.int64]:
     """Return the function's label codes; a failure names the function and nothing of the data."""
     codes = None
-    try:
+    with suppress(Exception):  # whatever it says may quote the data
         codes = np.asarray(function(X))
-    except Exception:  # noqa: S110 - whatever it says may quote the data
-        pass
     right = codes is not None and codes.dtype.kind in "iub" and codes.shape == (len(X),)
     if codes is None or not right or (codes < 0).any() or (codes >= n_labels).any():
         name = getattr(function, "__name__", "a concept")

@@ -50,12 +50,20 @@ def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
     if cells.ndim != 2:
         raise ValueError(NOT_A_TABLE.format(cells.ndim))
     cells = validate_data(estimator, cells, reset=reset, dtype=object, ensure_all_finite=False)
-    kinds = {type(cell) for cell in cells.ravel().tolist()} if numeric else set()
+    if numeric:
+        _check_numbers(cells, missing=domain is not None and domain.accepts_missing)
+    return cells
+
+
+def _check_numbers(cells: NDArray[Any], *, missing: bool) -> None:
+    """Refuse cells that are no numbers, in the words that scikit-learn's users know."""
+    kinds = {type(cell) for cell in cells.ravel().tolist()}
     if any(issubclass(kind, (str, bytes)) for kind in kinds):
         raise DomainError(NOT_NUMERIC)
     if any(issubclass(kind, (dict, list, tuple, complex)) for kind in kinds):
         raise CellTypeError(NOT_A_CELL)
-    return cells
+    if not missing and any(is_missing(cell) for cell in cells.ravel().tolist()):
+        raise DomainError("Input X contains NaN, or another missing value; declare a domain that has them")
 
 
 class CellTypeError(DomainError, TypeError):

@@ -98,7 +98,7 @@ class CellEncoder(TransformerMixin, BaseEstimator):
             validate_data(self, X, reset=reset, skip_check_array=True)
             columns = [object_array(frame_column(X, i).tolist()) for i in range(X.shape[1])]
             return np.column_stack(columns)
-        cells = X if issparse(X) else np.asarray(X, dtype=object)
+        cells: Any = X if issparse(X) else np.asarray(X, dtype=object)
         if cells.ndim != 2:
             raise ValueError(NOT_A_TABLE.format(cells.ndim))
         read: NDArray[Any] = validate_data(self, cells, dtype=object, ensure_all_finite=False, reset=reset)

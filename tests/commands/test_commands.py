@@ -43,7 +43,7 @@ def test_fit_then_predict_on_a_users_own_file(capsys, table, tmp_path):
     )
     assert (status, err) == (0, "")
     assert "exp(20)" in out
-    assert "the set of labels is public" in out
+    assert "the set of labels, and their type, is public" in out
     assert "declared public: 1.0000" in out
     assert run(capsys, "predict", model, table, "--out", labels)[0] == 0
     written = list(csv.reader(labels.read_text().splitlines()))
