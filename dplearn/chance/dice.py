@@ -84,6 +84,11 @@ def check_groups(
 
     The messages hold no value: exponents and multiplicities are private.
     """
+    e, m = np.asarray(exponents), np.asarray(multiplicities)
+    if e.dtype == m.dtype == np.int64 and e.shape == m.shape and (m >= 0).all() and m.any():
+        kept = np.flatnonzero(m)
+        kept = kept[np.argsort(e[kept], kind="stable")]
+        return kept.tolist(), e[kept].tolist(), m[kept].tolist()
     groups = [
         (index(e), i, index(m)) for i, (e, m) in enumerate(zip(exponents, multiplicities, strict=True)) if m
     ]

@@ -32,8 +32,8 @@ class _Entropy:
 
     def take(self, count: int) -> bytes:
         """Return fresh bytes, each given out once."""
-        if count > _CHUNK // 4:
-            return os.urandom(count)
+        if count < 0 or count > _CHUNK // 4:
+            return os.urandom(count)  # which refuses a negative number
         with self._lock:
             if self._used + count > len(self._buffer):
                 self._buffer[:] = os.urandom(_CHUNK)

@@ -95,7 +95,8 @@ class ReplayDice:
     def _record(self, primitive: str, *arguments: Any, **size: Any) -> Any:
         sized = size.get("size") is not None
         outcome = getattr(self._dice, primitive)(*arguments, **(size if sized else {}))
-        self.trace.append(Draw(primitive, arguments + ((size["size"],) if sized else ()), outcome))
+        kept = outcome.copy() if isinstance(outcome, np.ndarray) else outcome  # callers may add to theirs
+        self.trace.append(Draw(primitive, arguments + ((size["size"],) if sized else ()), kept))
         return outcome
 
     def __reduce__(self) -> str | tuple[Any, ...]:
@@ -116,10 +117,16 @@ class _Recorded:
             recorded = next(self._outcomes, None)
             if recorded is None:
                 raise IndexError("the neighbour's run makes more draws than were recorded")
-            if recorded.primitive != primitive or np.size(recorded.outcome) != (size or 1):
+            recorded_size = len(recorded.outcome) if isinstance(recorded.outcome, np.ndarray) else None
+            if recorded.primitive != primitive or recorded_size != size:
                 raise IndexError("the neighbour's run makes other draws than were recorded")
+            if primitive in ("power_weighted", "permute_and_flip"):
+                groups = [i for i, number in enumerate(arguments[2]) if number]
+                return min(groups, key=lambda i: abs(i - recorded.outcome))
             low, high = _possible(primitive, arguments)
-            return np.clip(recorded.outcome, low, high) if size else min(max(recorded.outcome, low), high)
+            if size is not None:
+                return np.clip(recorded.outcome, low, high)
+            return min(max(recorded.outcome, low), high)
 
         return draw
 
@@ -131,8 +138,6 @@ def _possible(primitive: str, arguments: tuple[Any, ...]) -> tuple[int, int]:
             return 0, arguments[0] - 1
         case "bernoulli":
             return int(arguments[0] == 1), int(arguments[0] > 0)
-        case "power_weighted" | "permute_and_flip":
-            return 0, len(arguments[1]) - 1
         case "discrete_laplace":
             return arguments[1], arguments[2]
         case "discrete_laplace_at_least":

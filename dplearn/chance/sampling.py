@@ -34,7 +34,7 @@ from dplearn.chance.table import (
     power_event,
     power_weights,
 )
-from dplearn.core.exact import exp_bounds, log_bounds
+from dplearn.core.exact import decay_bounds, exp_bounds, log_bounds
 
 __all__ = ["ByteDice"]
 
@@ -117,19 +117,19 @@ class ByteDice:
             if candidate in seen:
                 continue
             seen.add(candidate)
-            if e[group] == e[0] or self._is_first(table, group, m[group], arrivals):
+            if e[group] == e[0] or self._is_first(table, m, group, arrivals):
                 return indices[group]
 
-    def _is_first(self, table: Table, group: int, multiplicity: int, arrivals: list["_Exponential"]) -> bool:
+    def _is_first(self, table: Table, m: list[int], group: int, arrivals: list["_Exponential"]) -> bool:
         """Decide F * A > (1 - p) * (sum of arrivals) for a fresh exponential F, as finely as it takes."""
         clock = _Exponential(self._bytes)
         bits = 64
         while True:
-            precision, (lows, errors, tail) = table.enclosure(2 * bits)
+            lows, errors, tail = table.enclosure(2 * bits)
             total_low, total_high = sum(lows), sum(lows) + sum(errors) + tail
-            p_low = lows[group] // multiplicity
-            failing_high = (1 << precision) - p_low
-            failing_low = failing_high - errors[group] // multiplicity
+            one, p_low = lows[0] // m[0], lows[group] // m[group]
+            failing_high = one - p_low
+            failing_low = failing_high - errors[group] // m[group]
             if clock.low * total_low > failing_high * sum(a.high for a in arrivals):
                 return True
             if clock.high * total_high <= failing_low * sum(a.low for a in arrivals):
@@ -145,8 +145,10 @@ class ByteDice:
         size = check_size(size)
         count = 1 if size is None else size
         drawn = self._geometric(check_ratio(ratio), count) - self._geometric(ratio, count)
-        if drawn.dtype != object:  # numpy compares 64-bit numbers with wider bounds no further than this
-            low, high = (min(max(end, -(1 << 63)), (1 << 63) - 1) for end in (low, high))
+        if low >= 1 << 63 or high < -(1 << 63):
+            drawn = drawn.astype(object)
+        if drawn.dtype != object:
+            low, high = max(low, -(1 << 63)), min(high, (1 << 63) - 1)
         return one_or_many(np.clip(drawn, low, high), size)
 
     def discrete_laplace_at_least(self, ratio: Fraction, gap: int) -> int:
@@ -267,12 +269,12 @@ def _gaussian_table(sigma2: Fraction) -> Table:
         errors: list[int] = []
         while not lows or lows[-1]:
             near = len(lows) // 2 * width + len(lows) % 2
-            low, high = exp_bounds(-Fraction(near * near) / (2 * sigma2), digits)
+            low, high = decay_bounds(Fraction(near * near) / (2 * sigma2), digits, bits + 1)
             lows.append(floor(low * (1 << bits)))
             errors.append(ceil(high * (1 << bits)) - lows[-1])
         # The next blocks, j and up on both sides, weigh less than a geometric series from below 1 unit.
         j = len(lows) // 2
-        fall = exp_bounds(-Fraction((2 * j + 1) * width * width) / (2 * sigma2), digits)[1]
+        fall = decay_bounds(Fraction((2 * j + 1) * width * width) / (2 * sigma2), digits, bits + 1)[1]
         return Enclosure(lows, errors, ceil(2 * (lows[-1] + errors[-1]) / (1 - fall)))
 
     return Table(enclose)

@@ -144,14 +144,15 @@ class Table:
         self._known: _Cumulated | None = None
         self._lookup: _Lookup | None = None
 
-    def enclosure(self, bits: int) -> tuple[int, Enclosure]:
-        """Return the precision of the weights at hand, at least `bits`, and the weights."""
-        known = self._cumulated(bits)
-        return known.bits, known.enclosure
+    def enclosure(self, bits: int) -> Enclosure:
+        """Return the weights at a precision of `bits` bits or more."""
+        return self._cumulated(bits).enclosure
 
     def bounds(self, i: int, bits: int) -> tuple[int, int]:
         """Return integers below and above 2**bits * P[outcome <= i]."""
         known = self._cumulated(bits + _GUARD)
+        if i >= len(known.lows):  # too improbable to be listed yet
+            return known.lower(len(known.lows) - 1, bits), 1 << bits
         low, high = known.lows[i], known.lows[i] + known.errors[i]
         rest_low = known.lows[-1] - low
         # Largest where the head is heavy and the rest light; a fraction, so both from the same enclosure.
@@ -206,11 +207,12 @@ class _Lookup:
     """Outcomes by the first 16 and the first 64 bits of the uniform number, -1 where those leave it open."""
 
     def __init__(self, table: Table):
-        outcomes = range(len(table.enclosure(64 + _GUARD)[1].lows))
+        outcomes = range(len(table.enclosure(64 + _GUARD).lows))
         bounds = [table.bounds(i, 64) for i in outcomes]
         closed = bounds[-1][0] == 1 << 64
         last = len(bounds) - closed  # the last outcome of a closed table has no upper end to be compared with
         # lows[i] <= true upper end of outcome i; above[i] is one less than a number that is not below it.
+        last = min([last, *(i for i, (low, _) in enumerate(bounds) if low == 1 << 64)])
         self._lows = np.array([low for low, _ in bounds[:last]], dtype=np.uint64)
         self._above = np.array([max(high, 1) - 1 for _, high in bounds[:last]], dtype=np.uint64)
         self._outcomes = len(bounds)

@@ -115,6 +115,8 @@ class TapeDice:
         """Take the next branch of the tape; one probability stands for `width` equal ones."""
         position = len(self.branches)
         branch = self._tape[position] if position < len(self._tape) else 0
+        if not 0 <= branch < width:
+            raise ValueError(f"draw {position} has {width} branches, the tape names branch {branch}")
         self.branches.append(branch)
         self.widths.append(width)
         self.probability *= probabilities[branch] if len(probabilities) > 1 else probabilities[0]

@@ -91,7 +91,8 @@ def cut_column(codes: NDArray[Any], y: NDArray[Any], size: int, n_labels: int) -
 
 def split_by_value(codes: NDArray[Any], y: NDArray[Any], size: int, n_labels: int) -> Cuts:
     """Count the records equal to every code 0..size-1; parameters as in `cut_column`."""
-    return Cuts(np.arange(size, dtype=np.uint64), None, _label_histogram(codes, y, size, n_labels))
+    inside = _label_histogram(codes, y, size, n_labels)
+    return Cuts(np.arange(size, dtype=np.uint64), None, inside)
 
 
 def _label_histogram(codes: NDArray[Any], y: NDArray[Any], size: int, n_labels: int) -> NDArray[np.int64]:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
-from dplearn.core.exact import exp_bounds
+from dplearn.core.exact import decay_bounds
 
 __all__ = ["gaussian_law", "laplace_law", "laplace_tail", "permute_and_flip_law", "power_law"]
 
@@ -100,13 +100,13 @@ def gaussian_law(sigma2: Fraction, bits: int = 40) -> tuple[list[int], list[Frac
     digits = 20 + bits // 3
     highs = [Fraction(1)]
     while highs[-1] >= Fraction(1, 1 << (bits + 8)):
-        highs.append(exp_bounds(-Fraction(len(highs) ** 2) / (2 * sigma2), digits)[1])
+        highs.append(decay_bounds(Fraction(len(highs) ** 2) / (2 * sigma2), digits, bits + 9)[1])
     # Beyond the last k the weights fall at least as fast as a geometric series with this ratio.
-    fall = exp_bounds(-Fraction(2 * len(highs) - 1) / (2 * sigma2), digits)[1]
+    fall = decay_bounds(Fraction(2 * len(highs) - 1) / (2 * sigma2), digits, bits + 9)[1]
     total = 1 + 2 * sum(highs[1:], Fraction(0)) + 2 * highs[-1] * fall / (1 - fall)
     side = []
     for k in range(len(highs)):
-        low = exp_bounds(-Fraction(k * k) / (2 * sigma2), digits)[0]
+        low = decay_bounds(Fraction(k * k) / (2 * sigma2), digits, bits + 9)[0]
         side.append(Fraction((low / total * (1 << bits)).__floor__(), 1 << bits))
     side = [mass for mass in side if mass]
     support = list(range(1 - len(side), len(side)))

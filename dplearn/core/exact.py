@@ -18,7 +18,7 @@ from functools import lru_cache
 
 from dplearn._validation import check_count
 
-__all__ = ["at_most_exp", "decay_ratio", "exp_bounds", "log_bounds", "selection_ratio"]
+__all__ = ["at_most_exp", "decay_bounds", "decay_ratio", "exp_bounds", "log_bounds", "selection_ratio"]
 
 _LARGEST_RATE = 700  # exp(-700) is the smallest ratio used: more noise than asked for, never less
 
@@ -57,6 +57,23 @@ def exp_bounds(x: Fraction, digits: int = 40) -> tuple[Fraction, Fraction]:
     return Fraction(low), Fraction(high)
 
 
+def decay_bounds(rate: Fraction, digits: int, bits: int) -> tuple[Fraction, Fraction]:
+    """Return rationals below and above exp(-rate), which are 0 and 2**-bits where it is as small as that.
+
+    Parameters
+    ----------
+    rate : Fraction
+        Nonnegative, and as large as one likes: exp of it is not computed where it does not count.
+    digits : int
+        Significant decimal digits carried.
+    bits : int
+        What is below 2**-bits need not be told from 0.
+    """
+    if rate >= bits:  # exp(-rate) < 2**-rate
+        return Fraction(0), Fraction(1, 1 << bits)
+    return exp_bounds(-rate, digits)
+
+
 def log_bounds(z: Fraction, digits: int = 40) -> tuple[Fraction, Fraction]:
     """Return rationals below and above ln(z).
 
@@ -76,6 +93,8 @@ def log_bounds(z: Fraction, digits: int = 40) -> tuple[Fraction, Fraction]:
         raise ValueError("log_bounds needs a positive number")
     if z == 1:
         return Fraction(0), Fraction(0)
+    # A number near 1 needs its digits after those that it shares with 1.
+    digits += max(0, len(str(z.denominator)) - len(str(abs(z.numerator - z.denominator))) + 1)
     down, up = _contexts(digits)
     numerator, denominator = Decimal(z.numerator), Decimal(z.denominator)
     low = down.next_minus(down.ln(down.divide(numerator, denominator)))

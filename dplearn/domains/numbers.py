@@ -185,7 +185,7 @@ class Grid(Domain):
 
     def describe_test(self, code: int) -> str:
         """Return '< next grid point'."""
-        return "is any number" if code >= self.size - 1 else f"< {self._point(code + 1)!r}"
+        return "is any number" if code >= self.size - 1 else f"< {_shortest(self._point(code + 1))}"
 
     def _point(self, code: int) -> float:
         """Return the least float that has this code, by bisection: the grid point but for roundings."""
@@ -268,7 +268,7 @@ class Floats(Domain):
     def encode(self, values: Any) -> Codes:
         """Return the place of each value's rounding in the order of all."""
         values = as_numbers(values, self, missing=self.missing).astype(np.float64, copy=False)
-        bits = np.ascontiguousarray(values).view(np.int64)
+        bits = np.asarray(values, order="C").view(np.int64)
         steps = bits & _INT64[1]
         steps >>= self._shift
         np.clip(steps, self._first - 1, self._first + self._magnitudes - 1, out=steps)
@@ -294,8 +294,8 @@ class Floats(Domain):
         if step >= self._magnitudes:
             return "is any number" + suffix
         if step >= 0:
-            return f"< {self._magnitude(step + 1):.17g}" + suffix
-        return f"<= {-self._magnitude(-step):.17g}" + suffix
+            return f"< {_shortest(self._magnitude(step + 1))}" + suffix
+        return f"<= {_shortest(-self._magnitude(-step))}" + suffix
 
     def _magnitude(self, step: int) -> float:
         bits = (self._first - 1 + step) << self._shift
@@ -305,6 +305,11 @@ class Floats(Domain):
     def assumption(self) -> str:
         """What a guarantee assumes of the column."""
         return "values are finite numbers" + (" or missing" if self.missing else "")
+
+
+def _shortest(value: float) -> str:
+    """Return the shortest text that is exactly this float."""
+    return repr(value).removesuffix(".0")
 
 
 def _bits_of(value: float) -> int:

@@ -7,7 +7,7 @@
 ...     epsilon=1.0, domain=Grid(0, 10, 101), classes=[0, 1, 2], random_state=0
 ... ).fit(X, y)
 >>> learner.concept_
-0 if x2 < 2.3, else 1
+0 if x2 < 3.8, else 2
 >>> learner.guarantee_.epsilon
 Fraction(1, 1)
 """

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -239,8 +240,7 @@ def test_a_function_that_misbehaves_is_refused_by_name_and_without_a_value(funct
 
 @pytest.mark.parametrize("code", [-1, 2, 255], ids=str)
 def test_a_function_whose_answer_is_no_label_code_is_refused(code):
-    # BUG (dplearn/concepts/finite.py, _judge): codes are not compared with n_labels. A function that says -1
-    # for "no" is counted as always wrong there, and predicts the last label, classes_[-1].
+    # A function that says -1 for "no" would predict the last label, classes_[-1].
     concepts = FiniteClass([lambda X: np.full(len(X), code)], n_labels=2)
     with pytest.raises(DomainError, match="label code"):
         concepts.domain.encode(np.zeros((3, 1)))
@@ -251,20 +251,44 @@ def test_a_function_without_a_name_is_refused_too():
         FiniteClass([partial(gives_nothing)]).domain.encode(np.zeros((2, 1)))
 
 
-def test_functions_see_float64_whatever_the_tables_type():
+HOLDERS = {
+    "integers": lambda rows: np.array(rows),
+    "objects": lambda rows: np.array(rows, dtype=object),
+    "pandas": pd.DataFrame,
+    "pandas nullable": lambda rows: pd.DataFrame(rows).astype("Int64"),
+    "polars": lambda rows: pl.DataFrame(rows, orient="row"),
+}
+
+
+@pytest.mark.parametrize("holder", HOLDERS.values(), ids=HOLDERS)
+def test_functions_see_floats_whatever_holds_the_table(holder):
     # Which type numpy would choose for a list or a frame depends on all of its records.
     seen = []
 
     def sees(X):
-        seen.append(X)
+        seen.append(X.copy())
+        X[:] = 0  # what a function does to its table stays there
         return np.zeros(len(X), dtype=np.uint8)
 
-    for table in (pd.DataFrame({"a": [1, 2]}), np.array([[1], [2]]), np.array([[1], [2.0]], dtype=object)):
-        assert FiniteClass([sees]).domain.encode(table)[0].tolist() == [0, 0]
-        assert seen[-1].dtype == np.float64
-        assert seen[-1].tolist() == [[1.0], [2.0]]
-    with pytest.raises(DomainError):
-        FiniteClass([sees]).domain.encode(pd.DataFrame({"a": ["x", None]}))
+    table = holder([[1, 2], [3, 4]])
+    codes = FiniteClass([sees]).domain.encode(table)
+    assert seen[0].dtype == np.float64
+    assert seen[0].tolist() == [[1, 2], [3, 4]]
+    assert codes[0].tolist() == [0, 0]
+    FiniteClass([sees]).domain.encode(table)
+    assert seen[1].tolist() == seen[0].tolist()
+
+
+@pytest.mark.parametrize("cell", ["secret", None, np.nan, np.inf, pd.NA, 10**400], ids=lambda c: str(c)[:9])
+def test_functions_are_not_shown_what_is_no_finite_number(cell):
+    def sees(X):
+        raise AssertionError("was called")
+
+    table = np.array([[1.0], [cell]], dtype=object)
+    with pytest.raises(DomainError, match="a value lies outside the declared domain") as refusal:
+        FiniteClass([sees]).domain.encode(table)
+    assert "secret" not in str(refusal.value)
+    assert refusal.value.__context__ is None
 
 
 # The fact behind every guarantee

@@ -201,8 +201,7 @@ def test_seven_times_10_to_the_21_stumps_are_told_apart():
 
 @pytest.mark.parametrize("codes", [[5, 2**64 - 9], [0], [2**64 - 2]], ids=str)
 def test_as_many_as_2_to_the_64_thresholds_may_make_equally_many_errors(codes):
-    # BUG (dplearn/core/cuts.py, Cuts.number and nth): with the cut below the domain there are 2**64 cuts,
-    # whose number is 0 in uint64; members of their group are then not found, or are members of another.
+    # With the cut below the domain there are 2**64 cuts, whose number is 0 in uint64.
     stumps = Thresholds(Product([INT64]), n_labels=3)
     assert stumps.size == 6 * 2**64
     columns, y = [np.array(codes, dtype=np.uint64)], np.full(len(codes), 2)

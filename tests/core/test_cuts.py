@@ -161,7 +161,6 @@ def test_cuts_are_numbered_exactly_up_to_2_to_the_64():
 
 
 def test_a_domain_without_order_that_is_too_large_to_count_is_refused():
-    # BUG (dplearn/core/cuts.py, split_by_value): all cuts are listed before the size is looked at.
     with pytest.raises(ValueError, match=f"a domain of {2**60} values without order is too large to count"):
         split_by_value(*column([1], [0], 2**60), 2**60, 1)
 

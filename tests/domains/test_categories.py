@@ -97,7 +97,6 @@ def test_numbers_are_the_same_category_whatever_their_type():
 @pytest.mark.parametrize("other", [False, True])
 @pytest.mark.parametrize("value", [["secret"], {"secret": 1}, {"secret"}], ids=repr)
 def test_a_value_that_cannot_be_hashed_is_one_that_is_not_listed(value, other):
-    # BUG (dplearn/domains/categories.py, Categories.nearest): dict.get raises TypeError, whatever `other` is.
     domain = Categories(["a"], other)
     if other:
         assert domain.encode(objects([value])).tolist() == [1]
@@ -187,7 +186,6 @@ def test_whole_numbers_have_one_bucket_whatever_the_type_of_their_column(dtype):
 
 
 def test_numpy_scalars_among_objects_have_the_bucket_of_their_number():
-    # BUG (dplearn/domains/categories.py, text_of): np.float32(3) is no `float`, so its text is "3.0".
     whole = [3, 3.0, np.int8(3), np.float64(3), np.float32(3), np.float16(3)]
     assert len(set(Hashed(1 << 20).encode(objects(whole)).tolist())) == 1
 
@@ -243,7 +241,6 @@ def test_the_words_for_a_bit_are_exact(binarize):
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int8, np.uint64, bool, object])
 def test_a_cut_that_the_type_of_a_column_cannot_hold_is_no_hindrance(dtype):
-    # BUG (dplearn/domains/categories.py, Bits.nearest): float16 overflows on the cut, whatever the data.
     assert Bits(1e6).encode(np.array([1, 0], dtype=dtype)).tolist() == [0, 0]
 
 
@@ -251,8 +248,6 @@ def test_a_cut_that_the_type_of_a_column_cannot_hold_is_no_hindrance(dtype):
     "binarize", ["0.5", Fraction(1, 2), decimal.Decimal("0.5"), np.float32(0.5)], ids=repr
 )
 def test_binarize_may_be_written_as_any_number(binarize):
-    # BUG (dplearn/domains/categories.py, Bits.__post_init__): check_number takes text and decimals, but
-    # what is kept and compared with is what was given, not the float.
     domain = Bits(binarize)
     assert domain.encode(np.array([0.5, 0.75])).tolist() == [0, 1]
     assert domain.describe_test(0) == "<= 0.5"
@@ -303,6 +298,7 @@ def test_shapes_are_kept(domain):
     assert codes.shape == (2, 3)
     assert codes.ravel().tolist() == domain.nearest(values.ravel()).tolist()
     assert domain.nearest(values[:0]).shape == (0, 3)
+    assert domain.nearest(np.array(1)).shape == ()
 
 
 @pytest.mark.parametrize(

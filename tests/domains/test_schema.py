@@ -59,7 +59,6 @@ def test_a_schema_comes_back_from_json(schema):
 
 @pytest.mark.parametrize("parameters", [{"labels": np.array([0, 1])}, {"values": np.array([1, 2])}], ids=str)
 def test_a_schema_made_from_numpy_values_can_be_written_as_json(parameters):
-    # BUG (dplearn/domains/schema.py, to_dict): numpy integers are kept as they are, which json.dumps refuses.
     schema = Schema({"a": Categories(parameters.get("values", ["x"]))}, parameters.get("labels"))
     assert Schema.from_dict(json.loads(json.dumps(schema.to_dict()))) == schema
 
@@ -121,7 +120,6 @@ def test_columns_may_be_given_as_dicts():
     ids=str,
 )
 def test_a_column_that_is_no_domain_is_refused_by_name(column, message):
-    # BUG (dplearn/domains/schema.py, _as_domain): `in _KINDS` raises TypeError for a type that has no hash.
     with pytest.raises(ValueError, match=message):
         Schema({"age": column})
 
@@ -178,7 +176,6 @@ def test_other_types_become_floats_with_missing_values_bits_or_hashed_text():
 
 
 def test_intervals_are_no_integers():
-    # BUG (dplearn/domains/schema.py, _domain_of_dtype): "interval[int64, right]" begins with "int".
     frame = pd.DataFrame({"a": pd.interval_range(0, 2)})
     assert domains_of(frame.dtypes) == [Hashed()]
 
@@ -210,8 +207,7 @@ def test_labels_and_their_order_are_part_of_a_schema():
 
 
 def test_a_product_is_no_schema_with_labels():
-    # BUG (dplearn/domains/schema.py, __eq__): NotImplemented leaves the answer to Product, which does not look
-    # at labels: schemas with different labels are then equal to one product, though not to each other.
+    # Else schemas with different labels were equal to one product, though not to each other.
     product = Product(COLUMNS.values(), list(COLUMNS))
     assert example() != product
     assert product != example()
@@ -219,8 +215,6 @@ def test_a_product_is_no_schema_with_labels():
 
 @pytest.mark.parametrize("other", [None, "schema", 1, COLUMNS], ids=["None", "text", "number", "dict"])
 def test_a_schema_differs_from_what_is_none(other):
-    # BUG (dplearn/domains/schema.py, __eq__): NotImplemented is used as a truth value, which warns, and
-    # raises from Python 3.14 on.
     assert example() != other
 
 

@@ -300,7 +300,6 @@ def test_the_record_is_as_frozen_here():
 
 @pytest.mark.parametrize("version", [2, 0, "1", None, True, 1.5], ids=repr)
 def test_other_versions_are_refused(version):
-    # BUG (dplearn/privacy/guarantees.py, from_json): True == 1, so a record of version true is taken.
     record = json.loads(ApproxDP(1).to_json()) | {"version": version}
     with pytest.raises(ValueError, match=f"version must be 1, got {version!r}"):
         ApproxDP.from_json(json.dumps(record))
@@ -396,7 +395,6 @@ def test_the_numbers_shown_are_never_below_the_true_ones(epsilon, delta):
 
 @pytest.mark.parametrize("epsilon", ["1e400", "1e-400", f"{10**400 + 1}/3"], ids=["1e400", "1e-400", "3e399"])
 def test_every_guarantee_can_be_shown(epsilon):
-    # BUG (dplearn/privacy/guarantees.py, _decimal): float(x) overflows from 2**1024 on.
     promise = ApproxDP(epsilon)
     shown = Fraction(repr(promise).removeprefix("ApproxDP(epsilon=").split(",")[0])
     assert promise.epsilon <= shown <= promise.epsilon * (1 + Fraction(1, 10**5))
