@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dplearn.audit.enumeration import PrivacyReport, Rows, enumerate_laws, report_on
+from dplearn.audit.enumeration import Places, PrivacyReport, Rows, enumerate_laws, report_on
 from dplearn.audit.laws import Law
 from dplearn.audit.replay import replay_violations
 from dplearn.chance import SeededDice
@@ -61,8 +61,8 @@ class AuditCase:
         return replace(self, fit=fit)
 
     @cached_property
-    def laws(self) -> dict[Rows, Law]:
-        """The exact law of every dataset."""
+    def laws(self) -> dict[Places, Law]:
+        """The exact law of every dataset, which is named by its records' places in the universe."""
         return enumerate_laws(self.fit, self.universe, self.n, ordered=self.ordered)
 
     def run(self) -> PrivacyReport:

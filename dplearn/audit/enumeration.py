@@ -9,7 +9,7 @@
 """
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -21,9 +21,10 @@ from dplearn.audit.laws import Law, exact_law, least_exp_epsilon
 from dplearn.core.exact import at_most_exp, log_bounds
 from dplearn.privacy import ApproxDP
 
-__all__ = ["PrivacyReport", "Rows", "enumerate_laws", "enumerate_privacy", "report_on"]
+__all__ = ["Places", "PrivacyReport", "Rows", "enumerate_laws", "enumerate_privacy", "report_on"]
 
-Rows = tuple[Hashable, ...]
+Rows = tuple[Any, ...]
+Places = tuple[int, ...]  # of records in the universe
 Fit = Callable[[Rows, Any], Any]
 
 
@@ -37,6 +38,8 @@ class PrivacyReport:
         exp of the exact epsilon at `delta`; None: no epsilon will do.
     delta : Fraction
         The delta that was allowed.
+    neighbors : {"replace_one", "add_remove"}
+        Which datasets were compared.
     pair : tuple of two datasets
         Neighbours that attain it.
     event : tuple
@@ -47,6 +50,7 @@ class PrivacyReport:
 
     exp_epsilon: Fraction | None
     delta: Fraction
+    neighbors: str
     pair: tuple[Rows, Rows]
     event: tuple[Any, ...]
     n_datasets: int
@@ -63,9 +67,11 @@ class PrivacyReport:
         return float(high) if Fraction(float(high)) >= high else math.nextafter(float(high), math.inf)
 
     def keeps(self, claim: ApproxDP) -> bool:
-        """Decide, without rounding, whether no pair exceeded the claim; `delta` must be the claim's."""
+        """Decide without rounding whether no pair exceeded the claim; `delta` and `neighbors` must agree."""
         if self.delta != claim.delta:
             raise ValueError(f"the report is for delta {self.delta}, the claim for {claim.delta}")
+        if self.neighbors != claim.neighbors:
+            raise ValueError(f"the report is for {self.neighbors}, the claim for {claim.neighbors}")
         return self.exp_epsilon is not None and at_most_exp(self.exp_epsilon, claim.epsilon)
 
     def tightness(self, claim: ApproxDP) -> float:
@@ -75,7 +81,7 @@ class PrivacyReport:
 
 def enumerate_privacy(
     fit: Fit,
-    universe: Sequence[Hashable],
+    universe: Sequence[Any],
     n: int,
     *,
     delta: Any = 0,
@@ -90,7 +96,7 @@ def enumerate_privacy(
     fit : callable
         `fit(rows, dice)` takes a tuple of n records and dice, and returns whatever is published. Exceptions
         and warnings count as published.
-    universe : sequence of hashable
+    universe : sequence
         All records that can occur.
     n : int
         Number of records.
@@ -111,15 +117,15 @@ def enumerate_privacy(
     delta = check_number("delta", delta, low=0, below=1)
     check_choice("neighbors", neighbors, ("replace_one", "add_remove"))
     sizes = (n,) if neighbors == "replace_one" else (n, n - 1)
-    laws: dict[Rows, Law] = {}
+    laws: dict[Places, Law] = {}
     for size in sizes:
         laws |= enumerate_laws(fit, universe, size, ordered=ordered, gaussian_bits=gaussian_bits)
     return report_on(laws, universe, n, delta=delta, neighbors=neighbors, ordered=ordered)
 
 
 def report_on(
-    laws: dict[Rows, Law],
-    universe: Sequence[Hashable],
+    laws: dict[Places, Law],
+    universe: Sequence[Any],
     n: int,
     *,
     delta: Fraction = Fraction(0),
@@ -132,25 +138,45 @@ def report_on(
         for rows in laws
         if len(rows) == n
         for neighbour in (
-            _replaced(rows, universe, ordered) if neighbors == "replace_one" else _removed(rows)
+            _replaced(rows, len(universe), ordered) if neighbors == "replace_one" else _removed(rows)
         )
     ]
-    return _worst_pair(laws, pairs, delta)
+    if not pairs:
+        raise ValueError("universe must have at least two records for there to be neighbours")
+    return _worst_pair(laws, pairs, delta, universe, neighbors)
 
 
 def enumerate_laws(
-    fit: Fit, universe: Sequence[Hashable], n: int, *, ordered: bool = True, gaussian_bits: int = 40
-) -> dict[Rows, Law]:
-    """Return the exact law of `fit` on every dataset; parameters as in `enumerate_privacy`."""
-    datasets = product(universe, repeat=n) if ordered else combinations_with_replacement(universe, n)
-    return {rows: exact_law(partial(fit, rows), gaussian_bits) for rows in datasets}
+    fit: Fit, universe: Sequence[Any], n: int, *, ordered: bool = True, gaussian_bits: int = 40
+) -> dict[Places, Law]:
+    """Return the exact law of `fit` on every dataset; parameters as in `enumerate_privacy`.
+
+    A dataset is named by its records' places in the universe: records that are equal, such as 1 and 1.0, may
+    still be told apart.
+    """
+    places = range(len(universe))
+    datasets = product(places, repeat=n) if ordered else combinations_with_replacement(places, n)
+    known: dict[Any, Any] = {}  # each outcome kept once, however many laws have it
+    laws = {}
+    for chosen in datasets:
+        law = exact_law(partial(fit, tuple(universe[place] for place in chosen)), gaussian_bits)
+        laws[chosen] = Law(
+            {known.setdefault(seen, seen): mass for seen, mass in law.masses.items()}, law.total
+        )
+    return laws
 
 
-def _worst_pair(laws: dict[Rows, Law], pairs: list[tuple[Rows, Rows]], delta: Fraction) -> PrivacyReport:
+def _worst_pair(
+    laws: dict[Places, Law],
+    pairs: list[tuple[Places, Places]],
+    delta: Fraction,
+    universe: Sequence[Any],
+    neighbors: str,
+) -> PrivacyReport:
     names: dict[Any, int] = {}
     name_of = {rows: names.setdefault(law.key(), len(names)) for rows, law in laws.items()}
     # Two pairs with the same two laws have the same epsilon: compare each pair of laws once.
-    examples: dict[tuple[int, int], tuple[Rows, Rows]] = {}
+    examples: dict[tuple[int, int], tuple[Places, Places]] = {}
     for rows, neighbour in pairs:
         examples.setdefault((name_of[rows], name_of[neighbour]), (rows, neighbour))
         examples.setdefault((name_of[neighbour], name_of[rows]), (neighbour, rows))
@@ -165,7 +191,8 @@ def _worst_pair(laws: dict[Rows, Law], pairs: list[tuple[Rows, Rows]], delta: Fr
     return PrivacyReport(
         exp_epsilon=worst,
         delta=delta,
-        pair=pair,
+        neighbors=neighbors,
+        pair=(tuple(universe[i] for i in pair[0]), tuple(universe[i] for i in pair[1])),
         event=event,
         n_datasets=len(laws),
         n_pairs=len(pairs),
@@ -174,18 +201,17 @@ def _worst_pair(laws: dict[Rows, Law], pairs: list[tuple[Rows, Rows]], delta: Fr
     )
 
 
-def _replaced(rows: Rows, universe: Sequence[Hashable], ordered: bool) -> Iterator[Rows]:
+def _replaced(rows: Places, size: int, ordered: bool) -> Iterator[Places]:
     """Yield the datasets with one record replaced by a later one of the universe: each pair comes once."""
-    place = {record: i for i, record in enumerate(universe)}
-    for i, record in enumerate(rows):
-        if not ordered and i and rows[i - 1] == record:
+    for i, place in enumerate(rows):
+        if not ordered and i and rows[i - 1] == place:
             continue
-        for other in universe[place[record] + 1 :]:
+        for other in range(place + 1, size):
             replaced = (*rows[:i], other, *rows[i + 1 :])
-            yield replaced if ordered else tuple(sorted(replaced, key=place.__getitem__))
+            yield replaced if ordered else tuple(sorted(replaced))
 
 
-def _removed(rows: Rows) -> Iterator[Rows]:
+def _removed(rows: Places) -> Iterator[Places]:
     """Yield the datasets with one record removed."""
     for i in range(len(rows)):
         yield (*rows[:i], *rows[i + 1 :])

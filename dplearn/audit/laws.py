@@ -61,9 +61,16 @@ def observe(run: Run, dice: Dice) -> Any:
         try:
             seen = freeze(run(dice))
         except Exception as error:
-            seen = ("raised", type(error).__qualname__, str(error))
-    told = tuple((w.category.__qualname__, str(w.message)) for w in caught)
+            seen = ("raised", type(error).__qualname__, str(error), *_shown_by(error))
+    told = tuple((w.category.__qualname__, str(w.message), *_shown_by(w.message)) for w in caught)
     return ("warned", told, seen) if told else seen
+
+
+def _shown_by(error: Any) -> list[Any]:
+    """Return what an exception or a warning carries besides its text, and those that it was raised from."""
+    shown = [freeze(held) for held in (error.args, vars(error)) if held not in ((str(error),), {})]
+    causes = [cause for cause in (error.__cause__, error.__context__) if cause is not None]
+    return shown + [(type(cause).__qualname__, str(cause), *_shown_by(cause)) for cause in causes]
 
 
 def exact_law(run: Run, gaussian_bits: int = 40) -> Law:
@@ -82,10 +89,15 @@ def exact_law(run: Run, gaussian_bits: int = 40) -> Law:
         If the same tape gives two different outcomes: there is chance that does not come from the dice.
     """
     probabilities: dict[Any, Fraction] = {}
-    for seen, probability in walk(lambda dice: observe(run, dice), gaussian_bits):
+
+    def twice(dice: TapeDice) -> tuple[Any, Any]:
+        seen = observe(run, dice)
+        return seen, observe(run, TapeDice(dice.branches, gaussian_bits))
+
+    for (seen, again), probability in walk(twice, gaussian_bits):
+        if seen != again:
+            raise RuntimeError("the same tape gave another outcome: some chance does not come from the dice")
         probabilities[seen] = probabilities.get(seen, Fraction(0)) + probability
-    if observe(run, TapeDice((), gaussian_bits)) not in probabilities:
-        raise RuntimeError("the same tape gave another outcome: some chance does not come from the dice")
     total = lcm(*(p.denominator for p in probabilities.values()))
     masses = {seen: p.numerator * (total // p.denominator) for seen, p in probabilities.items()}
     return Law(masses, total)

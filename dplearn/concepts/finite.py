@@ -178,6 +178,7 @@ class _Judged:
                 for i in range(width)
             ]
         )
+        table.flags.writeable = False  # so that no function changes what the next one sees
         return [_judge(function, table, self.n_labels) for function in self.functions]
 
     nearest = encode

@@ -75,7 +75,7 @@ def cut_column(codes: NDArray[Any], y: NDArray[Any], size: int, n_labels: int) -
     size, n_labels : int
         At most 2**64 - 1 codes.
     """
-    if size <= max(_DENSE, 2 * codes.size):
+    if _is_dense(size, codes.size):
         return Cuts(
             np.arange(size, dtype=np.uint64), None, _label_histogram(codes, y, size, n_labels).cumsum(axis=1)
         )
@@ -87,6 +87,11 @@ def cut_column(codes: NDArray[Any], y: NDArray[Any], size: int, n_labels: int) -
     for label in range(n_labels):
         inside[label, 1:] = np.cumsum(sorted_y == label)[last]
     return Cuts(starts, lengths, inside)
+
+
+def _is_dense(size: int, n: int) -> bool:
+    """Return True where a histogram of the whole domain costs less than sorting the records."""
+    return size <= max(_DENSE, 2 * n)
 
 
 def split_by_value(codes: NDArray[Any], y: NDArray[Any], size: int, n_labels: int) -> Cuts:

@@ -269,7 +269,7 @@ class Floats(Domain):
         """Return the place of each value's rounding in the order of all."""
         values = as_numbers(values, self, missing=self.missing).astype(np.float64, copy=False)
         bits = np.asarray(values, order="C").view(np.int64)
-        steps = bits & _INT64[1]
+        steps = np.bitwise_and(bits, _INT64[1], out=np.empty_like(bits))
         steps >>= self._shift
         np.clip(steps, self._first - 1, self._first + self._magnitudes - 1, out=steps)
         steps -= self._first - 1

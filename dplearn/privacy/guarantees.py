@@ -129,7 +129,11 @@ class ApproxDP:
         """Return epsilon and delta between data sets that are k neighbourly steps apart."""
         if k == 1 or not self.delta:
             return k * self.epsilon, self.delta
-        growth = sum((exp_bounds(i * self.epsilon)[1] for i in range(k)), Fraction(0))
+        growth = Fraction(0)
+        for i in range(k):
+            growth += exp_bounds(i * self.epsilon)[1]
+            if self.delta * growth >= 1:
+                break  # and nothing is promised any more
         return k * self.epsilon, Fraction(_rounded_up(self.delta * growth, digits=20))
 
     def to_json(self) -> str:

@@ -17,6 +17,8 @@ from dplearn._validation import check_choice, check_count, check_number
 
 __all__ = ["generic_failure_bound", "generic_sample_size"]
 
+_TINY = 1e-100  # below it squares and quotients of floats lose their meaning
+
 
 def generic_sample_size(class_size: int, *, epsilon: Any, alpha: Any, beta: Any, bound: str = "proof") -> int:
     """Return how many examples make the generic learner agnostically accurate.
@@ -47,9 +49,9 @@ def generic_sample_size(class_size: int, *, epsilon: Any, alpha: Any, beta: Any,
         If a parameter is not as described.
     """
     class_size = check_count("class_size", class_size, low=1)
-    epsilon = float(check_number("epsilon", epsilon, above=0))
-    alpha = float(check_number("alpha", alpha, above=0, below=1))
-    beta = float(check_number("beta", beta, above=0, below=1))
+    epsilon = float(check_number("epsilon", epsilon, low=_TINY))
+    alpha = float(check_number("alpha", alpha, low=_TINY, below=1))
+    beta = float(check_number("beta", beta, low=_TINY, below=1))
     if check_choice("bound", bound, ("proof", "paper")) == "paper":
         rate = max(1 / (epsilon * alpha), 1 / (alpha * alpha))
         stated: int = math.ceil(6 * (math.log(class_size) - math.log(beta)) * rate)
@@ -79,8 +81,8 @@ def generic_failure_bound(class_size: int, n_samples: int, *, epsilon: Any, alph
     """
     class_size = check_count("class_size", class_size, low=1)
     n_samples = check_count("n_samples", n_samples, low=0)
-    epsilon = float(check_number("epsilon", epsilon, above=0))
-    alpha = float(check_number("alpha", alpha, above=0, below=1))
+    epsilon = float(check_number("epsilon", epsilon, low=_TINY))
+    alpha = float(check_number("alpha", alpha, low=_TINY, below=1))
     exponent = _log_failure(class_size, n_samples, epsilon, alpha)
     return math.exp(exponent) if exponent < 700 else math.inf
 

@@ -511,7 +511,6 @@ def test_shapes_are_kept(domain):
     assert codes.shape == (2, 3)
     assert codes.ravel().tolist() == domain.encode(values.ravel()).tolist()
     assert domain.encode(values[:0]).shape == (0, 3)
-    # BUG (dplearn/domains/numbers.py, Floats.encode): ascontiguousarray gives what has no dimension one.
     assert domain.encode(np.array(1.0)).shape == ()
 
 

@@ -84,6 +84,7 @@ NULLABLE = {
     "floats": ([0.5, 3.0], "Float64", pl.Float64),
     "text": (["a", "3"], "string", pl.String),
     "booleans": ([True, False], "boolean", pl.Boolean),
+    "categories": (["a", "3"], pd.CategoricalDtype(["a", "3"]), pl.Categorical),
 }
 LISTED = Categories([3, 2**53 + 1, 2**53, 0.5, "a", True], other=True)
 
@@ -104,6 +105,16 @@ def test_a_missing_value_in_a_nullable_column_does_not_change_the_codes_of_other
         return Product([domain]).encode(frame)[0].tolist()
 
     assert codes([*values, None])[:2] == codes([*values, values[0]])[:2]
+
+
+@pytest.mark.parametrize("domain", [Hashed(1 << 20), LISTED], ids=["hashed", "listed"])
+def test_a_missing_value_among_categories_that_are_integers_does_not_change_the_codes_of_others(domain):
+    def codes(cells):
+        kind = pd.CategoricalDtype([3, 2**53 + 1])
+        return Product([domain]).encode(pd.DataFrame({"a": pd.Categorical(cells, dtype=kind)}))[0].tolist()
+
+    assert codes([3, 2**53 + 1, None])[:2] == codes([3, 2**53 + 1, 3])[:2]
+    assert codes([3, 2**53 + 1])[:2] == domain.encode(np.array([3, 2**53 + 1])).tolist()
 
 
 CELLS = {

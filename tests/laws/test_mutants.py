@@ -273,3 +273,91 @@ def test_a_subclass_without_a_mistake_is_not_caught():
 def test_what_tells_data_apart_for_certain_has_infinite_epsilon(learner):
     report = SMALL.with_fit(mutant_fit(learner)).run()
     assert report.epsilon == math.inf
+
+
+# --- Hiding places: what an auditor who looks only at values would miss. ---
+
+
+def hidden_in_a_closure(fitted, secret):
+    fitted.explain_ = lambda: secret
+
+
+def hidden_in_a_bound_method(fitted, secret):
+    fitted.get_ = Holder(secret).get
+
+
+def hidden_behind_a_view(fitted, secret):
+    fitted.zero_ = np.array([0, *secret])[:1]
+
+
+def hidden_from_pickle(fitted, secret):
+    fitted.holder_ = Forgetful(secret)
+
+
+def hidden_in_a_default(fitted, secret):
+    def explain(held=secret):
+        return held
+
+    fitted.explain_ = explain
+
+
+class Holder:
+    def __init__(self, secret):
+        self.secret = secret
+
+    def get(self):
+        return self.secret
+
+
+class Forgetful(Holder):
+    def __getstate__(self):
+        return {}
+
+
+@pytest.mark.parametrize(
+    "hide",
+    [
+        hidden_in_a_closure,
+        hidden_in_a_bound_method,
+        hidden_behind_a_view,
+        hidden_from_pickle,
+        hidden_in_a_default,
+    ],
+)
+def test_a_raw_value_is_found_wherever_it_is_hidden(hide):
+    class Hiding(Careless):
+        def _fit(self, X, y, dice):
+            super()._fit(X, y, dice)
+            hide(self, X[:, 0].tolist())
+
+    assert how_caught(Mutant(hide.__name__, SMALL, mutant_fit(Hiding)))
+
+
+def test_an_exceptions_attributes_notes_and_causes_are_published():
+    def attribute(rows, dice):
+        error = ValueError("fixed")
+        error.value = rows[0]
+        raise error
+
+    def note(rows, dice):
+        error = ValueError("fixed")
+        error.add_note(str(rows[0]))
+        raise error
+
+    def cause(rows, dice):
+        try:
+            int(f"x{rows[0]}")
+        except ValueError:
+            raise ValueError("fixed") from None
+
+    for fit in (attribute, note, cause):
+        assert SMALL.with_fit(fit).run().epsilon == math.inf
+
+
+def test_chance_on_one_branch_only_is_found():
+    rng = np.random.default_rng()
+
+    def fit(rows, dice):
+        return rng.integers(1 << 60) if dice.bernoulli(Fraction(1, 2)) else 0
+
+    assert any("does not come from the dice" in way for way in how_caught(Mutant("branch", SMALL, fit)))

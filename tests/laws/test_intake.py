@@ -1,0 +1,216 @@
+"""How one record is read never depends on the others: what numpy, pandas and polars would decide for a whole
+table, and arithmetic at the edges of domains. Each case once broke the guarantee."""
+
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import dplearn.core.cuts
+import dplearn.estimator.base
+from dplearn import ApproxDP, ExponentialMechanismClassifier
+from dplearn.audit import enumerate_privacy
+from dplearn.audit.cases import CASES
+from dplearn.chance import SystemDice
+from dplearn.domains import Categories, Floats, Grid, Hashed, IntegerRange, Product, Schema
+from dplearn.estimator.intake import read_features, read_labels
+from dplearn.preprocessing import CellEncoder
+
+BIG = 2**53
+INTEGERS = IntegerRange(0, 2**60)
+
+
+def encoded(domain, X):
+    """Return the rows of codes that a fit would see."""
+    product = domain if isinstance(domain, Product) else Product(domain)
+    estimator = ExponentialMechanismClassifier()
+    columns = product.encode(read_features(estimator, X, domain=product, reset=True))
+    return list(zip(*[column.tolist() for column in columns], strict=True))
+
+
+def polars_frame(rows):
+    return pl.DataFrame(
+        {"id": [row[0] for row in rows], "x": [row[1] for row in rows]},
+        schema={"id": pl.Int64, "x": pl.Float64},
+    )
+
+
+def pandas_frame(rows):
+    return pd.DataFrame(
+        {"id": pd.array([row[0] for row in rows], dtype="Int64"), "x": [row[1] for row in rows]}
+    )
+
+
+@pytest.mark.parametrize("holder", [list, polars_frame, pandas_frame], ids=lambda holder: holder.__name__)
+@pytest.mark.parametrize("replacement", [(BIG + 3, 0.5), (BIG + 3, None), (None, 0.5), (1, 1e300)], ids=str)
+def test_a_replaced_record_does_not_change_the_codes_of_others(holder, replacement):
+    domain = [Categories([BIG, BIG + 1, BIG + 2, None], other=True), Floats(missing=True)]
+    rows = [(BIG, 1.0), (BIG + 1, 2.0), (BIG + 2, 3.0)]
+    assert (
+        encoded(domain, holder([*rows, replacement]))[:3] == encoded(domain, holder([*rows, (BIG, 1.0)]))[:3]
+    )
+
+
+@pytest.mark.parametrize("last", [1, 1.0, True, np.int8(1)], ids=repr)
+def test_a_list_of_large_integers_is_read_exactly_beside_any_number(last):
+    assert encoded([INTEGERS], [[BIG + 1], [last]]) == [(BIG + 1,), (1,)]
+
+
+def test_booleans_and_dates_in_a_polars_frame_do_not_change_with_a_gap():
+    def table(last):
+        return pl.DataFrame(
+            {"member": [True, False, last], "age": [1, 2, 3]}, schema={"member": pl.Boolean, "age": pl.Int64}
+        )
+
+    encoder = CellEncoder().fit(table(True))
+    np.testing.assert_array_equal(encoder.transform(table(True))[:2], encoder.transform(table(None))[:2])
+
+
+def test_categories_of_integers_in_pandas_do_not_change_with_a_gap():
+    def table(last):
+        return pd.DataFrame({"a": pd.Categorical([1, 2, last], categories=[1, 2])})
+
+    schema = Schema({"a": Hashed(1 << 16)})
+    whole, gap = schema.encode(table(1))[0], schema.encode(table(None))[0]
+    assert whole[:2].tolist() == gap[:2].tolist()
+    np.testing.assert_array_equal(
+        CellEncoder().fit(table(1)).transform(table(1))[:2],
+        CellEncoder().fit(table(1)).transform(table(None))[:2],
+    )
+
+
+@pytest.mark.parametrize("last", ["yes", "no"])
+def test_declared_labels_are_read_one_by_one(last):
+    public, codes = read_labels(["yes", "no", last], 3, ["no", "yes"])
+    assert public.tolist() == ["no", "yes"]
+    assert codes.tolist()[:2] == [1, 0]
+
+
+@pytest.mark.parametrize("last", [BIG, float(BIG), BIG + 1], ids=repr)
+def test_large_integer_labels_are_read_exactly_beside_any_other(last):
+    assert read_labels([BIG + 1, BIG, last], 3, [BIG, BIG + 1])[1].tolist()[:2] == [1, 0]
+
+
+@pytest.mark.parametrize("classes", [["a", 1], [0, "yes"], [None, "a"]], ids=repr)
+def test_labels_of_mixed_kinds_are_refused_before_the_data_are_looked_at(classes):
+    with pytest.raises(ValueError, match="all strings or all numbers"):
+        ExponentialMechanismClassifier(classes=classes).fit([[0.0]], ["anything"])
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        [73.25, 41.5],
+        [[1], ["secret-value", "b"]],
+        {"secret-value": 1},
+        "secret-value",
+        [["secret-value"]],
+        [[{"secret-value": 1}]],
+        [[b"secret-value"]],
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize(
+    "domain", [None, [Floats()], Floats(missing=True)], ids=["default", "list", "missing"]
+)
+def test_no_refusal_of_a_table_shows_a_cell(X, domain):
+    with pytest.raises((ValueError, TypeError)) as caught:
+        ExponentialMechanismClassifier(classes=[0, 1], domain=domain).fit(X, [0, 1])
+    error = caught.value
+    while error is not None:
+        assert "73.25" not in str(error)
+        assert "secret" not in str(error)
+        error = error.__context__
+
+
+@pytest.mark.parametrize(
+    ("domain", "edge"),
+    [
+        (Floats(), sys.float_info.max),
+        (Floats(), -sys.float_info.max),
+        (IntegerRange(0, 2**60 + 199), 2**60 + 199),
+        (IntegerRange(-(2**63) + 1, 2**63 - 1), 2**63 - 1),
+        (IntegerRange(-(2**63) + 1, 2**63 - 1), -(2**63) + 1),
+        (IntegerRange(BIG + 1, 2**60, "clip"), float(BIG)),
+        (IntegerRange(BIG + 1, BIG + 9, "clip"), float(BIG)),
+        (Grid(-1, 1, 256, "clip"), 1.7e308),
+        (Grid(0, 1, 2**32), 1.0),
+        (Grid(-1, 4.676721179346057, 1000), 4.676721179346057),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("concept_class", ["stumps", "thresholds"])
+def test_values_at_the_edge_of_a_domain_fit_like_any_other(concept_class, domain, edge):
+    learner = ExponentialMechanismClassifier(concept_class, epsilon=0.1, domain=domain, classes=[0, 1])
+    for _ in range(20):
+        fitted = learner.fit([[edge]] * 3, [0, 1, 1])
+        assert repr(fitted.concept_)
+        assert set(fitted.predict([[edge]])) <= {0, 1}
+    assert int(domain.encode([edge])[0]) < domain.size
+
+
+def test_a_float32_table_is_held_against_bounds_as_float64():
+    grid = Grid(0, 0.3, size=2**28)
+    # float32(0.3) is above 0.3.
+    with pytest.raises(ValueError, match="outside the declared domain"):
+        grid.encode(np.array([0.3], dtype=np.float32))
+
+
+@pytest.mark.parametrize(
+    "cell", [np.array([1, 2]), [1], {}, 10**5000, object(), float("inf"), b"x", 1 + 2j], ids=type
+)
+@pytest.mark.parametrize("domain", [Hashed(8), Categories(["a"], other=True)], ids=["hashed", "categories"])
+def test_cells_of_any_kind_have_a_code_where_any_kind_is_declared(domain, cell):
+    cells = np.empty(1, dtype=object)
+    cells[0] = cell
+    assert int(domain.encode(cells)[0]) < domain.size
+
+
+def test_the_sorted_route_has_the_same_exact_laws_as_the_histogram(monkeypatch):
+    case = CASES["small_classifier"]
+    monkeypatch.setattr(dplearn.core.cuts, "_is_dense", lambda size, n: False)
+    sorted_route = case.with_fit(case.fit)
+    assert sorted_route.digest() == case.frozen()["digest"]
+    assert sorted_route.run().keeps(case.claim)
+
+
+@pytest.mark.parametrize("holder", ["list", "pandas", "polars"])
+def test_the_whole_of_fit_keeps_its_claim_on_lists_and_frames(holder, monkeypatch):
+    # Records that are equal, 1 and 1.0, or that change the type of a column, None.
+    domain = Schema({"a": Categories([BIG, BIG + 1, None], other=True), "b": Floats(1, 1, 2, missing=True)})
+    records = [(BIG, 1.0, 0), (BIG + 1, 1, 1), (None, None, 0), (float(BIG), 0.5, 1)]
+
+    def fit(rows, dice):
+        monkeypatch.setattr(dplearn.estimator.base, "dice_for", lambda *_: dice)
+        X = [row[:2] for row in rows]
+        if holder == "pandas":
+            X = pd.DataFrame({"a": pd.Series([a for a, _ in X], dtype=object), "b": [b for _, b in X]})
+        if holder == "polars":
+            X = pl.DataFrame(
+                {"a": [None if a is None else int(a) for a, _ in X], "b": [b for _, b in X]},
+                schema={"a": pl.Int64, "b": pl.Float64},
+                strict=False,
+            )
+        learner = ExponentialMechanismClassifier(
+            "stumps", domain=domain, classes=[0, 1], epsilon=Fraction(1, 2)
+        )
+        return learner.fit(X, [row[2] for row in rows])
+
+    report = enumerate_privacy(fit, records, 2)
+    assert report.keeps(ApproxDP(Fraction(1, 2)))
+    assert report.n_laws > 4
+
+
+def test_two_to_the_64_cuts_are_counted_without_overflow():
+    histogram = dplearn.core.cuts.ErrorHistogram(0)
+    cuts = np.full(1 << 16, (1 << 32) - 1, dtype=np.uint64)
+    for _ in range(1500):
+        histogram.add(np.zeros(1 << 16, dtype=np.int64), cuts)
+    assert histogram.groups() == ([0], [1500 * (1 << 16) * ((1 << 32) - 1)])
+
+
+def test_the_default_dice_are_the_operating_systems():
+    assert isinstance(dplearn.estimator.base.dice_for(None), SystemDice)
