@@ -49,9 +49,9 @@ def generic_sample_size(class_size: int, *, epsilon: Any, alpha: Any, beta: Any,
         If a parameter is not as described.
     """
     class_size = check_count("class_size", class_size, low=1)
-    epsilon = float(check_number("epsilon", epsilon, low=_TINY))
-    alpha = float(check_number("alpha", alpha, low=_TINY, below=1))
-    beta = float(check_number("beta", beta, low=_TINY, below=1))
+    epsilon = _positive("epsilon", epsilon)
+    alpha = _positive("alpha", alpha, below=1)
+    beta = _positive("beta", beta, below=1)
     if check_choice("bound", bound, ("proof", "paper")) == "paper":
         rate = max(1 / (epsilon * alpha), 1 / (alpha * alpha))
         stated: int = math.ceil(6 * (math.log(class_size) - math.log(beta)) * rate)
@@ -81,10 +81,15 @@ def generic_failure_bound(class_size: int, n_samples: int, *, epsilon: Any, alph
     """
     class_size = check_count("class_size", class_size, low=1)
     n_samples = check_count("n_samples", n_samples, low=0)
-    epsilon = float(check_number("epsilon", epsilon, low=_TINY))
-    alpha = float(check_number("alpha", alpha, low=_TINY, below=1))
+    epsilon = _positive("epsilon", epsilon)
+    alpha = _positive("alpha", alpha, below=1)
     exponent = _log_failure(class_size, n_samples, epsilon, alpha)
     return math.exp(exponent) if exponent < 700 else math.inf
+
+
+def _positive(name: str, value: Any, below: int | None = None) -> float:
+    number = check_number(name, value, above=0, below=below)
+    return float(check_number(name, number, low=_TINY))
 
 
 def _log_failure(class_size: int, n: int, epsilon: float, alpha: float) -> float:
