@@ -16,6 +16,9 @@ from dplearn.domains import DomainError
 __all__ = ["main"]
 
 
+_DESCRIPTION = "Differentially private classifiers: a demonstration (the default), fit, predict, audit."
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one line."""
 
@@ -25,7 +28,7 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
-    parser = _Parser(prog="python -m dplearn", description=__doc__, allow_abbrev=False)
+    parser = _Parser(prog="python -m dplearn", description=_DESCRIPTION, allow_abbrev=False)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
     for module in (demo, table, audit):
         module.add_commands(commands)

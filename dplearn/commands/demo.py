@@ -39,15 +39,19 @@ def run(options: argparse.Namespace) -> None:  # noqa: ARG001 - there are none
         f"private, epsilon = {epsilon:g}": _private(epsilon, sorted(set(data.target_names.tolist())))
         for epsilon in EPSILONS
     }
-    learners["best stump, not private"] = DecisionTreeClassifier(max_depth=1)
+    learners["scikit-learn's stump"] = DecisionTreeClassifier(max_depth=1)
     learners["majority class"] = DummyClassifier()
     accuracies = _accuracies(learners, X, y)
     for name, values in accuracies.items():
         sys.stdout.write(f"  {name:<26} {np.mean(values):.3f} +- {np.std(values):.3f}\n")
+    sys.stdout.write(
+        "\nscikit-learn's stump is not private; it minimises Gini impurity, ours the number of errors:\n"
+        "differences of 0.02 between the two are chance.\n"
+    )
     guarantee = _private(1.0, ["benign", "malignant"]).plan(len(y), n_features=X.shape[1]).guarantee
     sys.stdout.write(
         f"\nWhat epsilon = 1 promises, for each single fit: {guarantee.sentence()}\n"
-        f"It assumes that {'; '.join(guarantee.assumes)}; the number of records is public.\n"
+        f"It assumes that {'; '.join(guarantee.assumes)}.\n"
         "These accuracies are for show, on public data: on private data each of them would be a release.\n"
     )
 

@@ -58,11 +58,12 @@ def run_fit(options: argparse.Namespace) -> None:
             epsilon=options.epsilon, mechanism=options.mechanism, classes=_classes(options, schema)
         )
         learner.plan(1, n_features=1, n_labels=1)
-    if not options.out.resolve().parent.is_dir():
-        raise Refusal(f"--out must lie in a folder that exists, got {options.out}")
+    if not options.out.resolve().parent.is_dir() or options.out.is_dir():
+        raise Refusal(f"--out must be a file in a folder that exists, got {options.out}")
     header, rows = read_table(options.table)
     columns = _feature_columns(header, options.target, schema)
     X, y = _cells(header, rows, columns, schema), _labels(header, rows, options.target, options.table)
+    test = None if options.test is None else _read_test(options, columns, schema)
     model = _assemble(learner, schema, columns, X)
     model.fit(X, y)
     joblib.dump(
@@ -76,8 +77,9 @@ def run_fit(options: argparse.Namespace) -> None:
         options.out,
     )
     _say_what_was_released(learner, options.out)
-    if options.test is not None:
-        _say_accuracy(model, columns, schema, options)
+    if test is not None:
+        accuracy = np.mean(model.predict(test[0]) == test[1])
+        sys.stdout.write(f"Accuracy on {options.test}, declared public: {accuracy:.4f}\n")
 
 
 def run_predict(options: argparse.Namespace) -> None:
@@ -186,13 +188,14 @@ def _say_what_was_released(learner: ExponentialMechanismClassifier, out: Path) -
     sys.stdout.write(
         f"Released rule: {learner.concept_}\n"
         f"{guarantee.sentence()}\n"
-        f"Assumed public: the header and the number of rows; {'; '.join(guarantee.assumes)}.\n"
+        f"It assumes that {'; '.join(guarantee.assumes)}.\n"
         f"Model written to {out}\n"
     )
 
 
-def _say_accuracy(model: Any, columns: list[str], schema: Schema | None, options: argparse.Namespace) -> None:
+def _read_test(
+    options: argparse.Namespace, columns: list[str], schema: Schema | None
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the cells and labels of the public test file, before anything is spent."""
     header, rows = read_table(options.test)
-    labels = _labels(header, rows, options.target, options.test)
-    accuracy = np.mean(model.predict(_cells(header, rows, columns, schema)) == labels)
-    sys.stdout.write(f"Accuracy on {options.test}, declared public: {accuracy:.4f}\n")
+    return _cells(header, rows, columns, schema), _labels(header, rows, options.target, options.test)

@@ -4,7 +4,7 @@ Inside the declared domain nothing here depends on data. Outside it, the input i
 spent, and messages hold names and constraints, never values.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,10 @@ __all__ = ["as_product", "check_classes", "read_features", "read_labels"]
 NOT_NUMERIC = (
     "X holds a value that is not a number; declare the columns with domain=Schema(...),"
     " or encode them before this estimator"
+)
+NO_GAPS = (
+    "Input X contains NaN or another missing value; declare a domain that has them,"
+    " such as domain=Floats(missing=True)"
 )
 NOT_A_CELL = "X holds an object whose argument must be a string or a real number"
 
@@ -44,8 +48,9 @@ def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
         return _select(X, domain) if isinstance(domain, Schema) else X
     numeric = domain is None or domain.numeric
     if issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "iufbc" and X.ndim == 2):
-        finite = "allow-nan" if domain is not None and domain.accepts_missing else True
-        return validate_data(estimator, X, reset=reset, dtype="numeric", ensure_all_finite=finite)
+        X = validate_data(estimator, X, reset=reset, dtype="numeric", ensure_all_finite=False)
+        _check_finite(X, missing=domain is not None and domain.accepts_missing)
+        return X
     cells = np.asarray(X, dtype=object)
     if cells.ndim != 2:
         raise ValueError(NOT_A_TABLE.format(cells.ndim))
@@ -63,7 +68,17 @@ def _check_numbers(cells: NDArray[Any], *, missing: bool) -> None:
     if any(issubclass(kind, (dict, list, tuple, complex)) for kind in kinds):
         raise CellTypeError(NOT_A_CELL)
     if not missing and any(is_missing(cell) for cell in cells.ravel().tolist()):
-        raise DomainError("Input X contains NaN, or another missing value; declare a domain that has them")
+        raise DomainError(NO_GAPS)
+
+
+def _check_finite(X: NDArray[Any], *, missing: bool) -> None:
+    if X.dtype.kind != "f" or not X.size:
+        return
+    low, high = np.fmin.reduce(X, axis=None), np.fmax.reduce(X, axis=None)
+    if np.isinf(low) or np.isinf(high):
+        raise DomainError("Input X contains infinity")
+    if not missing and np.isnan(X.min()):
+        raise DomainError(NO_GAPS)
 
 
 class CellTypeError(DomainError, TypeError):
@@ -152,7 +167,7 @@ def _place(place: dict[Any, int], label: Any) -> int:
 
 def check_classes(classes: Sequence[Hashable]) -> NDArray[Any]:
     """Return the declared label set, sorted; all strings, or all numbers."""
-    labels = list(classes)
+    labels = list(classes) if isinstance(classes, Iterable) and not isinstance(classes, str) else []
     texts = sum(isinstance(label, str) for label in labels)
     numbers = sum(isinstance(label, (int, float, np.number, np.bool_)) for label in labels)
     if not labels or len(labels) not in (texts, numbers) or len(set(labels)) < len(labels):

@@ -26,7 +26,7 @@ from dplearn.chance.dice import Dice
 from dplearn.concepts import CONCEPT_CLASSES, ConceptClass
 from dplearn.concepts.base import ChosenConcept
 from dplearn.core.exact import selection_ratio
-from dplearn.domains import Product, Schema
+from dplearn.domains import Domain, Product, Schema
 from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.intake import as_product, check_classes, read_features, read_labels
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
@@ -86,6 +86,7 @@ class ExponentialMechanismClassifier(PrivateClassifier):
     Notes
     -----
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
+    `guarantee_` is of one fit: a grid search or a cross-validation makes many.
 
     **Assumes.** What `guarantee_.assumes` lists.
 
@@ -143,19 +144,21 @@ class ExponentialMechanismClassifier(PrivateClassifier):
         features = len(self.domain) if isinstance(self.domain, (Product, list, tuple)) else n_features
         if isinstance(self.concept_class, ConceptClass):
             labels, features = self.concept_class.n_labels, 0
-        for name, value in (("n_features", features), ("n_labels", labels)):
+        for name, value, source in (("n_features", features, "domain"), ("n_labels", labels, "classes")):
             if value is None:
-                raise ValueError(f"{name} must be given, since neither domain nor classes tell it, got None")
+                raise ValueError(f"{name} must be given, since {source} does not tell it")
         concepts = self._concepts(check_count("n_features", features), check_count("n_labels", labels), None)
         guarantee = self._guarantee(concepts, labels_known=True)
         beta = float(check_number("beta", beta, above=0, below=1))
-        excess = log(concepts.size / beta) / -log(selection_ratio(guarantee.epsilon))
+        # -log(ratio) >= 1 - ratio, which floats still resolve where they take the ratio for 1.
+        ratio = selection_ratio(guarantee.epsilon)
+        excess = (log(concepts.size) - log(beta)) / max(-log(ratio), float(1 - ratio))
         return GenericPlan(
             guarantee=guarantee,
             mechanism=mechanism,
             class_size=concepts.size,
             n_samples=n_samples,
-            excess_error=min(1.0, ceil(excess) / n_samples),
+            excess_error=min(1.0, ceil(min(excess, n_samples)) / n_samples),
             n_needed=generic_sample_size(concepts.size, epsilon=self.epsilon, alpha=alpha, beta=beta),
             alpha=alpha,
             beta=beta,
@@ -197,6 +200,11 @@ class ExponentialMechanismClassifier(PrivateClassifier):
         check_number("epsilon", self.epsilon, above=0)
         if (known := self._known_classes()) is not None:
             check_classes(known)
+        declared = self.domain if isinstance(self.domain, (list, tuple)) else [self.domain]
+        if not all(part is None or isinstance(part, (Domain, Product)) for part in declared):
+            raise TypeError(
+                f"domain must be a Domain, a sequence of them, a Product or a Schema, got {self.domain!r}"
+            )
         return check_choice("mechanism", self.mechanism, tuple(_MECHANISMS))
 
     def _known_classes(self) -> Sequence[Any] | None:
