@@ -7,17 +7,18 @@
 
 import importlib
 import struct
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 __all__ = ["freeze"]
 
+_OF_ANY_CLASS = ("__dict__", "__weakref__", "__module__", "__qualname__")
 _PLAIN = (type(None), int, str, bytes)
 
 
-def freeze(value: Any) -> Any:
+def freeze(value: Any) -> Any:  # noqa: C901 - a case for each kind of value
     """Return a hashable stand-in for `value`, equal for two values only if nothing tells them apart.
 
     Types, dtypes, memory layouts, orders of dictionaries, attributes with a leading underscore, what a
@@ -41,9 +42,15 @@ def freeze(value: Any) -> Any:
     if kind is dict:
         return "dict", tuple((freeze(k), freeze(v)) for k, v in value.items())
     if kind in (set, frozenset):
-        return kind.__name__, tuple(sorted(map(freeze, value), key=repr))
+        return kind.__name__, tuple(map(freeze, value))
     if kind is np.ndarray:
         return _freeze_array(value)
+    if isinstance(value, BaseException):
+        linked = (value.__context__, value.__cause__)
+        return "exception", _freeze_object(value), tuple(map(freeze, linked))
+    if isinstance(value, CodeType):
+        held = (value.co_code, value.co_consts, value.co_names, value.co_varnames, value.co_freevars)
+        return "code", freeze(held)
     if isinstance(value, (type, FunctionType, BuiltinFunctionType, MethodType, ModuleType)):
         return _freeze_callable(value)
     return _freeze_object(value)
@@ -51,7 +58,7 @@ def freeze(value: Any) -> Any:
 
 def _freeze_array(array: np.ndarray) -> Any:
     flags = array.flags
-    layout = (flags.c_contiguous, flags.f_contiguous, flags.writeable)
+    layout = (flags.c_contiguous, flags.f_contiguous, flags.writeable, array.strides)
     plain = array.dtype.kind in "iub"
     items = tuple(array.ravel().tolist()) if plain else tuple(map(freeze, array.ravel().tolist()))
     dtype = repr(array.dtype.descr), repr(array.dtype.metadata)
@@ -63,11 +70,16 @@ def _freeze_callable(value: Any) -> Any:
     if isinstance(value, MethodType):
         return "method", freeze(value.__func__), freeze(value.__self__)
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", value.__name__)
-    if isinstance(value, type) or _imported(module, name) is value or not isinstance(value, FunctionType):
+    if isinstance(value, BuiltinFunctionType) and not isinstance(value.__self__, (ModuleType, type(None))):
+        return "method", f"{module}.{name}", freeze(value.__self__)
+    if isinstance(value, (BuiltinFunctionType, ModuleType)) or _imported(module, name) is value:
         return "name", f"{module}.{name}"
-    cells = tuple(cell.cell_contents for cell in value.__closure__ or ())
-    held = (cells, value.__defaults__, value.__kwdefaults__, value.__dict__)
-    return "function", f"{module}.{name}", value.__code__.co_code, freeze(list(held))
+    if isinstance(value, type):
+        own = {k: v for k, v in vars(value).items() if k not in _OF_ANY_CLASS}
+        return "class", f"{module}.{name}", tuple(map(freeze, value.__bases__)), freeze(own)
+    cells = tuple(cell.cell_contents for cell in value.__closure__ or () if cell.cell_contents is not value)
+    held = [cells, value.__defaults__, value.__kwdefaults__, value.__dict__, value.__doc__]
+    return "function", f"{module}.{name}", freeze(value.__code__), freeze(held)
 
 
 def _imported(module: Any, name: str) -> Any:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import make_pipeline
 
 from dplearn.commands.refusal import Refusal, public
-from dplearn.domains import Schema
+from dplearn.domains import Categories, Domain, Schema
 from dplearn.learners import ExponentialMechanismClassifier
 from dplearn.preprocessing import CellEncoder
 
@@ -147,11 +147,15 @@ def _cells(
     if absent:
         raise Refusal(f"the table must have a column {absent[0]!r}")
     places = [header.index(name) for name in columns]
-    numeric = [schema is not None and schema.columns[name].numeric for name in columns]
+    numeric = [schema is not None and _wants_numbers(schema.columns[name]) for name in columns]
     cells = np.empty((len(rows), len(columns)), dtype=object)
     for i, row in enumerate(rows):
         cells[i] = [_cell(row[place].strip(), read) for place, read in zip(places, numeric, strict=True)]
     return cells
+
+
+def _wants_numbers(domain: Domain) -> bool:
+    return domain.numbers if isinstance(domain, Categories) else domain.numeric
 
 
 def _cell(text: str, numeric: bool) -> Any:

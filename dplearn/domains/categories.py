@@ -47,12 +47,17 @@ class Categories(Domain):
             raise TypeError(f"other must be True or False, got {self.other!r}")
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "accepts_missing", None in values or self.other)
-        object.__setattr__(self, "numeric", all(v is None or isinstance(v, (int, float)) for v in values))
+        object.__setattr__(self, "numeric", self.numbers and not self.other)
 
     @property
     def size(self) -> int:
         """How many categories there are, `other` included."""
         return len(self.values) + self.other
+
+    @property
+    def numbers(self) -> bool:
+        """Whether all listed categories are numbers, or missing."""
+        return all(value is None or isinstance(value, (int, float)) for value in self.values)
 
     @cached_property
     def _code_of(self) -> dict[Hashable, int]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NOT_A_TABLE", "frame_column", "is_frame", "is_missing", "object_array", "text_of"]
+__all__ = ["cells_of", "frame_column", "is_frame", "is_missing", "object_array", "text_of"]
 
 NOT_A_TABLE = (
     "Expected 2D array, got {}D array instead. Reshape your data either using array.reshape(-1, 1) if your"
@@ -56,10 +56,40 @@ def frame_column(X: Any, position: int) -> NDArray[Any]:
     if hasattr(column, "cat") and hasattr(column.cat, "codes"):
         categories = column.cat.categories.tolist()
         return object_array([None if code < 0 else categories[code] for code in column.cat.codes.tolist()])
+    if not hasattr(X, "iloc") and column.dtype.is_temporal():
+        column = column.to_physical()  # some times that polars can hold, Python cannot
     if hasattr(X, "iloc"):
         gaps = column.isna().tolist()
         return object_array([None if gap else cell for cell, gap in zip(column.array, gaps, strict=True)])
     return object_array(column.to_list())
+
+
+def cells_of(X: Any) -> NDArray[Any]:
+    """Return a table that is no data frame as an array: a numpy array as it is, lists cell by cell.
+
+    Raises
+    ------
+    ValueError
+        If it is not a table: not rows of cells, or rows of unequal lengths.
+    """
+    if isinstance(X, (list, tuple)):
+        if not all(_is_row(row) for row in X) or not X:
+            raise ValueError(NOT_A_TABLE.format(1))
+        if len({len(row) for row in X}) != 1:
+            raise ValueError("rows of X must be equally long")
+        array = np.empty((len(X), len(X[0])), dtype=object)
+        for i, row in enumerate(X):
+            for j, cell in enumerate(row):
+                array[i, j] = cell
+        return array
+    array = np.asarray(X)
+    if array.ndim != 2:
+        raise ValueError(NOT_A_TABLE.format(array.ndim))
+    return array if array.dtype.kind in "iufbc" else array.astype(object)
+
+
+def _is_row(row: Any) -> bool:
+    return isinstance(row, (list, tuple)) or (isinstance(row, np.ndarray) and row.ndim == 1)
 
 
 def object_array(cells: list[Any]) -> NDArray[Any]:

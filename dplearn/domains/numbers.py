@@ -3,7 +3,9 @@
 import math
 import sys
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
+from numbers import Rational
 from typing import Any
 
 import numpy as np
@@ -74,7 +76,9 @@ class IntegerRange(Domain):
         inside = np.empty(array.shape, dtype=bool)
         # Cell by cell: as an array of floats, large integers would lose digits because of another record.
         for place, cell in enumerate(array.ravel().tolist()):
-            if isinstance(cell, int):
+            if isinstance(cell, (Rational, np.integer, Decimal)) and cell == cell and cell % 1 == 0:
+                whole: Any = cell
+                cell = int(whole)
                 inside.flat[place] = self.low <= cell <= self.high
                 codes.flat[place] = min(max(cell, self.low), self.high) - self.low
             else:
@@ -331,7 +335,7 @@ def as_numbers(values: Any, domain: Domain, missing: bool = False) -> NDArray[An
             readable = False
     if array.dtype.kind == "b":
         array = array.astype(np.uint8)
-    if not readable or array.dtype.kind not in "iuf":
+    if not readable or array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
         raise domain.refuse()
     if array.dtype.kind == "f" and array.size and not _is_finite(array, missing):
         raise domain.refuse()
@@ -343,7 +347,13 @@ def _as_float(cell: Any, missing: bool) -> float:
         return math.nan
     if isinstance(cell, str):
         raise ValueError("text is no number: whether it can be read as one is for the caller to say")
-    return float(cell)
+    try:
+        number = float(cell)
+    except OverflowError:
+        number = math.inf if cell > 0 else -math.inf
+    if math.isinf(number) and not isinstance(cell, (float, np.floating)):
+        return math.copysign(_LARGEST, number)  # finite, though no float is as large
+    return number
 
 
 def _is_finite(array: NDArray[Any], missing: bool) -> bool:

@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from dplearn.domains import DomainError, Product, Schema
-from dplearn.domains.cells import NOT_A_TABLE, frame_column, is_frame, is_missing, object_array
+from dplearn.domains.cells import cells_of, frame_column, is_frame, is_missing, object_array
 
 __all__ = ["as_product", "check_classes", "read_features", "read_labels"]
 
@@ -47,13 +47,12 @@ def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return _select(X, domain) if isinstance(domain, Schema) else X
     numeric = domain is None or domain.numeric
-    if issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "iufbc" and X.ndim == 2):
-        X = validate_data(estimator, X, reset=reset, dtype="numeric", ensure_all_finite=False)
-        _check_finite(X, missing=domain is not None and domain.accepts_missing)
+    cells: Any = X if issparse(X) else cells_of(X)
+    if issparse(X) or cells.dtype.kind in "iufbc":
+        X = validate_data(estimator, cells, reset=reset, dtype="numeric", ensure_all_finite=False)
+        if domain is None or _wants_finite(domain):
+            _check_finite(X)
         return X
-    cells = np.asarray(X, dtype=object)
-    if cells.ndim != 2:
-        raise ValueError(NOT_A_TABLE.format(cells.ndim))
     cells = validate_data(estimator, cells, reset=reset, dtype=object, ensure_all_finite=False)
     if numeric:
         _check_numbers(cells, missing=domain is not None and domain.accepts_missing)
@@ -71,13 +70,19 @@ def _check_numbers(cells: NDArray[Any], *, missing: bool) -> None:
         raise DomainError(NO_GAPS)
 
 
-def _check_finite(X: NDArray[Any], *, missing: bool) -> None:
+def _wants_finite(domain: Any) -> bool:
+    """Return True if no column has a code for NaN or for an infinity."""
+    parts = getattr(domain, "domains", (domain,))
+    return not domain.accepts_missing and all(getattr(part, "ordered", True) for part in parts)
+
+
+def _check_finite(X: NDArray[Any]) -> None:
+    """Refuse NaN and infinities where no domain has them, in the words that scikit-learn's users know."""
     if X.dtype.kind != "f" or not X.size:
         return
-    low, high = np.fmin.reduce(X, axis=None), np.fmax.reduce(X, axis=None)
-    if np.isinf(low) or np.isinf(high):
+    if np.isinf(np.fmin.reduce(X, axis=None)) or np.isinf(np.fmax.reduce(X, axis=None)):
         raise DomainError("Input X contains infinity")
-    if not missing and np.isnan(X.min()):
+    if np.isnan(X.min()):
         raise DomainError(NO_GAPS)
 
 
@@ -135,14 +140,21 @@ def _label_cells(y: Any) -> NDArray[Any]:
     """Return the labels as a one-dimensional array: a list's as they are, whatever the others are."""
     if is_frame(y):
         y = frame_column(y, 0)
-    elif isinstance(y, (list, tuple)) and not any(
-        isinstance(label, (list, tuple, np.ndarray)) for label in y
-    ):
-        return object_array(list(y))
     elif hasattr(y, "to_list") and not isinstance(getattr(y, "dtype", None), np.dtype):
         return object_array([None if is_missing(label) else label for label in y.to_list()])
+    elif isinstance(y, Sequence) and not isinstance(y, (str, bytes)):
+        y = object_array([_bare(label) for label in y])
     labels: NDArray[Any] = column_or_1d(y, warn=True)
     return labels
+
+
+def _bare(label: Any) -> Any:
+    """Return the one label in a row of a single column, or in an array without axes."""
+    if isinstance(label, np.ndarray) and label.size == 1:
+        return label.ravel().tolist()[0]
+    if isinstance(label, (list, tuple)) and len(label) == 1:
+        return label[0]
+    return label
 
 
 def _found_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
@@ -174,7 +186,11 @@ def check_classes(classes: Sequence[Hashable]) -> NDArray[Any]:
         raise ValueError(
             f"classes must be distinct, at least one, all strings or all numbers, got {classes!r}"
         )
-    return _unique(np.asarray(labels))[0]
+    public = _unique(np.asarray(labels))[0]
+    kept = set(public.tolist()) == set(labels) and len(public) == len(labels)
+    if not kept or (public.dtype.kind == "f" and not np.isfinite(public).all()):
+        raise ValueError(f"classes must be finite, and keep their values in one numpy type, got {classes!r}")
+    return public
 
 
 def _unique(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:

@@ -20,7 +20,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dplearn.domains import Categories, Domain, Floats, Hashed, Product
-from dplearn.domains.cells import NOT_A_TABLE, frame_column, is_frame, object_array, text_of
+from dplearn.domains.cells import cells_of, frame_column, is_frame, object_array, text_of
 
 __all__ = ["CellEncoder"]
 
@@ -96,11 +96,9 @@ class CellEncoder(TransformerMixin, BaseEstimator):
             raise ValueError("Complex data not supported")
         if is_frame(X):
             validate_data(self, X, reset=reset, skip_check_array=True)
-            columns = [object_array(frame_column(X, i).tolist()) for i in range(X.shape[1])]
+            columns = [object_array(frame_column(X, place).tolist()) for place in range(X.shape[1])]
             return np.column_stack(columns)
-        cells: Any = X if issparse(X) else np.asarray(X, dtype=object)
-        if cells.ndim != 2:
-            raise ValueError(NOT_A_TABLE.format(cells.ndim))
+        cells = X if issparse(X) else cells_of(X)
         read: NDArray[Any] = validate_data(self, cells, dtype=object, ensure_all_finite=False, reset=reset)
         return read
 

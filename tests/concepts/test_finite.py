@@ -280,7 +280,7 @@ def test_functions_see_floats_whatever_holds_the_table(holder):
     assert seen[1].tolist() == seen[0].tolist()
 
 
-@pytest.mark.parametrize("cell", ["secret", None, np.nan, np.inf, pd.NA, 10**400], ids=lambda c: str(c)[:9])
+@pytest.mark.parametrize("cell", ["secret", None, np.nan, np.inf, pd.NA], ids=lambda c: str(c)[:9])
 def test_functions_are_not_shown_what_is_no_finite_number(cell):
     def sees(X):
         raise AssertionError("was called")

@@ -165,7 +165,12 @@ def test_what_is_no_integer_of_the_range_is_refused(values):
         IntegerRange(0, 3).encode(values)
 
 
-@pytest.mark.parametrize("domain", [IntegerRange(0, 3), Floats(), Grid(0, 1)], ids=repr)
+def test_a_finite_number_beyond_all_floats_counts_as_the_largest():
+    codes = Floats().encode(np.array([10**400, -(10**400), sys.float_info.max], dtype=object))
+    assert codes.tolist() == [Floats().size - 1, 0, Floats().size - 1]
+
+
+@pytest.mark.parametrize("domain", [IntegerRange(0, 3), Grid(0, 1)], ids=repr)
 def test_an_integer_too_large_for_a_float_is_refused_as_any_other_value(domain):
     with pytest.raises(DomainError, match="outside"):
         domain.encode(np.array([10**400, 1], dtype=object))

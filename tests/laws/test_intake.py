@@ -214,3 +214,63 @@ def test_two_to_the_64_cuts_are_counted_without_overflow():
 
 def test_the_default_dice_are_the_operating_systems():
     assert isinstance(dplearn.estimator.base.dice_for(None), SystemDice)
+
+
+@pytest.mark.parametrize("last", [BIG, float(BIG)], ids=repr)
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda labels: [[label] for label in labels],
+        lambda labels: [np.array([label]) for label in labels],
+        lambda labels: [*labels[:-1], np.array(labels[-1])],
+    ],
+    ids=["column", "arrays", "one array"],
+)
+def test_labels_in_rows_are_read_one_by_one(wrap, last):
+    assert read_labels(wrap([BIG + 1, BIG, last]), 3, [BIG, BIG + 1])[1].tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [[BIG + 1, 0.5], [2**63 + 1, -1], ["a\0", "b"], [float("nan"), 0], [float("inf"), 0.0]],
+    ids=repr,
+)
+def test_classes_that_numpy_would_change_are_refused_before_the_data_are_looked_at(classes):
+    with pytest.raises(ValueError, match="classes must be finite, and keep their values in one numpy type"):
+        ExponentialMechanismClassifier(classes=classes).fit([[0.0]], [0])
+
+
+@pytest.mark.parametrize("kind", [np.int64, Fraction, int])
+def test_large_whole_numbers_of_any_type_are_exact(kind):
+    top = 2**60 - 1
+    cells = np.empty(1, dtype=object)
+    cells[0] = kind(top)
+    assert IntegerRange(0, top).encode(cells).tolist() == [top]
+    frame = pd.DataFrame({"a": pd.array([top, top - 1], dtype="Int64")})
+    assert Product([IntegerRange(0, top)]).encode(frame)[0].tolist() == [top, top - 1]
+
+
+@pytest.mark.parametrize(
+    ("domain", "X"),
+    [
+        (Categories([1, 2], other=True), [["a"]]),
+        (Categories([1, 2], other=True), [[(1, 2)]]),
+        (Categories([1, 2], other=True), np.array([[np.inf]])),
+        (Hashed(3), np.array([[np.inf]])),
+        (Hashed(3), [[[1]]]),
+        (Hashed(3), [[np.array([1])]]),
+        (Hashed(3), pl.DataFrame({"t": pl.Series([2**62]).cast(pl.Datetime("us"))})),
+        (Floats(), [[10**400]]),
+        (Grid(0, 1, 5, "clip"), [[-(10**400)]]),
+        (Grid(0, 1, 5, "clip"), [[Fraction(10**400)]]),
+    ],
+    ids=repr,
+)
+def test_what_a_domain_declares_is_fitted_whatever_the_cell(domain, X):
+    fitted = ExponentialMechanismClassifier(domain=domain, classes=[0, 1]).fit(X, [1])
+    assert fitted.predict(X).shape == (1,)
+
+
+def test_rows_of_unequal_length_are_refused_without_a_cell():
+    with pytest.raises(ValueError, match="rows of X must be equally long"):
+        ExponentialMechanismClassifier().fit([[1, 2], [3]], [0, 1])
