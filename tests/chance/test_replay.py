@@ -79,7 +79,7 @@ def test_an_outcome_that_has_become_impossible_moves_to_the_nearest():
 def test_a_group_that_the_neighbour_does_not_have_is_not_replayed(
     primitive, outcome, multiplicities, nearest
 ):
-    # Once a bug (dplearn/chance/replay.py, _possible): a group of multiplicity 0 counts as possible, so the
+    # Was (dplearn/chance/replay.py, _possible): a group of multiplicity 0 counts as possible, so the
     # replayed run selects from a group without members.
     dice = recorded(primitive, outcome, HALF, (0, 0, 0), (1, 1, 1))
     assert getattr(dice, primitive)(HALF, (0, 0, 0), multiplicities) == nearest
@@ -100,7 +100,7 @@ def test_other_draws_than_were_recorded_are_refused():
 
 
 def test_one_draw_and_an_array_of_one_are_other_draws():
-    # Once a bug (dplearn/chance/replay.py, _Recorded): sizes are compared as numbers of outcomes, so one draw
+    # Was (dplearn/chance/replay.py, _Recorded): sizes are compared as numbers of outcomes, so one draw
     # replays as a numpy scalar where an array was asked for, and an array of one where an integer was.
     with pytest.raises(IndexError, match="other draws"):
         recorded("below", np.array([1]), 2, 1).below(2)
@@ -109,7 +109,7 @@ def test_one_draw_and_an_array_of_one_are_other_draws():
 
 
 def test_no_draws_at_all_are_replayed_as_none():
-    # Once a bug (dplearn/chance/replay.py, _Recorded): `size or 1` takes size=0 for 1 and refuses its own
+    # Was (dplearn/chance/replay.py, _Recorded): `size or 1` takes size=0 for 1 and refuses its own
     # recording.
     first = ReplayDice(SeededDice(0))
     first.below(6, size=0)
@@ -117,7 +117,7 @@ def test_no_draws_at_all_are_replayed_as_none():
 
 
 def test_what_the_run_does_to_an_array_does_not_change_the_recording():
-    # Once a bug (dplearn/chance/replay.py, _record): the trace holds the very array that the mechanism was given,
+    # Was (dplearn/chance/replay.py, _record): the trace holds the very array that the mechanism was given,
     # so a mechanism that adds its counts to its noise in place rewrites what is replayed (and leaves counts
     # in it).
     first = ReplayDice(SeededDice(0))

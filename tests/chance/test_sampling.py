@@ -302,14 +302,14 @@ def test_noise_of_a_huge_scale_is_of_python_integers():
     ("low", "high"), [(2**70, 2**70), (-(2**70), -(2**69)), (2**63, 2**64), (-(2**64), -(2**63) - 1)]
 )
 def test_ends_beyond_64_bits_are_kept(low, high):
-    # Once a bug (dplearn/chance/sampling.py, discrete_laplace): only the outer side of each end is brought into 64
+    # Was (dplearn/chance/sampling.py, discrete_laplace): only the outer side of each end is brought into 64
     # bits, so np.clip raises OverflowError where both ends lie beyond.
     assert SystemDice().discrete_laplace(HALF, low, high) == (low if low > 0 else high)
 
 
 @pytest.mark.parametrize("gap", [2**62, 2**64, 2**70, 10**100])
 def test_a_comparison_with_any_gap_has_an_answer(gap):
-    # Once a bug (the same): the gap is private, and here it decides between an answer and an OverflowError.
+    # Was (the same): the gap is private, and here it decides between an answer and an OverflowError.
     assert SystemDice().discrete_laplace_at_least(HALF, gap) == 0
     assert SystemDice().discrete_laplace_at_least(HALF, -gap) == 1
 
@@ -449,7 +449,7 @@ def test_gaussian_noise_comes_at_every_scale(sigma2):
 
 @pytest.mark.parametrize("sigma2", ["Fraction(1, 10**8)", "Fraction(1, 10**40)"])
 def test_gaussian_noise_far_narrower_than_one_ends(sigma2):
-    # Once a bug (dplearn/chance/sampling.py, _gaussian_table): it asks for exp(-1 / (2 sigma2)) as a Fraction, a
+    # Was (dplearn/chance/sampling.py, _gaussian_table): it asks for exp(-1 / (2 sigma2)) as a Fraction, a
     # number of 1 / sigma2 digits, though 2**-bits bounds it well enough. From sigma2 = 10**-7 on it takes
     # for ever.
     assert ends_within_cpu_seconds(

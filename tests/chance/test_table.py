@@ -338,13 +338,13 @@ def test_as_many_are_drawn_as_asked_for(size):
 
 
 def test_an_event_that_is_certain_can_be_drawn_many_at_a_time():
-    # Once a bug (dplearn/chance/table.py, _Lookup): power_event(ratio, 0) has upper ends 2**64 and 2**64, and the
+    # Was (dplearn/chance/table.py, _Lookup): power_event(ratio, 0) has upper ends 2**64 and 2**64, and the
     # first of them overflows uint64. No sampler asks for exponent 0 today.
     assert set(Table(power_event(HALF, 0)).draw_many(lambda count: b"\xff" * count, 64).tolist()) == {0}
 
 
 def test_two_threads_may_use_one_table_for_the_first_time():
-    # Once a bug (dplearn/chance/table.py, enclosure): `bits` is set before `_low`, `_high` and `_tail`, so a
+    # Was (dplearn/chance/table.py, enclosure): `bits` is set before `_low`, `_high` and `_tail`, so a
     # second thread finds them missing or, where the precision rises, of different precisions. Tables are
     # shared by lru_cache.
     made, drawn = [], []

@@ -159,7 +159,7 @@ def test_bad_arguments_are_value_errors(draw):
 
 
 def test_a_branch_that_a_draw_does_not_have_is_refused():
-    # Once a bug (dplearn/chance/tape.py, _branch): TapeDice([7]).below(3) returns 7, with probability 1/3.
+    # Was (dplearn/chance/tape.py, _branch): TapeDice([7]).below(3) returns 7, with probability 1/3.
     with pytest.raises((ValueError, IndexError)):
         TapeDice([7]).below(3)
 

@@ -87,7 +87,7 @@ def test_the_log_of_what_is_not_positive_is_refused(z):
 
 @pytest.mark.parametrize("z", ["Fraction(10**50 + 1, 10**50)", "Fraction(10**50 - 1, 10**50)"])
 def test_log_bounds_of_a_number_very_near_one_end(z):
-    # Once a bug (dplearn/core/exact.py, log_bounds): z rounds to 1 at 40 digits, ln(1) is 0, and the next number
+    # Was (dplearn/core/exact.py, log_bounds): z rounds to 1 at 40 digits, ln(1) is 0, and the next number
     # below (or above) 0 is 1E-1999999999999999997, whose Fraction takes for ever. More digits are needed
     # near 1.
     assert runs_within_cpu_seconds(

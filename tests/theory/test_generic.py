@@ -132,7 +132,7 @@ def test_refusals_name_parameter_constraint_and_value(change, message):
 @pytest.mark.parametrize("bound", ["proof", "paper"])
 @pytest.mark.parametrize("name", ["epsilon", "alpha", "beta"])
 def test_a_number_too_small_for_floats_is_answered_or_refused_by_name(name, bound):
-    # Once a bug (dplearn/theory/generic.py, generic_sample_size): alpha**2 underflows to 0 and divides, or n grows
+    # Was (dplearn/theory/generic.py, generic_sample_size): alpha**2 underflows to 0 and divides, or n grows
     # until it overflows a float; 1e-400 itself becomes 0.
     parameters = {"epsilon": 1, "alpha": 0.5, "beta": 0.5} | {name: "1e-400"}
     outcome = answer(bound=bound, **parameters)
