@@ -12,6 +12,7 @@ True
 """
 
 import math
+from collections.abc import Callable
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -28,6 +29,20 @@ def _contexts(digits: int) -> tuple[Context, Context]:
         Context(prec=digits, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX),
         Context(prec=digits, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX),
     )
+
+
+def _enclosed(
+    function: Callable[[Context, Decimal], Decimal], x: Fraction, digits: int
+) -> tuple[Fraction, Fraction]:
+    """Return rationals below and above a rising function of x.
+
+    decimal rounds exp and ln to the nearest digit whatever the context says; one step outward encloses them.
+    """
+    down, up = _contexts(digits)
+    numerator, denominator = Decimal(x.numerator), Decimal(x.denominator)
+    low = down.next_minus(function(down, down.divide(numerator, denominator)))
+    high = up.next_plus(function(up, up.divide(numerator, denominator)))
+    return Fraction(low), Fraction(high)
 
 
 def exp_bounds(x: Fraction, digits: int = 40) -> tuple[Fraction, Fraction]:
@@ -49,12 +64,7 @@ def exp_bounds(x: Fraction, digits: int = 40) -> tuple[Fraction, Fraction]:
         return Fraction(1), Fraction(1)
     # The argument needs as many more digits as it has before the point.
     digits += len(str(abs(x.numerator) // x.denominator))
-    down, up = _contexts(digits)
-    numerator, denominator = Decimal(x.numerator), Decimal(x.denominator)
-    # decimal rounds exp to the nearest digit whatever the context says; one step outward encloses it.
-    low = down.next_minus(down.exp(down.divide(numerator, denominator)))
-    high = up.next_plus(up.exp(up.divide(numerator, denominator)))
-    return Fraction(low), Fraction(high)
+    return _enclosed(Context.exp, x, digits)
 
 
 def decay_bounds(rate: Fraction, digits: int, bits: int) -> tuple[Fraction, Fraction]:
@@ -95,11 +105,7 @@ def log_bounds(z: Fraction, digits: int = 40) -> tuple[Fraction, Fraction]:
         return Fraction(0), Fraction(0)
     # A number near 1 needs its digits after those that it shares with 1.
     digits += max(0, len(str(z.denominator)) - len(str(abs(z.numerator - z.denominator))) + 1)
-    down, up = _contexts(digits)
-    numerator, denominator = Decimal(z.numerator), Decimal(z.denominator)
-    low = down.next_minus(down.ln(down.divide(numerator, denominator)))
-    high = up.next_plus(up.ln(up.divide(numerator, denominator)))
-    return Fraction(low), Fraction(high)
+    return _enclosed(Context.ln, z, digits)
 
 
 def at_most_exp(z: Fraction, x: Fraction) -> bool:
