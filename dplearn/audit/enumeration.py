@@ -87,7 +87,7 @@ def enumerate_privacy(
     delta: Any = 0,
     neighbors: str = "replace_one",
     ordered: bool = True,
-    gaussian_bits: int = 40,
+    tail_bits: int = 40,
 ) -> PrivacyReport:
     """Run `fit` on every dataset and every outcome and return its exact worst epsilon.
 
@@ -106,7 +106,7 @@ def enumerate_privacy(
         With "add_remove", datasets of n records are compared with those of n - 1.
     ordered : bool, default=True
         False runs each multiset once, in sorted order: only for a `fit` that does not see the order.
-    gaussian_bits : int, default=40
+    tail_bits : int, default=40
         Precision of discrete Gaussians; what they leave out is charged to delta.
 
     Returns
@@ -119,7 +119,7 @@ def enumerate_privacy(
     sizes = (n,) if neighbors == "replace_one" else (n, n - 1)
     laws: dict[Places, Law] = {}
     for size in sizes:
-        laws |= enumerate_laws(fit, universe, size, ordered=ordered, gaussian_bits=gaussian_bits)
+        laws |= enumerate_laws(fit, universe, size, ordered=ordered, tail_bits=tail_bits)
     return report_on(laws, universe, n, delta=delta, neighbors=neighbors, ordered=ordered)
 
 
@@ -147,7 +147,7 @@ def report_on(
 
 
 def enumerate_laws(
-    fit: Fit, universe: Sequence[Any], n: int, *, ordered: bool = True, gaussian_bits: int = 40
+    fit: Fit, universe: Sequence[Any], n: int, *, ordered: bool = True, tail_bits: int = 40
 ) -> dict[Places, Law]:
     """Return the exact law of `fit` on every dataset; parameters as in `enumerate_privacy`.
 
@@ -159,7 +159,7 @@ def enumerate_laws(
     known: dict[Any, Any] = {}  # each outcome kept once, however many laws have it
     laws = {}
     for chosen in datasets:
-        law = exact_law(partial(fit, tuple(universe[place] for place in chosen)), gaussian_bits)
+        law = exact_law(partial(fit, tuple(universe[place] for place in chosen)), tail_bits)
         laws[chosen] = Law(
             {known.setdefault(seen, seen): mass for seen, mass in law.masses.items()}, law.total
         )

@@ -1,8 +1,8 @@
 """The protocol through which all randomness that privacy rests on must pass.
 
 Every primitive takes Python integers or Fractions and follows its formula exactly: no float decides an
-outcome. Supports are finite, so a tape can walk all of them; the discrete Gaussian is the exception, and
-a tape says how much of it was left out.
+outcome. Supports are finite, so a tape can walk all of them; discrete Gaussians and noise between open ends
+are the exceptions, and a tape says how much of them was left out.
 """
 
 from collections.abc import Sequence
@@ -15,9 +15,19 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count
 
-__all__ = ["Dice", "Integers", "check_groups", "check_probability", "check_ratio", "check_size"]
+__all__ = [
+    "Dice",
+    "End",
+    "Integers",
+    "check_ends",
+    "check_groups",
+    "check_probability",
+    "check_ratio",
+    "check_size",
+]
 
 Integers = NDArray[Any]  # int64, or Python integers in an object array where 64 bits do not suffice
+End = int | Integers | None  # of a range that noise is moved into
 
 
 class Dice(Protocol):
@@ -48,11 +58,17 @@ class Dice(Protocol):
         first accepted one is selected. Within its group it is uniform.
         """
 
-    def discrete_laplace(self, ratio: Fraction, low: int, high: int, size: int | None = None) -> Any:
-        """Draw k with probability proportional to ratio**abs(k), then move it into the public low..high."""
+    def discrete_laplace(
+        self, ratio: Fraction, low: End = None, high: End = None, size: int | None = None
+    ) -> Any:
+        """Draw k with probability proportional to ratio**abs(k), then move it into low..high.
 
-    def discrete_laplace_at_least(self, ratio: Fraction, gap: int) -> int:
-        """Draw the bit [Z >= gap], Z discrete Laplace."""
+        An end may be an array of `size` ends, one for each draw; None leaves that side open. With ends
+        gap - 1 and gap the draw tells no more than the bit [Z >= gap].
+        """
+
+    def geometric(self, ratio: Fraction, low: End = 0, high: End = None, size: int | None = None) -> Any:
+        """Draw G >= 0 with P[G >= k] = ratio**k, then move it into low..high, as for `discrete_laplace`."""
 
     def discrete_gaussian(self, sigma2: Fraction, size: int | None = None) -> Any:
         """Draw k with probability proportional to exp(-k**2 / (2 sigma2))."""
@@ -68,6 +84,22 @@ def check_ratio(ratio: Fraction) -> Fraction:
     if not isinstance(ratio, Fraction) or not 0 < ratio < 1:
         raise ValueError(f"ratio must be a Fraction strictly between 0 and 1, got {ratio!r}")
     return ratio
+
+
+def check_ends(low: End, high: End, size: int | None) -> tuple[End, End]:
+    """Return the ends of a range, if none is empty and arrays have an end for each draw.
+
+    The messages hold no value: ends may be the distances of public ends from a private count.
+    """
+    for end in (low, high):
+        if isinstance(end, np.ndarray):
+            if end.shape != (size,) or end.dtype.kind not in "iO":
+                raise ValueError("ends must be integers, or integer arrays with one end for each draw")
+        elif end is not None:
+            index(end)
+    if low is not None and high is not None and np.any(low > high):
+        raise ValueError("low must be at most high")
+    return low, high
 
 
 def check_probability(p: Fraction) -> Fraction:
@@ -101,6 +133,19 @@ def check_groups(
 def one_or_many(values: Integers, size: int | None) -> int | Integers:
     """Return the single value as an int when no size was asked for."""
     return int(values[0]) if size is None else values
+
+
+def moved_into(drawn: Integers, low: End, high: End) -> Integers:
+    """Return what was drawn, or the end of low..high that it is beyond."""
+    ends = [end for end in (low, high) if isinstance(end, np.ndarray)]
+    # An end below or above all 64-bit integers binds none of them, or all.
+    bounds = [int(end) for end in (low, high) if end is not None and not isinstance(end, np.ndarray)]
+    narrow = all(end.dtype == np.int64 for end in ends) and all(-(1 << 63) <= b < 1 << 63 for b in bounds)
+    if not narrow:
+        drawn = drawn.astype(object)
+    drawn = drawn if low is None else np.maximum(drawn, low)
+    drawn = drawn if high is None else np.minimum(drawn, high)
+    return drawn if narrow else as_array(drawn.tolist())
 
 
 def as_array(values: Sequence[int]) -> Integers:

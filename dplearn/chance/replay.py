@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from dplearn.chance.dice import Dice
+from dplearn.chance.dice import Dice, End, as_array, moved_into, one_or_many
 
 __all__ = ["Draw", "ReplayDice"]
 
@@ -80,13 +80,15 @@ class ReplayDice:
         """Draw a group by permute-and-flip."""
         return int(self._record("permute_and_flip", ratio, tuple(exponents), tuple(multiplicities)))
 
-    def discrete_laplace(self, ratio: Fraction, low: int, high: int, size: int | None = None) -> Any:
-        """Draw clamped discrete Laplace noise."""
+    def discrete_laplace(
+        self, ratio: Fraction, low: End = None, high: End = None, size: int | None = None
+    ) -> Any:
+        """Draw discrete Laplace noise."""
         return self._record("discrete_laplace", ratio, low, high, size=size)
 
-    def discrete_laplace_at_least(self, ratio: Fraction, gap: int) -> int:
-        """Draw a noisy comparison."""
-        return int(self._record("discrete_laplace_at_least", ratio, gap))
+    def geometric(self, ratio: Fraction, low: End = 0, high: End = None, size: int | None = None) -> Any:
+        """Draw geometric noise."""
+        return self._record("geometric", ratio, low, high, size=size)
 
     def discrete_gaussian(self, sigma2: Fraction, size: int | None = None) -> Any:
         """Draw discrete Gaussian noise."""
@@ -96,7 +98,8 @@ class ReplayDice:
         sized = size.get("size") is not None
         outcome = getattr(self._dice, primitive)(*arguments, **(size if sized else {}))
         kept = outcome.copy() if isinstance(outcome, np.ndarray) else outcome  # callers may add to theirs
-        self.trace.append(Draw(primitive, arguments + ((size["size"],) if sized else ()), kept))
+        given = tuple(tuple(a.tolist()) if isinstance(a, np.ndarray) else a for a in arguments)
+        self.trace.append(Draw(primitive, given + ((size["size"],) if sized else ()), kept))
         return outcome
 
     def __reduce__(self) -> str | tuple[Any, ...]:
@@ -123,24 +126,20 @@ class _Recorded:
             if primitive in ("power_weighted", "permute_and_flip"):
                 groups = [i for i, number in enumerate(arguments[2]) if number]
                 return min(groups, key=lambda i: abs(i - recorded.outcome))
-            low, high = _possible(primitive, arguments)
-            if size is not None:
-                return np.clip(recorded.outcome, low, high)
-            return min(max(recorded.outcome, low), high)
+            outcomes = recorded.outcome if size is not None else as_array([recorded.outcome])
+            return one_or_many(moved_into(outcomes, *_possible(primitive, arguments)), size)
 
         return draw
 
 
-def _possible(primitive: str, arguments: tuple[Any, ...]) -> tuple[int, int]:
-    """Return the least and the greatest outcome that these arguments allow."""
+def _possible(primitive: str, arguments: tuple[Any, ...]) -> tuple[End, End]:
+    """Return the least and the greatest outcome that these arguments allow; None where there is no end."""
     match primitive:
         case "below":
             return 0, arguments[0] - 1
         case "bernoulli":
             return int(arguments[0] == 1), int(arguments[0] > 0)
-        case "discrete_laplace":
+        case "discrete_laplace" | "geometric":
             return arguments[1], arguments[2]
-        case "discrete_laplace_at_least":
-            return 0, 1
         case _:
-            return -(1 << 62), 1 << 62
+            return None, None

@@ -19,11 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.chance.dice import (
+    End,
     Integers,
+    check_ends,
     check_groups,
     check_probability,
     check_ratio,
     check_size,
+    moved_into,
     one_or_many,
 )
 from dplearn.chance.table import (
@@ -138,22 +141,20 @@ class ByteDice:
                 exponential.refine()
             bits *= 2
 
-    def discrete_laplace(self, ratio: Fraction, low: int, high: int, size: int | None = None) -> Any:
+    def discrete_laplace(
+        self, ratio: Fraction, low: End = None, high: End = None, size: int | None = None
+    ) -> Any:
         """Draw the difference of two geometric variables, moved into low..high."""
-        if low > high:
-            raise ValueError(f"low must be at most high, got {low} and {high}")
-        size = check_size(size)
+        low, high = check_ends(low, high, check_size(size))
         count = 1 if size is None else size
         drawn = self._geometric(check_ratio(ratio), count) - self._geometric(ratio, count)
-        if low >= 1 << 63 or high < -(1 << 63):
-            drawn = drawn.astype(object)
-        if drawn.dtype != object:
-            low, high = max(low, -(1 << 63)), min(high, (1 << 63) - 1)
-        return one_or_many(np.clip(drawn, low, high), size)
+        return one_or_many(moved_into(drawn, low, high), size)
 
-    def discrete_laplace_at_least(self, ratio: Fraction, gap: int) -> int:
-        """Draw the bit [Z >= gap]: clamped to gap - 1..gap, Z tells no more."""
-        return int(self.discrete_laplace(ratio, gap - 1, gap) == gap)
+    def geometric(self, ratio: Fraction, low: End = 0, high: End = None, size: int | None = None) -> Any:
+        """Draw a geometric variable, moved into low..high."""
+        low, high = check_ends(low, high, check_size(size))
+        drawn = self._geometric(check_ratio(ratio), 1 if size is None else size)
+        return one_or_many(moved_into(drawn, low, high), size)
 
     def _geometric(self, ratio: Fraction, size: int) -> Integers:
         """Draw G >= 0 with P[G >= k] = ratio**k, digit by digit; memoryless beyond the last digit."""

@@ -10,19 +10,25 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, TypeVar
 
+import numpy as np
+
 from dplearn.chance.dice import (
+    End,
     Integers,
     as_array,
+    check_ends,
     check_groups,
     check_probability,
     check_ratio,
     check_size,
+    one_or_many,
 )
 from dplearn.core.distributions import (
     gaussian_law,
+    geometric_law,
     laplace_law,
-    laplace_tail,
     permute_and_flip_law,
+    power_at_most,
     power_law,
 )
 
@@ -32,7 +38,9 @@ Result = TypeVar("Result")
 
 _power_law = lru_cache(maxsize=4096)(power_law)
 _permute_and_flip_law = lru_cache(maxsize=4096)(permute_and_flip_law)
-_laplace_law = lru_cache(maxsize=256)(laplace_law)
+_laplace_law = lru_cache(maxsize=4096)(laplace_law)
+_geometric_law = lru_cache(maxsize=4096)(geometric_law)
+_NoiseLaw = Callable[[Fraction, int, int], list[Fraction]]
 
 
 class TapeDice:
@@ -42,7 +50,7 @@ class TapeDice:
     ----------
     branches : sequence of int, default=()
         Which of the possible outcomes each draw takes, in order. Outcomes of probability 0 do not count.
-    gaussian_bits : int, default=40
+    tail_bits : int, default=40
         Precision of the discrete Gaussian's masses.
 
     Attributes
@@ -55,9 +63,9 @@ class TapeDice:
         How many branches each draw had.
     """
 
-    def __init__(self, branches: Sequence[int] = (), gaussian_bits: int = 40):
+    def __init__(self, branches: Sequence[int] = (), tail_bits: int = 40):
         self._tape = tuple(branches)
-        self._gaussian_bits = gaussian_bits
+        self._tail_bits = tail_bits
         self.branches: list[int] = []
         self.widths: list[int] = []
         self.probability = Fraction(1)
@@ -85,24 +93,38 @@ class TapeDice:
         indices, e, m = check_groups(exponents, multiplicities)
         return self._choose(indices, _permute_and_flip_law(check_ratio(ratio), _from_zero(e), tuple(m)))
 
-    def discrete_laplace(self, ratio: Fraction, low: int, high: int, size: int | None = None) -> Any:
-        """Walk low..high."""
-        if low > high:
-            raise ValueError(f"low must be at most high, got {low} and {high}")
-        law = _laplace_law(check_ratio(ratio), low, high)
-        return self._repeat(lambda: self._choose(range(low, high + 1), law), size)
+    def discrete_laplace(
+        self, ratio: Fraction, low: End = None, high: End = None, size: int | None = None
+    ) -> Any:
+        """Walk low..high; beyond an open end a little is left out."""
+        return self._noise(_laplace_law, ratio, low, high, size)
 
-    def discrete_laplace_at_least(self, ratio: Fraction, gap: int) -> int:
-        """Walk the two outcomes of a noisy comparison."""
-        p = laplace_tail(check_ratio(ratio), gap)
-        return self._choose((0, 1), (1 - p, p))
+    def geometric(self, ratio: Fraction, low: End = 0, high: End = None, size: int | None = None) -> Any:
+        """Walk low..high; beyond an open end a little is left out."""
+        return self._noise(_geometric_law, ratio, low, high, size)
 
     def discrete_gaussian(self, sigma2: Fraction, size: int | None = None) -> Any:
         """Walk the discrete Gaussian but for a little: a walk's probabilities then sum to less than 1."""
         if not isinstance(sigma2, (int, Fraction)) or sigma2 <= 0:
             raise ValueError(f"sigma2 must be a positive Fraction, got {sigma2!r}")
-        support, masses, _ = gaussian_law(Fraction(sigma2), self._gaussian_bits)
+        support, masses, _ = gaussian_law(Fraction(sigma2), self._tail_bits)
         return self._repeat(lambda: self._choose(support, masses), size)
+
+    def _noise(self, law: _NoiseLaw, ratio: Fraction, low: End, high: End, size: int | None) -> Any:
+        lows, highs = check_ends(low, high, check_size(size))
+        check_ratio(ratio)
+        count = 1 if size is None else size
+        drawn = [self._between(law, ratio, _end(lows, i), _end(highs, i)) for i in range(count)]
+        return one_or_many(as_array(drawn), size)
+
+    def _between(self, law: _NoiseLaw, ratio: Fraction, low: int | None, high: int | None) -> int:
+        """Walk one draw; an open end is moved out until less than 2**-tail_bits lies at it, and left out."""
+        reach = power_at_most(ratio, Fraction(1, 1 << self._tail_bits))
+        first = min(-reach, (high or 0) - 1) if low is None else low
+        last = max(reach, (low or 0) + 1) if high is None else high
+        masses = law(ratio, first, last)
+        kept = slice(low is None, last - first + (high is not None))
+        return self._choose(range(first, last + 1)[kept], masses[kept])
 
     def _repeat(self, draw: Callable[[], int], size: int | None) -> int | Integers:
         return draw() if check_size(size) is None else as_array([draw() for _ in range(size or 0)])
@@ -126,16 +148,14 @@ class TapeDice:
         raise TypeError("dice are never pickled")
 
 
-def walk(
-    function: Callable[[TapeDice], Result], gaussian_bits: int = 40
-) -> Iterator[tuple[Result, Fraction]]:
+def walk(function: Callable[[TapeDice], Result], tail_bits: int = 40) -> Iterator[tuple[Result, Fraction]]:
     """Run `function` once for each path through its draws.
 
     Parameters
     ----------
     function : callable
         Takes dice and uses no other chance.
-    gaussian_bits : int, default=40
+    tail_bits : int, default=40
         Precision of the discrete Gaussian's masses.
 
     Yields
@@ -147,7 +167,7 @@ def walk(
     """
     tape: list[int] | None = []
     while tape is not None:
-        dice = TapeDice(tape, gaussian_bits)
+        dice = TapeDice(tape, tail_bits)
         yield function(dice), dice.probability
         tape = _next_tape(dice)
 
@@ -160,6 +180,11 @@ def _next_tape(dice: TapeDice) -> list[int] | None:
         if branch + 1 < width:
             return [*tape, branch + 1]
     return None
+
+
+def _end(end: End, i: int) -> int | None:
+    """Return the end that holds for draw i."""
+    return int(end[i]) if isinstance(end, np.ndarray) else end
 
 
 def _from_zero(exponents: list[int]) -> tuple[int, ...]:

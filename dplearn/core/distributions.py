@@ -13,10 +13,22 @@ Fraction(1, 1)
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
+from math import ceil
 
-from dplearn.core.exact import decay_bounds
+from dplearn._validation import check_number
+from dplearn.core.exact import decay_bounds, log_bounds
 
-__all__ = ["gaussian_law", "laplace_law", "laplace_tail", "permute_and_flip_law", "power_law"]
+__all__ = [
+    "gaussian_law",
+    "geometric_law",
+    "geometric_tail",
+    "laplace_law",
+    "laplace_quantile",
+    "laplace_tail",
+    "permute_and_flip_law",
+    "power_at_most",
+    "power_law",
+]
 
 
 def power_law(ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]) -> list[Fraction]:
@@ -42,8 +54,60 @@ def laplace_tail(ratio: Fraction, bar: int) -> Fraction:
 
 def laplace_law(ratio: Fraction, low: int, high: int) -> list[Fraction]:
     """Return the law on low..high of min(max(Z, low), high), Z discrete Laplace."""
-    tails = [laplace_tail(ratio, k) for k in range(low + 1, high + 1)]
+    return _between([laplace_tail(ratio, k) for k in range(low + 1, high + 1)])
+
+
+def geometric_tail(ratio: Fraction, bar: int) -> Fraction:
+    """Return P[G >= bar] for P[G >= k] = ratio**k, k >= 0."""
+    return ratio ** max(bar, 0)
+
+
+def geometric_law(ratio: Fraction, low: int, high: int) -> list[Fraction]:
+    """Return the law on low..high of min(max(G, low), high), G geometric."""
+    return _between([geometric_tail(ratio, k) for k in range(low + 1, high + 1)])
+
+
+def _between(tails: list[Fraction]) -> list[Fraction]:
+    """Return the masses whose tails are 1, the given ones, and 0."""
     return [above - below for above, below in zip([Fraction(1), *tails], [*tails, Fraction(0)], strict=True)]
+
+
+def power_at_most(ratio: Fraction, target: Fraction) -> int:
+    """Return the least k >= 0 with ratio**k <= target.
+
+    Parameters
+    ----------
+    ratio : Fraction
+        Strictly between 0 and 1.
+    target : Fraction
+        Positive.
+    """
+    if target >= 1:
+        return 0
+    digits = 40
+    while True:
+        (low, high), (rate_low, rate_high) = log_bounds(1 / target, digits), log_bounds(1 / ratio, digits)
+        least, most = ceil(low / rate_high), ceil(high / rate_low)
+        if least == most:
+            return least
+        # Only an integer between the two bounds keeps them apart; there the powers themselves decide.
+        if ratio**least <= target:
+            return least
+        digits *= 2
+
+
+def laplace_quantile(ratio: Fraction, delta: Fraction) -> int:
+    """Return the least bar >= 1 with P[Z >= bar] <= delta, Z discrete Laplace.
+
+    Parameters
+    ----------
+    ratio : Fraction
+        P(k) proportional to ratio**abs(k).
+    delta : Fraction
+        Positive.
+    """
+    check_number("delta", delta, above=0)
+    return max(1, power_at_most(ratio, delta * (1 + ratio)))  # P[Z >= bar] = ratio**bar / (1 + ratio)
 
 
 def permute_and_flip_law(

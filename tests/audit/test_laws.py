@@ -57,9 +57,9 @@ def test_chance_from_elsewhere_is_an_error():
 
 def test_what_a_gaussian_leaves_out_is_known_and_charged():
     sigma2 = Fraction(1, 4)
-    law = exact_law(lambda dice: dice.discrete_gaussian(sigma2), gaussian_bits=30)
+    law = exact_law(lambda dice: dice.discrete_gaussian(sigma2), tail_bits=30)
     assert law.left_out == gaussian_law(sigma2, 30)[2] > 0
-    shifted = exact_law(lambda dice: 1 + dice.discrete_gaussian(sigma2), gaussian_bits=30)
+    shifted = exact_law(lambda dice: 1 + dice.discrete_gaussian(sigma2), tail_bits=30)
     assert least_exp_epsilon(law, shifted, delta=law.left_out / 2)[0] is None
     assert least_exp_epsilon(law, shifted, delta=Fraction(1, 100))[0] is not None
 

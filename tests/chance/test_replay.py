@@ -17,13 +17,14 @@ EVERY_PRIMITIVE = [
     ("power_weighted", (HALF, (3, 1, 2), (5, 1, 9))),
     ("permute_and_flip", (HALF, (3, 1, 2), (5, 1, 9))),
     ("discrete_laplace", (HALF, -50, 50)),
-    ("discrete_laplace_at_least", (HALF, 1)),
+    ("geometric", (HALF, 0, 50)),
+    ("geometric", (HALF, 2, None)),
     ("discrete_gaussian", (Fraction(9),)),
 ]
 SIZED = [
     (name, arguments)
     for name, arguments in EVERY_PRIMITIVE
-    if name in {"below", "bernoulli", "discrete_laplace", "discrete_gaussian"}
+    if name in {"below", "bernoulli", "discrete_laplace", "geometric", "discrete_gaussian"}
 ]
 
 
@@ -56,10 +57,10 @@ def test_many_draws_are_one_entry_that_names_its_size(name, arguments):
 def test_the_neighbours_arguments_are_recorded_beside_the_same_outcomes():
     first = ReplayDice(TapeDice([4, 1]))
     first.below(6)
-    first.discrete_laplace_at_least(HALF, 3)
+    first.discrete_laplace(HALF, 2, 3)
     again = ReplayDice.replaying(first.trace)
-    assert (again.below(7), again.discrete_laplace_at_least(HALF, 4)) == (4, 1)
-    assert [draw.arguments for draw in again.trace] == [(7,), (HALF, 4)]
+    assert (again.below(7), again.discrete_laplace(HALF, 1, 5)) == (4, 3)
+    assert [draw.arguments for draw in again.trace] == [(7,), (HALF, 1, 5)]
 
 
 def test_an_outcome_that_has_become_impossible_moves_to_the_nearest():

@@ -276,7 +276,32 @@ def test_laplace_noise_is_moved_to_the_ends_and_not_drawn_again(ratio, low, leng
 @given(ratios, st.integers(-5, 5), st.integers(0, 2**32))
 def test_a_noisy_comparison_is_the_comparison_of_the_same_noise(ratio, gap, seed):
     noise = SeededDice(seed).discrete_laplace(ratio, -(10**6), 10**6)
-    assert SeededDice(seed).discrete_laplace_at_least(ratio, gap) == (noise >= gap)
+    assert (SeededDice(seed).discrete_laplace(ratio, gap - 1, gap) == gap) == (noise >= gap)
+    assert SeededDice(seed).discrete_laplace(ratio) == noise
+
+
+@repeatable
+@given(ratios, st.integers(0, 2**32), st.lists(st.integers(-9, 9), min_size=1, max_size=9))
+def test_each_draw_may_have_its_own_ends(ratio, seed, lows):
+    lows = np.array(lows)
+    highs = lows + 3
+    for primitive in ("discrete_laplace", "geometric"):
+        free = getattr(SeededDice(seed), primitive)(ratio, None, None, size=lows.size)
+        moved = getattr(SeededDice(seed), primitive)(ratio, lows, highs, size=lows.size)
+        assert moved.tolist() == np.clip(free, lows, highs).tolist()
+        wide = getattr(SeededDice(seed), primitive)(
+            ratio, lows.astype(object), highs.astype(object) + 2**80, size=lows.size
+        )
+        assert wide.tolist() == np.maximum(free, lows).tolist()
+
+
+@repeatable
+@given(ratios, st.integers(0, 2**32))
+def test_a_geometric_variable_is_never_negative_and_discrete_laplace_is_the_difference_of_two(ratio, seed):
+    dice = SeededDice(seed)
+    pair = [dice.geometric(ratio) for _ in range(2)]
+    assert min(pair) >= 0
+    assert SeededDice(seed).discrete_laplace(ratio) == pair[0] - pair[1]
 
 
 @pytest.mark.parametrize("ratio", [HALF, decay_ratio(Fraction(700)), HUGE_SCALE])
@@ -310,8 +335,9 @@ def test_ends_beyond_64_bits_are_kept(low, high):
 @pytest.mark.parametrize("gap", [2**62, 2**64, 2**70, 10**100])
 def test_a_comparison_with_any_gap_has_an_answer(gap):
     # Was (the same): the gap is private, and here it decides between an answer and an OverflowError.
-    assert SystemDice().discrete_laplace_at_least(HALF, gap) == 0
-    assert SystemDice().discrete_laplace_at_least(HALF, -gap) == 1
+    assert SystemDice().discrete_laplace(HALF, gap - 1, gap) == gap - 1
+    assert SystemDice().discrete_laplace(HALF, -gap - 1, -gap) == -gap
+    assert SystemDice().geometric(HALF, gap - 1, gap) == gap - 1
 
 
 @pytest.mark.parametrize(
@@ -526,7 +552,8 @@ BOTH = pytest.mark.parametrize("make", [SystemDice, TapeDice])
         lambda dice: dice.permute_and_flip(Fraction(0), [0], [1]),
         lambda dice: dice.discrete_laplace(Fraction(1), 0, 1),
         lambda dice: dice.discrete_laplace(HALF, 1, 0),
-        lambda dice: dice.discrete_laplace_at_least(Fraction(2), 1),
+        lambda dice: dice.geometric(Fraction(2)),
+        lambda dice: dice.geometric(HALF, 3, 2),
         lambda dice: dice.discrete_gaussian(Fraction(0)),
         lambda dice: dice.discrete_gaussian(-1),
         lambda dice: dice.discrete_gaussian(4.0),
@@ -535,6 +562,17 @@ BOTH = pytest.mark.parametrize("make", [SystemDice, TapeDice])
 def test_a_bad_public_argument_is_a_value_error_that_names_it(make, draw):
     with pytest.raises(ValueError, match=r"^(n|p|ratio|low|sigma2) must be"):
         draw(make())
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "low", [np.array([0]), np.array([0, 1, 2]), np.array([0.0, 1.0]), np.zeros((2, 1), int)]
+)
+def test_ends_that_do_not_match_the_draws_are_refused_without_quoting_them(make, low):
+    with pytest.raises(
+        ValueError, match=r"^ends must be integers, or integer arrays with one end for each draw$"
+    ):
+        make().discrete_laplace(HALF, low, None, size=2)
 
 
 @pytest.mark.parametrize("sigma2", [Fraction(2**56), Fraction(2**5000)], ids=["2**56", "2**5000"])

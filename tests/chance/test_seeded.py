@@ -24,7 +24,7 @@ def a_run(dice) -> list:
         dice.power_weighted(HALF, [0, 1, 2], [1, 2, 4]),
         dice.permute_and_flip(HALF, [0, 1, 2], [1, 2, 4]),
         dice.discrete_laplace(decay_ratio(Fraction(1, 7)), -100, 100, size=200).tolist(),
-        dice.discrete_laplace_at_least(HALF, 1),
+        dice.geometric(decay_ratio(Fraction(1, 7)), size=200).tolist(),
         dice.discrete_gaussian(Fraction(10**5), size=200).tolist(),
     ]
 

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from dplearn.chance import TapeDice, walk
 from dplearn.core.distributions import (
     gaussian_law,
+    geometric_law,
+    geometric_tail,
     laplace_law,
     laplace_tail,
     permute_and_flip_law,
@@ -73,7 +75,40 @@ def test_laplace_outcomes_have_their_exact_law(ratio, low, length):
 @given(ratios, st.integers(-40, 40))
 def test_a_noisy_comparison_has_its_exact_law(ratio, gap):
     p = laplace_tail(ratio, gap)
-    assert law(lambda dice: dice.discrete_laplace_at_least(ratio, gap)) == {0: 1 - p, 1: p}
+    assert law(lambda dice: dice.discrete_laplace(ratio, gap - 1, gap)) == {gap - 1: 1 - p, gap: p}
+    p = geometric_tail(ratio, gap)
+    walked = law(lambda dice: dice.geometric(ratio, gap - 1, gap))
+    assert walked == ({gap: p} if p == 1 else {gap - 1: 1 - p, gap: p})
+
+
+@repeatable
+@given(ratios, st.integers(-6, 6), st.integers(0, 8))
+def test_geometric_noise_has_its_exact_law(ratio, low, length):
+    expected = dict(zip(range(low, low + length + 1), geometric_law(ratio, low, low + length), strict=True))
+    walked = law(lambda dice: dice.geometric(ratio, low, low + length))
+    assert walked == {k: p for k, p in expected.items() if p}
+
+
+@pytest.mark.parametrize("bits", [1, 5, 12])
+@pytest.mark.parametrize("end", [-30, -1, 0, 1, 30])
+def test_beyond_an_open_end_less_than_the_stated_part_is_left_out(end, bits):
+    for low, high in ((None, end), (end, None), (None, None)):
+        walked = law(lambda dice, low=low, high=high: dice.discrete_laplace(HALF, low, high), tail_bits=bits)
+        assert 1 - Fraction(2, 2**bits) <= sum(walked.values()) < 1
+        # What is walked has its own probability: nothing is added at an open end.
+        for k, p in walked.items():
+            above = laplace_tail(HALF, k) if k != low else 1
+            assert p == above - (laplace_tail(HALF, k + 1) if k != high else 0)
+    walked = law(lambda dice: dice.geometric(HALF), tail_bits=bits)
+    assert walked == {k: HALF ** (k + 1) for k in range(bits)}
+
+
+def test_each_draw_may_have_its_own_ends():
+    walked = law(
+        lambda dice: tuple(dice.discrete_laplace(HALF, np.array([0, 5]), np.array([1, 5]), size=2).tolist())
+    )
+    p = laplace_tail(HALF, 1)
+    assert walked == {(0, 5): 1 - p, (1, 5): p}
 
 
 @repeatable
@@ -94,7 +129,7 @@ def test_selections_have_their_exact_laws(ratio, groups):
 def test_a_gaussian_walk_misses_exactly_what_is_left_out(bits):
     sigma2 = Fraction(7, 3)
     support, masses, left_out = gaussian_law(sigma2, bits)
-    walked = law(lambda dice: dice.discrete_gaussian(sigma2), gaussian_bits=bits)
+    walked = law(lambda dice: dice.discrete_gaussian(sigma2), tail_bits=bits)
     assert walked == dict(zip(support, masses, strict=True))
     assert sum(walked.values()) == 1 - left_out < 1
 
@@ -123,7 +158,7 @@ def test_one_draw_is_a_python_integer():
         dice.power_weighted(HALF, [0], [1]),
         dice.permute_and_flip(HALF, [0, 1], [1, 1]),
         dice.discrete_laplace(HALF, 0, 1),
-        dice.discrete_laplace_at_least(HALF, 1),
+        dice.geometric(HALF),
         dice.discrete_gaussian(HALF),
     ]
     assert {type(outcome) for outcome in drawn} == {int}

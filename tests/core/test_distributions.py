@@ -11,11 +11,15 @@ from hypothesis import strategies as st
 from dplearn.chance import walk
 from dplearn.core.distributions import (
     gaussian_law,
+    geometric_law,
     laplace_law,
+    laplace_quantile,
     laplace_tail,
     permute_and_flip_law,
+    power_at_most,
     power_law,
 )
+from dplearn.core.exact import decay_ratio
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=50)
 ratios = st.fractions(min_value=Fraction(1, 20), max_value=Fraction(19, 20), max_denominator=20)
@@ -191,3 +195,42 @@ def test_the_law_of_a_gaussian_far_narrower_than_one_is_its_centre():
     assert support == [0]
     assert masses[0] + left_out == 1
     assert left_out <= Fraction(1, 2**39)
+
+
+@repeatable
+@given(ratios, st.integers(-5, 5), st.integers(0, 8))
+def test_geometric_law_moves_all_mass_outside_to_the_ends(ratio, low, length):
+    law = geometric_law(ratio, low, low + length)
+    assert sum(law) == 1
+    for k, p in zip(range(low + 1, low + length), law[1:], strict=False):
+        assert p == ((1 - ratio) * ratio**k if k >= 0 else 0)
+    assert law[-1] == (ratio ** max(low + length, 0) if length else 1)
+
+
+@repeatable
+@given(ratios, st.fractions(min_value=Fraction(1, 10**6), max_value=2))
+def test_power_at_most_is_the_least_such_power(ratio, target):
+    k = power_at_most(ratio, target)
+    assert ratio**k <= target
+    assert k == 0 or ratio ** (k - 1) > target
+
+
+@pytest.mark.parametrize("k", [1, 7, 300])
+def test_power_at_most_decides_where_a_power_equals_the_target(k):
+    assert power_at_most(Fraction(2, 3), Fraction(2, 3) ** k) == k
+    assert power_at_most(Fraction(2, 3), Fraction(2, 3) ** k - Fraction(1, 10**200)) == k + 1
+
+
+@repeatable
+@given(ratios, st.fractions(min_value=Fraction(1, 10**6), max_value=Fraction(9, 10)))
+def test_the_laplace_quantile_is_the_least_positive_bar_with_so_small_a_tail(ratio, delta):
+    bar = laplace_quantile(ratio, delta)
+    assert laplace_tail(ratio, bar) <= delta
+    assert bar == 1 or laplace_tail(ratio, bar - 1) > delta
+
+
+def test_the_continuous_quantile_would_not_do():
+    # ceil(ln(1 / (2 delta)) / epsilon) is the bar for continuous noise: 0.0134 for 0.01.
+    ratio = decay_ratio(Fraction(1))
+    assert round(float(laplace_tail(ratio, 4)), 4) == 0.0134
+    assert laplace_quantile(ratio, Fraction(1, 100)) == 5

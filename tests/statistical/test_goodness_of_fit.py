@@ -19,6 +19,7 @@ from scipy.stats import chisquare
 
 from dplearn.chance import SystemDice, sampling
 from dplearn.core.distributions import (
+    geometric_law,
     laplace_law,
     laplace_tail,
     permute_and_flip_law,
@@ -248,12 +249,24 @@ def test_discrete_laplace_a_few_at_a_time():
 
 
 @pytest.mark.parametrize("gap", [-4, 0, 5])
-def test_discrete_laplace_at_least(gap):
+def test_a_noisy_comparison(gap):
     ratio = decay_ratio(Fraction(1, 10))
-    observed = counts(one_by_one(lambda: SystemDice().discrete_laplace_at_least(ratio, gap)), 20_000, 2)
+    compare = one_by_one(lambda: SystemDice().discrete_laplace(ratio, gap - 1, gap) - gap + 1)
+    observed = counts(compare, 20_000, 2)
     p, wrong = laplace_tail(ratio, gap), laplace_tail(ratio, gap + 2)
     assert fits(observed, [1 - p, p])
     assert not fits(observed, [1 - wrong, wrong])
+
+
+# geometric
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 3), 10, 1000])
+def test_geometric(scale):
+    ratio, reach = decay_ratio(1 / Fraction(scale)), 5 * int(scale) + 12
+    observed = counts(lambda size: SystemDice().geometric(ratio, 0, reach, size=size), 400_000, reach + 1)
+    assert fits(observed, geometric_law(ratio, 0, reach))
+    assert not fits(observed, geometric_law(decay_ratio(Fraction(100, 103) / Fraction(scale)), 0, reach))
 
 
 # discrete Gaussian
