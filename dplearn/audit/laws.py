@@ -73,14 +73,14 @@ def _shown_by(error: Any) -> list[Any]:
     return shown + [(type(cause).__qualname__, str(cause), *_shown_by(cause)) for cause in causes]
 
 
-def exact_law(run: Run, gaussian_bits: int = 40) -> Law:
+def exact_law(run: Run, tail_bits: int = 40) -> Law:
     """Walk every outcome of a computation.
 
     Parameters
     ----------
     run : callable
         Takes dice, uses no other chance, and returns what is published.
-    gaussian_bits : int, default=40
+    tail_bits : int, default=40
         Precision of discrete Gaussians.
 
     Raises
@@ -92,9 +92,9 @@ def exact_law(run: Run, gaussian_bits: int = 40) -> Law:
 
     def twice(dice: TapeDice) -> tuple[Any, Any]:
         seen = observe(run, dice)
-        return seen, observe(run, TapeDice(dice.branches, gaussian_bits))
+        return seen, observe(run, TapeDice(dice.branches, tail_bits))
 
-    for (seen, again), probability in walk(twice, gaussian_bits):
+    for (seen, again), probability in walk(twice, tail_bits):
         if seen != again:
             raise RuntimeError("the same tape gave another outcome: some chance does not come from the dice")
         probabilities[seen] = probabilities.get(seen, Fraction(0)) + probability
