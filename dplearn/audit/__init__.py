@@ -1,19 +1,30 @@
-"""Verify guarantees by running the real code: over every outcome, on neighbours, with mistakes put in."""
+"""Verify guarantees by running the real code: every outcome, neighbours, samples, planted mistakes."""
 
 from dplearn.audit.enumeration import PrivacyReport, enumerate_privacy
 from dplearn.audit.laws import Law, exact_law, least_exp_epsilon
 from dplearn.audit.mutants import Mutant, how_caught
 from dplearn.audit.outcomes import freeze
-from dplearn.audit.replay import replay_violations
+from dplearn.audit.replay import ReplayReport, replay_privacy, replay_violations
+from dplearn.audit.rules import RULES, coin_within, each_moved_by, moved_by
+from dplearn.audit.sampling import Evidence, SamplingReport, sample_privacy
 
 __all__ = [
+    "RULES",
+    "Evidence",
     "Law",
     "Mutant",
     "PrivacyReport",
+    "ReplayReport",
+    "SamplingReport",
+    "coin_within",
+    "each_moved_by",
     "enumerate_privacy",
     "exact_law",
     "freeze",
     "how_caught",
     "least_exp_epsilon",
+    "moved_by",
+    "replay_privacy",
     "replay_violations",
+    "sample_privacy",
 ]

@@ -19,6 +19,7 @@ from typing import Any
 from dplearn.audit.outcomes import freeze
 from dplearn.chance.dice import Dice
 from dplearn.chance.tape import TapeDice, walk
+from dplearn.privacy import LedgerError
 
 __all__ = ["Law", "Run", "exact_law", "least_exp_epsilon", "observe"]
 
@@ -60,7 +61,7 @@ def observe(run: Run, dice: Dice) -> Any:
         warnings.simplefilter("always")
         try:
             seen = freeze(run(dice))
-        except Exception as error:
+        except (Exception, LedgerError) as error:
             seen = ("raised", type(error).__qualname__, str(error), *_shown_by(error))
     told = tuple((w.category.__qualname__, str(w.message), *_shown_by(w.message)) for w in caught)
     return ("warned", told, seen) if told else seen

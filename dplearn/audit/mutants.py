@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dplearn.audit.cases import AuditCase
+from dplearn.audit.case import AuditCase
 
 __all__ = ["Mutant", "how_caught"]
 

@@ -3,96 +3,31 @@
 Enumeration reads epsilon off small universes; replay checks, on data of any size, the step that the proof
 rests on: that the same draws are made, in the same order, with arguments no further apart than the claimed
 sensitivity.
+
+>>> from fractions import Fraction
+>>> ratio = Fraction(1, 2)
+>>> def count(rows, dice):  # published within 0..9; the noise lies within the ends less the count
+...     return sum(rows) + dice.discrete_laplace(ratio, -sum(rows), 9 - sum(rows))
+>>> replay_privacy(count, (0, 1, 1), (1, 1, 1)).kept
+True
+>>> replay_privacy(lambda rows, dice: 2 * count(rows, dice), (0, 1, 1), (1, 1, 1)).n_draws
+3
+>>> replay_privacy(count, (0, 1, 1), (5, 1, 1)).kept  # not a count, so rows move it by more than 1
+False
 """
 
 from collections.abc import Callable, Mapping
-from itertools import accumulate
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from dplearn._validation import check_count
 from dplearn.audit.laws import Run, observe
-from dplearn.chance import Draw, ReplayDice
+from dplearn.audit.rules import RULES, Rule
+from dplearn.chance import Draw, ReplayDice, SeededDice
 from dplearn.chance.dice import Dice
 
-__all__ = ["RULES", "Rule", "replay_violations"]
-
-Rule = Callable[[tuple[Any, ...], tuple[Any, ...]], bool]
-
-
-def equal_arguments(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
-    """Allow no difference."""
-    return mine == theirs
-
-
-def any_size(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
-    """Allow any: the draw is uniform within the group that the draw before it selected."""
-    return len(mine) == len(theirs)
-
-
-def groups_within_one(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
-    """Allow each candidate's cost to differ by 1.
-
-    Some matching of the candidates moves none by more than 1 exactly if the sorted costs move by at most 1
-    at every rank: at most c candidates cost <= c in one where they cost <= c + 1 in the other.
-    """
-    same_rest = mine[0] == theirs[0] and sum(mine[2]) == sum(theirs[2])
-    return same_rest and _dominated(mine, theirs) and _dominated(theirs, mine)
-
-
-def _dominated(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
-    at_most = dict(zip(*_cumulated(theirs), strict=True))
-    bounds = sorted(at_most)
-    for cost, number in zip(*_cumulated(mine), strict=True):
-        reached = [bound for bound in bounds if bound <= cost + 1]
-        if number > (at_most[reached[-1]] if reached else 0):
-            return False
-    return True
-
-
-def _cumulated(arguments: tuple[Any, ...]) -> tuple[list[int], list[int]]:
-    _, costs, multiplicities = arguments
-    pairs = sorted(zip(costs, multiplicities, strict=True))
-    return [cost for cost, _ in pairs], list(accumulate(number for _, number in pairs))
-
-
-def moved_by(sensitivity: int) -> Rule:
-    """Return the rule for noise on counts that together move by at most `sensitivity`.
-
-    The noise of a count that is published within low..high lies between low - count and high - count; a
-    noisy test of a count asks whether the noise reaches a bar less the count. So ends move as counts do:
-    both ends of a draw by the same amount, and all draws' by `sensitivity` in sum.
-    """
-
-    def allowed(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
-        if mine[0] != theirs[0] or mine[3:] != theirs[3:]:
-            return False
-        moves = {_moves(a, b) for a, b in zip(mine[1:3], theirs[1:3], strict=True)} - {None}
-        # An end that is open in one run only, or ends that move apart, leave two entries.
-        return len(moves) <= 1 and all(sum(map(abs, move)) <= sensitivity for move in moves if move is not None)
-
-    return allowed
-
-
-def _moves(mine: Any, theirs: Any) -> tuple[int, ...] | None:
-    """Return how far an end, or an array of ends, has moved; None where it is open in both runs."""
-    if mine is None and theirs is None:
-        return None
-    if mine is None or theirs is None or isinstance(mine, tuple) != isinstance(theirs, tuple):
-        return (1 << 64,)
-    if isinstance(mine, tuple):
-        return tuple(b - a for a, b in zip(mine, theirs, strict=True))
-    return (theirs - mine,)
-
-
-#: What may differ between neighbours for each primitive, unless a caller says otherwise.
-RULES: Mapping[str, Rule] = {
-    "below": any_size,
-    "bernoulli": equal_arguments,
-    "power_weighted": groups_within_one,
-    "permute_and_flip": groups_within_one,
-    "discrete_laplace": moved_by(1),
-    "geometric": moved_by(1),
-    "discrete_gaussian": equal_arguments,
-}
+__all__ = ["ReplayReport", "replay_privacy", "replay_violations"]
 
 
 def replay_violations(run: Run, neighbour: Run, dice: Dice, rules: Mapping[str, Rule] = RULES) -> list[str]:
@@ -129,3 +64,73 @@ def replay_violations(run: Run, neighbour: Run, dice: Dice, rules: Mapping[str, 
 
 def _allowed(mine: Draw, theirs: Draw, rules: Mapping[str, Rule]) -> bool:
     return mine.primitive == theirs.primitive and rules[mine.primitive](mine.arguments, theirs.arguments)
+
+
+@dataclass(frozen=True)
+class ReplayReport:
+    """What replay found.
+
+    Attributes
+    ----------
+    violations : tuple of str
+        Draws that differ beyond the rules. They list the arguments of both draws, and so what was private:
+        for auditors, with public or synthetic data.
+    n_draws : int
+        Draws recorded in all runs. Where there were none, replay has seen nothing.
+    n_runs : int
+        Number of runs recorded and replayed.
+    """
+
+    violations: tuple[str, ...]
+    n_draws: int
+    n_runs: int
+
+    @property
+    def kept(self) -> bool:
+        """Whether no draw differed beyond the rules."""
+        return not self.violations
+
+
+def replay_privacy(
+    fit: Callable[[Any, Any], Any],
+    rows: Any,
+    neighbour: Any,
+    *,
+    rules: Mapping[str, Rule] = RULES,
+    runs: int = 3,
+    dice: Dice | None = None,
+) -> ReplayReport:
+    """Record runs of `fit`, replay each on a neighbour, and report what differs beyond the rules.
+
+    Parameters
+    ----------
+    fit : callable
+        `fit(rows, dice)`, as for `enumerate_privacy`; for an estimator, with rows (X, y),
+        `lambda rows, dice: clone(estimator)._fit(*rows, dice)`.
+    rows, neighbour : object
+        Two neighbouring datasets of any size, handed to `fit` as they are. Replay them both ways: the
+        outcomes are those that came on the first.
+    rules : mapping of primitive to rule, default=RULES
+        What the proof allows, for each primitive that is used. A rule gets the arguments of both draws.
+    runs : int, default=3
+        Number of runs. Later draws may depend on earlier outcomes, so more runs see more.
+    dice : Dice, optional
+        Source of chance for all runs; run i has `SeededDice(i)` unless given.
+
+    Returns
+    -------
+    ReplayReport
+
+    Notes
+    -----
+    Replay sees the arguments of draws and nothing else. What a proof says of their outcomes, and what is done
+    with them afterwards, it takes for granted.
+    """
+    runs = check_count("runs", runs, low=1)
+    recorded = [ReplayDice(SeededDice(run) if dice is None else dice) for run in range(runs)]
+    violations = [
+        f"run {run}: {found}"
+        for run, source in enumerate(recorded)
+        for found in replay_violations(partial(fit, rows), partial(fit, neighbour), source, rules)
+    ]
+    return ReplayReport(tuple(violations), sum(len(source.trace) for source in recorded), runs)

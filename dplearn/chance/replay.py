@@ -57,8 +57,9 @@ class ReplayDice:
     def replaying(cls, trace: Sequence[Draw]) -> "ReplayDice":
         """Return dice whose outcomes are those of `trace`.
 
-        Where the arguments leave an outcome impossible (a group that the neighbour does not have), the
-        nearest possible one comes instead. More draws than `trace` holds raise IndexError.
+        Noise between ends moves as its ends do, so that the same count is released. Where the arguments
+        leave an outcome impossible (a group that the neighbour does not have), the nearest possible one comes
+        instead. More draws than `trace` holds raise IndexError.
         """
         return cls(_Recorded(trace))
 
@@ -127,9 +128,20 @@ class _Recorded:
                 groups = [i for i, number in enumerate(arguments[2]) if number]
                 return min(groups, key=lambda i: abs(i - recorded.outcome))
             outcomes = recorded.outcome if size is not None else as_array([recorded.outcome])
+            outcomes = outcomes + _moved(recorded, arguments)
             return one_or_many(moved_into(outcomes, *_possible(primitive, arguments)), size)
 
         return draw
+
+
+def _moved(recorded: Draw, arguments: tuple[Any, ...]) -> Any:
+    """Return how far the ends of noise have moved: the same count is released if its noise moves along."""
+    if recorded.primitive not in ("discrete_laplace", "geometric"):
+        return 0
+    for mine, theirs in zip(recorded.arguments[1:3], arguments[1:3], strict=True):
+        if mine is not None and theirs is not None:
+            return theirs - as_array(mine) if isinstance(mine, tuple) else theirs - mine
+    return 0
 
 
 def _possible(primitive: str, arguments: tuple[Any, ...]) -> tuple[End, End]:

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from dplearn.audit import replay_violations
-from dplearn.audit.replay import groups_within_one
+from dplearn.audit.rules import groups_within_one
 from dplearn.chance import SeededDice
 
 HALF = Fraction(1, 2)

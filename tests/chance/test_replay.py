@@ -59,8 +59,26 @@ def test_the_neighbours_arguments_are_recorded_beside_the_same_outcomes():
     first.below(6)
     first.discrete_laplace(HALF, 2, 3)
     again = ReplayDice.replaying(first.trace)
-    assert (again.below(7), again.discrete_laplace(HALF, 1, 5)) == (4, 3)
-    assert [draw.arguments for draw in again.trace] == [(7,), (HALF, 1, 5)]
+    assert (again.below(7), again.discrete_laplace(HALF, 1, 2)) == (4, 2)
+    assert [draw.arguments for draw in again.trace] == [(7,), (HALF, 1, 2)]
+
+
+@pytest.mark.parametrize(("low", "high"), [(-5, 5), (None, 5), (-5, None), (None, None)])
+def test_noise_moves_as_its_ends_do(low, high):
+    first = ReplayDice(TapeDice([3]))
+    drawn = first.geometric(HALF, low, high)
+    moved = [end if end is None else end - 2 for end in (low, high)]
+    again = ReplayDice.replaying(first.trace).geometric(HALF, *moved)
+    assert again == (drawn - 2 if (low, high) != (None, None) else drawn)
+
+
+def test_the_noise_of_each_count_moves_as_its_own_ends_do():
+    first = ReplayDice(TapeDice([1, 0, 1]))
+    drawn = first.discrete_laplace(HALF, np.array([0, 0, 0]), np.array([1, 1, 1]), size=3)
+    again = ReplayDice.replaying(first.trace)
+    moved = again.discrete_laplace(HALF, np.array([0, 5, -5]), np.array([1, 6, -4]), size=3)
+    assert moved.tolist() == (drawn + [0, 5, -5]).tolist()
+    assert again.trace[0].arguments == (HALF, (0, 5, -5), (1, 6, -4), 3)
 
 
 def test_an_outcome_that_has_become_impossible_moves_to_the_nearest():

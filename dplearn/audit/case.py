@@ -1,0 +1,104 @@
+"""A case: a computation, a universe small enough to run it over every outcome, and what it claims."""
+
+import hashlib
+import json
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from importlib import resources
+from itertools import product
+from typing import Any
+
+from dplearn.audit.enumeration import Places, PrivacyReport, Rows, enumerate_laws, report_on
+from dplearn.audit.laws import Law
+from dplearn.audit.replay import replay_violations
+from dplearn.audit.rules import RULES, Rule
+from dplearn.chance import SeededDice
+from dplearn.chance.dice import Dice
+from dplearn.privacy import ApproxDP
+
+__all__ = ["AuditCase", "Fit"]
+
+Fit = Callable[[Rows, Dice], tuple[str, Any]]
+
+
+@dataclass(frozen=True)
+class AuditCase:
+    """A computation, a universe to run it over, and what it claims.
+
+    Attributes
+    ----------
+    name : str
+        As in `python -m dplearn audit NAME`.
+    fit : callable
+        `fit(rows, dice)` returns a short text that names what was released, and everything published.
+    universe : sequence
+        All records.
+    n : int
+        Number of records.
+    claim : ApproxDP
+        What is to be verified.
+    ordered : bool
+        Whether the order of records is seen.
+    tail_bits : int
+        How far open ends and discrete Gaussians are walked; the claim's delta has room for what is left out.
+    rules : mapping of primitive to rule, or None
+        What may differ between neighbours in a replay; None where which draws are made is itself private,
+        as the proof allows.
+    """
+
+    name: str
+    fit: Fit
+    universe: Sequence[Hashable]
+    n: int
+    claim: ApproxDP
+    ordered: bool = True
+    tail_bits: int = 40
+    rules: Mapping[str, Rule] | None = field(default_factory=lambda: RULES)
+
+    def with_fit(self, fit: Fit) -> "AuditCase":
+        """Return the same case for another computation."""
+        return replace(self, fit=fit)
+
+    @cached_property
+    def laws(self) -> dict[Places, Law]:
+        """The exact law of every dataset, which is named by its records' places in the universe."""
+        return enumerate_laws(self.fit, self.universe, self.n, ordered=self.ordered, tail_bits=self.tail_bits)
+
+    def run(self) -> PrivacyReport:
+        """Return the exact worst epsilon over all pairs of neighbours."""
+        return report_on(self.laws, self.universe, self.n, delta=self.claim.delta, ordered=self.ordered)
+
+    def digest(self) -> str:
+        """Return a hash of all laws: every dataset, what can be released, and with what probability."""
+        lines = sorted(
+            f"{rows!r} {_label(seen)} {mass}/{law.total}"
+            for rows, law in self.laws.items()
+            for seen, mass in law.masses.items()
+        )
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+    def replay(self, seeds: int = 3) -> list[str]:
+        """Replay recorded runs on neighbours in every position; return what the proof does not allow."""
+        found: list[str] = []
+        if self.rules is None:
+            return found
+        for rows in product(self.universe, repeat=2):
+            first, last = (rows[0],) * self.n, (*(rows[0],) * (self.n - 1), rows[1])
+            for seed in range(seeds):
+                found += replay_violations(
+                    partial(self.fit, first), partial(self.fit, last), SeededDice(seed, self.name), self.rules
+                )
+        return found
+
+    def frozen(self) -> dict[str, Any]:
+        """Return what was found when the case was frozen: digest, epsilon, numbers of laws and pairs."""
+        text = resources.files("dplearn.audit").joinpath("frozen.json").read_text(encoding="utf-8")
+        record: dict[str, Any] = json.loads(text)[self.name]
+        return record
+
+
+def _label(seen: Any) -> str:
+    """Return the text that names an outcome; an exception or a warning stands for itself."""
+    named = isinstance(seen, tuple) and seen[0] == "tuple" and isinstance(seen[1][0], str)
+    return seen[1][0] if named else repr(seen)

@@ -1,0 +1,155 @@
+"""Which events to test: those whose probabilities on two neighbours seem to be furthest apart.
+
+Outcomes fall into bins. Bins are put in order, by the ratio of their counts on the two sides and by value,
+and the events looked at are the beginnings of such an order. Nothing here has to be right for a bound on
+epsilon to hold: the samples that choose an event are not those that test it.
+
+>>> bins = Names(["a", "b", "a", "c"])
+>>> bins.place(["c", "a", "never seen"]).tolist()
+[2, 0, 3]
+>>> bins.event([True, False, True, False])
+('a', 'c')
+"""
+
+from collections.abc import Iterator, Sequence
+from math import exp
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.privacy import ApproxDP
+
+__all__ = ["Bins", "Intervals", "Names", "choose_events"]
+
+Counts = NDArray[np.int64]  # of shape (2, number of bins): on the rows, on the neighbour
+Mask = NDArray[np.bool_]  # which bins are in an event
+_Pair = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+_LEAST = 16  # outcomes in a neighbourhood
+# Added to both counts of a ratio. With 1 a bin of many outcomes goes before one of few; with 1/100 a bin that
+# was never seen on the other side goes before all others.
+_SMOOTHINGS = (1.0, 0.01)
+_LARGEST_EPSILON = 700  # whose exp is a float
+_DEVIATIONS = 5.0  # by which a bound is expected to miss a frequency
+
+
+class Bins(Protocol):
+    """A partition of all outcomes into bins 0, 1, 2, ...."""
+
+    size: int
+
+    def place(self, outcomes: Any) -> NDArray[np.int64]:
+        """Return the bin of each outcome."""
+
+    def event(self, mask: Mask) -> tuple[Any, ...]:
+        """Return what is in these bins."""
+
+
+class Names:
+    """A bin for each outcome of a sample, integers first and in order, and one for what is not in it."""
+
+    def __init__(self, sample: Sequence[Any]):
+        seen = dict.fromkeys(sample)
+        integers = sorted(name for name in seen if type(name) is int)
+        self._names = [*integers, *(name for name in seen if type(name) is not int)]
+        self._bins = {name: i for i, name in enumerate(self._names)}
+        self.size = len(self._names) + 1
+
+    def place(self, outcomes: Sequence[Any]) -> NDArray[np.int64]:
+        """Return the bin of each outcome."""
+        return np.array([self._bins.get(seen, self.size - 1) for seen in outcomes], dtype=np.int64)
+
+    def event(self, mask: Mask) -> tuple[Any, ...]:
+        """Return the outcomes in these bins; those not in the sample are named by a text."""
+        names = [*self._names, "any outcome that the first part has not seen"]
+        return tuple(name for name, held in zip(names, mask, strict=True) if held)
+
+
+class Intervals:
+    """Intervals that begin at the values of a sample, the first and the last without an outer end."""
+
+    def __init__(self, sample: NDArray[Any]):
+        self._starts = np.unique(sample)
+        self.size = len(self._starts)
+
+    def place(self, outcomes: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the bin of each outcome; what lies below all of the sample is in the first."""
+        return np.maximum(np.searchsorted(self._starts, outcomes, side="right") - 1, 0).astype(np.int64)
+
+    def event(self, mask: Mask) -> tuple[Any, ...]:
+        """Return the intervals [low, high) that these bins make up; None where there is no end."""
+        ends = [None, *self._starts[1:].tolist(), None]
+        edges = np.flatnonzero(np.diff(np.r_[False, mask, False]))
+        return tuple((ends[i], ends[j]) for i, j in zip(edges[::2], edges[1::2], strict=True))
+
+
+def choose_events(first: Counts, second: Counts, n: int, claim: ApproxDP) -> list[tuple[int, Mask]]:
+    """Return the events whose bounds on epsilon, and on delta, will probably be the greatest.
+
+    Parameters
+    ----------
+    first : ndarray of int of shape (2, bins)
+        Counts that put the bins in order.
+    second : ndarray of int of shape (2, bins)
+        Other counts, which say how many bins of an order to take.
+    n : int
+        Number of samples that will test the event.
+    claim : ApproxDP
+        What is claimed.
+
+    Returns
+    -------
+    list of (int, ndarray of bool)
+        At most four different events, each with the side on which it is more probable.
+    """
+    exp_epsilon, delta = exp(min(float(claim.epsilon), _LARGEST_EPSILON)), float(claim.delta)
+    orders = list(_orders(first))
+    chosen = {}
+    for side in (0, 1):
+        found = [_frequencies(second[side], second[1 - side], order) for order in orders]
+        ratios = [(_wilson(p, n, -_DEVIATIONS) - delta) / _wilson(q, n, _DEVIATIONS) for p, q in found]
+        # Without the bounds' margins, which would always prefer the rarest event to one that is not refuted.
+        excesses = [p - exp_epsilon * q for p, q in found]
+        for scores in (ratios, excesses):
+            best = max(range(len(orders)), key=[float(score.max()) for score in scores].__getitem__)
+            mask = np.zeros(first.shape[1], dtype=bool)
+            mask[orders[best][: int(scores[best].argmax()) + 1]] = True
+            chosen[side, mask.tobytes()] = side, mask
+    return list(chosen.values())
+
+
+def _orders(counts: Counts) -> Iterator[NDArray[np.intp]]:
+    """Yield orders of the bins: by ratio, by ratio in the neighbourhood and by value, each also backwards."""
+    mine, theirs = counts
+    groups = _neighbourhoods(mine + theirs)
+    ratios = [(theirs + smoothing) / (mine + smoothing) for smoothing in _SMOOTHINGS]
+    ratios.append((np.bincount(groups, theirs) + 1)[groups] / (np.bincount(groups, mine) + 1)[groups])
+    for keys in (*ratios, np.arange(len(mine))):
+        order = np.argsort(keys, kind="stable")
+        yield order
+        yield order[::-1]
+
+
+def _neighbourhoods(counts: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Return for each bin its group: frequent bins stand alone, rare neighbours make up one of _LEAST."""
+    frequent = counts >= _LEAST
+    rare = np.cumsum(np.where(frequent, 0, counts)) // _LEAST
+    begins = frequent | np.r_[False, frequent[:-1] | (np.diff(rare) > 0)]
+    return np.cumsum(begins)
+
+
+def _frequencies(mine: NDArray[np.int64], theirs: NDArray[np.int64], order: NDArray[np.intp]) -> _Pair:
+    """Return how often each beginning of an order came on one side and on the other.
+
+    There one more is counted: what has not been seen need not be impossible.
+    """
+    size = int(mine.sum())
+    return np.cumsum(mine[order]) / size, np.minimum(np.cumsum(theirs[order]) + 1, size) / size
+
+
+def _wilson(frequency: NDArray[np.float64], n: int, deviations: float) -> NDArray[np.float64]:
+    """Return Wilson's bound on a probability: near enough to the exact one, and quick for many events."""
+    square = deviations**2 / n
+    spread = np.sqrt(frequency * (1 - frequency) / n + square / (4 * n))
+    return (frequency + square / 2 + deviations * spread) / (1 + square)

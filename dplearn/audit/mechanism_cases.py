@@ -1,0 +1,249 @@
+"""Cases of mechanisms: each is given, as a function of the records, what its docstring assumes and no more.
+
+Every case is built by a function that takes the mechanism, so that the same universe runs its mutants.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from dplearn import mechanisms
+from dplearn.audit.case import AuditCase, Fit
+from dplearn.audit.enumeration import Rows
+from dplearn.audit.rules import RULES, coin_within, each_moved_by, moved_by
+from dplearn.chance.dice import Dice
+from dplearn.privacy import ApproxDP, ZeroConcentratedDP
+
+__all__ = ["MECHANISM_CASES", "MECHANISM_FITS"]
+
+#: From the name of a case to what makes its computation from the mechanism, or from a mutant of it.
+MECHANISM_FITS: dict[str, Callable[[Any], Fit]] = {}
+_CASES: list[AuditCase] = []
+_LEFT_OUT = Fraction(1, 1 << 30)  # the delta that pays for what a tape leaves out of noise with an open end
+
+
+def _case(
+    name: str,
+    mechanism: Any,
+    universe: Sequence[Hashable],
+    n: int,
+    claim: ApproxDP,
+    **options: Any,
+) -> Callable[[Callable[[Any], Fit]], Callable[[Any], Fit]]:
+    """Register the decorated function as what makes the computation of a case."""
+
+    def register(make: Callable[[Any], Fit]) -> Callable[[Any], Fit]:
+        MECHANISM_FITS[name] = make
+        _CASES.append(AuditCase(name, make(mechanism), universe, n, claim, **{"ordered": False} | options))
+        return make
+
+    return register
+
+
+def _bits(k: int) -> list[tuple[int, ...]]:
+    """Return all rows of k bits: a record that counts towards any of k questions or candidates."""
+    return list(product((0, 1), repeat=k))
+
+
+def _sums(rows: Rows) -> Any:
+    return np.array(rows, dtype=np.int64).sum(axis=0)
+
+
+def _histogram(rows: Rows, n_values: int) -> Any:
+    return np.bincount(rows, minlength=n_values)
+
+
+def _shown(released: Any) -> tuple[str, Any]:
+    return str(released), released
+
+
+@_case("exponential_mechanism", mechanisms.exponential_mechanism, _bits(3), 7, ApproxDP(1))
+@_case("permute_and_flip", mechanisms.permute_and_flip, _bits(3), 4, ApproxDP(1))
+def over_qualities(mechanism: Any) -> Fit:
+    """Every record approves of any subset of three candidates."""
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        return _shown(mechanism(_sums(rows), privacy=ApproxDP(1), dice=dice))
+
+    return fit
+
+
+@_case("report_noisy_max", mechanisms.report_noisy_max, _bits(2), 3, ApproxDP(2, _LEFT_OUT), tail_bits=33)
+def over_two_qualities(mechanism: Any) -> Fit:
+    """Every record approves of any subset of two candidates."""
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        return _shown(mechanism(_sums(rows), privacy=ApproxDP(2), dice=dice))
+
+    return fit
+
+
+@_case(
+    "laplace_counts",
+    mechanisms.laplace_counts,
+    range(3),
+    3,
+    ApproxDP(1),
+    rules={**RULES, "discrete_laplace": moved_by(2)},
+)
+def over_a_histogram(mechanism: Any) -> Fit:
+    """Count three values: a replaced record takes 1 from a cell and gives 1 to another."""
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        counts = _histogram(rows, 3)
+        noisy = mechanism(counts, privacy=ApproxDP(1), dice=dice, sensitivity=2, low=0, high=len(rows))
+        return str(noisy.tolist()), noisy
+
+    return fit
+
+
+_GAUSSIAN = ZeroConcentratedDP(Fraction(1, 2))
+
+
+@_case(
+    "gaussian_counts",
+    mechanisms.gaussian_counts,
+    range(2),
+    2,
+    _GAUSSIAN.to_approx(Fraction(1, 100)),
+    tail_bits=30,
+)
+def over_two_cells(mechanism: Any) -> Fit:
+    """Count two values, with Gaussian noise; the squares of the differences sum to 2."""
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        noisy = mechanism(_histogram(rows, 2), privacy=_GAUSSIAN, dice=dice, squared_sensitivity=2)
+        return str(noisy.tolist()), noisy
+
+    return fit
+
+
+_CHOOSING = ApproxDP(1, Fraction(1, 20))
+
+
+@_case("choosing_mechanism", mechanisms.choosing_mechanism, range(3), 20, _CHOOSING, rules=None)
+def over_multiplicities(mechanism: Any) -> Fit:
+    """Every record supports one of three solutions; solutions that nobody supports are not listed.
+
+    No replay: selection is among the solutions that have support, and which they are is private.
+    """
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        solutions, qualities = np.unique(rows, return_counts=True)
+        chosen = mechanism(qualities, growth=1, privacy=_CHOOSING, dice=dice)
+        return _shown(None if chosen is None else int(solutions[chosen]))
+
+    return fit
+
+
+_STABLE = ApproxDP(1, Fraction(1, 100))
+
+
+@_case(
+    "most_frequent_if_stable",
+    mechanisms.most_frequent_if_stable,
+    (-1, 0, 1, 2),
+    20,
+    _STABLE,
+    rules={**RULES, "bernoulli": coin_within(_STABLE)},
+)
+def over_votes(mechanism: Any) -> Fit:
+    """Every record votes for one of three labels or for none."""
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        return _shown(mechanism(np.array(rows), 3, privacy=_STABLE, dice=dice))
+
+    return fit
+
+
+@_case("above_threshold", mechanisms.AboveThreshold, _bits(5), 1, ApproxDP(3, _LEFT_OUT), tail_bits=31)
+def over_questions(mechanism: Any) -> Fit:
+    """One record answers five questions; the first answer True is the last."""
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        vector = mechanism(0, privacy=ApproxDP(3), dice=dice)
+        answers = []
+        for value in _sums(rows).tolist():
+            if not vector.stopped:
+                answers.append(vector.ask(value))
+        return _shown(answers)
+
+    return fit
+
+
+@_case(
+    "sparse_vector",
+    mechanisms.SparseVector,
+    _bits(4),
+    1,
+    ApproxDP(3, _LEFT_OUT),
+    tail_bits=31,
+    rules={**RULES, "geometric": each_moved_by(1)},
+)
+def over_questions_at_once(mechanism: Any) -> Fit:
+    """One record answers four questions, asked together; the second answer True is the last."""
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        vector = mechanism(0, max_positives=2, privacy=ApproxDP(3), dice=dice)
+        return _shown(vector.ask_all(_sums(rows)).tolist())
+
+    return fit
+
+
+_RENEWED = ApproxDP(4, Fraction(1, 1 << 11))
+
+
+@_case("sparse_vector_renewed", mechanisms.SparseVector, _bits(4)[::5], 1, _RENEWED, tail_bits=13)
+def over_questions_by_epoch(mechanism: Any) -> Fit:
+    """Ask four questions one by one, with fresh noise on the threshold after the first answer True."""
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        vector = mechanism(0, max_positives=2, privacy=ApproxDP(4), dice=dice, renew_threshold=True)
+        answers = []
+        for value in _sums(rows).tolist():
+            if not vector.stopped:
+                answers.append(vector.ask(value))
+        return _shown(answers)
+
+    return fit
+
+
+_KEYS = ApproxDP(2, Fraction(1, 20))
+
+
+@_case("stable_histogram", mechanisms.stable_histogram, ("", "a", "b"), 6, _KEYS, rules=None)
+def over_keys(mechanism: Any) -> Fit:
+    """Every record has one of three keys, which the mechanism is not told.
+
+    No replay: noise is drawn for the keys that are present, and which they are is private.
+    """
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        return _shown(mechanism(rows, privacy=_KEYS, dice=dice))
+
+    return fit
+
+
+@_case(
+    "randomized_response",
+    mechanisms.randomized_response,
+    range(4),
+    2,
+    ApproxDP(1),
+    ordered=True,
+)
+def over_values(mechanism: Any) -> Fit:
+    """Two records, each with one of four values, answer for themselves."""
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        reports = mechanism(rows, 4, privacy=ApproxDP(1), dice=dice)
+        return str(reports.tolist()), reports
+
+    return fit
+
+
+#: All cases of mechanisms.
+MECHANISM_CASES = tuple(_CASES)

@@ -1,0 +1,114 @@
+"""What the arguments of a draw may differ by between neighbours, as the proofs of mechanisms allow it."""
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import partial
+from itertools import accumulate
+from typing import Any
+
+from dplearn.core.exact import at_most_exp
+from dplearn.privacy import ApproxDP
+
+__all__ = ["RULES", "Rule", "coin_within", "each_moved_by", "moved_by"]
+
+Rule = Callable[[tuple[Any, ...], tuple[Any, ...]], bool]
+
+
+def equal_arguments(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
+    """Allow no difference."""
+    return mine == theirs
+
+
+def any_size(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
+    """Allow any: the draw is uniform within the group that the draw before it selected."""
+    return len(mine) == len(theirs)
+
+
+def groups_within_one(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
+    """Allow each candidate's cost to differ by 1.
+
+    Some matching of the candidates moves none by more than 1 exactly if the sorted costs move by at most 1
+    at every rank: at most c candidates cost <= c in one where they cost <= c + 1 in the other.
+    """
+    same_rest = mine[0] == theirs[0] and sum(mine[2]) == sum(theirs[2])
+    return same_rest and _dominated(mine, theirs) and _dominated(theirs, mine)
+
+
+def _dominated(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
+    at_most = dict(zip(*_cumulated(theirs), strict=True))
+    bounds = sorted(at_most)
+    for cost, number in zip(*_cumulated(mine), strict=True):
+        reached = [bound for bound in bounds if bound <= cost + 1]
+        if number > (at_most[reached[-1]] if reached else 0):
+            return False
+    return True
+
+
+def _cumulated(arguments: tuple[Any, ...]) -> tuple[list[int], list[int]]:
+    _, costs, multiplicities = arguments
+    pairs = sorted(zip(costs, multiplicities, strict=True))
+    return [cost for cost, _ in pairs], list(accumulate(number for _, number in pairs))
+
+
+def moved_by(sensitivity: int) -> Rule:
+    """Return the rule for noise on counts that together move by at most `sensitivity`.
+
+    The noise of a count that is published within low..high lies between low - count and high - count; a
+    noisy test of a count asks whether the noise reaches a bar less the count. So ends move as counts do:
+    both ends of a draw by the same amount, and all draws' by `sensitivity` in sum.
+    """
+    return partial(_ends_moved, lambda move: sum(map(abs, move)) <= sensitivity)
+
+
+def each_moved_by(sensitivity: int) -> Rule:
+    """Return the rule for questions asked together, of which each moves by at most `sensitivity`."""
+    return partial(_ends_moved, lambda move: max(map(abs, move), default=0) <= sensitivity)
+
+
+def coin_within(privacy: ApproxDP) -> Rule:
+    """Return the rule for a coin whose bias is private, and which is all that `privacy` is spent on."""
+
+    def allowed(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
+        p, q = mine[0], theirs[0]
+        return all(_within(a, b, privacy) for a, b in ((p, q), (q, p), (1 - p, 1 - q), (1 - q, 1 - p)))
+
+    return allowed
+
+
+def _within(p: Fraction, q: Fraction, privacy: ApproxDP) -> bool:
+    """Decide p <= exp(epsilon) q + delta."""
+    excess = p - privacy.delta
+    return excess <= 0 or (q > 0 and at_most_exp(excess / q, privacy.epsilon))
+
+
+def _ends_moved(
+    allowed: Callable[[tuple[int, ...]], bool], mine: tuple[Any, ...], theirs: tuple[Any, ...]
+) -> bool:
+    if mine[0] != theirs[0] or mine[3:] != theirs[3:]:
+        return False
+    # An end that is open in one run only, or ends that move apart, leave two entries.
+    moves = {_moves(a, b) for a, b in zip(mine[1:3], theirs[1:3], strict=True)} - {None}
+    return len(moves) <= 1 and all(move is None or allowed(move) for move in moves)
+
+
+def _moves(mine: Any, theirs: Any) -> tuple[int, ...] | None:
+    """Return how far an end, or an array of ends, has moved; None where it is open in both runs."""
+    if mine is None and theirs is None:
+        return None
+    if mine is None or theirs is None or isinstance(mine, tuple) != isinstance(theirs, tuple):
+        return (1 << 64,)
+    if isinstance(mine, tuple):
+        return tuple(b - a for a, b in zip(mine, theirs, strict=True))
+    return (theirs - mine,)
+
+
+#: What may differ between neighbours for each primitive, unless a caller says otherwise.
+RULES: Mapping[str, Rule] = {
+    "below": any_size,
+    "bernoulli": equal_arguments,
+    "power_weighted": groups_within_one,
+    "permute_and_flip": groups_within_one,
+    "discrete_laplace": moved_by(1),
+    "geometric": moved_by(1),
+    "discrete_gaussian": equal_arguments,
+}

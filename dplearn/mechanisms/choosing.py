@@ -1,0 +1,110 @@
+"""The choosing mechanism: select from a vast set of solutions of which each record supports only a few."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn._validation import check_count, check_number
+from dplearn.chance.dice import Dice
+from dplearn.core.distributions import laplace_quantile, power_at_most
+from dplearn.core.exact import decay_ratio
+from dplearn.core.grouping import check_integers
+from dplearn.mechanisms.exponential import exponential_mechanism
+from dplearn.privacy import ApproxDP
+
+__all__ = ["choosing_bar", "choosing_mechanism"]
+
+
+def choosing_mechanism(
+    qualities: NDArray[Any], *, growth: int = 1, privacy: ApproxDP, dice: Dice
+) -> int | None:
+    """Return the index of a solution of high quality, or None if even the best may not be high enough.
+
+    Parameters
+    ----------
+    qualities : ndarray of int of shape (k,)
+        Private. The quality of each solution that has a positive one; all others count as 0 and need not be
+        listed. May be empty.
+    growth : int, default=1
+        The most solutions whose quality one record can raise.
+    privacy : ApproxDP
+        Its `epsilon` and `delta` are spent whole; both positive.
+    dice : Dice
+        Source of chance.
+
+    Returns
+    -------
+    int or None
+        With best the greatest quality and Z discrete Laplace of ratio r, just above exp(-epsilon / 4): None
+        if best + Z < `choosing_bar(growth, privacy)`, else a solution of positive quality q with probability
+        proportional to r ** -q.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as described; the message shows no quality.
+
+    Notes
+    -----
+    **Privacy.** `privacy`, for the neighbours that growth and sensitivity are counted in. Proof: let m be
+    the best quality, S the sum of the weights r ** -q over positive qualities, S >= r ** -m; on a neighbour
+    m', S'. At most `growth` solutions appear, each with weight 1 / r. The test alone, so None too, moves by a
+    factor of at most 1 / r. Let m0 be the least m >= 1 with growth <= (1 / r - 1) r ** -m.
+
+    If m < m0, something is selected with probability at most P[Z >= bar - m0 + 1] <= delta: the bar's first
+    condition. If m >= m0, then S' <= (S + growth) / r <= S / r ** 2, so a solution that is positive in both
+    moves by at most 1 / r (the test) times 1 / r (its weight) times r ** -2 (the sum), and r ** -4 is at most
+    exp(epsilon). Those that are positive here only had quality 1: they are selected with probability at most
+    P[Z >= bar - m] growth r ** (m - 1). For m < bar that is growth r ** (bar - 1) / (1 + r), and beyond it
+    falls; it is at most delta by the bar's second condition. With m = 0 nothing can be selected, None is
+    certain, and it exceeds the probability of a failed test by P[Z >= bar] <= delta.
+
+    **Assumes.** One record moves each quality by at most 1 and raises at most `growth` of them; which
+    solutions there are is public, though not which have positive quality; a quality is never negative.
+
+    **Accuracy.** With probability at least 1 - beta it selects a solution whose quality falls short of the
+    best by at most (4 / epsilon) ln(2 k / beta), once the best is at least
+    `choosing_bar(growth, privacy)` + (4 / epsilon) ln(2 / beta).
+
+    **Source.** Beimel, Nissim and Stemmer (2013); Bun, Nissim, Stemmer and Vadhan (2015), where the bar is
+    (8 / epsilon) ln(4 growth / (beta epsilon delta)). Here it is exact: the test's failure and the appearance
+    of new solutions are not both feared at once.
+    """
+    bar = choosing_bar(growth, privacy)
+    positive = _positive(qualities)
+    best = int(qualities[positive].max()) if positive.size else 0
+    ratio = decay_ratio(privacy.epsilon / 4)
+    passed = dice.discrete_laplace(ratio, bar - best - 1, bar - best) == bar - best
+    if not passed or not positive.size:
+        return None
+    # Selecting at epsilon / 2 weighs a unit of quality by exp(epsilon / 4).
+    chosen = exponential_mechanism(qualities[positive], privacy=ApproxDP(privacy.epsilon / 2), dice=dice)
+    return int(positive[chosen])
+
+
+def choosing_bar(growth: int, privacy: ApproxDP) -> int:
+    """Return the noisy quality from which on the choosing mechanism answers.
+
+    Parameters
+    ----------
+    growth : int
+        As for `choosing_mechanism`.
+    privacy : ApproxDP
+        Epsilon and delta positive.
+    """
+    growth = check_count("growth", growth, low=1)
+    ratio = decay_ratio(check_number("epsilon", privacy.epsilon, above=0) / 4)
+    delta = check_number("delta", privacy.delta, above=0)
+    # The least quality at which new solutions cannot more than double the growth of the sum of weights.
+    crowded = max(1, power_at_most(ratio, (1 / ratio - 1) / growth))
+    unlikely = crowded - 1 + laplace_quantile(ratio, delta)
+    return max(unlikely, 1 + power_at_most(ratio, Fraction(delta * (1 + ratio) / growth)))
+
+
+def _positive(qualities: NDArray[Any]) -> NDArray[np.intp]:
+    array = np.asarray(qualities)
+    if array.size:
+        check_integers("qualities", array)
+    return np.flatnonzero(array > 0)

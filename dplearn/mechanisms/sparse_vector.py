@@ -1,0 +1,269 @@
+"""The sparse vector technique: any number of questions whether a count is above a threshold, paid by the yes.
+
+>>> from dplearn.chance import SeededDice
+>>> from dplearn.privacy import ApproxDP
+>>> vector = SparseVector(100, max_positives=2, privacy=ApproxDP(1), dice=SeededDice(0))
+>>> [vector.ask(count) for count in (3, 5, 260, 12)], vector.positives_left
+([False, False, True, False], 1)
+>>> vector.ask_all([7, 240, 9, 300]).tolist(), vector.stopped
+([False, True], True)
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn._validation import check_count, check_number
+from dplearn.chance.dice import Dice
+from dplearn.core.exact import decay_ratio
+from dplearn.privacy import ApproxDP, PrivateHolder
+from dplearn.privacy.calibration import calibrate
+from dplearn.privacy.composition import Composition
+from dplearn.privacy.events import PureDP
+
+__all__ = ["AboveThreshold", "SparseVector"]
+
+_CHUNK = (
+    1 << 12
+)  # questions answered at a time: beyond a positive answer, at most so much noise is thrown away
+_FAR = 1 << 61
+
+
+class SparseVector:
+    """Answers questions one after another until `max_positives` of them had the answer True.
+
+    Parameters
+    ----------
+    threshold : int
+        Public.
+    max_positives : int
+        After so many answers True it stops, for good and in public; at least 1.
+    privacy : ApproxDP
+        Spent whole by all answers together, when the object is made. Its `delta` is used only with
+        `renew_threshold`.
+    dice : Dice
+        Source of chance.
+    sensitivity : int, default=1
+        The most by which the value of one question differs between neighbours.
+    renew_threshold : bool, default=False
+        Whether to draw the threshold's noise anew after each True. With a positive delta this needs less
+        noise from some tens of positives on; with delta 0 never.
+
+    Attributes
+    ----------
+    stopped : bool
+        Public. Whether `max_positives` answers True were given.
+    positives_left : int
+        Public. How many more there can be.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as described.
+
+    Notes
+    -----
+    **Privacy.** `privacy`, for all answers together, however many and however chosen, for the neighbours that
+    `sensitivity` is counted in. Proof, with T = max_positives, s = sensitivity: a value q is above if
+    q + G > threshold + B; B, the threshold's noise, and G, fresh for each question, are geometric with
+    ratios a and b. Between neighbours compare B with B + s. Its probability falls by a factor of a ** s, no
+    more. A question with the answer False keeps it with at least the same probability, for q rose by at most
+    s and the bar by s. One with the answer True needs G greater by at most 2 s: a factor of b ** (2 s). In
+    all a ** -s b ** (-2 s T) <= exp(epsilon). With a renewed threshold that is (T = 1) the price of one
+    epoch, and T of them, each a pure one of an epsilon fixed in advance, compose to `privacy`.
+
+    **Assumes.** The value of each question, however it was chosen from the answers before, moves by at most
+    `sensitivity` between neighbours; how many questions are asked depends on nothing private but the answers.
+
+    **Accuracy.** With probability at least 1 - beta, among m questions each True has a value above
+    threshold - ln(2 m / beta) / ln(1 / b), and each False one of at most
+    threshold + ln(2 E / beta) / ln(1 / a), with E = 1, or max_positives where the threshold is renewed.
+
+    **Source.** Dwork, Naor, Reingold and others (2009); Dwork and Roth (2014), Theorem 3.23; epsilon
+    is split as in Lyu, Su and Li (2017). There the noise is Laplace; here one-sided, which costs the same and
+    spreads less.
+    """
+
+    def __init__(
+        self,
+        threshold: int,
+        *,
+        max_positives: int,
+        privacy: ApproxDP,
+        dice: Dice,
+        sensitivity: int = 1,
+        renew_threshold: bool = False,
+    ):
+        threshold = check_count("threshold", threshold, low=-_FAR, high=_FAR)
+        positives = check_count("max_positives", max_positives, low=1)
+        sensitivity = check_count("sensitivity", sensitivity, low=1)
+        epsilon = check_number("epsilon", privacy.epsilon, above=0)
+        if renew_threshold:
+            epsilon = _epoch_epsilon(ApproxDP(epsilon, privacy.delta), positives)
+        of_threshold, of_test = _ratios(epsilon / sensitivity, 1 if renew_threshold else positives)
+        self._holder = PrivateHolder(
+            _State(dice, threshold, of_threshold, of_test, positives, bool(renew_threshold))
+        )
+
+    def ask(self, value: int) -> bool:
+        """Tell whether a value is above the threshold, give or take noise.
+
+        Parameters
+        ----------
+        value : int
+            Private.
+
+        Raises
+        ------
+        RuntimeError
+            If it has stopped.
+        """
+        return bool(self.ask_all([value])[0])
+
+    def ask_all(self, values: Any) -> NDArray[np.bool_]:
+        """Answer one question after another, as `ask` would.
+
+        Parameters
+        ----------
+        values : array-like of int of shape (m,)
+            Private.
+
+        Returns
+        -------
+        ndarray of bool of shape (answered,)
+            Shorter than `values` if it stops on the way: then the last answer is the last True.
+
+        Raises
+        ------
+        TypeError
+            If `values` is not an array of integers.
+        RuntimeError
+            If it has stopped before.
+        """
+        array = np.asarray(values)
+        if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+            raise TypeError("values must be a one-dimensional array of integers")
+        if self.stopped:
+            raise RuntimeError(
+                "max_positives answers were above the threshold: the sparse vector has stopped"
+            )
+        with self._holder.use() as state:
+            answers = state.answer(_near(array))
+            if not state.left:
+                self._holder.close()
+        return answers
+
+    @property
+    def stopped(self) -> bool:
+        """Whether all positive answers have been given."""
+        return self.positives_left == 0
+
+    @property
+    def positives_left(self) -> int:
+        """How many more answers can be True."""
+        if self._holder.closed:
+            return 0
+        with self._holder.use() as state:
+            return state.left
+
+
+class AboveThreshold(SparseVector):
+    """Answers questions one after another until the first answer True.
+
+    Parameters
+    ----------
+    threshold : int
+        Public.
+    privacy : ApproxDP
+        Its `epsilon` is spent whole, when the object is made; its `delta` is not used.
+    dice : Dice
+        Source of chance.
+    sensitivity : int, default=1
+        The most by which the value of one question differs between neighbours.
+
+    Notes
+    -----
+    **Privacy.** As for `SparseVector` with one positive answer.
+
+    **Assumes.** As for `SparseVector`.
+
+    **Accuracy.** As for `SparseVector`.
+
+    **Source.** Dwork and Roth (2014), Algorithm 1 and Theorem 3.23; differences as for `SparseVector`.
+    """
+
+    def __init__(self, threshold: int, *, privacy: ApproxDP, dice: Dice, sensitivity: int = 1):
+        super().__init__(threshold, max_positives=1, privacy=privacy, dice=dice, sensitivity=sensitivity)
+
+
+@dataclass
+class _State:
+    """What must not be seen, and the questions' noise."""
+
+    dice: Dice
+    threshold: int
+    of_threshold: Fraction
+    of_test: Fraction
+    left: int
+    renew: bool
+
+    def __post_init__(self) -> None:
+        self.draw_bar()
+
+    def draw_bar(self) -> None:
+        self.bar = self.threshold + self.dice.geometric(self.of_threshold)
+
+    def answer(self, values: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Answer up to the last positive answer that is left, chunk by chunk."""
+        parts, start = [np.zeros(0, dtype=bool)], 0
+        while self.left and start < values.size:
+            above = self.compare(values[start : start + _CHUNK])
+            # What was drawn for questions behind the last hit that counts is never looked at.
+            hits = np.flatnonzero(above)[: 1 if self.renew else self.left]
+            self.left -= hits.size
+            if hits.size and (self.renew or not self.left):
+                above = above[: hits[-1] + 1]
+            if hits.size and self.renew and self.left:
+                self.draw_bar()
+            parts.append(above)
+            start += above.size
+        return np.concatenate(parts)
+
+    def compare(self, values: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return [value + G > bar] for fresh geometric G; noise clamped to two outcomes tells no more."""
+        wide = self.bar if self.bar < 1 << 62 else np.array(self.bar, dtype=object)
+        gaps = np.asarray(wide - values + 1)
+        drawn = self.dice.geometric(self.of_test, gaps - 1, gaps, size=values.size)
+        return np.asarray(drawn == gaps, dtype=bool)
+
+
+def _near(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Return values as int64, those far out moved in: no distance grows, and differences fit 64 bits."""
+    near = np.minimum(values, np.uint64(_FAR)) if values.dtype == np.uint64 else values
+    return np.asarray(near.astype(np.int64).clip(-_FAR, _FAR), dtype=np.int64)
+
+
+def _ratios(epsilon: Fraction, positives: int) -> tuple[Fraction, Fraction]:
+    """Return the ratios of the threshold's noise and of the questions' noise, for sensitivity 1.
+
+    Any split of epsilon is valid; with shares as 1 to (2 positives)**(2/3) their noises' variances add up to
+    the least.
+    """
+    share = Fraction(1, 1 + round((2 * positives) ** Fraction(2, 3)))
+    return decay_ratio(epsilon * share), decay_ratio(epsilon * (1 - share) / (2 * positives))
+
+
+def _epoch_epsilon(privacy: ApproxDP, epochs: int) -> Fraction:
+    """Return the greatest epsilon found of which `epochs` compose to at most `privacy`."""
+    if not privacy.delta:
+        return privacy.epsilon / epochs
+    return calibrate(
+        lambda epsilon: Composition({PureDP(epsilon): epochs}),
+        privacy,
+        low=privacy.epsilon / epochs,
+        high=privacy.epsilon,
+        increasing=True,
+    )
