@@ -1,6 +1,7 @@
 """Verify guarantees by running the real code: every outcome, neighbours, samples, planted mistakes."""
 
 from dplearn.audit.enumeration import PrivacyReport, enumerate_privacy
+from dplearn.audit.faults import FaultyDice
 from dplearn.audit.laws import Law, exact_law, least_exp_epsilon
 from dplearn.audit.mutants import Mutant, how_caught
 from dplearn.audit.outcomes import freeze
@@ -9,6 +10,7 @@ from dplearn.audit.rules import RULES, coin_within, each_moved_by, moved_by
 from dplearn.audit.sampling import Evidence, SamplingReport, sample_privacy
 
 __all__ = [
+    "FaultyDice",
     "RULES",
     "Evidence",
     "Law",

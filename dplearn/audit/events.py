@@ -12,6 +12,7 @@ epsilon to hold: the samples that choose an event are not those that test it.
 """
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from math import exp
 from typing import Any, Protocol
 
@@ -30,7 +31,7 @@ _LEAST = 16  # outcomes in a neighbourhood
 # Added to both counts of a ratio. With 1 a bin of many outcomes goes before one of few; with 1/100 a bin that
 # was never seen on the other side goes before all others.
 _SMOOTHINGS = (1.0, 0.01)
-_LARGEST_EPSILON = 700  # whose exp is a float
+_LARGEST_EPSILON = Fraction(700)  # whose exp is a float
 _DEVIATIONS = 5.0  # by which a bound is expected to miss a frequency
 
 
@@ -101,17 +102,19 @@ def choose_events(first: Counts, second: Counts, n: int, claim: ApproxDP) -> lis
     Returns
     -------
     list of (int, ndarray of bool)
-        At most four different events, each with the side on which it is more probable.
+        At most six different events, each with the side on which it is more probable.
     """
-    exp_epsilon, delta = exp(min(float(claim.epsilon), _LARGEST_EPSILON)), float(claim.delta)
+    exp_epsilon, delta = exp(float(min(claim.epsilon, _LARGEST_EPSILON))), float(claim.delta)
     orders = list(_orders(first))
     chosen = {}
     for side in (0, 1):
         found = [_frequencies(second[side], second[1 - side], order) for order in orders]
-        ratios = [(_wilson(p, n, -_DEVIATIONS) - delta) / _wilson(q, n, _DEVIATIONS) for p, q in found]
-        # Without the bounds' margins, which would always prefer the rarest event to one that is not refuted.
-        excesses = [p - exp_epsilon * q for p, q in found]
-        for scores in (ratios, excesses):
+        bounds = [(_wilson(p, n, -_DEVIATIONS), _wilson(q, n, _DEVIATIONS)) for p, q in found]
+        ratios = [(low - delta) / high for low, high in bounds]
+        clear = [low - exp_epsilon * high for low, high in bounds]
+        # Where nothing is clear the bounds prefer the rarest event; the one that matters may be the largest.
+        slight = [p - exp_epsilon * q for p, q in found]
+        for scores in (ratios, clear, slight):
             best = max(range(len(orders)), key=[float(score.max()) for score in scores].__getitem__)
             mask = np.zeros(first.shape[1], dtype=bool)
             mask[orders[best][: int(scores[best].argmax()) + 1]] = True

@@ -33,18 +33,20 @@ from dplearn.privacy import ApproxDP
 
 __all__ = ["Evidence", "SamplingReport", "sample_privacy"]
 
+# exp(20) times an upper bound, which is above 1e-9, is above 1 as any greater epsilon would make it; and
+# exp of a very great one has more digits than memory.
+_ENOUGH = Fraction(20)
 _SIDES = ("rows", "neighbour")
 _CHUNK = 1_000_000  # outcomes held at a time, and the most that the first part needs
 # The share of the samples that goes to each of the two parts that choose an event. The choice only has to
 # come close; the bounds live on what is left. Take a count with discrete Laplace noise of a scale 2% too
 # small for epsilon 1, r = exp(-1 / 0.98) = 0.3604. The event "noise >= 0" has probability P = 1 / (1 + r)
 # = 0.7351 on one side and Q = r / (1 + r) = 0.2649 on the other, so P - e Q = 0.01485. With 10**6 samples
-# a side, 8 * 10**5 test it: the standard deviations are 0.00049 for P and 0.00134 for e Q, and eight
-# bounds at 1e-6 in all lie 5.16 deviations away, 0.00946 in sum. That leaves 0.00539, which is 3.77
-# deviations of the difference (of 0.00143): missed once in 12,000. With thirds the bounds lie 0.01466
-# away, which leaves 0.09 deviations: missed almost every other time. With twentieths the choice gets
-# worse: 0.01485 is 3.7 deviations of what 100,000 samples show of the difference, but 2.6 of what 50,000
-# do.
+# a side, 8 * 10**5 test it: the standard deviations are 0.00049 for P and 0.00134 for e Q, and twelve
+# bounds at 1e-6 in all lie 5.23 deviations away, 0.00960 in sum. That leaves 0.00525, which is 3.67
+# deviations of the difference (of 0.00143): missed once in 8,000. With thirds the bounds lie 0.01487
+# away, which leaves nothing: missed every other time. With twentieths the choice gets worse: 0.01485 is
+# 3.7 deviations of what 100,000 samples show of the difference, but 2.6 of what 50,000 do.
 _CHOOSING = Fraction(1, 10)  # in the first part, and again in the second
 
 
@@ -79,7 +81,7 @@ class Evidence:
     def refutes(self, claim: ApproxDP) -> bool:
         """Decide without rounding whether the two bounds contradict the claim."""
         excess = Fraction(self.low) - claim.delta
-        return excess > 0 and not at_most_exp(excess / Fraction(self.high), claim.epsilon)
+        return excess > 0 and not at_most_exp(excess / Fraction(self.high), min(claim.epsilon, _ENOUGH))
 
     def epsilon(self, delta: Fraction) -> float:
         """Return an epsilon, rounded down, below which no claim with this delta agrees with the bounds."""
@@ -91,7 +93,8 @@ class Evidence:
 
     def delta(self, epsilon: Fraction) -> float:
         """Return a delta, rounded down, below which no claim with this epsilon agrees with the bounds."""
-        return max(0.0, _rounded_down(Fraction(self.low) - exp_bounds(epsilon)[1] * Fraction(self.high)))
+        excess = Fraction(self.low) - exp_bounds(min(epsilon, _ENOUGH))[1] * Fraction(self.high)
+        return _rounded_down(excess) if excess > 0 else 0.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -191,7 +194,7 @@ def sample_privacy(
     samples before that counts: a run in a million is refuted by chance, and many are run.
 
     The bounds are Clopper and Pearson's, and the probability that one of them fails is divided equally among
-    all that are computed: two for each event, at most four events. These are fixed before the third part is
+    all that are computed: two for each event, at most six events. These are fixed before the third part is
     drawn, so the report holds with probability `confidence` whatever the first two parts chose.
 
     **Source.** Ding, Wang, Wang, Zhang and Kifer (2018) and Bichsel, Steffen, Bogunovic and Vechev (2021)

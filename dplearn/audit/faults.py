@@ -1,0 +1,71 @@
+"""Dice that fail: what a crash, an interrupt or an exhausted entropy source may leave behind.
+
+>>> from dplearn.chance import TapeDice
+>>> dice = FaultyDice(TapeDice(), at=1, error=OSError("no entropy"))
+>>> dice.below(6)
+0
+>>> dice.below(6)
+Traceback (most recent call last):
+...
+OSError: no entropy
+>>> dice.n_draws
+1
+"""
+
+from typing import Any
+
+from dplearn._validation import check_count
+from dplearn.chance.dice import Dice
+
+__all__ = ["FaultyDice"]
+
+
+class FaultyDice:
+    """Dice that pass draws on to other dice, and raise an error at one of them.
+
+    Parameters
+    ----------
+    dice : Dice
+        Where outcomes come from.
+    at : int, optional
+        Which draw fails, from 0; None: none does.
+    error : BaseException, default=KeyboardInterrupt()
+        What is raised, in place of the outcome.
+    drawn : bool, default=False
+        Whether the outcome is drawn, and lost, before the error comes.
+
+    Attributes
+    ----------
+    n_draws : int
+        Outcomes drawn so far.
+    """
+
+    def __init__(
+        self,
+        dice: Dice,
+        at: int | None = None,
+        error: BaseException | None = None,
+        *,
+        drawn: bool = False,
+    ):
+        self._dice = dice
+        self._at = None if at is None else check_count("at", at)
+        self._error = KeyboardInterrupt() if error is None else error
+        self._drawn = drawn
+        self.n_draws = 0
+
+    def __getattr__(self, primitive: str) -> Any:
+        if primitive.startswith("_"):
+            raise AttributeError(primitive)
+
+        def draw(*arguments: Any, **named: Any) -> Any:
+            failing = self.n_draws == self._at
+            if failing and not self._drawn:
+                raise self._error
+            outcome = getattr(self._dice, primitive)(*arguments, **named)
+            self.n_draws += 1
+            if failing:
+                raise self._error
+            return outcome
+
+        return draw

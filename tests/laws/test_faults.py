@@ -1,0 +1,118 @@
+"""Whatever fails, and wherever: what was released never exceeds what was spent, and no half-made fit is left."""
+
+from fractions import Fraction
+
+import pytest
+from sklearn.base import clone
+
+from dplearn.audit import FaultyDice
+from dplearn.chance import SystemDice
+from dplearn.mechanisms import SparseVector
+from dplearn.privacy import ApproxDP, LedgerError, PrivacyLedger
+
+ERRORS = [KeyboardInterrupt(), OSError("no entropy"), MemoryError(), SystemExit(1)]
+DRAWS_AT_MOST = 20  # no learner so far draws as often; the tests fail if one does
+
+
+def n_draws(classifier, X, y):
+    dice = FaultyDice(SystemDice())
+    clone(classifier)._fit(X, y, dice)
+    assert 0 < dice.n_draws <= DRAWS_AT_MOST
+    return dice.n_draws
+
+
+def released(estimator):
+    """What a fit sets, other than what is public before anything is drawn."""
+    public = {*estimator.get_params(deep=False), "n_features_in_", "feature_names_in_"}
+    return {name for name in vars(estimator) if name not in public}
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=repr)
+@pytest.mark.parametrize("drawn", [False, True])
+def test_a_failure_at_any_draw_leaves_the_fit_paid_for_and_unpublished(classifier, iris, error, drawn):
+    for at in range(n_draws(classifier, *iris)):
+        ledger = PrivacyLedger(epsilon=10)
+        learner = clone(classifier).set_params(ledger=ledger)
+        with pytest.raises(type(error)):
+            learner._fit(*iris, FaultyDice(SystemDice(), at, error, drawn=drawn))
+        assert ledger.spent().epsilon == ApproxDP(classifier.epsilon).epsilon
+        assert released(learner) == set()
+
+
+def test_a_failed_second_fit_leaves_the_first_one_whole(classifier, iris):
+    learner = clone(classifier).set_params(ledger=PrivacyLedger(epsilon=10)).fit(*iris)
+    before = dict(vars(learner))
+    for at in range(n_draws(classifier, *iris)):
+        with pytest.raises(KeyboardInterrupt):
+            learner._fit(*iris, FaultyDice(SystemDice(), at))
+    assert all(vars(learner)[name] is before[name] for name in released(learner))
+
+
+@pytest.mark.parametrize("operation", ["charge", "require"])
+@pytest.mark.parametrize("written", [False, True])
+@pytest.mark.parametrize("error", [*ERRORS, LedgerError("the disk is full")], ids=repr)
+def test_a_failure_at_any_ledger_call_comes_before_the_first_draw(
+    classifier, iris, operation, written, error, monkeypatch
+):
+    ledger = PrivacyLedger(epsilon=10)
+    honest = getattr(PrivacyLedger, operation)
+
+    def failing(self, *arguments, **named):
+        if written:
+            honest(self, *arguments, **named)
+        raise error
+
+    monkeypatch.setattr(PrivacyLedger, operation, failing)
+    dice = FaultyDice(SystemDice())
+    learner = clone(classifier).set_params(ledger=ledger)
+    with pytest.raises(type(error)):
+        learner._fit(*iris, dice)
+    assert dice.n_draws == 0
+    assert released(learner) == set()
+    # A charge that was written stays: there are no refunds.
+    paid = ApproxDP(classifier.epsilon).epsilon if operation == "charge" and written else 0
+    assert ledger.spent().epsilon == paid
+
+
+def test_a_fit_draws_nothing_before_it_is_charged(classifier, iris, monkeypatch):
+    drawn_before = []
+    charge = PrivacyLedger.charge
+
+    def watching(self, *arguments, **named):
+        drawn_before.append(dice.n_draws)
+        return charge(self, *arguments, **named)
+
+    monkeypatch.setattr(PrivacyLedger, "charge", watching)
+    dice = FaultyDice(SystemDice())
+    clone(classifier).set_params(ledger=PrivacyLedger(epsilon=10))._fit(*iris, dice)
+    assert drawn_before == [0]
+    assert dice.n_draws > 0
+
+
+@pytest.mark.parametrize("renew_threshold", [False, True])
+def test_a_sparse_vector_that_is_interrupted_never_answers_more_than_was_paid_for(renew_threshold):
+    for at in range(40):
+        dice = FaultyDice(SystemDice(), at)
+        positives, asked = 0, 0
+        try:
+            vector = SparseVector(
+                5, max_positives=3, privacy=ApproxDP(3), dice=dice, renew_threshold=renew_threshold
+            )
+        except KeyboardInterrupt:
+            continue  # while the threshold was drawn: there is nothing to ask
+        while not vector.stopped and asked < 60:
+            asked += 1
+            try:
+                positives += vector.ask(5 + (-1) ** asked * 3)
+            except KeyboardInterrupt:
+                assert positives + vector.positives_left <= 3
+        assert positives <= 3
+        assert positives + vector.positives_left <= 3
+
+
+def test_the_price_is_the_written_decimal(classifier, iris):
+    ledger = PrivacyLedger(epsilon=1)
+    learner = clone(classifier).set_params(epsilon=0.1, ledger=ledger)
+    for done in range(1, 11):
+        learner.fit(*iris)
+        assert ledger.spent().epsilon == Fraction(done, 10)
