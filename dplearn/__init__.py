@@ -1,8 +1,15 @@
 """dplearn: differentially private learners for scikit-learn, their guarantees executed."""
 
+from dplearn._version import __version__
 from dplearn.learners import ExponentialMechanismClassifier
-from dplearn.privacy import ApproxDP
+from dplearn.privacy import ApproxDP, BudgetExceededError, LedgerError, PrivacyLedger, ZeroConcentratedDP
 
-__all__ = ["ApproxDP", "ExponentialMechanismClassifier", "__version__"]
-
-__version__ = "0.1.0.dev0"
+__all__ = [
+    "ApproxDP",
+    "BudgetExceededError",
+    "ExponentialMechanismClassifier",
+    "LedgerError",
+    "PrivacyLedger",
+    "ZeroConcentratedDP",
+    "__version__",
+]

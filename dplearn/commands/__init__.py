@@ -1,4 +1,4 @@
-"""The command line, `python -m dplearn`: a demonstration, fitting and predicting on files, and audits.
+"""The command line, `python -m dplearn`: a demonstration, fitting and predicting on files, ledgers, audits.
 
 Errors are one line on standard error with exit status 2; they quote parameters and public descriptions,
 never a cell of a table.
@@ -9,14 +9,17 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from dplearn.commands import audit, demo, table
+from dplearn.commands import audit, demo, ledger, table
 from dplearn.commands.refusal import Refusal
 from dplearn.domains import DomainError
+from dplearn.privacy import LedgerError
 
 __all__ = ["main"]
 
 
-_DESCRIPTION = "Differentially private classifiers: a demonstration (the default), fit, predict, audit."
+_DESCRIPTION = (
+    "Differentially private classifiers: a demonstration (the default), fit, predict, ledger, audit."
+)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -30,13 +33,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     parser = _Parser(prog="python -m dplearn", description=_DESCRIPTION, allow_abbrev=False)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
-    for module in (demo, table, audit):
+    for module in (demo, table, ledger, audit):
         module.add_commands(commands)
     options = parser.parse_args(arguments)
     run = getattr(options, "run", demo.run)
     try:
         return int(run(options) or 0)
-    except (Refusal, DomainError) as error:
+    except (Refusal, DomainError, LedgerError) as error:
         message = str(error)
     except OSError as error:
         message = f"{error.filename or 'file'}: {error.strerror or type(error).__name__}"

@@ -16,6 +16,7 @@ from dplearn.commands.refusal import Refusal, public
 from dplearn.domains import Categories, Domain, Schema
 from dplearn.learners import ExponentialMechanismClassifier
 from dplearn.preprocessing import CellEncoder
+from dplearn.privacy import Guarantee, PrivacyLedger
 
 __all__ = ["add_commands"]
 
@@ -39,6 +40,7 @@ def add_commands(commands: Any) -> None:
     fit.add_argument("--schema", type=Path, metavar="FILE", help="JSON description of the columns")
     fit.add_argument("--labels", metavar="A,B,...", help="all labels that can occur, with commas between")
     fit.add_argument("--mechanism", default="exponential", help="exponential (default) or permute_and_flip")
+    fit.add_argument("--ledger", type=Path, metavar="FILE", help="the ledger to charge the fit to")
     fit.add_argument(
         "--test", type=Path, metavar="FILE", help="CSV file to measure accuracy on; you declare it public"
     )
@@ -57,25 +59,19 @@ def run_fit(options: argparse.Namespace) -> None:
         learner = ExponentialMechanismClassifier(
             epsilon=options.epsilon, mechanism=options.mechanism, classes=_classes(options, schema)
         )
-        learner.plan(1, n_features=1, n_labels=1)
+        plan = learner.plan(1, n_features=1, n_labels=1)
+    ledger = _open_ledger(options, plan.guarantee)
     if not options.out.resolve().parent.is_dir() or options.out.is_dir():
         raise Refusal(f"--out must be a file in a folder that exists, got {options.out}")
     header, rows = read_table(options.table)
     columns = _feature_columns(header, options.target, schema)
     X, y = _cells(header, rows, columns, schema), _labels(header, rows, options.target, options.table)
     test = None if options.test is None else _read_test(options, columns, schema)
-    model = _assemble(learner, schema, columns, X)
+    model = _assemble(learner.set_params(ledger=ledger), schema, columns, X)
     model.fit(X, y)
-    joblib.dump(
-        {
-            "format": _FORMAT,
-            "columns": columns,
-            "schema": schema,
-            "target": options.target,
-            "model": model,
-        },
-        options.out,
-    )
+    learner.set_params(ledger=None)  # a model to be passed on does not say where the ledger lies
+    saved = {"columns": columns, "schema": schema, "target": options.target, "model": model}
+    joblib.dump({"format": _FORMAT} | saved, options.out)
     _say_what_was_released(learner, options.out)
     if test is not None:
         accuracy = np.mean(model.predict(test[0]) == test[1])
@@ -99,6 +95,15 @@ def run_predict(options: argparse.Namespace) -> None:
         writer.writerow([saved["target"]])
         writer.writerows([label] for label in labels.tolist())
     sys.stdout.write(f"{len(labels)} labels written to {options.out}\n")
+
+
+def _open_ledger(options: argparse.Namespace, price: Guarantee) -> PrivacyLedger | None:
+    """Return the ledger to charge, if it can pay; if not, the table is not even read."""
+    if options.ledger is None:
+        return None
+    ledger = PrivacyLedger.open(options.ledger)
+    ledger.require(price)
+    return ledger
 
 
 def read_table(path: Path) -> tuple[list[str], list[list[str]]]:

@@ -5,6 +5,7 @@
 (0.0, True)
 """
 
+from math import nextafter
 from typing import Any
 
 from scipy.special import betainc, betaincinv
@@ -24,7 +25,7 @@ def success_bounds(hits: int, n: int, error: Any) -> tuple[float, float]:
     hits : int
         From 0 to n.
     n : int
-        Number of trials, from 1 to 10**18.
+        Number of trials, from 1 to 10**9.
     error : number
         Probability allowed for the lower bound to be too high, and also for the upper bound to be too low;
         from 1e-100 to 1/2.
@@ -39,12 +40,11 @@ def success_bounds(hits: int, n: int, error: Any) -> tuple[float, float]:
     **Source.** Clopper and Pearson (1934): low is the p with P[Binomial(n, p) >= hits] = error, high the p
     with P[Binomial(n, p) <= hits] = error. Here both are moved outwards by a part in 10**8.
     """
-    n = check_count("n", n, low=1, high=10**18)
+    n = check_count("n", n, low=1, high=10**9)
     hits = check_count("hits", hits, high=n)
     error = float(check_number("error", error, low=1e-100, high=0.5))
-    # Failures in place of successes turn one bound into the other. Their lower bound was moved by at least
-    # 1e-8 / (2 n) >= 5e-27, which 1 - x may round away where x is tiny: there high is 1.
-    return _lower(hits, n, error), 1 - _lower(n - hits, n, error)
+    # Failures in place of successes turn one bound into the other; the difference is rounded up.
+    return _lower(hits, n, error), min(1.0, nextafter(1 - _lower(n - hits, n, error), 2))
 
 
 def _lower(hits: int, n: int, error: float) -> float:
@@ -52,10 +52,10 @@ def _lower(hits: int, n: int, error: float) -> float:
 
     That probability is F(p) = betainc(hits, n - hits + 1, p). The density of F in x = ln(p) is proportional
     to exp(hits x) (1 - exp(x))**(n - hits), whose logarithm is concave; so ln F is concave in x. It is 0 at
-    x = 0 and ln(error) at the root, so its slope there is at least ln(1 / error) / ln(1 / p), and to the
-    left of the root too. From F(p) <= n p follows p >= error / n, so the slope is at least
-    ln(1 / error) / (ln(1 / error) + ln(n)) >= ln(2) / (ln(2) + 42) > 1/62. Moving p down by a part in 10**8
-    lowers F by more than a part in 10**10, ten times what betainc errs by (tests compare it with exact sums).
+    x = 0 and ln(error) at the root, so its slope there is at least ln(1 / error) / ln(1 / p), and so it is
+    to the left of the root. From F(p) <= n p follows p >= error / n, so the slope is at least
+    ln(1 / error) / (ln(1 / error) + ln(n)) >= ln(2) / (ln(2) + 21) > 1/32. Moving p down by a part in 10**8
+    lowers F by more than a part in 10**10; betainc errs by less (tests compare it with exact sums).
     """
     if not hits:
         return 0.0

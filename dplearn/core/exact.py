@@ -12,6 +12,7 @@ True
 """
 
 import math
+import sys
 from collections.abc import Callable
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -19,8 +20,19 @@ from functools import lru_cache
 
 from dplearn._validation import check_count
 
-__all__ = ["at_most_exp", "decay_bounds", "decay_ratio", "exp_bounds", "log_bounds", "selection_ratio"]
+__all__ = [
+    "at_most_exp",
+    "decay_bounds",
+    "decay_ratio",
+    "exp_bounds",
+    "float_above",
+    "log_bounds",
+    "selection_ratio",
+    "short_above",
+]
 
+_SIGNIFICANT_BITS = 100
+_SHORT = 10**40 << _SIGNIFICANT_BITS  # a fraction whose denominator divides this is left alone
 _LARGEST_RATE = 700  # exp(-700) is the smallest ratio used: more noise than asked for, never less
 
 
@@ -123,6 +135,32 @@ def at_most_exp(z: Fraction, x: Fraction) -> bool:
         if z >= high:
             return False
         digits *= 2
+
+
+def float_above(x: Fraction) -> float:
+    """Return the least float that is at least x, infinity included."""
+    try:
+        nearest = float(x)
+    except OverflowError:
+        return math.inf if x > 0 else -sys.float_info.max
+    return nearest if nearest >= x else math.nextafter(nearest, math.inf)
+
+
+def short_above(x: Fraction) -> Fraction:
+    """Return x if it is a short decimal, else the next number of 100 significant bits.
+
+    A sum of thousands of these keeps a denominator of a few hundred bits; one of arbitrary fractions would
+    gain the length of each.
+
+    Parameters
+    ----------
+    x : Fraction
+        Nonnegative.
+    """
+    if _SHORT % x.denominator == 0:
+        return x
+    shift = _SIGNIFICANT_BITS - _floor_log2(x)
+    return Fraction(math.ceil(x * Fraction(2) ** shift)) / Fraction(2) ** shift
 
 
 @lru_cache(maxsize=256)

@@ -1,8 +1,9 @@
 """The door through which every private classifier goes.
 
 `fit` chooses the dice and hands over to `_fit(X, y, dice)`, in which a learner takes five steps, in this
-order: check what is public; fix the guarantee; summarise the data into integers; release; publish. An
-auditor calls `_fit` with dice of their own, so that the code that users run is the code that is verified.
+order: check what is public; fix the guarantee and charge it to the ledger; summarise the data into integers;
+release; publish. An auditor calls `_fit` with dice of their own, so that the code that users run is the code
+that is verified.
 """
 
 from typing import Any, Self
@@ -16,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.estimator.intake import read_features
+from dplearn.privacy import Guarantee, PrivacyLedger
 
 __all__ = ["PrivateClassifier"]
 
@@ -23,9 +25,12 @@ __all__ = ["PrivateClassifier"]
 class PrivateClassifier(ClassifierMixin, BaseEstimator):
     """Base of all private classifiers.
 
-    A subclass has the parameters `epsilon` and `random_state`, a method `_fit(X, y, dice)` that sets
-    `classes_`, `domain_` and `guarantee_`, and a method `_predict_codes(columns)`.
+    A subclass has the parameters `epsilon`, `ledger` and `random_state`, a method `_fit(X, y, dice)` that
+    sets `classes_`, `domain_` and `guarantee_`, and a method `_predict_codes(columns)`. Its `_fit` calls
+    `_check_ledger` before it looks at the data and `_commit` before it summarises them.
     """
+
+    ledger: PrivacyLedger | None
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit privately; the data are used for this one release and not kept.
@@ -45,6 +50,8 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
         ------
         DomainError
             If a value is outside its declared domain; nothing is spent.
+        BudgetExceededError
+            If the ledger's budget does not hold this fit; nothing is spent. No `except Exception` catches it.
         """
         self._fit(X, y, dice_for(self.random_state, type(self).__name__, *self._context()))
         return self
@@ -85,6 +92,24 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = read_features(self, X, domain=self.domain_, reset=False)
         return self._predict_codes(self.domain_.nearest(X))
+
+    def _check_ledger(self, price: Guarantee) -> None:
+        """Refuse a fit that the ledger would refuse, before the data are looked at.
+
+        Parameters
+        ----------
+        price : Guarantee
+            What the fit will promise, so far as its parameters tell.
+        """
+        if not isinstance(self.ledger, PrivacyLedger | None):
+            raise TypeError(f"ledger must be None or a PrivacyLedger, got {self.ledger!r}")
+        if self.ledger is not None:
+            self.ledger.require(price)
+
+    def _commit(self, guarantee: Guarantee) -> None:
+        """Charge the fit to the ledger: from here on the privacy is spent, whatever becomes of the fit."""
+        if self.ledger is not None:
+            self.ledger.charge(guarantee, estimator=type(self).__name__)
 
     def _context(self) -> tuple[object, ...]:
         """Return what, besides seed and class, the stream of a seeded fit depends on."""

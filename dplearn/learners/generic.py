@@ -13,7 +13,7 @@ Fraction(1, 1)
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, log
 from typing import Any
 
@@ -30,7 +30,7 @@ from dplearn.domains import Domain, Product, Schema
 from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.intake import as_product, check_classes, read_features, read_labels
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
-from dplearn.privacy import ApproxDP
+from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.theory import generic_sample_size
 
 __all__ = ["ExponentialMechanismClassifier", "GenericPlan"]
@@ -60,6 +60,8 @@ class ExponentialMechanismClassifier(PrivateClassifier):
     classes : sequence, optional
         All labels that can occur. None takes those of the schema, or else those in `y`, and the guarantee
         then says that it assumes the set of labels public.
+    ledger : PrivacyLedger, optional
+        The budget that each fit is charged to, whoever calls it: clones, searches and workers too.
     random_state : None, int or numpy random generator, default=None
         None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
         guarantee then says so.
@@ -86,7 +88,7 @@ class ExponentialMechanismClassifier(PrivateClassifier):
     Notes
     -----
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
-    `guarantee_` is of one fit: a grid search or a cross-validation makes many.
+    `guarantee_` is of one fit: a grid search or a cross-validation makes many, and `ledger` adds them up.
 
     **Assumes.** What `guarantee_.assumes` lists.
 
@@ -104,6 +106,7 @@ class ExponentialMechanismClassifier(PrivateClassifier):
         mechanism: str = "exponential",
         domain: Any = None,
         classes: Sequence[Any] | None = None,
+        ledger: PrivacyLedger | None = None,
         random_state: Any = None,
     ):
         self.concept_class = concept_class
@@ -111,6 +114,7 @@ class ExponentialMechanismClassifier(PrivateClassifier):
         self.mechanism = mechanism
         self.domain = domain
         self.classes = classes
+        self.ledger = ledger
         self.random_state = random_state
 
     def plan(
@@ -167,14 +171,16 @@ class ExponentialMechanismClassifier(PrivateClassifier):
     def _fit(self, X: Any, y: Any, dice: Dice) -> None:
         # 1. Check what is public, and that the data are where they were declared to be.
         select = _MECHANISMS[self._check_parameters()]
+        self._check_ledger(self._price())
         X = read_features(self, X, domain=self._declared(), reset=True)
         classes, codes = read_labels(y, len(X), self._known_classes())
         names = getattr(self, "feature_names_in_", None)
         concepts = self._concepts(X.shape[1], len(classes), names)
         columns = concepts.domain.encode(X)
 
-        # 2. Fix the guarantee.
+        # 2. Fix the guarantee, and charge it to the ledger.
         guarantee = self._guarantee(concepts, labels_known=self._known_classes() is not None)
+        self._commit(guarantee)
 
         # 3. Summarise the data into integers: one replaced record moves each member's errors by at most 1.
         profile = concepts.error_profile(columns, codes)
@@ -245,11 +251,11 @@ class ExponentialMechanismClassifier(PrivateClassifier):
             if labels_known
             else "the set of labels, and their type, is public"
         )
-        return ApproxDP(
-            self.epsilon,
-            assumes=(COLUMNS, *concepts.domain.assumes, *concepts.assumes, labels),
-            reproducible=self.random_state is not None,
-        )
+        return replace(self._price(), assumes=(COLUMNS, *concepts.domain.assumes, *concepts.assumes, labels))
+
+    def _price(self) -> ApproxDP:
+        """Return what a fit promises so far as its parameters tell: all but the assumptions."""
+        return ApproxDP(self.epsilon, reproducible=self.random_state is not None)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

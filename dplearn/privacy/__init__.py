@@ -1,5 +1,49 @@
-"""Guarantees: what is promised, about whom, and on what assumptions."""
+"""Guarantees: what is promised, about whom, on what assumptions; how promises compose; and the ledger."""
 
-from dplearn.privacy.guarantees import ApproxDP
+from dplearn.privacy.calibration import calibrate, gaussian_sigma2
+from dplearn.privacy.composition import Composition, compose
+from dplearn.privacy.derived import Parallel, SampledWithReplacement
+from dplearn.privacy.errors import BudgetExceededError, LedgerError
+from dplearn.privacy.events import (
+    EVENTS,
+    Approximate,
+    BoundedRange,
+    Event,
+    Gaussian,
+    PermuteAndFlip,
+    PureDP,
+    Renyi,
+    ZeroConcentrated,
+    event_of,
+)
+from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
+from dplearn.privacy.holder import PrivateHolder
+from dplearn.privacy.ledger import PrivacyLedger
+from dplearn.privacy.records import ReleaseRecord
 
-__all__ = ["ApproxDP"]
+__all__ = [
+    "EVENTS",
+    "ApproxDP",
+    "Approximate",
+    "BoundedRange",
+    "BudgetExceededError",
+    "Composition",
+    "Event",
+    "Gaussian",
+    "Guarantee",
+    "LedgerError",
+    "Parallel",
+    "PermuteAndFlip",
+    "PrivacyLedger",
+    "PrivateHolder",
+    "PureDP",
+    "ReleaseRecord",
+    "Renyi",
+    "SampledWithReplacement",
+    "ZeroConcentrated",
+    "ZeroConcentratedDP",
+    "calibrate",
+    "compose",
+    "event_of",
+    "gaussian_sigma2",
+]

@@ -7,28 +7,27 @@ ApproxDP(epsilon=0.1, delta=0, neighbors='replace_one', protects='examples', ass
 True
 >>> promise.for_group(10).epsilon
 Fraction(1, 1)
+>>> promise.to_zcdp().rho
+Fraction(1, 200)
+>>> float(ZeroConcentratedDP(0.005).to_approx(delta=1e-6).epsilon)
+0.429941468837
 """
 
-import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from decimal import ROUND_CEILING, Context, Decimal
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from html import escape
 from typing import Any
 
-from dplearn._validation import check_choice, check_count, check_number
+from dplearn._validation import check_count, check_number
 from dplearn.core.exact import exp_bounds
+from dplearn.privacy.base import Guarantee, decimal
+from dplearn.privacy.conversion import concentrated_epsilon, rounded_up
 
-__all__ = ["ApproxDP"]
-
-NEIGHBORS = ("replace_one", "add_remove")
-PROTECTS = ("examples", "labels")
-_JSON_VERSION = 1
+__all__ = ["ApproxDP", "Guarantee", "ZeroConcentratedDP"]
 
 
-@dataclass(frozen=True, repr=False)
-class ApproxDP:
+@dataclass(frozen=True, repr=False, init=False)
+class ApproxDP(Guarantee):
     """Approximate differential privacy.
 
     For every two neighbouring data sets and every set of outcomes E,
@@ -58,11 +57,9 @@ class ApproxDP:
     """
 
     epsilon: Fraction
-    delta: Fraction = Fraction(0)
-    neighbors: str = "replace_one"
-    protects: str = "examples"
-    assumes: tuple[str, ...] = field(default=())
-    reproducible: bool = False
+    delta: Fraction
+
+    _numbers = ("epsilon", "delta")
 
     def __init__(
         self,
@@ -73,40 +70,20 @@ class ApproxDP:
         assumes: Iterable[str] = (),
         reproducible: bool = False,
     ):
-        entries = () if isinstance(assumes, str) else tuple(assumes)
-        if isinstance(assumes, str) or not all(isinstance(entry, str) for entry in entries):
-            raise TypeError(f"assumes must be a collection of strings, got {assumes!r}")
-        if not isinstance(reproducible, bool):
-            raise TypeError(f"reproducible must be True or False, got {reproducible!r}")
-        values = {
+        numbers = {
             "epsilon": check_number("epsilon", epsilon, low=0),
             "delta": check_number("delta", delta, low=0, below=1),
-            "neighbors": check_choice("neighbors", neighbors, NEIGHBORS),
-            "protects": check_choice("protects", protects, PROTECTS),
-            "assumes": tuple(dict.fromkeys(entries)),
-            "reproducible": reproducible,
         }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        self._settle(numbers, neighbors, protects, assumes, reproducible)
 
-    def implies(self, other: "ApproxDP") -> bool:
-        """Return True if whatever keeps this promise is known to keep `other` too.
+    def _implies_after(self, steps: int, other: Guarantee) -> bool:
+        return other._follows_from_approx(*self._after_steps(steps))
 
-        Sound and not complete: a False means that no rule below applies. Smaller epsilon and delta imply
-        larger ones; protection of examples implies protection of labels; add_remove implies replace_one at
-        twice the epsilon (removing one record and adding another); fewer assumptions imply more; and noise
-        that cannot be drawn again implies noise that can.
-        """
-        steps = 1 if self.neighbors == other.neighbors else 2
-        epsilon, delta = self._after_steps(steps)
-        return (
-            epsilon <= other.epsilon
-            and delta <= other.delta
-            and (steps == 1 or (self.neighbors, other.neighbors) == ("add_remove", "replace_one"))
-            and (self.protects == other.protects or self.protects == "examples")
-            and set(self.assumes) <= set(other.assumes)
-            and self.reproducible <= other.reproducible
-        )
+    def _follows_from_approx(self, epsilon: Fraction, delta: Fraction) -> bool:
+        return epsilon <= self.epsilon and delta <= self.delta
+
+    def _follows_from_zcdp(self, rho: Fraction) -> bool:
+        return not rho or (self.delta > 0 and concentrated_epsilon(rho, self.delta) <= self.epsilon)
 
     def for_group(self, k: int) -> "ApproxDP":
         """Return what a person with `k` of the records is promised.
@@ -123,7 +100,7 @@ class ApproxDP:
         epsilon, delta = self._after_steps(k)
         if delta >= 1:
             raise ValueError(f"for a group of {k} records delta would reach 1: nothing is promised")
-        return ApproxDP(epsilon, delta, self.neighbors, self.protects, self.assumes, self.reproducible)
+        return replace(self, epsilon=epsilon, delta=delta)
 
     def _after_steps(self, k: int) -> tuple[Fraction, Fraction]:
         """Return epsilon and delta between data sets that are k neighbourly steps apart."""
@@ -134,84 +111,106 @@ class ApproxDP:
             growth += exp_bounds(i * self.epsilon)[1]
             if self.delta * growth >= 1:
                 break  # and nothing is promised any more
-        return k * self.epsilon, Fraction(_rounded_up(self.delta * growth, digits=20))
+        return k * self.epsilon, rounded_up(self.delta * growth, digits=20)
 
-    def to_json(self) -> str:
-        """Return the guarantee as a JSON text, its numbers exact, for filing with a release."""
-        return json.dumps(
-            {
-                "format": "dplearn.ApproxDP",
-                "version": _JSON_VERSION,
-                "epsilon": str(self.epsilon),
-                "delta": str(self.delta),
-                "neighbors": self.neighbors,
-                "protects": self.protects,
-                "assumes": list(self.assumes),
-                "reproducible": self.reproducible,
-            },
-            indent=2,
-        )
-
-    @classmethod
-    def from_json(cls, text: str) -> "ApproxDP":
-        """Return the guarantee that `to_json` wrote.
+    def to_zcdp(self) -> "ZeroConcentratedDP":
+        """Return the zero-concentrated guarantee that pure differential privacy is: rho = epsilon^2 / 2.
 
         Raises
         ------
         ValueError
-            If `text` is not such a record, or of a version this release does not know.
+            If delta is not 0: then no Renyi divergence need be finite.
         """
-        record = json.loads(text)
-        if not isinstance(record, dict) or record.pop("format", None) != "dplearn.ApproxDP":
-            raise ValueError("not a dplearn.ApproxDP record")
-        version = record.pop("version", None)
-        if version != _JSON_VERSION or isinstance(version, bool):
-            raise ValueError(f"version must be {_JSON_VERSION}, got {version!r}")
-        try:
-            return cls(**record)
-        except TypeError as error:
-            raise ValueError(f"not a dplearn.ApproxDP record: {error}") from None
+        if self.delta:
+            raise ValueError(f"delta must be 0 for a zero-concentrated guarantee, got {float(self.delta)!r}")
+        return ZeroConcentratedDP(
+            self.epsilon**2 / 2, self.neighbors, self.protects, self.assumes, self.reproducible
+        )
 
     def sentence(self) -> str:
         """Return the guarantee in words."""
-        who = {"examples": "any one record", "labels": "the label of any one record"}[self.protects]
-        how = {"replace_one": "replacing", "add_remove": "adding or removing"}[self.neighbors]
-        slack = f", except with probability {_decimal(self.delta)}" if self.delta else ""
+        slack = f", except with probability {decimal(self.delta)}" if self.delta else ""
         return (
-            f"Whatever is published, {how} {who} changes its probability by at most a factor of"
-            f" exp({_decimal(self.epsilon)}){slack}."
+            f"Whatever is published, {self._whose()} changes its probability by at most a factor of"
+            f" exp({decimal(self.epsilon)}){slack}."
         )
 
-    def __repr__(self) -> str:
-        parts = [f"epsilon={_decimal(self.epsilon)}", f"delta={_decimal(self.delta)}"]
-        parts += [f"{name}={getattr(self, name)!r}" for name in ("neighbors", "protects", "assumes")]
-        if self.reproducible:
-            parts.append("reproducible=True")
-        return f"ApproxDP({', '.join(parts)})"
 
-    def _repr_html_(self) -> str:
-        rows = [
-            ("epsilon", _decimal(self.epsilon)),
-            ("delta", _decimal(self.delta)),
-            ("neighbours", self.neighbors.replace("_", " ")),
-            ("protects", self.protects),
-            ("assumed public", "; ".join(self.assumes) or "nothing"),
-        ]
-        if self.reproducible:
-            rows.append(("reproducible", "yes: the noise can be drawn again from its seed"))
-        cells = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in rows)
-        return f"<table><caption>{escape(self.sentence())}</caption>{cells}</table>"
+@dataclass(frozen=True, repr=False, init=False)
+class ZeroConcentratedDP(Guarantee):
+    """Zero-concentrated differential privacy.
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        fields = (self.epsilon, self.delta, self.neighbors, self.protects, self.assumes, self.reproducible)
-        return ApproxDP, fields
+    For every two neighbouring data sets and every order a > 1, the Renyi divergence of order a between what
+    is published is at most rho a.
 
+    Parameters
+    ----------
+    rho : int, float, str, Decimal or Fraction
+        Nonnegative. A float stands for its shortest decimal.
+    neighbors, protects, assumes, reproducible
+        As for `ApproxDP`.
 
-def _rounded_up(x: Fraction, digits: int) -> Decimal:
-    return Context(prec=digits, rounding=ROUND_CEILING).divide(Decimal(x.numerator), Decimal(x.denominator))
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as described.
+    """
 
+    rho: Fraction
 
-def _decimal(x: Fraction) -> str:
-    """Return x as a decimal: exact where it has a short one, else rounded up to 6 digits."""
-    short = f"{float(x):.15g}" if x < 10**300 else "0"
-    return short if Fraction(short) == x else f"{_rounded_up(x, digits=6):g}"
+    _numbers = ("rho",)
+
+    def __init__(
+        self,
+        rho: Any,
+        neighbors: str = "replace_one",
+        protects: str = "examples",
+        assumes: Iterable[str] = (),
+        reproducible: bool = False,
+    ):
+        self._settle({"rho": check_number("rho", rho, low=0)}, neighbors, protects, assumes, reproducible)
+
+    def _implies_after(self, steps: int, other: Guarantee) -> bool:
+        return other._follows_from_zcdp(steps**2 * self.rho)
+
+    def _follows_from_approx(self, epsilon: Fraction, delta: Fraction) -> bool:
+        return not delta and epsilon**2 / 2 <= self.rho
+
+    def _follows_from_zcdp(self, rho: Fraction) -> bool:
+        return rho <= self.rho
+
+    def for_group(self, k: int) -> "ZeroConcentratedDP":
+        """Return what a person with `k` of the records is promised: rho k^2 (Bun and Steinke 2016, 1.9).
+
+        Parameters
+        ----------
+        k : int
+            At least 1.
+        """
+        return replace(self, rho=check_count("k", k, low=1) ** 2 * self.rho)
+
+    def to_approx(self, delta: Any) -> ApproxDP:
+        """Return the least epsilon at `delta`, rounded up to 12 digits.
+
+        Parameters
+        ----------
+        delta : int, float, str, Decimal or Fraction
+            Above 0 and below 1; 0 is allowed where rho is 0.
+
+        Notes
+        -----
+        **Source.** Canonne, Kamath and Steinke (2020), Proposition 12, at its best order; see
+        `dplearn.privacy.conversion`.
+        """
+        bound = check_number("delta", delta, low=0, below=1)
+        if self.rho and not bound:
+            raise ValueError(f"delta must be above 0 unless rho is 0, got {delta!r}")
+        epsilon = concentrated_epsilon(self.rho, bound)
+        return ApproxDP(epsilon, bound, self.neighbors, self.protects, self.assumes, self.reproducible)
+
+    def sentence(self) -> str:
+        """Return the guarantee in words."""
+        return (
+            f"Whatever is published, {self._whose()} changes its law by a Renyi divergence of at most"
+            f" {decimal(self.rho)} times the order."
+        )

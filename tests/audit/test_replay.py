@@ -2,11 +2,15 @@
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
+from sklearn.base import clone
 
-from dplearn.audit import replay_violations
+from dplearn.audit import RULES, moved_by, replay_privacy, replay_violations
 from dplearn.audit.rules import groups_within_one
-from dplearn.chance import SeededDice
+from dplearn.chance import SeededDice, SystemDice
+from dplearn.domains import IntegerRange
+from dplearn.learners import ExponentialMechanismClassifier
 
 HALF = Fraction(1, 2)
 
@@ -56,3 +60,84 @@ def test_groups_may_move_by_one_error_each(mine, theirs, allowed):
     )
     assert groups_within_one(first, second) == by_matching
     assert by_matching == allowed
+
+
+# replay_privacy
+
+
+def published_count(rows, dice):
+    return sum(rows) + dice.discrete_laplace(HALF, -sum(rows), 9 - sum(rows))
+
+
+def test_a_count_keeps_its_rules_and_a_sum_does_not():
+    report = replay_privacy(published_count, (0, 1, 0), (1, 1, 0))
+    assert report.kept
+    assert (report.violations, report.n_draws, report.n_runs) == ((), 3, 3)
+    assert not replay_privacy(published_count, (0, 1, 0), (5, 1, 0)).kept
+
+
+def test_a_violation_names_the_run_the_draw_and_its_arguments():
+    report = replay_privacy(published_count, (0, 1), (5, 1), runs=2)
+    found = "draw 0, discrete_laplace: (Fraction(1, 2), -1, 8) against (Fraction(1, 2), -6, 3)"
+    assert report.violations == (f"run 0: {found}", f"run 1: {found}")
+
+
+def test_rules_can_be_given_for_another_sensitivity():
+    rules = {**RULES, "discrete_laplace": moved_by(5)}
+    assert replay_privacy(published_count, (0, 1), (5, 1), rules=rules).kept
+    assert not replay_privacy(published_count, (0, 1), (6, 1), rules=rules).kept
+
+
+def test_later_runs_see_what_depends_on_earlier_outcomes():
+    """Only after a coin of 1 in 4 does the number of draws depend on the rows."""
+
+    def rarely(rows, dice):
+        return dice.bernoulli(Fraction(1, 4)) and [dice.bernoulli(HALF) for _ in rows]
+
+    assert not replay_privacy(rarely, (1, 1), (1, 1, 1), runs=100).kept
+    assert replay_privacy(rarely, (1, 1), (1, 0), runs=100).kept
+
+
+def test_runs_differ_and_repeat_themselves_unless_dice_are_given():
+    def outcomes(dice=None):
+        drawn = []
+        replay_privacy(
+            lambda rows, dice: drawn.append(dice.below(1 << 60)) if rows else dice.below(1 << 60),
+            (1,),
+            (),
+            runs=4,
+            dice=dice,
+        )
+        return drawn
+
+    assert outcomes() == outcomes()
+    assert len(set(outcomes())) == 4
+    assert outcomes() != outcomes(SystemDice())
+    assert outcomes(SeededDice(7)) == outcomes(SeededDice(7))
+
+
+@pytest.mark.parametrize("mechanism", ["exponential", "permute_and_flip"])
+def test_a_whole_fit_of_an_estimator_on_data_of_any_size(mechanism):
+    generator = np.random.default_rng(20261121)
+    X, y = generator.integers(0, 100, size=(500, 4)), generator.integers(0, 3, size=500)
+    other_X, other_y = X.copy(), y.copy()
+    other_X[17], other_y[17] = 99 - X[17], (y[17] + 1) % 3
+    estimator = ExponentialMechanismClassifier(
+        mechanism=mechanism, domain=IntegerRange(0, 99), classes=[0, 1, 2]
+    )
+    fit = lambda rows, dice: clone(estimator)._fit(*rows, dice)  # noqa: E731
+    report = replay_privacy(fit, (X, y), (other_X, other_y))
+    assert report.kept
+    assert report.n_draws == 6
+    # Twenty-three replaced records move error counts by more than 1.
+    other_X[18:40], other_y[18:40] = 0, (y[18:40] + 1) % 3
+    assert not replay_privacy(fit, (X, y), (other_X, other_y)).kept
+
+
+def test_without_draws_nothing_was_seen():
+    assert replay_privacy(lambda rows, dice: rows, (1,), (2,)).n_draws == 0
+
+
+def test_no_runs_are_refused():
+    with pytest.raises(ValueError, match="runs must be an integer at least 1, got 0"):
+        replay_privacy(published_count, (0,), (1,), runs=0)

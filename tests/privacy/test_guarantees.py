@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.core.exact import exp_bounds
-from dplearn.privacy import ApproxDP
+from dplearn.privacy import ApproxDP, Guarantee, ZeroConcentratedDP
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=100)
 
@@ -433,3 +433,155 @@ def test_html_shows_every_part():
 )
 def test_the_guarantee_in_a_sentence(promise, sentence):
     assert promise.sentence() == sentence
+
+
+# Zero-concentrated guarantees
+
+rhos = st.sampled_from([Fraction(0), Fraction(1, 8), Fraction(1, 2)]) | st.fractions(0, 3, max_denominator=50)
+concentrated = st.builds(
+    ZeroConcentratedDP,
+    rhos,
+    st.sampled_from(["replace_one", "add_remove"]),
+    st.sampled_from(["examples", "labels"]),
+    st.lists(st.sampled_from(ASSUMPTIONS), max_size=2),
+    st.booleans(),
+)
+
+
+def test_rho_is_exact_and_the_rest_is_as_for_other_guarantees():
+    promise = ZeroConcentratedDP(0.1, assumes=["b", "a", "b"])
+    assert promise.rho == Fraction(1, 10)
+    assert promise.assumes == ("b", "a")
+    assert ZeroConcentratedDP(1) == ZeroConcentratedDP(1, "replace_one", "examples", (), False)
+    assert isinstance(promise, Guarantee)
+    assert promise != ApproxDP(0.1, assumes=["b", "a"])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"rho": -1}, ValueError, "rho must be a finite number at least 0, got -1"),
+        ({"rho": None}, TypeError, "rho must be a finite number at least 0, got None"),
+        ({"protects": "users"}, ValueError, "protects must be one of 'examples', 'labels', got 'users'"),
+        ({"reproducible": 1}, TypeError, "reproducible must be True or False, got 1"),
+    ],
+    ids=str,
+)
+def test_a_refused_zero_concentrated_guarantee_names_the_parameter(parameters, error, message):
+    with pytest.raises(error, match="must be") as refusal:
+        ZeroConcentratedDP(**{"rho": 1} | parameters)
+    assert str(refusal.value) == message
+
+
+@repeatable
+@given(concentrated, rhos)
+def test_a_smaller_rho_implies_a_greater_one_and_never_the_reverse(a, more):
+    larger = replace(a, rho=a.rho + more)
+    assert a.implies(larger)
+    assert larger.implies(a) == (larger == a)
+    assert not replace(a, assumes=(*a.assumes, "something else")).implies(a)
+
+
+@repeatable
+@given(rhos)
+def test_adding_and_removing_imply_replacing_at_four_times_the_rho_and_no_less(rho):
+    a = ZeroConcentratedDP(rho, "add_remove")
+    assert a.implies(ZeroConcentratedDP(4 * rho))
+    assert not ZeroConcentratedDP(4 * rho).implies(a)
+    if rho:
+        assert not a.implies(ZeroConcentratedDP(4 * rho - Fraction(1, 10**9)))
+
+
+@repeatable
+@given(concentrated, st.integers(1, 20), st.integers(1, 20))
+def test_a_group_of_k_has_k_squared_times_the_rho(promise, k, more):
+    assert promise.for_group(k) == replace(promise, rho=k * k * promise.rho)
+    assert promise.for_group(k).for_group(more) == promise.for_group(k * more)
+
+
+@repeatable
+@given(epsilons, st.sampled_from(["replace_one", "add_remove"]), st.booleans())
+def test_pure_privacy_is_concentrated_and_only_pure_privacy(epsilon, neighbors, reproducible):
+    pure = ApproxDP(epsilon, 0, neighbors, "labels", ("n",), reproducible)
+    promise = pure.to_zcdp()
+    assert promise == ZeroConcentratedDP(epsilon**2 / 2, neighbors, "labels", ("n",), reproducible)
+    assert pure.implies(promise)
+    assert not promise.implies(pure) or not epsilon
+    with pytest.raises(ValueError, match=r"delta must be 0 for a zero-concentrated guarantee, got 0.01"):
+        ApproxDP(epsilon, 0.01).to_zcdp()
+    assert not ApproxDP(epsilon, 0.01).implies(ZeroConcentratedDP(100))
+
+
+@repeatable
+@given(concentrated, st.sampled_from([Fraction(1, 10**12), Fraction(1, 10**6), Fraction(1, 3)]))
+def test_what_it_converts_to_is_implied_and_nothing_smaller(promise, delta):
+    other = promise.to_approx(delta)
+    assert other.delta == delta
+    assert replace(other, epsilon=0, delta=0) == ApproxDP(
+        0, 0, promise.neighbors, promise.protects, promise.assumes, promise.reproducible
+    )
+    assert promise.implies(other)
+    if other.epsilon:
+        assert not promise.implies(replace(other, epsilon=other.epsilon * (1 - Fraction(1, 10**9))))
+
+
+def test_without_delta_only_rho_0_converts():
+    assert ZeroConcentratedDP(0).to_approx(0) == ApproxDP(0)
+    assert ZeroConcentratedDP(0).implies(ApproxDP(0))
+    assert not ZeroConcentratedDP(1).implies(ApproxDP(100))
+    with pytest.raises(ValueError, match="delta must be above 0 unless rho is 0, got 0"):
+        ZeroConcentratedDP(1).to_approx(0)
+
+
+@repeatable
+@given(concentrated | guarantees)
+def test_every_kind_comes_back_from_json_by_its_own_name_and_by_the_common_one(promise):
+    kind, other = type(promise), {ApproxDP, ZeroConcentratedDP} - {type(promise)}
+    assert kind.from_json(promise.to_json()) == promise == Guarantee.from_json(promise.to_json())
+    with pytest.raises(ValueError, match=f"not a dplearn.{other.copy().pop().__name__} record"):
+        other.pop().from_json(promise.to_json())
+
+
+def test_the_concentrated_record_is_as_frozen_here():
+    assert json.loads(ZeroConcentratedDP("1/3", "add_remove", "labels", ("n",), True).to_json()) == {
+        "format": "dplearn.ZeroConcentratedDP",
+        "version": 1,
+        "rho": "1/3",
+        "neighbors": "add_remove",
+        "protects": "labels",
+        "assumes": ["n"],
+        "reproducible": True,
+    }
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "{}", '{"format": "dplearn.Guarantee", "version": 1}', '{"format": []}']
+)
+def test_no_other_record_is_a_guarantee(text):
+    with pytest.raises(ValueError, match=r"not a dplearn\.Guarantee record"):
+        Guarantee.from_json(text)
+
+
+@repeatable
+@given(concentrated, concentrated)
+def test_concentrated_guarantees_are_frozen_values(a, b):
+    def values(promise):
+        return [getattr(promise, name) for name in ZeroConcentratedDP.__dataclass_fields__]
+
+    assert (a == b) == (values(a) == values(b))
+    for other in (copy.deepcopy(a), pickle.loads(pickle.dumps(a))):
+        assert other == a
+        assert hash(other) == hash(a)
+    with pytest.raises(FrozenInstanceError):
+        a.rho = 0
+
+
+def test_concentrated_guarantees_in_words():
+    promise = ZeroConcentratedDP(0.005, "add_remove", assumes=("a < b",))
+    assert eval(repr(promise)) == promise
+    assert promise.sentence() == (
+        "Whatever is published, adding or removing any one record changes its law by a Renyi divergence of at"
+        " most 0.005 times the order."
+    )
+    assert "<th>rho</th><td>0.005</td>" in promise._repr_html_()
+    assert "a &lt; b" in promise._repr_html_()

@@ -1,0 +1,50 @@
+"""Make a ledger, or show what one holds."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from dplearn.commands.refusal import Refusal, public
+from dplearn.privacy import PrivacyLedger
+
+__all__ = ["add_commands"]
+
+_WHAT = """Show a ledger: its budget, what was charged to it, what is left. With --create, make one; fit then
+charges it with --ledger. Nothing private is in it, but who can write the file can undo charges."""
+
+
+def add_commands(commands: Any) -> None:
+    """Add the command `ledger`."""
+    parser = commands.add_parser("ledger", help="show or make a privacy ledger", description=_WHAT)
+    parser.add_argument("file", type=Path, help="the ledger's file")
+    parser.add_argument("--create", action="store_true", help="make it; it must not exist")
+    parser.add_argument("--epsilon", metavar="E", help="with --create: the budget for all fits together")
+    parser.add_argument("--delta", metavar="D", help="with --create: the same for delta (default 0)")
+    parser.add_argument("--rho", metavar="R", help="with --create, in place of epsilon and delta")
+    parser.add_argument("--json", action="store_true", help="print the records as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print a ledger."""
+    ledger = _create(options) if options.create else _open(options)
+    sys.stdout.write(f"{ledger.to_json() if options.json else ledger}\n")
+
+
+def _open(options: argparse.Namespace) -> PrivacyLedger:
+    for name in ("epsilon", "delta", "rho"):
+        if getattr(options, name) is not None:
+            raise Refusal(f"--{name} goes with --create: a ledger's budget does not change")
+    return PrivacyLedger.open(options.file)
+
+
+def _create(options: argparse.Namespace) -> PrivacyLedger:
+    if (options.epsilon is None) == (options.rho is None) or (options.rho and options.delta):
+        raise Refusal("--create needs --epsilon, with --delta or without, or --rho alone")
+    if options.file.exists():
+        raise Refusal(f"{options.file} exists; without --create it is shown")
+    with public():
+        if options.rho is not None:
+            return PrivacyLedger.of_rho(options.rho, options.file)
+        return PrivacyLedger(options.epsilon, options.delta or 0, options.file)

@@ -1,0 +1,165 @@
+"""What every kind of guarantee shares: whom it protects, on what assumptions, how it is shown and filed."""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from html import escape
+from typing import Any, ClassVar, Self
+
+from dplearn._validation import check_choice
+from dplearn.privacy.conversion import decimal_up
+
+__all__ = ["Guarantee", "decimal"]
+
+NEIGHBORS = ("replace_one", "add_remove")
+PROTECTS = ("examples", "labels")
+_JSON_VERSION = 1
+
+
+@dataclass(frozen=True, repr=False, init=False)
+class Guarantee(ABC):
+    """What every kind of guarantee has: whom it protects, on what assumptions, and how it is shown and filed.
+
+    A subclass names its numbers in `_numbers`, and says what they are k neighbourly steps apart.
+    """
+
+    neighbors: str
+    protects: str
+    assumes: tuple[str, ...]
+    reproducible: bool
+
+    _numbers: ClassVar[tuple[str, ...]]
+    _kinds: ClassVar[dict[object, type["Guarantee"]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        cls._kinds[f"dplearn.{cls.__name__}"] = cls
+
+    def _settle(
+        self,
+        numbers: dict[str, Fraction],
+        neighbors: str,
+        protects: str,
+        assumes: Iterable[str],
+        reproducible: bool,
+    ) -> None:
+        """Check and set all fields, once."""
+        entries = () if isinstance(assumes, str) else tuple(assumes)
+        if isinstance(assumes, str) or not all(isinstance(entry, str) for entry in entries):
+            raise TypeError(f"assumes must be a collection of strings, got {assumes!r}")
+        if not isinstance(reproducible, bool):
+            raise TypeError(f"reproducible must be True or False, got {reproducible!r}")
+        values = numbers | {
+            "neighbors": check_choice("neighbors", neighbors, NEIGHBORS),
+            "protects": check_choice("protects", protects, PROTECTS),
+            "assumes": tuple(dict.fromkeys(entries)),
+            "reproducible": reproducible,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def implies(self, other: "Guarantee") -> bool:
+        """Return True if whatever keeps this promise is known to keep `other` too.
+
+        Sound and not complete: a False means that no rule below applies. Smaller numbers imply larger
+        ones; protection of examples implies protection of labels; add_remove implies replace_one two steps
+        on (removing one record and adding another: twice the epsilon, four times the rho); fewer assumptions
+        imply more; and noise that cannot be drawn again implies noise that can. From one kind to the other
+        lead `ApproxDP.to_zcdp` and `ZeroConcentratedDP.to_approx`; through both at once nothing is followed.
+        """
+        steps = 1 if self.neighbors == other.neighbors else 2
+        return (
+            (steps == 1 or (self.neighbors, other.neighbors) == ("add_remove", "replace_one"))
+            and (self.protects == other.protects or self.protects == "examples")
+            and set(self.assumes) <= set(other.assumes)
+            and self.reproducible <= other.reproducible
+            and self._implies_after(steps, other)
+        )
+
+    @abstractmethod
+    def _implies_after(self, steps: int, other: "Guarantee") -> bool:
+        """Return True if what holds between data sets so many steps apart is enough for `other`'s numbers."""
+
+    def _follows_from_approx(self, epsilon: Fraction, delta: Fraction) -> bool:  # noqa: ARG002 (no rule)
+        return False
+
+    def _follows_from_zcdp(self, rho: Fraction) -> bool:  # noqa: ARG002 (no rule)
+        return False
+
+    @abstractmethod
+    def for_group(self, k: int) -> Self:
+        """Return what a person with `k` of the records is promised."""
+
+    @abstractmethod
+    def sentence(self) -> str:
+        """Return the guarantee in words."""
+
+    def _whose(self) -> str:
+        """Return who is protected against which change."""
+        who = {"examples": "any one record", "labels": "the label of any one record"}[self.protects]
+        how = {"replace_one": "replacing", "add_remove": "adding or removing"}[self.neighbors]
+        return f"{how} {who}"
+
+    def to_json(self) -> str:
+        """Return the guarantee as a JSON text, its numbers exact, for filing with a release."""
+        record = {"format": f"dplearn.{type(self).__name__}", "version": _JSON_VERSION}
+        rest = {
+            "neighbors": self.neighbors,
+            "protects": self.protects,
+            "assumes": list(self.assumes),
+            "reproducible": self.reproducible,
+        }
+        return json.dumps(
+            record | {name: str(getattr(self, name)) for name in self._numbers} | rest, indent=2
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Return the guarantee that `to_json` wrote; `Guarantee.from_json` reads every kind.
+
+        Raises
+        ------
+        ValueError
+            If `text` is not such a record, or of a version this release does not know.
+        """
+        record = json.loads(text)
+        kind = cls._kinds.get(str(record.pop("format", None))) if isinstance(record, dict) else None
+        if kind is None or not issubclass(kind, cls):
+            raise ValueError(f"not a dplearn.{cls.__name__} record")
+        version = record.pop("version", None)
+        if version != _JSON_VERSION or isinstance(version, bool):
+            raise ValueError(f"version must be {_JSON_VERSION}, got {version!r}")
+        try:
+            return kind(**record)
+        except TypeError as error:
+            raise ValueError(f"not a dplearn.{kind.__name__} record: {error}") from None
+
+    def __repr__(self) -> str:
+        parts = [f"{name}={decimal(getattr(self, name))}" for name in self._numbers]
+        parts += [f"{name}={getattr(self, name)!r}" for name in ("neighbors", "protects", "assumes")]
+        if self.reproducible:
+            parts.append("reproducible=True")
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        rows = [(name, decimal(getattr(self, name))) for name in self._numbers]
+        rows += [
+            ("neighbours", self.neighbors.replace("_", " ")),
+            ("protects", self.protects),
+            ("assumed public", "; ".join(self.assumes) or "nothing"),
+        ]
+        if self.reproducible:
+            rows.append(("reproducible", "yes: the noise can be drawn again from its seed"))
+        cells = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in rows)
+        return f"<table><caption>{escape(self.sentence())}</caption>{cells}</table>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        numbers = tuple(getattr(self, name) for name in self._numbers)
+        return type(self), (*numbers, self.neighbors, self.protects, self.assumes, self.reproducible)
+
+
+def decimal(x: Fraction) -> str:
+    """Return x as a decimal: exact where it has a short one, else rounded up to 6 digits."""
+    short = f"{float(x):.15g}" if x < 10**300 else "0"
+    return short if Fraction(short) == x else f"{decimal_up(x, digits=6):g}"

@@ -1,0 +1,211 @@
+"""How much noise a promise needs: the least that some theorem, or the exact law, shows to be enough.
+
+>>> from dplearn.privacy.composition import Composition
+>>> from dplearn.privacy.events import Gaussian, PureDP
+>>> target = ApproxDP(1, 1e-6)
+>>> epsilon = calibrate(lambda e: Composition({PureDP(e): 1000}), target, low=0.001, high=1)
+>>> round(float(epsilon), 6)
+0.007495
+>>> sigma2 = calibrate(lambda s: Composition({Gaussian(s): 8}), target, low=1, high=10**6, increasing=False)
+>>> round(float(sigma2), 3)
+164.231
+>>> round(float(gaussian_sigma2(target)), 3)
+17.899
+"""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import log_ndtr
+
+from dplearn._validation import check_count, check_number
+from dplearn.core.exact import exp_bounds
+from dplearn.privacy.conversion import log_float
+from dplearn.privacy.events import Event
+from dplearn.privacy.guarantees import ApproxDP
+from dplearn.privacy.theorems import least_epsilon
+
+__all__ = ["calibrate", "gaussian_sigma2"]
+
+_PRECISION = Fraction(1, 2**30)
+_LARGEST_SIGMA2 = 10.0**10  # the law of wider noise has more than a million terms
+_BITS = 160
+
+
+def calibrate(
+    make_event: Callable[[Fraction], Event], target: ApproxDP, *, low: Any, high: Any, increasing: bool = True
+) -> Fraction:
+    """Return the parameter closest to too costly for which an event keeps within `target`.
+
+    Parameters
+    ----------
+    make_event : callable
+        From a parameter to an event, mostly a composition.
+    target : ApproxDP
+        The event's epsilon at its delta must not exceed its epsilon.
+    low, high : number
+        Above 0; where to search.
+    increasing : bool, default=True
+        True if the cost rises with the parameter, as with epsilon: the greatest one is returned. False if it
+        falls, as with the variance of noise: the least one is.
+
+    Returns
+    -------
+    Fraction
+        Checked itself. If the cost is monotone, it is within one part in 2**30 of the best, or is the
+        costlier of the two ends.
+
+    Raises
+    ------
+    ValueError
+        If even the cheaper end costs too much.
+    """
+    cheap = check_number("low", low, above=0)
+    dear = check_number("high", high, low=cheap)
+    if not increasing:
+        cheap, dear = dear, cheap
+
+    def fits(parameter: Fraction) -> bool:
+        return least_epsilon(make_event(parameter), target.delta) <= target.epsilon
+
+    if fits(dear):
+        return dear
+    if not fits(cheap):
+        name, end = ("low", cheap) if increasing else ("high", cheap)
+        raise ValueError(f"{name} must be a parameter that costs at most the target, got {float(end)!r}")
+    while abs(cheap - dear) > _PRECISION * min(cheap, dear):
+        middle = _between(*sorted((cheap, dear)))
+        cheap, dear = (middle, dear) if fits(middle) else (cheap, middle)
+    return cheap
+
+
+def _between(low: Fraction, high: Fraction) -> Fraction:
+    """Return a number between: by factors while they are far apart, then the middle."""
+    factors = int(high / low).bit_length() - 1
+    return low * 2 ** (factors // 2) if factors > 1 else (low + high) / 2
+
+
+def gaussian_sigma2(target: ApproxDP, sensitivity: int = 1) -> Fraction:
+    """Return the least variance parameter at which one integer with discrete Gaussian noise keeps `target`.
+
+    Parameters
+    ----------
+    target : ApproxDP
+        Its delta must be above 0.
+    sensitivity : int, default=1
+        The most by which the integer moves between neighbours; every smaller move is checked too.
+
+    Returns
+    -------
+    Fraction
+        Where floats find the exact delta to be target.delta, or a little more until integer arithmetic
+        has shown that it is enough: about one part in 10**12.
+
+    Raises
+    ------
+    ValueError
+        If target.delta is 0, or if sigma would exceed 100,000: then use `calibrate` with a Gaussian event.
+
+    Notes
+    -----
+    **Privacy.** Between Z and Z + D the log-ratio of probabilities exceeds epsilon beyond
+    t = epsilon sigma2 / D - D / 2, so the exact delta is P[Z > t] - exp(epsilon) P[Z > t + D].
+
+    **Source.** Canonne, Kamath and Steinke (2020), Theorem 7.
+    """
+    sensitivity = check_count("sensitivity", sensitivity, low=1)
+    if not target.delta:
+        raise ValueError(f"delta must be above 0 for Gaussian noise, got {target!r}")
+    guess = _continuous_sigma2(target, sensitivity)
+    if guess > _LARGEST_SIGMA2:
+        raise ValueError(
+            f"target must need a sigma of at most {math.sqrt(_LARGEST_SIGMA2):g}, got {target!r}, which needs"
+            f" about {math.sqrt(guess):g}: calibrate a Gaussian event"
+        )
+    sigma2 = _root(lambda s: _log_excess(s, target, sensitivity), guess)
+    exact, step = Fraction(sigma2), Fraction(1, 2**44)
+    while not _suffices(exact, target, sensitivity):
+        exact, step = exact * (1 + step), 2 * step
+    return exact
+
+
+def _root(falling: Callable[[float], float], guess: float) -> float:
+    """Return where a falling function of a positive number is 0."""
+    low, high = guess / 1.1, guess * 1.1
+    while falling(low) <= 0:
+        low /= 2
+    while falling(high) > 0:
+        high *= 2
+    return float(brentq(falling, low, high, xtol=1e-300, rtol=1e-14))
+
+
+def _continuous_sigma2(target: ApproxDP, sensitivity: int) -> float:
+    """Return the variance that continuous Gaussian noise would need."""
+    epsilon, wanted = float(target.epsilon), log_float(target.delta)
+
+    def log_excess(sigma2: float) -> float:
+        ratio = sensitivity / math.sqrt(sigma2)
+        above, below = log_ndtr([ratio / 2 - epsilon / ratio, -ratio / 2 - epsilon / ratio])
+        share = -math.expm1(min(0.0, epsilon + below - above))
+        return float(above) + math.log(max(share, 1e-300)) - wanted
+
+    return _root(log_excess, float(sensitivity) ** 2)
+
+
+def _reach(sigma2: float, target: ApproxDP, sensitivity: int) -> int:
+    """Return K such that the law beyond K counts for less than delta / 2**70."""
+    return sensitivity + 2 + math.ceil(math.sqrt(2 * sigma2 * (math.log(2.0) * 80 - log_float(target.delta))))
+
+
+def _log_excess(sigma2: float, target: ApproxDP, sensitivity: int) -> float:
+    """Return ln of the exact delta, less ln(target.delta), in floats; no term cancels."""
+    epsilon, reach = float(target.epsilon), _reach(sigma2, target, sensitivity)
+    k = np.arange(-reach, reach + 1, dtype=np.float64)
+    weights = np.exp(-k * k / (2 * sigma2))
+    gains = (2 * k + sensitivity) * sensitivity / (2 * sigma2) - epsilon
+    excess = np.sum(weights * -np.expm1(-np.maximum(gains, 0.0)))
+    return float(np.log(max(excess, 1e-300) / np.sum(weights))) - log_float(target.delta)
+
+
+def _suffices(sigma2: Fraction, target: ApproxDP, sensitivity: int) -> bool:
+    """Decide, safely, whether the exact delta for each move up to `sensitivity` is at most target.delta."""
+    reach = _reach(float(sigma2), target, sensitivity)
+    tails, error = _tails(sigma2, reach, _BITS - math.floor(log_float(target.delta) / math.log(2)))
+    factor, total = exp_bounds(target.epsilon, digits=60)[0], tails[0] + tails[1]
+
+    def tail(k: int) -> int:
+        """Return the weight of k and above; the law is symmetric."""
+        return tails[min(k, reach + 1)] if k >= 0 else total - tails[min(1 - k, reach + 1)] + error
+
+    for move in range(1, sensitivity + 1):
+        first = math.floor(target.epsilon * sigma2 / move - Fraction(move, 2)) + 1
+        excess = tail(first) + error - factor * max(0, tail(first + move) - error)
+        if excess > target.delta * total:
+            return False
+    return True
+
+
+def _tails(sigma2: Fraction, reach: int, bits: int) -> tuple[list[int], int]:
+    """Return weights of k and above in units of 2**-bits, for k from 0 to reach + 1, and an error bound.
+
+    The weight of k is exp(-k^2 / (2 sigma2)). Each is the one before times a factor that itself shrinks
+    by exp(-1 / sigma2). Rounding down loses at most 3 k + 3 units in the k-th factor, so 3 (k + 1)^2 in the
+    k-th weight. True sums are at least those returned, and at most that much more than `error` says.
+    """
+    unit = 1 << bits
+    digits = bits // 3 + 10
+    factor = int(exp_bounds(-1 / (2 * sigma2), digits)[0] * unit)
+    shrink = int(exp_bounds(-1 / sigma2, digits)[0] * unit)
+    weights = [unit]
+    for _ in range(reach):
+        weights.append(weights[-1] * factor >> bits)
+        factor = factor * shrink >> bits
+    tails = list(accumulate(reversed(weights), initial=0))[::-1]
+    # Beyond `reach` the weights fall at least as fast as powers of the last factor.
+    beyond = (weights[-1] + 3 * (reach + 1) ** 2) * unit // (unit - factor - 3 * (reach + 2)) + 1
+    return tails, 3 * (reach + 2) ** 3 + beyond

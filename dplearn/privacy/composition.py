@@ -1,0 +1,214 @@
+"""What many releases cost together: the least epsilon that any of five theorems proves at a given delta.
+
+>>> compose([PureDP(0.1)] * 10).total().epsilon
+Fraction(1, 1)
+>>> many = Composition({BoundedRange(0.01): 1000})
+>>> {name: round(float(epsilon), 3) for name, epsilon in many.bounds(delta=1e-6).items()}
+{'basic': 10.0, 'advanced': 1.537, 'optimal_homogeneous': 1.365, 'zero_concentrated': 0.7, 'renyi': 0.7}
+>>> float(many.total(delta=1e-6).epsilon)
+0.700205104602
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dplearn._validation import check_count, check_number
+from dplearn.privacy.curves import Floats, float_or_infinity, pure_and_concentrated
+from dplearn.privacy.events import (
+    Approximate,
+    BoundedRange,
+    Event,
+    Gaussian,
+    PureDP,
+    Renyi,
+    freeze,
+    register,
+)
+from dplearn.privacy.guarantees import ApproxDP
+from dplearn.privacy.theorems import (
+    THEOREMS,
+    Epsilon,
+    advanced,
+    basic,
+    least_epsilon,
+    optimal_homogeneous,
+    renyi,
+    zero_concentrated,
+)
+
+__all__ = [
+    "Composition",
+    "advanced",
+    "basic",
+    "compose",
+    "optimal_homogeneous",
+    "renyi",
+    "zero_concentrated",
+]
+
+Events = Mapping[Event, int] | Iterable[Event | tuple[Event, int]]
+
+
+@register
+@dataclass(frozen=True, init=False, repr=False)
+class Composition(Event):
+    """Releases one after the other, each chosen in the light of those before, their costs fixed in advance.
+
+    Its own events may be compositions. Equal compositions are those that make the same simple events equally
+    often, in whatever order.
+
+    Parameters
+    ----------
+    events : mapping from Event to int, or iterable of Event or (Event, int)
+        The releases, and how often each is made.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `events` holds anything else.
+    """
+
+    parts: frozenset[tuple[Event, int]]
+
+    def __init__(self, events: Events):
+        counts: dict[Event, int] = {}
+        for event, times in _counted(events):
+            if not isinstance(event, Event):
+                raise TypeError(f"events must hold privacy events, got {event!r}")
+            for simple, count in event.flat(check_count("count", times)).items():
+                counts[simple] = counts.get(simple, 0) + count
+        freeze(self, parts=frozenset((event, count) for event, count in counts.items() if count))
+
+    def __repr__(self) -> str:
+        listed = ", ".join(sorted(f"{event!r}: {count}" for event, count in self.parts))
+        return f"Composition({{{listed}}})"
+
+    def flat(self, count: int) -> Mapping[Event, int]:
+        """Return the simple events that `count` of this composition are composed of."""
+        return {event: count * times for event, times in self.parts}
+
+    @cached_property
+    def failure(self) -> Fraction:
+        """Return the sum of the failures."""
+        return sum((count * event.failure for event, count in self.parts), Fraction(0))
+
+    @cached_property
+    def pure(self) -> Fraction | None:
+        """Return the sum of the epsilons."""
+        return _sum((event.pure, count) for event, count in self.parts)
+
+    @cached_property
+    def rho(self) -> Fraction | None:
+        """Return the sum of the rhos."""
+        return _sum((event.rho, count) for event, count in self.parts)
+
+    @cached_property
+    def corners(self) -> tuple[float, ...]:
+        """Return the corners of all curves."""
+        return tuple(sorted({corner for event, _ in self.parts for corner in event.corners}))
+
+    @cached_property
+    def _plain(self) -> Floats:
+        """Return columns epsilon, rho and count of the events that have no curve of their own, sorted."""
+        rows = [
+            (float_or_infinity(event.pure), float_or_infinity(event.rho), float(count))
+            for event, count in self.parts
+            if type(event).renyi is Event.renyi
+        ]
+        return np.array(sorted(rows)).reshape(-1, 3)
+
+    def renyi(self, orders: Floats) -> Floats:
+        """Return the sums of the curves, rounded up, the same in whatever order the events were given."""
+        epsilons, rhos, counts = self._plain.T
+        curves = pure_and_concentrated(epsilons, rhos, orders)
+        special = [
+            event.renyi(orders) * count for event, count in self.parts if type(event).renyi is not Event.renyi
+        ]
+        rows = np.concatenate(
+            [curves * counts[:, None], np.sort(np.reshape(special, (-1, len(orders))), axis=0)]
+        )
+        # Each product and each partial sum of nonnegative numbers is rounded once.
+        bounds: Floats = rows.sum(axis=0) * (1 + (len(rows) + 4) * 2.0**-52)
+        return bounds
+
+    def bounds(self, delta: Any = 0) -> dict[str, Epsilon]:
+        """Return the epsilon that each theorem gives, infinite where it does not apply.
+
+        Parameters
+        ----------
+        delta : number, default=0
+            At least 0 and below 1.
+        """
+        at = check_number("delta", delta, low=0, below=1)
+        return {name: theorem(self, at) for name, theorem in THEOREMS.items()}
+
+    def total(
+        self,
+        delta: Any = 0,
+        *,
+        neighbors: str = "replace_one",
+        protects: str = "examples",
+        assumes: Iterable[str] = (),
+        reproducible: bool = False,
+    ) -> ApproxDP:
+        """Return the guarantee of all releases together, with the least epsilon that any theorem gives.
+
+        Parameters
+        ----------
+        delta : number, default=0
+            At least 0 and below 1.
+        neighbors, protects, assumes, reproducible
+            As for `ApproxDP`; what the events were analysed for.
+
+        Raises
+        ------
+        ValueError
+            If no theorem applies: mostly because `delta` is 0, or below the sum of the failures.
+        """
+        epsilon = least_epsilon(self, check_number("delta", delta, low=0, below=1))
+        if epsilon == math.inf:
+            raise ValueError(
+                f"delta must be large enough for some theorem to apply, got {delta!r}; the failures of"
+                f" {self!r} add up to {float(self.failure):g}"
+            )
+        return ApproxDP(epsilon, delta, neighbors, protects, assumes, reproducible)
+
+    @classmethod
+    def ladder(cls) -> list[Event]:
+        """Return examples, none costing more than the next."""
+        one = cls([PureDP(0.1), (BoundedRange(0.2), 3)])
+        curve = Renyi((2, 16), ("0.01", "0.1"))
+        return [
+            cls([]),
+            one,
+            cls([one, one, Gaussian(100)]),
+            cls({one: 2, Gaussian(100): 3, curve: 1}),
+            cls({one: 3, Gaussian(100): 3, curve: 2, Approximate(0.1, "1e-9"): 2}),
+        ]
+
+
+def compose(events: Events) -> Composition:
+    """Return the composition of `events`; the same as `Composition(events)`."""
+    return Composition(events)
+
+
+def _counted(events: Events) -> Iterable[tuple[Event, int]]:
+    if isinstance(events, Mapping):
+        return events.items()
+    return (entry if isinstance(entry, tuple) else (entry, 1) for entry in events)
+
+
+def _sum(costs: Iterable[tuple[Fraction | None, int]]) -> Fraction | None:
+    """Return the weighted sum, or None if one cost is unknown."""
+    total = Fraction(0)
+    for cost, count in costs:
+        if cost is None:
+            return None
+        total += count * cost
+    return total

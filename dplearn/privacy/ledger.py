@@ -1,0 +1,281 @@
+"""The ledger: a budget that every release is charged to before its noise is drawn.
+
+>>> from dplearn.privacy.guarantees import ApproxDP
+>>> ledger = PrivacyLedger(epsilon=0.3)
+>>> for _ in range(3):
+...     _ = ledger.charge(ApproxDP(0.1), estimator="a histogram")
+>>> ledger.remaining().epsilon, ledger.can_afford(ApproxDP(0.1))
+(Fraction(0, 1), False)
+"""
+
+import json
+import os
+from dataclasses import replace
+from html import escape
+from typing import Any, Self
+
+from dplearn._validation import check_number
+from dplearn.privacy.accounts import Account, Entry, MemoryAccount
+from dplearn.privacy.errors import BudgetExceededError, LedgerError
+from dplearn.privacy.files import FileAccount, open_file
+from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
+from dplearn.privacy.records import ReleaseRecord, new_record
+from dplearn.privacy.terms import Terms, decimals
+from dplearn.privacy.views import as_html, as_text
+
+__all__ = ["PrivacyLedger"]
+
+_JSON_VERSION = 1
+_LONGEST_WAIT = 10**6
+_DEFAULTS = {"neighbors": "replace_one", "protects": "examples", "allow_reproducible": False}
+
+
+class PrivacyLedger:
+    """A budget for everything that is released about one table.
+
+    Parameters
+    ----------
+    epsilon : int, float, str, Decimal or Fraction
+        What all releases together may cost. A float is its shortest decimal: ten fits at 0.1 fill 1.0.
+    delta : int, float, str, Decimal or Fraction, default=0.0
+        The same for delta.
+    path : str or path-like, optional
+        A SQLite file that keeps the account: for many processes, for many days, through a crash. It is made
+        if it does not exist, and must have been made for the same budget if it does. Without it the account
+        is kept in the memory of this process and charged in no other.
+    neighbors : {"replace_one", "add_remove"}, default="replace_one"
+        The neighbours that are accounted for. For "replace_one" a release for "add_remove" costs two steps;
+        the other way nothing is known, and it is refused.
+    protects : {"examples", "labels"}, default="examples"
+        What is accounted for. Where it is "labels", a release that protects whole examples counts too.
+    allow_reproducible : bool, default=False
+        Whether fits with `random_state` set are charged; otherwise they are refused, since noise that can be
+        drawn again can be subtracted. For tests.
+    timeout : float, default=60
+        Seconds to wait for other processes that use the file.
+
+    Attributes
+    ----------
+    budget : Guarantee
+        What all releases together may cost.
+    path : str or None
+        The file, absolute.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as described.
+    LedgerError
+        If the file cannot be used, or was made for another budget.
+
+    See Also
+    --------
+    of_rho : A budget in zero-concentrated differential privacy.
+    open : The ledger in a file, whatever its budget.
+
+    Notes
+    -----
+    **Privacy.** All releases charged together promise `budget`, though each may be chosen in the light of
+    those before; see `dplearn.privacy.terms.Terms`. It is a filter: (epsilon, delta) adds, or rho adds.
+
+    **Assumes.** Everything released about the table is charged here, before it is drawn; a charge is never
+    taken back. Whoever can write the file, or restore an old copy of it, is trusted.
+
+    Copies of a ledger (`copy`, `deepcopy`, scikit-learn's `clone`, a pickle) are the same account, never a
+    second budget.
+    """
+
+    def __init__(
+        self,
+        epsilon: Any,
+        delta: Any = 0.0,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        neighbors: str = "replace_one",
+        protects: str = "examples",
+        allow_reproducible: bool = False,
+        timeout: float = 60,
+    ):
+        terms = _terms(ApproxDP(epsilon, delta, neighbors, protects), allow_reproducible)
+        self._settle(terms, path, timeout)
+
+    @classmethod
+    def of_rho(
+        cls,
+        rho: Any,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        neighbors: str = "replace_one",
+        protects: str = "examples",
+        allow_reproducible: bool = False,
+        timeout: float = 60,
+    ) -> Self:
+        """Return a ledger whose budget is in zero-concentrated differential privacy.
+
+        Parameters
+        ----------
+        rho : int, float, str, Decimal or Fraction
+            What all releases together may cost. A release that promises a pure epsilon costs epsilon^2 / 2.
+        path, neighbors, protects, allow_reproducible, timeout
+            As for the class.
+        """
+        ledger = cls.__new__(cls)
+        terms = _terms(ZeroConcentratedDP(rho, neighbors, protects), allow_reproducible)
+        ledger._settle(terms, path, timeout)
+        return ledger
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], *, timeout: float = 60) -> Self:
+        """Return the ledger in a file that exists, with the budget that is stored in it.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+        timeout : float, default=60
+            Seconds to wait for other processes that use the file.
+        """
+        ledger = cls.__new__(cls)
+        account, terms = open_file(_check_path(path), None, _check_timeout(timeout))
+        ledger._terms, ledger._account = terms, account
+        return ledger
+
+    def _settle(self, terms: Terms, path: str | os.PathLike[str] | None, timeout: float) -> None:
+        timeout = _check_timeout(timeout)
+        self._terms = terms
+        self._account: Account = (
+            MemoryAccount.open(terms.nothing)
+            if path is None
+            else open_file(_check_path(path), terms, timeout)[0]
+        )
+
+    @property
+    def budget(self) -> Guarantee:
+        """What all releases together may cost."""
+        return self._terms.budget
+
+    @property
+    def path(self) -> str | None:
+        """The file that keeps the account; None if it is kept in memory."""
+        return self._account.path if isinstance(self._account, FileAccount) else None
+
+    def charge(self, guarantee: Guarantee, *, estimator: str = "") -> ReleaseRecord:
+        """Charge a release; when this returns, the charge is durable and the noise may be drawn.
+
+        Parameters
+        ----------
+        guarantee : ApproxDP or ZeroConcentratedDP
+            What the release promises.
+        estimator : str, default=""
+            What is released, for the record.
+
+        Raises
+        ------
+        BudgetExceededError
+            If it does not fit into what is left. Nothing is charged.
+        LedgerError
+            If it cannot be charged to this ledger, or the ledger cannot be reached. Nothing is charged,
+            unless the disk itself failed while writing: then it may be, and nothing must be released.
+        TypeError
+            If `guarantee` is not a guarantee, or `estimator` not a string.
+        """
+        if not isinstance(estimator, str):
+            raise TypeError(f"estimator must be a string, got {estimator!r}")
+        cost = self._terms.cost(guarantee)
+
+        def draft(spent: Guarantee, number: int) -> Entry:
+            total = self._terms.after(spent, cost)
+            return Entry(new_record(number, estimator, guarantee, cost), total)
+
+        return self._account.append(draft).record
+
+    def require(self, guarantee: Guarantee) -> None:
+        """Raise what `charge` would raise now; nothing is charged, and later it may be otherwise."""
+        self._terms.after(self._account.spent(), self._terms.cost(guarantee))
+
+    def can_afford(self, guarantee: Guarantee) -> bool:
+        """Return True if `guarantee` fits into what is left now; what can never be charged raises."""
+        try:
+            self.require(guarantee)
+        except BudgetExceededError:
+            return False
+        return True
+
+    def spent(self) -> Guarantee:
+        """Return what all releases so far promise together, and on what assumptions."""
+        return _together(self._account.entries(), self._terms.nothing)
+
+    def remaining(self) -> Guarantee:
+        """Return what is left of the budget."""
+        return self._terms.left(self._account.spent())
+
+    def history(self) -> list[ReleaseRecord]:
+        """Return the records of all releases, in order."""
+        return [entry.record for entry in self._account.entries()]
+
+    def to_json(self) -> str:
+        """Return budget, sum and all records as a JSON text, for filing; it cannot be made a ledger again."""
+        entries = self._account.entries()
+        head = {"format": "dplearn.PrivacyLedger", "version": _JSON_VERSION}
+        body = {
+            "spent": json.loads(_together(entries, self._terms.nothing).to_json()),
+            "releases": [entry.record.to_dict() for entry in entries],
+        }
+        return json.dumps(head | json.loads(self._terms.to_json()) | body, indent=2)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __repr__(self) -> str:
+        """Return one line; it does not look at the account, so it never fails."""
+        name = "PrivacyLedger" if isinstance(self.budget, ApproxDP) else "PrivacyLedger.of_rho"
+        parts = [f"{number}={value}" for number, value in decimals(self.budget).items()]
+        parts += [] if self.path is None else [f"path={self.path!r}"]
+        chosen = {
+            "neighbors": self.budget.neighbors,
+            "protects": self.budget.protects,
+            "allow_reproducible": self._terms.allow_reproducible,
+        }
+        parts += [f"{key}={value!r}" for key, value in chosen.items() if value != _DEFAULTS[key]]
+        return f"{name}({', '.join(parts)})"
+
+    def __str__(self) -> str:
+        try:
+            return as_text(self._terms, self._account.entries())
+        except LedgerError as error:
+            return f"{self!r}: {error}"
+
+    def _repr_html_(self) -> str:
+        try:
+            return as_html(self._terms, self._account.entries())
+        except LedgerError as error:
+            return f"<p>{escape(f'{self!r}: {error}')}</p>"
+
+
+def _together(entries: list[Entry], nothing: Guarantee) -> Guarantee:
+    """Return what all releases promise together: their sum, if all that each of them assumes holds."""
+    promises = [entry.record.guarantee for entry in entries]
+    return replace(
+        entries[-1].spent if entries else nothing,
+        assumes=tuple(text for promise in promises for text in promise.assumes),
+        reproducible=any(promise.reproducible for promise in promises),
+    )
+
+
+def _terms(budget: Guarantee, allow_reproducible: bool) -> Terms:
+    if not isinstance(allow_reproducible, bool):
+        raise TypeError(f"allow_reproducible must be True or False, got {allow_reproducible!r}")
+    return Terms(budget, allow_reproducible)
+
+
+def _check_timeout(timeout: Any) -> float:
+    return float(check_number("timeout", timeout, low=0, high=_LONGEST_WAIT))
+
+
+def _check_path(path: Any) -> str | os.PathLike[str]:
+    if not isinstance(path, (str, os.PathLike)) or not isinstance(os.fspath(path), str) or path == "":
+        raise TypeError(f"path must be None, a nonempty string or a path, got {path!r}")
+    return path

@@ -1,0 +1,178 @@
+"""The terms of a ledger: what its budget is, what a release costs under it, and whether that still fits.
+
+>>> from dplearn.privacy.guarantees import ApproxDP
+>>> terms = Terms(ApproxDP(1))
+>>> terms.cost(ApproxDP(0.25, neighbors="add_remove")).epsilon
+Fraction(1, 2)
+>>> terms.left(terms.after(terms.nothing, ApproxDP(0.25))).epsilon
+Fraction(3, 4)
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+from dplearn.privacy.errors import BudgetExceededError, LedgerError
+from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
+
+__all__ = ["Terms", "amounts", "decimals", "in_words", "with_amounts"]
+
+_KINDS = (ApproxDP, ZeroConcentratedDP)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a ledger was opened for.
+
+    Attributes
+    ----------
+    budget : Guarantee
+        What all releases together may cost. Its kind says what adds: epsilon and delta, or rho.
+    allow_reproducible : bool
+        Whether releases are charged whose noise can be drawn again.
+
+    Notes
+    -----
+    **Privacy.** Whoever chooses each release after seeing those before it, stopping when one is refused,
+    gets no more than `budget` in all.
+
+    **Source.** For (epsilon, delta), Rogers, Roth, Ullman and Vadhan (2016), on privacy filters; for rho,
+    Feldman and Zrnic (2021), order by order. Both are filters by plain sums: a sharper composition theorem
+    is not valid where the amounts are chosen along the way.
+    """
+
+    budget: Guarantee
+    allow_reproducible: bool = False
+
+    @property
+    def nothing(self) -> Guarantee:
+        """What no release costs."""
+        return with_amounts(self.budget, dict.fromkeys(amounts(self.budget), Fraction(0)))
+
+    def cost(self, guarantee: Guarantee) -> Guarantee:
+        """Return what a release costs, in the budget's kind and for the budget's neighbours.
+
+        Raises
+        ------
+        TypeError
+            If `guarantee` is not one of the kinds of guarantee.
+        LedgerError
+            If no theorem leads from the one to the other, or the noise can be drawn again.
+        """
+        if type(guarantee) not in _KINDS:  # a subclass could say one thing and mean another
+            names = " or ".join(kind.__name__ for kind in _KINDS)
+            raise TypeError(f"guarantee must be an {names}, got {type(guarantee).__name__}")
+        if guarantee.reproducible and not self.allow_reproducible:
+            raise LedgerError(
+                "a fit with random_state set is charged only to a ledger opened with allow_reproducible=True,"
+                " for tests: noise that can be drawn again can be subtracted"
+            )
+        budget = self.budget
+        if guarantee.protects not in (budget.protects, "examples"):
+            raise LedgerError(
+                f"the release protects {guarantee.protects!r}, which says nothing of what the ledger accounts"
+                f" for, {budget.protects!r}"
+            )
+        numbers = amounts(_of_kind(self._between_neighbors(guarantee), type(budget)))
+        return with_amounts(budget, numbers)
+
+    def _between_neighbors(self, guarantee: Guarantee) -> Guarantee:
+        """Return what the release promises for the budget's neighbours."""
+        if guarantee.neighbors == self.budget.neighbors:
+            return guarantee
+        if (guarantee.neighbors, self.budget.neighbors) != ("add_remove", "replace_one"):
+            raise LedgerError(
+                f"the release is for neighbors={guarantee.neighbors!r}, which says nothing of the ledger's,"
+                f" neighbors={self.budget.neighbors!r}"
+            )
+        try:
+            return guarantee.for_group(2)  # to replace a record is to remove one and to add another
+        except ValueError:
+            raise BudgetExceededError(
+                f"the release's delta reaches 1 for the ledger's neighbors={self.budget.neighbors!r}"
+            ) from None
+
+    def after(self, spent: Guarantee, cost: Guarantee) -> Guarantee:
+        """Return what is spent once `cost` is added.
+
+        Raises
+        ------
+        BudgetExceededError
+            If any of the numbers would exceed the budget's.
+        """
+        before, more, most = amounts(spent), amounts(cost), amounts(self.budget)
+        total = {name: before[name] + more[name] for name in most}
+        if any(total[name] > most[name] for name in most):
+            raise BudgetExceededError(
+                f"the release does not fit into the budget: asked {in_words(cost)};"
+                f" spent {in_words(spent)}; remaining {in_words(self.left(spent), ROUND_FLOOR)};"
+                f" budget {in_words(self.budget)}"
+            )
+        return with_amounts(self.budget, total)
+
+    def left(self, spent: Guarantee) -> Guarantee:
+        """Return what is not yet spent."""
+        before, most = amounts(spent), amounts(self.budget)
+        return with_amounts(self.budget, {name: most[name] - before[name] for name in most})
+
+    def describe(self) -> str:
+        """Return the terms in words."""
+        seeded = ", fits with random_state allowed" if self.allow_reproducible else ""
+        whom = f"neighbors {self.budget.neighbors}, protects {self.budget.protects}"
+        return f"{in_words(self.budget)}, {whom}{seeded}"
+
+    def to_json(self) -> str:
+        """Return the terms as a JSON text, their numbers exact."""
+        budget = json.loads(self.budget.to_json())
+        return json.dumps({"budget": budget, "allow_reproducible": self.allow_reproducible})
+
+    @classmethod
+    def from_json(cls, text: str) -> "Terms":
+        """Return the terms that `to_json` wrote; anything else raises ValueError, TypeError or KeyError."""
+        record = json.loads(text)
+        return cls(Guarantee.from_json(json.dumps(record["budget"])), record["allow_reproducible"])
+
+
+def _of_kind(guarantee: Guarantee, kind: type[Guarantee]) -> Guarantee:
+    """Return what `guarantee` is as one of another kind."""
+    if type(guarantee) is kind:
+        return guarantee
+    if isinstance(guarantee, ApproxDP) and not guarantee.delta:
+        return guarantee.to_zcdp()
+    if isinstance(guarantee, ZeroConcentratedDP):
+        raise LedgerError(
+            "the release promises rho, and the ledger adds epsilon and delta: open it with"
+            " PrivacyLedger.of_rho, or charge what guarantee.to_approx(delta) gives"
+        )
+    raise LedgerError(f"the release has a delta, {in_words(guarantee)}, and the ledger adds rho")
+
+
+def amounts(guarantee: Guarantee) -> dict[str, Fraction]:
+    """Return the numbers of a guarantee, by name."""
+    return {name: getattr(guarantee, name) for name in guarantee._numbers}
+
+
+def with_amounts(guarantee: Guarantee, numbers: Mapping[str, Any]) -> Guarantee:
+    """Return a guarantee with other numbers, each an exact one or its text."""
+    return replace(guarantee, **numbers)
+
+
+def decimals(guarantee: Guarantee, rounding: str = ROUND_CEILING) -> dict[str, str]:
+    """Return the numbers of a guarantee as decimals, by name."""
+    return {name: _decimal(x, rounding) for name, x in amounts(guarantee).items()}
+
+
+def in_words(guarantee: Guarantee, rounding: str = ROUND_CEILING) -> str:
+    """Return the numbers of a guarantee in a line of text."""
+    return ", ".join(f"{name} {number}" for name, number in decimals(guarantee, rounding).items())
+
+
+def _decimal(x: Fraction, rounding: str) -> str:
+    """Return x as a decimal: exact where it has a short one, else rounded to 6 digits."""
+    short = f"{float(x):.15g}" if x < 10**300 else "0"
+    if Fraction(short) == x:
+        return short
+    return f"{Context(prec=6, rounding=rounding).divide(Decimal(x.numerator), Decimal(x.denominator)):g}"

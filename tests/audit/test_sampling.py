@@ -1,0 +1,328 @@
+"""The sampling auditor refutes what is false, and hardly ever what is true: both are measured."""
+
+from fractions import Fraction
+from math import exp, isfinite, log
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from dplearn.audit import Evidence, SamplingReport, exact_law, least_exp_epsilon, sample_privacy, sampling
+from dplearn.audit.events import choose_events
+from dplearn.chance import SeededDice
+from dplearn.core.binomial import success_bounds
+from dplearn.core.exact import decay_ratio, exp_bounds
+from dplearn.domains import IntegerRange
+from dplearn.learners import ExponentialMechanismClassifier
+from dplearn.privacy import ApproxDP
+
+ONE = ApproxDP(1)
+RATIO = decay_ratio(Fraction(1))  # of noise that attains epsilon 1 up to a part in 10**12
+
+
+def count_of_scale(scale):
+    ratio = decay_ratio(1 / Fraction(scale))
+    return lambda count, dice, size: count + dice.discrete_laplace(ratio, -60, 60, size=size)
+
+
+def cell_of_400(half, dice, size):
+    """Return one of 400 cells: e times as probable in one half as in the other, which attains epsilon 1."""
+    other = dice.bernoulli(RATIO / (1 + RATIO), size=size)
+    return 200 * (half ^ other) + dice.below(200, size=size)
+
+
+def law_of(rows, neighbour):
+    """Return a `fit` with these weights on 0, 1, ..., from numpy's generator."""
+    generator = np.random.default_rng(20261121)
+    laws = [np.array(law) / sum(law) for law in (rows, neighbour)]
+    return lambda side, dice, size: generator.choice(len(laws[side]), size=size, p=laws[side])
+
+
+def sample(fit, claim, n, **parameters):
+    return sample_privacy(fit, 0, 1, claim=claim, n_samples=n, batch=True, **parameters)
+
+
+def most_false_alarms(runs, rate):
+    """Return a number of false alarms that is exceeded once in a million, if their rate is as promised."""
+    return int(binom.isf(1e-6, runs, rate))
+
+
+# power
+
+
+def test_a_scale_2_per_cent_too_small_is_caught_with_a_million_samples():
+    """A run misses it once in 8,000 (see sampling.py), so three of 20 do once in 400 million."""
+    fit = count_of_scale("0.98")
+    caught = sum(sample(fit, ONE, 10**6).refutes for _ in range(20))
+    assert caught >= 18
+
+
+@pytest.mark.nightly
+def test_a_scale_half_a_per_cent_too_small_is_caught_with_twenty_million_samples():
+    """P - e Q exceeds the bounds' margins by 0.0015, 4.7 standard deviations: missed once in 800,000."""
+    report = sample(count_of_scale("0.995"), ONE, 2 * 10**7)
+    assert report.refutes
+
+
+@pytest.mark.nightly
+def test_the_exact_scale_is_not_refuted_with_ten_million_samples_and_bounded_within_half_a_per_cent():
+    report = sample(count_of_scale(1), ONE, 10**7)
+    assert not report.refutes
+    assert 0.995 < report.epsilon_lower < 1
+
+
+def test_a_published_value_has_a_large_but_finite_epsilon():
+    report = sample_privacy(lambda rows, dice: rows[0], (0,), (1,), claim=ONE, n_samples=10_000)
+    assert report.refutes
+    assert log(500) < report.epsilon_lower < log(10_000)
+    assert 0.99 < report.delta_lower < 1
+
+
+@pytest.mark.parametrize(("claimed", "refuted"), [("0.001", True), ("0.01", False)])
+def test_a_failure_of_one_per_cent_is_told_from_one_of_a_thousandth(claimed, refuted):
+    """Where it fails it publishes its input; else it is a count at epsilon 1/2."""
+
+    def fit(value, dice, size):
+        failed = dice.bernoulli(Fraction(1, 100), size=size)
+        return np.where(failed, 1000 + value, count_of_scale(2)(value, dice, size))
+
+    report = sample(fit, ApproxDP(1, claimed), 200_000)
+    assert report.refutes == refuted
+    # 0.01 less five standard deviations of 160,000 samples, and e times 16 of them that may have been missed.
+    assert 0.0082 < report.delta_lower <= 0.01
+
+
+def test_rare_outcomes_are_joined():
+    """A thousand outcomes that only one side has, each with probability 3e-6: none would be seen alone."""
+    fit = law_of([600_000, 397_000] + [3] * 1000, [270_000, 730_000] + [0] * 1000)
+    report = sample(fit, ONE, 200_000)
+    assert report.refutes
+    assert report.evidence[0].hits[0] > 300
+    assert report.evidence[0].hits[1] == 0
+
+
+@pytest.mark.parametrize("order", [np.repeat, np.tile], ids=["in two halves", "mixed"])
+def test_a_hundred_thousand_outcomes_are_put_in_order(order):
+    """Half of them are three times as probable on one side, about one sample of each chooses."""
+    fit = law_of(order([3, 1], 50_000), order([1, 3], 50_000))
+    report = sample(fit, ApproxDP("0.6"), 1_000_000)
+    assert report.refutes
+    assert report.epsilon_lower < log(3)
+
+
+def test_floats_that_never_come_twice_are_put_in_order():
+    """Gaussian noise on a count has delta 0.12693 at epsilon 1."""
+    generator = np.random.default_rng(20261121)
+    fit = lambda count, dice, size: count + generator.standard_normal(size)  # noqa: E731
+    report = sample(fit, ApproxDP(1, "0.11"), 300_000)
+    assert report.refutes
+    assert 0.11 < report.delta_lower < 0.12693
+
+
+def test_an_exception_that_only_one_side_raises_is_seen():
+    def fit(rows, dice):
+        return 1 // (rows - dice.bernoulli(Fraction(1, 2)))
+
+    report = sample_privacy(fit, 1, 2, claim=ONE, n_samples=1000)
+    assert report.refutes
+    assert any("raised" in str(found.event) for found in report.evidence)
+
+
+# a whole fit
+
+
+def estimator():
+    return ExponentialMechanismClassifier(
+        "stumps", epsilon=2, domain=IntegerRange(0, 1), classes=["no", "yes"]
+    )
+
+
+def fitted(labels, dice):
+    model = estimator()
+    model._fit(np.zeros((len(labels), 1), dtype=int), np.array(labels), dice)
+    return model
+
+
+LABELS, OTHER_LABELS = ("no", "yes"), ("yes", "yes")
+
+
+def test_a_whole_fit_is_not_refuted():
+    report = sample_privacy(fitted, LABELS, OTHER_LABELS, claim=ApproxDP(2), n_samples=5000)
+    exact = least_exp_epsilon(
+        *(exact_law(lambda dice, rows=rows: fitted(rows, dice)) for rows in (LABELS, OTHER_LABELS))
+    )[0]
+    assert not report.refutes
+    assert 1 < report.epsilon_lower <= log(exact)
+
+
+def test_a_whole_fit_with_weights_for_the_whole_epsilon_is_refuted(monkeypatch):
+    """Its exact epsilon is 3.3, and the event has probability 1/4 on one side."""
+    monkeypatch.setattr(
+        "dplearn.mechanisms.exponential.selection_ratio", lambda epsilon, _: decay_ratio(epsilon)
+    )
+    assert sample_privacy(fitted, LABELS, OTHER_LABELS, claim=ApproxDP(2), n_samples=5000).refutes
+
+
+# false alarms
+
+
+@pytest.mark.parametrize("fit", [count_of_scale(1), cell_of_400], ids=["count", "cells"])
+def test_a_claim_that_is_attained_exactly_is_not_refuted(fit):
+    assert not sample(fit, ONE, 300_000).refutes
+
+
+@pytest.mark.parametrize("fit", [count_of_scale(1), cell_of_400], ids=["count", "cells"])
+def test_at_confidence_nine_tenths_a_true_claim_is_refuted_in_at_most_a_tenth_of_runs(fit):
+    refuted = sum(sample(fit, ONE, 2000, confidence="0.9").refutes for _ in range(1000))
+    assert refuted <= most_false_alarms(1000, 0.1)
+
+
+def test_without_the_split_a_true_claim_is_refuted_far_more_often():
+    """The same samples put cells in order, choose the event and test it: the bounds mean nothing any more."""
+    refuted = 0
+    for seed in range(100):
+        dice, n = SeededDice(seed), 2000
+        counts = np.array([np.bincount(cell_of_400(half, dice, n), minlength=400) for half in (0, 1)])
+        events = choose_events(counts, counts, n, ONE)
+        error = Fraction(1, 10) / (2 * len(events))
+        found = [sampling._tested(NoNames(), counts, side, mask, error) for side, mask in events]
+        refuted += any(evidence.refutes(ONE) for evidence in found)
+    assert refuted > most_false_alarms(100, 0.1)
+    assert refuted > 90
+
+
+class NoNames:
+    def event(self, mask):
+        return ()
+
+
+def test_bounds_exceed_the_truth_in_at_most_a_tenth_of_runs():
+    """P = (0.6, 0.4), Q = (0.3, 0.7): epsilon is ln 2 at delta 0, delta is 0.6 - 0.3 exp(0.5) at epsilon 0.5."""
+    fit, claim = law_of([6, 4], [3, 7]), ApproxDP("0.5")
+    reports = [sample(fit, claim, 1000, confidence="0.9") for _ in range(1000)]
+    too_high = sum(r.epsilon_lower > log(2) or r.delta_lower > 0.6 - 0.3 * exp(0.5) for r in reports)
+    assert too_high <= most_false_alarms(1000, 0.1)
+    assert np.mean([r.epsilon_lower for r in reports]) > 0.5
+
+
+# numbers are rounded to the safe side
+
+
+@pytest.mark.parametrize("hits", [(0, 0), (1, 0), (300, 100), (997, 998), (1000, 0), (1000, 1000)])
+@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 1000), Fraction(99, 100)])
+@pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(1, 10), Fraction(1), Fraction(10**30)])
+def test_the_bounds_on_epsilon_and_delta_follow_from_those_on_probabilities(hits, delta, epsilon):
+    low, high = success_bounds(hits[0], 1000, "1e-7")[0], success_bounds(hits[1], 1000, "1e-7")[1]
+    found = Evidence((), "rows", hits, 1000, low, high)
+    low, high = Fraction(low), Fraction(high)
+    assert isfinite(found.epsilon(delta))
+    # exp(epsilon_lower) * high + delta <= low, and likewise for delta, unless nothing was found.
+    below = exp_bounds(Fraction(found.epsilon(delta)))[0]
+    assert found.epsilon(delta) == 0 or below * high + delta <= low
+    # exp(100) times any bound, all of them at least 1e-9, is above any probability; exp(10**30) has no digits.
+    power = exp_bounds(min(epsilon, Fraction(100)))[0]
+    assert found.delta(epsilon) == 0 or power * high + Fraction(found.delta(epsilon)) <= low
+    claim = ApproxDP(epsilon, delta)
+    assert found.refutes(claim) == (power * high + delta < low)
+    if found.epsilon(delta) > epsilon or Fraction(found.delta(epsilon)) > delta:
+        assert found.refutes(claim)
+
+
+def test_the_error_is_divided_among_all_bounds_and_all_samples_of_the_third_part_count():
+    report = sample(count_of_scale(1), ONE, 20_000, confidence="0.99")
+    error = Fraction(1, 100) / (2 * len(report.evidence))
+    assert 2 <= len(report.evidence) <= 6
+    for found in report.evidence:
+        mine, theirs = found.hits
+        assert found.n == 16_000
+        assert found.low == success_bounds(mine, 16_000, error)[0]
+        assert found.high == success_bounds(theirs, 16_000, error)[1]
+
+
+# what is drawn, and from where
+
+
+def test_samples_are_drawn_in_chunks_and_every_part_anew(monkeypatch):
+    monkeypatch.setattr(sampling, "_CHUNK", 300)
+    sizes = {0: [], 1: []}
+
+    def fit(side, dice, size):
+        sizes[side].append(size)
+        return np.zeros(size, dtype=int)
+
+    sample(fit, ONE, 4000)
+    # The first part never needs more than a chunk.
+    assert sizes[0] == sizes[1] == [300, 300, 100, *[300] * 11]
+
+
+def test_the_third_part_is_not_what_chose_the_event():
+    """Only the first fifth of all samples tells the sides apart; the bounds must not have seen it."""
+    drawn = {0: 0, 1: 0}
+
+    def fit(side, dice):
+        drawn[side] += 1
+        return side if drawn[side] <= 200 else 0
+
+    report = sample_privacy(fit, 0, 1, claim=ONE, n_samples=1000)
+    assert drawn == {0: 1000, 1: 1000}
+    assert report.epsilon_lower == report.delta_lower == 0
+
+
+def test_given_dice_are_used_and_repeat_the_report():
+    first, again = (sample(count_of_scale(1), ONE, 5000, dice=SeededDice(3)) for _ in range(2))
+    assert first == again
+
+
+def test_the_report_says_what_was_found():
+    report = sample_privacy(lambda rows, dice: rows, 4, 5, claim=ONE, n_samples=1000, dice=SeededDice(0))
+    found = report.evidence[0]
+    assert isinstance(report, SamplingReport)
+    assert {(one.likelier, one.event) for one in report.evidence} >= {("rows", (4,))}
+    assert report.epsilon_lower == found.epsilon(Fraction(0))
+    assert report.confidence == Fraction(999_999, 1_000_000)
+    assert repr(report).startswith("SamplingReport(refuted at 0.999999: epsilon >= 3.9")
+    assert f"800 of 800 on the {found.likelier}, 0 on the " in repr(report)
+
+
+def test_an_event_of_many_outcomes_is_shown_in_part():
+    fit = law_of([3, 1] * 10, [1, 3] * 10)
+    report = sample(fit, ONE, 50_000)
+    assert len(report.evidence[0].event) >= 9
+    assert repr(report).endswith(", ...])")
+
+
+# what is refused
+
+
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        lambda size: [0] * size,
+        lambda size: np.zeros(size + 1),
+        lambda size: np.zeros((size, 1)),
+        lambda size: np.zeros(size, dtype=object),
+        lambda size: np.zeros(size, dtype=bool),
+    ],
+    ids=["a list", "too many", "a column", "objects", "bools"],
+)
+def test_a_batch_that_is_no_array_of_numbers_is_refused(drawn):
+    with pytest.raises(TypeError, match="fit must return an array of 100 integers or floats"):
+        sample(lambda side, dice, size: drawn(size), ONE, 1000)
+
+
+def test_a_batch_of_another_type_is_refused():
+    with pytest.raises(TypeError, match="arrays of one type, got int64 and float64"):
+        sample(lambda side, dice, size: np.zeros(size, dtype=[np.int64, float][side]), ONE, 1000)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_samples": 99}, "n_samples must be an integer from 100 to 1000000000, got 99"),
+        ({"confidence": 1}, "confidence must be a finite number at least 1/2 and below 1, got 1"),
+        ({"confidence": 0.4}, "confidence must be a finite number at least 1/2 and below 1, got 0.4"),
+    ],
+)
+def test_parameters_out_of_range_are_refused_by_name(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        sample_privacy(lambda rows, dice: 0, 0, 1, **{"claim": ONE, "n_samples": 1000} | parameters)

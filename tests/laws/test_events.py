@@ -1,0 +1,153 @@
+"""Laws of every privacy event: a new kind is tested by existing, on the examples of its ladder."""
+
+import pickle
+from dataclasses import FrozenInstanceError
+from fractions import Fraction
+from itertools import pairwise, permutations
+from math import inf
+
+import numpy as np
+import pytest
+
+from dplearn.privacy import EVENTS, Composition, Event, Gaussian, PureDP, compose
+from dplearn.privacy.theorems import THEOREMS, least_epsilon
+
+ORDERS = np.array([1.0001, 1.5, 2, 10, 63.5, 1000, 1e6])
+DELTAS = [Fraction(x) for x in ("1e-12", "1e-6", "1e-3", "0.5")]
+EXAMPLES = [event for kind in EVENTS.values() for event in kind.ladder()]
+STEPS = [step for kind in EVENTS.values() for step in pairwise(kind.ladder())]
+OTHERS = [Gaussian("7/3"), PureDP("1/7")]
+
+examples = pytest.mark.parametrize("event", EXAMPLES, ids=repr)
+steps = pytest.mark.parametrize(("less", "more"), STEPS, ids=repr)
+
+
+def or_infinite(cost):
+    return inf if cost is None else cost
+
+
+@pytest.mark.parametrize("kind", EVENTS.values(), ids=lambda kind: kind.__name__)
+def test_every_kind_shows_examples_of_itself(kind):
+    ladder = kind.ladder()
+    assert len(set(ladder)) == len(ladder) >= 3
+    assert all(type(event) is kind for event in ladder)
+
+
+@examples
+def test_events_are_frozen_values(event):
+    twin = pickle.loads(pickle.dumps(event))
+    assert twin == event
+    assert hash(twin) == hash(event)
+    for name in (*event.__dataclass_fields__, "new"):
+        with pytest.raises(FrozenInstanceError):
+            setattr(event, name, 1)
+    assert twin == event
+
+
+@examples
+def test_numbers_are_exact_and_curves_are_floats(event):
+    for cost in (event.failure, event.pure, event.rho):
+        assert cost is None or (isinstance(cost, Fraction) and cost >= 0)
+    curve = event.renyi(ORDERS)
+    assert curve.dtype == np.float64
+    assert curve.shape == ORDERS.shape
+    assert (curve >= 0).all()
+
+
+@examples
+def test_a_curve_rises_with_its_order_and_is_within_what_else_is_known(event):
+    curve = event.renyi(ORDERS)
+    assert all(low <= high * (1 + 1e-12) for low, high in pairwise(curve))
+    assert (curve <= float(or_infinite(event.pure)) * (1 + 1e-12)).all()
+    assert (curve <= float(or_infinite(event.rho)) * ORDERS * (1 + 1e-12)).all()
+
+
+@examples
+@pytest.mark.parametrize("n", [0, 1, 2, 7])
+def test_a_count_of_n_is_n_releases(event, n):
+    counted, listed = Composition({event: n}), compose([event] * n)
+    assert counted == listed == Composition([(event, n)])
+    assert hash(counted) == hash(listed)
+    assert counted.bounds(DELTAS[1]) == listed.bounds(DELTAS[1])
+    assert counted.failure == n * event.failure
+
+
+@examples
+def test_a_release_costs_as_much_alone_as_in_a_composition_of_one(event):
+    alone = compose([event])
+    for delta in DELTAS:
+        for name, theorem in THEOREMS.items():
+            assert float(theorem(event, delta)) == pytest.approx(float(theorem(alone, delta)), rel=1e-11), (
+                name
+            )
+
+
+@examples
+def test_nested_compositions_are_flat(event):
+    nested = compose([compose([event, *OTHERS]), (compose([(event, 2), compose([event])]), 2)])
+    flat = compose([(event, 7), *OTHERS])
+    assert nested == flat
+    assert nested.bounds(DELTAS[1]) == flat.bounds(DELTAS[1])
+    assert nested.renyi(ORDERS).tolist() == flat.renyi(ORDERS).tolist()
+
+
+@examples
+def test_order_does_not_matter(event):
+    orders = {compose(order) for order in permutations([event, *OTHERS, compose([event, PureDP(2)])])}
+    assert len(orders) == 1
+    for order in permutations([event, *OTHERS]):
+        assert compose(order).bounds(DELTAS[1]) == compose([event, *OTHERS]).bounds(DELTAS[1])
+
+
+@steps
+def test_every_number_rises_along_the_ladder(less, more):
+    assert less.failure <= more.failure
+    assert or_infinite(less.pure) <= or_infinite(more.pure)
+    assert or_infinite(less.rho) <= or_infinite(more.rho)
+    assert (less.renyi(ORDERS) <= more.renyi(ORDERS) * (1 + 1e-12)).all()
+
+
+@steps
+@pytest.mark.parametrize("delta", DELTAS, ids=str)
+def test_totals_rise_along_the_ladder(less, more, delta):
+    assert least_epsilon(compose([(less, 3)]), delta) <= least_epsilon(compose([(more, 3)]), delta)
+
+
+@examples
+def test_a_total_falls_as_delta_rises(event):
+    totals = [least_epsilon(compose([(event, 5), *OTHERS]), delta) for delta in DELTAS]
+    assert all(high >= low for high, low in pairwise(totals))
+    assert totals[-1] < inf
+
+
+@examples
+def test_another_release_never_makes_it_cheaper(event):
+    base = compose([(event, 2)])
+    for other in OTHERS:
+        assert least_epsilon(base, DELTAS[1]) <= least_epsilon(compose([base, other]), DELTAS[1])
+
+
+@examples
+def test_failures_add_and_what_delta_does_not_cover_has_no_bound(event):
+    both = compose([(event, 3), *OTHERS])
+    assert both.failure == 3 * event.failure + sum(other.failure for other in OTHERS)
+    if both.failure:
+        exact_failure = 1 - (1 - event.failure) ** 3 if both.failure < 1 else 1
+        assert least_epsilon(both, exact_failure * (1 - Fraction(1, 2**30))) == inf
+
+
+@examples
+def test_no_theorem_beats_a_bound_for_zero_delta(event):
+    assert least_epsilon(event, Fraction(0)) == (or_infinite(event.pure) if not event.failure else inf)
+
+
+def test_an_event_that_says_nothing_has_no_bound():
+    class Mystery(Event):
+        pass
+
+    for events in ([Mystery()], [Mystery(), PureDP(1)]):
+        assert set(compose(events).bounds(0.5).values()) == {inf}
+        with pytest.raises(
+            ValueError, match=r"delta must be large enough for some theorem to apply, got 0\.5"
+        ):
+            compose(events).total(0.5)

@@ -1,0 +1,362 @@
+"""Exactly one charge for each fit, whoever calls it; the end of the budget reaches the user through all."""
+
+import copy
+import pickle
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from joblib import parallel_backend
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import BaggingClassifier, StackingClassifier, VotingClassifier
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401 - it makes the next import possible
+from sklearn.model_selection import (
+    GridSearchCV,
+    HalvingGridSearchCV,
+    KFold,
+    RandomizedSearchCV,
+    StratifiedKFold,
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+    learning_curve,
+    permutation_test_score,
+    validation_curve,
+)
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from dplearn import ApproxDP, BudgetExceededError, ExponentialMechanismClassifier, LedgerError, PrivacyLedger
+from dplearn.chance import ReplayDice, SeededDice, SystemDice
+from dplearn.concepts import DecisionStumps
+from dplearn.domains import DomainError, Grid
+from dplearn.preprocessing import CellEncoder
+
+X, Y = np.linspace(0, 1, 40)[:, None], np.arange(40) % 2  # public
+FOLDS = KFold(5)
+TWO = {"mechanism": ["exponential", "permute_and_flip"]}
+
+
+def learner(ledger=None, **parameters):
+    chosen = {"epsilon": 0.1, "domain": Grid(0, 1, 5), "classes": [0, 1]} | parameters
+    return ExponentialMechanismClassifier(ledger=ledger, **chosen)
+
+
+def in_pipeline(ledger):
+    encoder = CellEncoder().fit(X)
+    return make_pipeline(encoder, learner(ledger, domain=encoder.domain()))
+
+
+# How many fits each of them makes. Those that pass a seed or a score do so for public splits only.
+MANY = {
+    "fit": (1, lambda e: e.fit(X, Y)),
+    "refit": (3, lambda e: e.fit(X, Y).fit(X, Y).fit(X, Y)),
+    "clone": (2, lambda e: [clone(e).fit(X, Y), clone(clone(e)).fit(X, Y)]),
+    "deepcopy": (2, lambda e: [copy.deepcopy(e).fit(X, Y), copy.copy(e).fit(X, Y)]),
+    "pickle": (1, lambda e: pickle.loads(pickle.dumps(e)).fit(X, Y)),
+    "GridSearchCV": (11, lambda e: GridSearchCV(e, TWO, cv=FOLDS).fit(X, Y)),
+    "RandomizedSearchCV": (7, lambda e: RandomizedSearchCV(e, TWO, n_iter=2, cv=KFold(3)).fit(X, Y)),
+    "HalvingGridSearchCV": (
+        10,
+        lambda e: HalvingGridSearchCV(e, TWO, cv=KFold(3), factor=2, min_resources=20).fit(X, Y),
+    ),
+    "cross_val_score": (5, lambda e: cross_val_score(e, X, Y, cv=FOLDS)),
+    "cross_validate": (5, lambda e: cross_validate(e, X, Y, cv=FOLDS, return_estimator=True)),
+    "cross_val_predict": (5, lambda e: cross_val_predict(e, X, Y, cv=FOLDS)),
+    "learning_curve": (4, lambda e: learning_curve(e, X, Y, cv=KFold(2), train_sizes=[0.5, 1.0])),
+    "validation_curve": (
+        4,
+        lambda e: validation_curve(
+            e, X, Y, cv=KFold(2), param_name="mechanism", param_range=TWO["mechanism"]
+        ),
+    ),
+    "permutation_test_score": (
+        6,
+        lambda e: permutation_test_score(e, X, Y, cv=KFold(2), n_permutations=2, random_state=0),
+    ),
+    "VotingClassifier": (2, lambda e: VotingClassifier([("a", e), ("b", e)]).fit(X, Y)),
+    "StackingClassifier": (
+        4,
+        lambda e: StackingClassifier([("a", e)], cv=KFold(2), final_estimator=e).fit(X, Y),
+    ),
+    "OneVsRestClassifier": (1, lambda e: OneVsRestClassifier(e).fit(X, Y)),
+}
+
+
+def ledger_of(place, tmp_path, epsilon):
+    return PrivacyLedger(epsilon, path=tmp_path / "ledger" if place == "file" else None)
+
+
+@pytest.mark.parametrize("place", ["memory", "file"])
+@pytest.mark.parametrize("name", MANY)
+def test_every_fit_is_charged_exactly_once(name, place, tmp_path):
+    number, use = MANY[name]
+    ledger = ledger_of(place, tmp_path, 2)
+    parameters = {"domain": None} if name == "StackingClassifier" else {}
+    use(learner(ledger, **parameters))
+    history = ledger.history()
+    assert [record.number for record in history] == list(range(1, number + 1))
+    assert {record.estimator for record in history} == {"ExponentialMechanismClassifier"}
+    assert ledger.spent().epsilon == number * ApproxDP(0.1).epsilon
+
+
+@pytest.mark.parametrize("name", [name for name in MANY if MANY[name][0] > 1])
+def test_an_exhausted_budget_reaches_the_user_and_the_last_fit_is_not_made(name):
+    number, use = MANY[name]
+    ledger = PrivacyLedger(ApproxDP(0.1).epsilon * (number - 1))
+    parameters = {"domain": None} if name == "StackingClassifier" else {}
+    with pytest.raises(BudgetExceededError, match=r"asked epsilon 0\.1, .* remaining epsilon 0, "):
+        use(learner(ledger, **parameters))
+    assert len(ledger.history()) == number - 1
+
+
+@pytest.mark.parametrize("error_score", [np.nan, "raise"])
+@pytest.mark.parametrize(
+    ("backend", "place"), [("threading", "memory"), ("threading", "file"), ("loky", "file")]
+)
+def test_two_workers_charge_the_same_account_and_show_its_end(backend, place, error_score, tmp_path):
+    ledger = ledger_of(place, tmp_path, 1.5)
+    search = GridSearchCV(learner(ledger), TWO, cv=FOLDS, n_jobs=2, error_score=error_score)
+    with parallel_backend(backend, n_jobs=2):
+        search.fit(X, Y)
+        assert len(ledger.history()) == 11
+        with pytest.raises(BudgetExceededError):
+            search.fit(X, Y)
+        assert ledger.spent().epsilon <= ledger.budget.epsilon
+        with pytest.raises(BudgetExceededError):
+            cross_val_score(learner(ledger, epsilon=2), X, Y, cv=FOLDS, n_jobs=2)
+
+
+def test_a_ledger_in_memory_refuses_before_anything_is_fitted_in_another_process():
+    ledger = PrivacyLedger(2)
+    with pytest.raises(LedgerError, match=r"lives in the memory of another process; give it a path"):
+        GridSearchCV(learner(ledger), TWO, cv=FOLDS, n_jobs=2).fit(X, Y)
+    assert ledger.history() == []
+
+
+def test_ten_fits_at_a_tenth_fill_a_budget_of_one_and_the_eleventh_is_refused():
+    ledger = PrivacyLedger(1.0)
+    for _ in range(10):
+        fitted = learner(ledger).fit(X, Y)
+    assert ledger.remaining() == ApproxDP(0)
+    with pytest.raises(BudgetExceededError):
+        fitted.fit(X, Y)
+    assert fitted.predict(X).shape == (40,)  # what was paid for is still there
+
+
+def test_a_pipeline_and_a_search_over_it_are_charged():
+    ledger = PrivacyLedger(1.2)
+    in_pipeline(ledger).fit(X, Y)
+    grid = {"exponentialmechanismclassifier__mechanism": TWO["mechanism"]}
+    GridSearchCV(in_pipeline(ledger), grid, cv=FOLDS).fit(X, Y)
+    assert ledger.remaining() == ApproxDP(0)
+
+
+def test_a_search_over_epsilon_is_charged_what_each_fit_costs():
+    ledger = PrivacyLedger(10)
+    GridSearchCV(learner(ledger), {"epsilon": [0.1, 1]}, cv=FOLDS, refit=False).fit(X, Y)
+    assert ledger.spent().epsilon == ApproxDP(5.5).epsilon
+
+
+def test_an_ensemble_that_seeds_its_members_is_refused():
+    """It would draw their noise from numpy's global generator, which anyone can wind back."""
+    ledger = PrivacyLedger(2)
+    with pytest.raises(LedgerError, match=r"random_state set .* noise that can be drawn again"):
+        BaggingClassifier(learner(ledger), n_estimators=3).fit(X, Y)
+    assert ledger.history() == []
+
+
+# The order in a fit
+
+
+class Bomb:
+    """Data that nobody may look at."""
+
+    def __getattribute__(self, name):
+        raise AssertionError("looked at")
+
+    __array__ = __len__ = __iter__ = __getattribute__
+
+
+@pytest.mark.parametrize(
+    ("ledger", "parameters", "message"),
+    [
+        (PrivacyLedger(0.05), {}, "does not fit into the budget"),
+        (PrivacyLedger(1), {"random_state": 0}, "allow_reproducible=True"),
+        (
+            PrivacyLedger(1, neighbors="add_remove"),
+            {},
+            "says nothing of the ledger's, neighbors='add_remove'",
+        ),
+    ],
+    ids=repr,
+)
+def test_what_the_ledger_refuses_is_refused_before_the_data_are_looked_at(ledger, parameters, message):
+    with pytest.raises(LedgerError, match=message):
+        learner(ledger, **parameters).fit(Bomb(), Bomb())
+    with pytest.raises(AssertionError, match="looked at"):
+        learner(PrivacyLedger(1)).fit(Bomb(), Bomb())
+    assert ledger.history() == []
+
+
+@pytest.mark.parametrize(
+    ("bad_x", "bad_y"),
+    [(X + 1, Y), (X * np.nan, Y), (X, Y + 1), (X, Y[:3]), (X, None), ("text", Y), (X[:0], Y[:0])],
+    ids=range(7),
+)
+def test_data_that_are_refused_cost_nothing(bad_x, bad_y):
+    ledger = PrivacyLedger(1)
+    with pytest.raises((DomainError, ValueError)):
+        learner(ledger).fit(bad_x, bad_y)
+    assert ledger.history() == []
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"epsilon": -1}, {"mechanism": "magic"}, {"domain": 3}, {"classes": [1, 1]}], ids=str
+)
+def test_parameters_that_are_refused_cost_nothing(parameters):
+    ledger = PrivacyLedger(1)
+    with pytest.raises((TypeError, ValueError)):
+        learner(ledger, **parameters).fit(X, Y)
+    assert ledger.history() == []
+
+
+@pytest.mark.parametrize("ledger", ["budget.ledger", 1.0, ApproxDP(1)], ids=repr)
+def test_only_a_ledger_is_a_ledger(ledger):
+    with pytest.raises(TypeError, match="ledger must be None or a PrivacyLedger, got"):
+        learner(ledger).fit(X, Y)
+
+
+class Watching(SystemDice):
+    """Dice that note how many charges there are when they are first thrown."""
+
+    def __init__(self, ledger):
+        self.ledger, self.seen = ledger, []
+
+    def power_weighted(self, *arguments):
+        self.seen.append(len(self.ledger.history()))
+        return super().power_weighted(*arguments)
+
+
+def test_the_charge_is_durable_before_the_first_draw(tmp_path):
+    ledger = PrivacyLedger(1, path=tmp_path / "ledger")
+    dice = Watching(PrivacyLedger.open(tmp_path / "ledger"))
+    learner(ledger)._fit(X, Y, dice)
+    assert dice.seen == [1]
+
+
+def test_a_fit_that_fails_after_the_charge_is_not_refunded(monkeypatch):
+    ledger = PrivacyLedger(1)
+    monkeypatch.setattr(DecisionStumps, "error_profile", lambda *a: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        learner(ledger).fit(X, Y)
+    assert len(ledger.history()) == 1
+
+
+def test_a_fit_that_is_overtaken_by_another_draws_nothing(monkeypatch):
+    ledger = PrivacyLedger(0.1)
+    first, dice = learner(ledger), ReplayDice(SeededDice(0))
+    checked = first._check_ledger
+    monkeypatch.setattr(first, "_check_ledger", lambda price: [checked(price), learner(ledger).fit(X, Y)])
+    with pytest.raises(BudgetExceededError):
+        first._fit(X, Y, dice)
+    assert dice.trace == []
+    assert not hasattr(first, "concept_")
+    assert len(ledger.history()) == 1
+
+
+def test_planning_and_predicting_are_free():
+    ledger = PrivacyLedger(0.1)
+    fitted = learner(ledger).fit(X, Y)
+    fitted.plan(40, n_features=1)
+    fitted.predict(X)
+    fitted.score(X, Y)
+    assert len(ledger.history()) == 1
+    assert learner(ledger, epsilon=5).plan(40, n_features=1).guarantee.epsilon == 5
+
+
+def test_what_is_charged_is_the_guarantee():
+    ledger = PrivacyLedger(1)
+    fitted = learner(ledger).fit(X, Y)
+    assert ledger.history()[0].guarantee == fitted.guarantee_
+    assert ledger.spent() == fitted.guarantee_
+
+
+# Ledger and estimator
+
+
+def test_a_seeded_fit_does_not_depend_on_the_ledger(tmp_path):
+    for seed in range(5):
+        ledgers = (None, PrivacyLedger(1, allow_reproducible=True))
+        ledgers += (PrivacyLedger(1, path=tmp_path / str(seed), allow_reproducible=True),)
+        rules = {repr(learner(ledger, random_state=seed).fit(X, Y).concept_) for ledger in ledgers}
+        assert len(rules) == 1
+
+
+def test_the_estimators_repr_and_page_show_the_ledger(tmp_path):
+    ledger = PrivacyLedger(1, path=tmp_path / "<b>ledger")
+    estimator = learner(ledger)
+    assert "".join(repr(estimator).split()).count("".join(f"ledger={ledger!r}".split())) == 1
+    assert "<b>ledger" not in estimator._repr_html_()
+    assert "ledger=" not in repr(learner())
+
+
+def test_a_saved_estimator_predicts_where_its_ledger_is_not(tmp_path):
+    for number, ledger in enumerate([PrivacyLedger(1), PrivacyLedger(1, path=tmp_path / "ledger")]):
+        (tmp_path / f"{number}.pickle").write_bytes(pickle.dumps(learner(ledger).fit(X, Y)))
+    (tmp_path / "ledger").unlink()
+    source = """
+import pickle, sys
+for number in (0, 1):
+    with open(f"{sys.argv[1]}/{number}.pickle", "rb") as file:
+        model = pickle.load(file)
+    print(repr(model.ledger)[:24], len(model.predict([[0.5]])))
+    try:
+        model.fit([[0.5]], [0])
+    except BaseException as error:
+        print(type(error).__name__)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", source, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == ["PrivacyLedger(epsilon=1, 1", "LedgerError"] * 2
+
+
+GUIDE = Path(__file__).parents[2] / "docs" / "ledger.md"
+
+
+def test_the_guides_examples_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    scope = {"X": X, "y": Y, "guarantee": ApproxDP(0.2)}
+    for code in re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL):
+        exec(compile(code, GUIDE.name, "exec"), scope)
+    history = PrivacyLedger.open("patients.ledger").history()
+    assert len(history) == 1 + 1 + 11
+    assert history[1].estimator == "histogram of ages"
+
+
+def test_a_stratified_fold_follows_the_labels_and_a_plain_one_does_not():
+    """As the guide says: with stratified folds one label moves other rows."""
+    table, labels = load_breast_cancer(return_X_y=True)
+
+    def rows_moved(folds, changed):
+        other = labels.copy()
+        other[changed] = 1 - other[changed]
+        before, after = ([set(train) for train, _ in folds.split(table, y)] for y in (labels, other))
+        return max(len(a - b) + (changed in a & b) for a, b in zip(before, after, strict=True))
+
+    assert max(rows_moved(StratifiedKFold(5), changed) for changed in range(len(labels))) == 3
+    assert max(rows_moved(KFold(5), changed) for changed in range(0, len(labels), 50)) == 1
+
+
+@parametrize_with_checks(
+    [ExponentialMechanismClassifier(ledger=PrivacyLedger(10**6, allow_reproducible=True))]
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")  # array API: an opt-in of SciPy
+def test_scikit_learn_common_checks(estimator, check):
+    check(estimator)

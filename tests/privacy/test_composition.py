@@ -1,0 +1,228 @@
+"""Totals: certainly valid, never below an independent exact accountant, and as low as the best theorem."""
+
+import math
+from fractions import Fraction
+from functools import reduce
+
+import pytest
+from dp_accounting import dp_event
+from dp_accounting.pld import privacy_loss_distribution as pld
+from dp_accounting.pld.common import DifferentialPrivacyParameters
+from dp_accounting.rdp import RdpAccountant
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dplearn.privacy import (
+    ApproxDP,
+    Approximate,
+    BoundedRange,
+    Composition,
+    Gaussian,
+    PermuteAndFlip,
+    PureDP,
+    Renyi,
+    SampledWithReplacement,
+    ZeroConcentrated,
+    compose,
+)
+from dplearn.privacy.theorems import least_epsilon
+
+repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=25)
+
+SMALL = Fraction(1, 10**6)
+
+
+def total(events, delta=1e-6):
+    return float(compose(events).total(delta).epsilon)
+
+
+def test_ten_tenths_are_one():
+    assert compose([PureDP(0.1)] * 10).total() == ApproxDP(1)
+    assert compose([Approximate(0.1, 1e-7)] * 10).bounds(1e-6)["basic"] == 1
+    # The failures add up to delta, of which (9 * 10 / 2) * 1e-14 is left: they may coincide.
+    assert 1 - 1e-9 < compose([Approximate(0.1, 1e-7)] * 10).total(1e-6).epsilon < 1
+
+
+def test_the_total_is_the_least_of_the_bounds_and_the_bounds_are_named():
+    event = Composition({BoundedRange(0.01): 1000})
+    bounds = event.bounds(1e-6)
+    assert list(bounds) == ["basic", "advanced", "optimal_homogeneous", "zero_concentrated", "renyi"]
+    assert event.total(1e-6).epsilon == min(bounds.values())
+    assert bounds["basic"] == 10
+
+
+def test_a_thousand_exponential_mechanisms_cost_at_most_0_844():
+    assert total([(BoundedRange(0.01), 1000)]) <= 0.844
+    assert total([(PermuteAndFlip(0.01), 1000)]) > 1.3
+
+
+def test_what_is_said_of_the_total_is_kept():
+    promise = compose([PureDP(1)]).total(
+        0.5, neighbors="add_remove", protects="labels", assumes=["n"], reproducible=True
+    )
+    assert (promise.neighbors, promise.protects, promise.assumes) == ("add_remove", "labels", ("n",))
+    assert promise.reproducible
+    assert promise.delta == Fraction(1, 2)
+
+
+def test_nothing_costs_nothing():
+    assert compose([]).total() == ApproxDP(0)
+    assert compose([(PureDP(1), 0)]) == compose([])
+
+
+def test_the_sums_of_long_fractions_stay_short():
+    event = compose(Gaussian(Fraction(10**6 + i, 7919)) for i in range(200))
+    exact = sum(1 / (2 * one.sigma2) for one, _ in event.parts)
+    assert exact <= event.rho <= exact * (1 + Fraction(1, 2**99))
+    assert event.rho.denominator.bit_length() < 400
+    assert compose([Gaussian(50)] * 10).rho == Fraction(1, 10)
+
+
+# Against dp-accounting
+
+
+# Their distributions are sums by Fourier transform in floats: what they say is good to about 1e-10.
+FLOATS = 1 - 1e-9
+
+
+@repeatable
+@given(
+    st.lists(st.sampled_from([0.01, 0.05, 0.1, 0.5]), min_size=1, max_size=40), st.sampled_from([1e-9, 1e-4])
+)
+def test_a_total_is_never_below_the_exact_one_of_randomised_responses(epsilons, delta):
+    # All losses are multiples of the interval, so nothing is lost by rounding them.
+    ones = [
+        pld.from_privacy_parameters(DifferentialPrivacyParameters(e, 0), value_discretization_interval=0.01)
+        for e in epsilons
+    ]
+    composed = reduce(lambda one, other: one.compose(other, tail_mass_truncation=0), ones)
+    theirs = composed.get_epsilon_for_delta(delta)
+    ours = total((PureDP(e) for e in epsilons), delta)
+    assert theirs * FLOATS <= ours <= 1.3 * theirs + 1e-9
+
+
+@pytest.mark.parametrize("k", [1, 3, 30])
+@pytest.mark.parametrize("epsilon", [0.03, 0.3, 1.1])
+def test_a_total_is_never_below_an_optimistic_estimate_for_mechanisms(k, epsilon):
+    interval = 1e-3
+    laplace = pld.from_discrete_laplace_mechanism(
+        epsilon, pessimistic_estimate=False, value_discretization_interval=interval
+    )
+    gaussian = pld.from_discrete_gaussian_mechanism(
+        1 / epsilon, pessimistic_estimate=False, value_discretization_interval=interval
+    )
+    response = pld.from_randomized_response(
+        2 / (1 + math.exp(epsilon)), 2, pessimistic_estimate=False, value_discretization_interval=interval
+    )
+    for event, theirs in (
+        (PureDP(epsilon), laplace),
+        (PureDP(epsilon), response),
+        (Gaussian(1 / Fraction(repr(epsilon)) ** 2), gaussian),
+    ):
+        for delta in (1e-8, 1e-4):
+            composed = theirs.self_compose(k, tail_mass_truncation=0)
+            assert total([(event, k)], delta) >= composed.get_epsilon_for_delta(delta) * FLOATS
+
+
+def test_gaussians_cost_what_dp_accountings_renyi_accountant_charges_at_its_order_or_less():
+    ours = compose([(Gaussian(100), 7), (Gaussian(900), 20)])
+    theirs = RdpAccountant(orders=[1 + i / 100 for i in range(1, 20_000)])
+    for sigma, count in ((10, 7), (30, 20)):
+        theirs.compose(dp_event.GaussianDpEvent(sigma), count)
+    found = theirs.get_epsilon(1e-6)
+    assert float(ours.total(1e-6).epsilon) <= found * (1 + 1e-12)
+    assert float(ours.total(1e-6).epsilon) == pytest.approx(found, rel=1e-6)
+
+
+# What wins
+
+
+@pytest.mark.parametrize(
+    ("events", "delta", "winner"),
+    [
+        ([(PureDP(0.1), 3)], 0, "basic"),
+        ([(PureDP(0.1), 1000)], 1e-6, "optimal_homogeneous"),
+        ([(PureDP(0.01), 500), (PureDP(0.1), 30)], 1e-6, "renyi"),
+        ([(Gaussian(100), 5)], 1e-6, "zero_concentrated"),
+        ([(BoundedRange(2), 3)], 1e-9, "basic"),
+    ],
+    ids=str,
+)
+def test_which_theorem_is_best_can_be_asked(events, delta, winner):
+    bounds = compose(events).bounds(delta)
+    assert bounds[winner] <= min(bounds.values()) * (1 + Fraction(1, 10**9))
+
+
+def test_advanced_composition_counts_where_epsilons_differ_and_nothing_better_applies():
+    class OnlyPure(PureDP):
+        """Says no rho and no curve."""
+
+        @property
+        def rho(self):
+            return None
+
+    events = compose([(OnlyPure(0.01), 5000), (OnlyPure(0.3), 1)])
+    bounds = events.bounds(1e-6)
+    assert bounds["zero_concentrated"] == math.inf
+    assert bounds["advanced"] < bounds["basic"]
+    assert bounds["advanced"] < bounds["optimal_homogeneous"]
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("events", "delta"),
+    [([Gaussian(1)], 0), ([Approximate(1, 1e-6)], 1e-7), ([ZeroConcentrated(1), PureDP(1)], 0)],
+    ids=str,
+)
+def test_a_total_that_no_theorem_gives_is_refused_with_the_failures(events, delta):
+    with pytest.raises(
+        ValueError, match="delta must be large enough for some theorem to apply, got"
+    ) as refusal:
+        compose(events).total(delta)
+    assert f"add up to {float(compose(events).failure):g}" in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("events", "error", "message"),
+    [
+        ([1], TypeError, "events must hold privacy events, got 1"),
+        ([ApproxDP(1)], TypeError, "events must hold privacy events, got ApproxDP"),
+        ({PureDP(1): -1}, ValueError, "count must be an integer at least 0, got -1"),
+        ({PureDP(1): 0.5}, TypeError, "count must be an integer at least 0, got 0.5"),
+    ],
+    ids=str,
+)
+def test_only_events_and_counts_compose(events, error, message):
+    with pytest.raises(error, match="must") as refusal:
+        compose(events)
+    assert str(refusal.value).startswith(message)
+
+
+@pytest.mark.parametrize("delta", [-1e-9, 1, "few"])
+def test_delta_is_a_probability(delta):
+    with pytest.raises(ValueError, match="delta must be a finite number at least 0 and below 1"):
+        compose([PureDP(1)]).total(delta)
+
+
+def test_the_repr_names_each_event_once_in_a_fixed_order():
+    event = compose([PureDP(1), Gaussian(2), PureDP(1)])
+    assert repr(event) == repr(compose([Gaussian(2), (PureDP(1), 2)]))
+    assert repr(event).count("PureDP") == 1
+    assert eval(repr(event), {**globals(), "Fraction": Fraction}) == event
+
+
+def test_every_kind_of_event_composes_with_every_other():
+    events = [
+        PureDP(0.1),
+        Approximate(0.1, 1e-9),
+        BoundedRange(0.1),
+        PermuteAndFlip(0.1),
+        ZeroConcentrated(0.001),
+        Gaussian(1000),
+        Renyi([2, 32], [0.01, 0.2]),
+        SampledWithReplacement(Approximate(1, 1e-9), 5, 1000),
+    ]
+    alone = [least_epsilon(one, SMALL) for one in events]
+    assert max(alone) < compose(events).total(1e-6).epsilon < 2 * sum(alone)

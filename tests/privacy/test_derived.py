@@ -1,0 +1,191 @@
+"""Secret samples and disjoint parts: their formulas against exact laws of real computations."""
+
+from fractions import Fraction
+from itertools import pairwise
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from dplearn.audit import exact_law, least_exp_epsilon
+from dplearn.core.exact import exp_bounds, log_bounds
+from dplearn.privacy import (
+    Approximate,
+    Gaussian,
+    Parallel,
+    PureDP,
+    SampledWithReplacement,
+    ZeroConcentrated,
+)
+
+repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=40)
+
+Z = 2  # exp(epsilon): laws are then rational
+LN2 = log_bounds(Fraction(Z))[1]
+ORDERS = np.array([1.5, 2.0, 50.0])
+
+
+def randomiser(p, delta):
+    """A release of the number j of ones that is (ln 2, delta) private: its laws for j = 0, 1, 2, ..."""
+
+    def law(j):
+        failed = delta * (Z**j - 1)
+        said = p * Z**j
+        return [1 - said - failed, said, failed]
+
+    return law
+
+
+def sampled(rows, m, law):
+    """Draw m of the rows with replacement, and release."""
+
+    def run(dice):
+        ones = sum(rows[dice.below(len(rows))] for _ in range(m))
+        quiet, said, _ = law(ones)
+        if not dice.bernoulli(1 - quiet):
+            return "quiet"
+        return "said" if dice.bernoulli(said / (1 - quiet)) else "failed"
+
+    return exact_law(run)
+
+
+def excess(law, other, z):
+    return sum(max(Fraction(0), law.probability(seen) - z * other.probability(seen)) for seen in law.masses)
+
+
+def growth(m, n):
+    return (1 + Fraction(Z - 1, n)) ** m
+
+
+@pytest.mark.parametrize(("m", "n"), [(1, 1), (1, 3), (2, 3), (2, 5), (3, 6)])
+def test_a_secret_sample_without_delta_attains_its_formula(m, n):
+    law = randomiser(Fraction(1, 64), Fraction(0))
+    mine, theirs = sampled([1] + [0] * (n - 1), m, law), sampled([0] * n, m, law)
+    assert least_exp_epsilon(mine, theirs) == (growth(m, n), ("said",))
+    event = SampledWithReplacement(PureDP(LN2), m, n)
+    low, high = exp_bounds(event.pure)
+    assert growth(m, n) <= high
+    assert low <= growth(m, n) * (1 + Fraction(1, 10**28))
+    assert event.failure == 0
+
+
+@pytest.mark.parametrize(("m", "n"), [(1, 3), (2, 3), (2, 5), (3, 6)])
+def test_a_secret_sample_with_delta_attains_its_formula_too(m, n):
+    delta = Fraction(1, 1000)
+    law = randomiser(Fraction(1, 64), delta)
+    mine, theirs = sampled([1] + [0] * (n - 1), m, law), sampled([0] * n, m, law)
+    event = SampledWithReplacement(Approximate(LN2, delta), m, n)
+    exact = delta * (growth(m, n) - 1) / (Z - 1)
+    assert excess(mine, theirs, growth(m, n)) == exact
+    assert exact <= event.failure * (1 + Fraction(1, 10**28))
+    assert event.failure <= exact * (1 + Fraction(1, 10**28))
+
+
+simplex = st.lists(st.integers(0, 12), min_size=3, max_size=3).filter(any)
+laws = simplex.map(lambda weights: [Fraction(w, sum(weights)) for w in weights])
+
+
+@repeatable
+@given(st.lists(laws, min_size=3, max_size=3))
+def test_the_formula_holds_for_arbitrary_releases_of_a_sample_of_two_of_four(table):
+    def over(p, q):
+        return sum(max(Fraction(0), a - Z * b) for a, b in zip(p, q, strict=True))
+
+    steps = list(pairwise(table))
+    delta = max(over(p, q) for p, q in steps + [(q, p) for p, q in steps])
+    assume(delta < 1)
+    bound = growth(2, 4)
+    promised = SampledWithReplacement(Approximate(LN2, delta), 2, 4).failure
+
+    def mixed(ones):
+        weights = [comb(2, j) * Fraction(ones, 4) ** j * Fraction(4 - ones, 4) ** (2 - j) for j in range(3)]
+        return [sum(w * row[o] for w, row in zip(weights, table, strict=True)) for o in range(3)]
+
+    for ones in range(4):
+        for p, q in ((mixed(ones), mixed(ones + 1)), (mixed(ones + 1), mixed(ones))):
+            assert sum(max(Fraction(0), a - bound * b) for a, b in zip(p, q, strict=True)) <= promised
+
+
+def test_the_papers_constants_are_four_times_as_great():
+    event = SampledWithReplacement(Approximate(1, 1e-6), m=100, n=1000)
+    assert float(event.pure) < 6 * 100 / 1000 / 3
+    assert float(event.failure) < float(np.exp(0.6) * 0.4) * 1e-6 / 4
+
+
+def test_no_epsilon_means_that_only_the_failure_is_thinned():
+    event = SampledWithReplacement(Approximate(0, "1e-6"), m=3, n=100)
+    assert (event.pure, event.failure) == (0, Fraction(3, 10**8))
+
+
+@pytest.mark.parametrize(("m", "n"), [(2, 1), (3, 2), (100, 60)])
+def test_samples_that_are_too_large_for_the_theorem_are_refused(m, n):
+    with pytest.raises(ValueError, match=rf"m must be so small that .*, got m={m}, n={n}"):
+        SampledWithReplacement(PureDP(1), m, n)
+
+
+@pytest.mark.parametrize("epsilon", ["1e-9", "0.1", "1"])
+@pytest.mark.parametrize("m", [1, 2, 1000])
+def test_half_as_many_draws_as_records_are_never_refused_up_to_epsilon_1(epsilon, m):
+    assert SampledWithReplacement(PureDP(epsilon), m, 2 * m).pure <= Fraction(epsilon)
+
+
+def test_a_sample_needs_an_epsilon():
+    with pytest.raises(ValueError, match="event must be one whose epsilon is known, got Gaussian"):
+        SampledWithReplacement(Gaussian(1), 1, 10)
+
+
+# Parallel
+
+PARTS = [Approximate(0.1, "1e-9"), PureDP(0.5), PureDP(0.2), Approximate(0, "1e-6")]
+
+
+def test_by_position_the_worst_part_counts_in_each_curve():
+    event = Parallel(PARTS)
+    assert (event.failure, event.pure, event.rho) == (Fraction(1, 10**6), Fraction(1, 2), Fraction(1, 8))
+    assert event.renyi(ORDERS).tolist() == PureDP(0.5).renyi(ORDERS).tolist()
+    assert event == Parallel([*reversed(PARTS), PARTS[0]])
+
+
+def test_by_value_the_two_worst_parts_add():
+    event = Parallel(PARTS, by="value")
+    assert (event.failure, event.pure) == (Fraction(1001, 10**9), Fraction(7, 10))
+    curve = PureDP(0.5).renyi(ORDERS) + PureDP(0.2).renyi(ORDERS)
+    assert (curve <= event.renyi(ORDERS)).all()
+    assert event.renyi(ORDERS) == pytest.approx(curve, rel=1e-12)
+    assert Parallel([PureDP(1)] * 5, by="value").pure == 2
+    assert Parallel([PureDP(1)], by="value").pure == 1
+
+
+def test_one_part_without_a_bound_leaves_none():
+    for by in ("position", "value"):
+        event = Parallel([ZeroConcentrated(1), PureDP(1)], by=by)
+        assert event.pure is None
+        assert event.rho == {"position": 1, "value": Fraction(3, 2)}[by]
+    assert Parallel([]).pure == 0
+    assert Parallel([]).renyi(ORDERS).tolist() == [0, 0, 0]
+
+
+def histogram(parts, p):
+    """Each part says its number of ones through randomised response on its parity."""
+
+    def run(dice):
+        return tuple(dice.bernoulli(p) ^ (sum(part) % 2) for part in parts)
+
+    return exact_law(run)
+
+
+def test_a_record_that_changes_part_costs_two_and_one_that_stays_costs_one():
+    z, p = Fraction(3), Fraction(3, 4)
+    epsilon = log_bounds(z)[1]
+    stays = least_exp_epsilon(histogram([[1], [0]], p), histogram([[0], [0]], p))[0]
+    moves = least_exp_epsilon(histogram([[1], []], p), histogram([[], [1]], p))[0]
+    assert (stays, moves) == (z, z**2)
+    assert stays <= exp_bounds(Parallel([PureDP(epsilon)] * 2).pure)[1]
+    assert moves <= exp_bounds(Parallel([PureDP(epsilon)] * 2, by="value").pure)[1]
+
+
+def test_how_records_fall_into_parts_must_be_said():
+    with pytest.raises(ValueError, match="by must be one of 'position', 'value', got 'chance'"):
+        Parallel([PureDP(1)], by="chance")

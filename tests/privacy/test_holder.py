@@ -1,0 +1,283 @@
+"""Private state: one holder, one process, one thread at a time, and nothing to be seen."""
+
+import copy
+import gc
+import os
+import pickle
+import stat
+import subprocess
+import sys
+import threading
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+from html import escape
+
+import joblib
+import pytest
+from sklearn.base import BaseEstimator, clone
+
+from dplearn.privacy import PrivateHolder
+
+SECRET = "Xq7-secret"
+posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork or permissions of POSIX")
+
+
+@pytest.fixture
+def holder():
+    return PrivateHolder({"votes": [3, 1, 2], "name": SECRET})
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "state"
+
+
+class Online(BaseEstimator):
+    """An estimator that answers after its fit."""
+
+    def __init__(self, level=1):
+        self.level = level
+
+    def fit(self, X=None, y=None):
+        self.holder_ = PrivateHolder({"name": SECRET})
+        return self
+
+
+# One state
+
+
+def test_the_state_is_used_in_place(holder):
+    with holder.use() as state:
+        state["votes"].append(4)
+    with holder.use() as state:
+        assert state["votes"] == [3, 1, 2, 4]
+        with holder.use() as same:  # one thread may come twice
+            assert same is state
+
+
+@pytest.mark.parametrize("twin", [copy.copy, copy.deepcopy])
+def test_copies_share_the_state(holder, twin):
+    assert twin(holder) is holder
+    fitted = Online().fit()
+    assert twin(fitted).holder_ is fitted.holder_
+    assert clone(fitted).level == 1
+    assert not hasattr(clone(fitted), "holder_")
+
+
+def test_equality_is_identity(holder):
+    assert holder == holder
+    assert holder != PrivateHolder({"votes": [3, 1, 2], "name": SECRET})
+    assert len({holder, copy.copy(holder)}) == 1
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_pickling_is_refused_and_says_what_to_do(holder, protocol):
+    for value in (holder, [holder], Online().fit()):
+        with pytest.raises(
+            TypeError, match=r"not pickled, .*\.export\(path\), which closes .*\.load\(path\)"
+        ):
+            pickle.dumps(value, protocol)
+    with pytest.raises(TypeError, match="not pickled"):
+        joblib.hash(holder)
+
+
+def test_the_state_goes_with_the_last_holder():
+    class Weighty:
+        pass
+
+    state = Weighty()
+    alive = weakref.ref(state)
+    holder = PrivateHolder(state)
+    del state
+    gc.collect()
+    assert alive() is not None
+    del holder
+    gc.collect()
+    assert alive() is None
+
+
+# Nothing to be seen
+
+
+def test_no_attribute_text_or_page_shows_the_state(holder):
+    fitted = Online().fit()
+    shown = [repr(holder), str(holder), f"{holder}", repr(fitted), fitted._repr_html_(), repr(vars(fitted))]
+    shown += [repr(fitted.get_params()), repr([getattr(holder, name) for name in dir(holder)])]
+    for text in shown:
+        assert SECRET not in text
+        assert escape(SECRET) not in text
+    with pytest.raises(TypeError):
+        vars(holder)
+    with pytest.raises(AttributeError):
+        holder.state = 1
+    assert repr(holder) == "<PrivateHolder>"
+
+
+# One thread
+
+
+def test_two_threads_never_use_the_state_at_once():
+    holder, inside, most = PrivateHolder([0]), [], []
+
+    def work(_):
+        for _ in range(200):
+            with holder.use() as state:
+                inside.append(1)
+                most.append(len(inside))
+                value = state[0]
+                threading.Event().wait(0) if value % 50 == 0 else None
+                state[0] = value + 1
+                inside.pop()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+    assert set(most) == {1}
+    with holder.use() as state:
+        assert state == [1600]
+
+
+def test_an_error_in_use_leaves_the_holder_usable(holder):
+    with pytest.raises(ZeroDivisionError), holder.use():
+        raise ZeroDivisionError
+    closing = threading.Thread(target=holder.close, daemon=True)
+    closing.start()
+    closing.join(timeout=10)
+    assert holder.closed
+
+
+def test_a_closed_holder_answers_no_more(holder):
+    assert not holder.closed
+    holder.close()
+    holder.close()
+    assert holder.closed
+    with pytest.raises(RuntimeError, match="cannot be used any more: it was closed"), holder.use():
+        pass
+    with pytest.raises(RuntimeError, match="it was closed"):
+        holder.export("anywhere")
+
+
+# One process
+
+
+def test_an_export_closes_the_holder_and_a_load_opens_another(holder, path):
+    holder.export(path)
+    assert holder.closed
+    with pytest.raises(RuntimeError, match=r"it was exported to .*state"), holder.use():
+        pass
+    again = PrivateHolder.load(path)
+    with again.use() as state:
+        assert state == {"votes": [3, 1, 2], "name": SECRET}
+    assert list(path.parent.iterdir()) == []
+    with pytest.raises(FileNotFoundError, match="no private state to load, or it was loaded already"):
+        PrivateHolder.load(path)
+
+
+@posix
+def test_an_export_is_for_its_owners_eyes(holder, path):
+    holder.export(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_of_eight_loads_of_one_file_one_wins(tmp_path):
+    for trial in range(50):
+        path = tmp_path / str(trial)
+        PrivateHolder(trial).export(path)
+        start = threading.Barrier(8)
+
+        def load(_, path=path, start=start):
+            start.wait()
+            try:
+                return PrivateHolder.load(path)
+            except FileNotFoundError:
+                return None
+
+        with ThreadPoolExecutor(8) as pool:
+            won = [holder for holder in pool.map(load, range(8)) if holder is not None]
+        assert len(won) == 1
+        with won[0].use() as state:
+            assert state == trial
+
+
+def test_an_export_that_fails_leaves_the_holder_open_and_no_file(holder, path, tmp_path):
+    path.write_text("mine")
+    with pytest.raises(FileExistsError):
+        holder.export(path)
+    with pytest.raises(FileNotFoundError):
+        holder.export(tmp_path / "no" / "folder")
+    unpicklable = PrivateHolder(lambda: 0)
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        unpicklable.export(tmp_path / "other")
+    assert path.read_text() == "mine"
+    assert [file.name for file in tmp_path.iterdir()] == ["state"]
+    for each in (holder, unpicklable):
+        with each.use() as state:
+            assert state
+
+
+@pytest.mark.parametrize("content", [b"", b"pickle", b"dplearn private state, version 2\n" + bytes(40)])
+def test_what_was_not_exported_is_refused_and_stays(path, content):
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="not private state that this version of dplearn exported"):
+        PrivateHolder.load(path)
+    assert path.read_bytes() == content
+
+
+def test_a_damaged_export_is_refused_and_stays(holder, path):
+    holder.export(path)
+    content = path.read_bytes()
+    for damaged in (content[:-1], content[:60], content[:-5] + b"x" + content[-4:]):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match="not private state"):
+            PrivateHolder.load(path)
+        assert path.read_bytes() == damaged
+
+
+class Shy:
+    """Can be pickled, and not be unpickled."""
+
+    def __reduce__(self):
+        return int, ("not a number",)
+
+
+def test_a_state_that_cannot_be_read_here_stays_for_where_it_can(path, tmp_path):
+    PrivateHolder(Shy()).export(path)
+    content = path.read_bytes()
+    with pytest.raises(ValueError, match="invalid literal"):
+        PrivateHolder.load(path)
+    assert path.read_bytes() == content
+    assert [file.name for file in tmp_path.iterdir()] == ["state"]
+
+
+FORK = """
+import os
+from dplearn.privacy import PrivateHolder
+holder = PrivateHolder([1])
+with holder.use():  # the child's copy of the lock stays held
+    child = os.fork()
+    if not child:
+        try:
+            with holder.use():
+                print("answered twice", flush=True)
+        except RuntimeError as error:
+            print(error, holder.closed, flush=True)
+        try:
+            holder.export("anywhere")
+        except RuntimeError:
+            print("not exported", flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+with holder.use() as state:
+    print(state)
+"""
+
+
+@posix
+def test_a_forked_child_finds_its_holder_closed():
+    done = subprocess.run(
+        [sys.executable, "-c", FORK], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.splitlines() == [
+        "this private state is answered for by the process that this one was forked from True",
+        "not exported",
+        "[1]",
+    ]

@@ -1,0 +1,310 @@
+"""A ledger in a file: one account, whatever happens to the file and to the processes that use it."""
+
+import copy
+import os
+import pickle
+import random
+import re
+import shutil
+import sqlite3
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from dplearn.privacy import ApproxDP, LedgerError, PrivacyLedger
+
+TENTH = ApproxDP(0.1)
+posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork, permissions or signals of POSIX")
+
+
+@pytest.fixture
+def ledger(path):
+    """A ledger with 0.1 of 1 spent."""
+    ledger = PrivacyLedger(1, path=path)
+    ledger.charge(TENTH, estimator="Stump")
+    return ledger
+
+
+def sql(path, statement):
+    with closing(sqlite3.connect(path)) as db, db:
+        return db.execute(statement).fetchall()
+
+
+# One account
+
+
+def test_a_file_is_opened_again_with_its_budget_and_its_releases(ledger, path, script):
+    for again in (PrivacyLedger(1, path=path), PrivacyLedger.open(path), PrivacyLedger.open(str(path))):
+        assert again.history() == ledger.history()
+        assert again.budget == ApproxDP(1)
+        assert again.path == str(path)
+        assert repr(again) == f"PrivacyLedger(epsilon=1, delta=0, path={str(path)!r})"
+    assert script("print(PrivacyLedger.open(sys.argv[1]).remaining().epsilon)", path) == ["9/10"]
+
+
+def test_all_settings_are_kept_in_the_file(tmp_path):
+    for number, ledger in enumerate(
+        [
+            PrivacyLedger("1/3", 1e-7, tmp_path / "0", neighbors="add_remove", allow_reproducible=True),
+            PrivacyLedger.of_rho("1/7", tmp_path / "1", protects="labels"),
+        ]
+    ):
+        assert repr(PrivacyLedger.open(tmp_path / str(number))) == repr(ledger)
+        assert PrivacyLedger.open(tmp_path / str(number)).budget == ledger.budget
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda path: PrivacyLedger(2, path=path),
+        lambda path: PrivacyLedger(1, 1e-9, path),
+        lambda path: PrivacyLedger(1, path=path, neighbors="add_remove"),
+        lambda path: PrivacyLedger(1, path=path, protects="labels"),
+        lambda path: PrivacyLedger(1, path=path, allow_reproducible=True),
+        lambda path: PrivacyLedger.of_rho(1, path),
+    ],
+)
+def test_opened_again_for_anything_else_it_says_what_it_was_opened_for(ledger, path, other):
+    with pytest.raises(
+        LedgerError, match=r"was opened for epsilon 1, delta 0, .* and now for .*\.open takes"
+    ):
+        other(path)
+    assert ledger.spent() == TENTH
+
+
+def test_two_objects_links_relative_paths_and_pickles_are_one_account(ledger, path, tmp_path, monkeypatch):
+    (tmp_path / "link").symlink_to(path)
+    monkeypatch.chdir(tmp_path)
+    relative = PrivacyLedger(1, path="budget.ledger")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    others = [relative, PrivacyLedger.open("../link"), copy.copy(ledger), copy.deepcopy(ledger)]
+    others.append(pickle.loads(pickle.dumps(ledger)))
+    for other in others:
+        other.charge(TENTH)
+    assert ledger.spent() == ApproxDP(0.6)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_names_with_signs_that_mean_something_to_sqlite_are_names(tmp_path):
+    for name in ("a?mode=memory", "b#c", "d%20e", ":memory:", "é ü", "f'g"):
+        PrivacyLedger(1, path=tmp_path / name).charge(TENTH)
+        assert (tmp_path / name).is_file()
+        assert PrivacyLedger.open(tmp_path / name).spent() == TENTH
+
+
+def test_only_the_file_is_left_behind(ledger, path):
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+# What is no ledger, and what has become of one
+
+
+def foreign(path):
+    sql(path, "CREATE TABLE entries (number, text, digest)")
+
+
+def newer(path):
+    PrivacyLedger(1, path=path)
+    sql(path, "PRAGMA user_version = 2")
+
+
+def halved(path):
+    PrivacyLedger(1, path=path)
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def forged(path):
+    PrivacyLedger(1, path=path).charge(TENTH)
+    sql(path, "UPDATE entries SET text = replace(text, '1/10', '0') WHERE number = 1")
+
+
+def headless(path):
+    PrivacyLedger(1, path=path).charge(TENTH)
+    sql(path, "DELETE FROM entries WHERE number = 0")
+
+
+def gap(path):
+    for _ in range(3):
+        PrivacyLedger(1, path=path).charge(TENTH)
+    sql(path, "DELETE FROM entries WHERE number = 2")
+
+
+def not_text(path):
+    PrivacyLedger(1, path=path).charge(TENTH)
+    sql(path, "UPDATE entries SET text = x'ff00' WHERE number = 1")
+
+
+def tableless(path):
+    PrivacyLedger(1, path=path)
+    sql(path, "DROP TABLE entries")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (Path.mkdir, "is not a file"),
+        (Path.touch, "is not a ledger"),
+        (lambda path: path.write_text("epsilon = 1\n" * 100), "is not a ledger"),
+        (foreign, "is not a ledger"),
+        (newer, "is a ledger of version 2; this release reads 1"),
+        (halved, "is damaged|is not a ledger"),
+        (forged, "is damaged at entry 1"),
+        (headless, "is damaged at its head"),
+        (gap, "is damaged at entry 2"),
+        (not_text, "is damaged at entry 1"),
+        (tableless, "cannot be used: no such table"),
+        pytest.param(os.mkfifo, "is not a file", marks=posix),
+        (lambda path: path.symlink_to(path), "cannot be a ledger|is not a file|cannot be made"),
+    ],
+)
+def test_what_is_no_ledger_is_refused_and_left_as_it_is(path, make, message):
+    make(path)
+    before = path.read_bytes() if path.is_file() else None
+    for opened in (PrivacyLedger.open, lambda path: PrivacyLedger(1, path=path)):
+        with pytest.raises(LedgerError, match=message):
+            opened(path)
+    assert (path.read_bytes() if path.is_file() else None) == before
+
+
+@pytest.mark.parametrize("name", ["absent", "no/such/folder", "nul\0byte", "x" * 300])
+def test_a_path_that_leads_nowhere_is_refused(tmp_path, name):
+    with pytest.raises(LedgerError, match=r"does not exist|cannot be"):
+        PrivacyLedger.open(tmp_path / name)
+    if name != "absent":
+        with pytest.raises(LedgerError, match=r"cannot be|does not exist"):
+            PrivacyLedger(1, path=tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_gone_is_not_made_again(ledger, path):
+    path.unlink()
+    for use in (lambda: ledger.charge(TENTH), ledger.spent, ledger.history, ledger.to_json):
+        with pytest.raises(LedgerError, match="does not exist"):
+            use()
+    assert "does not exist" in str(ledger)
+    assert "does not exist" in ledger._repr_html_()
+    assert repr(ledger).startswith("PrivacyLedger(")
+    assert not path.exists()
+
+
+def test_a_file_that_was_replaced_is_not_charged(ledger, path):
+    path.unlink()
+    other = PrivacyLedger(1, path=path)
+    with pytest.raises(LedgerError, match="another ledger has taken the place of the one opened"):
+        ledger.charge(TENTH)
+    assert other.spent() == ApproxDP(0)
+
+
+def test_a_file_of_which_only_the_log_is_left_is_not_made_again(path):
+    Path(f"{path}-wal").write_bytes(b"charges")
+    with pytest.raises(LedgerError, match=r"is gone, but its budget\.ledger-wal is there"):
+        PrivacyLedger(1, path=path)
+    assert not path.exists()
+
+
+def test_a_file_that_becomes_damaged_is_not_charged(ledger, path):
+    with path.open("r+b") as file:
+        file.write(b"not SQLite any more")
+    damaged = path.read_bytes()
+    with pytest.raises(LedgerError, match=r"is not a ledger|is damaged"):
+        ledger.charge(TENTH)
+    assert path.read_bytes() == damaged
+
+
+def test_whatever_byte_is_damaged_it_never_shows_less_spent(path, tmp_path):
+    ledger = PrivacyLedger(1, path=path)
+    for _ in range(9):
+        ledger.charge(TENTH)
+    whole, chosen = path.read_bytes(), random.Random(0)  # public positions
+    noticed = 0
+    for trial in range(400):
+        damaged = bytearray(whole)
+        for _ in range(1 + trial % 3):
+            damaged[chosen.randrange(len(whole))] ^= 1 << chosen.randrange(8)
+        file = tmp_path / f"{trial}"
+        file.write_bytes(damaged)
+        try:
+            opened = PrivacyLedger.open(file, timeout=0)
+            assert opened.spent().epsilon >= ledger.spent().epsilon
+            assert not opened.can_afford(ApproxDP(0.2))
+        except LedgerError:
+            noticed += 1
+    assert noticed > 20  # most bytes of a small file are in no row
+
+
+def test_a_locked_file_is_waited_for_and_then_refused(ledger, path):
+    impatient = PrivacyLedger.open(path, timeout=0.01)
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("BEGIN IMMEDIATE")
+        with pytest.raises(LedgerError, match=r"is locked by another process, for more than 0\.01 seconds"):
+            impatient.charge(TENTH)
+        db.execute("ROLLBACK")
+    impatient.charge(TENTH)
+    assert ledger.spent() == ApproxDP(0.2)
+
+
+READ_ONLY = """
+folder, (mode, folder_mode) = Path(sys.argv[1]), (int(text, 8) for text in sys.argv[2:])
+file = folder / "l"
+PrivacyLedger(1, path=file).charge(ApproxDP(0.1))
+os.chmod(file, mode)
+os.chmod(folder, folder_mode)
+if os.getuid() == 0:  # whom no permission binds
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+for name in ("l", "new"):
+    try:
+        PrivacyLedger(1, path=folder / name).charge(ApproxDP(0.1))
+        print("charged")
+    except LedgerError as error:
+        print("refused:" + str(error).removeprefix(str(folder / name)))
+"""
+
+
+@posix
+@pytest.mark.parametrize(
+    ("mode", "folder_mode", "expected"),
+    [
+        ("444", "555", ["refused: cannot be (opened|written to)", "refused: cannot be made: .*"]),
+        ("444", "777", ["refused: cannot be (opened|written to)", "charged"]),
+        ("666", "000", ["refused:.* cannot be .*"] * 2),
+    ],
+)
+def test_what_cannot_be_written_is_refused(mode, folder_mode, expected, script):
+    with tempfile.TemporaryDirectory() as folder:
+        lines = script(READ_ONLY, folder, mode, folder_mode)
+        os.chmod(folder, 0o700)
+        for line, wanted in zip(lines, expected, strict=True):
+            assert re.fullmatch(wanted, line), line
+        assert PrivacyLedger.open(Path(folder) / "l").spent() == TENTH
+
+
+FULL = """
+import resource
+ledger = PrivacyLedger(1, path=sys.argv[1])
+size = os.stat(sys.argv[1]).st_size
+resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))  # the log of one charge is longer than a new ledger
+try:
+    for _ in range(5):
+        ledger.charge(ApproxDP(0.1))
+        print("charged")
+except LedgerError as error:
+    print("refused")
+"""
+
+
+@posix
+def test_a_disk_that_takes_no_more_refuses_and_loses_nothing(path, script):
+    lines = script(FULL, path)
+    assert lines[-1] == "refused"
+    assert PrivacyLedger.open(path).spent().epsilon == TENTH.epsilon * lines.count("charged")
+
+
+def test_a_copy_of_the_file_is_another_budget_as_the_guide_says(ledger, path, tmp_path):
+    shutil.copy(path, tmp_path / "copy")
+    PrivacyLedger.open(tmp_path / "copy").charge(TENTH)
+    assert ledger.spent() == TENTH

@@ -1,0 +1,176 @@
+"""One account for many threads and processes, through forks and kills."""
+
+import os
+import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
+
+TENTH = ApproxDP(0.1)
+posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and signals of POSIX")
+
+
+def test_eight_threads_never_overspend(tmp_path):
+    for trial in range(100):
+        ledger = PrivacyLedger(0.1, path=tmp_path / str(trial))
+        start = threading.Barrier(8)
+
+        def last_unit(_, ledger=ledger, start=start):
+            start.wait()
+            try:
+                ledger.charge(TENTH)
+            except BudgetExceededError:
+                return 0
+            return 1
+
+        with ThreadPoolExecutor(8) as pool:
+            assert sum(pool.map(last_unit, range(8))) == 1
+        assert ledger.spent() == TENTH
+
+
+RACE = """
+import multiprocessing
+folder, trials = Path(sys.argv[1]), int(sys.argv[2])
+context = multiprocessing.get_context("fork")
+
+def tries(ledger, epsilon):
+    try:
+        ledger.charge(ApproxDP(epsilon))
+    except BudgetExceededError:
+        return 0
+    return 1
+
+def work(start, won):
+    for trial in range(trials):
+        start.wait()
+        ledger = PrivacyLedger(1, path=folder / str(trial))  # which one of the four makes
+        first = tries(ledger, 0.3)
+        start.wait()
+        won.put((trial, first, tries(ledger, 0.1)))
+
+start, won = context.Barrier(4), context.Queue()
+workers = [context.Process(target=work, args=(start, won)) for _ in range(4)]
+for worker in workers:
+    worker.start()
+for _ in range(4 * trials):
+    print(*won.get())
+"""
+
+
+@posix
+def test_four_processes_make_one_ledger_and_never_overspend(tmp_path, script):
+    trials = 100
+    rows = [tuple(map(int, line.split())) for line in script(RACE, tmp_path, trials)]
+    assert len(rows) == 4 * trials
+    for trial in range(trials):
+        mine = [row for row in rows if row[0] == trial]
+        assert sum(first for _, first, _ in mine) == 3
+        assert sum(last for _, _, last in mine) == 1
+        assert PrivacyLedger.open(tmp_path / str(trial)).spent() == ApproxDP(1)
+    assert len(list(tmp_path.iterdir())) == trials
+
+
+FORK = """
+import threading
+ledger, inside, go_on = PrivacyLedger(1, path=sys.argv[1]), threading.Event(), threading.Event()
+from dplearn.privacy import terms
+def slow(self, spent, cost, original=terms.Terms.after):
+    inside.set()
+    go_on.wait(0.2)
+    return original(self, spent, cost)
+terms.Terms.after = slow
+thread = threading.Thread(target=ledger.charge, args=(ApproxDP(0.1),))
+thread.start()
+inside.wait()
+child = os.fork()  # waits until the other thread has closed the file
+if not child:
+    ledger.charge(ApproxDP(0.1))
+    os._exit(0)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+thread.join()
+print(ledger.spent().epsilon)
+"""
+
+
+@posix
+def test_a_child_forked_in_the_middle_of_a_charge_uses_the_ledger_as_any_other(path, script):
+    assert script(FORK, path) == ["0", "1/5"]
+
+
+MEMORY = """
+import pickle, threading
+from dplearn.privacy import accounts
+ledger = PrivacyLedger(1)
+ledger.charge(ApproxDP(0.1))
+lock = next(iter(accounts._BOOKS.values())).lock
+lock.acquire()  # as a thread would that the child does not have
+child = os.fork()
+if not child:
+    promise = ApproxDP(0.1)
+    for use in (lambda: ledger.charge(promise), lambda: ledger.can_afford(promise), ledger.history):
+        try:
+            use()
+        except LedgerError as error:
+            print(error, flush=True)
+    print(ledger, flush=True)
+    PrivacyLedger(1).charge(ApproxDP(1))
+    os._exit(0)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+lock.release()
+print(ledger.spent().epsilon)
+"""
+ELSEWHERE = "this ledger lives in the memory of another process; give it a path=... to share it"
+
+
+@posix
+def test_a_forked_child_does_not_have_a_ledger_in_memory(script):
+    shown = f"PrivacyLedger(epsilon=1, delta=0): {ELSEWHERE}"
+    assert script(MEMORY) == [ELSEWHERE] * 3 + [shown, "0", "1/10"]
+
+
+def test_another_process_does_not_have_a_ledger_in_memory(tmp_path, script):
+    (tmp_path / "pickled").write_bytes(pickle.dumps(PrivacyLedger(1)))
+    source = """
+import pickle
+ledger = pickle.loads(Path(sys.argv[1]).read_bytes())
+try:
+    ledger.charge(ApproxDP(0.1))
+except LedgerError as error:
+    print(repr(ledger), error)
+"""
+    assert script(source, tmp_path / "pickled") == [f"PrivacyLedger(epsilon=1, delta=0) {ELSEWHERE}"]
+
+
+KILLED = """
+import random, signal
+file, released = sys.argv[1:]
+PrivacyLedger(100, path=file)
+for kill in range(15):
+    before = os.path.getsize(released)
+    child = os.fork()
+    if not child:
+        ledger = PrivacyLedger.open(file)
+        out = os.open(released, os.O_APPEND | os.O_WRONLY)
+        while True:
+            ledger.charge(ApproxDP("0.001"))
+            os.write(out, b"x")
+            os.fsync(out)
+    while os.path.getsize(released) == before:
+        time.sleep(0.001)
+    time.sleep(random.Random(kill).random() / 20)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    print(PrivacyLedger.open(file).spent().epsilon * 1000, os.path.getsize(released))
+"""
+
+
+@posix
+def test_whenever_a_process_is_killed_all_that_it_released_is_charged(path, tmp_path, script):
+    (tmp_path / "released").touch()
+    rows = [tuple(map(int, line.split())) for line in script(KILLED, path, tmp_path / "released")]
+    assert len(rows) == 15
+    for kills, (spent, released) in enumerate(rows, start=1):
+        assert kills <= released <= spent <= released + kills  # one charge at most is lost for each kill

@@ -1,0 +1,203 @@
+"""Each theorem by itself: against exact laws, its own formula in other words, and dp-accounting."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from dp_accounting.pld import privacy_loss_distribution as pld
+from dp_accounting.pld.common import DifferentialPrivacyParameters
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from dplearn.audit import exact_law, least_exp_epsilon
+from dplearn.core.exact import log_bounds
+from dplearn.privacy import Approximate, BoundedRange, Composition, Gaussian, PureDP, Renyi, compose
+from dplearn.privacy.theorems import (
+    advanced,
+    basic,
+    optimal_homogeneous,
+    renyi,
+    zero_concentrated,
+)
+
+repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
+
+SMALL = Fraction(1, 10**6)
+LN3 = log_bounds(Fraction(3))[1]
+
+
+def answers(k, bit, failure=Fraction(0)):
+    """k randomised responses that tell the truth with probability 3/4, or give the bit away."""
+
+    def one(dice):
+        return ("bit", bit) if dice.bernoulli(failure) else dice.bernoulli(Fraction(3, 4)) ^ bit
+
+    def run(dice):
+        seen = [one(dice) for _ in range(k)]
+        given_away = [answer for answer in seen if isinstance(answer, tuple)]
+        # Which responses failed does not matter once one has: all outcomes with a failure are alike.
+        return given_away[0] if given_away else sum(seen)
+
+    return exact_law(run)
+
+
+@pytest.mark.parametrize("k", range(1, 7))
+@pytest.mark.parametrize("delta", ["1/1000", "1/20", "1/3", "9/10"])
+def test_the_optimal_bound_is_the_exact_epsilon_of_k_randomised_responses(k, delta):
+    delta = Fraction(delta)
+    exact, _ = least_exp_epsilon(answers(k, 0), answers(k, 1), delta)
+    ours = optimal_homogeneous(Composition({PureDP(LN3): k}), delta)
+    low, high = log_bounds(exact)
+    assert low <= ours <= high + Fraction(1, 10**10)
+
+
+@pytest.mark.parametrize("k", range(1, 5))
+@pytest.mark.parametrize("failure", ["1/1000", "1/50"])
+def test_the_optimal_bound_is_exact_with_failures_too(k, failure):
+    failure = Fraction(failure)
+    for delta in (1 - (1 - failure) ** k + Fraction(1, 100), Fraction(1, 4)):
+        exact, _ = least_exp_epsilon(answers(k, 0, failure), answers(k, 1, failure), delta)
+        ours = optimal_homogeneous(Composition({Approximate(LN3, failure): k}), delta)
+        low, high = log_bounds(exact)
+        assert low <= ours <= high + Fraction(1, 10**10)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "failure", "k", "delta"),
+    [
+        (0.1, 0, 10, 1e-6),
+        (0.1, 1e-9, 100, 1e-6),
+        (0.5, 1e-8, 20, 1e-5),
+        (0.01, 0, 1000, 1e-6),
+        (0.01, 1e-12, 1000, 1e-6),
+        (2, 1e-3, 3, 0.1),
+    ],
+)
+def test_the_optimal_bound_is_that_of_dp_accountings_privacy_loss_distribution(epsilon, failure, k, delta):
+    one = pld.from_privacy_parameters(
+        DifferentialPrivacyParameters(epsilon, failure), value_discretization_interval=epsilon
+    )
+    theirs = one.self_compose(k, tail_mass_truncation=0).get_epsilon_for_delta(delta)
+    ours = optimal_homogeneous(Composition({Approximate(epsilon, failure): k}), Fraction(repr(delta)))
+    assert float(ours) == pytest.approx(theirs, rel=1e-9)
+
+
+def test_the_optimal_bound_of_a_hundred_thousand_releases_has_the_wanted_delta_by_the_binomial_law():
+    k, e = 10**5, 0.01
+    ours = float(optimal_homogeneous(Composition({PureDP(e): k}), SMALL))
+    lies = np.arange(k + 1)
+    losses = (k - 2 * lies) * e
+    gains = -np.expm1(-np.maximum(losses - ours, 0))
+    assert binom.pmf(lies, k, 1 / (1 + math.exp(e))) @ gains == pytest.approx(1e-6, rel=1e-8)
+
+
+@repeatable
+@given(
+    st.lists(st.sampled_from(["0.1", "0.2", "1/7"]), min_size=1, max_size=5),
+    st.sampled_from([SMALL, Fraction(1, 9)]),
+)
+def test_different_epsilons_are_charged_as_the_greatest(epsilons, delta):
+    mixed = compose(PureDP(e) for e in epsilons)
+    greatest = Composition({PureDP(max(map(Fraction, epsilons))): len(epsilons)})
+    assert optimal_homogeneous(mixed, delta) == optimal_homogeneous(greatest, delta)
+
+
+# Hoeffding
+
+
+@repeatable
+@given(
+    st.lists(st.fractions("0.001", 2, max_denominator=1000), min_size=1, max_size=30),
+    st.sampled_from([Fraction(1, 10**9), SMALL, Fraction(1, 5)]),
+)
+def test_advanced_composition_is_below_both_published_forms_and_solves_its_equation(epsilons, delta):
+    ours = float(advanced(compose(PureDP(e) for e in epsilons), delta))
+    square = float(sum(e * e for e in epsilons))
+    mean = sum(float(e) * math.tanh(float(e) / 2) for e in epsilons)
+    first = mean + math.sqrt(2 * square * math.log(math.e + math.sqrt(square) / delta))
+    second = mean + math.sqrt(2 * square * math.log(1 / delta))
+    older = sum(float(e) * math.expm1(float(e)) for e in epsilons) + math.sqrt(
+        2 * square * math.log(1 / delta)
+    )
+    assert ours <= min(first, second, older) * (1 + 1e-11)
+    t = ours - mean
+    assert t * t / (2 * square) + math.log1p(t / square) == pytest.approx(-math.log(delta), rel=1e-9)
+
+
+@repeatable
+@given(
+    st.integers(1, 300),
+    st.sampled_from(["0.001", "0.05", "0.4", "3"]),
+    st.sampled_from([SMALL, Fraction(1, 5)]),
+)
+def test_no_theorem_is_below_the_optimal_one_where_that_is_exact(k, epsilon, delta):
+    event = Composition({PureDP(epsilon): k})
+    optimal = optimal_homogeneous(event, delta)
+    for theorem in (basic, advanced, zero_concentrated, renyi):
+        assert theorem(event, delta) >= optimal - Fraction(1, 10**10)
+
+
+# Renyi
+
+
+@repeatable
+@given(st.integers(1, 300), st.sampled_from(["0.001", "0.05", "0.4", "3"]))
+def test_renyi_curves_are_at_least_as_good_as_their_straight_bound(k, epsilon):
+    for event in (Composition({kind(epsilon): k}) for kind in (PureDP, BoundedRange, Gaussian)):
+        assert float(renyi(event, SMALL)) <= float(zero_concentrated(event, SMALL)) * (1 + 1e-10)
+
+
+def test_the_best_of_given_orders_is_found():
+    orders = [1.5, 7.5, 9.3, 300]
+    event = Renyi(orders, [0.5, 0.55, 0.6, 100])
+    by_hand = min(
+        float(bound) - math.log(a * 1e-6) / (a - 1) + math.log1p(-1 / a)
+        for a, bound in zip(orders, map(float, event.bounds), strict=True)
+    )
+    assert float(renyi(event, SMALL)) <= by_hand * (1 + 1e-11)
+
+
+@pytest.mark.parametrize("rho", ["1e-30", "1e-8", "0.01", "1", "1e6"])
+@pytest.mark.parametrize("delta", ["1e-30", "1e-6", "0.9"])
+def test_the_search_for_the_order_finds_what_the_closed_form_finds(rho, delta):
+    event, delta = Gaussian(1 / (2 * Fraction(rho))), Fraction(delta)
+    exact, found = (float(theorem(event, delta)) for theorem in (zero_concentrated, renyi))
+    if rho == "1e-30" and delta < SMALL:
+        assert exact <= found < 1e-6  # the best order lies beyond the grid
+    else:
+        assert found == pytest.approx(exact, rel=1e-9, abs=1e-12)
+
+
+def test_what_does_not_apply_is_infinite():
+    nothing = Fraction(0)
+    for event in (PureDP(1), BoundedRange(1)):
+        assert [theorem(event, nothing) for theorem in (advanced, optimal_homogeneous, renyi)] == [
+            math.inf
+        ] * 3
+    for theorem in (basic, advanced, optimal_homogeneous):
+        assert theorem(compose([Gaussian(1), PureDP(1)]), SMALL) == math.inf
+    assert optimal_homogeneous(Composition({PureDP(1): 10**5 + 1}), SMALL) == math.inf
+    for theorem in (basic, advanced, optimal_homogeneous, zero_concentrated, renyi):
+        assert theorem(Composition({Approximate(1, 0.5): 2}), Fraction(1, 3)) == math.inf
+
+
+@pytest.mark.parametrize("failures", [[0.5, 0.5], [0.9, 0.9]])
+def test_failures_that_reach_one_leave_nothing(failures):
+    event = compose(Approximate(1, failure) for failure in failures)
+    for theorem in (basic, advanced, zero_concentrated, renyi):
+        assert theorem(event, Fraction(9, 10)) == math.inf
+
+
+def test_extreme_numbers_give_numbers():
+    for epsilon in ("1e-300", "1e-30", "100", "1e6", "1e400"):
+        event = Composition({PureDP(epsilon): 3})
+        for theorem in (advanced, optimal_homogeneous, zero_concentrated, renyi):
+            assert theorem(event, SMALL) >= 0
+        assert basic(event, SMALL) == 3 * Fraction(epsilon)
+
+
+def test_an_epsilon_that_delta_covers_whole_is_zero():
+    assert optimal_homogeneous(Composition({PureDP("1e-9"): 3}), Fraction(1, 10)) == 0
+    assert renyi(Composition({PureDP("1e-9"): 3}), Fraction(1, 10)) == 0
