@@ -9,7 +9,6 @@ child process's, less that of a child that only makes the data.
 import argparse
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from pathlib import Path
 from time import perf_counter
 
 import numpy as np
+from side_by_side import in_turn, lined_up, options_of, write
 
 from dplearn.concepts.conjunctions import Conjunctions
 
@@ -31,25 +31,6 @@ def make_data(concepts, n):
     rng = np.random.default_rng(7)
     columns = [rng.integers(0, 2, n, dtype=np.uint8) for _ in range(concepts.n_features)]
     return columns, rng.integers(0, 2, n)
-
-
-def seconds(call):
-    start = perf_counter()
-    result = call()
-    elapsed = perf_counter() - start
-    del result  # its pages go back: the next call faults them in again
-    return elapsed
-
-
-def in_turn(repeats, **calls):
-    """Median seconds of each call, and all measurements; calls alternate."""
-    for call in calls.values():
-        call()
-    times = {name: [] for name in calls}
-    for _ in range(repeats):
-        for name, call in calls.items():
-            times[name].append(seconds(call))
-    return {name: statistics.median(ts) for name, ts in times.items()}, times
 
 
 def loop(concepts, columns, y):
@@ -99,7 +80,9 @@ def child(d, k, n, what):
         "fill": lambda: np.full(concepts.size, 1, dtype=np.int32),
         "data": lambda: None,
     }[what]
-    elapsed = seconds(run)
+    start = perf_counter()
+    run()
+    elapsed = perf_counter() - start
     # Not getrusage: on Linux its maximum is inherited from the process that started this one.
     status = Path("/proc/self/status").read_text()
     print(json.dumps([int(status.split("VmHWM:")[1].split()[0]) / 1024, elapsed]))
@@ -117,7 +100,10 @@ def bench(d, k, n, repeats):
     if k == 2:
         calls["product"] = lambda: pairs_by_product(columns, y)
         assert calls["product"]()[0, 1] == calls["ours"]()[-comb(d, 2)]  # x0 and x1
-    medians, times = in_turn(repeats, **calls)
+    for call in calls.values():
+        call()
+    times = in_turn(calls, repeats)
+    medians = {name: statistics.median(spent) for name, spent in times.items()}
     medians["loop"] *= scale
     baseline, _ = in_fresh_process(d, k, n, "data")
     peak, cold = in_fresh_process(d, k, n, "count")
@@ -136,9 +122,9 @@ def bench(d, k, n, repeats):
     }
 
 
-def line(row):
+def cells(row):
     medians, fresh = row["seconds"], row["fresh_process_seconds"]
-    cells = [
+    return [
         f"{row['d']}, {row['k']}",
         f"{row['conjunctions']:,d}",
         *(f"{medians[name]:.3f}" if name in medians else "-" for name in ("ours", "fill", "loop", "product")),
@@ -148,38 +134,29 @@ def line(row):
         f"{row['peak_mib']:.0f}",
         f"{row['peak_mib_beyond_data']:.0f}",
     ]
-    return "".join(f"{cell:>13}" for cell in cells)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = options_of("conjunctions", __doc__)
     parser.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
     parser.add_argument("--records", type=int, default=100_000)
     parser.add_argument("--repeats", type=int, default=7)
-    default = Path(__file__).parent / "results" / "conjunctions.json"
-    parser.add_argument("--json", type=Path, default=default)
     options = parser.parse_args()
     if options.child:
         child(*map(int, options.child[:3]), options.child[3])
         return
     print(f"{options.records} records, medians of {options.repeats} in turn; seconds, MiB; loop extrapolated")
+    rows = [bench(d, k, options.records, options.repeats) for d, k in [CUBE, *SUBSETS]]
     titles = "d, k;conjunctions;ours;fill;loop;product;ours/fill;fresh ours;fresh fill;peak;beyond data"
-    print("".join(f"{title:>13}" for title in titles.split(";")))
-    rows = []
-    for d, k in [CUBE, *SUBSETS]:
-        rows.append(bench(d, k, options.records, options.repeats))
-        print(line(rows[-1]), flush=True)
-    report = {
-        "records": options.records,
-        "repeats": options.repeats,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "cores": os.cpu_count(),
-        "rows": rows,
-    }
-    options.json.parent.mkdir(parents=True, exist_ok=True)
-    options.json.write_text(json.dumps(report, indent=1) + "\n")
+    print(lined_up([titles.split(";"), *map(cells, rows)]))
+    write(
+        options.json,
+        ("numpy",),
+        records=options.records,
+        repeats=options.repeats,
+        cores=os.cpu_count(),
+        rows=rows,
+    )
 
 
 if __name__ == "__main__":

@@ -8,33 +8,23 @@ its Python interface, which takes and gives lists. Bar: 10**6 discrete Laplace d
 0.5 s.
 """
 
-import argparse
-import json
 import os
-import platform
 import secrets
-import time
 from collections.abc import Callable
 from fractions import Fraction
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
 import numpy as np
+from side_by_side import Contenders, compared, options_of, peer, public_generator, shown, write
 
 from dplearn.chance import SystemDice, sampling
 from dplearn.core.exact import decay_ratio
 
-try:
-    import opendp.prelude as opendp
-except ImportError:
-    opendp = None
+opendp = peer("opendp.prelude")
 
 BAR_SECONDS = 0.5  # for a million discrete Laplace draws at scale 10
 OURS, COLD = "dplearn", "dplearn, tables not yet made"
 OPENDP, NUMPY, LIMIT = "OpenDP", "numpy (unsafe float)", "limit: urandom and one gather"
 WIDE = 10**9  # public ends that clamp nothing
-
-Contenders = dict[str, Callable[[], object] | None]
 
 
 def questions(draws: int) -> dict[str, Contenders]:
@@ -98,10 +88,6 @@ def below(n: int, draws: int) -> Contenders:
     }
 
 
-def public_generator() -> np.random.Generator:
-    return np.random.default_rng(0)
-
-
 def cold(draw: Callable[[], object]) -> Callable[[], object]:
     """Return the same draw from tables that have yet to be made."""
 
@@ -140,66 +126,28 @@ def random_bits(f: Fraction, draws: int) -> Callable[[], object] | None:
     return lambda: measurement(zeros)
 
 
-def timed(contenders: Contenders, rounds: int) -> dict[str, float | None]:
-    """Return each contender's best time; all draw in turn, so that a busy moment meets them all."""
-    best = {name: None if draw is None else float("inf") for name, draw in contenders.items()}
-    for _ in range(rounds):
-        for name, draw in contenders.items():
-            if draw is not None:
-                start = time.perf_counter()
-                draw()
-                best[name] = min(best[name], time.perf_counter() - start)
-    return best
-
-
-def rows(draws: int, rounds: int) -> list[dict]:
-    table = []
-    for question, contenders in questions(draws).items():
-        best = timed(contenders, rounds)
-        for name, seconds in best.items():
-            ratio = None if seconds is None else seconds / best[OURS]
-            table.append({"draw": question, "by": name, "seconds": seconds, "times_ours": ratio})
-    return table
-
-
-def shown(table: list[dict]) -> str:
-    lines = [f"{'draw':30} {'by':40} {'seconds':>8} {'times ours':>11}"]
-    for row in table:
-        absent = row["seconds"] is None
-        figures = "  not installed" if absent else f"{row['seconds']:8.4f} {row['times_ours']:11.2f}"
-        lines.append(f"{row['draw']:30} {row['by']:40} {figures}")
-    return "\n".join(lines)
-
-
-def installed(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", type=Path, default=Path(__file__).parent / "results" / "dice.json")
+    parser = options_of("dice", __doc__)
     parser.add_argument("--draws", type=int, default=10**6)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    table = rows(options.draws, options.rounds)
+    table = [
+        {"draw": draw} | row
+        for draw, contenders in questions(options.draws).items()
+        for row in compared(contenders, OURS, options.rounds)
+    ]
     laplace_seconds = table[0]["seconds"] * 10**6 / options.draws
-    print(shown(table))
+    print(shown(table, "draw"))
     met = "met" if laplace_seconds <= BAR_SECONDS else "MISSED"
     print(f"\nbar: 10**6 discrete Laplace at scale 10 in {BAR_SECONDS} s: {laplace_seconds:.3f} s, {met}")
-    options.json.parent.mkdir(parents=True, exist_ok=True)
-    result = {
-        "draws": options.draws,
-        "rounds": options.rounds,
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "versions": {name: installed(name) for name in ("numpy", "opendp")},
-        "bar": {"seconds": BAR_SECONDS, "ours": laplace_seconds, "met": laplace_seconds <= BAR_SECONDS},
-        "rows": table,
-    }
-    options.json.write_text(json.dumps(result, indent=2) + "\n")
+    write(
+        options.json,
+        ("numpy", "opendp"),
+        draws=options.draws,
+        rounds=options.rounds,
+        bar={"seconds": BAR_SECONDS, "ours": laplace_seconds, "met": laplace_seconds <= BAR_SECONDS},
+        rows=table,
+    )
 
 
 if __name__ == "__main__":

@@ -19,19 +19,16 @@ of the settings that `--choose` compares on wine and iris, on which nothing is r
 bits is within the noise. "default" is what the class takes when nothing is said of the numbers.
 """
 
-import argparse
-import json
-import platform
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from side_by_side import lined_up, options_of, peer, write
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import fetch_openml, load_breast_cancer, load_iris, load_wine
 from sklearn.dummy import DummyClassifier
@@ -44,10 +41,7 @@ from dplearn.concepts import DecisionStumps
 from dplearn.domains import Categories, Floats, IntegerRange, Product, Schema
 from dplearn.learners import ExponentialMechanismClassifier
 
-try:
-    import pandas
-except ImportError:
-    pandas = None
+pandas = peer("pandas")
 
 EPSILONS = (0.1, 0.5, 1.0, 3.0)
 MECHANISMS = ("exponential", "permute_and_flip")
@@ -209,21 +203,25 @@ def compared(private: dict, best: dict, epsilon: float, bar: float) -> dict:
 
 
 def shown(rows: list[dict]) -> str:
-    titles = f"{'learner':25} {'epsilon':>7} {'mean':>7} {'sd':>6} {'below best':>10}  bar"
-    lines = [f"{'data':14} {'domain':15} {titles}"]
+    lines = [["data", "domain", "learner", "epsilon", "mean", "sd", "below best", "bar"]]
+    rules = []
     for r in rows:
-        cells = [
-            f"{r['data']:14} {r['domain']:15} {r['learner']:25}",
-            f"{figure(r.get('epsilon'), 'g'):>7}",
-            f"{figure(r['mean'], '.2f'):>7}",
-            f"{figure(r['sd'], '.2f'):>6}",
-            f"{figure(r.get('points_below_best'), '.2f'):>10}",
-            f" {r['bar']:g}: {'pass' if r['passed'] else 'FAIL'}" if "bar" in r else "",
-        ]
-        lines.append(" ".join(cells).rstrip())
+        lines.append(
+            [
+                r["data"],
+                r["domain"],
+                r["learner"],
+                figure(r.get("epsilon"), "g"),
+                figure(r["mean"], ".2f"),
+                figure(r["sd"], ".2f"),
+                figure(r.get("points_below_best"), ".2f"),
+                f"{r['bar']:g}: {'pass' if r['passed'] else 'FAIL'}" if "bar" in r else "",
+            ]
+        )
         if "rule" in r:
-            lines.append(f"{'':30} {r['rule']}  [on the first split; {r['class_size']:.3g} members]")
-    return "\n".join(lines)
+            size = f"{r['class_size']:.3g} members; best on the first split"
+            rules.append(f"{r['data']}, {r['domain']}: {size}: {r['rule']}")
+    return "\n".join([lined_up(lines, left=3), "", *rules])
 
 
 def figure(value: float | None, form: str) -> str:
@@ -254,19 +252,11 @@ def problems(folder: Path | None, fits: int) -> Iterator[Problem | str]:
     yield breast_cancer(fits)
 
 
-def installed(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
-
-
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options_of("generic", __doc__)
     parser.add_argument("--data", type=Path, help="folder with adult_train.csv and adult_test.csv")
     parser.add_argument("--fits", type=int, default=20, help="fits a figure is the mean of")
     parser.add_argument("--choose", action="store_true", help="compare domains on wine and iris, and stop")
-    parser.add_argument("--json", type=Path, default=Path(__file__).parent / "results" / "generic.json")
     options = parser.parse_args()
     if options.choose:
         choose_coarse()
@@ -281,17 +271,8 @@ def main() -> int:
     print("\n".join([shown(rows), "", *notes]))
     ran = ", ".join(dict.fromkeys(r["data"] for r in rows))
     print(f"bars on {ran}: {'FAILED' if failed else 'passed'}; {time.perf_counter() - start:.0f} s")
-    result = {
-        "fits": options.fits,
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "versions": {name: installed(name) for name in ("numpy", "scikit-learn", "pandas")},
-        "notes": notes,
-        "passed": not failed,
-        "rows": rows,
-    }
-    options.json.parent.mkdir(parents=True, exist_ok=True)
-    options.json.write_text(json.dumps(result, indent=2) + "\n")
+    packages = ("numpy", "scikit-learn", "pandas")
+    write(options.json, packages, fits=options.fits, notes=notes, passed=not failed, rows=rows)
     return 1 if failed else 0
 
 

@@ -16,32 +16,19 @@ about at most `--peers-up-to` candidates, since they take long. The limit is one
 their greatest.
 """
 
-import argparse
-import json
-import platform
 import statistics
-import sys
-import time
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 from itertools import product
-from pathlib import Path
 
 import numpy as np
+from side_by_side import Contenders, in_turn, installed, lined_up, options_of, peer, public_generator, write
 
 from dplearn.chance import SystemDice
 from dplearn.mechanisms import exponential_mechanism, permute_and_flip
 from dplearn.privacy import ApproxDP
 
-try:
-    import opendp.prelude as opendp
-except ImportError:
-    opendp = None
-try:
-    import diffprivlib
-except ImportError:
-    diffprivlib = None  # of 0.6.6 the models need an older scikit-learn; the mechanisms are in place by then
-float_mechanisms = sys.modules.get("diffprivlib.mechanisms")
+opendp, diffprivlib = peer("opendp.prelude"), peer("diffprivlib")
+float_mechanisms = peer("diffprivlib.mechanisms")
 
 EPSILON = 1
 CANDIDATES, RECORDS, DTYPES = (10**6, 10**7), (10**4, 10**5), (np.uint16, np.int32, np.int64)
@@ -50,12 +37,6 @@ PATIENCE = 2.0  # seconds after which a contender is not asked again
 OURS, FLIP, LIMIT = "ours", "ours p&f", "limit"
 GUMBEL, OPENDP, OPENDP_FLIP, DIFFPRIVLIB = "Gumbel", "OpenDP", "OpenDP p&f", "diffprivlib"
 NAMES = (OURS, FLIP, LIMIT, GUMBEL, OPENDP, OPENDP_FLIP, DIFFPRIVLIB)
-
-Contenders = dict[str, Callable[[], object] | None]
-
-
-def public_generator() -> np.random.Generator:
-    return np.random.default_rng(0)  # for public data, and as a peer
 
 
 def rights(candidates: int, records: int) -> np.ndarray:
@@ -66,7 +47,7 @@ def rights(candidates: int, records: int) -> np.ndarray:
 
 def contenders(qualities: np.ndarray, ask_peers: bool) -> Contenders:
     privacy, dice, generator = ApproxDP(EPSILON), SystemDice(), public_generator()
-    ours: Contenders = {
+    ours = {
         OURS: lambda: exponential_mechanism(qualities, privacy=privacy, dice=dice),
         FLIP: lambda: permute_and_flip(qualities, privacy=privacy, dice=dice),
         LIMIT: qualities.max,
@@ -108,18 +89,6 @@ def diffprivlib_note() -> str:
     return f"diffprivlib {installed('diffprivlib')} on scikit-learn {installed('scikit-learn')}: {how}"
 
 
-def timed(calls: Contenders, repeats: int) -> dict[str, list[float]]:
-    """Return everybody's seconds; all are called in turn, those that have used up their patience no more."""
-    times: dict[str, list[float]] = {name: [] for name, call in calls.items() if call is not None}
-    for _ in range(repeats):
-        for name, spent in times.items():
-            if sum(spent) < PATIENCE:
-                start = time.perf_counter()
-                calls[name]()
-                spent.append(time.perf_counter() - start)
-    return times
-
-
 def rows(repeats: int, peers_up_to: int) -> list[dict]:
     table = []
     for candidates, records in product(CANDIDATES, RECORDS):
@@ -128,7 +97,8 @@ def rows(repeats: int, peers_up_to: int) -> list[dict]:
             if records > np.iinfo(dtype).max:
                 continue
             calls = contenders(right.astype(dtype), ask_peers=candidates <= peers_up_to)
-            times = timed(calls, repeats)
+            present = {name: call for name, call in calls.items() if call is not None}
+            times = in_turn(present, repeats, PATIENCE)
             seconds = {name: statistics.median(spent) for name, spent in times.items()}
             table.append(
                 {
@@ -148,19 +118,19 @@ def rows(repeats: int, peers_up_to: int) -> list[dict]:
 
 
 def shown(table: list[dict]) -> str:
-    titles = " ".join(f"{name:>15}" for name in NAMES)
-    lines = [
-        "median milliseconds; in brackets, times ours",
-        f"{'candidates':>10} {'records':>8} {'dtype':>7} {titles} {'ours/limit':>10}  bar",
-    ]
+    lines = [["candidates", "records", "dtype", *NAMES, "ours/limit", "bar"]]
     for row in table:
-        cells = " ".join(f"{cell(row, name):>15}" for name in NAMES)
-        verdict = f"{1000 * row['bar_seconds']:.0f}: {'pass' if row['passed'] else 'FAIL'}"
-        limit = f"{row['ours_over_limit']:10.0f}"
         lines.append(
-            f"{row['candidates']:10} {row['records']:8} {row['dtype']:>7} {cells} {limit}  {verdict}"
+            [
+                str(row["candidates"]),
+                str(row["records"]),
+                row["dtype"],
+                *(cell(row, name) for name in NAMES),
+                f"{row['ours_over_limit']:.0f}",
+                f"{1000 * row['bar_seconds']:.0f}: {'pass' if row['passed'] else 'FAIL'}",
+            ]
         )
-    return "\n".join(lines)
+    return f"median milliseconds; in brackets, times ours\n{lined_up(lines)}"
 
 
 def cell(row: dict, name: str) -> str:
@@ -174,16 +144,8 @@ def cell(row: dict, name: str) -> str:
     return f"{milliseconds:.1f} ({ratio:.{0 if ratio >= 10 else 1}f})"
 
 
-def installed(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", type=Path, default=Path(__file__).parent / "results" / "selection.json")
+    parser = options_of("selection", __doc__)
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--peers-up-to", type=int, default=10**6, metavar="CANDIDATES")
     options = parser.parse_args()
@@ -192,17 +154,14 @@ def main() -> None:
     print(f"{shown(table)}\n\n{note}")
     failed = sum(not row["passed"] for row in table)
     print(f"bars: {f'FAILED in {failed} of {len(table)} rows' if failed else 'passed'}")
-    result = {
-        "repeats": options.repeats,
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "versions": {name: installed(name) for name in ("numpy", "opendp", "diffprivlib", "scikit-learn")},
-        "diffprivlib": note,
-        "passed": not failed,
-        "rows": table,
-    }
-    options.json.parent.mkdir(parents=True, exist_ok=True)
-    options.json.write_text(json.dumps(result, indent=2) + "\n")
+    write(
+        options.json,
+        ("numpy", "opendp", "diffprivlib", "scikit-learn"),
+        repeats=options.repeats,
+        diffprivlib=note,
+        passed=not failed,
+        rows=table,
+    )
 
 
 if __name__ == "__main__":

@@ -14,18 +14,14 @@ Bars: grid with 2 labels at least 10 times faster than np.sort of every feature;
 """
 
 import argparse
-import json
-import platform
 import resource
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable
-from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
+from side_by_side import in_turn, lined_up, options_of, public_generator, write
 from sklearn.tree import DecisionTreeClassifier
 
 from dplearn.concepts import DecisionStumps
@@ -40,7 +36,7 @@ SORT, ARGSORT, TREE, LIMIT = "np.sort", "np.argsort", "tree of depth 1", "limit:
 
 def uniform_data(records: int, features: int, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
     """Return uniform features, and labels of which the first feature tells a part."""
-    generator = np.random.default_rng(0)
+    generator = public_generator()
     X = generator.random((records, features))
     noisy = 0.7 * X[:, 0] + 0.3 * generator.random(records)
     return X, (n_labels * noisy).astype(np.intp)
@@ -71,17 +67,6 @@ def contenders(records: int, features: int) -> dict[str, Callable[[], object]]:
     }
 
 
-def medians(calls: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(repeats):
-        for name, spent in times.items():
-            if sum(spent) < PATIENCE:
-                start = time.perf_counter()
-                calls[name]()
-                spent.append(time.perf_counter() - start)
-    return {name: statistics.median(spent) for name, spent in times.items()}
-
-
 def peak_bytes(name: str, n_labels: int, records: int, features: int) -> int:
     """Return the peak memory of a fresh process; to be asked while this one is still small.
 
@@ -104,7 +89,8 @@ def rows(records: int, features: int, repeats: int) -> list[dict]:
         for name in DOMAINS
         for n_labels in LABELS
     }
-    seconds = medians(contenders(records, features), repeats)
+    times = in_turn(contenders(records, features), repeats, PATIENCE)
+    seconds = {name: statistics.median(spent) for name, spent in times.items()}
     return [
         {
             "by": name,
@@ -133,24 +119,23 @@ def bars(table: list[dict]) -> dict[str, bool]:
 
 
 def shown(table: list[dict]) -> str:
-    titles = ("seconds", "np.sort/this", "np.argsort/this", "this/limit", "peak GiB")
-    lines = [f"{'':18}" + "".join(f"{title:>17}" for title in titles)]
+    lines = [["by", "seconds", "np.sort/this", "np.argsort/this", "this/limit", "peak GiB"]]
     for row in table:
-        peak = "" if row["peak_bytes"] is None else f"{row['peak_bytes'] / (1 << 30):.2f}"
-        cells = (
-            f"{row['seconds']:.4f}",
-            f"{row['sort_over_this']:.2f}",
-            f"{row['argsort_over_this']:.2f}",
-            f"{row['this_over_limit']:.1f}",
-            peak,
+        lines.append(
+            [
+                row["by"],
+                f"{row['seconds']:.4f}",
+                f"{row['sort_over_this']:.2f}",
+                f"{row['argsort_over_this']:.2f}",
+                f"{row['this_over_limit']:.1f}",
+                "" if row["peak_bytes"] is None else f"{row['peak_bytes'] / (1 << 30):.2f}",
+            ]
         )
-        lines.append(f"{row['by']:18}" + "".join(f"{cell:>17}" for cell in cells))
-    return "\n".join(lines)
+    return lined_up(lines)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", type=Path, default=Path(__file__).parent / "results" / "stumps.json")
+    parser = options_of("stumps", __doc__)
     parser.add_argument("--records", type=int, default=10**5)
     parser.add_argument("--features", type=int, default=100)
     parser.add_argument("--repeats", type=int, default=5)
@@ -164,18 +149,15 @@ def main() -> None:
     met = bars(table)
     print(f"{options.records} records, {options.features} features\n{shown(table)}\n")
     print("\n".join(f"bar: {words}: {'pass' if passed else 'FAIL'}" for words, passed in met.items()))
-    result = {
-        "records": options.records,
-        "features": options.features,
-        "repeats": options.repeats,
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "versions": {name: version(name) for name in ("numpy", "scikit-learn")},
-        "bars": met,
-        "rows": table,
-    }
-    options.json.parent.mkdir(parents=True, exist_ok=True)
-    options.json.write_text(json.dumps(result, indent=2) + "\n")
+    write(
+        options.json,
+        ("numpy", "scikit-learn"),
+        records=options.records,
+        features=options.features,
+        repeats=options.repeats,
+        bars=met,
+        rows=table,
+    )
 
 
 if __name__ == "__main__":

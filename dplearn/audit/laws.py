@@ -60,9 +60,11 @@ def observe(run: Run, dice: Dice) -> Any:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            seen = freeze(run(dice))
+            result = run(dice)
         except (Exception, LedgerError) as error:
             seen = ("raised", type(error).__qualname__, str(error), *_shown_by(error))
+        else:
+            seen = freeze(result)  # what cannot be frozen is no outcome: its error goes to the auditor
     told = tuple((w.category.__qualname__, str(w.message), *_shown_by(w.message)) for w in caught)
     return ("warned", told, seen) if told else seen
 

@@ -73,14 +73,17 @@ def choosing_mechanism(
     of new solutions are not both feared at once.
     """
     bar = choosing_bar(growth, privacy)
-    positive = _positive(qualities)
-    best = int(qualities[positive].max()) if positive.size else 0
+    values = np.asarray(qualities)
+    if values.size:
+        check_integers("qualities", values)
+    positive = np.flatnonzero(values > 0)
+    best = int(values[positive].max()) if positive.size else 0
     ratio = decay_ratio(privacy.epsilon / 4)
     passed = dice.discrete_laplace(ratio, bar - best - 1, bar - best) == bar - best
     if not passed or not positive.size:
         return None
     # Selecting at epsilon / 2 weighs a unit of quality by exp(epsilon / 4).
-    chosen = exponential_mechanism(qualities[positive], privacy=ApproxDP(privacy.epsilon / 2), dice=dice)
+    chosen = exponential_mechanism(values[positive], privacy=ApproxDP(privacy.epsilon / 2), dice=dice)
     return int(positive[chosen])
 
 
@@ -101,10 +104,3 @@ def choosing_bar(growth: int, privacy: ApproxDP) -> int:
     crowded = max(1, power_at_most(ratio, (1 / ratio - 1) / growth))
     unlikely = crowded - 1 + laplace_quantile(ratio, delta)
     return max(unlikely, 1 + power_at_most(ratio, Fraction(delta * (1 + ratio) / growth)))
-
-
-def _positive(qualities: NDArray[Any]) -> NDArray[np.intp]:
-    array = np.asarray(qualities)
-    if array.size:
-        check_integers("qualities", array)
-    return np.flatnonzero(array > 0)

@@ -147,7 +147,7 @@ def _moved_in(counts: Any, low: int | None, high: int | None) -> NDArray[np.int6
     lowest = -_FAR if low is None else check_count("low", low, low=-_FAR, high=_FAR)
     highest = _FAR if high is None else check_count("high", high, low=lowest, high=_FAR)
     array = check_integers("counts", np.atleast_1d(counts))
-    near = np.minimum(array, np.uint64(_FAR)) if array.dtype == np.uint64 else array
+    near = np.minimum(array, np.uint64(_FAR)) if array.dtype.kind == "u" else array
     return np.asarray(near.astype(np.int64).clip(lowest, highest), dtype=np.int64)
 
 

@@ -242,7 +242,7 @@ class _State:
 
 def _near(values: NDArray[Any]) -> NDArray[np.int64]:
     """Return values as int64, those far out moved in: no distance grows, and differences fit 64 bits."""
-    near = np.minimum(values, np.uint64(_FAR)) if values.dtype == np.uint64 else values
+    near = np.minimum(values, np.uint64(_FAR)) if values.dtype.kind == "u" else values
     return np.asarray(near.astype(np.int64).clip(-_FAR, _FAR), dtype=np.int64)
 
 

@@ -119,9 +119,9 @@ def most_frequent_if_stable(votes: Any, n_labels: int, *, privacy: ApproxDP, dic
     array = np.asarray(votes)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise TypeError("votes must be a one-dimensional array of integers")
-    codes = array.astype(np.int64)
-    if codes.size and (codes.min() < -1 or codes.max() >= n_labels):
+    if array.size and (array.min() < -1 or array.max() >= n_labels):
         raise ValueError(f"votes must be from -1 to n_labels - 1 = {n_labels - 1}")
+    codes = array.astype(np.int64)
     winner, distance = plurality(np.bincount(codes[codes >= 0], minlength=n_labels))
     return release_if_stable(int(winner), int(distance), privacy=privacy, dice=dice)
 

@@ -74,10 +74,11 @@ def stable_histogram(keys: Iterable[Hashable], *, privacy: ApproxDP, dice: Dice)
     counts = Counter(map(_checked, keys))
     present = sorted(counts, key=_rank)
     values = np.array([counts[key] for key in present], dtype=np.int64)
+    n = int(values.sum())
+    if n < bar:
+        return {}
     # Below the bar all noisy counts are one outcome: not published. Above n none is told apart.
-    floor = bar - 1
-    n = max(int(values.sum()), floor)
-    noisy = values + dice.discrete_laplace(ratio, floor - values, n - values, size=values.size)
+    noisy = values + dice.discrete_laplace(ratio, bar - 1 - values, n - values, size=values.size)
     return {key: count for key, count in zip(present, noisy.tolist(), strict=True) if count >= bar}
 
 

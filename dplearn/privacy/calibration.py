@@ -34,6 +34,7 @@ __all__ = ["calibrate", "gaussian_sigma2"]
 
 _PRECISION = Fraction(1, 2**30)
 _LARGEST_SIGMA2 = 10.0**10  # the law of wider noise has more than a million terms
+_LEAST_DELTA, _LARGEST_EPSILON = Fraction(1, 10**200), 10**4  # within the range of floats
 _BITS = 160
 
 
@@ -96,7 +97,7 @@ def gaussian_sigma2(target: ApproxDP, sensitivity: int = 1) -> Fraction:
     Parameters
     ----------
     target : ApproxDP
-        Its delta must be above 0.
+        Its delta must be at least 1e-200, its epsilon at most 10,000.
     sensitivity : int, default=1
         The most by which the integer moves between neighbours; every smaller move is checked too.
 
@@ -109,7 +110,7 @@ def gaussian_sigma2(target: ApproxDP, sensitivity: int = 1) -> Fraction:
     Raises
     ------
     ValueError
-        If target.delta is 0, or if sigma would exceed 100,000: then use `calibrate` with a Gaussian event.
+        If `target` is out of that range, or needs a sigma above 100,000: then `calibrate` a Gaussian event.
 
     Notes
     -----
@@ -119,8 +120,11 @@ def gaussian_sigma2(target: ApproxDP, sensitivity: int = 1) -> Fraction:
     **Source.** Canonne, Kamath and Steinke (2020), Theorem 7.
     """
     sensitivity = check_count("sensitivity", sensitivity, low=1)
-    if not target.delta:
-        raise ValueError(f"delta must be above 0 for Gaussian noise, got {target!r}")
+    if target.delta < _LEAST_DELTA or target.epsilon > _LARGEST_EPSILON:
+        raise ValueError(
+            f"target must have a delta of at least {float(_LEAST_DELTA):g} and an epsilon of at most"
+            f" {_LARGEST_EPSILON}, got {target!r}"
+        )
     guess = _continuous_sigma2(target, sensitivity)
     if guess > _LARGEST_SIGMA2:
         raise ValueError(
@@ -178,14 +182,17 @@ def _suffices(sigma2: Fraction, target: ApproxDP, sensitivity: int) -> bool:
     tails, error = _tails(sigma2, reach, _BITS - math.floor(log_float(target.delta) / math.log(2)))
     factor, total = exp_bounds(target.epsilon, digits=60)[0], tails[0] + tails[1]
 
-    def tail(k: int) -> int:
-        """Return the weight of k and above; the law is symmetric."""
-        return tails[min(k, reach + 1)] if k >= 0 else total - tails[min(1 - k, reach + 1)] + error
+    def tail(k: int) -> tuple[int, int]:
+        """Return bounds on the weight of k and above; the law is symmetric."""
+        if k >= 0:
+            above = tails[min(k, reach + 1)]
+            return above, above + error
+        rest = total - tails[min(1 - k, reach + 1)]
+        return rest - error, rest + 2 * error
 
     for move in range(1, sensitivity + 1):
         first = math.floor(target.epsilon * sigma2 / move - Fraction(move, 2)) + 1
-        excess = tail(first) + error - factor * max(0, tail(first + move) - error)
-        if excess > target.delta * total:
+        if tail(first)[1] - factor * tail(first + move)[0] > target.delta * total:
             return False
     return True
 

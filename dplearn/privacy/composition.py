@@ -127,14 +127,12 @@ class Composition(Event):
         """Return the sums of the curves, rounded up, the same in whatever order the events were given."""
         epsilons, rhos, counts = self._plain.T
         curves = pure_and_concentrated(epsilons, rhos, orders)
-        special = [
-            event.renyi(orders) * count for event, count in self.parts if type(event).renyi is not Event.renyi
-        ]
-        rows = np.concatenate(
-            [curves * counts[:, None], np.sort(np.reshape(special, (-1, len(orders))), axis=0)]
-        )
-        # Each product and each partial sum of nonnegative numbers is rounded once.
-        bounds: Floats = rows.sum(axis=0) * (1 + (len(rows) + 4) * 2.0**-52)
+        own = [(event, float(count)) for event, count in self.parts if type(event).renyi is not Event.renyi]
+        with np.errstate(over="ignore"):
+            special = np.reshape([event.renyi(orders) * count for event, count in own], (-1, len(orders)))
+            rows = np.concatenate([curves * counts[:, None], np.sort(special, axis=0)])
+            # Each product and each partial sum of nonnegative numbers is rounded once.
+            bounds: Floats = rows.sum(axis=0) * (1 + (len(rows) + 4) * 2.0**-52)
         return bounds
 
     def bounds(self, delta: Any = 0) -> dict[str, Epsilon]:

@@ -42,7 +42,8 @@ def pure_and_concentrated(epsilons: Floats, rhos: Floats, orders: Floats) -> Flo
     ndarray of float of shape (n, k)
         The lower of the two curves, infinite where there is none.
     """
-    bounds: Floats = rhos[:, None] * orders * _MARGIN
+    with np.errstate(over="ignore"):
+        bounds: Floats = rhos[:, None] * orders * _MARGIN
     known = np.isfinite(epsilons)
     bounds[known] = np.minimum(bounds[known], _randomised_response(epsilons[known, None], orders))
     return bounds

@@ -65,7 +65,8 @@ class Event:
     """A release whose cost is fixed before it is made; without a subclass, one of unbounded cost.
 
     Numbers hold between neighbours of whatever kind the release was analysed for; what is composed must
-    be for the same kind.
+    be for the same kind. A subclass is a frozen dataclass whose fields settle its cost, since equal events
+    are counted together; it overrides what it knows.
     """
 
     @property
@@ -187,10 +188,9 @@ class Approximate(Event):
 class BoundedRange(PureDP):
     """An exponential mechanism, or any release whose log-ratios lie in an interval of length epsilon.
 
-    Hoeffding's lemma bounds the mean of exp((a - 1) times such a ratio), which gives rho = epsilon^2 / 8
-    (Cesar and Rogers 2021, Lemma 3.2); the ratios are at most epsilon too, so the lower curve counts.
-    The exponential mechanism's weights move by factors within exp(-epsilon / 2) and exp(epsilon / 2), and
-    dividing by their sum moves all of the ratios alike.
+    Then rho = epsilon^2 / 8 (Cesar and Rogers 2021; a proof stands in docs/composition.md); the ratios are at
+    most epsilon too, so at each order the lower curve counts. The exponential mechanism's weights move by
+    factors within exp(-epsilon / 2) and exp(epsilon / 2), and dividing by their sum moves all ratios alike.
     """
 
     @property

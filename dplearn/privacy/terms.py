@@ -102,6 +102,8 @@ class Terms:
         ------
         BudgetExceededError
             If any of the numbers would exceed the budget's.
+        LedgerError
+            If the exact sum could not be written down.
         """
         before, more, most = amounts(spent), amounts(cost), amounts(self.budget)
         total = {name: before[name] + more[name] for name in most}
@@ -111,7 +113,10 @@ class Terms:
                 f" spent {in_words(spent)}; remaining {in_words(self.left(spent), ROUND_FLOOR)};"
                 f" budget {in_words(self.budget)}"
             )
-        return with_amounts(self.budget, total)
+        try:
+            return with_amounts(self.budget, total)
+        except ValueError:  # Python writes integers of some thousand digits at most
+            raise LedgerError("the exact sum of all releases has too many digits to be kept") from None
 
     def left(self, spent: Guarantee) -> Guarantee:
         """Return what is not yet spent."""

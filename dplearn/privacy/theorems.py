@@ -110,9 +110,9 @@ def optimal_homogeneous(event: Event, delta: Fraction) -> Epsilon:
     parts = event.flat(1)
     epsilons = [part.pure for part in parts]
     greatest = max((e for e in epsilons if e is not None), default=Fraction(0))
-    releases = sum(count for part, count in parts.items() if part.pure)
-    if None in epsilons or greatest > _LARGEST_EPSILON or releases > _MOST_RELEASES or not delta:
+    if None in epsilons or greatest > _LARGEST_EPSILON or sum(parts.values()) > _MOST_RELEASES or not delta:
         return math.inf
+    releases = sum(count for part, count in parts.items() if part.pure)
     digits = _DIGITS + math.ceil(-log_float(delta) / math.log(10))
     with localcontext(Context(prec=digits, Emin=MIN_EMIN, Emax=MAX_EMAX)):
         trust = Decimal(10) ** (_LOST_DIGITS - digits)

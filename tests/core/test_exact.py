@@ -1,5 +1,6 @@
 """Enclosures enclose, comparisons are exact, ratios are on the safe side and tight."""
 
+import math
 import subprocess
 import sys
 from decimal import Decimal
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn._validation import as_fraction
-from dplearn.core.exact import at_most_exp, decay_ratio, exp_bounds, log_bounds
+from dplearn.core.exact import at_most_exp, decay_ratio, exp_bounds, float_above, log_bounds, short_above
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 exponents = st.fractions(min_value=-60, max_value=60, max_denominator=10**9).filter(bool)
@@ -224,3 +225,41 @@ def test_what_is_not_finite_or_no_numeral_is_a_value_error(value):
 def test_a_fraction_over_zero_is_a_value_error():
     with pytest.raises(ValueError, match="finite"):
         as_fraction("1/0")
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        Fraction(1, 3),
+        Fraction(2, 3),
+        Fraction(1, 10),
+        Fraction(-1, 3),
+        Fraction(10**30 + 1),
+        Fraction(1, 10**400),
+    ],
+)
+def test_the_float_above_is_the_least_that_is_not_below(x):
+    above = float_above(x)
+    assert above >= x > Fraction(math.nextafter(above, -math.inf))
+
+
+def test_beyond_the_range_of_floats_the_float_above_is_infinite_or_the_least_of_all():
+    assert float_above(Fraction(10**400)) == math.inf
+    assert float_above(Fraction(-(10**400))) == -sys.float_info.max
+
+
+@pytest.mark.parametrize(
+    "x", [Fraction(0), Fraction(7), Fraction(1, 10), Fraction("1e-40"), Fraction(3, 2**60)]
+)
+def test_short_numbers_stay_as_they_are(x):
+    assert short_above(x) == x
+
+
+@pytest.mark.parametrize(
+    "x", [Fraction(1, 3), Fraction(10**30, 7919), Fraction(1, 3 * 10**50), Fraction("1e-41")]
+)
+def test_long_numbers_become_short_ones_just_above(x):
+    above = short_above(x)
+    assert x < above <= x * (1 + Fraction(1, 2**99))
+    assert above.numerator.bit_length() <= 102
+    assert above.denominator.bit_count() == 1

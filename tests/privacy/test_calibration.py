@@ -124,6 +124,17 @@ def test_integers_confirm_the_variance_and_refuse_less(target, sensitivity):
     assert not _suffices(sigma2 * (1 - Fraction(1, 10**9)), target, sensitivity)
 
 
+@pytest.mark.parametrize(
+    "target",
+    [ApproxDP(10**4, "1e-3"), ApproxDP(10, "1e-200"), ApproxDP("1e-3", "0.9"), ApproxDP(0, "0.1")],
+    ids=str,
+)
+def test_extreme_targets_have_their_noise_too(target):
+    sigma2 = gaussian_sigma2(target)
+    assert _suffices(sigma2, target, 1)
+    assert not _suffices(sigma2 * (1 - Fraction(1, 10**5)), target, 1)
+
+
 @repeatable
 @given(targets)
 def test_one_exact_gaussian_needs_less_noise_than_the_conversion_from_rho(target):
@@ -134,7 +145,9 @@ def test_one_exact_gaussian_needs_less_noise_than_the_conversion_from_rho(target
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        (ApproxDP(1), "delta must be above 0 for Gaussian noise, got ApproxDP"),
+        (ApproxDP(1), "target must have a delta of at least 1e-200 and an epsilon of at most 10000, got"),
+        (ApproxDP(1, "1e-201"), "target must have a delta of at least 1e-200"),
+        (ApproxDP(10**5, 0.1), "an epsilon of at most 10000"),
         (ApproxDP(0, 1e-6), "target must need a sigma of at most 100000, got ApproxDP"),
     ],
     ids=str,

@@ -116,6 +116,14 @@ def test_what_is_refused_leaves_no_trace():
     assert ledger.to_json() == before
 
 
+def test_a_sum_of_too_many_digits_is_refused_and_not_rounded():
+    ledger = PrivacyLedger(1)
+    ledger.charge(ApproxDP(Fraction(1, 3**8000)))
+    with pytest.raises(LedgerError, match="the exact sum of all releases has too many digits to be kept"):
+        ledger.charge(ApproxDP(Fraction(1, 7**4000)))
+    assert ledger.spent() == ApproxDP(Fraction(1, 3**8000))
+
+
 def test_a_charge_of_nothing_is_recorded_and_always_fits():
     ledger = PrivacyLedger(0)
     ledger.charge(ApproxDP(0))

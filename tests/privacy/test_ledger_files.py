@@ -308,3 +308,18 @@ def test_a_copy_of_the_file_is_another_budget_as_the_guide_says(ledger, path, tm
     shutil.copy(path, tmp_path / "copy")
     PrivacyLedger.open(tmp_path / "copy").charge(TENTH)
     assert ledger.spent() == TENTH
+
+
+def test_every_operation_writes_through_to_the_disk(ledger, path, monkeypatch):
+    settings, connect = [], sqlite3.connect
+
+    class Watched(sqlite3.Connection):
+        def close(self):
+            names = ("journal_mode", "synchronous", "fullfsync")
+            settings.append([self.execute(f"PRAGMA {name}").fetchone()[0] for name in names])
+            super().close()
+
+    monkeypatch.setattr(sqlite3, "connect", lambda *args, **kwargs: connect(*args, factory=Watched, **kwargs))
+    PrivacyLedger(1, path=path.with_name("new")).charge(TENTH)
+    assert len(settings) >= 4
+    assert all(each == ["wal", 2, 1] for each in settings)  # 2 is FULL

@@ -1,0 +1,126 @@
+"""What all benchmarks do: time contenders in turn, line up what came out, and write it down.
+
+Other programs keep a machine busy now and then. Contenders called in turn, round after round, all meet that:
+ratios in one run can be trusted where seconds of different runs, or machines, say little.
+"""
+
+import argparse
+import json
+import math
+import platform
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "Contenders",
+    "compared",
+    "in_turn",
+    "installed",
+    "lined_up",
+    "options_of",
+    "peer",
+    "public_generator",
+    "shown",
+    "write",
+]
+
+RESULTS = Path(__file__).parent / "results"
+
+#: Who takes part, and what is timed; None where a peer is not installed.
+Contenders = Mapping[str, Callable[[], object] | None]
+
+
+def in_turn(calls: Contenders, rounds: int, patience: float = math.inf) -> dict[str, list[float]]:
+    """Return everybody's seconds, none for the absent; who has used up its patience is not called again."""
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            if call is not None and sum(times[name]) < patience:
+                start = perf_counter()
+                result = call()
+                times[name].append(perf_counter() - start)
+                del result  # its memory goes back: nobody is timed beside what others have left
+    return times
+
+
+def compared(calls: Contenders, ours: str, rounds: int, patience: float = math.inf) -> list[dict[str, Any]]:
+    """Return a row for each contender: its best time, and how many times the best of `ours` that is."""
+    best = {name: min(times, default=None) for name, times in in_turn(calls, rounds, patience).items()}
+    return [
+        {"by": name, "seconds": seconds, "times_ours": None if seconds is None else seconds / best[ours]}
+        for name, seconds in best.items()
+    ]
+
+
+def shown(rows: Sequence[dict[str, Any]], question: str) -> str:
+    """Return rows of `compared` as a table, whose first column is what each row has under `question`."""
+    lines = [[question, "by", "seconds", "times ours"]]
+    for row in rows:
+        absent = row["seconds"] is None
+        figures = ["absent", ""] if absent else [f"{row['seconds']:.4f}", f"{row['times_ours']:.2f}"]
+        lines.append([row[question], row["by"], *figures])
+    return lined_up(lines, left=2)
+
+
+def lined_up(lines: Sequence[Sequence[str]], left: int = 1) -> str:
+    """Return lines of cells as a table, the first `left` columns flush left and the others flush right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def peer(module: str) -> Any:
+    """Return a peer's module, or None where it is not installed.
+
+    The models of diffprivlib 0.6.6 need an older scikit-learn, so that its import fails; its mechanisms and
+    its accountant, which it imports first, are in place by then.
+    """
+    try:
+        return import_module(module)
+    except ImportError:
+        return sys.modules.get(module)
+
+
+def installed(package: str) -> str | None:
+    """Return the version of a package, or None where it is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def public_generator() -> np.random.Generator:
+    """Return numpy's generator, always the same: for public data, and as a peer."""
+    return np.random.default_rng(0)
+
+
+def options_of(name: str, description: str) -> argparse.ArgumentParser:
+    """Return a parser of the command line that knows `--json`; `description` is a benchmark's docstring."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+    parser.add_argument(
+        "--json", type=Path, default=RESULTS / f"{name}.json", help="where results are written"
+    )
+    return parser
+
+
+def write(path: Path, packages: Sequence[str], **findings: Any) -> None:
+    """Write what was found, and with which versions of `packages`, to a JSON file."""
+    about = {
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "versions": {name: installed(name) for name in packages},
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(about | findings, indent=2) + "\n")
