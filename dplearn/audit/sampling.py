@@ -33,9 +33,9 @@ from dplearn.privacy import ApproxDP
 
 __all__ = ["Evidence", "SamplingReport", "sample_privacy"]
 
-# exp(20) times an upper bound, which is above 1e-9, is above 1 as any greater epsilon would make it; and
-# exp of a very great one has more digits than memory.
-_ENOUGH = Fraction(20)
+# The upper bound from n samples is at least ln(2) / n, so above 1e-10; exp(30) of them is above 1, as for any
+# greater epsilon, whose exp may have more digits than memory.
+_ENOUGH = Fraction(30)
 _SIDES = ("rows", "neighbour")
 _CHUNK = 1_000_000  # outcomes held at a time, and the most that the first part needs
 # The share of the samples that goes to each of the two parts that choose an event. The choice only has to

@@ -143,8 +143,8 @@ def moved_into(drawn: Integers, low: End, high: End) -> Integers:
     narrow = all(end.dtype == np.int64 for end in ends) and all(-(1 << 63) <= b < 1 << 63 for b in bounds)
     if not narrow:
         drawn = drawn.astype(object)
-    drawn = drawn if low is None else np.maximum(drawn, low)
-    drawn = drawn if high is None else np.minimum(drawn, high)
+    if low is not None or high is not None:
+        drawn = drawn.clip(low, high)
     return drawn if narrow else as_array(drawn.tolist())
 
 

@@ -1,5 +1,6 @@
 """The choosing mechanism: select from a vast set of solutions of which each record supports only a few."""
 
+from bisect import bisect_right
 from fractions import Fraction
 from typing import Any
 
@@ -10,8 +11,8 @@ from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.distributions import laplace_quantile, power_at_most
 from dplearn.core.exact import decay_ratio
-from dplearn.core.grouping import check_integers
-from dplearn.mechanisms.exponential import exponential_mechanism
+from dplearn.core.grouping import check_integers, group_counts, nth_equal
+from dplearn.mechanisms.exponential import select_exponential
 from dplearn.privacy import ApproxDP
 
 __all__ = ["choosing_bar", "choosing_mechanism"]
@@ -76,15 +77,21 @@ def choosing_mechanism(
     values = np.asarray(qualities)
     if values.size:
         check_integers("qualities", values)
-    positive = np.flatnonzero(values > 0)
-    best = int(values[positive].max()) if positive.size else 0
+    best = max(0, int(values.max())) if values.size else 0
     ratio = decay_ratio(privacy.epsilon / 4)
     passed = dice.discrete_laplace(ratio, bar - best - 1, bar - best) == bar - best
-    if not passed or not positive.size:
+    if not passed or not best:
         return None
+    distinct, counts = group_counts(values)
+    first = bisect_right(distinct, 0)  # what is not positive is never selected
     # Selecting at epsilon / 2 weighs a unit of quality by exp(epsilon / 4).
-    chosen = exponential_mechanism(values[positive], privacy=ApproxDP(privacy.epsilon / 2), dice=dice)
-    return int(positive[chosen])
+    group, member = select_exponential(
+        [-quality for quality in distinct[first:]],
+        counts[first:],
+        privacy=ApproxDP(privacy.epsilon / 2),
+        dice=dice,
+    )
+    return nth_equal(values, distinct[first + group], member)
 
 
 def choosing_bar(growth: int, privacy: ApproxDP) -> int:

@@ -148,13 +148,12 @@ def _moved_in(counts: Any, low: int | None, high: int | None) -> NDArray[np.int6
     highest = _FAR if high is None else check_count("high", high, low=lowest, high=_FAR)
     array = check_integers("counts", np.atleast_1d(counts))
     near = np.minimum(array, np.uint64(_FAR)) if array.dtype.kind == "u" else array
-    return np.asarray(near.astype(np.int64).clip(lowest, highest), dtype=np.int64)
+    return np.asarray(near.astype(np.int64, copy=False).clip(lowest, highest), dtype=np.int64)
 
 
 def _published(counts: Any, values: NDArray[np.int64], noise: Any, low: int | None, high: int | None) -> Any:
     """Return the noisy counts within the ends, as one int where one was given."""
-    ends = -_FAR if low is None else low, _FAR if high is None else high
-    # Noise of 63 bits or more comes as Python integers; with 62 bits a side nothing overflows.
-    total = values.astype(object) + noise if noise.dtype == object else values + noise.clip(-_FAR, _FAR)
-    released = np.clip(total, *ends).astype(np.int64)
+    lowest, highest = -_FAR if low is None else low, _FAR if high is None else high
+    # The noise is moved in, not the sum: that is the same, and whatever its width nothing overflows.
+    released = values + noise.clip(lowest - values, highest - values).astype(np.int64, copy=False)
     return int(released[0]) if np.ndim(counts) == 0 else released

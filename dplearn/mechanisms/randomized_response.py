@@ -71,7 +71,8 @@ def randomized_response(values: Any, n_values: int, *, privacy: ApproxDP, dice: 
     truthful = dice.bernoulli(p, size=codes.size)
     # A shift by 1..n_values-1 makes every other value equally probable.
     shift = 1 + dice.below(n_values - 1, size=codes.size)
-    reports = np.where(truthful == 1, codes, (codes + shift) % n_values)
+    reports = codes + shift * (1 - truthful)
+    reports -= n_values * (reports >= n_values)  # which is less than twice n_values
     return int(reports[0]) if np.ndim(values) == 0 else reports
 
 

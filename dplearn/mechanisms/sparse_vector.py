@@ -11,6 +11,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,8 @@ from dplearn.privacy.events import PureDP
 
 __all__ = ["AboveThreshold", "SparseVector"]
 
-_CHUNK = (
-    1 << 12
-)  # questions answered at a time: beyond a positive answer, at most so much noise is thrown away
+# How many questions are answered at a time: first so few, then twice as many each time, up to so many.
+_FEWEST, _MOST = 1 << 10, 1 << 16
 _FAR = 1 << 61
 
 
@@ -217,10 +217,14 @@ class _State:
         self.bar = self.threshold + self.dice.geometric(self.of_threshold)
 
     def answer(self, values: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Answer up to the last positive answer that is left, chunk by chunk."""
-        parts, start = [np.zeros(0, dtype=bool)], 0
+        """Answer up to the last positive answer that is left, chunk by chunk.
+
+        Noise behind a positive answer is thrown away: at most as much as was used since the last, and _FEWEST.
+        """
+        parts, start, ahead = [np.zeros(0, dtype=bool)], 0, _FEWEST
         while self.left and start < values.size:
-            above = self.compare(values[start : start + _CHUNK])
+            above = self.compare(values[start : start + ahead])
+            ahead = min(2 * ahead, _MOST)
             # What was drawn for questions behind the last hit that counts is never looked at.
             hits = np.flatnonzero(above)[: 1 if self.renew else self.left]
             self.left -= hits.size
@@ -228,6 +232,7 @@ class _State:
                 above = above[: hits[-1] + 1]
             if hits.size and self.renew and self.left:
                 self.draw_bar()
+                ahead = _FEWEST
             parts.append(above)
             start += above.size
         return np.concatenate(parts)
@@ -256,6 +261,7 @@ def _ratios(epsilon: Fraction, positives: int) -> tuple[Fraction, Fraction]:
     return decay_ratio(epsilon * share), decay_ratio(epsilon * (1 - share) / (2 * positives))
 
 
+@lru_cache(maxsize=64)
 def _epoch_epsilon(privacy: ApproxDP, epochs: int) -> Fraction:
     """Return the greatest epsilon found of which `epochs` compose to at most `privacy`."""
     if not privacy.delta:

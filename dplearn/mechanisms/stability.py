@@ -74,8 +74,8 @@ def release_if_stable(answer: Answer, distance: int, *, privacy: ApproxDP, dice:
     """
     if isinstance(distance, bool) or not hasattr(distance, "__index__") or distance < 0:
         raise ValueError("distance must be a nonnegative integer")
-    table = speaking_probabilities(privacy)
-    p = table[int(distance)] if distance < len(table) else Fraction(1)
+    table, one = _speaking_table(*_checked(privacy))
+    p = Fraction(table[int(distance)], one) if distance < len(table) else Fraction(1)
     return answer if dice.bernoulli(p) else None
 
 
@@ -145,14 +145,21 @@ def speaking_probabilities(privacy: ApproxDP) -> tuple[Fraction, ...]:
     ValueError
         If epsilon or delta is 0, or epsilon too small.
     """
-    check_number("delta", privacy.delta, above=0)
+    table, one = _speaking_table(*_checked(privacy))
+    return tuple(Fraction(p, one) for p in table)
+
+
+def _checked(privacy: ApproxDP) -> tuple[Fraction, Fraction]:
+    """Return epsilon and delta, if both are positive and the table is not too long."""
+    delta = check_number("delta", privacy.delta, above=0)
     # Going up from delta to 1/2, and again from there, takes ln(1 / delta) / epsilon steps each or fewer.
-    least = Fraction(repr(2 * log(2 / privacy.delta) / _LONGEST)) + Fraction(1, 10**9)
-    return _speaking_table(check_number("epsilon", privacy.epsilon, low=least), privacy.delta)
+    least = Fraction(repr(2 * log(2 / delta) / _LONGEST)) + Fraction(1, 10**9)
+    return check_number("epsilon", privacy.epsilon, low=least), delta
 
 
 @lru_cache(maxsize=64)
-def _speaking_table(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, ...]:
+def _speaking_table(epsilon: Fraction, delta: Fraction) -> tuple[list[int], int]:
+    """Return numerators and their common denominator; reducing them all would take most of the time."""
     ratio = decay_ratio(
         epsilon
     )  # at least exp(-epsilon), so both steps below are at most what they stand for
@@ -163,4 +170,4 @@ def _speaking_table(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, ...]:
     while table[-1] < one:
         p = table[-1]
         table.append(min(p * b // a + slack, one - -(-a * (one - p - slack) // b), one))
-    return tuple(Fraction(p, one) for p in table)
+    return table, one

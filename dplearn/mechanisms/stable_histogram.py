@@ -9,6 +9,7 @@
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from dplearn.privacy import ApproxDP
 __all__ = ["stable_histogram", "stable_histogram_bar"]
 
 _PLAIN: dict[type, Callable[[Any], Hashable]] = {str: str, bytes: bytes, int: int, np.integer: int}
+_PUBLISHED = {str, bytes, int, type(None)}  # and tuples of these, which must be looked into
+_BLOCK = 1 << 16  # keys that are looked at together
 
 
 def stable_histogram(keys: Iterable[Hashable], *, privacy: ApproxDP, dice: Dice) -> dict[Hashable, int]:
@@ -71,8 +74,8 @@ def stable_histogram(keys: Iterable[Hashable], *, privacy: ApproxDP, dice: Dice)
     2.20. The bar is the exact quantile of discrete noise.
     """
     ratio, bar = _noise(privacy)
-    counts = Counter(map(_checked, keys))
-    present = sorted(counts, key=_rank)
+    counts = _counted(keys)
+    present = _in_order(counts)
     values = np.array([counts[key] for key in present], dtype=np.int64)
     n = int(values.sum())
     if n < bar:
@@ -103,6 +106,22 @@ def _noise(privacy: ApproxDP) -> tuple[Fraction, int]:
     return ratio, 1 + laplace_quantile(ratio, check_number("delta", privacy.delta, above=0))
 
 
+def _counted(keys: Iterable[Hashable]) -> Counter[Hashable]:
+    """Count the keys, each in the one type in which it is published; block by block, as they come."""
+    counts: Counter[Hashable] = Counter()
+    rest = iter(keys)
+    while block := list(islice(rest, _BLOCK)):
+        counts.update(block if _PUBLISHED.issuperset(map(type, block)) else map(_checked, block))
+    return counts
+
+
+def _in_order(keys: Iterable[Hashable]) -> list[Any]:
+    """Return keys so that the order of records is not published."""
+    present: list[Any] = list(keys)
+    alike = len(set(map(type, present))) == 1 and type(present[0]) in _PLAIN
+    return sorted(present) if alike else sorted(present, key=_rank)
+
+
 def _checked(key: Hashable) -> Hashable:
     """Return the key in the one type in which it is published."""
     if isinstance(key, tuple):
@@ -116,7 +135,7 @@ def _checked(key: Hashable) -> Hashable:
 
 
 def _rank(key: Hashable) -> tuple[object, ...]:
-    """Order keys of all types, so that the order of records is not published."""
+    """Order keys of all types."""
     if isinstance(key, tuple):
         return "tuple", tuple(map(_rank, key))
     return type(key).__name__, "" if key is None else key

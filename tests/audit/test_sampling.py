@@ -220,7 +220,7 @@ def test_the_bounds_on_epsilon_and_delta_follow_from_those_on_probabilities(hits
     # exp(epsilon_lower) * high + delta <= low, and likewise for delta, unless nothing was found.
     below = exp_bounds(Fraction(found.epsilon(delta)))[0]
     assert found.epsilon(delta) == 0 or below * high + delta <= low
-    # exp(100) times any bound, all at least 1e-9, is above any probability; exp(10**30) fits no memory.
+    # exp(100) times any bound, all at least 1e-10, is above any probability; exp(10**30) fits no memory.
     power = exp_bounds(min(epsilon, Fraction(100)))[0]
     assert found.delta(epsilon) == 0 or power * high + Fraction(found.delta(epsilon)) <= low
     claim = ApproxDP(epsilon, delta)

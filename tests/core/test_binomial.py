@@ -62,9 +62,9 @@ def test_the_bounds_keep_the_error_exactly(n, error):
 
 
 @pytest.mark.parametrize("hits", range(1, 8))
-def test_the_bounds_are_not_further_out_than_a_part_in_ten_million(hits):
+def test_the_bounds_are_not_further_out_than_a_part_in_a_hundred_thousand(hits):
     low, high = success_bounds(hits, 9, "0.001")
-    nearly = Fraction(10**7 + 1, 10**7)
+    nearly = Fraction(10**5 + 1, 10**5)
     assert exact_tail(hits, 9, Fraction(low) * nearly) > Fraction(1, 1000)
     assert exact_tail(9 - hits, 9, (1 - Fraction(high)) * nearly) > Fraction(1, 1000)
 
@@ -74,15 +74,15 @@ def test_without_hits_there_is_no_lower_bound_and_without_misses_no_upper():
     assert success_bounds(50, 50, "0.01")[1] == 1
 
 
-@pytest.mark.parametrize("n", [1000, 800_000, 8_000_000, 100_000_000])
+@pytest.mark.parametrize("n", [1000, 800_000, 8_000_000, 1_000_000_000])
 @pytest.mark.parametrize("share", [Fraction(1, 10**4), Fraction(1, 3), Fraction(1, 2), Fraction(9, 10)])
 @pytest.mark.parametrize("error", [1.25e-7, 0.01, 1e-30])
-def test_many_trials_keep_the_error_and_betainc_errs_by_less_than_the_bounds_were_moved(n, share, error):
+def test_many_trials_keep_the_error_and_betainc_errs_by_less_than_a_part_in_ten_million(n, share, error):
     hits = max(1, int(n * share))
     low, high = success_bounds(hits, n, error)
     tail = summed_tail(hits, n, low)
-    assert 0.99 * error < tail < error
-    assert betainc(hits, n - hits + 1, low) == pytest.approx(tail, rel=5e-11)
+    assert (1 - 1e-5) * error < tail < error
+    assert betainc(hits, n - hits + 1, low) == pytest.approx(tail, rel=1e-7, abs=0)
     assert summed_tail(n - hits, n, 1 - high) < error
 
 

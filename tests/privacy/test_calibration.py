@@ -129,10 +129,11 @@ def test_integers_confirm_the_variance_and_refuse_less(target, sensitivity):
     [ApproxDP(10**4, "1e-3"), ApproxDP(10, "1e-200"), ApproxDP("1e-3", "0.9"), ApproxDP(0, "0.1")],
     ids=str,
 )
-def test_extreme_targets_have_their_noise_too(target):
-    sigma2 = gaussian_sigma2(target)
-    assert _suffices(sigma2, target, 1)
-    assert not _suffices(sigma2 * (1 - Fraction(1, 10**5)), target, 1)
+@pytest.mark.parametrize("sensitivity", [1, 7])
+def test_extreme_targets_have_their_noise_too(target, sensitivity):
+    sigma2 = gaussian_sigma2(target, sensitivity)
+    assert _suffices(sigma2, target, sensitivity)
+    assert not _suffices(sigma2 * (1 - Fraction(1, 10**5)), target, sensitivity)
 
 
 @repeatable

@@ -83,6 +83,15 @@ def test_a_secret_sample_with_delta_attains_its_formula_too(m, n):
     assert event.failure <= exact * (1 + Fraction(1, 10**28))
 
 
+@repeatable
+@given(st.fractions("0.001", 1, max_denominator=1000), st.integers(1, 50), st.integers(100, 200))
+def test_the_formulas_numbers_are_rounded_to_the_safe_side(epsilon, m, n):
+    growth, factor = SampledWithReplacement(PureDP(epsilon), m, n)._growth
+    low, high = exp_bounds(epsilon, digits=100)
+    assert growth <= low - 1 < growth * (1 + Fraction(1, 10**50))
+    assert (1 + (high - 1) / n) ** m <= factor <= (1 + (low - 1) / n) ** m * (1 + Fraction(1, 10**50))
+
+
 simplex = st.lists(st.integers(0, 12), min_size=3, max_size=3).filter(any)
 laws = simplex.map(lambda weights: [Fraction(w, sum(weights)) for w in weights])
 

@@ -121,6 +121,11 @@ def forged(path):
     sql(path, "UPDATE entries SET text = replace(text, '1/10', '0') WHERE number = 1")
 
 
+def richer(path):
+    PrivacyLedger(1, path=path).charge(TENTH)
+    sql(path, """UPDATE entries SET text = replace(text, '"epsilon": "1"', '"epsilon": "9"') WHERE number = 0""")
+
+
 def headless(path):
     PrivacyLedger(1, path=path).charge(TENTH)
     sql(path, "DELETE FROM entries WHERE number = 0")
@@ -152,6 +157,7 @@ def tableless(path):
         (newer, "is a ledger of version 2; this release reads 1"),
         (halved, "is damaged|is not a ledger"),
         (forged, "is damaged at entry 1"),
+        (richer, "is damaged at its head"),
         (headless, "is damaged at its head"),
         (gap, "is damaged at entry 2"),
         (not_text, "is damaged at entry 1"),

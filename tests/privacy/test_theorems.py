@@ -15,6 +15,7 @@ from dplearn.audit import exact_law, least_exp_epsilon
 from dplearn.core.exact import log_bounds
 from dplearn.privacy import Approximate, BoundedRange, Composition, Gaussian, PureDP, Renyi, compose
 from dplearn.privacy.theorems import (
+    _deviation,
     advanced,
     basic,
     optimal_homogeneous,
@@ -137,6 +138,18 @@ def test_no_theorem_is_below_the_optimal_one_where_that_is_exact(k, epsilon, del
     optimal = optimal_homogeneous(event, delta)
     for theorem in (basic, advanced, zero_concentrated, renyi):
         assert theorem(event, delta) >= optimal - Fraction(1, 10**10)
+
+
+@repeatable
+@given(st.fractions("1e-9", 100), st.sampled_from([Fraction(1, 10**30), SMALL, Fraction(1, 3)]))
+def test_the_deviation_that_floats_choose_is_made_certain(variance, delta):
+    t = _deviation(variance, delta)
+
+    def excess(t, side):
+        return t * t / (2 * variance) + log_bounds(1 + t / variance, 60)[side] + log_bounds(delta, 60)[side]
+
+    assert excess(t, 0) >= 0
+    assert excess(t * (1 - Fraction(1, 10**12)), 1) < 0
 
 
 # Renyi
