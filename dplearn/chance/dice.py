@@ -144,7 +144,7 @@ def moved_into(drawn: Integers, low: End, high: End) -> Integers:
     if not narrow:
         drawn = drawn.astype(object)
     if low is not None or high is not None:
-        drawn = drawn.clip(low, high)
+        drawn = np.clip(drawn, low, high)
     return drawn if narrow else as_array(drawn.tolist())
 
 

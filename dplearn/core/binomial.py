@@ -51,9 +51,9 @@ def _lower(hits: int, n: int, error: float) -> float:
     """Return a p with P[Binomial(n, p) >= hits] <= error.
 
     That probability is betainc(hits, n - hits + 1, p). What scipy computes for it errs by less than a part
-    in 10**7 (tests compare it with exact sums, up to n = 10**9; scipy 1.13 errs by up to 5e-8 there). So if that
-    is below `error` by a part in a million, the truth is below `error`. How the root was found does not
-    matter: one that does not check is no bound, and 0 always is.
+    in 10**7 (tests compare it with exact sums, up to n = 10**9, where scipy 1.13 errs by 5e-8). So if that is
+    below `error` by a part in a million, the truth is below `error`. How the root was found does not matter:
+    one that does not check is no bound, and 0 always is.
     """
     if not hits:
         return 0.0

@@ -27,8 +27,9 @@ from dplearn.privacy.events import PureDP
 
 __all__ = ["AboveThreshold", "SparseVector"]
 
-# How many questions are answered at a time: first so few, then twice as many each time, up to so many.
-_FEWEST, _MOST = 1 << 10, 1 << 16
+# Questions answered at a time. Behind a positive answer so much noise, at most, is thrown away; fewer would not
+# pay, since to draw any number at once costs as much as a thousand more.
+_CHUNK = 1 << 12
 _FAR = 1 << 61
 
 
@@ -217,14 +218,10 @@ class _State:
         self.bar = self.threshold + self.dice.geometric(self.of_threshold)
 
     def answer(self, values: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Answer up to the last positive answer that is left, chunk by chunk.
-
-        Noise behind a positive answer is thrown away: at most as much as was used since the last, and _FEWEST.
-        """
-        parts, start, ahead = [np.zeros(0, dtype=bool)], 0, _FEWEST
+        """Answer up to the last positive answer that is left, chunk by chunk."""
+        parts, start = [np.zeros(0, dtype=bool)], 0
         while self.left and start < values.size:
-            above = self.compare(values[start : start + ahead])
-            ahead = min(2 * ahead, _MOST)
+            above = self.compare(values[start : start + _CHUNK])
             # What was drawn for questions behind the last hit that counts is never looked at.
             hits = np.flatnonzero(above)[: 1 if self.renew else self.left]
             self.left -= hits.size
@@ -232,7 +229,6 @@ class _State:
                 above = above[: hits[-1] + 1]
             if hits.size and self.renew and self.left:
                 self.draw_bar()
-                ahead = _FEWEST
             parts.append(above)
             start += above.size
         return np.concatenate(parts)
