@@ -27,8 +27,8 @@ from dplearn.privacy.events import PureDP
 
 __all__ = ["AboveThreshold", "SparseVector"]
 
-# Questions answered at a time. Behind a positive answer so much noise, at most, is thrown away; fewer would not
-# pay, since to draw any number at once costs as much as a thousand more.
+# Questions answered at a time. Behind a positive answer so much noise, at most, is thrown away; fewer would
+# not pay, since to draw any number at once costs as much as a thousand more.
 _CHUNK = 1 << 12
 _FAR = 1 << 61
 

@@ -24,6 +24,7 @@ from dplearn.privacy import (
     ReleaseRecord,
     ZeroConcentratedDP,
 )
+from dplearn.privacy.terms import Terms
 
 repeatable = settings(derandomize=True, deadline=None)
 
@@ -326,6 +327,27 @@ def test_eight_threads_never_overspend_in_memory():
         with ThreadPoolExecutor(8) as pool:
             assert sum(pool.map(last_unit, range(8))) == 1
         assert ledger.spent() == ApproxDP(1)
+
+
+def test_no_thread_decides_while_another_is_deciding(monkeypatch):
+    decide, ledger = Terms.after, PrivacyLedger(1)
+
+    def slowly(self, spent, cost):
+        total = decide(self, spent, cost)
+        threading.Event().wait(0.01)  # in which the others would decide on what was spent before
+        return total
+
+    monkeypatch.setattr(Terms, "after", slowly)
+
+    def last_unit(_):
+        try:
+            ledger.charge(ApproxDP(1))
+        except BudgetExceededError:
+            return 0
+        return 1
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(last_unit, range(8))) == 1
 
 
 # The errors

@@ -123,7 +123,10 @@ def forged(path):
 
 def richer(path):
     PrivacyLedger(1, path=path).charge(TENTH)
-    sql(path, """UPDATE entries SET text = replace(text, '"epsilon": "1"', '"epsilon": "9"') WHERE number = 0""")
+    sql(
+        path,
+        """UPDATE entries SET text = replace(text, '"epsilon": "1"', '"epsilon": "9"') WHERE number = 0""",
+    )
 
 
 def headless(path):

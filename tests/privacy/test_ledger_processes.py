@@ -51,12 +51,12 @@ def work(start, won):
         start.wait()
         won.put((trial, first, tries(ledger, 0.1)))
 
-start, won = context.Barrier(4), context.Queue()
+start, won = context.Barrier(4, timeout=60), context.Queue()
 workers = [context.Process(target=work, args=(start, won)) for _ in range(4)]
 for worker in workers:
     worker.start()
 for _ in range(4 * trials):
-    print(*won.get())
+    print(*won.get(timeout=60))
 """
 
 

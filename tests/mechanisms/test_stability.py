@@ -1,0 +1,260 @@
+"""Release if stable: the probabilities to speak keep both inequalities exactly, and could not be greater."""
+
+from fractions import Fraction
+from itertools import pairwise, product
+from math import log
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dplearn.audit import exact_law
+from dplearn.audit.laws import least_exp_epsilon
+from dplearn.chance import SeededDice, SystemDice, TapeDice
+from dplearn.core.distributions import laplace_quantile, laplace_tail
+from dplearn.core.exact import at_most_exp, decay_ratio
+from dplearn.mechanisms import most_frequent_if_stable, release_if_stable, speaking_probabilities
+from dplearn.privacy import ApproxDP
+
+repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
+SETTINGS = [
+    ApproxDP(1, "0.01"),
+    ApproxDP("0.1", "1e-6"),
+    ApproxDP("0.5", "1e-12"),
+    ApproxDP(3, "0.05"),
+    ApproxDP(10, "1e-30"),
+    ApproxDP("0.01", "0.3"),
+    ApproxDP(1, "0.9"),
+    ApproxDP(10**9, "0.1"),
+]
+EACH = pytest.mark.parametrize("privacy", SETTINGS, ids=lambda p: f"{float(p.epsilon):g}-{float(p.delta):g}")
+
+
+def within(p, q, privacy):
+    """Decide p <= exp(epsilon) q + delta without rounding."""
+    excess = p - privacy.delta
+    return excess <= 0 or (q > 0 and at_most_exp(excess / q, min(privacy.epsilon, Fraction(2000))))
+
+
+# Privacy
+
+
+@EACH
+def test_neighbouring_probabilities_keep_all_four_inequalities(privacy):
+    table = speaking_probabilities(privacy)
+    assert table[0] <= privacy.delta
+    assert table[-1] == 1
+    for p, q in pairwise(table):
+        assert p < q
+        assert within(q, p, privacy)
+        assert within(p, q, privacy)
+        assert within(1 - p, 1 - q, privacy)
+        assert within(1 - q, 1 - p, privacy)
+
+
+@EACH
+def test_no_probability_could_be_greater_by_more_than_the_rounding_of_exp(privacy):
+    table = speaking_probabilities(privacy)
+    assert privacy.delta - table[0] < privacy.delta / 2**127
+    for p, q in pairwise(table):
+        # The ratio that stands for exp(-epsilon) is greater by less than one part in 2**32 of 1 - ratio.
+        more = q + (1 - decay_ratio(privacy.epsilon)) / 2**30
+        spoken, silent = within(more, p, privacy), within(1 - p, max(1 - more, Fraction(0)), privacy)
+        assert q == 1 or not (spoken and silent)
+
+
+@EACH
+def test_for_the_rational_ratio_itself_no_probability_could_be_greater_at_all(privacy):
+    ratio, delta = decay_ratio(privacy.epsilon), privacy.delta
+    for p, q in pairwise(speaking_probabilities(privacy)):
+        more = q + delta / 2**100
+        assert q == 1 or more > p / ratio + delta or 1 - p > (1 - more) / ratio + delta
+
+
+def test_at_epsilon_a_tenth_it_speaks_from_distance_131_where_laplace_noise_needs_155():
+    privacy = ApproxDP("0.1", "1e-6")
+    table = speaking_probabilities(privacy)
+    assert table[130] < Fraction(95, 100) <= table[131]
+    ratio = decay_ratio(privacy.epsilon)
+    bar = laplace_quantile(ratio, privacy.delta)
+    assert laplace_tail(ratio, bar - 154) < Fraction(95, 100) <= laplace_tail(ratio, bar - 155)
+
+
+@EACH
+def test_it_speaks_at_least_as_often_as_laplace_noise_at_every_distance(privacy):
+    ratio = decay_ratio(privacy.epsilon)
+    bar = laplace_quantile(ratio, privacy.delta)
+    for distance, p in enumerate(speaking_probabilities(privacy)[:1000]):
+        assert p >= laplace_tail(ratio, bar - distance) * (1 - Fraction(1, 10**9))
+
+
+@pytest.mark.parametrize("distances", [(0, 1), (2, 3), (7, 8), (8, 9), (40, 41)])
+def test_the_law_is_one_coin(distances):
+    privacy = ApproxDP(1, "0.01")
+    table = speaking_probabilities(privacy)
+    laws = []
+    for distance in distances:
+        law = exact_law(lambda dice, d=distance: release_if_stable("yes", d, privacy=privacy, dice=dice))
+        assert law.probability("yes") == (table[distance] if distance < len(table) else 1)
+        assert law.probability("yes") + law.probability(None) == 1
+        laws.append(law)
+    for law, other in (laws, laws[::-1]):
+        assert at_most_exp(least_exp_epsilon(law, other, privacy.delta)[0], privacy.epsilon)
+
+
+def test_the_claim_is_attained():
+    table = speaking_probabilities(ApproxDP(1, "0.01"))
+    assert not at_most_exp((table[1] - Fraction(1, 100)) / table[0], Fraction(999_999, 1_000_000))
+
+
+# Assumes
+
+
+def test_a_distance_that_moves_by_two_breaks_the_claim():
+    privacy = ApproxDP(1, "0.01")
+    table = speaking_probabilities(privacy)
+    assert not within(table[2], table[0], privacy)
+
+
+def test_a_distance_above_0_where_a_neighbour_has_another_answer_breaks_the_claim():
+    privacy = ApproxDP(1, "0.01")
+    # The answer at distance 1 is impossible on the neighbour: delta alone must pay for it.
+    assert speaking_probabilities(privacy)[1] > privacy.delta
+
+
+# Accuracy
+
+
+@EACH
+@pytest.mark.parametrize("beta", [Fraction(1, 2), Fraction(1, 20), Fraction(1, 10**9)])
+def test_it_speaks_with_probability_1_less_beta_from_the_stated_distance_on(privacy, beta):
+    table = speaking_probabilities(privacy)
+    enough = -log(privacy.delta * beta) / privacy.epsilon + 1
+    assert all(1 - p <= beta for distance, p in enumerate(table) if distance >= enough)
+    assert len(table) - 1 <= enough or 1 - table[int(enough) + 1] <= beta
+    # Not before half of it, at beta 1/2: the formula is no empty bound.
+    if beta == Fraction(1, 2) and enough > 20 and privacy.delta < Fraction(1, 10):
+        assert table[int(enough / 2) - 2] < 1 - beta
+
+
+@pytest.mark.parametrize("privacy", [ApproxDP(1, "0.01"), ApproxDP(3, "1e-4")])
+def test_the_distance_of_a_plurality_that_leads_by_g_is_at_least_half_of_g_less_two(privacy):
+    table = (*speaking_probabilities(privacy), *[Fraction(1)] * 40)
+    for votes in product(range(9), repeat=3):
+        cast = np.repeat(np.arange(3), votes)
+        law = exact_law(lambda dice, cast=cast: most_frequent_if_stable(cast, 3, privacy=privacy, dice=dice))
+        second, top = sorted(votes)[1:]
+        at_least = max(0, -(-(top - second - 2) // 2))
+        assert law.probability(votes.index(top)) >= table[at_least]
+
+
+# The table
+
+
+def test_a_table_of_too_many_entries_is_refused_and_not_begun():
+    with pytest.raises(ValueError, match=r"^epsilon must be a finite number at least "):
+        speaking_probabilities(ApproxDP("1e-12", "1e-6"))
+
+
+def test_the_longest_tables_are_as_short_as_promised():
+    table = speaking_probabilities(ApproxDP("0.0003", "1e-6"))
+    assert len(table) <= 2 * log(2e6) / 0.0003
+
+
+@pytest.mark.parametrize(
+    ("privacy", "name"), [(ApproxDP(1), "delta"), (ApproxDP(0, "0.1"), "epsilon")], ids=["delta", "epsilon"]
+)
+def test_without_epsilon_or_delta_it_is_refused_by_name(privacy, name):
+    for call in (
+        lambda: speaking_probabilities(privacy),
+        lambda: release_if_stable("yes", 3, privacy=privacy, dice=TapeDice()),
+        lambda: most_frequent_if_stable([1, 1], 2, privacy=privacy, dice=TapeDice()),
+    ):
+        with pytest.raises(ValueError, match=f"^{name} must be a finite number "):
+            call()
+
+
+# What goes in and what comes out
+
+
+@pytest.mark.parametrize("answer", ["yes", "", 0, False, (1, 2), np.array([3])], ids=repr)
+def test_any_answer_is_returned_as_it_is(answer):
+    assert release_if_stable(answer, 10**30, privacy=SETTINGS[0], dice=SystemDice()) is answer
+
+
+@pytest.mark.parametrize("distance", [5, np.int8(5), np.uint64(5), np.int64(5)], ids=repr)
+def test_distances_of_every_integer_type_give_the_same_law(distance):
+    law = exact_law(lambda dice: release_if_stable(1, distance, privacy=SETTINGS[0], dice=dice))
+    assert law.probability(1) == speaking_probabilities(SETTINGS[0])[5]
+
+
+@repeatable
+@given(st.integers(max_value=-1) | st.floats() | st.booleans() | st.text() | st.none())
+def test_no_message_depends_on_the_distance(distance):
+    with pytest.raises(ValueError, match=r"^distance must be a nonnegative integer$"):
+        release_if_stable("secret", distance, privacy=SETTINGS[0], dice=TapeDice())
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i8", "u1", "u4", "u8", ">u8", ">i4"])
+def test_votes_of_every_integer_dtype_give_the_same_law(dtype):
+    votes = np.array([2, 2, 2, 2, 2, 0, 1])
+    laws = [
+        exact_law(lambda dice, cast=cast: most_frequent_if_stable(cast, 3, privacy=SETTINGS[0], dice=dice))
+        for cast in (votes, votes.astype(dtype), votes.tolist(), votes[::-1])
+    ]
+    assert all(law == laws[0] for law in laws)
+
+
+@pytest.mark.parametrize("votes", [[], [-1], [-1] * 1000, np.array([], dtype=np.int8)], ids=len)
+def test_where_nobody_votes_the_first_label_wins_at_distance_0(votes):
+    law = exact_law(lambda dice: most_frequent_if_stable(votes, 3, privacy=SETTINGS[0], dice=dice))
+    assert law.probability(0) == speaking_probabilities(SETTINGS[0])[0]
+    assert law.probability(0) + law.probability(None) == 1
+
+
+def test_the_answer_is_a_plain_int_whatever_the_dtype():
+    for dtype in ("u1", "i8"):
+        votes = np.full(1000, 2, dtype=dtype)
+        answer = most_frequent_if_stable(votes, 3, privacy=SETTINGS[0], dice=SystemDice())
+        assert (type(answer), answer) == (int, 2)
+
+
+def test_a_million_votes_for_a_hundred_thousand_labels():
+    votes = np.arange(10**6) % 100_000
+    votes[:500] = 99_999
+    assert most_frequent_if_stable(votes, 100_000, privacy=SETTINGS[0], dice=SeededDice(0)) == 99_999
+
+
+MESSAGE = "votes must be a one-dimensional array of integers"
+
+
+@pytest.mark.parametrize("bad", [[0.5], [[1, 2]], ["a"], [None], [True], 3, [2**70]], ids=repr)
+def test_votes_that_are_no_integers_are_refused(bad):
+    with pytest.raises(TypeError, match=f"^{MESSAGE}$"):
+        most_frequent_if_stable(bad, 3, privacy=SETTINGS[0], dice=TapeDice())
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [[3], [-2], [2**63 - 1], np.array([2**64 - 1], dtype="u8"), np.array([2**63], dtype=">u8")],
+    ids=str,
+)
+def test_votes_out_of_range_are_refused_and_do_not_wrap_into_abstentions(bad):
+    with pytest.raises(ValueError, match=r"^votes must be from -1 to n_labels - 1 = 2$"):
+        most_frequent_if_stable(bad, 3, privacy=SETTINGS[0], dice=TapeDice())
+
+
+@repeatable
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=5))
+def test_no_message_depends_on_the_votes(votes):
+    if min(votes) >= -1 and max(votes) < 3:
+        return
+    with pytest.raises(ValueError, match=r"^votes must be from -1 to n_labels - 1 = 2$"):
+        most_frequent_if_stable(votes, 3, privacy=SETTINGS[0], dice=TapeDice())
+
+
+@pytest.mark.parametrize("n_labels", [1, 0, -1])
+def test_too_few_labels_are_refused_by_name(n_labels):
+    with pytest.raises(ValueError, match=f"^n_labels must be an integer at least 2, got {n_labels}$"):
+        most_frequent_if_stable([0], n_labels, privacy=SETTINGS[0], dice=TapeDice())

@@ -1,0 +1,283 @@
+"""The stable histogram: exact delta for keys that nobody declared, in an order that is public."""
+
+from collections import namedtuple
+from enum import IntEnum
+from fractions import Fraction
+from itertools import permutations, product
+from math import ceil, log
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dplearn.audit import enumerate_privacy, exact_law
+from dplearn.chance import SeededDice, SystemDice, TapeDice
+from dplearn.core.distributions import laplace_law, laplace_tail
+from dplearn.core.exact import decay_ratio
+from dplearn.mechanisms import stable_histogram, stable_histogram_bar
+from dplearn.privacy import ApproxDP
+
+repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
+MESSAGE = "keys must be None, str, bytes, int, or tuples of these"
+SURE = ApproxDP(50, "1e-6")  # next to no noise: what is frequent is published with its count
+
+
+def law_of(keys, privacy):
+    law = exact_law(lambda dice: sorted(stable_histogram(keys, privacy=privacy, dice=dice).items()))
+    return {seen: law.probability(seen) for seen in law.masses}
+
+
+def formula(counts, privacy):
+    """The literal definition: each key on its own, below the bar unseen, above n moved to n."""
+    ratio, bar, n = decay_ratio(privacy.epsilon / 2), stable_histogram_bar(privacy), sum(counts.values())
+    joint = {(): Fraction(1)}
+    for key, count in sorted(counts.items()):
+        low = min(bar - 1, n)
+        single = dict(zip(range(low, n + 1), laplace_law(ratio, low - count, n - count), strict=True))
+        joint = _extended(joint, single, key, bar)
+    return joint
+
+
+def _extended(joint, single, key, bar):
+    law = {}
+    for (seen, p), (noisy, q) in product(joint.items(), single.items()):
+        shown = (*seen, (key, noisy)) if noisy >= bar else seen
+        law[shown] = law.get(shown, 0) + p * q
+    return law
+
+
+# The formula, and the bar
+
+
+@pytest.mark.parametrize("keys", ["aaab", "ab", "", "aaaaaaaa", "aabbcc"])
+@pytest.mark.parametrize(("epsilon", "delta"), [(2, "0.05"), (3, "0.3"), (1, "0.01")])
+def test_the_law_is_that_of_independent_noise_and_a_bar(keys, epsilon, delta):
+    privacy = ApproxDP(epsilon, delta)
+    law = law_of(list(keys), privacy)
+    wanted = formula({key: keys.count(key) for key in keys}, privacy)
+    thawed = {tuple(item[1] for item in seen[1]): p for seen, p in law.items()}
+    assert thawed == wanted
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", 1, 3, 10**9])
+@pytest.mark.parametrize("delta", ["1e-300", "1e-9", "0.01", "0.5"])
+def test_the_bar_is_the_exact_quantile_for_a_count_of_one(epsilon, delta):
+    privacy = ApproxDP(epsilon, delta)
+    ratio, bar = decay_ratio(privacy.epsilon / 2), stable_histogram_bar(privacy)
+    assert laplace_tail(ratio, bar - 1) <= privacy.delta
+    assert bar == 2 or laplace_tail(ratio, bar - 2) > privacy.delta
+
+
+# Privacy
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "n"),
+    [("0.5", "0.3", 4), (1, "0.2", 5), (2, "0.05", 5), (3, "0.3", 4), (3, "0.01", 5)],
+)
+def test_the_exact_epsilon_at_delta_is_at_most_epsilon(epsilon, delta, n):
+    privacy = ApproxDP(epsilon, delta)
+    report = enumerate_privacy(
+        lambda rows, dice: stable_histogram(rows, privacy=privacy, dice=dice),
+        universe=["a", "b", "c"],
+        n=n,
+        delta=privacy.delta,
+        ordered=False,
+    )
+    assert report.keeps(privacy)
+    assert report.n_laws > 5
+
+
+def test_without_delta_the_key_that_only_one_side_has_is_seen():
+    privacy = ApproxDP(1, "0.2")
+    report = enumerate_privacy(
+        lambda rows, dice: stable_histogram(rows, privacy=privacy, dice=dice), universe=["a", "b"], n=4
+    )
+    assert report.exp_epsilon is None
+
+
+def test_records_with_two_keys_break_the_claim():
+    privacy = ApproxDP(3, "0.3")
+    report = enumerate_privacy(
+        lambda rows, dice: stable_histogram([key for row in rows for key in row], privacy=privacy, dice=dice),
+        universe=["aa", "bb"],
+        n=3,
+        delta=privacy.delta,
+        ordered=False,
+    )
+    assert not report.keeps(privacy)
+
+
+def test_a_key_of_one_record_is_published_with_probability_at_most_delta():
+    for privacy in (ApproxDP(1, "0.2"), ApproxDP(3, "0.01"), ApproxDP(10, "1e-6")):
+        law = law_of(["rare", *["often"] * 20], privacy)
+        seen = sum(p for shown, p in law.items() if "rare" in repr(shown))
+        assert 0 < seen <= privacy.delta
+
+
+# Accuracy
+
+
+@pytest.mark.parametrize("beta", [Fraction(1, 2), Fraction(1, 10), Fraction(1, 1000)])
+@pytest.mark.parametrize("epsilon", [2, 4])
+def test_frequent_keys_are_published_near_their_counts_with_probability_1_less_beta(epsilon, beta):
+    privacy = ApproxDP(epsilon, "0.1")
+    t = 2 / epsilon * log(2 * 2 / beta)
+    enough = ceil(stable_histogram_bar(privacy) + t)
+    law = formula({"a": enough, "b": enough + 3}, privacy)
+    good = sum(
+        p
+        for shown, p in law.items()
+        if len(shown) == 2 and abs(shown[0][1] - enough) < t and abs(shown[1][1] - enough - 3) < t
+    )
+    assert 1 - good <= beta
+
+
+# The keys
+
+
+def many(*keys):
+    return [key for key in keys for _ in range(40)]
+
+
+MIXED = (
+    None,
+    "",
+    "a",
+    "é",
+    "日本",
+    "\U0001f600",
+    b"",
+    b"a",
+    0,
+    1,
+    -5,
+    10**30,
+    (),
+    (1, "a"),
+    (1, 2),
+    ((None,), b""),
+)
+
+
+def test_keys_of_all_types_are_told_apart_and_published_in_one_order():
+    wanted = list(stable_histogram(many(*MIXED), privacy=SURE, dice=SystemDice()))
+    assert len(wanted) == len(set(wanted)) == len(MIXED)
+    backwards = list(stable_histogram(many(*MIXED)[::-1], privacy=SURE, dice=SystemDice()))
+    assert backwards == wanted
+    assert [type(key) for key in backwards] == [type(key) for key in wanted]
+
+
+def test_the_order_of_records_changes_nothing_not_even_which_noise_a_key_gets():
+    keys = ["b", "b", "a", "c", "a", "b"]
+    laws = {
+        str(stable_histogram(order, privacy=ApproxDP(2, "0.3"), dice=SeededDice(4)))
+        for order in permutations(keys)
+    }
+    assert len(laws) == 1
+
+
+@pytest.mark.parametrize(
+    ("key", "plain"),
+    [
+        (np.str_("a"), "a"),
+        (np.bytes_(b"a"), b"a"),
+        (np.int8(3), 3),
+        (np.uint64(2**64 - 1), 2**64 - 1),
+        ((np.int16(3), np.str_("a")), (3, "a")),
+    ],
+    ids=repr,
+)
+def test_numpys_scalars_become_pythons_whichever_record_came_first(key, plain):
+    for keys in ([key, plain] * 20, [plain, key] * 20):
+        (published,) = stable_histogram(keys, privacy=SURE, dice=SystemDice())
+        assert published == plain
+        assert type(published) is type(plain)
+        if isinstance(plain, tuple):
+            assert [type(part) for part in published] == [type(part) for part in plain]
+
+
+def test_a_named_tuple_and_an_enumerated_int_are_published_as_what_they_equal():
+    point = namedtuple("point", "x y")
+    colour = IntEnum("colour", {"red": 7})
+    published = stable_histogram(many(point(1, 2), (1, 2), colour.red, 7), privacy=SURE, dice=SystemDice())
+    assert [type(key) for key in published] == [int, tuple]
+    assert list(published) == [7, (1, 2)]
+
+
+@pytest.mark.parametrize(
+    "bad", [1.0, float("nan"), True, np.True_, np.float64(1), [1], {1}, (1, 2.5), (True,), object()], ids=repr
+)
+def test_keys_that_may_equal_one_of_another_type_are_refused_without_being_shown(bad):
+    with pytest.raises(TypeError, match=f"^{MESSAGE}$"):
+        stable_histogram(["a", bad], privacy=SURE, dice=TapeDice())
+
+
+@repeatable
+@given(st.lists(st.text(max_size=3) | st.integers() | st.floats() | st.tuples(st.booleans()), max_size=6))
+def test_no_message_depends_on_the_keys(keys):
+    if all(type(key) in (str, int) for key in keys):
+        stable_histogram(keys, privacy=SURE, dice=SystemDice())
+    else:
+        with pytest.raises(TypeError) as refusal:
+            stable_histogram(keys, privacy=SURE, dice=TapeDice())
+        assert str(refusal.value) == MESSAGE
+
+
+nested = st.recursive(
+    st.none() | st.text(max_size=2) | st.binary(max_size=2) | st.integers(),
+    lambda inner: st.tuples(inner, inner),
+)
+
+
+@repeatable
+@given(st.lists(nested, max_size=8), st.integers(0, 50))
+def test_any_keys_of_the_listed_types_can_be_put_in_order(keys, seed):
+    published = stable_histogram(keys * 30, privacy=SURE, dice=SeededDice(seed))
+    assert set(published) == set(keys)
+    assert all(type(count) is int for count in published.values())
+
+
+# Sizes
+
+
+@pytest.mark.parametrize("epsilon", ["1e-30", "1e-18", "1e-12", 10**9])
+@pytest.mark.parametrize("delta", ["1e-400", "1e-6", "0.9"])
+@pytest.mark.parametrize("keys", [[], ["a"], many("a", "b")], ids=len)
+def test_no_epsilon_or_delta_overflows(epsilon, delta, keys):
+    published = stable_histogram(keys, privacy=ApproxDP(epsilon, delta), dice=SystemDice())
+    assert set(published) <= {"a", "b"}
+
+
+def test_no_count_is_beyond_the_number_of_records_or_below_the_bar():
+    privacy = ApproxDP("0.2", "0.3")
+    bar = stable_histogram_bar(privacy)
+    for seed in range(200):
+        published = stable_histogram(["a"] * 9 + ["b"] * 3, privacy=privacy, dice=SeededDice(seed))
+        assert all(bar <= count <= 12 for count in published.values())
+
+
+def test_generators_and_arrays_are_read_once():
+    assert list(stable_histogram(iter(many("a")), privacy=SURE, dice=SystemDice())) == ["a"]
+    assert list(stable_histogram(np.array(many("a", "b")), privacy=SURE, dice=SystemDice())) == ["a", "b"]
+    assert list(stable_histogram(np.arange(3).repeat(50), privacy=SURE, dice=SystemDice())) == [0, 1, 2]
+
+
+def test_a_million_records_of_ten_thousand_keys():
+    published = stable_histogram(
+        (np.arange(10**6) % 10_000).tolist(), privacy=ApproxDP(4, 1e-9), dice=SystemDice()
+    )
+    assert list(published) == list(range(10_000))  # noise of scale 1/2 against a lead of 80
+
+
+@pytest.mark.parametrize(
+    ("privacy", "name"), [(ApproxDP(1), "delta"), (ApproxDP(0, "0.1"), "epsilon")], ids=["delta", "epsilon"]
+)
+def test_without_epsilon_or_delta_it_is_refused_by_name(privacy, name):
+    for call in (
+        lambda: stable_histogram_bar(privacy),
+        lambda: stable_histogram(["a"], privacy=privacy, dice=TapeDice()),
+    ):
+        with pytest.raises(ValueError, match=f"^{name} must be a finite number above 0, got "):
+            call()
