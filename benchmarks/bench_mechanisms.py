@@ -136,7 +136,7 @@ def response(values: np.ndarray) -> Contenders:
 
 
 def histogram(size: int) -> Contenders:
-    """A key for each record, of a tenth as many words: each once, and then some far more often than others."""
+    """A key for each record, of a tenth as many words: each comes once, and some of them far more often."""
     generator, n_words = public_generator(), size // 10
     codes = np.r_[np.arange(n_words), generator.zipf(1.1, size - n_words) % n_words]
     words = [f"word {code}" for code in generator.permutation(codes).tolist()]

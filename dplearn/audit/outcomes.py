@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from dplearn.privacy import PrivateHolder
+
 __all__ = ["freeze"]
 
 _OF_ANY_CLASS = ("__dict__", "__weakref__", "__module__", "__qualname__")
@@ -45,6 +47,8 @@ def freeze(value: Any) -> Any:  # noqa: C901 - a case for each kind of value
         return kind.__name__, tuple(map(freeze, value))
     if kind is np.ndarray:
         return _freeze_array(value)
+    if kind is PrivateHolder:  # which shows nothing: what is answered from it is published by the answers
+        return "holder", value.closed
     if isinstance(value, BaseException):
         linked = (value.__context__, value.__cause__)
         return "exception", _freeze_object(value), tuple(map(freeze, linked))

@@ -23,6 +23,7 @@ from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 __all__ = ["gaussian_counts", "laplace_counts"]
 
 _FAR = (1 << 62) - 1  # sums and differences of two such numbers fit 64 bits
+_BLOCK = 1 << 15  # counts that are made noisy together: what is computed of them stays in the cache
 
 
 def laplace_counts(
@@ -152,8 +153,11 @@ def _moved_in(counts: Any, low: int | None, high: int | None) -> NDArray[np.int6
 
 
 def _published(counts: Any, values: NDArray[np.int64], noise: Any, low: int | None, high: int | None) -> Any:
-    """Return the noisy counts within the ends, as one int where one was given."""
+    """Make the values noisy, within the ends, and return them, as one int where one was given."""
     lowest, highest = -_FAR if low is None else low, _FAR if high is None else high
-    # The noise is moved in, not the sum: that is the same, and whatever its width nothing overflows.
-    released = values + noise.clip(lowest - values, highest - values).astype(np.int64, copy=False)
-    return int(released[0]) if np.ndim(counts) == 0 else released
+    for start in range(0, values.size, _BLOCK):
+        block = values[start : start + _BLOCK]
+        # The noise is moved in, not the sum: that is the same, and whatever its width nothing overflows.
+        part = noise[start : start + _BLOCK].clip(lowest - block, highest - block)
+        block += part.astype(np.int64, copy=False)
+    return int(values[0]) if np.ndim(counts) == 0 else values

@@ -1,0 +1,538 @@
+"""The sparse vector: the literal law, exact epsilon for every split and stop, and one state in one process."""
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from fractions import Fraction
+from itertools import product
+from math import log
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import BaseEstimator, clone
+
+from dplearn.audit import exact_law
+from dplearn.chance import SeededDice, SystemDice, TapeDice
+from dplearn.core.exact import at_most_exp, decay_ratio
+from dplearn.mechanisms import AboveThreshold, SparseVector, sparse_vector
+from dplearn.privacy import ApproxDP, Composition, PureDP
+
+repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
+posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+ONE = ApproxDP(1)
+MESSAGE = "values must be a one-dimensional array of integers"
+STOPPED = "max_positives answers were above the threshold: the sparse vector has stopped"
+
+
+def patterns(m, positives):
+    """All sequences of answers to m questions that can be given before the stop or at it."""
+    for answers in product((False, True), repeat=m):
+        if sum(answers) < positives:
+            yield answers
+        else:
+            end = [i for i, answer in enumerate(answers) if answer][positives - 1]
+            if not any(answers[end + 1 :]):
+                yield answers[: end + 1]
+
+
+def split(epsilon, positives, sensitivity):
+    share = Fraction(1, 1 + round((2 * positives) ** (2 / 3)))
+    rates = epsilon / sensitivity * share, epsilon / sensitivity * (1 - share) / (2 * positives)
+    return tuple(map(decay_ratio, rates))
+
+
+def formula(values, threshold, epsilon, positives=1, sensitivity=1):
+    """The literal definition, summed over the threshold's noise B: value + G > threshold + B for each question.
+
+    From B = reach on every question is open, and a sequence has a probability that is a polynomial in the
+    questions' ratio to the power B - reach: each power of it sums to a geometric series.
+    """
+    a, b = split(epsilon, positives, sensitivity)
+    reach = max(0, *(value - threshold for value in values))
+    law = {}
+    for answers in patterns(len(values), positives):
+        total = Fraction(0)
+        for noise in range(reach):
+            total += a**noise * (1 - a) * _at(answers, values, threshold + noise, b)
+        polynomial = [Fraction(1)]
+        for answer, value in zip(answers, values, strict=False):
+            c = b ** (threshold + reach - value + 1)
+            shifted = [Fraction(0), *(c * x for x in polynomial)]
+            polynomial = (
+                shifted if answer else [x - y for x, y in zip([*polynomial, 0], shifted, strict=True)]
+            )
+        tail = sum(x / (1 - a * b**k) for k, x in enumerate(polynomial))
+        law[answers] = total + a**reach * (1 - a) * tail
+    return law
+
+
+def _at(answers, values, bar, b):
+    p = Fraction(1)
+    for answer, value in zip(answers, values, strict=False):
+        above = b ** max(0, bar - value + 1)
+        p *= above if answer else 1 - above
+    return p
+
+
+def formula_renewed(values, threshold, epoch_epsilon, positives, sensitivity=1):
+    """Epoch after epoch, each with one positive answer and its own threshold."""
+    if not values or not positives:
+        return {(): Fraction(1)}
+    law = {}
+    for answers, p in formula(values, threshold, epoch_epsilon, 1, sensitivity).items():
+        rest = values[len(answers) :] if answers[-1] else ()
+        after = formula_renewed(rest, threshold, epoch_epsilon, positives - 1, sensitivity)
+        for more, q in after.items():
+            law[answers + more] = law.get(answers + more, 0) + p * q
+    return law
+
+
+def asked_one_by_one(vector, values):
+    answers = []
+    for value in values:
+        if not vector.stopped:
+            answers.append(vector.ask(value))
+    return answers
+
+
+def walked(values, one_by_one=False, tail_bits=12, **parameters):
+    def run(dice):
+        vector = SparseVector(dice=dice, **parameters)
+        return asked_one_by_one(vector, values) if one_by_one else vector.ask_all(values).tolist()
+
+    law = exact_law(run, tail_bits)
+    return {
+        tuple(bool(bit) for _, bit in seen[1]): law.probability(seen) for seen in law.masses
+    }, law.left_out
+
+
+# The law
+
+
+@pytest.mark.parametrize("values", [(3,), (0, 0, 0), (5, -1, 2), (-3, 4, 0, 1)])
+@pytest.mark.parametrize("positives", [1, 2])
+@pytest.mark.parametrize("sensitivity", [1, 2])
+def test_the_law_is_the_literal_definition(values, positives, sensitivity):
+    law, left_out = walked(
+        values, threshold=2, max_positives=positives, privacy=ApproxDP(4), sensitivity=sensitivity
+    )
+    wanted = formula(values, 2, Fraction(4), positives, sensitivity)
+    assert sum(wanted.values()) == 1
+    assert law.keys() == wanted.keys()
+    assert all(p <= wanted[answers] <= p + left_out for answers, p in law.items())
+
+
+@pytest.mark.parametrize("values", [(0, 0, 0), (3, -1, 2)])
+def test_with_a_renewed_threshold_the_law_is_that_of_separate_epochs(values):
+    law, left_out = walked(
+        values, threshold=1, max_positives=2, privacy=ApproxDP(8), renew_threshold=True, tail_bits=8
+    )
+    wanted = formula_renewed(values, 1, Fraction(4), 2)
+    assert law.keys() == wanted.keys()
+    assert all(p <= wanted[answers] <= p + left_out for answers, p in law.items())
+
+
+@pytest.mark.parametrize("renew", [False, True])
+@pytest.mark.parametrize("chunk", [1, 2, 4096])
+@pytest.mark.parametrize("positives", [1, 2, 5])
+def test_asking_one_by_one_and_all_at_once_have_the_same_law(renew, chunk, positives, monkeypatch):
+    values = (1, -1, 2)
+    settings_ = {
+        "threshold": 0,
+        "max_positives": positives,
+        "privacy": ApproxDP(10),
+        "renew_threshold": renew,
+    }
+    monkeypatch.setattr(sparse_vector, "_CHUNK", chunk)
+    assert walked(values, tail_bits=6, **settings_) == walked(values, True, tail_bits=6, **settings_)
+
+
+def test_above_threshold_is_a_sparse_vector_with_one_positive_answer():
+    for seed in range(20):
+        first = AboveThreshold(3, privacy=ONE, dice=SeededDice(seed), sensitivity=2)
+        second = SparseVector(3, max_positives=1, privacy=ONE, dice=SeededDice(seed), sensitivity=2)
+        assert first.ask_all(range(9)).tolist() == second.ask_all(range(9)).tolist()
+        assert first.positives_left == second.positives_left
+
+
+# Privacy
+
+
+def worst_ratio(laws, pairs):
+    return max(p / laws[other][seen] for mine, other in pairs for seen, p in laws[mine].items())
+
+
+def tables(m, sensitivity, threshold):
+    """Questions near the threshold and far from it, and all pairs that differ by at most the sensitivity."""
+    low, high = threshold - 3 * sensitivity, threshold + 2 * sensitivity
+    values = list(product(range(low, high + 1, sensitivity), repeat=m))
+    return values, [
+        (a, b)
+        for a, b in product(values, repeat=2)
+        if np.abs(np.subtract(a, b)).max() <= sensitivity and a != b
+    ]
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "positives", "sensitivity"),
+    [("0.1", 1, 1), ("0.5", 2, 1), (1, 1, 2), (1, 2, 3), (3, 1, 1), (3, 2, 1), (3, 3, 1)],
+)
+def test_no_pair_of_neighbours_exceeds_epsilon(epsilon, positives, sensitivity):
+    epsilon = Fraction(epsilon)
+    values, pairs = tables(3, sensitivity, 1)
+    laws = {table: formula(table, 1, epsilon, positives, sensitivity) for table in values}
+    assert at_most_exp(worst_ratio(laws, pairs), epsilon)
+
+
+@pytest.mark.parametrize(("epsilon", "positives"), [("0.1", 1), (1, 1), (1, 2), (3, 1), (3, 3)])
+def test_epsilon_is_approached_with_many_questions(epsilon, positives):
+    epsilon, m = Fraction(epsilon), 5
+    # One side: all questions rise with the threshold, but those answered True fall by 1. They are far down.
+    mine, other = (0,) * m + (-60,) * positives, (1,) * m + (-61,) * positives
+    answers = (False,) * m + (True,) * positives
+    p, q = (formula(values, 1 - int(8 / epsilon), epsilon, positives)[answers] for values in (mine, other))
+    assert at_most_exp(p / q, epsilon)
+    assert not at_most_exp(p / q, epsilon * Fraction(95, 100))
+
+
+def test_questions_that_move_by_more_than_the_sensitivity_break_the_claim():
+    p, q = (formula(values, 0, Fraction(3))[(False, True)] for values in ((0, 0), (3, -3)))
+    assert not at_most_exp(p / q, Fraction(3))
+
+
+@pytest.mark.parametrize(("epsilon", "positives", "sensitivity"), [(1, 1, 1), (1, 50, 3), ("0.1", 7, 2)])
+def test_the_two_ratios_use_up_epsilon(epsilon, positives, sensitivity):
+    epsilon = Fraction(epsilon)
+    a, b = split(epsilon, positives, sensitivity)
+    spent = a**-sensitivity * b ** (-2 * sensitivity * positives)
+    assert at_most_exp(spent, epsilon)
+    assert not at_most_exp(spent, epsilon * Fraction(999_999, 1_000_000))
+    state = SparseVector(
+        0, max_positives=positives, privacy=ApproxDP(epsilon), dice=SystemDice(), sensitivity=sensitivity
+    )
+    with state._holder.use() as held:
+        assert (held.of_threshold, held.of_test) == (a, b)
+
+
+# The renewed threshold
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "epochs"), [(1, "1e-6", 1), (1, "1e-6", 40), ("0.5", "1e-3", 300)]
+)
+def test_with_delta_an_epoch_gets_the_greatest_epsilon_of_which_all_compose_to_the_claim(
+    epsilon, delta, epochs
+):
+    privacy = ApproxDP(epsilon, delta)
+    vector = SparseVector(0, max_positives=epochs, privacy=privacy, dice=SystemDice(), renew_threshold=True)
+    with vector._holder.use() as held:
+        of_threshold, of_test = held.of_threshold, held.of_test
+    epoch = sparse_vector._epoch_epsilon(privacy, epochs)
+    assert (of_threshold, of_test) == split(epoch, 1, 1)
+    assert Composition({PureDP(epoch): epochs}).total(privacy.delta).epsilon <= privacy.epsilon
+    more = epoch * (1 + Fraction(1, 2**28))
+    assert epochs == 1 or Composition({PureDP(more): epochs}).total(privacy.delta).epsilon > privacy.epsilon
+    assert epoch >= privacy.epsilon / epochs
+
+
+def test_without_delta_an_epoch_gets_an_equal_share():
+    vector = SparseVector(0, max_positives=4, privacy=ONE, dice=SystemDice(), renew_threshold=True)
+    with vector._holder.use() as held:
+        assert (held.of_threshold, held.of_test) == split(Fraction(1, 4), 1, 1)
+
+
+def test_delta_changes_nothing_unless_the_threshold_is_renewed():
+    vector = SparseVector(0, max_positives=4, privacy=ApproxDP(1, "0.1"), dice=SystemDice())
+    with vector._holder.use() as held:
+        assert (held.of_threshold, held.of_test) == split(Fraction(1), 4, 1)
+
+
+def test_a_renewed_threshold_keeps_epsilon_exactly():
+    values, pairs = tables(3, 1, 1)
+    laws = {table: formula_renewed(table, 1, Fraction(1), 2) for table in values}
+    assert at_most_exp(worst_ratio(laws, pairs), Fraction(2))
+
+
+# Accuracy
+
+
+@pytest.mark.parametrize("beta", [Fraction(1, 2), Fraction(1, 20), Fraction(1, 1000)])
+@pytest.mark.parametrize("renewed", [False, True])
+@pytest.mark.parametrize("positives", [1, 2])
+def test_the_accuracy_line_holds(beta, renewed, positives):
+    epsilon, threshold, m, epochs = Fraction(2), 3, 3, positives if renewed else 1
+    a, b = split(epsilon / epochs, 1 if renewed else positives, 1)
+    lowest = threshold - log(2 * m / beta) / -log(b)
+    highest = threshold + log(2 * epochs / beta) / -log(a)
+    far = (int(np.floor(lowest)) - 1, threshold - 2, threshold, threshold + 2, int(np.ceil(highest)) + 1)
+    law_of = formula_renewed if renewed else formula
+    for values in product(far, repeat=m):
+        law = law_of(values, threshold, epsilon / epochs, positives)
+        wrong = sum(
+            p
+            for answers, p in law.items()
+            if any(
+                value <= lowest if answer else value > highest
+                for answer, value in zip(answers, values, strict=False)
+            )
+        )
+        assert wrong <= beta
+
+
+# The stop
+
+
+class Counting(SeededDice):
+    """Dice that count what is drawn from them."""
+
+    drawn = 0
+
+    def geometric(self, *arguments, **options):
+        self.drawn += 1
+        return super().geometric(*arguments, **options)
+
+
+@pytest.mark.parametrize("renew", [False, True])
+def test_after_the_stop_nothing_is_drawn_and_the_error_is_always_the_same(renew):
+    dice = Counting(0)
+    vector = SparseVector(0, max_positives=2, privacy=ApproxDP(50), dice=dice, renew_threshold=renew)
+    assert vector.ask_all([-9, 1000, -9, 1000, 7, 1000]).tolist() == [False, True, False, True]
+    assert (vector.stopped, vector.positives_left) == (True, 0)
+    before = dice.drawn
+    for question in (5, -(10**6), 10**6):
+        with pytest.raises(RuntimeError, match=f"^{STOPPED}$"):
+            vector.ask(question)
+        with pytest.raises(RuntimeError, match=f"^{STOPPED}$"):
+            vector.ask_all([question, question])
+    with pytest.raises(RuntimeError, match=f"^{STOPPED}$"):
+        vector.ask_all([])
+    assert dice.drawn == before
+
+
+def test_no_threshold_is_renewed_behind_the_last_positive_answer():
+    dice = Counting(0)
+    vector = SparseVector(0, max_positives=3, privacy=ApproxDP(90), dice=dice, renew_threshold=True)
+    for _ in range(3):
+        assert vector.ask(1000)
+    assert dice.drawn == 3 + 3
+
+
+@pytest.mark.parametrize("renew", [False, True])
+def test_how_many_positives_are_left_is_public(renew):
+    vector = SparseVector(0, max_positives=3, privacy=ApproxDP(500), dice=SystemDice(), renew_threshold=renew)
+    seen = []
+    for value in (-99, 1000, -99, 1000, 1000):
+        seen.append((vector.positives_left, vector.stopped))
+        vector.ask(value)
+    assert seen == [(3, False), (3, False), (2, False), (2, False), (1, False)]
+    assert (vector.positives_left, vector.stopped) == (0, True)
+
+
+# One state
+
+
+class Asking(BaseEstimator):
+    """What holds a sparse vector as a parameter, as a pipeline might."""
+
+    def __init__(self, vector=None):
+        self.vector = vector
+
+
+def copies(vector):
+    return [
+        copy.copy(vector),
+        copy.deepcopy(vector),
+        clone(Asking(vector)).vector,
+        copy.deepcopy({"deep": [vector]})["deep"][0],
+    ]
+
+
+def test_copies_never_answer_twice():
+    for place in range(4):
+        vector = SparseVector(0, max_positives=2, privacy=ApproxDP(50), dice=SystemDice())
+        other = copies(vector)[place]
+        assert type(other) is SparseVector
+        assert vector.ask(1000)
+        assert other.positives_left == 1
+        assert other.ask(1000)
+        assert vector.stopped
+        for stopped in (vector, other, *copies(vector)):
+            with pytest.raises(RuntimeError, match=STOPPED):
+                stopped.ask(1000)
+
+
+def test_copies_share_the_thresholds_noise():
+    # Fresh noise on a copy's threshold would let two copies tell more about a value between them.
+    for seed in range(30):
+        vector = AboveThreshold(0, privacy=ApproxDP("0.01"), dice=SeededDice(seed))
+        with vector._holder.use() as mine, copy.deepcopy(vector)._holder.use() as theirs:
+            assert mine.bar == theirs.bar
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_it_is_not_pickled(protocol):
+    for held in (
+        AboveThreshold(0, privacy=ONE, dice=SystemDice()),
+        Asking(AboveThreshold(0, privacy=ONE, dice=SystemDice())),
+    ):
+        with pytest.raises(TypeError, match="private state is not pickled"):
+            pickle.dumps(held, protocol)
+
+
+def test_nothing_private_is_shown():
+    threshold = 123_456_789
+    vector = SparseVector(threshold, max_positives=3, privacy=ApproxDP("0.001"), dice=SystemDice())
+    vector.ask_all([987_654, 987_654])
+    with vector._holder.use() as state:
+        secrets = [str(state.bar), str(state.bar - threshold), "987654", "Dice", str(state.of_test.numerator)]
+    shown = " ".join(map(repr, (vector, vars(vector), str(vector), dir(vector), vector.__reduce__()[1:])))
+    shown += str(vars(vector)["_holder"])
+    assert list(vars(vector)) == ["_holder"]
+    assert not [secret for secret in secrets if secret in shown]
+
+
+FORK = """
+import os
+from dplearn.chance import SystemDice
+from dplearn.mechanisms import SparseVector
+from dplearn.privacy import ApproxDP
+vector = SparseVector(0, max_positives=2, privacy=ApproxDP(50), dice=SystemDice())
+child = os.fork()
+if not child:
+    try:
+        print(vector.ask(1000), flush=True)
+    except RuntimeError:
+        print("refused", vector.stopped, flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+print(vector.ask(1000), vector.positives_left)
+"""
+
+
+@posix
+def test_a_forked_child_cannot_answer():
+    done = subprocess.run(
+        [sys.executable, "-c", FORK], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.splitlines() == ["refused True", "True 1"]
+
+
+def test_many_threads_get_no_more_than_the_positives_that_were_paid_for():
+    vector = SparseVector(0, max_positives=25, privacy=ApproxDP(10**4), dice=SystemDice())
+    answers, together = [], threading.Barrier(8)
+
+    def ask():
+        together.wait()
+        for _ in range(20):
+            try:
+                answers.append(vector.ask(10**6))
+            except RuntimeError:
+                return
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [True] * 25
+    assert vector.stopped
+
+
+# What goes in and what comes out
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">u8", ">i2"])
+def test_every_integer_dtype_gives_the_same_answers(dtype):
+    values = np.array([3, 0, 60, 59])
+    for seed in range(20):
+        first, second = (
+            SparseVector(20, max_positives=2, privacy=ONE, dice=SeededDice(seed)).ask_all(given_as)
+            for given_as in (values, values.astype(dtype))
+        )
+        assert first.tolist() == second.tolist()
+        assert first.dtype == second.dtype == np.bool_
+
+
+@pytest.mark.parametrize("dtype", ["u8", ">u8"])
+def test_unsigned_values_beyond_63_bits_do_not_wrap(dtype):
+    values = np.array([2**63 - 1, 2**63, 2**64 - 1], dtype=dtype)
+    vector = SparseVector(0, max_positives=3, privacy=ONE, dice=SystemDice())
+    assert vector.ask_all(values).tolist() == [True] * 3
+
+
+@pytest.mark.parametrize("value", [10**6, np.int32(10**6), np.uint64(10**6), 2**64 - 1], ids=repr)
+def test_an_answer_is_a_plain_bool(value):
+    assert AboveThreshold(0, privacy=ONE, dice=SystemDice()).ask(value) is True
+
+
+def test_no_questions_get_no_answers():
+    vector = AboveThreshold(0, privacy=ONE, dice=SystemDice())
+    for empty in ([], (), np.array([]), np.array([], dtype=np.int8)):
+        answers = vector.ask_all(empty)
+        assert (answers.dtype, answers.shape) == (np.bool_, (0,))
+
+
+@pytest.mark.parametrize("epsilon", ["1e-30", "1e-12", 10**9])
+@pytest.mark.parametrize("threshold", [-(2**61), 0, 2**61])
+@pytest.mark.parametrize("renew", [False, True])
+@pytest.mark.parametrize("positives", [1, 10**9])
+def test_no_noise_value_or_threshold_overflows(epsilon, threshold, renew, positives):
+    for seed in range(3):
+        vector = SparseVector(
+            threshold,
+            max_positives=positives,
+            privacy=ApproxDP(epsilon),
+            dice=SeededDice(seed),
+            renew_threshold=renew,
+        )
+        answers = vector.ask_all(np.array([2**62, -(2**62), 2**63 - 1, -(2**63), 0]))
+        assert answers.dtype == np.bool_
+        assert answers.size == 5 or vector.stopped
+
+
+def test_a_million_questions_are_answered_with_one_positive_among_them():
+    values = np.full(10**6, -1000)
+    values[777_777] = 10**6
+    answers = AboveThreshold(0, privacy=ApproxDP(1), dice=SystemDice()).ask_all(values)
+    assert answers.nonzero()[0].tolist() == [777_777]  # noise of 1000 at scale 3: exp(-333)
+    assert answers.size == 777_778
+
+
+@pytest.mark.parametrize("bad", [[0.5], [[1, 2]], ["a"], [None], [True], 3, [2**70]], ids=repr)
+def test_values_that_are_no_integers_are_refused_and_cost_nothing(bad):
+    vector = AboveThreshold(0, privacy=ONE, dice=SystemDice())
+    with pytest.raises(TypeError, match=f"^{MESSAGE}$"):
+        vector.ask_all(bad)
+    assert vector.positives_left == 1
+
+
+@repeatable
+@given(st.floats() | st.text(max_size=5) | st.booleans() | st.none() | st.integers(min_value=2**64))
+def test_no_message_depends_on_the_value(value):
+    with pytest.raises(TypeError) as refusal:
+        AboveThreshold(0, privacy=ONE, dice=TapeDice()).ask(value)
+    assert str(refusal.value) == MESSAGE
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"max_positives": 0}, "max_positives must be an integer at least 1, got 0$"),
+        ({"max_positives": 1.5}, "max_positives must be an integer at least 1, got 1.5$"),
+        ({"sensitivity": 0}, "sensitivity must be an integer at least 1, got 0$"),
+        ({"privacy": ApproxDP(0)}, "epsilon must be a finite number above 0, got "),
+        ({"threshold": 0.5}, "threshold must be an integer from .*, got 0.5$"),
+        ({"threshold": 2**62}, "threshold must be an integer from .*, got 4611686018427387904$"),
+    ],
+    ids=str,
+)
+def test_bad_public_parameters_are_named_before_anything_is_drawn(parameters, message):
+    dice = Counting(0)
+    with pytest.raises((TypeError, ValueError), match=f"^{message}"):
+        SparseVector(**{"threshold": 0, "max_positives": 1, "privacy": ONE, "dice": dice} | parameters)
+    assert dice.drawn == 0
