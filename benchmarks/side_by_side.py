@@ -64,7 +64,7 @@ def shown(rows: Sequence[dict[str, Any]], question: str) -> str:
     lines = [[question, "by", "seconds", "times ours"]]
     for row in rows:
         absent = row["seconds"] is None
-        figures = ["absent", ""] if absent else [f"{row['seconds']:.4f}", f"{row['times_ours']:.2f}"]
+        figures = ["absent", ""] if absent else [f"{row['seconds']:.6f}", f"{row['times_ours']:.2f}"]
         lines.append([row[question], row["by"], *figures])
     return lined_up(lines, left=2)
 

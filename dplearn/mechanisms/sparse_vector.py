@@ -27,9 +27,10 @@ from dplearn.privacy.events import PureDP
 
 __all__ = ["AboveThreshold", "SparseVector"]
 
-# Questions answered at a time. Behind a positive answer so much noise, at most, is thrown away; fewer would
-# not pay, since to draw any number at once costs as much as a thousand more.
-_CHUNK = 1 << 12
+# Questions answered at a time: so many, then so many more each time. What was drawn behind the answer that
+# ends an epoch is thrown away, and each draw of many costs as much as a thousand more: where n questions
+# make an epoch, chunks of the order of sqrt(n) keep the sum of both small.
+_CHUNK = 1 << 11
 _FAR = 1 << 61
 
 
@@ -219,9 +220,10 @@ class _State:
 
     def answer(self, values: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Answer up to the last positive answer that is left, chunk by chunk."""
-        parts, start = [np.zeros(0, dtype=bool)], 0
+        parts, start, ahead = [np.zeros(0, dtype=bool)], 0, _CHUNK
         while self.left and start < values.size:
-            above = self.compare(values[start : start + _CHUNK])
+            above = self.compare(values[start : start + ahead])
+            ahead += _CHUNK
             # What was drawn for questions behind the last hit that counts is never looked at.
             hits = np.flatnonzero(above)[: 1 if self.renew else self.left]
             self.left -= hits.size
@@ -229,6 +231,7 @@ class _State:
                 above = above[: hits[-1] + 1]
             if hits.size and self.renew and self.left:
                 self.draw_bar()
+                ahead = _CHUNK
             parts.append(above)
             start += above.size
         return np.concatenate(parts)
@@ -236,9 +239,9 @@ class _State:
     def compare(self, values: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return [value + G > bar] for fresh geometric G; noise clamped to two outcomes tells no more."""
         wide = self.bar if self.bar < 1 << 62 else np.array(self.bar, dtype=object)
-        gaps = np.asarray(wide - values + 1)
-        drawn = self.dice.geometric(self.of_test, gaps - 1, gaps, size=values.size)
-        return np.asarray(drawn == gaps, dtype=bool)
+        gaps = np.asarray(wide - values)
+        drawn = self.dice.geometric(self.of_test, gaps, gaps + 1, size=values.size)
+        return np.asarray(drawn > gaps, dtype=bool)
 
 
 def _near(values: NDArray[Any]) -> NDArray[np.int64]:

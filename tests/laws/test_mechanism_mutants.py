@@ -1,0 +1,444 @@
+"""Deliberate mistakes in every mechanism but the sparse vector: each is noticed, the original is not."""
+
+from collections import Counter
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from functools import cache, partial
+from itertools import product
+from math import ceil, log
+
+import numpy as np
+import pytest
+
+from dplearn import mechanisms
+from dplearn.audit import Mutant, how_caught
+from dplearn.audit.case import AuditCase
+from dplearn.audit.cases import CASES
+from dplearn.audit.mechanism_cases import MECHANISM_FITS
+from dplearn.core.distributions import laplace_quantile
+from dplearn.core.exact import decay_ratio, exp_bounds, selection_ratio
+from dplearn.core.votes import plurality
+from dplearn.mechanisms import (
+    choosing_bar,
+    choosing_mechanism,
+    gaussian_counts,
+    laplace_counts,
+    release_if_stable,
+    report_noisy_max,
+    stable_histogram,
+    stable_histogram_bar,
+    truth_probability,
+)
+from dplearn.privacy import ApproxDP
+
+NOISY = Fraction(1, 1 << 10)  # a delta that pays for what a short tape leaves out
+
+
+@dataclass(frozen=True)
+class Smaller(AuditCase):
+    """A case over a smaller universe; what it must not differ from is the law of the unchanged mechanism."""
+
+    mechanism: object = field(default=None)
+
+    def frozen(self):
+        return {"digest": unchanged_digest(self)}
+
+    def __hash__(self):
+        return hash((self.name, self.n))
+
+
+@cache
+def unchanged_digest(case):
+    return case.with_fit(MECHANISM_FITS[case.name](case.mechanism)).digest()
+
+
+def smaller(name, **changes):
+    case = CASES[name]
+    kept = {each.name: getattr(case, each.name) for each in fields(case)}
+    return Smaller(**kept | {"mechanism": getattr(mechanisms, name)} | changes)
+
+
+#: What mutants are run over, by the mechanism's name and, where it takes two universes, a word for it.
+CASE_OF = {
+    "exponential_mechanism": smaller("exponential_mechanism", n=3),
+    "permute_and_flip": smaller("permute_and_flip", n=2),
+    "report_noisy_max": smaller("report_noisy_max", n=1, claim=ApproxDP(2, NOISY), tail_bits=15),
+    "laplace_counts": smaller("laplace_counts", n=2),
+    "gaussian_counts": smaller("gaussian_counts"),
+    "choosing_mechanism": smaller("choosing_mechanism", universe=range(2), n=18),
+    "choosing_mechanism, few": smaller("choosing_mechanism", universe=range(2), n=11),
+    "most_frequent_if_stable": smaller("most_frequent_if_stable", n=12),
+    "stable_histogram": smaller("stable_histogram"),
+    "stable_histogram, ordered": smaller("stable_histogram", n=4, ordered=True),
+    "randomized_response": smaller("randomized_response"),
+}
+
+
+def mutant(name, mistake, mechanism):
+    return Mutant(mistake, CASE_OF[name], MECHANISM_FITS[CASE_OF[name].name](mechanism))
+
+
+@pytest.mark.parametrize("name", CASE_OF)
+def test_the_unchanged_mechanism_is_not_caught(name):
+    case = CASE_OF[name]
+    assert how_caught(mutant(name, "none", case.mechanism)) == []
+    assert case.run().n_laws > 2
+
+
+def test_every_mechanism_case_has_mutants_here_or_among_the_sparse_vectors():
+    vectors = {"above_threshold", "sparse_vector", "sparse_vector_renewed"}
+    assert CASE_OF.keys() == EXCEEDING.keys() | OTHERWISE.keys()
+    assert {CASE_OF[name].name for name in EXCEEDING} == MECHANISM_FITS.keys() - vectors
+
+
+# Mistakes that many mechanisms share
+
+
+def with_epsilon(mechanism, factor):
+    """Spend more epsilon than was said: half the sensitivity is twice, 5% less noise 105%."""
+
+    def spend(*data, privacy, **parameters):
+        return mechanism(*data, privacy=ApproxDP(privacy.epsilon * factor, privacy.delta), **parameters)
+
+    return spend
+
+
+HALF_THE_SENSITIVITY, FIVE_PERCENT = 2, Fraction(105, 100)
+
+
+class FloatDice:
+    """Noise from numpy's generator, which no tape walks."""
+
+    def __init__(self):
+        self.rng = np.random.RandomState(0)  # so that this test, at least, always sees the same
+
+    def geometric(self, ratio, low=0, high=None, size=None):
+        return self.rng.geometric(1 - float(ratio), size=size) - 1
+
+    def discrete_laplace(self, ratio, low=None, high=None, size=None):
+        noise = np.rint(self.rng.laplace(scale=-1 / np.log(float(ratio)), size=size)).astype(np.int64)
+        return np.clip(noise, low, high)
+
+    def discrete_gaussian(self, sigma2, size=None):
+        return np.rint(self.rng.normal(scale=float(sigma2) ** 0.5, size=size)).astype(np.int64)
+
+    def bernoulli(self, p, size=None):
+        return (self.rng.random_sample(size) < float(p)) * 1
+
+    def below(self, n, size=None):
+        return self.rng.randint(n, size=size)
+
+    def power_weighted(self, ratio, exponents, multiplicities):
+        weights = np.array(multiplicities) * float(ratio) ** (np.array(exponents) - min(exponents))
+        return int(self.rng.choice(len(weights), p=weights / weights.sum()))
+
+    def permute_and_flip(self, ratio, exponents, multiplicities):
+        return self.power_weighted(ratio, exponents, multiplicities)
+
+
+@pytest.mark.parametrize("name", CASE_OF)
+def test_noise_that_does_not_come_from_the_dice_is_caught(name):
+    floats = FloatDice()
+
+    def careless(*data, dice, **parameters):
+        return CASE_OF[name].mechanism(*data, dice=floats, **parameters)
+
+    caught = how_caught(mutant(name, "numpy's generator", careless))
+    assert any("does not come from the dice" in way for way in caught)
+
+
+# Selection
+
+
+def noisy_max(noise_of, choose=None):
+    def select(qualities, *, privacy, dice):
+        noisy = qualities + noise_of(selection_ratio(privacy.epsilon), qualities, dice)
+        return int(np.argmax(noisy)) if choose is None else choose(noisy, qualities)
+
+    return select
+
+
+def of_one_draw(ratio, qualities, dice):
+    return np.array([dice.geometric(ratio)] * qualities.size)
+
+
+def fresh(ratio, qualities, dice):
+    return dice.geometric(ratio, size=qualities.size)
+
+
+def clamped_laplace(ratio, qualities, dice):
+    return np.maximum(dice.discrete_laplace(ratio, 0, None, size=qualities.size), 0)
+
+
+def ties_by_data(noisy, qualities):
+    best = np.flatnonzero(noisy == noisy.max())
+    return int(best[np.argmax(qualities[best])])
+
+
+def best_of_all(qualities, *, privacy, dice):
+    return int(np.argmax(qualities))
+
+
+# Counts
+
+
+def one_draw(counts, *, privacy, dice, sensitivity, low, high):
+    noise = dice.discrete_laplace(decay_ratio(privacy.epsilon / sensitivity), -high, high)
+    return np.clip(counts + noise, low, high)
+
+
+def none_for_zeros(mechanism, counts, **parameters):
+    return np.where(counts > 0, mechanism(counts, **parameters), 0)
+
+
+def ends_from_data(counts, *, low, high, **parameters):
+    return laplace_counts(counts, low=int(counts.min()), high=int(counts.max()), **parameters)
+
+
+def raw_where_large(counts, **parameters):
+    return np.where(counts == counts.sum(), counts, laplace_counts(counts, **parameters))
+
+
+def gaussian(sigma2_of, reuse=False):
+    def count(counts, *, privacy, dice, squared_sensitivity):
+        sigma2 = sigma2_of(squared_sensitivity / (2 * privacy.rho))
+        noise = dice.discrete_gaussian(sigma2, size=1 if reuse else counts.size)
+        return counts + noise
+
+    return count
+
+
+# Choosing and stability
+
+
+def choosing(bar_of=choosing_bar, noise=True, select_epsilon=Fraction(1, 2), ratio_of=Fraction(1, 4)):
+    def choose(qualities, *, growth, privacy, dice):
+        bar, best = bar_of(growth, privacy), int(qualities.max())
+        gap = bar - best
+        ratio = decay_ratio(privacy.epsilon * ratio_of)
+        passed = dice.discrete_laplace(ratio, gap - 1, gap) == gap if noise else gap <= 0
+        if not passed:
+            return None
+        spent = ApproxDP(privacy.epsilon * select_epsilon)
+        return mechanisms.exponential_mechanism(qualities, privacy=spent, dice=dice)
+
+    return choose
+
+
+def choosing_surely_when_far(qualities, *, growth, privacy, dice):
+    if abs(int(qualities.max()) - choosing_bar(growth, privacy)) > 2:
+        return int(np.argmax(qualities)) if qualities.max() > choosing_bar(growth, privacy) else None
+    return choosing_mechanism(qualities, growth=growth, privacy=privacy, dice=dice)
+
+
+def gap_less_one(votes, n_labels):
+    """The distance of the paper: it moves by 2 with one vote."""
+    counts = np.bincount(votes[votes >= 0], minlength=n_labels)
+    second, top = sorted(counts.tolist())[-2:]
+    return int(counts.argmax()), max(0, top - second - 1)
+
+
+def of_votes(votes, n_labels):
+    winner, distance = plurality(np.bincount(votes[votes >= 0], minlength=n_labels))
+    return int(winner), int(distance)
+
+
+def stable(distance_of=of_votes, further=0):
+    def release(votes, n_labels, *, privacy, dice):
+        winner, distance = distance_of(votes, n_labels)
+        return release_if_stable(winner, max(0, distance + further), privacy=privacy, dice=dice)
+
+    return release
+
+
+def stable_by_laplace(bar_of, far=None, distance_of=of_votes):
+    def release(votes, n_labels, *, privacy, dice):
+        winner, distance = distance_of(votes, n_labels)
+        ratio, gap = decay_ratio(privacy.epsilon), bar_of(privacy) - distance
+        if far is not None and abs(gap) >= far:
+            return winner if gap <= 0 else None
+        return winner if dice.discrete_laplace(ratio, gap - 1, gap) == gap else None
+
+    return release
+
+
+def continuous_bar(privacy):
+    return ceil(log(1 / (2 * privacy.delta)) / privacy.epsilon)
+
+
+def exact_bar(privacy):
+    return laplace_quantile(decay_ratio(privacy.epsilon), privacy.delta)
+
+
+# Histograms and responses
+
+
+def histogram(scale=2, lower=0, order=sorted):
+    def publish(keys, *, privacy, dice):
+        ratio, bar, n = decay_ratio(privacy.epsilon / scale), stable_histogram_bar(privacy) - lower, len(keys)
+        shown = {}
+        for key, count in order(Counter(keys).items()):
+            noisy = count + dice.discrete_laplace(ratio, min(bar - 1, n) - count, n - count)
+            if noisy >= bar:
+                shown[key] = noisy
+        return shown
+
+    return publish
+
+
+def declared_noise(keys, *, privacy, dice):
+    """Only counts that reach the bar as they are get published: what is rare is cut without noise."""
+    counts, bar = Counter(keys), stable_histogram_bar(privacy)
+    kept = [key for key in keys if counts[key] >= bar]
+    return stable_histogram(kept, privacy=privacy, dice=dice) if kept else {}
+
+
+def response(truth_of=truth_probability, first_shift=1, reuse=False):
+    def respond(values, n_values, *, privacy, dice):
+        codes, p = np.asarray(values), truth_of(n_values, privacy.epsilon)
+        size = 1 if reuse else codes.size
+        truthful = dice.bernoulli(p, size=size)
+        shift = first_shift + dice.below(n_values - first_shift, size=size)
+        return np.where(truthful == 1, codes, (codes + shift) % n_values)
+
+    return respond
+
+
+def off_by(more):
+    def truth(n_values, epsilon):
+        inverse = decay_ratio(Fraction(epsilon))
+        return 1 / (1 + (n_values - 1 + more) * inverse)
+
+    return truth
+
+
+#: Mistakes that break the promise: some pair of neighbours must be found to exceed the claim.
+EXCEEDING = {
+    "exponential_mechanism": {
+        "half the sensitivity": with_epsilon(mechanisms.exponential_mechanism, HALF_THE_SENSITIVITY),
+        "the best itself": best_of_all,
+    },
+    "permute_and_flip": {
+        "half the sensitivity": with_epsilon(mechanisms.permute_and_flip, HALF_THE_SENSITIVITY),
+        "noise 5% too small": with_epsilon(mechanisms.permute_and_flip, FIVE_PERCENT),
+    },
+    "report_noisy_max": {
+        "scale 1 / epsilon": with_epsilon(report_noisy_max, HALF_THE_SENSITIVITY),
+        "noise 5% too small": with_epsilon(report_noisy_max, FIVE_PERCENT),
+        "one draw reused for all": noisy_max(of_one_draw),
+        "two-sided noise clamped from below": noisy_max(clamped_laplace),
+        "the noisy value returned": noisy_max(fresh, choose=lambda noisy, _: int(noisy.max())),
+        "the best itself": best_of_all,
+    },
+    "laplace_counts": {
+        "half the sensitivity": with_epsilon(laplace_counts, HALF_THE_SENSITIVITY),
+        "noise 5% too small": with_epsilon(laplace_counts, FIVE_PERCENT),
+        "one draw reused for all": one_draw,
+        "no noise for zero counts": partial(none_for_zeros, laplace_counts),
+        "ends from data": ends_from_data,
+        "no noise where all records agree": raw_where_large,
+    },
+    "gaussian_counts": {
+        "half the squared sensitivity": gaussian(lambda sigma2: sigma2 / 2),
+        "sigma in place of sigma2": gaussian(lambda sigma2: Fraction(float(sigma2) ** 0.5)),
+        "one draw reused for all": gaussian(lambda sigma2: sigma2, reuse=True),
+        "no noise for zero counts": partial(none_for_zeros, gaussian_counts),
+    },
+    "choosing_mechanism": {
+        "no noise in the test": choosing(noise=False),
+        "no noise when far from the bar": choosing_surely_when_far,
+    },
+    "choosing_mechanism, few": {
+        "no bar": choosing(bar_of=lambda growth, privacy: 0),
+        "the bar five too low": choosing(bar_of=lambda *public: choosing_bar(*public) - 5),
+    },
+    "most_frequent_if_stable": {
+        "the gap less one": stable(gap_less_one),
+        "the distance off by one": stable(further=1),
+        "the bar of continuous noise": stable_by_laplace(continuous_bar),
+        "the bar off by one": stable_by_laplace(lambda privacy: exact_bar(privacy) - 1),
+        "no noise when far from the bar": stable_by_laplace(exact_bar, far=3),
+        "half the sensitivity": with_epsilon(mechanisms.most_frequent_if_stable, HALF_THE_SENSITIVITY),
+        "noise 5% too small": with_epsilon(mechanisms.most_frequent_if_stable, FIVE_PERCENT),
+    },
+    "stable_histogram": {
+        "half the sensitivity": histogram(scale=1),
+        "the bar off by one": histogram(lower=1),
+        "no bar": histogram(lower=3),
+        "cut without noise": declared_noise,
+    },
+    "randomized_response": {
+        "noise 5% too small": with_epsilon(mechanisms.randomized_response, FIVE_PERCENT),
+        "half the sensitivity": with_epsilon(mechanisms.randomized_response, HALF_THE_SENSITIVITY),
+        "a shift that may be 0": response(first_shift=0),
+        "truth with e^eps / (e^eps + k - 2)": response(off_by(-1)),
+        "the values themselves": lambda values, n_values, *, privacy, dice: np.asarray(values),
+    },
+}
+
+#: Mistakes that keep the promise, or whose harm these universes cannot show: the frozen law tells.
+OTHERWISE = {
+    "exponential_mechanism": {
+        "noise 5% too small": with_epsilon(mechanisms.exponential_mechanism, FIVE_PERCENT)
+    },
+    "report_noisy_max": {"ties by data": noisy_max(fresh, choose=ties_by_data)},
+    "gaussian_counts": {"noise 5% too small": gaussian(lambda sigma2: sigma2 * Fraction(95, 100))},
+    "choosing_mechanism": {
+        "half the sensitivity": choosing(select_epsilon=1),
+        "the bar off by one": choosing(bar_of=lambda *public: choosing_bar(*public) - 1),
+        "noise 5% too small": choosing(ratio_of=Fraction(105, 400)),
+    },
+    "stable_histogram, ordered": {"keys in data order": histogram(order=list)},
+    "stable_histogram": {
+        "noise 5% too small": histogram(scale=Fraction(190, 100)),
+    },
+    "randomized_response": {
+        "truth with e^eps / (e^eps + k)": response(off_by(1)),
+        "one draw reused for all": response(reuse=True),
+    },
+}
+
+
+def listed(mutants):
+    return [(name, mistake) for name, mistakes in mutants.items() for mistake in mistakes]
+
+
+@pytest.mark.parametrize(("name", "mistake"), listed(EXCEEDING))
+def test_a_mistake_that_breaks_the_promise_exceeds_the_claim(name, mistake):
+    caught = how_caught(mutant(name, mistake, EXCEEDING[name][mistake]))
+    assert any(way.startswith("exceeds the claim") for way in caught), caught
+
+
+@pytest.mark.parametrize(("name", "mistake"), listed(OTHERWISE))
+def test_any_other_mistake_differs_from_the_frozen_law(name, mistake):
+    caught = how_caught(mutant(name, mistake, OTHERWISE[name][mistake]))
+    assert "differs from the frozen law" in caught
+
+
+def exact_delta(case, epsilon):
+    """The greatest delta at epsilon over all neighbours, rounded up."""
+    factor, worst = exp_bounds(Fraction(epsilon))[0], Fraction(0)
+    for rows, law in case.laws.items():
+        for i, other in product(range(case.n), range(len(case.universe))):
+            there = case.laws[tuple(sorted((*rows[:i], other, *rows[i + 1 :])))]
+            excess = (law.probability(seen) - factor * there.probability(seen) for seen in law.masses)
+            worst = max(worst, sum(max(0, more) for more in excess))
+    return worst
+
+
+@pytest.mark.parametrize(
+    ("release", "delta"),
+    [(stable(gap_less_one), "0.449"), (stable_by_laplace(exact_bar, distance_of=gap_less_one), "0.462")],
+    ids=["the greatest probabilities", "discrete Laplace"],
+)
+def test_the_gap_less_one_has_a_delta_of_almost_one_half_where_one_hundredth_was_promised(release, delta):
+    case = smaller("most_frequent_if_stable", universe=range(2), n=10)
+    fit = MECHANISM_FITS[case.name](release)
+    assert f"{float(exact_delta(case.with_fit(fit), 1)):.3f}" == delta
+    assert exact_delta(case, 1) <= Fraction(1, 100)
+
+
+def test_noisy_max_at_scale_one_over_epsilon_has_twice_the_epsilon():
+    case = CASE_OF["report_noisy_max"]
+    report = case.with_fit(MECHANISM_FITS[case.name](with_epsilon(report_noisy_max, 2))).run()
+    assert 3.9 < report.epsilon < 4.01

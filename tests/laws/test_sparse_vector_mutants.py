@@ -1,0 +1,316 @@
+"""Every sparse vector that is known to be wrong exceeds its claim; the right one, written plainly, is not caught.
+
+The list is that of Lyu, Su and Li (2017), "Understanding the sparse vector technique", and what else has been
+published or proposed: each is one change to the plain version below.
+"""
+
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pytest
+
+from dplearn import mechanisms
+from dplearn.audit import Mutant, how_caught
+from dplearn.audit.case import AuditCase
+from dplearn.audit.cases import CASES
+from dplearn.audit.mechanism_cases import MECHANISM_FITS
+from dplearn.core.exact import decay_ratio
+from dplearn.mechanisms import AboveThreshold, SparseVector
+from dplearn.privacy import ApproxDP
+
+NOISY = Fraction(1, 1 << 8)  # a delta that pays for what a short tape leaves out
+
+
+@dataclass(frozen=True)
+class Smaller(AuditCase):
+    """A case over fewer questions; what it must not differ from is the law of the unchanged mechanism."""
+
+    mechanism: object = field(default=None)
+
+    def frozen(self):
+        return {"digest": unchanged_digest(self.name)}
+
+
+@cache
+def unchanged_digest(name):
+    case = CASE_OF[name]
+    return case.with_fit(MECHANISM_FITS[name](case.mechanism)).digest()
+
+
+def smaller(name, mechanism, questions, epsilon, tail_bits):
+    case = CASES[name]
+    kept = {each.name: getattr(case, each.name) for each in fields(case)}
+    universe = list(product((0, 1), repeat=questions))
+    changes = {"universe": universe, "claim": ApproxDP(epsilon, NOISY), "tail_bits": tail_bits}
+    return Smaller(**kept | changes | {"mechanism": mechanism})
+
+
+CASE_OF = {
+    "above_threshold": smaller("above_threshold", AboveThreshold, 4, 3, 14),
+    "sparse_vector": smaller("sparse_vector", SparseVector, 3, 3, 14),
+    "sparse_vector_renewed": smaller("sparse_vector_renewed", SparseVector, 3, 4, 15),
+}
+
+
+class Plain:
+    """A sparse vector as its definition has it, question by question."""
+
+    def __init__(self, threshold, *, privacy, dice, max_positives=1, sensitivity=1, renew_threshold=False):
+        self.threshold, self.dice, self.left, self.renew = threshold, dice, max_positives, renew_threshold
+        epochs = max_positives if renew_threshold else 1
+        rates = self.rates(privacy.epsilon / epochs / sensitivity, max_positives // epochs)
+        self.of_threshold, self.of_test = map(decay_ratio, rates)
+        self.draw_bar()
+
+    def rates(self, epsilon, positives):
+        share = Fraction(1, 1 + round((2 * positives) ** (2 / 3)))
+        return epsilon * share, epsilon * (1 - share) / (2 * positives)
+
+    def draw_bar(self):
+        self.bar = self.threshold + self.dice.geometric(self.of_threshold)
+
+    def is_above(self, value):
+        gap = np.array([self.bar - value + 1])
+        return bool(self.dice.geometric(self.of_test, gap - 1, gap, size=1)[0] == gap[0])
+
+    def after_positive(self, value):
+        self.left -= 1
+        if self.renew and self.left:
+            self.draw_bar()
+
+    @property
+    def stopped(self):
+        return self.left == 0
+
+    def ask(self, value):
+        above = self.is_above(value)
+        if above:
+            self.after_positive(value)
+        return above
+
+    def ask_all(self, values):
+        answers = []
+        for value in values.tolist():
+            if not self.stopped:
+                answers.append(self.ask(value))
+        return np.array(answers)
+
+
+def caught(name, mechanism):
+    return how_caught(Mutant(mechanism.__name__, CASE_OF[name], MECHANISM_FITS[name](mechanism)))
+
+
+def exceeds(name, mechanism):
+    return [way for way in caught(name, mechanism) if way.startswith("exceeds the claim")]
+
+
+@pytest.mark.parametrize("name", CASE_OF)
+def test_the_unchanged_mechanism_is_not_caught(name):
+    assert caught(name, CASE_OF[name].mechanism) == []
+
+
+@pytest.mark.parametrize("name", CASE_OF)
+def test_the_plain_version_has_the_same_law_and_keeps_the_claim(name):
+    # Asked one by one it makes more draws than all at once, which replay may notice, and nothing else.
+    assert [way for way in caught(name, Plain) if not way.startswith("violates replay")] == []
+
+
+# The known mistakes
+
+
+class NoThresholdNoise(Plain):
+    """The False answers are then free only in appearance: each one tells as much as a True."""
+
+    def draw_bar(self):
+        self.bar = self.threshold
+
+
+class NoQueryNoise(Plain):
+    """Stoddard and others (2014): noise on the threshold alone leaves the order of values in clear."""
+
+    def is_above(self, value):
+        return value > self.bar
+
+
+class QueryNoiseReused(Plain):
+    """One draw for all questions is noise on the threshold only."""
+
+    def draw_bar(self):
+        super().draw_bar()
+        self.noise = self.dice.geometric(self.of_test, 0, 4)
+
+    def is_above(self, value):
+        return value + self.noise > self.bar
+
+
+class NoStop(Plain):
+    """Answers for ever: every True costs, and their number has no bound."""
+
+    def after_positive(self, value):
+        if self.renew:
+            self.draw_bar()
+
+
+class NoisyValueReleased(Plain):
+    """The lecture notes of 2011: where the answer is True the noisy value is shown in its place."""
+
+    def is_above(self, value):
+        noisy = value + self.dice.geometric(self.of_test, 0, 4)
+        return noisy if noisy > self.bar else 0
+
+    def ask(self, value):
+        shown = super().ask(value)
+        return shown or False
+
+
+class NoiseForOnePositive(Plain):
+    """Lee and Clifton (2014): the noise of a question does not grow with the number of positives."""
+
+    def rates(self, epsilon, positives):
+        return super().rates(epsilon, 1)
+
+
+class ThresholdLoweredByTheValue(Plain):
+    """What was seen on a hit, which is private, moves the threshold of all questions behind it."""
+
+    def after_positive(self, value):
+        super().after_positive(value)
+        self.bar -= 3 * value
+
+
+class ThresholdDrawnOnceNoiseForOneEpoch(Plain):
+    """Renewal left out, and each question's noise that of the one epoch that has the whole epsilon."""
+
+    def __init__(self, threshold, *, privacy, dice, max_positives, renew_threshold):
+        super().__init__(threshold, privacy=privacy, dice=dice, max_positives=1)
+        self.left = max_positives
+
+
+class WholeEpsilonInEachEpoch(Plain):
+    """Renewal, as it must be, but every epoch spends what all together may."""
+
+    def rates(self, epsilon, positives):
+        return super().rates(2 * epsilon, positives)
+
+
+class HalfTheQueryNoise(Plain):
+    """Lee and Clifton (2014), Chen and others (2015): a True needs noise for twice the sensitivity."""
+
+    def rates(self, epsilon, positives):
+        of_threshold, of_test = super().rates(epsilon, positives)
+        return of_threshold, 2 * of_test
+
+
+class HalfTheSensitivity(Plain):
+    """Both noises for half of what a record moves."""
+
+    def rates(self, epsilon, positives):
+        return super().rates(2 * epsilon, positives)
+
+
+class FivePercentTooSmall(Plain):
+    """Both noises 5% too small."""
+
+    def rates(self, epsilon, positives):
+        return super().rates(epsilon * Fraction(105, 100), positives)
+
+
+class TwoSidedClampedFromBelow(Plain):
+    """Two-sided noise of which the negative half is moved to 0: a step at 0 that is steeper than the ratio."""
+
+    def is_above(self, value):
+        return bool(value + max(0, self.dice.discrete_laplace(self.of_test, -1, 5)) > self.bar)
+
+
+class NoNoiseWhenFar(Plain):
+    """A value at the threshold or below is answered False without a draw."""
+
+    def is_above(self, value):
+        return value > self.threshold and super().is_above(value)
+
+
+EXCEEDING = [
+    ("above_threshold", NoThresholdNoise),
+    ("above_threshold", NoQueryNoise),
+    ("above_threshold", QueryNoiseReused),
+    ("above_threshold", NoStop),
+    ("above_threshold", NoisyValueReleased),
+    ("above_threshold", HalfTheQueryNoise),
+    ("above_threshold", HalfTheSensitivity),
+    ("above_threshold", FivePercentTooSmall),
+    ("above_threshold", TwoSidedClampedFromBelow),
+    ("above_threshold", NoNoiseWhenFar),
+    ("sparse_vector", NoThresholdNoise),
+    ("sparse_vector", NoQueryNoise),
+    ("sparse_vector", QueryNoiseReused),
+    ("sparse_vector", NoisyValueReleased),
+    ("sparse_vector", NoiseForOnePositive),
+    ("sparse_vector", ThresholdLoweredByTheValue),
+    ("sparse_vector", HalfTheSensitivity),
+    ("sparse_vector_renewed", NoThresholdNoise),
+    ("sparse_vector_renewed", NoQueryNoise),
+    ("sparse_vector_renewed", ThresholdDrawnOnceNoiseForOneEpoch),
+    ("sparse_vector_renewed", WholeEpsilonInEachEpoch),
+    ("sparse_vector_renewed", NoisyValueReleased),
+]
+
+
+@pytest.mark.parametrize(("name", "wrong"), EXCEEDING, ids=lambda x: getattr(x, "__name__", x))
+def test_a_wrong_sparse_vector_exceeds_its_claim(name, wrong):
+    assert exceeds(name, wrong), caught(name, wrong)
+
+
+class ThresholdDrawnOnce(Plain):
+    """Renewal left out, each epoch's noise as it was."""
+
+    def draw_bar(self):
+        if not hasattr(self, "bar"):
+            super().draw_bar()
+
+
+class BarOffByOne(Plain):
+    """At least in place of above: another threshold, which is public."""
+
+    def is_above(self, value):
+        return super().is_above(value + 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("sparse_vector_renewed", ThresholdDrawnOnce),
+        ("sparse_vector", BarOffByOne),
+        ("above_threshold", BarOffByOne),
+    ],
+    ids=lambda x: getattr(x, "__name__", x),
+)
+def test_a_mistake_that_costs_no_privacy_differs_from_the_frozen_law_and_only_that(name, wrong):
+    # To leave renewal out saves what the second threshold costs: with noise for epsilon / T it is no breach.
+    assert "differs from the frozen law" in caught(name, wrong)
+    assert not exceeds(name, wrong)
+
+
+def numpys(mechanism):
+    rng = np.random.RandomState(0)
+
+    class Careless(Plain):
+        def draw_bar(self):
+            self.bar = self.threshold + int(rng.geometric(1 - float(self.of_threshold))) - 1
+
+    return Careless
+
+
+@pytest.mark.parametrize("name", CASE_OF)
+def test_noise_that_does_not_come_from_the_dice_is_caught(name):
+    assert any("does not come from the dice" in way for way in caught(name, numpys(Plain)))
+
+
+def test_every_sparse_vector_of_the_package_is_here():
+    vectors = {
+        name for name, member in vars(mechanisms).items() if name in ("AboveThreshold", "SparseVector")
+    }
+    assert {CASE_OF[name].mechanism.__name__ for name in CASE_OF} == vectors
+    assert {name for name, _ in EXCEEDING} == set(CASE_OF)

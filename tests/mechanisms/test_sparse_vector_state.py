@@ -1,0 +1,178 @@
+"""A sparse vector stops in public, is one state in one process, and shows nothing that it holds."""
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+import threading
+
+import pytest
+from sklearn.base import BaseEstimator, clone
+
+from dplearn.chance import SeededDice, SystemDice
+from dplearn.mechanisms import AboveThreshold, SparseVector
+from dplearn.privacy import ApproxDP
+
+posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+ONE = ApproxDP(1)
+STOPPED = "max_positives answers were above the threshold: the sparse vector has stopped"
+
+
+# The stop
+
+
+class Counting(SeededDice):
+    """Dice that count what is drawn from them."""
+
+    drawn = 0
+
+    def geometric(self, *arguments, **options):
+        self.drawn += 1
+        return super().geometric(*arguments, **options)
+
+
+@pytest.mark.parametrize("renew", [False, True])
+def test_after_the_stop_nothing_is_drawn_and_the_error_is_always_the_same(renew):
+    dice = Counting(0)
+    vector = SparseVector(0, max_positives=2, privacy=ApproxDP(50), dice=dice, renew_threshold=renew)
+    assert vector.ask_all([-9, 1000, -9, 1000, 7, 1000]).tolist() == [False, True, False, True]
+    assert (vector.stopped, vector.positives_left) == (True, 0)
+    before = dice.drawn
+    for question in (5, -(10**6), 10**6):
+        with pytest.raises(RuntimeError, match=f"^{STOPPED}$"):
+            vector.ask(question)
+        with pytest.raises(RuntimeError, match=f"^{STOPPED}$"):
+            vector.ask_all([question, question])
+    with pytest.raises(RuntimeError, match=f"^{STOPPED}$"):
+        vector.ask_all([])
+    assert dice.drawn == before
+
+
+def test_no_threshold_is_renewed_behind_the_last_positive_answer():
+    dice = Counting(0)
+    vector = SparseVector(0, max_positives=3, privacy=ApproxDP(90), dice=dice, renew_threshold=True)
+    for _ in range(3):
+        assert vector.ask(1000)
+    assert dice.drawn == 3 + 3
+
+
+@pytest.mark.parametrize("renew", [False, True])
+def test_how_many_positives_are_left_is_public(renew):
+    vector = SparseVector(0, max_positives=3, privacy=ApproxDP(500), dice=SystemDice(), renew_threshold=renew)
+    seen = []
+    for value in (-99, 1000, -99, 1000, 1000):
+        seen.append((vector.positives_left, vector.stopped))
+        vector.ask(value)
+    assert seen == [(3, False), (3, False), (2, False), (2, False), (1, False)]
+    assert (vector.positives_left, vector.stopped) == (0, True)
+
+
+# One state
+
+
+class Asking(BaseEstimator):
+    """What holds a sparse vector as a parameter, as a pipeline might."""
+
+    def __init__(self, vector=None):
+        self.vector = vector
+
+
+def copies(vector):
+    return [
+        copy.copy(vector),
+        copy.deepcopy(vector),
+        clone(Asking(vector)).vector,
+        copy.deepcopy({"deep": [vector]})["deep"][0],
+    ]
+
+
+def test_copies_never_answer_twice():
+    for place in range(4):
+        vector = SparseVector(0, max_positives=2, privacy=ApproxDP(50), dice=SystemDice())
+        other = copies(vector)[place]
+        assert type(other) is SparseVector
+        assert vector.ask(1000)
+        assert other.positives_left == 1
+        assert other.ask(1000)
+        assert vector.stopped
+        for stopped in (vector, other, *copies(vector)):
+            with pytest.raises(RuntimeError, match=STOPPED):
+                stopped.ask(1000)
+
+
+def test_copies_share_the_thresholds_noise():
+    # Fresh noise on a copy's threshold would let two copies tell more about a value between them.
+    for seed in range(30):
+        vector = AboveThreshold(0, privacy=ApproxDP("0.01"), dice=SeededDice(seed))
+        with vector._holder.use() as mine, copy.deepcopy(vector)._holder.use() as theirs:
+            assert mine.bar == theirs.bar
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_it_is_not_pickled(protocol):
+    for held in (
+        AboveThreshold(0, privacy=ONE, dice=SystemDice()),
+        Asking(AboveThreshold(0, privacy=ONE, dice=SystemDice())),
+    ):
+        with pytest.raises(TypeError, match="private state is not pickled"):
+            pickle.dumps(held, protocol)
+
+
+def test_nothing_private_is_shown():
+    threshold = 123_456_789
+    vector = SparseVector(threshold, max_positives=3, privacy=ApproxDP("0.001"), dice=SystemDice())
+    vector.ask_all([987_654, 987_654])
+    with vector._holder.use() as state:
+        secrets = [str(state.bar), str(state.bar - threshold), "987654", "Dice", str(state.of_test.numerator)]
+    shown = " ".join(map(repr, (vector, vars(vector), str(vector), dir(vector), vector.__reduce__()[1:])))
+    shown += str(vars(vector)["_holder"])
+    assert list(vars(vector)) == ["_holder"]
+    assert not [secret for secret in secrets if secret in shown]
+
+
+FORK = """
+import os
+from dplearn.chance import SystemDice
+from dplearn.mechanisms import SparseVector
+from dplearn.privacy import ApproxDP
+vector = SparseVector(0, max_positives=2, privacy=ApproxDP(50), dice=SystemDice())
+child = os.fork()
+if not child:
+    try:
+        print(vector.ask(1000), flush=True)
+    except RuntimeError:
+        print("refused", vector.stopped, flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+print(vector.ask(1000), vector.positives_left)
+"""
+
+
+@posix
+def test_a_forked_child_cannot_answer():
+    done = subprocess.run(
+        [sys.executable, "-c", FORK], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.splitlines() == ["refused True", "True 1"]
+
+
+def test_many_threads_get_no_more_than_the_positives_that_were_paid_for():
+    vector = SparseVector(0, max_positives=25, privacy=ApproxDP(10**4), dice=SystemDice())
+    answers, together = [], threading.Barrier(8)
+
+    def ask():
+        together.wait()
+        for _ in range(20):
+            try:
+                answers.append(vector.ask(10**6))
+            except RuntimeError:
+                return
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [True] * 25
+    assert vector.stopped
