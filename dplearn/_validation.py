@@ -76,13 +76,13 @@ def check_number(
         for words, bound in (("at least", low), ("at most", high), ("above", above), ("below", below))
         if bound is not None
     )
-    message = f"{name} must be a finite number {wanted}".rstrip() + f", got {value!r}"
+    rule = f"{name} must be a finite number {wanted}".rstrip()
     try:
         number = as_fraction(value)
     except TypeError:
-        raise TypeError(message) from None
+        raise TypeError(f"{rule}, got {_shown(value)}") from None
     except ValueError:
-        raise ValueError(message) from None
+        raise ValueError(f"{rule}, got {_shown(value)}") from None
     inside = (
         (low is None or number >= as_fraction(low))
         and (high is None or number <= as_fraction(high))
@@ -90,19 +90,19 @@ def check_number(
         and (below is None or number < as_fraction(below))
     )
     if not inside:
-        raise ValueError(message)
+        raise ValueError(f"{rule}, got {_shown(value)}")
     return number
 
 
 def check_count(name: str, value: Any, *, low: int = 0, high: int | float = math.inf) -> int:
     """Return `value` as a Python integer if it is one and within low..high."""
     wanted = f"at least {low}" if high == math.inf else f"from {low} to {high}"
-    message = f"{name} must be an integer {wanted}, got {value!r}"
+    rule = f"{name} must be an integer {wanted}"
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(message)
+        raise TypeError(f"{rule}, got {_shown(value)}")
     count = int(value)
     if not low <= count <= high:
-        raise ValueError(message)
+        raise ValueError(f"{rule}, got {_shown(value)}")
     return count
 
 
@@ -111,3 +111,11 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
     return value
+
+
+def _shown(value: object) -> str:
+    """Return how `value` is written; Python refuses to write integers of some thousand digits."""
+    try:
+        return repr(value)
+    except ValueError:
+        return f"a number of type {type(value).__name__} with too many digits to show"

@@ -117,6 +117,27 @@ def test_a_fraction_over_zero_is_refused_by_name():
         check_number("rate", "1/0")
 
 
+# Python refuses to write integers of more than 4300 digits.
+
+
+def test_a_number_too_long_to_be_written_is_accepted():
+    assert check_number("rate", 10**5000, above=0) == 10**5000
+
+
+@pytest.mark.parametrize("value", [-(10**5000), Fraction(-(10**5000), 3)], ids=["int", "Fraction"])
+def test_a_number_too_long_to_be_written_is_refused_by_name_and_constraint(value):
+    with pytest.raises(ValueError, match="^rate must be a finite number at least 0, got a number of type"):
+        check_number("rate", value, low=0)
+
+
+def test_a_count_too_long_to_be_written_is_accepted_or_refused_by_name_and_constraint():
+    assert check_count("k", 10**5000) == 10**5000
+    with pytest.raises(ValueError, match="^k must be an integer from 0 to 5, got a number of type int with too"):
+        check_count("k", 10**5000, high=5)
+    with pytest.raises(TypeError, match="^k must be an integer at least 0, got a number of type Fraction"):
+        check_count("k", Fraction(10**5000))
+
+
 # check_count
 
 

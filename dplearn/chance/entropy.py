@@ -2,6 +2,7 @@
 
 Small requests are served from a buffer, since a system call costs more than a few bytes. The buffer is
 locked against threads, thrown away when the process forks (two processes must never draw the same noise),
+whoever forked it,
 and wiped as it is used, so that memory read later shows no noise already drawn. Dice hold no bytes
 themselves and refuse to be pickled.
 """
@@ -27,6 +28,7 @@ class _Entropy:
     def discard(self) -> None:
         """Forget the buffer; a forked child's lock may be held by a thread that it does not have."""
         self._lock = threading.Lock()
+        self._owner = os.getpid()
         self._buffer = bytearray()
         self._used = 0
 
@@ -34,6 +36,8 @@ class _Entropy:
         """Return fresh bytes, each given out once."""
         if count < 0 or count > _CHUNK // 4:
             return os.urandom(count)  # which refuses a negative number
+        if self._owner != os.getpid():  # forked by code that does not tell Python
+            self.discard()
         with self._lock:
             if self._used + count > len(self._buffer):
                 self._buffer[:] = os.urandom(_CHUNK)

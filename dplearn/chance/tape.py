@@ -40,6 +40,7 @@ _power_law = lru_cache(maxsize=4096)(power_law)
 _permute_and_flip_law = lru_cache(maxsize=4096)(permute_and_flip_law)
 _laplace_law = lru_cache(maxsize=4096)(laplace_law)
 _geometric_law = lru_cache(maxsize=4096)(geometric_law)
+_power_at_most = lru_cache(maxsize=4096)(power_at_most)
 _NoiseLaw = Callable[[Fraction, int, int], list[Fraction]]
 
 
@@ -119,7 +120,7 @@ class TapeDice:
 
     def _between(self, law: _NoiseLaw, ratio: Fraction, low: int | None, high: int | None) -> int:
         """Walk one draw; an open end is moved out until less than 2**-tail_bits lies at it, and left out."""
-        reach = power_at_most(ratio, Fraction(1, 1 << self._tail_bits))
+        reach = _power_at_most(ratio, Fraction(1, 1 << self._tail_bits))
         first = min(-reach, (high or 0) - 1) if low is None else low
         last = max(reach, (low or 0) + 1) if high is None else high
         masses = law(ratio, first, last)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import make_pipeline
 
+from dplearn.commands.output import check_out, replacing
 from dplearn.commands.refusal import Refusal, public
 from dplearn.domains import Categories, Domain, Schema
 from dplearn.learners import ExponentialMechanismClassifier
@@ -61,8 +62,7 @@ def run_fit(options: argparse.Namespace) -> None:
         )
         plan = learner.plan(1, n_features=1, n_labels=1)
     ledger = _open_ledger(options, plan.guarantee)
-    if not options.out.resolve().parent.is_dir() or options.out.is_dir():
-        raise Refusal(f"--out must be a file in a folder that exists, got {options.out}")
+    check_out(options.out, options.table, options.schema, options.test, options.ledger)
     header, rows = read_table(options.table)
     columns = _feature_columns(header, options.target, schema)
     X, y = _cells(header, rows, columns, schema), _labels(header, rows, options.target, options.table)
@@ -71,7 +71,8 @@ def run_fit(options: argparse.Namespace) -> None:
     model.fit(X, y)
     learner.set_params(ledger=None)  # a model to be passed on does not say where the ledger lies
     saved = {"columns": columns, "schema": schema, "target": options.target, "model": model}
-    joblib.dump({"format": _FORMAT} | saved, options.out)
+    with replacing(options.out) as draft:
+        joblib.dump({"format": _FORMAT} | saved, draft)
     _say_what_was_released(learner, options.out)
     if test is not None:
         accuracy = np.mean(model.predict(test[0]) == test[1])
@@ -80,6 +81,7 @@ def run_fit(options: argparse.Namespace) -> None:
 
 def run_predict(options: argparse.Namespace) -> None:
     """Write one label for each row."""
+    check_out(options.out, options.table, options.model)
     try:
         saved = joblib.load(options.model)
     except OSError:
@@ -90,7 +92,7 @@ def run_predict(options: argparse.Namespace) -> None:
         raise Refusal(f"{options.model}: not a model that this version of dplearn wrote")
     header, rows = read_table(options.table)
     labels = saved["model"].predict(_cells(header, rows, saved["columns"], saved["schema"]))
-    with options.out.open("w", newline="", encoding="utf-8") as file:
+    with replacing(options.out) as draft, draft.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow([saved["target"]])
         writer.writerows([label] for label in labels.tolist())

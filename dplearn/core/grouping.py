@@ -1,11 +1,12 @@
 """Group integers by value: how often each occurs, and where its i-th occurrence stands."""
 
+from operator import index
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["check_integers", "group_counts", "nth_equal"]
+__all__ = ["check_integers", "group_counts", "near_integers", "nth_equal"]
 
 _BLOCK = 1 << 15  # small enough that a block's copy stays in the cache
 _DENSE = 1 << 22  # widest range of values that is counted in one array
@@ -60,3 +61,32 @@ def check_integers(name: str, values: Any) -> NDArray[Any]:
     if array.ndim != 1 or not array.size or array.dtype.kind not in "iu":
         raise TypeError(f"{name} must be a nonempty one-dimensional array of integers")
     return array
+
+
+def near_integers(name: str, values: Any, low: int, high: int) -> NDArray[np.int64]:
+    """Return integers as a new int64 array, those beyond low..high moved to its ends: no distance grows.
+
+    Parameters
+    ----------
+    name : str
+        The parameter, for the message, which does not show the values.
+    values : ndarray of int, or sequence of int, of shape (n,)
+        Python's integers of any size; numpy is not asked for a type that holds all of them.
+    low, high : int
+        Of 64 bits.
+    """
+    message = f"{name} must be a one-dimensional array of integers"
+    if not isinstance(values, np.ndarray):
+        listed = values if np.iterable(values) else [None]
+        return np.array([max(low, min(_integer(value, message), high)) for value in listed], dtype=np.int64)
+    if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
+        raise TypeError(message)
+    near = np.minimum(values, np.uint64(max(high, 0))) if values.dtype.kind == "u" else values
+    return np.asarray(near.astype(np.int64, copy=False).clip(low, high), dtype=np.int64)
+
+
+def _integer(value: Any, message: str) -> int:
+    try:
+        return index(None if isinstance(value, (bool, np.bool_)) else value)
+    except TypeError:
+        raise TypeError(message) from None

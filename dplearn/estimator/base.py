@@ -6,6 +6,7 @@ release; publish. An auditor calls `_fit` with dice of their own, so that the co
 that is verified.
 """
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -26,8 +27,9 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
     """Base of all private classifiers.
 
     A subclass has the parameters `epsilon`, `ledger` and `random_state`, a method `_fit(X, y, dice)` that
-    sets `classes_`, `domain_` and `guarantee_`, and a method `_predict_codes(columns)`. Its `_fit` calls
-    `_check_ledger` before it looks at the data and `_commit` before it summarises them.
+    sets `classes_`, `domain_` and `guarantee_`, and a method `_predict_codes(columns)`. Its `_fit` reads all
+    parameters before it looks at the data, which may be objects that change them. It calls `_open_account`
+    before it looks, and what that returns before it summarises.
     """
 
     ledger: PrivacyLedger | None
@@ -53,7 +55,9 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
         BudgetExceededError
             If the ledger's budget does not hold this fit; nothing is spent. No `except Exception` catches it.
         """
-        self._fit(X, y, dice_for(self.random_state, type(self).__name__, *self._context()))
+        random_state = self.random_state
+        dice = dice_for(random_state, type(self).__name__, *self._context())
+        self._fit(X, y, dice, reproducible=random_state is not None)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -93,29 +97,37 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
         X = read_features(self, X, domain=self.domain_, reset=False)
         return self._predict_codes(self.domain_.nearest(X))
 
-    def _check_ledger(self, price: Guarantee) -> None:
-        """Refuse a fit that the ledger would refuse, before the data are looked at.
+    def _open_account(self, price: Guarantee) -> Callable[[Guarantee], None]:
+        """Refuse a fit that the ledger would refuse, and return what charges it to that ledger.
 
         Parameters
         ----------
         price : Guarantee
             What the fit will promise, so far as its parameters tell.
-        """
-        if not isinstance(self.ledger, PrivacyLedger | None):
-            raise TypeError(f"ledger must be None or a PrivacyLedger, got {self.ledger!r}")
-        if self.ledger is not None:
-            self.ledger.require(price)
 
-    def _commit(self, guarantee: Guarantee) -> None:
-        """Charge the fit to the ledger: from here on the privacy is spent, whatever becomes of the fit."""
-        if self.ledger is not None:
-            self.ledger.charge(guarantee, estimator=type(self).__name__)
+        Returns
+        -------
+        callable
+            Charges a guarantee: from there on the privacy is spent, whatever becomes of the fit.
+        """
+        ledger = self.ledger  # read once: what is asked here is charged there
+        if not isinstance(ledger, PrivacyLedger | None):
+            raise TypeError(f"ledger must be None or a PrivacyLedger, got {ledger!r}")
+        if ledger is None:
+            return lambda _: None
+        ledger.require(price)
+
+        def charge(guarantee: Guarantee) -> None:
+            ledger.charge(guarantee, estimator=type(self).__name__)
+
+        return charge
 
     def _context(self) -> tuple[object, ...]:
         """Return what, besides seed and class, the stream of a seeded fit depends on."""
         raise NotImplementedError
 
-    def _fit(self, X: Any, y: Any, dice: Dice) -> None:
+    def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
+        """Fit with these dice; `reproducible` says whether they can be thrown again."""
         raise NotImplementedError
 
     def _predict_codes(self, columns: Any) -> NDArray[np.intp]:

@@ -151,8 +151,9 @@ class ExponentialMechanismClassifier(PrivateClassifier):
         for name, value, source in (("n_features", features, "domain"), ("n_labels", labels, "classes")):
             if value is None:
                 raise ValueError(f"{name} must be given, since {source} does not tell it")
-        concepts = self._concepts(check_count("n_features", features), check_count("n_labels", labels), None)
-        guarantee = self._guarantee(concepts, labels_known=True)
+        features, labels = check_count("n_features", features), check_count("n_labels", labels)
+        concepts = _concepts(self.concept_class, self.domain, features, labels, None)
+        guarantee = _guarantee(self._price(self.random_state is not None), concepts, labels_known=True)
         beta = float(check_number("beta", beta, above=0, below=1))
         # -log(ratio) >= 1 - ratio, which floats still resolve where they take the ratio for 1.
         ratio = selection_ratio(guarantee.epsilon)
@@ -168,19 +169,22 @@ class ExponentialMechanismClassifier(PrivateClassifier):
             beta=beta,
         )
 
-    def _fit(self, X: Any, y: Any, dice: Dice) -> None:
+    def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
         # 1. Check what is public, and that the data are where they were declared to be.
         select = _MECHANISMS[self._check_parameters()]
-        self._check_ledger(self._price())
-        X = read_features(self, X, domain=self._declared(), reset=True)
-        classes, codes = read_labels(y, len(X), self._known_classes())
+        price = self._price(reproducible)
+        charge = self._open_account(price)
+        concept_class, domain, declared = self.concept_class, self.domain, self._declared()
+        known = self._known_classes()
+        X = read_features(self, X, domain=declared, reset=True)
+        classes, codes = read_labels(y, len(X), known)
         names = getattr(self, "feature_names_in_", None)
-        concepts = self._concepts(X.shape[1], len(classes), names)
+        concepts = _concepts(concept_class, domain, X.shape[1], len(classes), names)
         columns = concepts.domain.encode(X)
 
         # 2. Fix the guarantee, and charge it to the ledger.
-        guarantee = self._guarantee(concepts, labels_known=self._known_classes() is not None)
-        self._commit(guarantee)
+        guarantee = _guarantee(price, concepts, labels_known=known is not None)
+        charge(guarantee)
 
         # 3. Summarise the data into integers: one replaced record moves each member's errors by at most 1.
         profile = concepts.error_profile(columns, codes)
@@ -224,38 +228,9 @@ class ExponentialMechanismClassifier(PrivateClassifier):
             return self.concept_class.domain
         return Product(self.domain) if isinstance(self.domain, (list, tuple)) else self.domain
 
-    def _concepts(self, n_features: int, n_labels: int, names: Sequence[str] | None) -> ConceptClass:
-        """Return the concept class, built if only its name was given."""
-        if isinstance(self.concept_class, ConceptClass):
-            if self.domain is not None:
-                raise ValueError("domain must be None where concept_class states it, got both")
-            if self.concept_class.n_labels != n_labels:
-                raise ValueError(
-                    f"concept_class must have as many labels as there are classes, {n_labels},"
-                    f" got {self.concept_class.n_labels}"
-                )
-            return self.concept_class
-        kind = CONCEPT_CLASSES[check_choice("concept_class", self.concept_class, tuple(CONCEPT_CLASSES))]
-        if kind.binary_only and n_labels != 2:
-            raise ValueError(
-                "Only binary classification is supported with concept_class"
-                f" {self.concept_class!r}, which needs 2 classes, got {n_labels} class"
-                + ("es" if n_labels != 1 else "")
-            )
-        domain = kind.default_domain if self.domain is None else self.domain
-        return kind.over(as_product(domain, n_features, names), n_labels)
-
-    def _guarantee(self, concepts: ConceptClass, *, labels_known: bool) -> ApproxDP:
-        labels = (
-            "labels are among the declared classes"
-            if labels_known
-            else "the set of labels, and their type, is public"
-        )
-        return replace(self._price(), assumes=(COLUMNS, *concepts.domain.assumes, *concepts.assumes, labels))
-
-    def _price(self) -> ApproxDP:
+    def _price(self, reproducible: bool) -> ApproxDP:
         """Return what a fit promises so far as its parameters tell: all but the assumptions."""
-        return ApproxDP(self.epsilon, reproducible=self.random_state is not None)
+        return ApproxDP(self.epsilon, reproducible=reproducible)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -266,6 +241,43 @@ class ExponentialMechanismClassifier(PrivateClassifier):
             tags.input_tags.allow_nan = domain.accepts_missing
             tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
         return tags
+
+
+def _concepts(
+    concept_class: str | ConceptClass,
+    domain: Any,
+    n_features: int,
+    n_labels: int,
+    names: Sequence[str] | None,
+) -> ConceptClass:
+    """Return the concept class, built if only its name was given."""
+    if isinstance(concept_class, ConceptClass):
+        if domain is not None:
+            raise ValueError("domain must be None where concept_class states it, got both")
+        if concept_class.n_labels != n_labels:
+            raise ValueError(
+                f"concept_class must have as many labels as there are classes, {n_labels},"
+                f" got {concept_class.n_labels}"
+            )
+        return concept_class
+    kind = CONCEPT_CLASSES[check_choice("concept_class", concept_class, tuple(CONCEPT_CLASSES))]
+    if kind.binary_only and n_labels != 2:
+        raise ValueError(
+            "Only binary classification is supported with concept_class"
+            f" {concept_class!r}, which needs 2 classes, got {n_labels} class"
+            + ("es" if n_labels != 1 else "")
+        )
+    domain = kind.default_domain if domain is None else domain
+    return kind.over(as_product(domain, n_features, names), n_labels)
+
+
+def _guarantee(price: ApproxDP, concepts: ConceptClass, *, labels_known: bool) -> ApproxDP:
+    labels = (
+        "labels are among the declared classes"
+        if labels_known
+        else "the set of labels, and their type, is public"
+    )
+    return replace(price, assumes=(COLUMNS, *concepts.domain.assumes, *concepts.assumes, labels))
 
 
 @dataclass(frozen=True)

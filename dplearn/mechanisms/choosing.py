@@ -27,7 +27,8 @@ def choosing_mechanism(
     ----------
     qualities : ndarray of int of shape (k,)
         Private. The quality of each solution that has a positive one; all others count as 0 and need not be
-        listed. May be empty.
+        listed. Where some are not, a solution's place here is private: release the solution that stands there
+        and not the index. May be empty.
     growth : int, default=1
         The most solutions whose quality one record can raise.
     privacy : ApproxDP
@@ -66,8 +67,9 @@ def choosing_mechanism(
     solutions there are is public, though not which have positive quality; a quality is never negative.
 
     **Accuracy.** With probability at least 1 - beta it selects a solution whose quality falls short of the
-    best by at most (4 / epsilon) ln(2 k / beta), once the best is at least
-    `choosing_bar(growth, privacy)` + (4 / epsilon) ln(2 / beta).
+    best by at most ln(2 k / beta) / ln(1 / r), once the best is at least
+    `choosing_bar(growth, privacy)` + ln(2 / beta) / ln(1 / r); 1 / ln(1 / r) is 4 / epsilon but for one part
+    in 2**30, unless epsilon / 4 exceeds 700.
 
     **Source.** Beimel, Nissim and Stemmer (2013); Bun, Nissim, Stemmer and Vadhan (2015), where the bar is
     (8 / epsilon) ln(4 growth / (beta epsilon delta)). Here it is exact: the test's failure and the appearance

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.exact import decay_ratio
-from dplearn.core.grouping import check_integers
+from dplearn.core.grouping import near_integers
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 
 __all__ = ["gaussian_counts", "laplace_counts"]
@@ -39,7 +39,7 @@ def laplace_counts(
 
     Parameters
     ----------
-    counts : int or ndarray of int of shape (k,)
+    counts : int, ndarray of int or sequence of int, of shape (k,)
         Private.
     privacy : ApproxDP
         Its `epsilon` is spent whole, by all counts together; its `delta` is not used.
@@ -71,18 +71,21 @@ def laplace_counts(
     **Assumes.** The absolute differences of all counts between neighbours sum to at most `sensitivity`; how
     many counts there are, and in what order, is public.
 
-    **Accuracy.** With probability at least 1 - beta no count is off by more than
-    ln(2 k / beta) / ln(1 / ratio), which is sensitivity ln(2 k / beta) / epsilon but for one part in 2**30.
+    **Accuracy.** With probability at least 1 - beta no count within the ends is off by more than
+    ln(2 k / beta) / ln(1 / ratio), which is sensitivity ln(2 k / beta) / epsilon but for one part in 2**30,
+    unless epsilon / sensitivity exceeds 700, which counts as 700.
 
     **Source.** Dwork, McSherry, Nissim and Smith (2006); Ghosh, Roughgarden and Sundararajan (2009). Here the
     ratio of neighbouring probabilities is rational and the draw exact.
     """
-    values = _moved_in(counts, low, high)
+    ends = _Ends(low, high)
+    values = ends.read(counts)
     sensitivity = check_count("sensitivity", sensitivity, low=1)
     ratio = decay_ratio(check_number("epsilon", privacy.epsilon, above=0) / sensitivity)
-    lows, highs = (None if end is None else end - values for end in (low, high))
+    lows = None if low is None else ends.low - values
+    highs = None if high is None else ends.high - values
     noise = dice.discrete_laplace(ratio, lows, highs, size=values.size)
-    return _published(counts, values, noise, low, high)
+    return ends.publish(counts, values, noise)
 
 
 def gaussian_counts(
@@ -98,7 +101,7 @@ def gaussian_counts(
 
     Parameters
     ----------
-    counts : int or ndarray of int of shape (k,)
+    counts : int, ndarray of int or sequence of int, of shape (k,)
         Private.
     privacy : ZeroConcentratedDP
         Its `rho` is spent whole, by all counts together.
@@ -130,34 +133,37 @@ def gaussian_counts(
     **Assumes.** The squares of all counts' differences between neighbours sum to at most
     `squared_sensitivity`; how many counts there are, and in what order, is public.
 
-    **Accuracy.** With probability at least 1 - beta no count is off by more than
+    **Accuracy.** With probability at least 1 - beta no count within the ends is off by more than
     sqrt(2 sigma2 ln(2 k / beta)).
 
     **Source.** Canonne, Kamath and Steinke (2020), Theorem 4, Theorem 14 and Proposition 25; their noise,
     sampled by another route.
     """
-    values = _moved_in(counts, low, high)
+    ends = _Ends(low, high)
+    values = ends.read(counts)
     squared = check_count("squared_sensitivity", squared_sensitivity, low=1)
     sigma2 = squared / (2 * check_number("rho", privacy.rho, above=0))
     noise = dice.discrete_gaussian(sigma2, size=values.size)
-    return _published(counts, values, noise, low, high)
+    return ends.publish(counts, values, noise)
 
 
-def _moved_in(counts: Any, low: int | None, high: int | None) -> NDArray[np.int64]:
-    """Return the counts as an int64 array, each beyond an end moved to it, which no distance grows by."""
-    lowest = -_FAR if low is None else check_count("low", low, low=-_FAR, high=_FAR)
-    highest = _FAR if high is None else check_count("high", high, low=lowest, high=_FAR)
-    array = check_integers("counts", np.atleast_1d(counts))
-    near = np.minimum(array, np.uint64(_FAR)) if array.dtype.kind == "u" else array
-    return np.asarray(near.astype(np.int64, copy=False).clip(lowest, highest), dtype=np.int64)
+class _Ends:
+    """Public ends as Python integers, and what lies beyond them moved in."""
 
+    def __init__(self, low: int | None, high: int | None):
+        self.low = -_FAR if low is None else check_count("low", low, low=-_FAR, high=_FAR)
+        self.high = _FAR if high is None else check_count("high", high, low=self.low, high=_FAR)
 
-def _published(counts: Any, values: NDArray[np.int64], noise: Any, low: int | None, high: int | None) -> Any:
-    """Make the values noisy, within the ends, and return them, as one int where one was given."""
-    lowest, highest = -_FAR if low is None else low, _FAR if high is None else high
-    for start in range(0, values.size, _BLOCK):
-        block = values[start : start + _BLOCK]
-        # The noise is moved in, not the sum: that is the same, and whatever its width nothing overflows.
-        part = noise[start : start + _BLOCK].clip(lowest - block, highest - block)
-        block += part.astype(np.int64, copy=False)
-    return int(values[0]) if np.ndim(counts) == 0 else values
+    def read(self, counts: Any) -> NDArray[np.int64]:
+        """Return the counts within the ends, as an array."""
+        listed = counts if np.ndim(counts) else [counts]
+        return near_integers("counts", listed, self.low, self.high)
+
+    def publish(self, counts: Any, values: NDArray[np.int64], noise: Any) -> Any:
+        """Make the values noisy, within the ends, and return them, as one int where one was given."""
+        for start in range(0, values.size, _BLOCK):
+            block = values[start : start + _BLOCK]
+            # The noise is moved in, not the sum: that is the same, and whatever its width nothing overflows.
+            part = noise[start : start + _BLOCK].clip(self.low - block, self.high - block)
+            block += part.astype(np.int64, copy=False)
+        return values if np.ndim(counts) else int(values[0])

@@ -61,6 +61,7 @@ def randomized_response(values: Any, n_values: int, *, privacy: ApproxDP, dice: 
     **Source.** Warner (1965); Kairouz, Bonawitz and Ramage (2016). Here the probabilities are rational and
     the draws exact.
     """
+    n_values = _check_number_of(n_values)
     p = truth_probability(n_values, privacy.epsilon)
     array = np.atleast_1d(np.asarray(values))
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
@@ -92,7 +93,7 @@ def truth_probability(n_values: int, epsilon: Any) -> Fraction:
         1 / (1 + (n_values - 1) ratio), with ratio just above exp(-epsilon); each other value has ratio times
         this probability.
     """
-    n_values = check_count("n_values", n_values, low=2, high=1 << 31)
+    n_values = _check_number_of(n_values)
     return 1 / (1 + (n_values - 1) * decay_ratio(check_number("epsilon", epsilon, above=0)))
 
 
@@ -113,7 +114,12 @@ def estimated_frequencies(reports: Any, n_values: int, *, epsilon: Any) -> NDArr
     ndarray of float64 of shape (n_values,)
         Sums to 1; some may be below 0 or above 1, as unbiased estimates must.
     """
+    n_values = _check_number_of(n_values)
     p = truth_probability(n_values, epsilon)
     q = (1 - p) / (n_values - 1)
     counts = np.bincount(np.asarray(reports, dtype=np.int64), minlength=n_values)
     return np.asarray((counts / counts.sum() - float(q)) / float(p - q), dtype=np.float64)
+
+
+def _check_number_of(n_values: int) -> int:
+    return check_count("n_values", n_values, low=2, high=1 << 31)

@@ -49,8 +49,9 @@ def report_noisy_max(qualities: NDArray[Any], *, privacy: ApproxDP, dice: Dice, 
     and their order are public.
 
     **Accuracy.** With probability at least 1 - beta the quality falls short of the best by at most
-    ln(k / beta) / ln(1 / ratio). As ties become rare, which they do as epsilon falls, it becomes
-    `permute_and_flip`, which is never worse and needs one draw instead of k: prefer that.
+    ln(k / beta) / ln(1 / ratio). The first of equals wins, so the order of the candidates counts. As epsilon
+    falls ties become rare, and it becomes `permute_and_flip`, which favours no place in the order and needs
+    one draw instead of k: prefer that.
 
     **Source.** Dwork and Roth (2014), Claim 3.9, with noise of scale 1 / epsilon for counts that all move in
     one direction; in general the scale must be 2 / epsilon. Ding, Kifer, Steinke and others (2021) show that

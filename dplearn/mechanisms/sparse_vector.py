@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.exact import decay_ratio
+from dplearn.core.grouping import near_integers
 from dplearn.privacy import ApproxDP, PrivateHolder
 from dplearn.privacy.calibration import calibrate
 from dplearn.privacy.composition import Composition
@@ -32,6 +33,7 @@ __all__ = ["AboveThreshold", "SparseVector"]
 # make an epoch, chunks of the order of sqrt(n) keep the sum of both small.
 _CHUNK = 1 << 11
 _FAR = 1 << 61
+_STOPPED = "max_positives answers were above the threshold: the sparse vector has stopped"
 
 
 class SparseVector:
@@ -42,7 +44,7 @@ class SparseVector:
     threshold : int
         Public.
     max_positives : int
-        After so many answers True it stops, for good and in public; at least 1.
+        After so many answers True it stops, for good and in public; from 1 to 10**9.
     privacy : ApproxDP
         Spent whole by all answers together, when the object is made. Its `delta` is used only with
         `renew_threshold`.
@@ -57,7 +59,8 @@ class SparseVector:
     Attributes
     ----------
     stopped : bool
-        Public. Whether `max_positives` answers True were given.
+        Public. Whether `max_positives` answers True were given. In a forked process, which cannot ask, it is
+        True from the start.
     positives_left : int
         Public. How many more there can be.
 
@@ -100,14 +103,14 @@ class SparseVector:
         renew_threshold: bool = False,
     ):
         threshold = check_count("threshold", threshold, low=-_FAR, high=_FAR)
-        positives = check_count("max_positives", max_positives, low=1)
+        positives = check_count("max_positives", max_positives, low=1, high=10**9)
         sensitivity = check_count("sensitivity", sensitivity, low=1)
         epsilon = check_number("epsilon", privacy.epsilon, above=0)
         if renew_threshold:
             epsilon = _epoch_epsilon(ApproxDP(epsilon, privacy.delta), positives)
         of_threshold, of_test = _ratios(epsilon / sensitivity, 1 if renew_threshold else positives)
         self._holder = PrivateHolder(
-            _State(dice, threshold, of_threshold, of_test, positives, bool(renew_threshold))
+            _State(dice, threshold, of_threshold, of_test, bool(renew_threshold), (positives, None))
         )
 
     def ask(self, value: int) -> bool:
@@ -116,7 +119,7 @@ class SparseVector:
         Parameters
         ----------
         value : int
-            Private.
+            Private. Beyond 2**61 in magnitude it counts as that.
 
         Raises
         ------
@@ -145,17 +148,16 @@ class SparseVector:
         RuntimeError
             If it has stopped before.
         """
-        array = np.asarray(values)
-        if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-            raise TypeError("values must be a one-dimensional array of integers")
+        near = near_integers("values", values, -_FAR, _FAR)
         if self.stopped:
             raise RuntimeError(
                 "max_positives answers were above the threshold: the sparse vector has stopped"
             )
         with self._holder.use() as state:
-            answers = state.answer(_near(array))
-            if not state.left:
-                self._holder.close()
+            answers = state.answer(near)
+            last = not state.epoch[0]
+        if last:
+            self._holder.close()
         return answers
 
     @property
@@ -166,10 +168,11 @@ class SparseVector:
     @property
     def positives_left(self) -> int:
         """How many more answers can be True."""
-        if self._holder.closed:
+        try:
+            with self._holder.use() as state:
+                return state.epoch[0]
+        except RuntimeError:  # the holder is closed: it has stopped, or another process answers
             return 0
-        with self._holder.use() as state:
-            return state.left
 
 
 class AboveThreshold(SparseVector):
@@ -203,51 +206,50 @@ class AboveThreshold(SparseVector):
 
 @dataclass
 class _State:
-    """What must not be seen, and the questions' noise."""
+    """What must not be seen, and the questions' noise.
+
+    `epoch` holds how many positive answers are left, and the noisy threshold or None until it is drawn. Both
+    change in one assignment: after an interrupt no threshold serves an epoch that is not its own.
+    """
 
     dice: Dice
     threshold: int
     of_threshold: Fraction
     of_test: Fraction
-    left: int
     renew: bool
+    epoch: tuple[int, int | None]
 
-    def __post_init__(self) -> None:
-        self.draw_bar()
-
-    def draw_bar(self) -> None:
-        self.bar = self.threshold + self.dice.geometric(self.of_threshold)
+    def bar(self) -> int:
+        """Return the noisy threshold of this epoch, drawn when it is first needed."""
+        left, bar = self.epoch
+        if bar is None:
+            bar = self.threshold + self.dice.geometric(self.of_threshold)
+            self.epoch = left, bar
+        return bar
 
     def answer(self, values: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Answer up to the last positive answer that is left, chunk by chunk."""
         parts, start, ahead = [np.zeros(0, dtype=bool)], 0, _CHUNK
-        while self.left and start < values.size:
-            above = self.compare(values[start : start + ahead])
+        while self.epoch[0] and start < values.size:
+            above = self.compare(self.bar(), values[start : start + ahead])
             ahead += _CHUNK
+            left, bar = self.epoch
             # What was drawn for questions behind the last hit that counts is never looked at.
-            hits = np.flatnonzero(above)[: 1 if self.renew else self.left]
-            self.left -= hits.size
-            if hits.size and (self.renew or not self.left):
+            hits = np.flatnonzero(above)[: 1 if self.renew else left]
+            if hits.size and (self.renew or hits.size == left):
                 above = above[: hits[-1] + 1]
-            if hits.size and self.renew and self.left:
-                self.draw_bar()
-                ahead = _CHUNK
+                bar, ahead = None, _CHUNK
+            self.epoch = left - hits.size, bar
             parts.append(above)
             start += above.size
         return np.concatenate(parts)
 
-    def compare(self, values: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def compare(self, bar: int, values: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return [value + G > bar] for fresh geometric G; noise clamped to two outcomes tells no more."""
-        wide = self.bar if self.bar < 1 << 62 else np.array(self.bar, dtype=object)
+        wide = bar if bar < 1 << 62 else np.array(bar, dtype=object)
         gaps = np.asarray(wide - values)
         drawn = self.dice.geometric(self.of_test, gaps, gaps + 1, size=values.size)
         return np.asarray(drawn > gaps, dtype=bool)
-
-
-def _near(values: NDArray[Any]) -> NDArray[np.int64]:
-    """Return values as int64, those far out moved in: no distance grows, and differences fit 64 bits."""
-    near = np.minimum(values, np.uint64(_FAR)) if values.dtype.kind == "u" else values
-    return np.asarray(near.astype(np.int64).clip(-_FAR, _FAR), dtype=np.int64)
 
 
 def _ratios(epsilon: Fraction, positives: int) -> tuple[Fraction, Fraction]:

@@ -12,14 +12,14 @@ True
 
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, log
+from math import ceil
 from typing import Any, TypeVar
 
 import numpy as np
 
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import decay_ratio
+from dplearn.core.exact import exp_bounds, log_bounds
 from dplearn.core.votes import plurality
 from dplearn.privacy import ApproxDP
 
@@ -27,6 +27,7 @@ __all__ = ["most_frequent_if_stable", "release_if_stable", "speaking_probabiliti
 
 Answer = TypeVar("Answer")
 
+_LARGEST = Fraction(700)  # greater epsilons count as this
 _LONGEST = 1_000_000  # entries of the table of probabilities
 
 
@@ -138,7 +139,7 @@ def speaking_probabilities(privacy: ApproxDP) -> tuple[Fraction, ...]:
     -------
     tuple of Fraction
         p(0) = delta, then p(d + 1) = min(exp(epsilon) p(d) + delta, 1 - exp(-epsilon) (1 - p(d) - delta), 1),
-        each rounded down by less than delta * 2**-128.
+        each rounded down by less than a part in 2**64 of itself.
 
     Raises
     ------
@@ -153,17 +154,16 @@ def _checked(privacy: ApproxDP) -> tuple[Fraction, Fraction]:
     """Return epsilon and delta, if both are positive and the table is not too long."""
     delta = check_number("delta", privacy.delta, above=0)
     # Going up from delta to 1/2, and again from there, takes ln(1 / delta) / epsilon steps each or fewer.
-    least = Fraction(repr(2 * log(2 / delta) / _LONGEST)) + Fraction(1, 10**9)
+    least = ceil(2 * log_bounds(2 / delta)[1]) / Fraction(_LONGEST)
     return check_number("epsilon", privacy.epsilon, low=least), delta
 
 
 @lru_cache(maxsize=64)
 def _speaking_table(epsilon: Fraction, delta: Fraction) -> tuple[list[int], int]:
     """Return numerators and their common denominator; reducing them all would take most of the time."""
-    ratio = decay_ratio(
-        epsilon
-    )  # at least exp(-epsilon), so both steps below are at most what they stand for
-    a, b = ratio.numerator, ratio.denominator
+    # Below exp(epsilon), so that both steps are at most what they stand for.
+    growth = exp_bounds(min(epsilon, _LARGEST), digits=60)[0]
+    a, b = growth.denominator, growth.numerator
     one = ceil(1 / delta) << 128
     slack = delta.numerator * one // delta.denominator
     table = [slack]

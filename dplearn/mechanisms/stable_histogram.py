@@ -7,14 +7,14 @@
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from fractions import Fraction
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from dplearn._validation import check_number
+from dplearn._validation import check_choice, check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio
@@ -22,8 +22,8 @@ from dplearn.privacy import ApproxDP
 
 __all__ = ["stable_histogram", "stable_histogram_bar"]
 
-_PLAIN: dict[type, Callable[[Any], Hashable]] = {str: str, bytes: bytes, int: int, np.integer: int}
-_PUBLISHED = {str, bytes, int, type(None)}  # and tuples of these, which must be looked into
+_PLAIN = {str, bytes, int}  # types whose values are published as they are
+_DEEPEST = 16
 _BLOCK = 1 << 16  # keys that are looked at together
 
 
@@ -36,7 +36,7 @@ def stable_histogram(keys: Iterable[Hashable], *, privacy: ApproxDP, dice: Dice)
         Private. One key for each record, from any set, even an infinite one. Not bool or float, some of
         which are equal to an int.
     privacy : ApproxDP
-        Its `epsilon` and `delta` are spent whole; both positive.
+        Its `epsilon` and `delta` are spent whole; both positive. For neighbours that replace one record.
     dice : Dice
         Source of chance.
 
@@ -52,7 +52,7 @@ def stable_histogram(keys: Iterable[Hashable], *, privacy: ApproxDP, dice: Dice)
     TypeError
         If a key is of another type; the message shows no key.
     ValueError
-        If epsilon or delta is 0.
+        If epsilon or delta is 0, or the neighbours are others.
 
     Notes
     -----
@@ -73,16 +73,16 @@ def stable_histogram(keys: Iterable[Hashable], *, privacy: ApproxDP, dice: Dice)
     **Source.** Korolova, Kenthapadi, Mishra and Ntoulas (2009); Bun, Nissim and Stemmer (2016), Proposition
     2.20. The bar is the exact quantile of discrete noise.
     """
+    check_choice("neighbors", privacy.neighbors, ("replace_one",))
     ratio, bar = _noise(privacy)
-    counts = _counted(keys)
-    present = _in_order(counts)
-    values = np.array([counts[key] for key in present], dtype=np.int64)
+    present = _counted(keys)
+    values = np.array([count for _, count in present], dtype=np.int64)
     n = int(values.sum())
     if n < bar:
         return {}
     # Below the bar all noisy counts are one outcome: not published. Above n none is told apart.
     noisy = values + dice.discrete_laplace(ratio, bar - 1 - values, n - values, size=values.size)
-    return {key: count for key, count in zip(present, noisy.tolist(), strict=True) if count >= bar}
+    return {key: count for (key, _), count in zip(present, noisy.tolist(), strict=True) if count >= bar}
 
 
 def stable_histogram_bar(privacy: ApproxDP) -> int:
@@ -106,36 +106,53 @@ def _noise(privacy: ApproxDP) -> tuple[Fraction, int]:
     return ratio, 1 + laplace_quantile(ratio, check_number("delta", privacy.delta, above=0))
 
 
-def _counted(keys: Iterable[Hashable]) -> Counter[Hashable]:
-    """Count the keys, each in the one type in which it is published; block by block, as they come."""
-    counts: Counter[Hashable] = Counter()
+def _counted(keys: Iterable[Hashable]) -> list[tuple[Hashable, int]]:
+    """Return the keys as they are published, and their counts, in an order that is not that of the records.
+
+    Keys of different types are never compared: "a" and b"a" hash alike, and Python warns, if it is told to.
+    """
+    counters: dict[str, Counter[Any]] = {}
     rest = iter(keys)
     while block := list(islice(rest, _BLOCK)):
-        counts.update(block if _PUBLISHED.issuperset(map(type, block)) else map(_checked, block))
-    return counts
+        for name, parts in _by_type(block).items():
+            counters.setdefault(name, Counter()).update(parts)
+    return [
+        (_unranked((name, key)), counter[key])
+        for name, counter in sorted(counters.items())
+        for key in sorted(counter)
+    ]
 
 
-def _in_order(keys: Iterable[Hashable]) -> list[Any]:
-    """Return keys so that the order of records is not published."""
-    present: list[Any] = list(keys)
-    alike = len(set(map(type, present))) == 1 and type(present[0]) in _PLAIN
-    return sorted(present) if alike else sorted(present, key=_rank)
+def _by_type(block: list[Hashable]) -> dict[str, list[Any]]:
+    kinds = set(map(type, block))
+    if len(kinds) == 1 and kinds <= _PLAIN:
+        return {kinds.pop().__name__: block}
+    groups: dict[str, list[Any]] = {}
+    for key in block:
+        name, value = _ranked(key)
+        groups.setdefault(name, []).append(value)
+    return groups
 
 
-def _checked(key: Hashable) -> Hashable:
-    """Return the key in the one type in which it is published."""
-    if isinstance(key, tuple):
-        return tuple(map(_checked, key))
-    for kind, plain in _PLAIN.items():
-        if isinstance(key, kind) and not isinstance(key, bool):
-            return plain(key)
+def _ranked(key: Any, depth: int = 0) -> tuple[str, Any]:
+    """Return the name of the type in which a key is published, and the key in it."""
+    if isinstance(key, tuple) and depth < _DEEPEST:
+        return "tuple", tuple(_ranked(part, depth + 1) for part in tuple.__iter__(key))
+    if isinstance(key, str):
+        return "str", str.__str__(key)
+    if isinstance(key, bytes):
+        return "bytes", bytes.join(b"", [key])
+    if isinstance(key, int) and not isinstance(key, bool):
+        return "int", int.__int__(key)
+    if isinstance(key, np.integer):
+        return "int", int(key)
     if key is not None:
-        raise TypeError("keys must be None, str, bytes, int, or tuples of these")
-    return None
+        raise TypeError("keys must be None, str, bytes, int, or tuples of these, nested up to 16 deep")
+    return "None", 0
 
 
-def _rank(key: Hashable) -> tuple[object, ...]:
-    """Order keys of all types."""
-    if isinstance(key, tuple):
-        return "tuple", tuple(map(_rank, key))
-    return type(key).__name__, "" if key is None else key
+def _unranked(ranked: tuple[str, Any]) -> Hashable:
+    name, value = ranked
+    if name == "tuple":
+        return tuple(map(_unranked, value))
+    return None if name == "None" else value

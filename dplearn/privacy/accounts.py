@@ -8,10 +8,11 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from dplearn.privacy.errors import LedgerError
 from dplearn.privacy.guarantees import Guarantee
+from dplearn.privacy.process import process_identity
 from dplearn.privacy.records import ReleaseRecord
 
 __all__ = ["Account", "Draft", "Entry", "MemoryAccount"]
@@ -48,10 +49,11 @@ class Account(Protocol):
 class _Book:
     """The account itself."""
 
-    owner: int
+    owner: object
     nothing: Guarantee
     entries: list[Entry] = field(default_factory=list)
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    lock: Any = field(default_factory=threading.RLock)
+    charging: bool = False
 
     def spent(self) -> Guarantee:
         return self.entries[-1].spent if self.entries else self.nothing
@@ -77,15 +79,21 @@ class MemoryAccount:
     def open(cls, nothing: Guarantee) -> "MemoryAccount":
         """Return a new account; `nothing` is what no release costs."""
         account = cls(os.urandom(16).hex())
-        _BOOKS[account.token] = _Book(os.getpid(), nothing)
+        _BOOKS[account.token] = _Book(process_identity(), nothing)
         return account
 
     def append(self, draft: Draft) -> Entry:
         """Write the entry that `draft` makes."""
         book = self._book()
         with book.lock:
-            entry = draft(book.spent(), len(book.entries) + 1)
-            book.entries.append(entry)
+            if book.charging:  # by this thread, in which the handler of a signal now charges
+                raise LedgerError("this ledger is in the middle of another charge of the same thread")
+            book.charging = True
+            try:
+                entry = draft(book.spent(), len(book.entries) + 1)
+                book.entries.append(entry)
+            finally:
+                book.charging = False
         return entry
 
     def entries(self) -> list[Entry]:
@@ -99,6 +107,6 @@ class MemoryAccount:
     def _book(self) -> _Book:
         book = _BOOKS.get(self.token)
         # A forked child has a copy of the book, and of a lock that a thread it does not have may hold.
-        if book is None or book.owner != os.getpid():
+        if book is None or book.owner != process_identity():
             raise LedgerError(ELSEWHERE)
         return book

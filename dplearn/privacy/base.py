@@ -2,7 +2,7 @@
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
@@ -31,10 +31,8 @@ class Guarantee(ABC):
     reproducible: bool
 
     _numbers: ClassVar[tuple[str, ...]]
-    _kinds: ClassVar[dict[object, type["Guarantee"]]] = {}
-
-    def __init_subclass__(cls) -> None:
-        cls._kinds[f"dplearn.{cls.__name__}"] = cls
+    # Fixed where the kinds are defined: a subclass must not change what a record on file is read as.
+    _kinds: ClassVar[Mapping[str, type["Guarantee"]]]
 
     def _settle(
         self,
@@ -50,6 +48,11 @@ class Guarantee(ABC):
             raise TypeError(f"assumes must be a collection of strings, got {assumes!r}")
         if not isinstance(reproducible, bool):
             raise TypeError(f"reproducible must be True or False, got {reproducible!r}")
+        if (neighbors, protects) == ("add_remove", "labels"):
+            raise ValueError(
+                "protects='labels' is defined for neighbors='replace_one' only, got neighbors='add_remove': a"
+                " label is replaced, and is not added or removed without its example"
+            )
         values = numbers | {
             "neighbors": check_choice("neighbors", neighbors, NEIGHBORS),
             "protects": check_choice("protects", protects, PROTECTS),

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from dplearn._validation import check_count, check_number
+from dplearn.core.exact import float_above
 from dplearn.privacy.curves import Floats, float_or_infinity, pure_and_concentrated
 from dplearn.privacy.events import (
     Approximate,
@@ -27,6 +28,7 @@ from dplearn.privacy.events import (
     Gaussian,
     PureDP,
     Renyi,
+    checked,
     freeze,
     register,
 )
@@ -71,7 +73,7 @@ class Composition(Event):
     Raises
     ------
     TypeError, ValueError
-        If `events` holds anything else.
+        If `events` holds anything else, or an event of a negative cost or not of a frozen dataclass.
     """
 
     parts: frozenset[tuple[Event, int]]
@@ -82,7 +84,7 @@ class Composition(Event):
             if not isinstance(event, Event):
                 raise TypeError(f"events must hold privacy events, got {event!r}")
             for simple, count in event.flat(check_count("count", times)).items():
-                counts[simple] = counts.get(simple, 0) + count
+                counts[simple] = counts.get(checked("events", simple), 0) + check_count("count", count)
         freeze(self, parts=frozenset((event, count) for event, count in counts.items() if count))
 
     def __repr__(self) -> str:
@@ -117,7 +119,7 @@ class Composition(Event):
     def _plain(self) -> Floats:
         """Return columns epsilon, rho and count of the events that have no curve of their own, sorted."""
         rows = [
-            (float_or_infinity(event.pure), float_or_infinity(event.rho), float(count))
+            (float_or_infinity(event.pure), float_or_infinity(event.rho), float_above(Fraction(count)))
             for event, count in self.parts
             if type(event).renyi is Event.renyi
         ]
@@ -127,13 +129,16 @@ class Composition(Event):
         """Return the sums of the curves, rounded up, the same in whatever order the events were given."""
         epsilons, rhos, counts = self._plain.T
         curves = pure_and_concentrated(epsilons, rhos, orders)
-        own = [(event, float(count)) for event, count in self.parts if type(event).renyi is not Event.renyi]
-        with np.errstate(over="ignore"):
-            special = np.reshape([event.renyi(orders) * count for event, count in own], (-1, len(orders)))
+        own = [(event, count) for event, count in self.parts if type(event).renyi is not Event.renyi]
+        with np.errstate(over="ignore", invalid="ignore"):
+            special = np.reshape(
+                [event.renyi(orders) * float_above(Fraction(count)) for event, count in own],
+                (-1, len(orders)),
+            )
             rows = np.concatenate([curves * counts[:, None], np.sort(special, axis=0)])
             # Each product and each partial sum of nonnegative numbers is rounded once.
             bounds: Floats = rows.sum(axis=0) * (1 + (len(rows) + 4) * 2.0**-52)
-        return bounds
+        return np.where(np.isnan(bounds), np.inf, bounds)  # 0 times a count beyond all floats
 
     def bounds(self, delta: Any = 0) -> dict[str, Epsilon]:
         """Return the epsilon that each theorem gives, infinite where it does not apply.

@@ -17,11 +17,13 @@ import numpy as np
 from dplearn._validation import check_choice, check_count
 from dplearn.core.exact import exp_bounds, log_bounds, short_above
 from dplearn.privacy.curves import Floats
-from dplearn.privacy.events import Approximate, Event, PureDP, freeze, register
+from dplearn.privacy.events import Approximate, Event, PureDP, checked, freeze, register
 
 __all__ = ["Parallel", "SampledWithReplacement"]
 
 _DIGITS = 60
+_LEAST_EPSILON = Fraction(1, 10**30)  # smaller ones count as this, so that exp(epsilon) - 1 keeps its digits
+_LARGEST_EPSILON = 1000  # exp of it has 435 digits
 _MARGIN = 1 + 2.0**-50  # a sum of two floats is rounded once
 
 
@@ -31,7 +33,8 @@ class SampledWithReplacement(Event):
     """A release from m rows drawn with replacement, and in secret, from the n records.
 
     With R = (1 + (exp(epsilon) - 1) / n)^m the cost is epsilon' = ln R and
-    delta' = delta (R - 1) / (exp(epsilon) - 1), if R is at most exp(epsilon).
+    delta' = delta (R - 1) / (exp(epsilon) - 1), if R is at most exp(epsilon). For m = 1 that is always so, and
+    delta' is delta / n.
 
     Parameters
     ----------
@@ -45,7 +48,7 @@ class SampledWithReplacement(Event):
     Raises
     ------
     ValueError
-        If R exceeds exp(epsilon), or no epsilon is known.
+        If R exceeds exp(epsilon), or no epsilon is known, or one above 1000 where m is above 1.
 
     Notes
     -----
@@ -67,31 +70,46 @@ class SampledWithReplacement(Event):
 
     def __init__(self, event: Event, m: int, n: int):
         freeze(self, event=event, m=check_count("m", m, low=1), n=check_count("n", n, low=1))
-        if event.pure is None:
+        if checked("event", event).pure is None:
             raise ValueError(f"event must be one whose epsilon is known, got {event!r}")
-        if self.m > 1 and event.pure and self._growth[1] > exp_bounds(event.pure, _DIGITS)[0]:
+        if self.m > 1 and self._epsilon > _LARGEST_EPSILON:
+            raise ValueError(f"event must have an epsilon of at most {_LARGEST_EPSILON} unless m is 1")
+        if self.m > 1 and self._log_factor > self._epsilon:
             raise ValueError(
                 f"m must be so small that (1 + (exp(epsilon) - 1) / n)^m <= exp(epsilon), got m={m}, n={n}"
             )
 
+    @property
+    def _epsilon(self) -> Fraction:
+        """Return the event's epsilon, or more: it is as private as that, too."""
+        epsilon = self.event.pure or Fraction(0)
+        return max(epsilon, _LEAST_EPSILON) if epsilon else epsilon
+
+    @cached_property
+    def _log_factor(self) -> Fraction:
+        """Return ln R from above."""
+        if self._epsilon > _LARGEST_EPSILON:
+            return self._epsilon  # m is 1, and R at most exp(epsilon)
+        return self.m * log_bounds(1 + (exp_bounds(self._epsilon, _DIGITS)[1] - 1) / self.n, _DIGITS)[1]
+
     @cached_property
     def _growth(self) -> tuple[Fraction, Fraction]:
         """Return exp(epsilon) - 1 from below, and R from above."""
-        low, high = exp_bounds(self.event.pure or Fraction(0), _DIGITS)
-        log = self.m * log_bounds(1 + (high - 1) / self.n, _DIGITS)[1]
-        return low - 1, exp_bounds(log, _DIGITS)[1]
+        low = max(exp_bounds(self._epsilon, _DIGITS)[0] - 1, self._epsilon)  # exp(x) - 1 >= x
+        return low, exp_bounds(self._log_factor, _DIGITS)[1]
 
     @cached_property
     def failure(self) -> Fraction:
-        """Return delta', rounded up; where epsilon is 0 that is delta m / n."""
+        """Return delta', rounded up; where epsilon is 0 or m is 1 that is delta m / n."""
+        if self.m == 1 or not self._epsilon:
+            return short_above(self.event.failure * Fraction(self.m, self.n))
         growth, factor = self._growth
-        share = (factor - 1) / growth if growth else Fraction(self.m, self.n)
-        return short_above(self.event.failure * share)
+        return short_above(self.event.failure * min(Fraction(1), (factor - 1) / growth))
 
     @cached_property
     def pure(self) -> Fraction:
-        """Return epsilon', rounded up."""
-        return short_above(log_bounds(self._growth[1], _DIGITS)[1])
+        """Return epsilon', rounded up; never above epsilon, for ln R - epsilon is convex and 0 at 0."""
+        return short_above(min(self._log_factor, self.event.pure or Fraction(0)))
 
     @classmethod
     def ladder(cls) -> list[Event]:
@@ -123,7 +141,7 @@ class Parallel(Event):
         most = {"position": 1, "value": 2}[check_choice("by", by, ("position", "value"))]
         counts: dict[Event, int] = {}
         for event in events:
-            counts[event] = min(most, counts.get(event, 0) + 1)
+            counts[event] = min(most, counts.get(checked("events", event), 0) + 1)
         freeze(self, parts=frozenset(counts.items()), by=by)
 
     @property

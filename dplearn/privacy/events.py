@@ -16,7 +16,7 @@ array([0.009959, 0.093491])
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property, singledispatch
 from typing import Any, TypeVar
@@ -38,6 +38,7 @@ __all__ = [
     "PureDP",
     "Renyi",
     "ZeroConcentrated",
+    "checked",
     "event_of",
     "freeze",
     "register",
@@ -60,13 +61,50 @@ def freeze(event: "Event", /, **fields: object) -> None:
         object.__setattr__(event, name, value)
 
 
+def checked(name: str, event: Any) -> "Event":
+    """Return what is known to be an event that can be counted together with those that equal it.
+
+    Its own class must be a frozen dataclass, and all that is set on it a field that is compared: an equality
+    that is inherited, or blind to a number, would count two releases of different cost as two of the cheaper.
+    No cost may be negative.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is anything else.
+    """
+    if not isinstance(event, Event):
+        raise TypeError(f"{name} must hold privacy events, got {event!r}")
+    kind = type(event)
+    settings = vars(kind).get("__dataclass_params__")
+    if settings is None or not (settings.frozen and settings.eq) or "__eq__" not in vars(kind):
+        raise TypeError(f"{name} must hold events of frozen dataclasses; {kind.__name__} itself is none")
+    compared = {field.name for field in fields(event) if field.compare}
+    stray = [key for key in vars(event) if key not in compared and not _is_cache(kind, key)]
+    unset = [key for key in compared if not hasattr(event, key)]
+    if stray or unset:
+        raise TypeError(
+            f"{name} must hold events of frozen dataclasses that compare and set all their fields;"
+            f" {kind.__name__} does not: {', '.join(sorted(stray + unset))}"
+        )
+    if any(cost is not None and cost < 0 for cost in (event.failure, event.pure, event.rho)):
+        raise ValueError(
+            f"{name} must hold events of nonnegative cost; one {kind.__name__} has a negative one"
+        )
+    return event
+
+
+def _is_cache(kind: type, key: str) -> bool:
+    return isinstance(getattr(kind, key, None), cached_property)
+
+
 @dataclass(frozen=True, init=False)
 class Event:
     """A release whose cost is fixed before it is made; without a subclass, one of unbounded cost.
 
     Numbers hold between neighbours of whatever kind the release was analysed for; what is composed must
     be for the same kind. A subclass is a frozen dataclass whose fields settle its cost, since equal events
-    are counted together; it overrides what it knows.
+    are counted together (`checked` refuses what it can tell to be none); it overrides what it knows.
     """
 
     @property

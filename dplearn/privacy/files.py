@@ -1,18 +1,17 @@
 """A ledger's account in a SQLite file, safe for threads, forks and processes, and durable before it answers.
 
-One row an entry; row 0 holds the terms and the ledger's identity. Each row carries a digest of all rows up to
-it, so that damage is noticed; it keeps no one out who can write the file. Every operation opens the file
-anew and never creates it, so that one that was deleted or replaced does not begin a second budget.
+One row an entry; row 0 holds the terms and the ledger's identity, and row -1 the number of entries. Each row
+carries a digest of all rows up to it, so that damage is noticed; it keeps no one out who can write the file.
+Every operation opens the file anew and never creates it, so that one that was deleted or replaced does not
+begin a second budget.
 """
 
 import hashlib
 import json
 import os
 import sqlite3
-import stat
-import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from dplearn.privacy.accounts import Draft, Entry
 from dplearn.privacy.errors import LedgerError
 from dplearn.privacy.guarantees import Guarantee
 from dplearn.privacy.records import ReleaseRecord
+from dplearn.privacy.sessions import connected, in_session, publish
 from dplearn.privacy.terms import Terms, amounts, with_amounts
 
 __all__ = ["FileAccount", "open_file"]
@@ -28,27 +28,9 @@ __all__ = ["FileAccount", "open_file"]
 _APPLICATION_ID = 0x64704C67
 _SCHEMA_VERSION = 1
 _TABLE = "CREATE TABLE entries (number INTEGER PRIMARY KEY, text TEXT NOT NULL, digest TEXT NOT NULL)"
-_INSERT = "INSERT INTO entries VALUES (?, ?, ?)"
+_INSERT = "INSERT OR REPLACE INTO entries VALUES (?, ?, ?)"
 _SELECT = "SELECT number, text, digest FROM entries"
-_LOCKED = "is locked by another process"
-_WHY = {
-    sqlite3.SQLITE_BUSY: _LOCKED,
-    sqlite3.SQLITE_PROTOCOL: _LOCKED,
-    sqlite3.SQLITE_CANTOPEN: "cannot be opened",
-    sqlite3.SQLITE_NOTADB: "is not a ledger",
-    sqlite3.SQLITE_CORRUPT: "is damaged",
-    sqlite3.SQLITE_READONLY: "cannot be written to",
-    sqlite3.SQLITE_PERM: "cannot be written to",
-    sqlite3.SQLITE_FULL: "cannot grow: the disk is full",
-}
-
-# SQLite's own records of locks belong to a process. Copied into a child while a connection is open, they
-# would make it take its parent's locks for its own; so no thread forks while another is in here.
-_NO_FORK = threading.Lock()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_NO_FORK.acquire, after_in_parent=_NO_FORK.release, after_in_child=_NO_FORK.release
-    )
+_END = -1  # the number of the row that says how many entries there are
 
 
 def open_file(
@@ -78,8 +60,7 @@ def open_file(
         raise LedgerError(f"{str(path)!r} cannot be a ledger: {why}") from None
     if terms is not None and absent:
         _create(file, terms)
-    with _opened(file, timeout) as db:
-        head = _head(db, file)
+    head = in_session(file, timeout, lambda db: _head(db, file))
     if terms is not None and terms != head.terms:
         raise LedgerError(
             f"{file} was opened for {head.terms.describe()}, and now for {terms.describe()};"
@@ -110,43 +91,56 @@ class FileAccount:
 
     def append(self, draft: Draft) -> Entry:
         """Write the entry that `draft` makes; when this returns it is on the disk."""
-        with self._session() as (db, head):
+
+        def work(db: sqlite3.Connection) -> Entry:
+            head = self._head(db)
             db.execute("BEGIN IMMEDIATE")  # from here to the commit nobody else writes
             number, spent, digest = self._last(db, head)
             entry = draft(spent, number + 1)
-            text = _text(entry)
-            db.execute(_INSERT, (number + 1, text, _digest(digest, text)))
-            db.execute("COMMIT")
-        return entry
+            _write(db, number + 1, _text(entry), digest)
+            return entry
+
+        return in_session(Path(self.path), self.timeout, work)
 
     def entries(self) -> list[Entry]:
         """Return all entries, the digest of every row checked."""
-        with self._session() as (db, head):
-            rows = db.execute(f"{_SELECT} WHERE number > 0 ORDER BY number").fetchall()
-        return self._checked(head.digest, rows, first=1)
+
+        def work(db: sqlite3.Connection) -> tuple[_Head, list[Any], Any]:
+            head = self._head(db)
+            db.execute("BEGIN")
+            return head, db.execute(f"{_SELECT} WHERE number > 0 ORDER BY number").fetchall(), _end(db)
+
+        head, rows, end = in_session(Path(self.path), self.timeout, work)
+        entries = self._checked(head.digest, rows, first=1)
+        self._check_end(len(rows), rows[-1][2] if rows else head.digest, end)
+        return entries
 
     def spent(self) -> Guarantee:
         """Return what is spent."""
-        with self._session() as (db, head):
-            return self._last(db, head)[1]
+        return in_session(Path(self.path), self.timeout, lambda db: self._last(db, self._head(db))[1])
 
-    @contextmanager
-    def _session(self) -> Iterator[tuple[sqlite3.Connection, "_Head"]]:
-        """Open the file, if it is still the ledger that it was."""
-        with _opened(Path(self.path), self.timeout) as db:
-            head = _head(db, Path(self.path))
-            if head.identity != self.identity:
-                raise LedgerError(f"{self.path}: another ledger has taken the place of the one opened")
-            yield db, head
+    def _head(self, db: sqlite3.Connection) -> "_Head":
+        """Return row 0, if the file is still the ledger that it was."""
+        head = _head(db, Path(self.path))
+        if head.identity != self.identity:
+            raise LedgerError(f"{self.path}: another ledger has taken the place of the one opened")
+        return head
 
     def _last(self, db: sqlite3.Connection, head: "_Head") -> tuple[int, Guarantee, str]:
         """Return the last number, what is spent, and the last digest."""
-        rows = db.execute(f"{_SELECT} ORDER BY number DESC LIMIT 2").fetchall()
-        if len(rows) == 1:
-            return 0, head.terms.nothing, head.digest
-        (number, text, digest), (_, _, before) = rows
-        entry = self._checked(before, [(number, text, digest)], first=number)[0]
-        return number, entry.spent, digest
+        rows = db.execute(f"{_SELECT} WHERE number >= 0 ORDER BY number DESC LIMIT 2").fetchall()
+        number, text, digest = rows[0]
+        spent = head.terms.nothing
+        if number:
+            before = rows[1][2]
+            spent = self._checked(before, [(number, text, digest)], first=number)[0].spent
+        self._check_end(number, digest, _end(db))
+        return number, spent, digest
+
+    def _check_end(self, number: int, digest: str, end: Any) -> None:
+        """Refuse a file whose last entries are gone."""
+        if end is None or end[1:] != (str(number), _digest(digest, str(number))):
+            raise LedgerError(f"{self.path} is damaged at its end")
 
     def _checked(self, digest: str, rows: list[Any], *, first: int) -> list[Entry]:
         """Return the entries in rows that follow a row with `digest`."""
@@ -183,86 +177,46 @@ def _head(db: sqlite3.Connection, file: Path) -> _Head:
 
 
 def _create(file: Path, terms: Terms) -> None:
-    """Make the file under another name and link it into place.
+    """Make the file under another name and rename it.
 
     So nobody ever sees half a ledger, and of two processes that make one at once, one does.
     """
-    if Path(f"{file}-wal").exists() and not file.exists():
-        raise LedgerError(f"{file} is gone, but its {file.name}-wal is there: put it back, or remove both")
+    for end in ("-journal", "-wal"):  # SQLite would take it for the new file's
+        if Path(f"{file}{end}").exists():
+            raise LedgerError(
+                f"{file} is gone, but its {file.name}{end} is there: put it back, or remove both"
+            )
     draft = file.with_name(f".ledger-{os.urandom(8).hex()}")
     try:
-        with closing(sqlite3.connect(draft, isolation_level=None)) as db:
-            _fill(db, terms)
+        connected(draft, lambda db: _fill(db, terms), mode="rwc")
         with suppress(FileExistsError):  # somebody else was first, and theirs counts
-            os.link(draft, file)
-        _sync(file.parent)
+            publish(draft, file)
     except (OSError, sqlite3.Error) as error:
         raise LedgerError(f"{file} cannot be made: {getattr(error, 'strerror', None) or error}") from None
     finally:
-        for end in ("", "-wal", "-shm"):
+        for end in ("", "-journal"):
             with suppress(OSError):
                 Path(f"{draft}{end}").unlink()
 
 
 def _fill(db: sqlite3.Connection, terms: Terms) -> None:
     text = json.dumps(json.loads(terms.to_json()) | {"identity": os.urandom(16).hex()})
-    if db.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
-        raise sqlite3.OperationalError("its file system cannot share memory between processes")
-    _make_durable(db)
     db.execute("BEGIN IMMEDIATE")
     db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
     db.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
     db.execute(_TABLE)
-    db.execute(_INSERT, (0, text, _digest("", text)))
-    db.execute("COMMIT")
+    _write(db, 0, text, "")
 
 
-def _sync(folder: Path) -> None:
-    """Write a folder's list of names to the disk, where the system has a way."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+def _write(db: sqlite3.Connection, number: int, text: str, before: str) -> None:
+    """Write a row that follows one with the digest `before`, and that it is the last."""
+    digest = _digest(before, text)
+    db.execute(_INSERT, (number, text, digest))
+    db.execute(_INSERT, (_END, str(number), _digest(digest, str(number))))
 
 
-@contextmanager
-def _opened(file: Path, timeout: float) -> Iterator[sqlite3.Connection]:
-    """Open the file for one operation; whatever is not committed when this ends did not happen."""
-    if not _NO_FORK.acquire(timeout=timeout):
-        raise LedgerError(f"{file} is in use by another thread, for more than {timeout:g} seconds")
-    try:
-        with _errors_of(file, timeout):
-            uri = f"{file.as_uri()}?mode=rw"  # never creates
-            with closing(sqlite3.connect(uri, uri=True, timeout=timeout, isolation_level=None)) as db:
-                _make_durable(db)
-                yield db
-    finally:
-        _NO_FORK.release()
-
-
-def _make_durable(db: sqlite3.Connection) -> None:
-    db.execute("PRAGMA synchronous = FULL")
-    db.execute("PRAGMA fullfsync = ON")  # some systems' fsync stops at the drive's own cache
-
-
-@contextmanager
-def _errors_of(file: Path, timeout: float) -> Iterator[None]:
-    """Turn what SQLite says into a LedgerError that says what is the matter."""
-    try:
-        if file.exists() and not stat.S_ISREG(file.stat().st_mode):
-            raise LedgerError(f"{file} is not a file")
-        yield
-    except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF  # the rest is detail
-        why = _WHY.get(code, f"cannot be used: {error}")
-        if code == sqlite3.SQLITE_CANTOPEN and not file.exists():
-            why = "does not exist (any more)"
-        waited = f", for more than {timeout:g} seconds" if why == _LOCKED else ""
-        raise LedgerError(f"{file} {why}{waited}") from None
-    except OSError as error:
-        raise LedgerError(f"{file} cannot be used: {error.strerror or error}") from None
+def _end(db: sqlite3.Connection) -> Any:
+    return db.execute(f"{_SELECT} WHERE number = {_END}").fetchone()
 
 
 @contextmanager

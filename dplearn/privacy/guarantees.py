@@ -16,14 +16,17 @@ Fraction(1, 200)
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
 from dplearn._validation import check_count, check_number
-from dplearn.core.exact import exp_bounds
+from dplearn.core.exact import exp_bounds, log_bounds
 from dplearn.privacy.base import Guarantee, decimal
 from dplearn.privacy.conversion import concentrated_epsilon, rounded_up
 
 __all__ = ["ApproxDP", "Guarantee", "ZeroConcentratedDP"]
+
+_GROWTH_DIGITS = 30
 
 
 @dataclass(frozen=True, repr=False, init=False)
@@ -43,7 +46,8 @@ class ApproxDP(Guarantee):
         Neighbouring data sets differ by one replaced record (their number n is public), or by one record
         added or removed.
     protects : {"examples", "labels"}, default="examples"
-        Whether a record is a whole example, or its label while its features are public.
+        Whether a record is a whole example, or its label while its features are public. Labels are replaced,
+        and not added or removed: "labels" goes with "replace_one" only.
     assumes : iterable of str, default=()
         What is taken as public. Each entry can be checked by the caller without seeing the data.
     reproducible : bool, default=False
@@ -106,12 +110,10 @@ class ApproxDP(Guarantee):
         """Return epsilon and delta between data sets that are k neighbourly steps apart."""
         if k == 1 or not self.delta:
             return k * self.epsilon, self.delta
-        growth = Fraction(0)
-        for i in range(k):
-            growth += exp_bounds(i * self.epsilon)[1]
-            if self.delta * growth >= 1:
-                break  # and nothing is promised any more
-        return k * self.epsilon, rounded_up(self.delta * growth, digits=20)
+        # The sum is at least k, and at least its last term: then nothing is promised any more.
+        if self.delta * k >= 1 or (k - 1) * self.epsilon >= -log_bounds(self.delta)[0]:
+            return k * self.epsilon, Fraction(1)
+        return k * self.epsilon, rounded_up(self.delta * _growth(k, self.epsilon), digits=20)
 
     def to_zcdp(self) -> "ZeroConcentratedDP":
         """Return the zero-concentrated guarantee that pure differential privacy is: rho = epsilon^2 / 2.
@@ -214,3 +216,19 @@ class ZeroConcentratedDP(Guarantee):
             f"Whatever is published, {self._whose()} changes its law by a Renyi divergence of at most"
             f" {decimal(self.rho)} times the order."
         )
+
+
+def _growth(k: int, epsilon: Fraction) -> Fraction:
+    """Return the sum of exp(i epsilon) over i < k from above, good to more than 20 digits."""
+    if not epsilon:
+        return Fraction(k)
+    digits = 2 * _GROWTH_DIGITS + k.bit_length()
+    # (exp(k e) - 1) / (exp(e) - 1), which rises with e: a tiny e is raised, by 10**-30 at most in k e, so that
+    # exp(e) - 1 keeps its digits.
+    raised = max(epsilon, Fraction(1, k * 10**_GROWTH_DIGITS))
+    return (exp_bounds(k * raised, digits)[1] - 1) / (exp_bounds(raised, digits)[0] - 1)
+
+
+Guarantee._kinds = MappingProxyType(
+    {"dplearn.ApproxDP": ApproxDP, "dplearn.ZeroConcentratedDP": ZeroConcentratedDP}
+)

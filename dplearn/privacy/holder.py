@@ -12,13 +12,15 @@ import errno
 import hashlib
 import os
 import pickle
+import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 from weakref import WeakKeyDictionary
+
+from dplearn.privacy.process import process_identity
 
 __all__ = ["PrivateHolder"]
 
@@ -42,14 +44,16 @@ class PrivateHolder(Generic[State]):
     Notes
     -----
     **Privacy.** The holder has no attributes: neither `vars`, nor `repr`, nor `get_params`, nor HTML, nor
-    a pickle of what holds it shows anything. It is no protection against who can run a debugger in this
-    process, walk the garbage collector's objects, or read its memory.
+    a pickle of what holds it shows anything, nor does a traceback that shows the variables of this module. It
+    is no protection against who can run a debugger in this process, walk the garbage collector's objects, or
+    read its memory. A process that forks inside `use` gives the child what that thread has in its hands: do
+    not fork there.
     """
 
     __slots__ = ("__weakref__",)
 
     def __init__(self, state: State):
-        _KEPT[self] = _Kept(state, os.getpid(), threading.RLock())
+        _KEPT[self] = _Kept(state)
 
     @contextmanager
     def use(self) -> Iterator[State]:
@@ -58,22 +62,23 @@ class PrivateHolder(Generic[State]):
         Raises
         ------
         RuntimeError
-            If the holder is closed.
+            If the holder is closed, or this thread is using it already.
         """
         with _KEPT[self].opened() as kept:
-            yield kept.state
+            yield kept.state.content
 
     @property
     def closed(self) -> bool:
         """Whether the state has left: exported, closed, or in the process that this one was forked from."""
         kept = _KEPT[self]
-        return kept.why_closed != "" or kept.owner != os.getpid()
+        return kept.why_closed != "" or kept.owner != process_identity()
 
     def close(self) -> None:
-        """Forget the state; a second time changes nothing."""
+        """Forget the state; a second time changes nothing. Inside `use`, what is under way is the last use."""
         if not self.closed:
-            with _KEPT[self].opened() as kept:
-                kept.close("it was closed")
+            with _KEPT[self].locked() as kept:
+                kept.why_closed = kept.why_closed or "it was closed"
+                kept.state = _Sealed(None)
 
     def export(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a new file, readable by its owner only, and close this holder.
@@ -86,25 +91,34 @@ class PrivateHolder(Generic[State]):
         Raises
         ------
         RuntimeError
-            If the holder is closed.
+            If the holder is closed, or this thread is using it.
         OSError
             If the file exists or cannot be written; the holder stays open.
+
+        Notes
+        -----
+        If the process is killed on the way there may be a second name for the file, which begins with
+        ".holder-"; `load` then refuses both until one is removed.
         """
         target = Path(path)
         draft = target.with_name(f".holder-{os.urandom(8).hex()}")
         with _KEPT[self].opened() as kept:
             try:
-                _write(draft, pickle.dumps(kept.state))
-                state = kept.close(f"it was exported to {str(target)!r}")
+                _write(draft, _Sealed(pickle.dumps(kept.state.content)))
                 # Closed first: at no moment could both this holder and one that loads the file answer.
+                kept.why_closed = f"it was exported to {str(target)!r}"
                 try:
                     os.link(draft, target)  # which, unlike a renaming, refuses to replace a file
                 except OSError:
-                    kept.reopen(state)
-                    raise
+                    if draft.lstat().st_nlink == 1:  # else it worked, whatever a network's file system says
+                        kept.why_closed = ""
+                        raise
+                kept.state = _Sealed(None)
             finally:
                 with suppress(FileNotFoundError):
                     draft.unlink()
+        with suppress(OSError):  # the state has left in any case
+            _sync(target.parent)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -122,9 +136,10 @@ class PrivateHolder(Generic[State]):
         FileNotFoundError
             If there is no such file, or it was loaded already.
         ValueError
-            If it is not what `export` wrote; the file stays.
+            If it is not what `export` wrote, or has a second name (a hard link), under which it could be loaded
+            again; the file stays.
         """
-        source = Path(path)
+        source = Path(path).resolve()  # a symbolic link is not what has to be consumed
         _read(source)
         claimed = source.with_name(f".holder-{os.urandom(8).hex()}")
         try:
@@ -132,13 +147,19 @@ class PrivateHolder(Generic[State]):
         except FileNotFoundError:
             raise _gone(source) from None
         try:
-            state = pickle.loads(_read(claimed))  # noqa: S301 - documented: only from those you trust
+            _refuse_other_names(claimed, source)
+            pickled = _read(claimed)
+            state = _Sealed(pickle.loads(pickled.content))  # noqa: S301 - documented: from those you trust
+            _sync(claimed.parent)  # if that cannot be done, now is the time to know
         except BaseException:
             os.link(claimed, source)
             claimed.unlink()
             raise
         claimed.unlink()
-        return cls(state)
+        _sync(
+            claimed.parent
+        )  # before anything is answered: after a power cut the file must not be there again
+        return cls(state.content)
 
     def __copy__(self) -> Self:
         return self
@@ -156,57 +177,105 @@ class PrivateHolder(Generic[State]):
         return "<PrivateHolder>"
 
 
-@dataclass
+class _Sealed:
+    """Something private in a variable: a traceback that shows variables shows none of it."""
+
+    __slots__ = ("content",)
+
+    def __init__(self, content: Any):
+        self.content = content
+
+    def __repr__(self) -> str:
+        return "<sealed>"
+
+
 class _Kept:
     """What a holder stands for."""
 
-    state: Any
-    owner: int
-    lock: Any
-    why_closed: str = ""
+    def __init__(self, state: Any):
+        self.state = _Sealed(state)
+        self.owner = process_identity()
+        self.lock = threading.RLock()
+        self.in_use = False
+        self.why_closed = ""
+
+    def __repr__(self) -> str:
+        return "<what a holder stands for>"
 
     @contextmanager
-    def opened(self) -> Iterator["_Kept"]:
-        """Give access to one thread, if the state is still here."""
-        if self.owner != os.getpid():  # before the lock: a thread that was not forked may hold the copy of it
+    def locked(self) -> Iterator[Self]:
+        """Let one thread in, in the process that the state belongs to."""
+        if self.owner != process_identity():
+            # Before the lock: a thread that was not forked may hold the copy of it.
             raise RuntimeError(
                 "this private state is answered for by the process that this one was forked from"
             )
         with self.lock:
-            if self.why_closed:
-                raise RuntimeError(f"this private state cannot be used any more: {self.why_closed}")
             yield self
 
-    def close(self, why: str) -> Any:
-        state, self.state, self.why_closed = self.state, None, why
-        return state
-
-    def reopen(self, state: Any) -> None:
-        self.state, self.why_closed = state, ""
+    @contextmanager
+    def opened(self) -> Iterator[Self]:
+        """Give access to one thread, once at a time, if the state is still here."""
+        with self.locked():
+            if self.why_closed:
+                raise RuntimeError(f"this private state cannot be used any more: {self.why_closed}")
+            if self.in_use:
+                raise RuntimeError("this private state is in use by this thread: leave the use of it first")
+            self.in_use = True
+            try:
+                yield self
+            finally:
+                self.in_use = False
 
 
 # Not on the holder itself, where everything that looks at objects would find it.
 _KEPT: WeakKeyDictionary[PrivateHolder[Any], _Kept] = WeakKeyDictionary()
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(path: Path, pickled: _Sealed) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
-        file.write(_HEADER + hashlib.sha256(content).digest() + content)
+        file.write(_HEADER + hashlib.sha256(pickled.content).digest() + pickled.content)
         file.flush()
         os.fsync(file.fileno())
 
 
-def _read(path: Path) -> bytes:
+def _read(path: Path) -> _Sealed:
     """Return the pickle in an export, if it is one and whole."""
     try:
-        content = path.read_bytes()
+        found = _Sealed(path.read_bytes())
     except FileNotFoundError:
         raise _gone(path) from None
-    header, rest = content[: len(_HEADER)], content[len(_HEADER) :]
-    if header != _HEADER or hashlib.sha256(rest[32:]).digest() != rest[:32]:
+    start = len(_HEADER) + hashlib.sha256().digest_size
+    pickled = _Sealed(found.content[start:])
+    if found.content[:start] != _HEADER + hashlib.sha256(pickled.content).digest():
         raise ValueError(f"{path}: not private state that this version of dplearn exported")
-    return rest[32:]
+    return pickled
+
+
+def _refuse_other_names(claimed: Path, source: Path) -> None:
+    """Refuse a file that is still there, under another name, when this one is removed."""
+    status = claimed.lstat()
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
+        raise ValueError(
+            f"{source}: private state that has {status.st_nlink} names (links), under each of which it could be"
+            " loaded; remove the others (one that begins with .holder- is left by an export or a load that was"
+            " killed)"
+        )
+
+
+def _sync(folder: Path) -> None:
+    """Write a folder's list of names to the disk, where the system has a way."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS):
+            raise
+    finally:
+        os.close(descriptor)
 
 
 def _gone(path: Path) -> FileNotFoundError:

@@ -40,11 +40,12 @@ _LARGEST_EPSILON = 1000  # of one release: beyond it there is nothing to gain on
 _DIGITS = 60
 _LOST_DIGITS = 10  # 10**5 steps of a few roundings each lose fewer than 7
 _REFINEMENTS = 5
+_TRIALS = 20
 
 
 def basic(event: Event, delta: Fraction) -> Epsilon:
     """Add up the epsilons; the failures must add up to at most `delta`."""
-    return math.inf if event.pure is None or event.failure > delta else event.pure
+    return math.inf if event.pure is None or _failure(event) > delta else event.pure
 
 
 def advanced(event: Event, delta: Fraction) -> Epsilon:
@@ -81,19 +82,29 @@ def _mean_loss(epsilon: Fraction) -> Fraction:
 
 def _deviation(variance: Fraction, delta: Fraction) -> Fraction:
     """Return a t, near the least, with t^2 / 2V + ln(1 + t / V) >= ln(1 / delta)."""
-    v, wanted = float_above(variance), -log_float(delta)
+    needed = -log_bounds(delta)[0]
+    v, wanted = float_above(variance), float_above(needed)
     low, high = 0.0, math.sqrt(2 * v * wanted)
+    if not 0 < high < math.inf:  # beyond the range of floats
+        return _root_above(2 * variance * needed)
     for _ in range(60):
         middle = (low + high) / 2
         if middle * middle / (2 * v) + math.log1p(middle / v) < wanted:
             low = middle
         else:
             high = middle
-    needed = -log_bounds(delta)[0]
     t = Fraction(high)
-    while t * t / (2 * variance) + log_bounds(1 + t / variance)[0] < needed:
-        t = t * (1 + Fraction(1, 2**45)) or Fraction(math.ulp(0.0))
-    return t
+    for _ in range(_TRIALS):
+        if t * t / (2 * variance) + log_bounds(1 + t / variance)[0] >= needed:
+            return t
+        t *= 1 + Fraction(1, 2**45)
+    return _root_above(2 * variance * needed)  # t^2 / 2V >= ln(1 / delta) alone
+
+
+def _root_above(x: Fraction) -> Fraction:
+    """Return a number above the square root of a positive x, by less than one part in 2**60."""
+    shift = 64 - (x.numerator.bit_length() - x.denominator.bit_length()) // 2
+    return (math.isqrt(math.floor(x * Fraction(4) ** shift)) + 1) / Fraction(2) ** shift
 
 
 def optimal_homogeneous(event: Event, delta: Fraction) -> Epsilon:
@@ -112,21 +123,27 @@ def optimal_homogeneous(event: Event, delta: Fraction) -> Epsilon:
     greatest = max((e for e in epsilons if e is not None), default=Fraction(0))
     if None in epsilons or greatest > _LARGEST_EPSILON or sum(parts.values()) > _MOST_RELEASES or not delta:
         return math.inf
+    if any(_failure(part) > delta for part in parts):
+        return math.inf
     releases = sum(count for part, count in parts.items() if part.pure)
     digits = _DIGITS + math.ceil(-log_float(delta) / math.log(10))
     with localcontext(Context(prec=digits, Emin=MIN_EMIN, Emax=MAX_EMAX)):
         trust = Decimal(10) ** (_LOST_DIGITS - digits)
-        slack = 1 - (1 - _decimal(delta)) / (_survival(parts) * (1 - trust)) - trust
+        survival = _survival(parts) * (1 - trust)
+        slack = 1 - _decimal(1 - delta) / survival - trust if survival > 0 else Decimal(0)
         ratio = _worst_ratio(releases, _decimal(greatest), slack, trust) if slack > 0 else None
     return math.inf if ratio is None else rounded_up(log_bounds(Fraction(ratio))[1])
 
 
 def _survival(parts: Mapping[Event, int]) -> Decimal:
-    """Return the probability that no release fails; 0 or less where that is not known to be positive."""
+    """Return the probability that no release fails, 0 where that is not known to be positive.
+
+    Each 1 - failure is subtracted exactly: of a failure near 1 the digits that count come late.
+    """
     survival = Decimal(1)
     for part, count in parts.items():
-        survival *= max(Decimal(0), 1 - _decimal(part.failure)) ** count if part.failure else 1
-    return max(survival, Decimal(10) ** -_DIGITS)
+        survival *= _decimal(max(Fraction(0), 1 - part.failure)) ** count
+    return survival
 
 
 def _worst_ratio(releases: int, epsilon: Decimal, slack: Decimal, trust: Decimal) -> Decimal:
@@ -195,4 +212,12 @@ def least_epsilon(event: Event, delta: Fraction) -> Epsilon:
 
 def _rest(event: Event, delta: Fraction) -> Fraction:
     """Return the delta that is left when failures are set aside; not positive where nothing is left."""
-    return (delta - event.failure) / (1 - event.failure) if event.failure < 1 else Fraction(0)
+    failure = _failure(event)
+    return (delta - failure) / (1 - failure) if failure < 1 else Fraction(0)
+
+
+def _failure(event: Event) -> Fraction:
+    """Return the event's failure; a negative one would certify anything."""
+    if event.failure < 0:
+        raise ValueError(f"an event's failure must be at least 0, got {float(event.failure):g}")
+    return event.failure

@@ -10,10 +10,43 @@ from dplearn.audit.cases import CASES
 LAWS = {
     "exponential_mechanism": 169,
     "permute_and_flip": 61,
+    "report_noisy_max": 7,
+    "laplace_counts": 10,
+    "gaussian_counts": 3,
+    "choosing_mechanism": 231,
+    "most_frequent_if_stable": 27,
+    "above_threshold": 32,
+    "sparse_vector": 16,
+    "sparse_vector_renewed": 4,
+    "stable_histogram": 28,
+    "randomized_response": 16,
     "exponential_classifier": 225,
     "permute_and_flip_classifier": 85,
     "small_classifier": 16,
     "three_label_classifier": 55,
+}
+
+
+# The least share of its claim that a case attains. Where it is below 1 by more than what a tape leaves out:
+# the exponential mechanism normalises, a concentrated guarantee loses in conversion, the choosing mechanism and
+# the stable histogram have a delta that their universes do not use up, a classifier seldom meets its worst data.
+TIGHTNESS = {
+    "exponential_mechanism": 0.95,
+    "permute_and_flip": 0.999999,
+    "report_noisy_max": 0.999999,
+    "laplace_counts": 0.999999,
+    "gaussian_counts": 0.85,
+    "choosing_mechanism": 0.2,
+    "most_frequent_if_stable": 0.999999,
+    "above_threshold": 0.999999,
+    "sparse_vector": 0.999999,
+    "sparse_vector_renewed": 0.999,
+    "stable_histogram": 0.85,
+    "randomized_response": 0.999999,
+    "exponential_classifier": 0.8,
+    "permute_and_flip_classifier": 0.85,
+    "small_classifier": 0.7,
+    "three_label_classifier": 0.8,
 }
 
 
@@ -26,19 +59,14 @@ def test_the_exact_epsilon_is_at_most_the_claim(case):
     )
     assert report.keeps(case.claim)
     assert report.n_laws >= LAWS[case.name]
+    assert report.tightness(case.claim) >= TIGHTNESS[case.name]
     assert case.digest() == case.frozen()["digest"]
     # A case is run once in a session: its laws are kept, and nothing else needs them.
     case.__dict__.pop("laws", None)
 
 
-def test_the_exponential_mechanism_is_at_least_95_percent_tight():
-    case = CASES["exponential_mechanism"]
-    assert case.run().tightness(case.claim) >= 0.95
-
-
-def test_permute_and_flip_attains_its_epsilon():
-    case = CASES["permute_and_flip"]
-    assert case.run().tightness(case.claim) >= 0.999999
+def test_every_case_says_how_many_laws_and_how_much_of_its_claim_it_must_show():
+    assert LAWS.keys() == TIGHTNESS.keys() == CASES.keys()
 
 
 def test_the_learner_is_run_over_at_least_20000_pairs():

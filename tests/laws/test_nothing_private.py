@@ -142,7 +142,7 @@ def test_an_encoder_of_cells_keeps_no_cell():
 def test_a_sparse_vector_tells_neither_values_nor_its_noisy_threshold():
     vector = AboveThreshold(10**6, privacy=ApproxDP(1), dice=SystemDice())
     with vector._holder.use() as state:
-        secret = state.bar
+        secret = state.bar()
     assert not vector.ask(987654)
     told = [repr(vector), str(vector), repr(vars(vector)), *error_of_pickling(vector)]
     assert_untold([text.encode() for text in told], secret, 987654)

@@ -1,4 +1,4 @@
-"""Every sparse vector that is known to be wrong exceeds its claim; the right one, written plainly, is not caught.
+"""Every sparse vector that is known to be wrong exceeds its claim; the right one, written plainly, does not.
 
 The list is that of Lyu, Su and Li (2017), "Understanding the sparse vector technique", and what else has been
 published or proposed: each is one change to the plain version below.
@@ -63,7 +63,7 @@ class Plain:
         epochs = max_positives if renew_threshold else 1
         rates = self.rates(privacy.epsilon / epochs / sensitivity, max_positives // epochs)
         self.of_threshold, self.of_test = map(decay_ratio, rates)
-        self.draw_bar()
+        self.bar = None  # until a question needs it
 
     def rates(self, epsilon, positives):
         share = Fraction(1, 1 + round((2 * positives) ** (2 / 3)))
@@ -78,14 +78,16 @@ class Plain:
 
     def after_positive(self, value):
         self.left -= 1
-        if self.renew and self.left:
-            self.draw_bar()
+        if self.renew:
+            self.bar = None
 
     @property
     def stopped(self):
         return self.left == 0
 
     def ask(self, value):
+        if self.bar is None:
+            self.draw_bar()
         above = self.is_above(value)
         if above:
             self.after_positive(value)
@@ -140,7 +142,7 @@ class QueryNoiseReused(Plain):
 
     def draw_bar(self):
         super().draw_bar()
-        self.noise = self.dice.geometric(self.of_test, 0, 4)
+        self.noise = self.dice.geometric(self.of_test)
 
     def is_above(self, value):
         return value + self.noise > self.bar
@@ -150,15 +152,14 @@ class NoStop(Plain):
     """Answers for ever: every True costs, and their number has no bound."""
 
     def after_positive(self, value):
-        if self.renew:
-            self.draw_bar()
+        pass
 
 
 class NoisyValueReleased(Plain):
     """The lecture notes of 2011: where the answer is True the noisy value is shown in its place."""
 
     def is_above(self, value):
-        noisy = value + self.dice.geometric(self.of_test, 0, 4)
+        noisy = value + self.dice.geometric(self.of_test, 0, 3 - value)  # within public ends
         return noisy if noisy > self.bar else 0
 
     def ask(self, value):
@@ -219,10 +220,11 @@ class FivePercentTooSmall(Plain):
 
 
 class TwoSidedClampedFromBelow(Plain):
-    """Two-sided noise of which the negative half is moved to 0: a step at 0 that is steeper than the ratio."""
+    """Two-sided noise, its negative half moved to 0: from 0 to 1 it falls by more than the ratio."""
 
     def is_above(self, value):
-        return bool(value + max(0, self.dice.discrete_laplace(self.of_test, -1, 5)) > self.bar)
+        gap = self.bar - value + 1
+        return gap <= 0 or self.dice.discrete_laplace(self.of_test, gap - 1, gap) == gap
 
 
 class NoNoiseWhenFar(Plain):
@@ -254,7 +256,6 @@ EXCEEDING = [
     ("sparse_vector_renewed", NoQueryNoise),
     ("sparse_vector_renewed", ThresholdDrawnOnceNoiseForOneEpoch),
     ("sparse_vector_renewed", WholeEpsilonInEachEpoch),
-    ("sparse_vector_renewed", NoisyValueReleased),
 ]
 
 
@@ -266,9 +267,8 @@ def test_a_wrong_sparse_vector_exceeds_its_claim(name, wrong):
 class ThresholdDrawnOnce(Plain):
     """Renewal left out, each epoch's noise as it was."""
 
-    def draw_bar(self):
-        if not hasattr(self, "bar"):
-            super().draw_bar()
+    def after_positive(self, value):
+        self.left -= 1
 
 
 class BarOffByOne(Plain):

@@ -1,7 +1,9 @@
 """The stable histogram: exact delta for keys that nobody declared, in an order that is public."""
 
+import subprocess
+import sys
 from collections import namedtuple
-from enum import IntEnum
+from enum import Enum, IntEnum
 from fractions import Fraction
 from itertools import permutations, product
 from math import ceil, log
@@ -19,7 +21,7 @@ from dplearn.mechanisms import stable_histogram, stable_histogram_bar
 from dplearn.privacy import ApproxDP
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
-MESSAGE = "keys must be None, str, bytes, int, or tuples of these"
+MESSAGE = "keys must be None, str, bytes, int, or tuples of these, nested up to 16 deep"
 SURE = ApproxDP(50, "1e-6")  # next to no noise: what is frequent is published with its count
 
 
@@ -281,3 +283,50 @@ def test_without_epsilon_or_delta_it_is_refused_by_name(privacy, name):
     ):
         with pytest.raises(ValueError, match=f"^{name} must be a finite number above 0, got "):
             call()
+
+
+class Tagged(str):
+    """A string that brings its record along, and answers str() with itself."""
+
+    def __str__(self):
+        return self
+
+
+class Name(str, Enum):  # noqa: UP042 - its str() is another than StrEnum's
+    ULM = "ulm"
+
+
+def test_what_is_published_is_of_the_plain_type_whatever_a_subclass_does():
+    tagged = Tagged("ulm")
+    tagged.record = "patient 0"
+    point = namedtuple("point", "town")
+    keys = [tagged] * 200 + [point(tagged)] * 200 + [np.int64(3)] * 200 + [Name.ULM] * 10
+    released = stable_histogram(keys, privacy=ApproxDP(5, 1e-3), dice=SystemDice())
+    assert [type(key) for key in released] == [int, str, tuple]
+    assert [type(key[0]) for key in released if isinstance(key, tuple)] == [str]
+    assert set(released) == {3, "ulm", ("ulm",)}
+
+
+def test_text_is_never_compared_with_bytes():
+    code = (
+        "from dplearn.chance import SystemDice; from dplearn.privacy import ApproxDP;"
+        "from dplearn.mechanisms import stable_histogram;"
+        "keys = ['a'] * 99 + [b'a'] + [('a',)] * 50 + [(b'a',)];"
+        "print(len(stable_histogram(keys, privacy=ApproxDP(9, 1e-3), dice=SystemDice())))"
+    )
+    run = subprocess.run([sys.executable, "-bb", "-c", code], capture_output=True, text=True, check=False)
+    assert run.stderr == ""
+    assert run.stdout.strip() == "2"
+
+
+def test_a_key_nested_too_deep_is_refused_like_any_other_type():
+    deep = ()
+    for _ in range(5000):
+        deep = (deep,)
+    with pytest.raises(TypeError, match="nested up to 16 deep"):
+        stable_histogram([deep], privacy=ApproxDP(1, 1e-3), dice=SystemDice())
+
+
+def test_other_neighbours_are_refused():
+    with pytest.raises(ValueError, match="neighbors must be one of 'replace_one', got 'add_remove'"):
+        stable_histogram(["a"], privacy=ApproxDP(1, 1e-3, "add_remove"), dice=SystemDice())

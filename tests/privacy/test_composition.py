@@ -1,6 +1,7 @@
 """Totals: certainly valid, never below an independent exact accountant, and as low as the best theorem."""
 
 import math
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
 
@@ -17,7 +18,9 @@ from dplearn.privacy import (
     Approximate,
     BoundedRange,
     Composition,
+    Event,
     Gaussian,
+    Parallel,
     PermuteAndFlip,
     PureDP,
     Renyi,
@@ -25,7 +28,8 @@ from dplearn.privacy import (
     ZeroConcentrated,
     compose,
 )
-from dplearn.privacy.theorems import least_epsilon
+from dplearn.privacy.events import freeze
+from dplearn.privacy.theorems import THEOREMS, least_epsilon
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=25)
 
@@ -58,10 +62,11 @@ def test_a_thousand_exponential_mechanisms_cost_at_most_0_844():
 
 def test_what_is_said_of_the_total_is_kept():
     promise = compose([PureDP(1)]).total(
-        0.5, neighbors="add_remove", protects="labels", assumes=["n"], reproducible=True
+        0.5, neighbors="add_remove", assumes=["n"], reproducible=True
     )
-    assert (promise.neighbors, promise.protects, promise.assumes) == ("add_remove", "labels", ("n",))
+    assert (promise.neighbors, promise.protects, promise.assumes) == ("add_remove", "examples", ("n",))
     assert promise.reproducible
+    assert compose([PureDP(1)]).total(protects="labels").protects == "labels"
     assert promise.delta == Fraction(1, 2)
 
 
@@ -154,6 +159,7 @@ def test_which_theorem_is_best_can_be_asked(events, delta, winner):
 
 
 def test_advanced_composition_counts_where_epsilons_differ_and_nothing_better_applies():
+    @dataclass(frozen=True, init=False)
     class OnlyPure(PureDP):
         """Says no rho and no curve."""
 
@@ -198,6 +204,117 @@ def test_only_events_and_counts_compose(events, error, message):
     with pytest.raises(error, match="must") as refusal:
         compose(events)
     assert str(refusal.value).startswith(message)
+
+
+class Inherits(PureDP):
+    """Says with one more number what it costs, and inherits an equality that does not see it."""
+
+    def __init__(self, epsilon, times):
+        super().__init__(epsilon)
+        freeze(self, times=times)
+
+    @property
+    def pure(self):
+        return self.times * self.epsilon
+
+
+@dataclass(frozen=True, init=False)
+class SetsWhatIsNoField(Inherits):
+    pass
+
+
+@dataclass(frozen=True, init=False)
+class DoesNotCompare(Inherits):
+    times: int = field(compare=False)
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class ComparesByIdentity(Inherits):
+    times: int
+
+
+@dataclass(frozen=True, init=False)
+class NeverSets(PureDP):
+    times: int
+
+
+@dataclass(frozen=True, init=False)
+class Sound(Inherits):
+    times: int
+
+
+IN = {
+    "composition": lambda *events: compose(events),
+    "parallel": lambda *events: Parallel(events),
+    "sample": lambda event, *_: SampledWithReplacement(event, 1, 10),
+}
+
+
+@pytest.mark.parametrize("combine", IN.values(), ids=IN)
+@pytest.mark.parametrize(
+    ("events", "message"),
+    [
+        ((Inherits(1, 1), Inherits(1, 50)), "frozen dataclasses; Inherits itself is none"),
+        ((SetsWhatIsNoField(1, 1), SetsWhatIsNoField(1, 50)), "SetsWhatIsNoField does not: times"),
+        ((DoesNotCompare(1, 1), DoesNotCompare(1, 50)), "DoesNotCompare does not: times"),
+        ((ComparesByIdentity(1, 1),), "ComparesByIdentity itself is none"),
+        ((NeverSets(1),), "NeverSets does not: times"),
+    ],
+    ids=lambda value: type(value[0]).__name__ if isinstance(value, tuple) else "",
+)
+def test_events_whose_equality_does_not_see_their_cost_are_refused(combine, events, message):
+    with pytest.raises(TypeError, match=message):
+        combine(*events)
+
+
+def test_events_of_a_users_own_dataclass_are_told_apart():
+    assert compose([Sound(1, 1), Sound(1, 50), Sound(1, 1)]).total().epsilon == 52
+    assert Parallel([Sound(1, 1), Sound(1, 50)]).pure == 50
+
+
+@dataclass(frozen=True)
+class Negative(Event):
+    """Certifies anything."""
+
+    failure: Fraction = Fraction(0)
+    pure: Fraction = Fraction(0)
+    rho: Fraction = Fraction(0)
+
+
+@pytest.mark.parametrize("combine", IN.values(), ids=IN)
+@pytest.mark.parametrize("cost", ["failure", "pure", "rho"])
+def test_negative_costs_are_refused(combine, cost):
+    with pytest.raises(ValueError, match="nonnegative cost; one Negative has a negative one"):
+        combine(Negative(**{cost: Fraction(-1, 10**9)}))
+
+
+@pytest.mark.parametrize("theorem", THEOREMS.values(), ids=THEOREMS)
+def test_no_theorem_takes_a_negative_failure(theorem):
+    with pytest.raises(ValueError, match="an event's failure must be at least 0, got -5"):
+        theorem(Negative(failure=Fraction(-5)), SMALL)
+
+
+@dataclass(frozen=True)
+class TakesBack(PureDP):
+    """Consists of a negative number of events."""
+
+    epsilon: Fraction = Fraction(1)
+
+    def flat(self, count):
+        return {PureDP(1): -count}
+
+
+def test_an_event_is_not_made_of_a_negative_number_of_others():
+    with pytest.raises(ValueError, match="count must be an integer at least 0, got -1"):
+        compose([PureDP(1), TakesBack()])
+
+
+def test_counts_beyond_all_floats_have_a_total():
+    many = Composition({PureDP("1e-3"): 10**320, PureDP(0): 10**320, Renyi([2], [0]): 10**320})
+    bounds = many.bounds(SMALL)
+    assert bounds["renyi"] == math.inf
+    assert 0 <= bounds["zero_concentrated"] < math.inf or bounds["zero_concentrated"] == math.inf
+    assert Composition({PureDP("1e-3"): 10**320}).total(SMALL).epsilon == 10**317
 
 
 @pytest.mark.parametrize("delta", [-1e-9, 1, "few"])

@@ -1,6 +1,7 @@
 """Private state: one holder, one process, one thread at a time, and nothing to be seen."""
 
 import copy
+import errno
 import gc
 import os
 import pickle
@@ -8,6 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
+import traceback
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from html import escape
@@ -16,7 +18,7 @@ import joblib
 import pytest
 from sklearn.base import BaseEstimator, clone
 
-from dplearn.privacy import PrivateHolder
+from dplearn.privacy import PrivateHolder, process
 
 SECRET = "Xq7-secret"
 posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork or permissions of POSIX")
@@ -51,8 +53,6 @@ def test_the_state_is_used_in_place(holder):
         state["votes"].append(4)
     with holder.use() as state:
         assert state["votes"] == [3, 1, 2, 4]
-        with holder.use() as same:  # one thread may come twice
-            assert same is state
 
 
 @pytest.mark.parametrize("twin", [copy.copy, copy.deepcopy])
@@ -113,6 +113,52 @@ def test_no_attribute_text_or_page_shows_the_state(holder):
     assert repr(holder) == "<PrivateHolder>"
 
 
+def seen_with_variables(error):
+    """A traceback as pytest -l, rich and error trackers show it."""
+    return "".join(traceback.TracebackException.from_exception(error, capture_locals=True).format())
+
+
+def test_a_traceback_that_shows_variables_shows_nothing_of_the_state(holder, path, tmp_path):
+    path.write_text("mine")
+    with pytest.raises(FileExistsError) as existing:
+        holder.export(path)
+    with pytest.raises(FileNotFoundError) as nowhere:
+        holder.export(tmp_path / "no" / "folder")
+    with holder.use(), pytest.raises(RuntimeError) as nested, holder.use():
+        pass
+    holder.export(tmp_path / "other")
+    with pytest.raises(RuntimeError) as closed, holder.use():
+        pass
+    assert SECRET.encode() in (tmp_path / "other").read_bytes()
+    os.truncate(tmp_path / "other", (tmp_path / "other").stat().st_size - 1)
+    with pytest.raises(ValueError, match="not private state") as damaged:
+        PrivateHolder.load(tmp_path / "other")
+    for refusal in (existing, nowhere, nested, closed, damaged):
+        shown = seen_with_variables(refusal.value)
+        assert "holder.py" in shown
+        assert SECRET not in shown
+
+
+def test_a_write_or_a_sync_that_fails_shows_nothing_of_the_state(holder, path, monkeypatch):
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "no space left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="no space left") as writing:
+            holder.export(path)
+    assert not holder.closed
+    holder.export(path)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="no space left") as loading:
+            PrivateHolder.load(path)
+    for refusal in (writing, loading):
+        assert SECRET not in seen_with_variables(refusal.value)
+    assert [file.name for file in path.parent.iterdir()] == ["state"]
+    assert not PrivateHolder.load(path).closed
+
+
 # One thread
 
 
@@ -143,6 +189,33 @@ def test_an_error_in_use_leaves_the_holder_usable(holder):
     closing.start()
     closing.join(timeout=10)
     assert holder.closed
+
+
+def test_a_thread_that_uses_the_state_neither_exports_nor_enters_again(holder, path):
+    with holder.use() as state:
+        for again in (lambda: holder.export(path), lambda: holder.use().__enter__()):
+            with pytest.raises(RuntimeError, match="in use by this thread: leave the use of it first"):
+                again()
+        assert state["votes"] == [3, 1, 2]
+    assert list(path.parent.iterdir()) == []
+    holder.export(path)
+    assert holder.closed
+
+
+def test_a_use_that_closes_is_the_last(holder):
+    with holder.use() as state:
+        holder.close()
+        assert state["votes"] == [3, 1, 2]
+        assert holder.closed
+    with pytest.raises(RuntimeError, match="it was closed"), holder.use():
+        pass
+
+
+def test_a_close_after_an_export_keeps_what_is_said_of_it(holder, path):
+    holder.export(path)
+    holder.close()
+    with pytest.raises(RuntimeError, match="it was exported to"), holder.use():
+        pass
 
 
 def test_a_closed_holder_answers_no_more(holder):
@@ -196,6 +269,94 @@ def test_of_eight_loads_of_one_file_one_wins(tmp_path):
         assert len(won) == 1
         with won[0].use() as state:
             assert state == trial
+
+
+@posix
+def test_a_load_through_a_symbolic_link_consumes_the_file_itself(holder, path, tmp_path):
+    holder.export(path)
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    PrivateHolder.load(link)
+    assert not path.exists()
+    for name in (link, path):
+        with pytest.raises(FileNotFoundError, match="or it was loaded already"):
+            PrivateHolder.load(name)
+
+
+@posix
+def test_a_file_with_two_names_is_not_loaded_under_either(holder, path, tmp_path):
+    holder.export(path)
+    twin = tmp_path / "twin"
+    os.link(path, twin)
+    for name in (path, twin):
+        with pytest.raises(ValueError, match=r"private state that has 2 names \(links\)"):
+            PrivateHolder.load(name)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["state", "twin"]
+    path.unlink()
+    PrivateHolder.load(twin)
+
+
+KILLED = """
+import os, signal, sys
+from dplearn.privacy import PrivateHolder
+link = os.link
+def link_and_die(*names):
+    link(*names)
+    os.kill(os.getpid(), signal.SIGKILL)
+os.link = link_and_die
+PrivateHolder([1]).export(sys.argv[1])
+"""
+
+
+@posix
+def test_an_export_that_is_killed_half_way_leaves_nothing_that_loads_twice(path, tmp_path):
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(path)], timeout=60)
+    assert killed.returncode < 0
+    left = list(tmp_path.iterdir())
+    assert len(left) == 2
+    for name in left:
+        with pytest.raises(ValueError, match="2 names"):
+            PrivateHolder.load(name)
+    next(name for name in left if name != path).unlink()
+    assert not PrivateHolder.load(path).closed
+
+
+@posix
+def test_a_link_that_worked_and_was_reported_as_failed_does_not_open_the_holder_again(
+    holder, path, monkeypatch
+):
+    link = os.link
+
+    def report(source, target):
+        link(source, target)
+        raise OSError(errno.EIO, "timed out")
+
+    monkeypatch.setattr(os, "link", report)
+    holder.export(path)
+    assert holder.closed
+    assert not PrivateHolder.load(path).closed
+
+
+@posix
+def test_the_folder_is_on_the_disk_before_the_state_answers(holder, path, tmp_path, monkeypatch):
+    holder.export(path)
+    synced, sync = [], os.fsync
+
+    def watch(descriptor):
+        synced.append((stat.S_ISDIR(os.fstat(descriptor).st_mode), len(list(tmp_path.iterdir()))))
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", watch)
+    PrivateHolder.load(path)
+    assert synced[-1] == (True, 0)
+
+
+def test_a_child_with_its_parents_number_finds_its_holder_closed(holder, monkeypatch):
+    # As in two nested containers: only the token of the process differs.
+    monkeypatch.setattr(process, "_this", object())
+    assert holder.closed
+    with pytest.raises(RuntimeError, match="the process that this one was forked from"), holder.use():
+        pass
 
 
 def test_an_export_that_fails_leaves_the_holder_open_and_no_file(holder, path, tmp_path):

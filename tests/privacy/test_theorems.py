@@ -13,7 +13,16 @@ from scipy.stats import binom
 
 from dplearn.audit import exact_law, least_exp_epsilon
 from dplearn.core.exact import log_bounds
-from dplearn.privacy import Approximate, BoundedRange, Composition, Gaussian, PureDP, Renyi, compose
+from dplearn.privacy import (
+    Approximate,
+    BoundedRange,
+    Composition,
+    Gaussian,
+    Parallel,
+    PureDP,
+    Renyi,
+    compose,
+)
 from dplearn.privacy.theorems import (
     _deviation,
     advanced,
@@ -209,6 +218,50 @@ def test_extreme_numbers_give_numbers():
         for theorem in (advanced, optimal_homogeneous, zero_concentrated, renyi):
             assert theorem(event, SMALL) >= 0
         assert basic(event, SMALL) == 3 * Fraction(epsilon)
+
+
+def near_one(digits):
+    return 1 - Fraction(1, 10**digits)
+
+
+@pytest.mark.parametrize("delta", [near_one(20), near_one(65), near_one(400), Fraction(1, 10**5000)], ids=str)
+@pytest.mark.parametrize("epsilon", ["1e-320", "1e-3", "1", "1e7"])
+@pytest.mark.parametrize("count", [1, 3, 10**320])
+def test_numbers_beyond_all_floats_give_bounds(delta, epsilon, count):
+    event = Composition({PureDP(epsilon): count})
+    assert basic(event, delta) == count * Fraction(epsilon)
+    for theorem in (advanced, optimal_homogeneous, zero_concentrated, renyi):
+        assert theorem(event, delta) >= 0
+
+
+@pytest.mark.parametrize("delta", [near_one(20), near_one(400), Fraction(1, 10**400)])
+@pytest.mark.parametrize("variance", [Fraction(1, 10**700), Fraction(1, 10**300), Fraction(1), Fraction(10**700)])
+def test_the_deviation_is_certain_beyond_all_floats_too(variance, delta):
+    t, wanted = _deviation(variance, delta), -log_bounds(delta, 60)[0]
+    assert t * t / (2 * variance) + log_bounds(1 + t / variance, 60)[0] >= wanted
+    assert t * t <= 2 * variance * wanted * (1 + Fraction(1, 2**50))
+
+
+@pytest.mark.parametrize("short", [5, 55, 65, 80])
+def test_near_one_the_optimal_bound_is_infinite_where_a_failure_exceeds_delta_and_else_exact(short):
+    delta, more, less = near_one(short), near_one(short + 5), near_one(short - 5)
+    assert optimal_homogeneous(Composition({Approximate(LN3, more): 1}), delta) == math.inf
+    assert optimal_homogeneous(Composition({Approximate(LN3, more): 1, PureDP(1): 1}), delta) == math.inf
+    # Two that fail with probability f: what is left, (1 - f)^2, is below 1 - delta.
+    half = 1 - Fraction(1, 10 ** (short // 2 + 1))
+    assert optimal_homogeneous(Composition({Approximate(LN3, half): 2}), delta) == math.inf
+    # One response tells the truth with probability 3/4: exp(epsilon) = (3/4 - s) / (1/4), s what is left.
+    left = (delta - less) / (1 - less)
+    exact = max(Fraction(1), 3 - 4 * left)
+    low, high = log_bounds(exact)
+    ours = optimal_homogeneous(Composition({Approximate(LN3, less): 1}), delta)
+    assert low <= ours <= high + Fraction(1, 10**10)
+
+
+def test_failures_of_a_part_that_add_up_to_more_than_one_have_no_optimal_bound():
+    both = Parallel([Composition({Approximate(1, "0.6"): 2})])
+    assert both.failure == Fraction(6, 5)
+    assert optimal_homogeneous(Composition([both]), near_one(61)) == math.inf
 
 
 def test_an_epsilon_that_delta_covers_whole_is_zero():

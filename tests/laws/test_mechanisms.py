@@ -1,0 +1,94 @@
+"""Every mechanism says what it promises, and is verified: a new one is tested by being there."""
+
+import inspect
+import re
+
+import pytest
+
+from dplearn import mechanisms
+from dplearn.audit.cases import CASES
+from dplearn.audit.mechanism_cases import MECHANISM_CASES, MECHANISM_FITS
+from dplearn.chance import SystemDice, TapeDice
+
+#: What only reads public numbers, or works on what was released: it takes no dice.
+COMPANIONS = {
+    name for name in mechanisms.__all__ if "dice" not in inspect.signature(vars(mechanisms)[name]).parameters
+}
+MECHANISMS = sorted(set(mechanisms.__all__) - COMPANIONS)
+
+#: Mechanisms that are verified through the case of another, which calls them for all that they do.
+THROUGH = {
+    "SparseVector": ("sparse_vector", "sparse_vector_renewed"),
+    "AboveThreshold": ("above_threshold",),
+    "release_if_stable": ("most_frequent_if_stable",),
+    "select_exponential": ("exponential_mechanism",),
+    "select_permute_and_flip": ("permute_and_flip",),
+}
+NOTES = ["Privacy", "Assumes", "Accuracy", "Source"]
+
+
+def documented(name):
+    return inspect.getdoc(vars(mechanisms)[name])
+
+
+def sections(name):
+    """From each heading of a docstring to its text."""
+    parts = re.split(r"^(\w[\w ]*)\n-{3,}\n", documented(name), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_every_mechanism_has_the_four_lines_of_notes_in_order_and_none_is_empty(name):
+    lines = re.split(r"^\*\*(\w+)\.\*\*", sections(name)["Notes"], flags=re.MULTILINE)
+    assert lines[1::2] == NOTES
+    assert all(len(line.split()) >= 3 for line in lines[2::2])
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_every_mechanism_has_a_case_of_its_own_or_goes_through_anothers(name):
+    for case in THROUGH.get(name, (name,)):
+        assert case in CASES
+        assert case in MECHANISM_FITS
+
+
+def test_every_case_of_a_mechanism_is_some_mechanisms():
+    named = {case for name in MECHANISMS for case in THROUGH.get(name, (name,))}
+    assert named == {case.name for case in MECHANISM_CASES} == set(MECHANISM_FITS)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_every_mechanism_takes_privacy_and_dice_by_name_and_documents_all_it_takes(name):
+    parameters = inspect.signature(vars(mechanisms)[name]).parameters
+    for required in ("privacy", "dice"):
+        assert parameters[required].kind is inspect.Parameter.KEYWORD_ONLY
+        assert parameters[required].default is inspect.Parameter.empty
+    listed = re.findall(r"^(\w[\w, ]*) : ", sections(name)["Parameters"], flags=re.MULTILINE)
+    assert [each for names in listed for each in names.split(", ")] == sorted(
+        parameters, key=list(parameters).index
+    )
+
+
+@pytest.mark.parametrize("name", sorted(COMPANIONS))
+def test_what_takes_no_dice_is_documented_too(name):
+    assert "Parameters" in sections(name)
+
+
+@pytest.mark.parametrize("case", MECHANISM_CASES, ids=lambda case: case.name)
+def test_every_case_runs_with_the_operating_systems_entropy_as_it_does_on_a_tape(case):
+    rows = tuple(list(case.universe)[:1]) * case.n
+    for dice in (SystemDice(), TapeDice(tail_bits=case.tail_bits)):
+        label, released = case.fit(rows, dice)
+        assert isinstance(label, str)
+        assert not callable(released)
+
+
+@pytest.mark.parametrize("case", MECHANISM_CASES, ids=lambda case: case.name)
+def test_the_type_of_what_is_released_does_not_depend_on_data_or_noise(case):
+    universe = list(case.universe)
+    kinds = set()
+    for record in (universe[0], universe[-1]):
+        for _ in range(20):
+            _, released = case.fit((record,) * case.n, SystemDice())
+            kinds.add((type(released), getattr(released, "dtype", None)))
+    allowed = 2 if (type(None), None) in kinds else 1  # None is the answer "no answer"
+    assert len(kinds) <= allowed
