@@ -132,7 +132,9 @@ def test_a_number_too_long_to_be_written_is_refused_by_name_and_constraint(value
 
 def test_a_count_too_long_to_be_written_is_accepted_or_refused_by_name_and_constraint():
     assert check_count("k", 10**5000) == 10**5000
-    with pytest.raises(ValueError, match="^k must be an integer from 0 to 5, got a number of type int with too"):
+    with pytest.raises(
+        ValueError, match="^k must be an integer from 0 to 5, got a number of type int with too"
+    ):
         check_count("k", 10**5000, high=5)
     with pytest.raises(TypeError, match="^k must be an integer at least 0, got a number of type Fraction"):
         check_count("k", Fraction(10**5000))

@@ -10,9 +10,9 @@ from dplearn.audit.rules import RULES, coin_within, each_moved_by, moved_by
 from dplearn.audit.sampling import Evidence, SamplingReport, sample_privacy
 
 __all__ = [
-    "FaultyDice",
     "RULES",
     "Evidence",
+    "FaultyDice",
     "Law",
     "Mutant",
     "PrivacyReport",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from importlib import resources
-from itertools import product
+from itertools import cycle, islice, product
 from typing import Any
 
 from dplearn.audit.enumeration import Places, PrivacyReport, Rows, enumerate_laws, report_on
@@ -83,8 +83,11 @@ class AuditCase:
         found: list[str] = []
         if self.rules is None:
             return found
-        for rows in product(self.universe, repeat=2):
-            first, last = (rows[0],) * self.n, (*(rows[0],) * (self.n - 1), rows[1])
+        records = cycle(self.universe)
+        for place, record in product(range(self.n), self.universe):
+            first = tuple(islice(records, self.n))
+            next(records)  # so that another record comes first each time
+            last = (*first[:place], record, *first[place + 1 :])
             for seed in range(seeds):
                 found += replay_violations(
                     partial(self.fit, first), partial(self.fit, last), SeededDice(seed, self.name), self.rules

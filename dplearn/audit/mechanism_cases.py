@@ -121,19 +121,20 @@ def over_two_cells(mechanism: Any) -> Fit:
     return fit
 
 
-_CHOOSING = ApproxDP(1, Fraction(1, 20))
+_CHOOSING = ApproxDP(4, Fraction(1, 100))
 
 
-@_case("choosing_mechanism", mechanisms.choosing_mechanism, range(3), 20, _CHOOSING, rules=None)
-def over_multiplicities(mechanism: Any) -> Fit:
-    """Every record supports one of three solutions; solutions that nobody supports are not listed.
+@_case("choosing_mechanism", mechanisms.choosing_mechanism, _bits(2), 10, _CHOOSING, rules=None)
+def over_supporters(mechanism: Any) -> Fit:
+    """Every record supports any of two solutions; one that nobody supports is not listed.
 
     No replay: selection is among the solutions that have support, and which they are is private.
     """
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
-        solutions, qualities = np.unique(rows, return_counts=True)
-        chosen = mechanism(qualities, growth=1, privacy=_CHOOSING, dice=dice)
+        qualities = _sums(rows)
+        solutions = np.flatnonzero(qualities)
+        chosen = mechanism(qualities[solutions], growth=2, privacy=_CHOOSING, dice=dice)
         return _shown(None if chosen is None else int(solutions[chosen]))
 
     return fit
@@ -193,15 +194,9 @@ def over_questions_at_once(mechanism: Any) -> Fit:
     return fit
 
 
-_RENEWED = ApproxDP(4, Fraction(1, 1 << 11))
-
-
-@_case("sparse_vector_renewed", mechanisms.SparseVector, _bits(4)[::5], 1, _RENEWED, tail_bits=13)
-def over_questions_by_epoch(mechanism: Any) -> Fit:
-    """Ask four questions one by one, with fresh noise on the threshold after the first answer True."""
-
+def _by_epoch(mechanism: Any, privacy: ApproxDP) -> Fit:
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
-        vector = mechanism(0, max_positives=2, privacy=ApproxDP(4), dice=dice, renew_threshold=True)
+        vector = mechanism(0, max_positives=2, privacy=privacy, dice=dice, renew_threshold=True)
         answers = []
         for value in _sums(rows).tolist():
             if not vector.stopped:
@@ -209,6 +204,37 @@ def over_questions_by_epoch(mechanism: Any) -> Fit:
         return _shown(answers)
 
     return fit
+
+
+_RENEWED = ApproxDP(4)
+_COMPOSED = ApproxDP(8, Fraction(1, 20))
+_LEFT_OUT_OF_TWO = Fraction(1, 1 << 11)
+
+
+@_case(
+    "sparse_vector_renewed",
+    mechanisms.SparseVector,
+    _bits(4)[::5],
+    1,
+    ApproxDP(4, _LEFT_OUT_OF_TWO),
+    tail_bits=13,
+)
+def over_questions_by_epoch(mechanism: Any) -> Fit:
+    """Ask four questions one by one, with fresh noise on the threshold after the first answer True."""
+    return _by_epoch(mechanism, _RENEWED)
+
+
+@_case(
+    "sparse_vector_composed",
+    mechanisms.SparseVector,
+    _bits(4)[::5],
+    1,
+    ApproxDP(8, Fraction(1, 20) + _LEFT_OUT_OF_TWO),
+    tail_bits=13,
+)
+def over_questions_by_composed_epoch(mechanism: Any) -> Fit:
+    """Ask as above, with a delta that lets each epoch cost more than half of epsilon."""
+    return _by_epoch(mechanism, _COMPOSED)
 
 
 _KEYS = ApproxDP(2, Fraction(1, 20))

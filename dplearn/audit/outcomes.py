@@ -7,6 +7,7 @@
 
 import importlib
 import struct
+from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -18,72 +19,134 @@ __all__ = ["freeze"]
 
 _OF_ANY_CLASS = ("__dict__", "__weakref__", "__module__", "__qualname__")
 _PLAIN = (type(None), int, str, bytes)
+_CALLABLE = (type, FunctionType, BuiltinFunctionType, MethodType, ModuleType)
+
+#: How to get at the content of a built-in type, whatever a subclass of it says of itself.
+_CONTENT: dict[type, Callable[[Any], Any]] = {
+    dict: lambda value: list(dict.items(value)),
+    list: lambda value: list(list.__iter__(value)),
+    tuple: lambda value: list(tuple.__iter__(value)),
+    set: lambda value: list(set.__iter__(value)),
+    frozenset: lambda value: list(frozenset.__iter__(value)),
+    str: str.__str__,
+    bytes: lambda value: bytes.join(b"", [value]),
+    int: int.__int__,
+    float: float.__float__,
+}
 
 
-def freeze(value: Any) -> Any:  # noqa: C901 - a case for each kind of value
+def freeze(value: Any) -> Any:
     """Return a hashable stand-in for `value`, equal for two values only if nothing tells them apart.
 
     Types, dtypes, memory layouts, orders of dictionaries, attributes with a leading underscore, what a
-    function closes over and what an array is a view of all count: whoever gets the object can look at them.
-    Objects are taken apart as pickle would do it, and by their attributes besides.
+    function closes over, what an array is a view of, and which mutable objects are one and the same all
+    count: whoever gets the object can look at them. Objects are taken apart as pickle would do it, and by
+    their attributes besides. Not counted: whether two equal immutable values are one object, from where in a
+    base a view begins, and the line that an exception was raised at.
 
     Parameters
     ----------
     value : object
         Functions and classes that can be imported stand for their names.
     """
-    kind = type(value)
-    if kind in _PLAIN:
-        return value
-    if kind is bool:  # True == 1 as a key, so a bool carries its type
-        return "bool", int(value)
-    if kind is float:
-        return "float", struct.pack("<d", value).hex()
-    if kind in (list, tuple):
-        return kind.__name__, tuple(map(freeze, value))
-    if kind is dict:
-        return "dict", tuple((freeze(k), freeze(v)) for k, v in value.items())
-    if kind in (set, frozenset):
-        return kind.__name__, tuple(map(freeze, value))
-    if kind is np.ndarray:
-        return _freeze_array(value)
-    if kind is PrivateHolder:  # which shows nothing: what is answered from it is published by the answers
-        return "holder", value.closed
-    if isinstance(value, BaseException):
-        linked = (value.__context__, value.__cause__)
-        return "exception", _freeze_object(value), tuple(map(freeze, linked))
-    if isinstance(value, CodeType):
-        held = (value.co_code, value.co_consts, value.co_names, value.co_varnames, value.co_freevars)
-        return "code", freeze(held)
-    if isinstance(value, (type, FunctionType, BuiltinFunctionType, MethodType, ModuleType)):
-        return _freeze_callable(value)
-    return _freeze_object(value)
+    return _Freezer().freeze(value)
 
 
-def _freeze_array(array: np.ndarray) -> Any:
-    flags = array.flags
-    layout = (flags.c_contiguous, flags.f_contiguous, flags.writeable, array.strides)
-    plain = array.dtype.kind in "iub"
-    items = tuple(array.ravel().tolist()) if plain else tuple(map(freeze, array.ravel().tolist()))
-    dtype = repr(array.dtype.descr), repr(array.dtype.metadata)
-    return "ndarray", dtype, array.shape, layout, items, freeze(array.base)
+class _Freezer:
+    """Freezes one value; an object met again stands for the place where it was met first."""
+
+    def __init__(self) -> None:
+        self._met: dict[int, int] = {}
+        self._kept: list[Any] = []  # so that no object's place in memory is taken by another meanwhile
+
+    def freeze(self, value: Any) -> Any:
+        kind = type(value)
+        if kind in _PLAIN:
+            return value
+        if kind is bool:  # True == 1 as a key, so a bool carries its type
+            return "bool", int(value)
+        if kind is float:
+            return "float", struct.pack("<d", value).hex()
+        if kind in (tuple, frozenset):
+            return kind.__name__, self._all(value)
+        if isinstance(value, _CALLABLE) and (name := _name(value)) is not None:
+            return "name", name
+        if id(value) in self._met:
+            return "met before", self._met[id(value)]
+        self._met[id(value)] = len(self._met)
+        self._kept.append(value)
+        return self._mutable(kind, value)
+
+    def _all(self, values: Iterable[Any]) -> tuple[Any, ...]:
+        return tuple(map(self.freeze, values))
+
+    def _mutable(self, kind: type, value: Any) -> Any:
+        if kind in (list, set):
+            return kind.__name__, self._all(value)
+        if kind is dict:
+            return "dict", tuple((self.freeze(k), self.freeze(v)) for k, v in value.items())
+        if kind is np.ndarray:
+            return self._array(value)
+        if kind is PrivateHolder:  # it shows nothing: what is answered from it is published by the answers
+            return "holder", value.closed
+        if isinstance(value, BaseException):
+            return "exception", self._object(value), self._all((value.__context__, value.__cause__))
+        if isinstance(value, CodeType):
+            held = (value.co_code, value.co_consts, value.co_names, value.co_varnames, value.co_freevars)
+            return "code", self._all(held)
+        return self._callable(value) if isinstance(value, _CALLABLE) else self._object(value)
+
+    def _array(self, array: np.ndarray) -> Any:
+        flags = array.flags
+        layout = (flags.c_contiguous, flags.f_contiguous, flags.writeable, array.strides)
+        items = array.ravel().tolist()
+        frozen = tuple(items) if array.dtype.kind in "iub" else self._all(items)
+        raw = array.tobytes() if array.dtype.kind == "V" and not array.dtype.hasobject else b""
+        dtype = repr(array.dtype.descr), repr(array.dtype.metadata)
+        return "ndarray", dtype, array.shape, layout, frozen, raw, self.freeze(array.base)
+
+    def _callable(self, value: Any) -> Any:
+        """Return all that a function, a class or a method holds that cannot be imported."""
+        if isinstance(value, MethodType):
+            return "method", self._all((value.__func__, value.__self__))
+        called = _called(value)
+        if isinstance(value, BuiltinFunctionType):
+            return "method", called, self.freeze(value.__self__)
+        if isinstance(value, type):
+            own = {k: v for k, v in vars(value).items() if k not in _OF_ANY_CLASS}
+            return "class", called, self._all(value.__bases__), self.freeze(own)
+        cells = tuple(cell.cell_contents for cell in value.__closure__ or ())
+        held = (value.__code__, cells, value.__defaults__, value.__kwdefaults__)
+        return "function", called, self._all((*held, value.__dict__, value.__doc__, value.__annotations__))
+
+    def _object(self, value: Any) -> Any:
+        reduced = value.__reduce_ex__(4)
+        if isinstance(reduced, str):
+            parts: Any = reduced
+        else:
+            parts = self._all(list(part) if hasattr(part, "__next__") else part for part in reduced)
+        content = [take(value) for kind, take in _CONTENT.items() if isinstance(value, kind)]
+        slots = [name for base in type(value).__mro__ for name in _slots(base) if hasattr(value, name)]
+        hidden = {name: getattr(value, name) for name in slots} | getattr(value, "__dict__", {})
+        # What pickle leaves out is still there to be looked at.
+        state = None if _is_state(reduced, hidden) else hidden
+        return "object", self._all((type(value), content, state)), parts
 
 
-def _freeze_callable(value: Any) -> Any:
-    """Return the name of what can be imported by it; else all that a function holds."""
+def _name(value: Any) -> str | None:
+    """Return the name that a function, a class or a module can be imported by, if it can."""
     if isinstance(value, MethodType):
-        return "method", freeze(value.__func__), freeze(value.__self__)
+        return None
+    of_object = isinstance(value, BuiltinFunctionType) and not isinstance(
+        value.__self__, (ModuleType, type(None))
+    )
+    importable = isinstance(value, (BuiltinFunctionType, ModuleType)) and not of_object
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", value.__name__)
-    if isinstance(value, BuiltinFunctionType) and not isinstance(value.__self__, (ModuleType, type(None))):
-        return "method", f"{module}.{name}", freeze(value.__self__)
-    if isinstance(value, (BuiltinFunctionType, ModuleType)) or _imported(module, name) is value:
-        return "name", f"{module}.{name}"
-    if isinstance(value, type):
-        own = {k: v for k, v in vars(value).items() if k not in _OF_ANY_CLASS}
-        return "class", f"{module}.{name}", tuple(map(freeze, value.__bases__)), freeze(own)
-    cells = tuple(cell.cell_contents for cell in value.__closure__ or () if cell.cell_contents is not value)
-    held = [cells, value.__defaults__, value.__kwdefaults__, value.__dict__, value.__doc__]
-    return "function", f"{module}.{name}", freeze(value.__code__), freeze(held)
+    return _called(value) if importable or _imported(module, name) is value else None
+
+
+def _called(value: Any) -> str:
+    return f"{getattr(value, '__module__', None)}.{getattr(value, '__qualname__', value.__name__)}"
 
 
 def _imported(module: Any, name: str) -> Any:
@@ -96,22 +159,14 @@ def _imported(module: Any, name: str) -> Any:
     return found
 
 
-def _freeze_object(value: Any) -> Any:
-    reduced = value.__reduce_ex__(4)
-    if isinstance(reduced, str):
-        parts: Any = reduced
-    else:
-        parts = tuple(freeze(list(part) if hasattr(part, "__next__") else part) for part in reduced)
-    slots = [name for base in type(value).__mro__ for name in _slots(base) if hasattr(value, name)]
-    hidden = {name: getattr(value, name) for name in slots} | getattr(value, "__dict__", {})
-    # What pickle leaves out is still there to be looked at.
-    state = freeze(hidden) if not _is_state(reduced, hidden) else None
-    return "object", freeze(type(value)), parts, state
-
-
 def _slots(base: type) -> tuple[str, ...]:
+    """Return the names that a class's slots are kept under: longer ones for two leading underscores."""
     slots = base.__dict__.get("__slots__", ())
-    return (slots,) if isinstance(slots, str) else tuple(slots)
+    named = (slots,) if isinstance(slots, str) else tuple(slots)
+    return tuple(
+        f"_{base.__name__.lstrip('_')}{name}" if name.startswith("__") and not name.endswith("__") else name
+        for name in named
+    )
 
 
 def _is_state(reduced: Any, hidden: dict[str, Any]) -> bool:

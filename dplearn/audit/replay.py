@@ -23,7 +23,7 @@ from typing import Any
 
 from dplearn._validation import check_count
 from dplearn.audit.laws import Run, observe
-from dplearn.audit.rules import RULES, Rule
+from dplearn.audit.rules import RULES, SELECTIONS, Rule
 from dplearn.chance import Draw, ReplayDice, SeededDice
 from dplearn.chance.dice import Dice
 
@@ -50,20 +50,31 @@ def replay_violations(run: Run, neighbour: Run, dice: Dice, rules: Mapping[str, 
     first = ReplayDice(dice)
     observe(run, first)
     again = ReplayDice.replaying(first.trace)
-    seen = observe(neighbour, again)
+    observe(neighbour, again)
     violations = []
-    # A draw that was not recorded ends the neighbour's run with an IndexError, before it is in the trace.
-    stopped = isinstance(seen, tuple) and seen[:2] == ("raised", "IndexError")
-    if stopped or len(first.trace) != len(again.trace):
-        violations.append(f"{len(first.trace)} draws against {len(again.trace)} on the neighbour")
-    for place, (mine, theirs) in enumerate(zip(first.trace, again.trace, strict=False)):
-        if not _allowed(mine, theirs, rules):
+    if again.refused or len(first.trace) != len(again.trace):
+        more = " and more" if again.refused else ""
+        violations.append(f"{len(first.trace)} draws against {len(again.trace)}{more} on the neighbour")
+    pairs = list(zip(first.trace, again.trace, strict=False))
+    for place, (mine, theirs) in enumerate(pairs):
+        before = pairs[place - 1] if place else None
+        if not _allowed(mine, theirs, rules) and not _within_selected(before, (mine, theirs)):
             violations.append(f"draw {place}, {mine.primitive}: {mine.arguments} against {theirs.arguments}")
     return violations
 
 
 def _allowed(mine: Draw, theirs: Draw, rules: Mapping[str, Rule]) -> bool:
     return mine.primitive == theirs.primitive and rules[mine.primitive](mine.arguments, theirs.arguments)
+
+
+def _within_selected(before: tuple[Draw, Draw] | None, pair: tuple[Draw, Draw]) -> bool:
+    """Decide whether both draw uniformly from the group that each has just selected, whatever its size."""
+    return before is not None and all(
+        selection.primitive in SELECTIONS
+        and draw.primitive == "below"
+        and draw.arguments == (selection.arguments[2][selection.outcome],)
+        for selection, draw in zip(before, pair, strict=True)
+    )
 
 
 @dataclass(frozen=True)
@@ -124,7 +135,8 @@ def replay_privacy(
     Notes
     -----
     Replay sees the arguments of draws and nothing else. What a proof says of their outcomes, and what is done
-    with them afterwards, it takes for granted.
+    with them afterwards, it takes for granted. Each draw is judged by itself: that one count is released ten
+    times, each time for the whole budget, is no violation; enumeration sees it.
     """
     runs = check_count("runs", runs, low=1)
     recorded = [ReplayDice(SeededDice(run) if dice is None else dice) for run in range(runs)]

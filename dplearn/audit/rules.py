@@ -9,19 +9,17 @@ from typing import Any
 from dplearn.core.exact import at_most_exp
 from dplearn.privacy import ApproxDP
 
-__all__ = ["RULES", "Rule", "coin_within", "each_moved_by", "moved_by"]
+__all__ = ["RULES", "SELECTIONS", "Rule", "coin_within", "each_moved_by", "moved_by"]
 
 Rule = Callable[[tuple[Any, ...], tuple[Any, ...]], bool]
+
+#: Primitives that select a group; drawing uniformly from within it next is allowed whatever its size.
+SELECTIONS = ("power_weighted", "permute_and_flip")
 
 
 def equal_arguments(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
     """Allow no difference."""
     return mine == theirs
-
-
-def any_size(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
-    """Allow any: the draw is uniform within the group that the draw before it selected."""
-    return len(mine) == len(theirs)
 
 
 def groups_within_one(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
@@ -104,7 +102,7 @@ def _moves(mine: Any, theirs: Any) -> tuple[int, ...] | None:
 
 #: What may differ between neighbours for each primitive, unless a caller says otherwise.
 RULES: Mapping[str, Rule] = {
-    "below": any_size,
+    "below": equal_arguments,
     "bernoulli": equal_arguments,
     "power_weighted": groups_within_one,
     "permute_and_flip": groups_within_one,

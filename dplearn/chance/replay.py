@@ -47,6 +47,8 @@ class ReplayDice:
     ----------
     trace : list of Draw
         All draws so far, in order.
+    refused : bool
+        Whether a draw was asked for that the replayed trace does not hold.
     """
 
     def __init__(self, dice: Dice):
@@ -62,6 +64,11 @@ class ReplayDice:
         instead. More draws than `trace` holds raise IndexError.
         """
         return cls(_Recorded(trace))
+
+    @property
+    def refused(self) -> bool:
+        """Whether a draw was asked for that the replayed trace does not hold."""
+        return getattr(self._dice, "refused", False)
 
     def below(self, n: int, size: int | None = None) -> Any:
         """Draw uniformly from 0..n-1."""
@@ -112,6 +119,7 @@ class _Recorded:
 
     def __init__(self, trace: Sequence[Draw]):
         self._outcomes = iter(list(trace))
+        self.refused = False
 
     def __getattr__(self, primitive: str) -> Any:
         if primitive.startswith("_"):
@@ -120,9 +128,11 @@ class _Recorded:
         def draw(*arguments: Any, size: int | None = None) -> Any:
             recorded = next(self._outcomes, None)
             if recorded is None:
+                self.refused = True
                 raise IndexError("the neighbour's run makes more draws than were recorded")
             recorded_size = len(recorded.outcome) if isinstance(recorded.outcome, np.ndarray) else None
             if recorded.primitive != primitive or recorded_size != size:
+                self.refused = True
                 raise IndexError("the neighbour's run makes other draws than were recorded")
             if primitive in ("power_weighted", "permute_and_flip"):
                 groups = [i for i, number in enumerate(arguments[2]) if number]

@@ -86,7 +86,9 @@ def near_integers(name: str, values: Any, low: int, high: int) -> NDArray[np.int
 
 
 def _integer(value: Any, message: str) -> int:
+    if isinstance(value, (bool, np.bool_)):
+        raise TypeError(message)
     try:
-        return index(None if isinstance(value, (bool, np.bool_)) else value)
+        return index(value)
     except TypeError:
         raise TypeError(message) from None

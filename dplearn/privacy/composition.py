@@ -81,9 +81,8 @@ class Composition(Event):
     def __init__(self, events: Events):
         counts: dict[Event, int] = {}
         for event, times in _counted(events):
-            if not isinstance(event, Event):
-                raise TypeError(f"events must hold privacy events, got {event!r}")
-            for simple, count in event.flat(check_count("count", times)).items():
+            simples = checked("events", event).flat(check_count("count", times))
+            for simple, count in simples.items():  # its own, which have not been seen yet
                 counts[simple] = counts.get(checked("events", simple), 0) + check_count("count", count)
         freeze(self, parts=frozenset((event, count) for event, count in counts.items() if count))
 

@@ -84,9 +84,10 @@ def _deviation(variance: Fraction, delta: Fraction) -> Fraction:
     """Return a t, near the least, with t^2 / 2V + ln(1 + t / V) >= ln(1 / delta)."""
     needed = -log_bounds(delta)[0]
     v, wanted = float_above(variance), float_above(needed)
+    enough = _root_above(2 * variance * needed)  # for t^2 / 2V >= ln(1 / delta) alone
     low, high = 0.0, math.sqrt(2 * v * wanted)
-    if not 0 < high < math.inf:  # beyond the range of floats
-        return _root_above(2 * variance * needed)
+    if high == math.inf:
+        return enough
     for _ in range(60):
         middle = (low + high) / 2
         if middle * middle / (2 * v) + math.log1p(middle / v) < wanted:
@@ -96,9 +97,9 @@ def _deviation(variance: Fraction, delta: Fraction) -> Fraction:
     t = Fraction(high)
     for _ in range(_TRIALS):
         if t * t / (2 * variance) + log_bounds(1 + t / variance)[0] >= needed:
-            return t
+            return min(t, enough)
         t *= 1 + Fraction(1, 2**45)
-    return _root_above(2 * variance * needed)  # t^2 / 2V >= ln(1 / delta) alone
+    return enough
 
 
 def _root_above(x: Fraction) -> Fraction:

@@ -73,9 +73,46 @@ class Thing:
         return f"Thing({self.__dict__})"
 
 
+class Slotted:
+    __slots__ = ("__secret",)
+
+    def __init__(self, secret):
+        self.__secret = secret
+
+
+class Quiet(dict):
+    """A dictionary that pickle sees nothing of."""
+
+    def __reduce__(self):
+        return Quiet, ()
+
+
+def annotated(value):
+    def function(): ...
+
+    function.__annotations__ = {"secret": value}
+    return function
+
+
+def padded(filler):
+    """Eight bytes of which the last seven belong to no field."""
+    raw = np.frombuffer(bytes([1, *[filler] * 7]), dtype={"names": ["a"], "formats": ["u1"], "itemsize": 8})
+    return raw.copy()
+
+
+def twice(same):
+    one = [1]
+    return [one, one if same else [1]]
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [
+        (twice(True), twice(False)),
+        (Slotted(1), Slotted(2)),
+        (Quiet(a=1), Quiet(a=2)),
+        (annotated(1), annotated(2)),
+        (padded(0), padded(1)),
         (1, True),
         (1, 1.0),
         (0.0, -0.0),
@@ -102,6 +139,10 @@ def test_what_can_be_told_apart_freezes_differently(one, other):
         lambda: {"a": [np.arange(3.0), None], "b": {1, 2}},
         lambda: Thing(x=np.array(["a", None], dtype=object)),
         lambda: (float("nan"), np.float32(2)),
+        lambda: twice(True),
+        lambda: Slotted([1]),
+        lambda: Quiet(a=[1]),
+        lambda: annotated([1]),
     ],
 )
 def test_equal_things_freeze_alike(make):
@@ -116,3 +157,9 @@ def test_private_state_in_a_holder_shows_only_whether_it_is_there():
     # What is taken out of a holder is no longer in it.
     with PrivateHolder([1]).use() as state:
         assert freeze((PrivateHolder([1]), state)) != freeze((PrivateHolder([1]), [2]))
+
+
+def test_what_holds_itself_can_be_frozen():
+    ring = []
+    ring.append(ring)
+    assert freeze(ring) == ("list", (("met before", 0),))

@@ -1,5 +1,7 @@
 """Replay sees what differs between neighbours, and only that."""
 
+import warnings
+from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
@@ -141,3 +143,46 @@ def test_without_draws_nothing_was_seen():
 def test_no_runs_are_refused():
     with pytest.raises(ValueError, match="runs must be an integer at least 1, got 0"):
         replay_privacy(published_count, (0,), (1,), runs=0)
+
+
+def warned(rows, dice):
+    warnings.warn("public", stacklevel=1)
+    return [dice.bernoulli(HALF) for _ in range(1 + rows[0])]
+
+
+def caught(rows, dice):
+    try:
+        return [dice.bernoulli(HALF) for _ in range(1 + rows[0])]
+    except IndexError:
+        raise ValueError("public") from None
+
+
+def swallowed(rows, dice):
+    drawn = dice.bernoulli(HALF)
+    with suppress(IndexError):
+        dice.bernoulli(HALF) if rows[0] else None
+    return drawn
+
+
+@pytest.mark.parametrize("fit", [warned, caught, swallowed])
+def test_a_draw_too_many_is_noticed_whatever_becomes_of_it(fit):
+    report = replay_privacy(fit, (0,), (1,))
+    assert "1 draws against 1 and more on the neighbour" in report.violations[0]
+    assert not replay_privacy(fit, (1,), (0,)).kept
+
+
+def test_a_uniform_draw_may_differ_only_within_the_group_that_was_just_selected():
+    def by_value(rows, dice):
+        return dice.below(1 + rows[0])
+
+    def within(rows, dice):
+        group = dice.power_weighted(HALF, [0, 1], [2 + rows[0], 4 - rows[0]])
+        return dice.below([2 + rows[0], 4 - rows[0]][group])
+
+    def beside(rows, dice):
+        dice.power_weighted(HALF, [0, 1], [2, 4])
+        return dice.below(1 + rows[0])
+
+    assert not replay_privacy(by_value, (1,), (2,)).kept
+    assert replay_privacy(within, (0,), (1,)).kept
+    assert not replay_privacy(beside, (1,), (2,)).kept

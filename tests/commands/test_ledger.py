@@ -125,3 +125,42 @@ def test_a_ledger_is_not_made_twice_and_a_table_is_none(capsys, table, file):
     one_line(*run(capsys, "ledger", table), holds="is not a ledger")
     one_line(*fit(capsys, table, table), holds="is not a ledger")
     one_line(*fit(capsys, table, table.parent), holds="is not a file")
+
+
+def test_out_never_overwrites_what_is_read(capsys, table, file, tmp_path):
+    assert run(capsys, "ledger", file, "--create", "--epsilon", "9")[0] == 0
+    schema, test, model = tmp_path / "schema.json", tmp_path / "test.csv", tmp_path / "model.joblib"
+    schema.write_text(json.dumps({"columns": {"age": {"type": "floats"}}}))
+    test.write_bytes(table.read_bytes())
+    (tmp_path / "folder").mkdir()
+    asked = ["fit", table, "--target", "label", "--ledger", file, "--schema", schema, "--test", test, "--out"]
+    for read in (table, file, schema, test):
+        (tmp_path / "link").unlink(missing_ok=True)
+        (tmp_path / "link").symlink_to(read)
+        before = read.read_bytes()
+        for out in (read, tmp_path / "folder" / ".." / read.name, tmp_path / "link"):
+            holds = "--out must not be a file that this command reads, got"
+            one_line(*run(capsys, *asked, out), holds=holds)
+        assert read.read_bytes() == before
+    assert PrivacyLedger.open(file).history() == []
+    assert run(capsys, *asked, model)[0] == 0
+    for read in (table, model):
+        before = read.read_bytes()
+        one_line(*run(capsys, "predict", model, table, "--out", read), holds="--out must not be a file that")
+        assert read.read_bytes() == before
+    for asked in (["fit", table, "--target", "label"], ["predict", model, table]):
+        one_line(*run(capsys, *asked, "--out", file), holds="--out must not be a ledger")
+
+
+def test_out_is_written_whole_or_not_at_all(capsys, table, tmp_path, monkeypatch):
+    out = tmp_path / "model.joblib"
+    out.write_bytes(b"an older model")
+
+    def half(model, path):
+        path.write_bytes(b"half")
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr(joblib, "dump", half)
+    one_line(*run(capsys, "fit", table, "--target", "label", "--out", out), holds="No space left on device")
+    assert out.read_bytes() == b"an older model"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.joblib", "table.csv"]

@@ -27,9 +27,10 @@ LAWS = {
 }
 
 
-# The least share of its claim that a case attains. Where it is below 1 by more than what a tape leaves out:
-# the exponential mechanism normalises, a concentrated guarantee loses in conversion, the choosing mechanism and
-# the stable histogram have a delta that their universes do not use up, a classifier seldom meets its worst data.
+# The least share of its claim that a case attains. Where that is less than all but for what a tape leaves
+# out: the exponential mechanism normalises, a concentrated guarantee loses in conversion, the choosing
+# mechanism and the stable histogram have a delta that their universes do not use up, and a classifier's
+# universe does not hold its worst data.
 TIGHTNESS = {
     "exponential_mechanism": 0.95,
     "permute_and_flip": 0.999999,

@@ -204,6 +204,38 @@ def test_what_the_ledger_refuses_is_refused_before_the_data_are_looked_at(ledger
     assert ledger.history() == []
 
 
+class Meddling:
+    """Data that change the estimator while they are read."""
+
+    def __init__(self, estimator, **changes):
+        self.estimator, self.changes = estimator, changes
+
+    def __array__(self, dtype=None, copy=None):
+        self.estimator.set_params(**self.changes)
+        return np.asarray(X, dtype=dtype)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"ledger": None}, {"epsilon": 100}, {"random_state": 0}, {"domain": Grid(0, 1, 2)}, {"classes": [0, 2]}],
+    ids=str,
+)
+def test_what_changes_the_parameters_while_the_data_are_read_comes_too_late(changes):
+    ledger = PrivacyLedger(1)
+    fitted = learner(ledger)
+    fitted.fit(Meddling(fitted, **changes), Y)
+    assert [record.guarantee for record in ledger.history()] == [fitted.guarantee_]
+    assert fitted.guarantee_.epsilon == ApproxDP(0.1).epsilon
+    assert not fitted.guarantee_.reproducible
+    assert fitted.domain_.columns == (Grid(0, 1, 5),)
+
+
+def test_a_seed_taken_away_while_the_data_are_read_is_still_charged_as_one():
+    fitted = learner(random_state=0)
+    fitted.fit(Meddling(fitted, random_state=None, ledger=PrivacyLedger(1)), Y)
+    assert fitted.guarantee_.reproducible
+
+
 @pytest.mark.parametrize(
     ("bad_x", "bad_y"),
     [(X + 1, Y), (X * np.nan, Y), (X, Y + 1), (X, Y[:3]), (X, None), ("text", Y), (X[:0], Y[:0])],
@@ -261,8 +293,14 @@ def test_a_fit_that_fails_after_the_charge_is_not_refunded(monkeypatch):
 def test_a_fit_that_is_overtaken_by_another_draws_nothing(monkeypatch):
     ledger = PrivacyLedger(0.1)
     first, dice = learner(ledger), ReplayDice(SeededDice(0))
-    checked = first._check_ledger
-    monkeypatch.setattr(first, "_check_ledger", lambda price: [checked(price), learner(ledger).fit(X, Y)])
+    opened = first._open_account
+
+    def overtaken(price):
+        charge = opened(price)
+        learner(ledger).fit(X, Y)
+        return charge
+
+    monkeypatch.setattr(first, "_open_account", overtaken)
     with pytest.raises(BudgetExceededError):
         first._fit(X, Y, dice)
     assert dice.trace == []

@@ -24,12 +24,26 @@ epsilons = few_numbers | st.fractions(0, 5, max_denominator=50)
 deltas = st.sampled_from([Fraction(0), Fraction(1, 10**9), Fraction(1, 100)]) | st.fractions(
     0, Fraction(99, 100), max_denominator=100
 )
-guarantees = st.builds(
+PROTECTIONS = [("replace_one", "examples"), ("replace_one", "labels"), ("add_remove", "examples")]
+
+
+def described(kind, *parts):
+    """Guarantees whose first parts are numbers, and the next a pair of neighbours and what is protected."""
+    *numbers, pair, assumes, reproducible = parts
+    return st.builds(
+        lambda values, pair, assumed, again: kind(*values, *pair, assumed, again),
+        st.tuples(*numbers),
+        pair,
+        assumes,
+        reproducible,
+    )
+
+
+guarantees = described(
     ApproxDP,
     epsilons,
     deltas,
-    st.sampled_from(["replace_one", "add_remove"]),
-    st.sampled_from(["examples", "labels"]),
+    st.sampled_from(PROTECTIONS),
     st.lists(st.sampled_from(ASSUMPTIONS), max_size=2),
     st.booleans(),
 )
@@ -95,6 +109,17 @@ def test_refusals_name_parameter_constraint_and_value(parameters, error, message
     assert str(refusal.value) == message
 
 
+@pytest.mark.parametrize("kind", [ApproxDP, ZeroConcentratedDP])
+def test_labels_are_replaced_and_never_added_or_removed(kind):
+    with pytest.raises(
+        ValueError, match="protects='labels'.*neighbors='replace_one' only, got neighbors='add_r"
+    ):
+        kind(1, neighbors="add_remove", protects="labels")
+    record = json.loads(kind(1, protects="labels").to_json()) | {"neighbors": "add_remove"}
+    with pytest.raises(ValueError, match="neighbors='replace_one' only"):
+        Guarantee.from_json(json.dumps(record))
+
+
 # What implies what
 
 
@@ -105,12 +130,11 @@ def test_implies_is_reflexive(a):
 
 
 # Guarantees that are often comparable, so that chains of two implications do occur.
-related = st.builds(
+related = described(
     ApproxDP,
     few_numbers,
     st.sampled_from([Fraction(0), Fraction(1, 1000), Fraction(1, 10)]),
-    st.sampled_from(["replace_one", "add_remove"]),
-    st.sampled_from(["examples", "labels"]),
+    st.sampled_from(PROTECTIONS),
     st.lists(st.just(ASSUMPTIONS[0]), max_size=1),
     st.booleans(),
 )
@@ -147,9 +171,10 @@ def test_larger_numbers_more_assumptions_and_seeds_are_implied_and_nothing_small
     seeded, unseeded = replace(a, reproducible=True), replace(a, reproducible=False)
     assert unseeded.implies(seeded)
     assert not seeded.implies(unseeded)
-    labels, examples = replace(a, protects="labels"), replace(a, protects="examples")
-    assert examples.implies(labels)
-    assert not labels.implies(examples)
+    if a.neighbors == "replace_one":
+        labels, examples = replace(a, protects="labels"), replace(a, protects="examples")
+        assert examples.implies(labels)
+        assert not labels.implies(examples)
 
 
 @repeatable
@@ -256,7 +281,7 @@ def test_a_groups_delta_is_the_exact_sum_rounded_up_in_the_20th_digit(epsilon, d
 
 
 def test_a_groups_promise_keeps_all_but_the_numbers():
-    promise = ApproxDP(1, 1e-6, "add_remove", "labels", ("n",), True)
+    promise = ApproxDP(1, 1e-6, "replace_one", "labels", ("n",), True)
     group = promise.for_group(3)
     assert replace(group, epsilon=promise.epsilon, delta=promise.delta) == promise
     assert ApproxDP(1, 0).for_group(2).for_group(3) == ApproxDP(6)
@@ -266,6 +291,31 @@ def test_a_groups_promise_keeps_all_but_the_numbers():
 def test_a_group_that_would_be_promised_nothing_is_refused(epsilon, delta, k):
     with pytest.raises(ValueError, match=f"for a group of {k} records delta would reach 1"):
         ApproxDP(epsilon, delta).for_group(k)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "k"),
+    [(10**9, "1e-30", 2), (10**9, "1e-30", 10**7), (1, "1e-30", 10**7), ("1e-40", "1e-30", 10**31)],
+)
+def test_a_group_that_is_promised_nothing_is_refused_without_working_it_out(epsilon, delta, k):
+    promise = ApproxDP(epsilon, delta, "add_remove")
+    with pytest.raises(ValueError, match="delta would reach 1"):
+        promise.for_group(k)
+    if k == 2:
+        assert not promise.implies(ApproxDP(2 * 10**9, "0.999"))
+        assert promise.implies(replace(promise, epsilon=10**10))
+
+
+@pytest.mark.parametrize("epsilon", [0, "1e-1000", "1e-40", "1e-25", "1e-9"])
+@pytest.mark.parametrize("k", [2, 10**7])
+def test_the_delta_of_a_great_group_is_close_above_the_sum_of_its_series(epsilon, k):
+    delta, epsilon = Fraction(1, 10**30), Fraction(epsilon)
+    ours = ApproxDP(epsilon, delta).for_group(k).delta
+    # exp(x) is between 1 + x + x^2/2 and that and x^3 more, for x < 1.
+    first, second = Fraction(k * (k - 1), 2), Fraction((k - 1) * k * (2 * k - 1), 6)
+    third = first**2
+    low = k + epsilon * first + epsilon**2 / 2 * second
+    assert delta * low <= ours <= delta * (low + epsilon**3 * third) * (1 + Fraction(1, 10**19))
 
 
 @pytest.mark.parametrize("k", [0, -1, 1.0, True, "2"], ids=repr)
@@ -285,17 +335,31 @@ def test_a_guarantee_comes_back_from_json(promise, epsilon):
 
 
 def test_the_record_is_as_frozen_here():
-    promise = ApproxDP(0.1, "1/3", "add_remove", "labels", ("n is public",), True)
+    promise = ApproxDP(0.1, "1/3", "replace_one", "labels", ("n is public",), True)
     assert json.loads(promise.to_json()) == {
         "format": "dplearn.ApproxDP",
         "version": 1,
         "epsilon": "1/10",
         "delta": "1/3",
-        "neighbors": "add_remove",
+        "neighbors": "replace_one",
         "protects": "labels",
         "assumes": ["n is public"],
         "reproducible": True,
     }
+
+
+def test_a_subclass_of_the_same_name_changes_nothing_that_is_read():
+    def shadow(kind):
+        return type(kind.__name__, (kind,), {"__init__": lambda self, *_, **__: kind.__init__(self, 0)})
+
+    for kind in (ApproxDP, ZeroConcentratedDP):
+        other = shadow(kind)
+        assert type(kind.from_json(kind(3).to_json())) is kind
+        assert Guarantee.from_json(kind(3).to_json()) == kind(3)
+        with pytest.raises(ValueError, match=f"not a dplearn.{kind.__name__} record"):
+            other.from_json(kind(3).to_json())
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        Guarantee._kinds["dplearn.ApproxDP"] = other
 
 
 @pytest.mark.parametrize("version", [2, 0, "1", None, True, 1.5], ids=repr)
@@ -409,8 +473,8 @@ def test_html_is_escaped():
 
 
 def test_html_shows_every_part():
-    html = ApproxDP(0.1, 1e-6, "add_remove", "labels", reproducible=True)._repr_html_()
-    for part in ("0.1", "1e-06", "add remove", "labels", "nothing", "its seed", "exp(0.1)"):
+    html = ApproxDP(0.1, 1e-6, protects="labels", reproducible=True)._repr_html_()
+    for part in ("0.1", "1e-06", "replace one", "labels", "nothing", "its seed", "exp(0.1)"):
         assert part in html
     assert "seed" not in ApproxDP(1)._repr_html_()
 
@@ -424,9 +488,14 @@ def test_html_shows_every_part():
             " exp(0.5).",
         ),
         (
-            ApproxDP(1, 1e-6, "add_remove", "labels"),
-            "Whatever is published, adding or removing the label of any one record changes its probability by"
+            ApproxDP(1, 1e-6, protects="labels"),
+            "Whatever is published, replacing the label of any one record changes its probability by"
             " at most a factor of exp(1), except with probability 1e-06.",
+        ),
+        (
+            ApproxDP(1, 0, "add_remove"),
+            "Whatever is published, adding or removing any one record changes its probability by"
+            " at most a factor of exp(1).",
         ),
     ],
     ids=repr,
@@ -438,11 +507,10 @@ def test_the_guarantee_in_a_sentence(promise, sentence):
 # Zero-concentrated guarantees
 
 rhos = st.sampled_from([Fraction(0), Fraction(1, 8), Fraction(1, 2)]) | st.fractions(0, 3, max_denominator=50)
-concentrated = st.builds(
+concentrated = described(
     ZeroConcentratedDP,
     rhos,
-    st.sampled_from(["replace_one", "add_remove"]),
-    st.sampled_from(["examples", "labels"]),
+    st.sampled_from(PROTECTIONS),
     st.lists(st.sampled_from(ASSUMPTIONS), max_size=2),
     st.booleans(),
 )
@@ -502,9 +570,9 @@ def test_a_group_of_k_has_k_squared_times_the_rho(promise, k, more):
 @repeatable
 @given(epsilons, st.sampled_from(["replace_one", "add_remove"]), st.booleans())
 def test_pure_privacy_is_concentrated_and_only_pure_privacy(epsilon, neighbors, reproducible):
-    pure = ApproxDP(epsilon, 0, neighbors, "labels", ("n",), reproducible)
+    pure = ApproxDP(epsilon, 0, neighbors, "examples", ("n",), reproducible)
     promise = pure.to_zcdp()
-    assert promise == ZeroConcentratedDP(epsilon**2 / 2, neighbors, "labels", ("n",), reproducible)
+    assert promise == ZeroConcentratedDP(epsilon**2 / 2, neighbors, "examples", ("n",), reproducible)
     assert pure.implies(promise)
     assert not promise.implies(pure) or not epsilon
     with pytest.raises(ValueError, match=r"delta must be 0 for a zero-concentrated guarantee, got 0.01"):
@@ -543,12 +611,12 @@ def test_every_kind_comes_back_from_json_by_its_own_name_and_by_the_common_one(p
 
 
 def test_the_concentrated_record_is_as_frozen_here():
-    assert json.loads(ZeroConcentratedDP("1/3", "add_remove", "labels", ("n",), True).to_json()) == {
+    assert json.loads(ZeroConcentratedDP("1/3", "add_remove", "examples", ("n",), True).to_json()) == {
         "format": "dplearn.ZeroConcentratedDP",
         "version": 1,
         "rho": "1/3",
         "neighbors": "add_remove",
-        "protects": "labels",
+        "protects": "examples",
         "assumes": ["n"],
         "reproducible": True,
     }

@@ -234,7 +234,7 @@ def test_print_shows_a_table():
     "ledger",
     [
         PrivacyLedger(1),
-        PrivacyLedger("0.5", 1e-6, neighbors="add_remove", protects="labels", allow_reproducible=True),
+        PrivacyLedger("0.5", 1e-6, neighbors="add_remove", allow_reproducible=True),
         PrivacyLedger.of_rho(0.25, protects="labels"),
     ],
     ids=repr,
@@ -302,6 +302,23 @@ def test_a_pickle_finds_its_account_even_if_no_object_was_left():
     kept = pickle.dumps(ledger)
     del ledger
     assert pickle.loads(kept).spent() == ApproxDP(0.7)
+
+
+def test_a_charge_in_the_middle_of_another_of_the_same_thread_is_refused(monkeypatch):
+    """As by the handler of a signal; it must neither wait for itself nor spend twice."""
+    decide, ledger, refused = Terms.after, PrivacyLedger(1), []
+
+    def interrupted(self, spent, cost):
+        monkeypatch.setattr(Terms, "after", decide)
+        with pytest.raises(LedgerError, match="in the middle of another charge of the same thread"):
+            ledger.charge(ApproxDP(1))
+        refused.append(ledger.spent().epsilon)
+        return decide(self, spent, cost)
+
+    monkeypatch.setattr(Terms, "after", interrupted)
+    ledger.charge(ApproxDP(1))
+    assert refused == [0]
+    assert ledger.remaining() == ApproxDP(0)
 
 
 def test_two_ledgers_are_two_accounts():

@@ -8,6 +8,7 @@ import re
 import shutil
 import sqlite3
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -140,6 +141,17 @@ def gap(path):
     sql(path, "DELETE FROM entries WHERE number = 2")
 
 
+def shortened(path):
+    for _ in range(3):
+        PrivacyLedger(1, path=path).charge(TENTH)
+    sql(path, "DELETE FROM entries WHERE number > 1")
+
+
+def endless(path):
+    PrivacyLedger(1, path=path)
+    sql(path, "DELETE FROM entries WHERE number < 0")
+
+
 def not_text(path):
     PrivacyLedger(1, path=path).charge(TENTH)
     sql(path, "UPDATE entries SET text = x'ff00' WHERE number = 1")
@@ -163,6 +175,8 @@ def tableless(path):
         (richer, "is damaged at its head"),
         (headless, "is damaged at its head"),
         (gap, "is damaged at entry 2"),
+        (shortened, "is damaged at its end"),
+        (endless, "is damaged at its end"),
         (not_text, "is damaged at entry 1"),
         (tableless, "cannot be used: no such table"),
         pytest.param(os.mkfifo, "is not a file", marks=posix),
@@ -207,11 +221,39 @@ def test_a_file_that_was_replaced_is_not_charged(ledger, path):
     assert other.spent() == ApproxDP(0)
 
 
-def test_a_file_of_which_only_the_log_is_left_is_not_made_again(path):
-    Path(f"{path}-wal").write_bytes(b"charges")
-    with pytest.raises(LedgerError, match=r"is gone, but its budget\.ledger-wal is there"):
+@pytest.mark.parametrize("end", ["-journal", "-wal"])
+def test_a_file_of_which_only_the_log_is_left_is_not_made_again(path, end):
+    Path(f"{path}{end}").write_bytes(b"charges")
+    with pytest.raises(LedgerError, match=rf"is gone, but its budget\.ledger{end} is there"):
         PrivacyLedger(1, path=path)
     assert not path.exists()
+
+
+@posix
+def test_a_file_with_two_names_is_refused_under_both_until_one_is_removed(ledger, path, tmp_path):
+    second = tmp_path / "second"
+    os.link(path, second)
+    for name in (path, second):
+        with pytest.raises(LedgerError, match="has a second name, a hard link, which must be removed"):
+            PrivacyLedger.open(name)
+    with pytest.raises(LedgerError, match="second name"):
+        ledger.charge(TENTH)
+    second.unlink()
+    assert ledger.spent() == TENTH
+
+
+def test_a_file_that_another_program_gave_a_log_is_one_file_again(ledger, path):
+    assert sql(path, "PRAGMA journal_mode = WAL") == [("wal",)]
+    ledger.charge(TENTH)
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+    assert ledger.spent() == ApproxDP(0.2)
+
+
+def test_a_file_that_lost_its_last_entries_is_not_charged(ledger, path):
+    sql(path, "DELETE FROM entries WHERE number = 1")
+    for use in (lambda: ledger.charge(TENTH), ledger.remaining, ledger.history):
+        with pytest.raises(LedgerError, match="is damaged at its end"):
+            use()
 
 
 def test_a_file_that_becomes_damaged_is_not_charged(ledger, path):
@@ -248,7 +290,9 @@ def test_a_locked_file_is_waited_for_and_then_refused(ledger, path):
     impatient = PrivacyLedger.open(path, timeout=0.01)
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("BEGIN IMMEDIATE")
-        with pytest.raises(LedgerError, match=r"is locked by another process, for more than 0\.01 seconds"):
+        with pytest.raises(
+            LedgerError, match=r"is locked by another process or thread, for more than 0\.01 seconds"
+        ):
             impatient.charge(TENTH)
         db.execute("ROLLBACK")
     impatient.charge(TENTH)
@@ -313,6 +357,48 @@ def test_a_disk_that_takes_no_more_refuses_and_loses_nothing(path, script):
     assert PrivacyLedger.open(path).spent().epsilon == TENTH.epsilon * lines.count("charged")
 
 
+def test_a_file_that_is_locked_keeps_no_other_ledger_and_no_fork_waiting(ledger, path, tmp_path):
+    other = PrivacyLedger(1, path=tmp_path / "other", timeout=0)
+    with closing(sqlite3.connect(path, isolation_level=None)) as db, ThreadPoolExecutor(1) as pool:
+        db.execute("BEGIN IMMEDIATE")
+        waiting = pool.submit(ledger.charge, TENTH)
+        for _ in range(20):
+            other.charge(ApproxDP(0.01))
+        assert not waiting.done()
+        db.execute("ROLLBACK")
+        waiting.result()
+    assert ledger.spent() == ApproxDP(0.2)
+
+
+INTERRUPTED = """
+import random, signal
+def stop(*arguments):
+    raise KeyboardInterrupt
+signal.signal(signal.SIGALRM, stop)
+ledger, chosen, charged = PrivacyLedger(10**6, path=sys.argv[1], timeout=1), random.Random(0), 0
+for _ in range(300):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, chosen.uniform(1e-5, 5e-3))
+        while True:
+            ledger.charge(ApproxDP(1))
+            charged += 1
+    except KeyboardInterrupt:
+        pass
+signal.setitimer(signal.ITIMER_REAL, 0)
+spent = PrivacyLedger.open(sys.argv[1], timeout=1).spent().epsilon
+child = os.fork()
+if not child:
+    ledger.charge(ApproxDP(1))
+    os._exit(0)
+print(charged <= spent <= charged + 300, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@posix
+def test_an_interrupt_at_any_moment_leaves_no_lock_behind_and_loses_no_charge(path, script):
+    assert script(INTERRUPTED, path) == ["True 0"]
+
+
 def test_a_copy_of_the_file_is_another_budget_as_the_guide_says(ledger, path, tmp_path):
     shutil.copy(path, tmp_path / "copy")
     PrivacyLedger.open(tmp_path / "copy").charge(TENTH)
@@ -331,4 +417,4 @@ def test_every_operation_writes_through_to_the_disk(ledger, path, monkeypatch):
     monkeypatch.setattr(sqlite3, "connect", lambda *args, **kwargs: connect(*args, factory=Watched, **kwargs))
     PrivacyLedger(1, path=path.with_name("new")).charge(TENTH)
     assert len(settings) >= 4
-    assert all(each == ["wal", 2, 1] for each in settings)  # 2 is FULL
+    assert all(each == ["delete", 3, 1] for each in settings)  # 3 is EXTRA

@@ -2,6 +2,8 @@
 
 import os
 import pickle
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -174,3 +176,111 @@ def test_whenever_a_process_is_killed_all_that_it_released_is_charged(path, tmp_
     assert len(rows) == 15
     for kills, (spent, released) in enumerate(rows, start=1):
         assert kills <= released <= spent <= released + kills  # one charge at most is lost for each kill
+
+
+READ_BY_A_THREAD = """
+import threading
+ledger, stop, charged = PrivacyLedger(1000, path=sys.argv[1]), threading.Event(), 0
+def read():
+    while not stop.is_set():
+        Path(sys.argv[1]).read_bytes()  # to close any descriptor of a file drops SQLite's locks
+thread = threading.Thread(target=read)
+thread.start()
+for _ in range(150):
+    ledger.charge(ApproxDP(1))
+    charged += 1
+stop.set()
+thread.join()
+print(charged)
+"""
+
+
+@posix
+def test_a_thread_that_reads_the_file_loses_no_charge(path, script):
+    PrivacyLedger(1000, path=path)
+    with ThreadPoolExecutor(2) as pool:
+        lines = list(pool.map(lambda _: script(READ_BY_A_THREAD, path), range(2)))
+    assert lines == [["150"]] * 2
+    assert len(PrivacyLedger.open(path).history()) == 300
+
+
+CRASHED = """
+import signal, sqlite3
+other = sqlite3.connect(sys.argv[1], isolation_level=None)
+other.execute("SELECT * FROM entries").fetchall()  # somebody else has the file open
+PrivacyLedger.open(sys.argv[1]).charge(ApproxDP(1))
+print("released", flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@posix
+def test_after_a_crash_the_file_alone_holds_every_charge(path, tmp_path):
+    PrivacyLedger(1, path=path)
+    source = f"import os, sys\nfrom dplearn.privacy import *\n{CRASHED}"
+    done = subprocess.run([sys.executable, "-c", source, path], capture_output=True, text=True, check=False)
+    assert done.stdout == "released\n"
+    assert PrivacyLedger.open(path.rename(tmp_path / "moved")).remaining() == ApproxDP(0)
+
+
+FORKED_INSIDE = """
+import threading
+ledger, inside, go_on = PrivacyLedger(1, path=sys.argv[1]), threading.Event(), threading.Event()
+from dplearn.privacy import sessions, terms
+def slow(self, spent, cost, original=terms.Terms.after):
+    inside.set()
+    go_on.wait()
+    return original(self, spent, cost)
+terms.Terms.after = slow
+thread = threading.Thread(target=ledger.charge, args=(ApproxDP("1/2"),))
+thread.start()
+inside.wait()
+import signal
+def stop(*arguments):
+    raise KeyboardInterrupt
+signal.signal(signal.SIGALRM, stop)
+sys.unraisablehook = lambda report: print(report.exc_type.__name__, flush=True)
+signal.setitimer(signal.ITIMER_REAL, 0.3)  # ends the fork's wait: Python reports it, and forks
+child = os.fork()
+if not child:
+    for use in (lambda: ledger.charge(ApproxDP("1/2")), ledger.spent):
+        try:
+            use()
+        except LedgerError as error:
+            print("refused:", str(error).partition("cannot be used: ")[2], flush=True)
+    if not os.fork():  # which waits for nobody either
+        os._exit(0)
+    os._exit(0)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+go_on.set()
+thread.join()
+ledger.charge(ApproxDP("1/2"))
+print(ledger.remaining().epsilon)
+"""
+
+
+@posix
+def test_a_child_forked_without_the_wait_cannot_use_a_ledger_and_harms_none(path, script):
+    why = "refused: this process was forked while a ledger was in use; start a new one"
+    lines = script(FORKED_INSIDE, path)
+    assert lines == ["KeyboardInterrupt", why, why, "0", "RuntimeError", "0"]
+
+
+NAMESAKE = """
+ledger, number = PrivacyLedger(1), os.getpid()
+os.getpid = lambda: number  # as where two containers count alike, or a number comes round again
+child = os.fork()
+if not child:
+    try:
+        ledger.charge(ApproxDP(1))
+    except LedgerError:
+        print("refused", flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+ledger.charge(ApproxDP(1))
+"""
+
+
+@posix
+def test_a_forked_child_of_the_same_number_does_not_have_a_ledger_in_memory(script):
+    assert script(NAMESAKE) == ["refused"]
