@@ -126,17 +126,17 @@ def test_a_number_too_long_to_be_written_is_accepted():
 
 @pytest.mark.parametrize("value", [-(10**5000), Fraction(-(10**5000), 3)], ids=["int", "Fraction"])
 def test_a_number_too_long_to_be_written_is_refused_by_name_and_constraint(value):
-    with pytest.raises(ValueError, match="^rate must be a finite number at least 0, got a number of type"):
+    with pytest.raises(ValueError, match=r"^rate must be a finite number at least 0, got a number of type"):
         check_number("rate", value, low=0)
 
 
 def test_a_count_too_long_to_be_written_is_accepted_or_refused_by_name_and_constraint():
     assert check_count("k", 10**5000) == 10**5000
     with pytest.raises(
-        ValueError, match="^k must be an integer from 0 to 5, got a number of type int with too"
+        ValueError, match=r"^k must be an integer from 0 to 5, got a number of type int with too"
     ):
         check_count("k", 10**5000, high=5)
-    with pytest.raises(TypeError, match="^k must be an integer at least 0, got a number of type Fraction"):
+    with pytest.raises(TypeError, match=r"^k must be an integer at least 0, got a number of type Fraction"):
         check_count("k", Fraction(10**5000))
 
 

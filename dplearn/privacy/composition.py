@@ -82,8 +82,10 @@ class Composition(Event):
         counts: dict[Event, int] = {}
         for event, times in _counted(events):
             simples = checked("events", event).flat(check_count("count", times))
-            for simple, count in simples.items():  # its own, which have not been seen yet
-                counts[simple] = counts.get(checked("events", simple), 0) + check_count("count", count)
+            for simple, count in simples.items():
+                if simple is not event:
+                    checked("events", simple)
+                counts[simple] = counts.get(simple, 0) + check_count("count", count)
         freeze(self, parts=frozenset((event, count) for event, count in counts.items() if count))
 
     def __repr__(self) -> str:

@@ -33,8 +33,8 @@ class SampledWithReplacement(Event):
     """A release from m rows drawn with replacement, and in secret, from the n records.
 
     With R = (1 + (exp(epsilon) - 1) / n)^m the cost is epsilon' = ln R and
-    delta' = delta (R - 1) / (exp(epsilon) - 1), if R is at most exp(epsilon). For m = 1 that is always so, and
-    delta' is delta / n.
+    delta' = delta (R - 1) / (exp(epsilon) - 1), if R is at most exp(epsilon). For m = 1 that is always so,
+    and delta' is delta / n.
 
     Parameters
     ----------

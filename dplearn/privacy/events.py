@@ -18,7 +18,7 @@ array([0.009959, 0.093491])
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from functools import cached_property, singledispatch
+from functools import cached_property, lru_cache, singledispatch
 from typing import Any, TypeVar
 
 import numpy as np
@@ -76,10 +76,9 @@ def checked(name: str, event: Any) -> "Event":
     if not isinstance(event, Event):
         raise TypeError(f"{name} must hold privacy events, got {event!r}")
     kind = type(event)
-    settings = vars(kind).get("__dataclass_params__")
-    if settings is None or not (settings.frozen and settings.eq) or "__eq__" not in vars(kind):
+    compared = _compared(kind)
+    if compared is None:
         raise TypeError(f"{name} must hold events of frozen dataclasses; {kind.__name__} itself is none")
-    compared = {field.name for field in fields(event) if field.compare}
     stray = [key for key in vars(event) if key not in compared and not _is_cache(kind, key)]
     unset = [key for key in compared if not hasattr(event, key)]
     if stray or unset:
@@ -92,6 +91,15 @@ def checked(name: str, event: Any) -> "Event":
             f"{name} must hold events of nonnegative cost; one {kind.__name__} has a negative one"
         )
     return event
+
+
+@lru_cache(maxsize=256)
+def _compared(kind: type["Event"]) -> frozenset[str] | None:
+    """Return the fields that settle equality, or None if the class is no frozen dataclass of its own."""
+    settings = vars(kind).get("__dataclass_params__")
+    if settings is None or not (settings.frozen and settings.eq):
+        return None
+    return frozenset(field.name for field in fields(kind) if field.compare)
 
 
 def _is_cache(kind: type, key: str) -> bool:

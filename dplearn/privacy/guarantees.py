@@ -223,8 +223,8 @@ def _growth(k: int, epsilon: Fraction) -> Fraction:
     if not epsilon:
         return Fraction(k)
     digits = 2 * _GROWTH_DIGITS + k.bit_length()
-    # (exp(k e) - 1) / (exp(e) - 1), which rises with e: a tiny e is raised, by 10**-30 at most in k e, so that
-    # exp(e) - 1 keeps its digits.
+    # (exp(k e) - 1) / (exp(e) - 1), which rises with e: a tiny e is raised, by 10**-30 at most in k e, so
+    # that exp(e) - 1 keeps its digits.
     raised = max(epsilon, Fraction(1, k * 10**_GROWTH_DIGITS))
     return (exp_bounds(k * raised, digits)[1] - 1) / (exp_bounds(raised, digits)[0] - 1)
 

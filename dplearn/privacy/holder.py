@@ -74,7 +74,13 @@ class PrivateHolder(Generic[State]):
         return kept.why_closed != "" or kept.owner != process_identity()
 
     def close(self) -> None:
-        """Forget the state; a second time changes nothing. Inside `use`, what is under way is the last use."""
+        """Forget the state; a second time changes nothing.
+
+        Raises
+        ------
+        RuntimeError
+            If this thread is using it.
+        """
         if not self.closed:
             with _KEPT[self].locked() as kept:
                 kept.why_closed = kept.why_closed or "it was closed"
@@ -136,8 +142,8 @@ class PrivateHolder(Generic[State]):
         FileNotFoundError
             If there is no such file, or it was loaded already.
         ValueError
-            If it is not what `export` wrote, or has a second name (a hard link), under which it could be loaded
-            again; the file stays.
+            If it is not what `export` wrote, or has a second name (a hard link), under which it could be
+            loaded again; the file stays.
         """
         source = Path(path).resolve()  # a symbolic link is not what has to be consumed
         _read(source)
@@ -204,23 +210,23 @@ class _Kept:
 
     @contextmanager
     def locked(self) -> Iterator[Self]:
-        """Let one thread in, in the process that the state belongs to."""
+        """Let one thread in, once at a time, in the process that the state belongs to."""
         if self.owner != process_identity():
             # Before the lock: a thread that was not forked may hold the copy of it.
             raise RuntimeError(
                 "this private state is answered for by the process that this one was forked from"
             )
         with self.lock:
+            if self.in_use:
+                raise RuntimeError("this private state is in use by this thread: leave the use of it first")
             yield self
 
     @contextmanager
     def opened(self) -> Iterator[Self]:
-        """Give access to one thread, once at a time, if the state is still here."""
+        """Give access to one thread, if the state is still here."""
         with self.locked():
             if self.why_closed:
                 raise RuntimeError(f"this private state cannot be used any more: {self.why_closed}")
-            if self.in_use:
-                raise RuntimeError("this private state is in use by this thread: leave the use of it first")
             self.in_use = True
             try:
                 yield self
@@ -258,9 +264,9 @@ def _refuse_other_names(claimed: Path, source: Path) -> None:
     status = claimed.lstat()
     if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
         raise ValueError(
-            f"{source}: private state that has {status.st_nlink} names (links), under each of which it could be"
-            " loaded; remove the others (one that begins with .holder- is left by an export or a load that was"
-            " killed)"
+            f"{source}: private state that has {status.st_nlink} names (links), under each of which it could"
+            " be loaded; remove the others (one that begins with .holder- is left by an export or a load that"
+            " was killed)"
         )
 
 

@@ -111,7 +111,15 @@ def in_session(file: Path, timeout: float, work: Callable[[sqlite3.Connection], 
         time.sleep(_PAUSE)  # with nothing held, so that other files and forks need not wait
 
 
+def _check_not_lost(file: Path) -> None:
+    if _State.lost:
+        raise LedgerError(
+            f"{file} cannot be used: this process was forked while a ledger was in use; start a new one"
+        )
+
+
 def _attempt(file: Path, work: Callable[[sqlite3.Connection], T]) -> T:
+    _check_not_lost(file)
     try:
         if not stat.S_ISREG(file.stat().st_mode):
             raise LedgerError(f"{file} is not a file")
@@ -165,25 +173,21 @@ def _sole(file: Path, held: IO[bytes] | None, work: Callable[[sqlite3.Connection
 
 def connected(file: Path, work: Callable[[sqlite3.Connection], T], mode: str = "rw") -> T:
     """Return what `work` does with a connection to the file, and commit."""
+    _check_not_lost(file)
     with _GATE:
-        if _State.lost:
-            raise LedgerError(
-                f"{file} cannot be used: this process was forked while a ledger was in use; start a new one"
-            )
         outer, _State.connected = _State.connected, True
         try:
-            return _committed(f"{file.as_uri()}?mode={mode}{_VFS}", work)
+            return _committed(file, mode, work)
         finally:
             _State.connected = outer
 
 
-def _committed(uri: str, work: Callable[[sqlite3.Connection], T]) -> T:
-    db = sqlite3.connect(uri, uri=True, timeout=0, isolation_level=None)
+def _committed(file: Path, mode: str, work: Callable[[sqlite3.Connection], T]) -> T:
+    db = sqlite3.connect(f"{file.as_uri()}?mode={mode}{_VFS}", uri=True, timeout=0, isolation_level=None)
     try:
         _make_durable(db)
         result = work(db)
-        if _State.lost:
-            raise LedgerError("this process was forked in the middle of a use of a ledger")
+        _check_not_lost(file)  # the fork may have been made in the work
         if db.in_transaction:
             db.execute("COMMIT")
         return result

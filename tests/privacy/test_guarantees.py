@@ -112,7 +112,7 @@ def test_refusals_name_parameter_constraint_and_value(parameters, error, message
 @pytest.mark.parametrize("kind", [ApproxDP, ZeroConcentratedDP])
 def test_labels_are_replaced_and_never_added_or_removed(kind):
     with pytest.raises(
-        ValueError, match="protects='labels'.*neighbors='replace_one' only, got neighbors='add_r"
+        ValueError, match=r"protects='labels'.*neighbors='replace_one' only, got neighbors='add_r"
     ):
         kind(1, neighbors="add_remove", protects="labels")
     record = json.loads(kind(1, protects="labels").to_json()) | {"neighbors": "add_remove"}

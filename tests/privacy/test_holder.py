@@ -191,24 +191,15 @@ def test_an_error_in_use_leaves_the_holder_usable(holder):
     assert holder.closed
 
 
-def test_a_thread_that_uses_the_state_neither_exports_nor_enters_again(holder, path):
+def test_a_thread_that_uses_the_state_does_not_export_close_or_enter_again(holder, path):
     with holder.use() as state:
-        for again in (lambda: holder.export(path), lambda: holder.use().__enter__()):
+        for again in (lambda: holder.export(path), holder.close, lambda: holder.use().__enter__()):
             with pytest.raises(RuntimeError, match="in use by this thread: leave the use of it first"):
                 again()
         assert state["votes"] == [3, 1, 2]
     assert list(path.parent.iterdir()) == []
     holder.export(path)
     assert holder.closed
-
-
-def test_a_use_that_closes_is_the_last(holder):
-    with holder.use() as state:
-        holder.close()
-        assert state["votes"] == [3, 1, 2]
-        assert holder.closed
-    with pytest.raises(RuntimeError, match="it was closed"), holder.use():
-        pass
 
 
 def test_a_close_after_an_export_keeps_what_is_said_of_it(holder, path):
