@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.exact import decay_ratio
+from dplearn.core.grouping import near_integers
 from dplearn.privacy import ApproxDP
 
 __all__ = ["estimated_frequencies", "randomized_response", "truth_probability"]
@@ -113,11 +114,21 @@ def estimated_frequencies(reports: Any, n_values: int, *, epsilon: Any) -> NDArr
     -------
     ndarray of float64 of shape (n_values,)
         Sums to 1; some may be below 0 or above 1, as unbiased estimates must.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `reports` are not such numbers, or none.
     """
     n_values = _check_number_of(n_values)
     p = truth_probability(n_values, epsilon)
     q = (1 - p) / (n_values - 1)
-    counts = np.bincount(np.asarray(reports, dtype=np.int64), minlength=n_values)
+    codes = near_integers("reports", reports, -1, n_values)
+    if not codes.size or codes.min() < 0 or codes.max() >= n_values:
+        raise ValueError(
+            f"reports must hold at least one number, all from 0 to n_values - 1 = {n_values - 1}"
+        )
+    counts = np.bincount(codes, minlength=n_values)
     return np.asarray((counts / counts.sum() - float(q)) / float(p - q), dtype=np.float64)
 
 

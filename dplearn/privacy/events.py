@@ -75,7 +75,7 @@ def checked(name: str, event: Any) -> "Event":
     """
     if not isinstance(event, Event):
         raise TypeError(f"{name} must hold privacy events, got {event!r}")
-    kind = type(event)
+    kind: type = type(event)
     compared = _compared(kind)
     if compared is None:
         raise TypeError(f"{name} must hold events of frozen dataclasses; {kind.__name__} itself is none")
@@ -94,7 +94,7 @@ def checked(name: str, event: Any) -> "Event":
 
 
 @lru_cache(maxsize=256)
-def _compared(kind: type["Event"]) -> frozenset[str] | None:
+def _compared(kind: type) -> frozenset[str] | None:
     """Return the fields that settle equality, or None if the class is no frozen dataclass of its own."""
     settings = vars(kind).get("__dataclass_params__")
     if settings is None or not (settings.frozen and settings.eq):

@@ -67,7 +67,7 @@ def open_file(
             " PrivacyLedger.open takes what it was opened for"
         )
     account = FileAccount(str(file), head.identity, timeout)
-    account.entries()  # which reads and checks every row
+    account.check()
     return account, head.terms
 
 
@@ -104,6 +104,10 @@ class FileAccount:
 
     def entries(self) -> list[Entry]:
         """Return all entries, the digest of every row checked."""
+        return [_entry(text, self.path) for text in self.check()]
+
+    def check(self) -> list[str]:
+        """Return the texts of all entries, the digest of every row checked."""
 
         def work(db: sqlite3.Connection) -> tuple[_Head, list[Any], Any]:
             head = self._head(db)
@@ -111,9 +115,9 @@ class FileAccount:
             return head, db.execute(f"{_SELECT} WHERE number > 0 ORDER BY number").fetchall(), _end(db)
 
         head, rows, end = in_session(Path(self.path), self.timeout, work)
-        entries = self._checked(head.digest, rows, first=1)
+        texts = self._checked(head.digest, rows, first=1)
         self._check_end(len(rows), rows[-1][2] if rows else head.digest, end)
-        return entries
+        return texts
 
     def spent(self) -> Guarantee:
         """Return what is spent."""
@@ -133,7 +137,8 @@ class FileAccount:
         spent = head.terms.nothing
         if number:
             before = rows[1][2]
-            spent = self._checked(before, [(number, text, digest)], first=number)[0].spent
+            self._checked(before, [(number, text, digest)], first=number)
+            spent = _entry(text, self.path).spent
         self._check_end(number, digest, _end(db))
         return number, spent, digest
 
@@ -142,15 +147,13 @@ class FileAccount:
         if end is None or end[1:] != (str(number), _digest(digest, str(number))):
             raise LedgerError(f"{self.path} is damaged at its end")
 
-    def _checked(self, digest: str, rows: list[Any], *, first: int) -> list[Entry]:
-        """Return the entries in rows that follow a row with `digest`."""
-        entries = []
+    def _checked(self, digest: str, rows: list[Any], *, first: int) -> list[str]:
+        """Return the texts of rows that follow a row with `digest`."""
         for place, (number, text, after) in enumerate(rows, start=first):
             if number != place or after != _digest(digest, text):
                 raise LedgerError(f"{self.path} is damaged at entry {place}")
-            entries.append(_entry(text, self.path))
             digest = after
-        return entries
+        return [text for _, text, _ in rows]
 
 
 @dataclass(frozen=True)

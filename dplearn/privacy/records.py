@@ -9,6 +9,7 @@ True
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from dplearn._version import __version__
@@ -92,10 +93,15 @@ class ReleaseRecord:
             number,
             datetime.fromisoformat(record["time"]).astimezone(UTC),
             estimator,
-            Guarantee.from_json(json.dumps(record["guarantee"])),
-            Guarantee.from_json(json.dumps(record["cost"])),
+            _guarantee(json.dumps(record["guarantee"])),
+            _guarantee(json.dumps(record["cost"])),
             version,
         )
+
+
+@lru_cache(maxsize=64)  # most records of a ledger promise the same
+def _guarantee(text: str) -> Guarantee:
+    return Guarantee.from_json(text)
 
 
 def new_record(number: int, estimator: str, guarantee: Guarantee, cost: Guarantee) -> ReleaseRecord:

@@ -21,6 +21,7 @@ from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
 __all__ = ["Terms", "amounts", "decimals", "in_words", "with_amounts"]
 
 _KINDS = (ApproxDP, ZeroConcentratedDP)
+_MOST_BITS = 14_000  # some 4200 digits; Python writes integers of 4300 at most
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,10 @@ class Terms:
 
     budget: Guarantee
     allow_reproducible: bool = False
+
+    def __post_init__(self) -> None:
+        if _is_long(self.budget):
+            raise ValueError(f"budget must be of numbers with at most {_MOST_BITS} bits, to be kept exactly")
 
     @property
     def nothing(self) -> Guarantee:
@@ -77,7 +82,10 @@ class Terms:
                 f" for, {budget.protects!r}"
             )
         numbers = amounts(_of_kind(self._between_neighbors(guarantee), type(budget)))
-        return with_amounts(budget, numbers)
+        cost = with_amounts(budget, numbers)
+        if _is_long(guarantee) or _is_long(cost):
+            raise LedgerError("the release's numbers have too many digits to be kept")
+        return cost
 
     def _between_neighbors(self, guarantee: Guarantee) -> Guarantee:
         """Return what the release promises for the budget's neighbours."""
@@ -113,10 +121,10 @@ class Terms:
                 f" spent {in_words(spent)}; remaining {in_words(self.left(spent), ROUND_FLOOR)};"
                 f" budget {in_words(self.budget)}"
             )
-        try:
-            return with_amounts(self.budget, total)
-        except ValueError:  # Python writes integers of some thousand digits at most
-            raise LedgerError("the exact sum of all releases has too many digits to be kept") from None
+        after = with_amounts(self.budget, total)
+        if _is_long(after):
+            raise LedgerError("the exact sum of all releases has too many digits to be kept")
+        return after
 
     def left(self, spent: Guarantee) -> Guarantee:
         """Return what is not yet spent."""
@@ -158,6 +166,12 @@ def _of_kind(guarantee: Guarantee, kind: type[Guarantee]) -> Guarantee:
 def amounts(guarantee: Guarantee) -> dict[str, Fraction]:
     """Return the numbers of a guarantee, by name."""
     return {name: getattr(guarantee, name) for name in guarantee._numbers}
+
+
+def _is_long(guarantee: Guarantee) -> bool:
+    """Return True if a number has more digits than Python writes."""
+    parts = [part for x in amounts(guarantee).values() for part in x.as_integer_ratio()]
+    return max(part.bit_length() for part in parts) > _MOST_BITS
 
 
 def with_amounts(guarantee: Guarantee, numbers: Mapping[str, Any]) -> Guarantee:

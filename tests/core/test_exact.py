@@ -263,3 +263,16 @@ def test_long_numbers_become_short_ones_just_above(x):
     assert x < above <= x * (1 + Fraction(1, 2**99))
     assert above.numerator.bit_length() <= 102
     assert above.denominator.bit_count() == 1
+
+
+def test_a_negative_number_is_no_cost_to_be_rounded():
+    for x in (Fraction(-1, 3), Fraction(-1), Fraction(-1, 10**50)):
+        with pytest.raises(ValueError, match="short_above needs a nonnegative number"):
+            short_above(x)
+
+
+def test_logarithms_of_numbers_of_more_digits_than_python_writes():
+    low, high = log_bounds(Fraction(10**5000), 20)
+    ten = log_bounds(Fraction(10), 40)
+    assert low <= 5000 * ten[0] <= 5000 * ten[1] <= high
+    assert high - low < Fraction(1, 10**14)

@@ -1,4 +1,4 @@
-"""Whatever fails, and wherever: what was released never exceeds what was spent, and no half-made fit is left."""
+"""Whatever fails, and wherever: what was released never exceeds what was spent; no half-made fit is left."""
 
 from fractions import Fraction
 

@@ -227,7 +227,7 @@ def test_what_changes_the_parameters_while_the_data_are_read_comes_too_late(chan
     assert [record.guarantee for record in ledger.history()] == [fitted.guarantee_]
     assert fitted.guarantee_.epsilon == ApproxDP(0.1).epsilon
     assert not fitted.guarantee_.reproducible
-    assert fitted.domain_.columns == (Grid(0, 1, 5),)
+    assert fitted.domain_.domains == (Grid(0, 1, 5),)
 
 
 def test_a_seed_taken_away_while_the_data_are_read_is_still_charged_as_one():

@@ -293,6 +293,23 @@ def test_a_mistake_that_costs_no_privacy_differs_from_the_frozen_law_and_only_th
     assert not exceeds(name, wrong)
 
 
+@pytest.mark.parametrize(
+    "spend",
+    [
+        lambda privacy: ApproxDP(privacy.epsilon * Fraction(105, 100), privacy.delta),
+        lambda privacy: ApproxDP(2 * privacy.epsilon),
+        lambda privacy: ApproxDP(privacy.epsilon, min(4 * privacy.delta, Fraction(1, 2))),
+    ],
+    ids=["5% too much epsilon", "all of epsilon in each epoch", "four times delta"],
+)
+def test_epochs_that_compose_to_more_than_the_claim_exceed_it(spend):
+    def careless(threshold, *, privacy, **parameters):
+        return SparseVector(threshold, privacy=spend(privacy), **parameters)
+
+    case = CASES["sparse_vector_composed"]
+    assert not case.with_fit(MECHANISM_FITS[case.name](careless)).run().keeps(case.claim)
+
+
 def numpys(mechanism):
     rng = np.random.RandomState(0)
 

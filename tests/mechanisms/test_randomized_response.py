@@ -194,3 +194,17 @@ def test_bad_public_parameters_are_named(n_values, epsilon, message):
     ):
         with pytest.raises(ValueError, match=f"^{message}"):
             call()
+
+
+@pytest.mark.parametrize("bad", [[], [3], [-1], [2**70]], ids=repr)
+def test_reports_that_no_response_gives_are_refused(bad):
+    with pytest.raises(
+        ValueError, match=r"^reports must hold at least one number, all from 0 to n_values - 1 = 2$"
+    ):
+        estimated_frequencies(bad, 3, epsilon=1)
+
+
+@pytest.mark.parametrize("bad", [[0.5, 1.7], 3, ["a"], [True]], ids=repr)
+def test_reports_that_are_no_integers_are_refused(bad):
+    with pytest.raises(TypeError, match=r"^reports must be a one-dimensional array of integers$"):
+        estimated_frequencies(bad, 3, epsilon=1)

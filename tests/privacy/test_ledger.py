@@ -125,6 +125,22 @@ def test_a_sum_of_too_many_digits_is_refused_and_not_rounded():
     assert ledger.spent() == ApproxDP(Fraction(1, 3**8000))
 
 
+@pytest.mark.parametrize("number", ["1e5000", "1e-5000"])
+def test_a_number_of_too_many_digits_is_refused_where_it_enters(number, tmp_path):
+    for path in (None, tmp_path / "ledger"):
+        with pytest.raises(ValueError, match="budget must be of numbers with at most 14000 bits"):
+            PrivacyLedger(number, path=path)
+    assert list(tmp_path.iterdir()) == []
+    for ledger in (PrivacyLedger("1e4000"), PrivacyLedger("1e4000", path=tmp_path / "ledger")):
+        with pytest.raises(LedgerError, match="the release's numbers have too many digits to be kept"):
+            ledger.charge(ApproxDP(number))
+        ledger.charge(ApproxDP("1e4000"))
+        assert "e+4000" in str(ledger)
+        assert "e+4000" in ledger._repr_html_()
+        assert ledger.spent() == ApproxDP("1e4000")
+        assert len(ledger.to_json()) > 4000
+
+
 def test_a_charge_of_nothing_is_recorded_and_always_fits():
     ledger = PrivacyLedger(0)
     ledger.charge(ApproxDP(0))

@@ -239,7 +239,7 @@ import signal
 def stop(*arguments):
     raise KeyboardInterrupt
 signal.signal(signal.SIGALRM, stop)
-sys.unraisablehook = lambda report: print(report.exc_type.__name__, flush=True)
+sys.unraisablehook = lambda report: os.write(1, report.exc_type.__name__.encode() + b"\\n")
 signal.setitimer(signal.ITIMER_REAL, 0.3)  # ends the fork's wait: Python reports it, and forks
 child = os.fork()
 if not child:
@@ -247,7 +247,7 @@ if not child:
         try:
             use()
         except LedgerError as error:
-            print("refused:", str(error).partition("cannot be used: ")[2], flush=True)
+            os.write(1, str(error).partition("cannot be used: ")[2].encode() + b"\\n")
     if not os.fork():  # which waits for nobody either
         os._exit(0)
     os._exit(0)
@@ -261,9 +261,10 @@ print(ledger.remaining().epsilon)
 
 @posix
 def test_a_child_forked_without_the_wait_cannot_use_a_ledger_and_harms_none(path, script):
-    why = "refused: this process was forked while a ledger was in use; start a new one"
+    why = "this process was forked while a ledger was in use; start a new one"
     lines = script(FORKED_INSIDE, path)
-    assert lines == ["KeyboardInterrupt", why, why, "0", "RuntimeError", "0"]
+    assert lines[-2:] == ["0", "0"]  # how the child ended, and what remains
+    assert sorted(lines[:-2]) == ["KeyboardInterrupt", "RuntimeError", why, why]
 
 
 NAMESAKE = """
