@@ -8,31 +8,18 @@ how much is left to gain; diffprivlib's budget accountant knows (epsilon, delta)
 different Gaussians in at most 50 ms, a thousand exponential mechanisms at .01 for at most .844.
 """
 
-import argparse
-import json
 import math
-import platform
-import sys
 import time
 from collections.abc import Callable
 from fractions import Fraction
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+
+from side_by_side import lined_up, options_of, peer, write
 
 from dplearn.privacy import BoundedRange, Gaussian, PureDP, ZeroConcentratedDP, compose
 from dplearn.privacy.conversion import concentrated_epsilon
 
-try:
-    from dp_accounting import NeighboringRelation, dp_event
-    from dp_accounting.pld import PLDAccountant
-    from dp_accounting.rdp import RdpAccountant
-except ImportError:
-    dp_event = None
-try:
-    import diffprivlib
-except ImportError:
-    diffprivlib = None  # of 0.6.6 the models need an older scikit-learn; the accountant is in place by then
-accountants = sys.modules.get("diffprivlib.accountant")
+accounting, accountants = peer("dp_accounting"), peer("diffprivlib.accountant")
+pld, rdp = peer("dp_accounting.pld"), peer("dp_accounting.rdp")
 
 BAR_SECONDS, BAR_EPSILON = 0.05, 0.844
 DELTA = 1e-6
@@ -94,21 +81,21 @@ def pure(epsilons: list[Fraction], kind: Callable[[Fraction], object]) -> Conten
 
 
 def peers(releases: list[tuple]) -> Contenders:
-    if dp_event is None:
+    if accounting is None:
         return {RDP: None, PLD: None}
     relation = {"GaussianDpEvent": "ADD_OR_REMOVE_ONE"}.get(releases[0][0], "REPLACE_ONE")
 
     def ask(accountant: type) -> Callable[[], float]:
         def total() -> float:
-            neighbors = getattr(NeighboringRelation, relation)
+            neighbors = getattr(accounting.NeighboringRelation, relation)
             book = accountant(neighboring_relation=neighbors)
             for name, *parameters in releases:
-                book.compose(getattr(dp_event, name)(*parameters))
+                book.compose(getattr(accounting.dp_event, name)(*parameters))
             return float(book.get_epsilon(DELTA))
 
         return total
 
-    return {RDP: ask(RdpAccountant), PLD: ask(PLDAccountant)}
+    return {RDP: ask(rdp.RdpAccountant), PLD: ask(pld.PLDAccountant)}
 
 
 def budget(spent: list[tuple[float, float]], slack: float) -> Callable[[], float] | None:
@@ -139,19 +126,12 @@ def rows(rounds: int) -> list[dict]:
 
 
 def shown(table: list[dict]) -> str:
-    lines = [f"{'releases':36} {'by':32} {'epsilon':>10} {'seconds':>9}"]
+    lines = [["releases", "by", "epsilon", "seconds"]]
     for row in table:
         absent = row["seconds"] is None
-        figures = "  not installed" if absent else f"{row['epsilon']:10.6f} {row['seconds']:9.4f}"
-        lines.append(f"{row['releases']:36} {row['by']:32} {figures}")
-    return "\n".join(lines)
-
-
-def installed(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
+        figures = ["absent", ""] if absent else [f"{row['epsilon']:.6f}", f"{row['seconds']:.4f}"]
+        lines.append([row["releases"], row["by"], *figures])
+    return lined_up(lines, left=2)
 
 
 def bars(table: list[dict]) -> dict[str, dict]:
@@ -164,24 +144,15 @@ def bars(table: list[dict]) -> dict[str, dict]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", type=Path, default=Path(__file__).parent / "results" / "accounting.json")
+    parser = options_of("accounting", __doc__)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     table = rows(options.rounds)
     print(shown(table))
     for name, bar in bars(table).items():
         print(f"\nbar: {name} at most {bar['bar']}: {bar['ours']:.4f}, {'met' if bar['met'] else 'MISSED'}")
-    options.json.parent.mkdir(parents=True, exist_ok=True)
-    result = {
-        "rounds": options.rounds,
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "versions": {name: installed(name) for name in ("numpy", "dp-accounting", "diffprivlib")},
-        "bars": bars(table),
-        "rows": table,
-    }
-    options.json.write_text(json.dumps(result, indent=2) + "\n")
+    packages = ("numpy", "dp-accounting", "diffprivlib")
+    write(options.json, packages, rounds=options.rounds, bars=bars(table), rows=table)
 
 
 if __name__ == "__main__":
