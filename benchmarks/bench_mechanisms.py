@@ -27,7 +27,6 @@ from dplearn.chance import SystemDice
 from dplearn.core.exact import decay_ratio, selection_ratio
 from dplearn.mechanisms import (
     SparseVector,
-    choosing_bar,
     choosing_mechanism,
     exponential_mechanism,
     gaussian_counts,
@@ -36,12 +35,10 @@ from dplearn.mechanisms import (
     release_if_stable,
     report_noisy_max,
     sparse_vector,
-    stability,
     stable_histogram,
-    stable_histogram_bar,
-    truth_probability,
 )
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
+from dplearn.theory import bars, choosing_bar, stable_histogram_bar, truth_probability
 
 opendp, float_mechanisms = peer("opendp.prelude"), peer("diffprivlib.mechanisms")
 if opendp is not None:
@@ -182,14 +179,14 @@ def sparse(positives: int, renew: bool) -> Contenders:
 
 def stable(epsilon: str) -> Contenders:
     privacy, generator = ApproxDP(epsilon, DELTA), public_generator()
-    table = stability.speaking_probabilities(privacy)
+    table = bars.speaking_probabilities(privacy)
     distance, p = len(table) // 2, table[len(table) // 2]
 
     def ours() -> str | None:
         return release_if_stable("yes", distance, privacy=privacy, dice=dice)
 
     def cold() -> str | None:
-        stability._speaking_table.cache_clear()
+        bars._speaking_table.cache_clear()
         return ours()
 
     def float_table() -> list[float]:

@@ -1,25 +1,19 @@
 """Private selection and release: one mechanism a file, integers in, exact noise from the dice."""
 
-from dplearn.mechanisms.choosing import choosing_bar, choosing_mechanism
+from dplearn.mechanisms.choosing import choosing_mechanism
 from dplearn.mechanisms.exponential import exponential_mechanism, select_exponential
 from dplearn.mechanisms.noisy_counts import gaussian_counts, laplace_counts
 from dplearn.mechanisms.permute_and_flip import permute_and_flip, select_permute_and_flip
-from dplearn.mechanisms.randomized_response import (
-    estimated_frequencies,
-    randomized_response,
-    truth_probability,
-)
+from dplearn.mechanisms.randomized_response import randomized_response
 from dplearn.mechanisms.report_noisy_max import report_noisy_max
 from dplearn.mechanisms.sparse_vector import AboveThreshold, SparseVector
-from dplearn.mechanisms.stability import most_frequent_if_stable, release_if_stable, speaking_probabilities
-from dplearn.mechanisms.stable_histogram import stable_histogram, stable_histogram_bar
+from dplearn.mechanisms.stability import most_frequent_if_stable, release_if_stable
+from dplearn.mechanisms.stable_histogram import stable_histogram
 
 __all__ = [
     "AboveThreshold",
     "SparseVector",
-    "choosing_bar",
     "choosing_mechanism",
-    "estimated_frequencies",
     "exponential_mechanism",
     "gaussian_counts",
     "laplace_counts",
@@ -30,8 +24,5 @@ __all__ = [
     "report_noisy_max",
     "select_exponential",
     "select_permute_and_flip",
-    "speaking_probabilities",
     "stable_histogram",
-    "stable_histogram_bar",
-    "truth_probability",
 ]

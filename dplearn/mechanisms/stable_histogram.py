@@ -8,19 +8,18 @@
 
 from collections import Counter
 from collections.abc import Hashable, Iterable
-from fractions import Fraction
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from dplearn._validation import check_choice, check_number
+from dplearn._validation import check_choice
 from dplearn.chance.dice import Dice
-from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio
 from dplearn.privacy import ApproxDP
+from dplearn.theory.bars import stable_histogram_bar
 
-__all__ = ["stable_histogram", "stable_histogram_bar"]
+__all__ = ["stable_histogram"]
 
 _PLAIN = {str, bytes, int}  # types whose values are published as they are
 _DEEPEST = 16
@@ -74,7 +73,7 @@ def stable_histogram(keys: Iterable[Hashable], *, privacy: ApproxDP, dice: Dice)
     2.20. The bar is the exact quantile of discrete noise.
     """
     check_choice("neighbors", privacy.neighbors, ("replace_one",))
-    ratio, bar = _noise(privacy)
+    bar, ratio = stable_histogram_bar(privacy), decay_ratio(privacy.epsilon / 2)
     present = _counted(keys)
     values = np.array([count for _, count in present], dtype=np.int64)
     n = int(values.sum())
@@ -83,27 +82,6 @@ def stable_histogram(keys: Iterable[Hashable], *, privacy: ApproxDP, dice: Dice)
     # Below the bar all noisy counts are one outcome: not published. Above n none is told apart.
     noisy = values + dice.discrete_laplace(ratio, bar - 1 - values, n - values, size=values.size)
     return {key: count for (key, _), count in zip(present, noisy.tolist(), strict=True) if count >= bar}
-
-
-def stable_histogram_bar(privacy: ApproxDP) -> int:
-    """Return the least noisy count that a stable histogram publishes.
-
-    Parameters
-    ----------
-    privacy : ApproxDP
-        Epsilon and delta positive.
-
-    Returns
-    -------
-    int
-        The least bar with P[1 + Z >= bar] <= delta, Z the noise of one count.
-    """
-    return _noise(privacy)[1]
-
-
-def _noise(privacy: ApproxDP) -> tuple[Fraction, int]:
-    ratio = decay_ratio(check_number("epsilon", privacy.epsilon, above=0) / 2)
-    return ratio, 1 + laplace_quantile(ratio, check_number("delta", privacy.delta, above=0))
 
 
 def _counted(keys: Iterable[Hashable]) -> list[tuple[Hashable, int]]:

@@ -19,17 +19,15 @@ from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio, exp_bounds, selection_ratio
 from dplearn.core.votes import plurality
 from dplearn.mechanisms import (
-    choosing_bar,
     choosing_mechanism,
     gaussian_counts,
     laplace_counts,
     release_if_stable,
     report_noisy_max,
     stable_histogram,
-    stable_histogram_bar,
-    truth_probability,
 )
 from dplearn.privacy import ApproxDP
+from dplearn.theory import choosing_bar, stable_histogram_bar, truth_probability
 
 NOISY = Fraction(1, 1 << 10)  # a delta that pays for what a short tape leaves out
 

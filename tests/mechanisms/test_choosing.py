@@ -13,8 +13,9 @@ from dplearn.audit import exact_law
 from dplearn.chance import SeededDice, SystemDice, TapeDice
 from dplearn.core.distributions import laplace_quantile, laplace_tail
 from dplearn.core.exact import decay_ratio, exp_bounds
-from dplearn.mechanisms import choosing_bar, choosing_mechanism
+from dplearn.mechanisms import choosing_mechanism
 from dplearn.privacy import ApproxDP
+from dplearn.theory import choosing_bar
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 MESSAGE = "qualities must be a nonempty one-dimensional array of integers"

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from dplearn.audit import enumerate_privacy, exact_law
 from dplearn.chance import SeededDice, SystemDice, TapeDice
 from dplearn.core.exact import at_most_exp, decay_ratio
-from dplearn.mechanisms import estimated_frequencies, randomized_response, truth_probability
+from dplearn.mechanisms import randomized_response
 from dplearn.privacy import ApproxDP
+from dplearn.theory import estimated_frequencies, truth_probability
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 

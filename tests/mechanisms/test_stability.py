@@ -14,8 +14,9 @@ from dplearn.audit.laws import least_exp_epsilon
 from dplearn.chance import SeededDice, SystemDice, TapeDice
 from dplearn.core.distributions import laplace_quantile, laplace_tail
 from dplearn.core.exact import at_most_exp, decay_ratio
-from dplearn.mechanisms import most_frequent_if_stable, release_if_stable, speaking_probabilities
+from dplearn.mechanisms import most_frequent_if_stable, release_if_stable
 from dplearn.privacy import ApproxDP
+from dplearn.theory import speaking_probabilities
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 SETTINGS = [

@@ -17,8 +17,9 @@ from dplearn.audit import enumerate_privacy, exact_law
 from dplearn.chance import SeededDice, SystemDice, TapeDice
 from dplearn.core.distributions import laplace_law, laplace_tail
 from dplearn.core.exact import decay_ratio
-from dplearn.mechanisms import stable_histogram, stable_histogram_bar
+from dplearn.mechanisms import stable_histogram
 from dplearn.privacy import ApproxDP
+from dplearn.theory import stable_histogram_bar
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 MESSAGE = "keys must be None, str, bytes, int, or tuples of these, nested up to 16 deep"

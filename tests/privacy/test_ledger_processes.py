@@ -184,7 +184,7 @@ ledger, stop, charged = PrivacyLedger(1000, path=sys.argv[1]), threading.Event()
 def read():
     while not stop.is_set():
         Path(sys.argv[1]).read_bytes()  # to close any descriptor of a file drops SQLite's locks
-thread = threading.Thread(target=read)
+thread = threading.Thread(target=read, daemon=True)
 thread.start()
 for _ in range(150):
     ledger.charge(ApproxDP(1))
@@ -225,7 +225,7 @@ def test_after_a_crash_the_file_alone_holds_every_charge(path, tmp_path):
 
 FORKED_INSIDE = """
 import threading
-ledger, inside, go_on = PrivacyLedger(1, path=sys.argv[1]), threading.Event(), threading.Event()
+ledger, inside, go_on = PrivacyLedger(1, path=sys.argv[1], timeout=1), threading.Event(), threading.Event()
 from dplearn.privacy import sessions, terms
 def slow(self, spent, cost, original=terms.Terms.after):
     inside.set()
