@@ -38,7 +38,8 @@ from dplearn.mechanisms import (
     stable_histogram,
 )
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
-from dplearn.theory import bars, choosing_bar, stable_histogram_bar, truth_probability
+from dplearn.theory import bars as theory_bars
+from dplearn.theory import choosing_bar, speaking_probabilities, stable_histogram_bar, truth_probability
 
 opendp, float_mechanisms = peer("opendp.prelude"), peer("diffprivlib.mechanisms")
 if opendp is not None:
@@ -179,14 +180,14 @@ def sparse(positives: int, renew: bool) -> Contenders:
 
 def stable(epsilon: str) -> Contenders:
     privacy, generator = ApproxDP(epsilon, DELTA), public_generator()
-    table = bars.speaking_probabilities(privacy)
+    table = speaking_probabilities(privacy)
     distance, p = len(table) // 2, table[len(table) // 2]
 
     def ours() -> str | None:
         return release_if_stable("yes", distance, privacy=privacy, dice=dice)
 
     def cold() -> str | None:
-        bars._speaking_table.cache_clear()
+        theory_bars._speaking_table.cache_clear()
         return ours()
 
     def float_table() -> list[float]:
