@@ -45,6 +45,8 @@ def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
     """
     if is_frame(X):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
+        if domain is None:
+            _check_columns(X)
         return _select(X, domain) if isinstance(domain, Schema) else X
     numeric = domain is None or domain.numeric
     cells: Any = X if issparse(X) else cells_of(X)
@@ -57,6 +59,16 @@ def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
     if numeric:
         _check_numbers(cells, missing=domain is not None and domain.accepts_missing)
     return cells
+
+
+def _check_columns(X: Any) -> None:
+    """Refuse columns of a data frame that nobody declared and that hold more than numbers."""
+    for position in range(X.shape[1]):
+        column = frame_column(X, position)
+        if column.dtype.kind == "f" and np.isnan(column).any():
+            raise DomainError(NO_GAPS)
+        if column.dtype.kind not in "iufb":
+            _check_numbers(column, missing=False)
 
 
 def _check_numbers(cells: NDArray[Any], *, missing: bool) -> None:

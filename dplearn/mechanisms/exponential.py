@@ -9,6 +9,7 @@ from dplearn.chance.dice import Dice
 from dplearn.core.exact import selection_ratio
 from dplearn.core.grouping import check_integers, group_counts, nth_equal
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.spending import epsilon_of
 
 __all__ = ["exponential_mechanism", "select_exponential"]
 
@@ -109,6 +110,6 @@ def select_exponential(
 
     **Source.** As for `exponential_mechanism`.
     """
-    ratio = selection_ratio(privacy.epsilon, sensitivity)
+    ratio = selection_ratio(epsilon_of(privacy), sensitivity)
     group = dice.power_weighted(ratio, costs, multiplicities)
     return group, dice.below(multiplicities[group])

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn._validation import check_count, check_number
+from dplearn._validation import check_count
 from dplearn.chance.dice import Dice
 from dplearn.core.exact import decay_ratio
 from dplearn.core.grouping import near_integers
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
+from dplearn.privacy.spending import epsilon_of, rho_of
 
 __all__ = ["gaussian_counts", "laplace_counts"]
 
@@ -81,7 +82,7 @@ def laplace_counts(
     ends = _Ends(low, high)
     values = ends.read(counts)
     sensitivity = check_count("sensitivity", sensitivity, low=1)
-    ratio = decay_ratio(check_number("epsilon", privacy.epsilon, above=0) / sensitivity)
+    ratio = decay_ratio(epsilon_of(privacy) / sensitivity)
     lows = None if low is None else ends.low - values
     highs = None if high is None else ends.high - values
     noise = dice.discrete_laplace(ratio, lows, highs, size=values.size)
@@ -142,7 +143,7 @@ def gaussian_counts(
     ends = _Ends(low, high)
     values = ends.read(counts)
     squared = check_count("squared_sensitivity", squared_sensitivity, low=1)
-    sigma2 = squared / (2 * check_number("rho", privacy.rho, above=0))
+    sigma2 = squared / (2 * rho_of(privacy))
     noise = dice.discrete_gaussian(sigma2, size=values.size)
     return ends.publish(counts, values, noise)
 

@@ -9,6 +9,7 @@ from dplearn.chance.dice import Dice
 from dplearn.core.exact import selection_ratio
 from dplearn.core.grouping import check_integers, group_counts, nth_equal
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.spending import epsilon_of
 
 __all__ = ["permute_and_flip", "select_permute_and_flip"]
 
@@ -111,6 +112,6 @@ def select_permute_and_flip(
 
     **Source.** As for `permute_and_flip`.
     """
-    ratio = selection_ratio(privacy.epsilon, sensitivity)
+    ratio = selection_ratio(epsilon_of(privacy), sensitivity)
     group = dice.permute_and_flip(ratio, costs, multiplicities)
     return group, dice.below(multiplicities[group])

@@ -15,6 +15,7 @@ import numpy as np
 
 from dplearn.chance.dice import Dice
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.spending import epsilon_of
 from dplearn.theory.randomized_response import check_number_of_values, truth_probability
 
 __all__ = ["randomized_response"]
@@ -60,7 +61,7 @@ def randomized_response(values: Any, n_values: int, *, privacy: ApproxDP, dice: 
     the draws exact.
     """
     n_values = check_number_of_values(n_values)
-    p = truth_probability(n_values, privacy.epsilon)
+    p = truth_probability(n_values, epsilon_of(privacy))
     array = np.atleast_1d(np.asarray(values))
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise TypeError("values must be an integer or a one-dimensional array of integers")

@@ -9,6 +9,7 @@ from dplearn.chance.dice import Dice
 from dplearn.core.exact import selection_ratio
 from dplearn.core.grouping import check_integers
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.spending import epsilon_of
 
 __all__ = ["report_noisy_max"]
 
@@ -58,7 +59,7 @@ def report_noisy_max(qualities: NDArray[Any], *, privacy: ApproxDP, dice: Dice, 
     one-sided noise is permute-and-flip. Here the noise is discrete, and the first of equals wins.
     """
     qualities = check_integers("qualities", qualities)
-    noise = dice.geometric(selection_ratio(privacy.epsilon, sensitivity), size=qualities.size)
+    noise = dice.geometric(selection_ratio(epsilon_of(privacy), sensitivity), size=qualities.size)
     # Values of any integer type and noise of any width: as Python integers where 64 bits may not suffice.
     wide = noise.dtype == object or qualities.dtype == np.uint64 or _is_far(qualities)
     return int(np.argmax((qualities.astype(object) if wide else qualities.astype(np.int64)) + noise))

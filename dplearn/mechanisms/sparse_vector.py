@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn._validation import check_count, check_number
+from dplearn._validation import check_count
 from dplearn.chance.dice import Dice
 from dplearn.core.exact import decay_ratio
 from dplearn.core.grouping import near_integers
@@ -25,6 +25,7 @@ from dplearn.privacy import ApproxDP, PrivateHolder
 from dplearn.privacy.calibration import calibrate
 from dplearn.privacy.composition import Composition
 from dplearn.privacy.events import PureDP
+from dplearn.privacy.spending import epsilon_of
 
 __all__ = ["AboveThreshold", "SparseVector"]
 
@@ -105,7 +106,7 @@ class SparseVector:
         threshold = check_count("threshold", threshold, low=-_FAR, high=_FAR)
         positives = check_count("max_positives", max_positives, low=1, high=10**9)
         sensitivity = check_count("sensitivity", sensitivity, low=1)
-        epsilon = check_number("epsilon", privacy.epsilon, above=0)
+        epsilon = epsilon_of(privacy)
         if renew_threshold:
             epsilon = _epoch_epsilon(ApproxDP(epsilon, privacy.delta), positives)
         of_threshold, of_test = _ratios(epsilon / sensitivity, 1 if renew_threshold else positives)

@@ -72,8 +72,8 @@ def stable_histogram(keys: Iterable[Hashable], *, privacy: ApproxDP, dice: Dice)
     **Source.** Korolova, Kenthapadi, Mishra and Ntoulas (2009); Bun, Nissim and Stemmer (2016), Proposition
     2.20. The bar is the exact quantile of discrete noise.
     """
-    check_choice("neighbors", privacy.neighbors, ("replace_one",))
     bar, ratio = stable_histogram_bar(privacy), decay_ratio(privacy.epsilon / 2)
+    check_choice("neighbors", privacy.neighbors, ("replace_one",))
     present = _counted(keys)
     values = np.array([count for _, count in present], dtype=np.int64)
     n = int(values.sum())

@@ -15,6 +15,7 @@ from dplearn._validation import check_count, check_number
 from dplearn.core.distributions import laplace_quantile, power_at_most
 from dplearn.core.exact import decay_ratio, exp_bounds, log_bounds
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.spending import delta_of, epsilon_of
 
 __all__ = [
     "choosing_bar",
@@ -38,8 +39,8 @@ def choosing_bar(growth: int, privacy: ApproxDP) -> int:
         Epsilon and delta positive.
     """
     growth = check_count("growth", growth, low=1)
-    ratio = decay_ratio(check_number("epsilon", privacy.epsilon, above=0) / 4)
-    delta = check_number("delta", privacy.delta, above=0)
+    ratio = decay_ratio(epsilon_of(privacy) / 4)
+    delta = delta_of(privacy)
     # The least quality at which new solutions cannot more than double the growth of the sum of weights.
     crowded = max(1, power_at_most(ratio, (1 / ratio - 1) / growth))
     unlikely = crowded - 1 + laplace_quantile(ratio, delta)
@@ -59,8 +60,8 @@ def stable_histogram_bar(privacy: ApproxDP) -> int:
     int
         The least bar with P[1 + Z >= bar] <= delta, Z the noise of one count.
     """
-    ratio = decay_ratio(check_number("epsilon", privacy.epsilon, above=0) / 2)
-    return 1 + laplace_quantile(ratio, check_number("delta", privacy.delta, above=0))
+    ratio = decay_ratio(epsilon_of(privacy) / 2)
+    return 1 + laplace_quantile(ratio, delta_of(privacy))
 
 
 def speaking_probabilities(privacy: ApproxDP) -> tuple[Fraction, ...]:
@@ -94,10 +95,10 @@ def speaking_table(privacy: ApproxDP) -> tuple[list[int], int]:
     privacy : ApproxDP
         As for `speaking_probabilities`.
     """
-    delta = check_number("delta", privacy.delta, above=0)
+    delta = delta_of(privacy)
     # Going up from delta to 1/2, and again from there, takes ln(1 / delta) / epsilon steps each or fewer.
     least = ceil(2 * log_bounds(2 / delta)[1]) / Fraction(_LONGEST)
-    return _speaking_table(check_number("epsilon", privacy.epsilon, low=least), delta)
+    return _speaking_table(check_number("epsilon", epsilon_of(privacy), low=least), delta)
 
 
 @lru_cache(maxsize=64)

@@ -292,3 +292,16 @@ def test_bits_and_unordered_columns_mix_in_one_table():
     y = (X[:, 1] == 2).astype(int)
     fitted = ExponentialMechanismClassifier(domain=domain, epsilon=50).fit(X, y)
     assert fitted.score(X, y) == 1
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (["clerk", "farmer"] * 5, "not a number; declare the columns"),
+        ([None, 1.0] * 5, "missing value; declare"),
+    ],
+)
+def test_a_frame_that_nobody_declared_and_that_holds_more_than_numbers_is_told_what_to_do(column, message):
+    frame = pd.DataFrame({"age": range(10), "other": column})
+    with pytest.raises(DomainError, match=message):
+        ExponentialMechanismClassifier(classes=[0, 1]).fit(frame, [0, 1] * 5)
