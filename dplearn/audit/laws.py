@@ -16,7 +16,7 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
-from dplearn.audit.outcomes import freeze
+from dplearn.audit.outcomes import freeze, kept_by
 from dplearn.chance.dice import Dice
 from dplearn.chance.tape import TapeDice, walk
 from dplearn.privacy import LedgerError
@@ -71,7 +71,10 @@ def observe(run: Run, dice: Dice) -> Any:
 
 def _shown_by(error: Any) -> list[Any]:
     """Return what an exception or a warning carries besides its text, and those that it was raised from."""
-    shown = [freeze(held) for held in (error.args, vars(error)) if held not in ((str(error),), {})]
+    plain = len(error.args) == 1 and type(error.args[0]) is str
+    shown = [] if plain else [freeze(error.args)]
+    kept = vars(error) | {name: held for name, held in kept_by(error).items() if held is not None}
+    shown += [freeze(kept)] if kept else []
     causes = [cause for cause in (error.__cause__, error.__context__) if cause is not None]
     return shown + [(type(cause).__qualname__, str(cause), *_shown_by(cause)) for cause in causes]
 

@@ -8,17 +8,29 @@
 import importlib
 import struct
 from collections.abc import Callable, Iterable
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from datetime import date, time, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 
 import numpy as np
 
 from dplearn.privacy import PrivateHolder
 
-__all__ = ["freeze"]
+__all__ = ["freeze", "kept_by"]
 
 _OF_ANY_CLASS = ("__dict__", "__weakref__", "__module__", "__qualname__")
 _PLAIN = (type(None), int, str, bytes)
+_IMMUTABLE = (np.generic, np.dtype, Fraction, Decimal, complex, range, date, time, timedelta)
 _CALLABLE = (type, FunctionType, BuiltinFunctionType, MethodType, ModuleType)
 
 #: How to get at the content of a built-in type, whatever a subclass of it says of itself.
@@ -41,8 +53,8 @@ def freeze(value: Any) -> Any:
     Types, dtypes, memory layouts, orders of dictionaries, attributes with a leading underscore, what a
     function closes over, what an array is a view of, and which mutable objects are one and the same all
     count: whoever gets the object can look at them. Objects are taken apart as pickle would do it, and by
-    their attributes besides. Not counted: whether two equal immutable values are one object, from where in a
-    base a view begins, and the line that an exception was raised at.
+    their attributes besides. Not counted: whether two equal immutable values are one object, and the line
+    that an exception was raised at.
 
     Parameters
     ----------
@@ -71,6 +83,8 @@ class _Freezer:
             return kind.__name__, self._all(value)
         if isinstance(value, _CALLABLE) and (name := _name(value)) is not None:
             return "name", name
+        if isinstance(value, _IMMUTABLE):
+            return self._object(value)
         if id(value) in self._met:
             return "met before", self._met[id(value)]
         self._met[id(value)] = len(self._met)
@@ -90,7 +104,8 @@ class _Freezer:
         if kind is PrivateHolder:  # it shows nothing: what is answered from it is published by the answers
             return "holder", value.closed
         if isinstance(value, BaseException):
-            return "exception", self._object(value), self._all((value.__context__, value.__cause__))
+            linked = (value.__context__, value.__cause__, value.__suppress_context__)
+            return "exception", self._object(value), self._all(linked), self._all(kept_by(value).items())
         if isinstance(value, CodeType):
             held = (value.co_code, value.co_consts, value.co_names, value.co_varnames, value.co_freevars)
             return "code", self._all(held)
@@ -103,7 +118,8 @@ class _Freezer:
         frozen = tuple(items) if array.dtype.kind in "iub" else self._all(items)
         raw = array.tobytes() if array.dtype.kind == "V" and not array.dtype.hasobject else b""
         dtype = repr(array.dtype.descr), repr(array.dtype.metadata)
-        return "ndarray", dtype, array.shape, layout, frozen, raw, self.freeze(array.base)
+        where = array.ctypes.data - array.base.ctypes.data if isinstance(array.base, np.ndarray) else 0
+        return "ndarray", dtype, array.shape, layout, where, frozen, raw, self.freeze(array.base)
 
     def _callable(self, value: Any) -> Any:
         """Return all that a function, a class or a method holds that cannot be imported."""
@@ -131,6 +147,18 @@ class _Freezer:
         # What pickle leaves out is still there to be looked at.
         state = None if _is_state(reduced, hidden) else hidden
         return "object", self._all((type(value), content, state)), parts
+
+
+def kept_by(error: BaseException) -> dict[str, Any]:
+    """Return what an exception keeps in attributes that are no part of its dictionary, such as `obj`."""
+    kinds = (GetSetDescriptorType, MemberDescriptorType)
+    names = [
+        name
+        for base in type(error).__mro__
+        for name, held in vars(base).items()
+        if isinstance(held, kinds) and not name.startswith("__")
+    ]
+    return {name: getattr(error, name, None) for name in names if name != "args"}
 
 
 def _name(value: Any) -> str | None:

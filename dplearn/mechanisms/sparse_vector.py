@@ -151,10 +151,10 @@ class SparseVector:
         """
         near = near_integers("values", values, -_FAR, _FAR)
         if self.stopped:
-            raise RuntimeError(
-                "max_positives answers were above the threshold: the sparse vector has stopped"
-            )
+            raise RuntimeError(_STOPPED)
         with self._holder.use() as state:
+            if not state.epoch[0]:  # another thread was faster
+                raise RuntimeError(_STOPPED)
             answers = state.answer(near)
             last = not state.epoch[0]
         if last:

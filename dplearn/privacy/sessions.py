@@ -61,6 +61,7 @@ _HELD: set[IO[bytes]] = set()  # the files that are, or wait to be, locked
 
 class _State:
     connected = False  # a connection is open
+    user: int | None = None  # the thread that it is open for
     lost = False  # one was when this process was forked
 
 
@@ -120,6 +121,8 @@ def _check_not_lost(file: Path) -> None:
 
 def _attempt(file: Path, work: Callable[[sqlite3.Connection], T]) -> T:
     _check_not_lost(file)
+    if _State.user == threading.get_ident():  # closing this use's descriptor would drop the other's locks
+        raise LedgerError(f"{file} cannot be used in the middle of another use of a ledger in this thread")
     try:
         if not stat.S_ISREG(file.stat().st_mode):
             raise LedgerError(f"{file} is not a file")
@@ -175,11 +178,11 @@ def connected(file: Path, work: Callable[[sqlite3.Connection], T], mode: str = "
     """Return what `work` does with a connection to the file, and commit."""
     _check_not_lost(file)
     with _GATE:
-        outer, _State.connected = _State.connected, True
+        _State.connected, _State.user = True, threading.get_ident()
         try:
             return _committed(file, mode, work)
         finally:
-            _State.connected = outer
+            _State.connected, _State.user = False, None
 
 
 def _committed(file: Path, mode: str, work: Callable[[sqlite3.Connection], T]) -> T:

@@ -1,14 +1,17 @@
 """Exact laws and the exact epsilon between them."""
 
+import math
+from decimal import Decimal
 from fractions import Fraction
 from itertools import chain, combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dplearn.audit import Law, exact_law, freeze, least_exp_epsilon
+from dplearn.audit import Law, enumerate_privacy, exact_law, freeze, least_exp_epsilon
 from dplearn.core.distributions import gaussian_law
 from dplearn.privacy import PrivateHolder
 
@@ -113,6 +116,9 @@ def twice(same):
         (Quiet(a=1), Quiet(a=2)),
         (annotated(1), annotated(2)),
         (padded(0), padded(1)),
+        (np.zeros(4)[0:1], np.zeros(4)[1:2]),
+        (AttributeError("x", obj=1), AttributeError("x", obj=2)),
+        (ImportError("x", name="a"), ImportError("x", name="b")),
         (1, True),
         (1, 1.0),
         (0.0, -0.0),
@@ -143,6 +149,7 @@ def test_what_can_be_told_apart_freezes_differently(one, other):
         lambda: Slotted([1]),
         lambda: Quiet(a=[1]),
         lambda: annotated([1]),
+        lambda: AttributeError("x", obj=[1]),
     ],
 )
 def test_equal_things_freeze_alike(make):
@@ -163,3 +170,32 @@ def test_what_holds_itself_can_be_frozen():
     ring = []
     ring.append(ring)
     assert freeze(ring) == ("list", (("met before", 0),))
+
+
+@pytest.mark.parametrize("kind", [np.int64, Fraction, Decimal, complex])
+def test_whether_two_equal_immutable_values_are_one_object_is_not_counted(kind):
+    one = kind(1)
+    assert freeze([one, one]) == freeze([kind(1), kind(1)])
+
+
+def test_what_an_exception_carries_besides_its_text_is_an_outcome():
+    def absent(rows, dice):
+        return SimpleNamespace(rows=rows).absent
+
+    def named(rows, dice):
+        raise ImportError("x", name=str(rows[0]))
+
+    def tagged(rows, dice):
+        text = Tagged("x")
+        text.rows = rows
+        raise ValueError(text)
+
+    def of_array(rows, dice):
+        raise ValueError(np.array(rows))
+
+    for fit in (absent, named, tagged, of_array):
+        assert enumerate_privacy(fit, [0, 1], 1).epsilon == math.inf
+
+
+class Tagged(str):
+    """A string with attributes."""

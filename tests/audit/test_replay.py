@@ -186,3 +186,16 @@ def test_a_uniform_draw_may_differ_only_within_the_group_that_was_just_selected(
     assert not replay_privacy(by_value, (1,), (2,)).kept
     assert replay_privacy(within, (0,), (1,)).kept
     assert not replay_privacy(beside, (1,), (2,)).kept
+
+
+@pytest.mark.parametrize(
+    "ends", [lambda count: (-count, 3 - count), lambda count: np.array([[-count] * 5, [3 - count] * 5])]
+)
+def test_a_count_released_five_times_in_one_draw_moves_by_five(ends):
+    def five(rows, dice):
+        count = sum(rows)
+        low, high = ends(count)
+        return (count + dice.discrete_laplace(HALF, low, high, size=5)).tolist()
+
+    assert not replay_privacy(five, (0, 1, 1), (1, 1, 1)).kept
+    assert replay_privacy(five, (0, 1, 1), (1, 1, 1), rules={**RULES, "discrete_laplace": moved_by(5)}).kept

@@ -370,7 +370,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "ledger.md"
 
 def test_the_guides_examples_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    scope = {"X": X, "y": Y, "guarantee": ApproxDP(0.2)}
+    scope: dict = {}
     for code in re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL):
         exec(compile(code, GUIDE.name, "exec"), scope)
     history = PrivacyLedger.open("patients.ledger").history()

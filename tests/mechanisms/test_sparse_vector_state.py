@@ -181,3 +181,12 @@ def test_many_threads_get_no_more_than_the_positives_that_were_paid_for():
         thread.join()
     assert answers == [True] * 25
     assert vector.stopped
+
+
+def test_a_thread_that_comes_between_the_last_answer_and_the_end_is_told_that_it_has_stopped(monkeypatch):
+    vector = AboveThreshold(0, privacy=ApproxDP(50), dice=SystemDice())
+    monkeypatch.setattr(type(vector._holder), "close", lambda holder: None)  # which comes a moment later
+    assert vector.ask(1000)
+    monkeypatch.setattr(AboveThreshold, "stopped", False)  # as seen before the last answer
+    with pytest.raises(RuntimeError, match="the sparse vector has stopped"):
+        vector.ask(1000)
