@@ -210,7 +210,7 @@ def test_a_named_tuple_and_an_enumerated_int_are_published_as_what_they_equal():
 
 
 @pytest.mark.parametrize(
-    "bad", [1.0, float("nan"), True, np.True_, np.float64(1), [1], {1}, (1, 2.5), (True,), object()], ids=repr
+    "bad", [1.0, float("nan"), True, np.True_, np.float64(1), [1], {1}, (1, 2.5), (True,), object()], ids=type
 )
 def test_keys_that_may_equal_one_of_another_type_are_refused_without_being_shown(bad):
     with pytest.raises(TypeError, match=f"^{MESSAGE}$"):
