@@ -185,7 +185,8 @@ def _create(file: Path, terms: Terms) -> None:
     So nobody ever sees half a ledger, and of two processes that make one at once, one does.
     """
     for end in ("-journal", "-wal"):  # SQLite would take it for the new file's
-        if Path(f"{file}{end}").exists():
+        # If the file is there by now, somebody else has made it, and is using it.
+        if Path(f"{file}{end}").exists() and not file.exists():
             raise LedgerError(
                 f"{file} is gone, but its {file.name}{end} is there: put it back, or remove both"
             )

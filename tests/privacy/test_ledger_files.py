@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from dplearn.privacy import ApproxDP, LedgerError, PrivacyLedger
+from dplearn.privacy import ApproxDP, LedgerError, PrivacyLedger, files
 
 TENTH = ApproxDP(0.1)
 posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork, permissions or signals of POSIX")
@@ -418,3 +418,18 @@ def test_every_operation_writes_through_to_the_disk(ledger, path, monkeypatch):
     PrivacyLedger(1, path=path.with_name("new")).charge(TENTH)
     assert len(settings) >= 4
     assert all(each == ["delete", 3, 1] for each in settings)  # 3 is EXTRA
+
+
+def test_a_ledger_that_another_has_just_made_and_is_charging_is_opened(path, monkeypatch):
+    """Which had been absent, and whose journal is there by the time that this one is about to make it."""
+    make = files._create
+
+    def overtaken(file, terms):
+        monkeypatch.setattr(files, "_create", make)
+        PrivacyLedger(1, path=path)
+        journal = Path(f"{path}-journal")
+        journal.touch()  # an empty one undoes nothing
+        make(file, terms)
+
+    monkeypatch.setattr(files, "_create", overtaken)
+    assert PrivacyLedger(1, path=path).spent().epsilon == 0
