@@ -87,7 +87,7 @@ def _ends_moved(
     # An end that is open in one run only, or ends that move apart, leave two entries.
     moves = {_moves(a, b) for a, b in zip(mine[1:3], theirs[1:3], strict=True)} - {None}
     # One end for several draws is the end of each of them.
-    draws = mine[3] if len(mine) > 3 else 1
+    draws = (mine[3] if len(mine) > 3 else None) or 1
     spread = [move * draws if len(move) == 1 else move for move in moves if move is not None]
     return len(set(spread)) <= 1 and all(map(allowed, spread))
 

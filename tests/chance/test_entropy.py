@@ -179,12 +179,22 @@ def test_a_forked_child_draws_other_bytes_from_a_warm_buffer():
 
 @needs_fork
 @may_fork
-def test_without_the_hook_a_forked_child_repeats_its_parent(monkeypatch):
-    """The control: this is what the hook is for, and the test above would see it."""
+def test_without_hook_and_number_a_forked_child_repeats_its_parent(monkeypatch):
+    """The control: this is what hook and number are for, and the test above would see it."""
     monkeypatch.setattr(os, "register_at_fork", lambda **hooks: None)
+    monkeypatch.setattr(os, "getpid", lambda: 1)
     entropy = _Entropy()
     entropy.take(8)
     assert in_child(lambda: entropy.take(4096)) == entropy.take(4096)
+
+
+@needs_fork
+@may_fork
+def test_a_child_that_python_does_not_know_to_be_forked_draws_its_own(monkeypatch):
+    monkeypatch.setattr(os, "register_at_fork", lambda **hooks: None)
+    entropy = _Entropy()
+    entropy.take(8)
+    assert in_child(lambda: entropy.take(4096)) != entropy.take(4096)
 
 
 @needs_fork

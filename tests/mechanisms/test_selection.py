@@ -103,7 +103,7 @@ def test_qualities_that_are_no_integers_are_refused_without_being_shown(mechanis
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_epsilon_zero_and_bad_sensitivity_are_refused(mechanism):
-    with pytest.raises(ValueError, match="epsilon must be above 0"):
+    with pytest.raises(ValueError, match="epsilon must be a finite number above 0"):
         mechanism(np.array([1]), privacy=ApproxDP(0), dice=TapeDice())
     with pytest.raises(ValueError, match="sensitivity must be an integer at least 1, got 0"):
         mechanism(np.array([1]), privacy=ONE, dice=TapeDice(), sensitivity=0)
