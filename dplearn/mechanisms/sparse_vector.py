@@ -111,7 +111,7 @@ class SparseVector:
             epsilon = _epoch_epsilon(ApproxDP(epsilon, privacy.delta), positives)
         of_threshold, of_test = _ratios(epsilon / sensitivity, 1 if renew_threshold else positives)
         self._holder = PrivateHolder(
-            _State(dice, threshold, of_threshold, of_test, bool(renew_threshold), (positives, None))
+            Questions(dice, threshold, of_threshold, of_test, bool(renew_threshold), (positives, None))
         )
 
     def ask(self, value: int) -> bool:
@@ -206,8 +206,8 @@ class AboveThreshold(SparseVector):
 
 
 @dataclass
-class _State:
-    """What must not be seen, and the questions' noise.
+class Questions:
+    """What must not be seen of a sparse vector, and its noise: for what answers from a holder of its own.
 
     `epoch` holds how many positive answers are left, and the noisy threshold or None until it is drawn. Both
     change in one assignment: after an interrupt no threshold serves an epoch that is not its own.
