@@ -1,5 +1,6 @@
-"""What every private estimator shares: reading its input safely, and the order of the five steps of `fit`."""
+"""What every private estimator shares: the door to `fit`, and how features and labels are read."""
 
 from dplearn.estimator.base import PrivateClassifier
+from dplearn.estimator.rule import RuleClassifier
 
-__all__ = ["PrivateClassifier"]
+__all__ = ["PrivateClassifier", "RuleClassifier"]

@@ -9,15 +9,11 @@ that is verified.
 from collections.abc import Callable
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
-from dplearn.estimator.intake import read_features
 from dplearn.privacy import Guarantee, PrivacyLedger
 
 __all__ = ["PrivateClassifier"]
@@ -26,10 +22,10 @@ __all__ = ["PrivateClassifier"]
 class PrivateClassifier(ClassifierMixin, BaseEstimator):
     """Base of all private classifiers.
 
-    A subclass has the parameters `epsilon`, `ledger` and `random_state`, a method `_fit(X, y, dice)` that
-    sets `classes_`, `domain_` and `guarantee_`, and a method `_predict_codes(columns)`. Its `_fit` reads all
-    parameters before it looks at the data, which may be objects that change them. It calls `_open_account`
-    before it looks, and what that returns before it summarises.
+    A subclass has the parameters `epsilon`, `ledger` and `random_state`, and a method `_fit(X, y, dice)` that
+    sets `classes_` and `guarantee_`. Its `_fit` reads all parameters before it looks at the data, which may
+    be objects that change them. It calls `_open_account` before it looks, and what that returns before it
+    summarises.
     """
 
     ledger: PrivacyLedger | None
@@ -55,47 +51,14 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
         BudgetExceededError
             If the ledger's budget does not hold this fit; nothing is spent. No `except Exception` catches it.
         """
-        random_state = self.random_state
-        dice = dice_for(random_state, type(self).__name__, *self._context())
-        self._fit(X, y, dice, reproducible=random_state is not None)
+        dice, reproducible = self._dice()
+        self._fit(X, y, dice, reproducible=reproducible)
         return self
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict labels; costs no privacy.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Numbers outside the domain count as its nearest value.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Entries of `classes_`.
-        """
-        codes = self._codes(X)
-        labels: NDArray[Any] = self.classes_[codes]
-        return labels
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Give probability 1 to the predicted label: the release holds a rule and no confidence.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            As for `predict`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        codes = self._codes(X)
-        return np.eye(len(self.classes_))[codes]
-
-    def _codes(self, X: Any) -> NDArray[np.intp]:
-        check_is_fitted(self)
-        X = read_features(self, X, domain=self.domain_, reset=False)
-        return self._predict_codes(self.domain_.nearest(X))
+    def _dice(self) -> tuple[Dice, bool]:
+        """Return the dice of one fit, and whether they can be thrown again."""
+        random_state = self.random_state
+        return dice_for(random_state, type(self).__name__, *self._context()), random_state is not None
 
     def _open_account(self, price: Guarantee) -> Callable[[Guarantee], None]:
         """Refuse a fit that the ledger would refuse, and return what charges it to that ledger.
@@ -128,9 +91,6 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
 
     def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
         """Fit with these dice; `reproducible` says whether they can be thrown again."""
-        raise NotImplementedError
-
-    def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
         raise NotImplementedError
 
     def __sklearn_tags__(self) -> Tags:

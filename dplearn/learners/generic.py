@@ -27,7 +27,7 @@ from dplearn.concepts import CONCEPT_CLASSES, ConceptClass
 from dplearn.concepts.base import ChosenConcept
 from dplearn.core.exact import selection_ratio
 from dplearn.domains import Domain, Product, Schema
-from dplearn.estimator import PrivateClassifier
+from dplearn.estimator import RuleClassifier
 from dplearn.estimator.intake import as_product, check_classes, read_features, read_labels
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
 from dplearn.privacy import ApproxDP, PrivacyLedger
@@ -39,7 +39,7 @@ COLUMNS = "the number of records and the number, names and types of the columns 
 _MECHANISMS = {"exponential": select_exponential, "permute_and_flip": select_permute_and_flip}
 
 
-class ExponentialMechanismClassifier(PrivateClassifier):
+class ExponentialMechanismClassifier(RuleClassifier):
     """Select one concept of a class, those with fewer training errors exponentially more probable.
 
     Parameters
