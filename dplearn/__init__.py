@@ -1,15 +1,24 @@
 """dplearn: differentially private learners for scikit-learn, their guarantees executed."""
 
 from dplearn._version import __version__
-from dplearn.learners import ExponentialMechanismClassifier
+from dplearn.aggregation import PublicData, QueriesExhaustedError
+from dplearn.learners import (
+    ExponentialMechanismClassifier,
+    KnowledgeTransferClassifier,
+    SubsampleAggregateClassifier,
+)
 from dplearn.privacy import ApproxDP, BudgetExceededError, LedgerError, PrivacyLedger, ZeroConcentratedDP
 
 __all__ = [
     "ApproxDP",
     "BudgetExceededError",
     "ExponentialMechanismClassifier",
+    "KnowledgeTransferClassifier",
     "LedgerError",
     "PrivacyLedger",
+    "PublicData",
+    "QueriesExhaustedError",
+    "SubsampleAggregateClassifier",
     "ZeroConcentratedDP",
     "__version__",
 ]

@@ -10,13 +10,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dplearn.audit.case import AuditCase
+from dplearn.audit.ensemble_cases import ENSEMBLE_CASES
 from dplearn.audit.learner_cases import LEARNER_CASES
 from dplearn.audit.mechanism_cases import MECHANISM_CASES
 
 __all__ = ["CASES"]
 
 #: All cases, by name.
-CASES: dict[str, AuditCase] = {case.name: case for case in (*MECHANISM_CASES, *LEARNER_CASES)}
+CASES: dict[str, AuditCase] = {
+    case.name: case for case in (*MECHANISM_CASES, *LEARNER_CASES, *ENSEMBLE_CASES)
+}
 
 
 def freeze(names: Sequence[str], path: Path) -> None:

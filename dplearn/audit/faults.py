@@ -25,8 +25,8 @@ class FaultyDice:
 
     Parameters
     ----------
-    dice : Dice
-        Where outcomes come from.
+    dice : Dice or None
+        Where outcomes come from; None if every draw fails.
     at : int, optional
         Which draw fails, from 0; None: none does.
     error : BaseException, default=KeyboardInterrupt()
@@ -42,7 +42,7 @@ class FaultyDice:
 
     def __init__(
         self,
-        dice: Dice,
+        dice: Dice | None,
         at: int | None = None,
         error: BaseException | None = None,
         *,

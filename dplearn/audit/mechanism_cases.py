@@ -4,6 +4,7 @@ Every case is built by a function that takes the mechanism, so that the same uni
 """
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -15,6 +16,7 @@ from dplearn.audit.case import AuditCase, Fit
 from dplearn.audit.enumeration import Rows
 from dplearn.audit.rules import RULES, coin_within, each_moved_by, moved_by
 from dplearn.chance.dice import Dice
+from dplearn.core.votes import plurality
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 
 __all__ = ["MECHANISM_CASES", "MECHANISM_FITS"]
@@ -237,6 +239,30 @@ def over_questions_by_composed_epoch(mechanism: Any) -> Fit:
     return _by_epoch(mechanism, _COMPOSED)
 
 
+_STABLE_ANSWERS = ApproxDP(3, Fraction(1, 20))
+
+
+@_case(
+    "stable_answers",
+    mechanisms.StableAnswers,
+    _bits(2),
+    9,
+    replace(_STABLE_ANSWERS, delta=_STABLE_ANSWERS.delta + _LEFT_OUT_OF_TWO),
+    tail_bits=16,
+    rules={**RULES, "geometric": each_moved_by(1)},
+)
+def over_two_pluralities(mechanism: Any) -> Fit:
+    """Nine voters vote yes or no on two questions, asked together; two without an answer end it."""
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        yes = _sums(rows)
+        winner, distance = plurality(np.stack([len(rows) - yes, yes], axis=1))
+        release = mechanism(max_unstable=2, privacy=_STABLE_ANSWERS, dice=dice, n_queries=2)
+        return _shown(release.answer(winner, distance).tolist())
+
+    return fit
+
+
 _KEYS = ApproxDP(2, Fraction(1, 20))
 
 
@@ -267,6 +293,30 @@ def over_values(mechanism: Any) -> Fit:
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         reports = mechanism(rows, 4, privacy=ApproxDP(1), dice=dice)
         return str(reports.tolist()), reports
+
+    return fit
+
+
+_BOUND = ApproxDP(3)
+_TWO_VOTES = ((0, 0), (0, 1), (1, 1))
+
+
+@_case("sanitized_noisy_max_epsilon", mechanisms.sanitized_noisy_max_epsilon, _TWO_VOTES, 12, _BOUND)
+def over_teachers(mechanism: Any) -> Fit:
+    """Every record is a teacher with a vote in two queries; who replaces another may move both."""
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        ones = _sums(rows)
+        counts = np.stack([len(rows) - ones, ones], axis=1)
+        bound = mechanism(
+            counts,
+            n_teachers=len(rows),
+            sigma2=Fraction(1, 2),
+            delta=Fraction(1, 100),
+            privacy=_BOUND,
+            dice=dice,
+        )
+        return _shown(bound)
 
     return fit
 

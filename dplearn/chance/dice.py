@@ -97,7 +97,7 @@ def check_ends(low: End, high: End, size: int | None) -> tuple[End, End]:
                 raise ValueError("ends must be integers, or integer arrays with one end for each draw")
         elif end is not None:
             index(end)
-    if low is not None and high is not None and np.any(low > high):
+    if low is not None and high is not None and np.asarray(low > high).any():
         raise ValueError("low must be at most high")
     return low, high
 
@@ -135,6 +135,13 @@ def one_or_many(values: Integers, size: int | None) -> int | Integers:
     return int(values[0]) if size is None else values
 
 
+def one_moved_into(drawn: int, low: End, high: End) -> int:
+    """Return the same as `moved_into` of one number."""
+    if low is not None:
+        drawn = max(drawn, int(low))
+    return drawn if high is None else min(drawn, int(high))
+
+
 def moved_into(drawn: Integers, low: End, high: End) -> Integers:
     """Return what was drawn, or the end of low..high that it is beyond."""
     ends = [end for end in (low, high) if isinstance(end, np.ndarray)]
@@ -143,8 +150,10 @@ def moved_into(drawn: Integers, low: End, high: End) -> Integers:
     narrow = all(end.dtype == np.int64 for end in ends) and all(-(1 << 63) <= b < 1 << 63 for b in bounds)
     if not narrow:
         drawn = drawn.astype(object)
-    if low is not None or high is not None:
-        drawn = np.clip(drawn, low, high)
+    if low is not None:
+        drawn = np.maximum(drawn, low)
+    if high is not None:
+        drawn = np.minimum(drawn, high)
     return drawn if narrow else as_array(drawn.tolist())
 
 

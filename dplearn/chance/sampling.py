@@ -2,8 +2,8 @@
 
 All of them are inversion by `Table`, joined by identities that hold exactly:
 
-- the base-256 digits of a geometric variable are independent, and the difference of two geometric
-  variables is discrete Laplace, so that any scale needs a few small tables;
+- the base-256 digits of a geometric variable are independent, the first without bound, and the difference
+  of two geometric variables is discrete Laplace, so that any scale needs a few small tables;
 - a discrete Gaussian is a block of integers, an offset within it, and a coin for what the block's end
   nearest to zero overrates;
 - permute-and-flip is the exponential mechanism with some draws refused (see `permute_and_flip`).
@@ -27,6 +27,7 @@ from dplearn.chance.dice import (
     check_ratio,
     check_size,
     moved_into,
+    one_moved_into,
     one_or_many,
 )
 from dplearn.chance.table import (
@@ -34,7 +35,7 @@ from dplearn.chance.table import (
     Enclosure,
     Table,
     exponential_event,
-    power_event,
+    power_blocks,
     power_weights,
 )
 from dplearn.core.exact import decay_bounds, exp_bounds, log_bounds
@@ -42,6 +43,8 @@ from dplearn.core.exact import decay_bounds, exp_bounds, log_bounds
 __all__ = ["ByteDice"]
 
 _DIGIT = 8  # bits of a geometric variable drawn from one table
+_BASE = 1 << _DIGIT
+_MANY = 64  # draws for which it pays to ask which of their digits are needed
 _FINE = 4  # a Gaussian block is between 1/16 and 1/32 of sigma wide
 
 
@@ -153,19 +156,42 @@ class ByteDice:
     def geometric(self, ratio: Fraction, low: End = 0, high: End = None, size: int | None = None) -> Any:
         """Draw a geometric variable, moved into low..high."""
         low, high = check_ends(low, high, check_size(size))
-        drawn = self._geometric(check_ratio(ratio), 1 if size is None else size)
-        return one_or_many(moved_into(drawn, low, high), size)
+        if size is None:
+            return one_moved_into(self._one_geometric(check_ratio(ratio)), low, high)
+        return moved_into(self._geometric(check_ratio(ratio), size, low, high), low, high)
 
-    def _geometric(self, ratio: Fraction, size: int) -> Integers:
-        """Draw G >= 0 with P[G >= k] = ratio**k, digit by digit; memoryless beyond the last digit."""
-        digits, beyond = _geometric_tables(ratio)
-        total = np.zeros(size, dtype=np.int64 if _DIGIT * len(digits) <= 56 else object)
-        for position, table in enumerate(digits):
-            drawn = table.draw_many(self._bytes, size)
-            total += drawn.astype(total.dtype) << (_DIGIT * position)
-        escaped = np.flatnonzero(beyond.draw_many(self._bytes, size) == 0)
-        if escaped.size:
-            total[escaped] = self._geometric(ratio, escaped.size) + (1 << (_DIGIT * len(digits)))
+    def _one_geometric(self, ratio: Fraction) -> int:
+        """Draw as `_geometric` does, from the same bytes."""
+        first, *lower = _geometric_tables(ratio)
+        drawn = total = first.draw(self._bytes)
+        while drawn == _BASE:
+            drawn = first.draw(self._bytes)
+            total += drawn
+        for table in lower:
+            total = total << _DIGIT | table.draw(self._bytes)
+        return total
+
+    def _geometric(self, ratio: Fraction, size: int, low: End = None, high: End = None) -> Integers:
+        """Draw G >= 0 with P[G >= k] = ratio**k, digit by digit; memoryless beyond the first digit.
+
+        Of a number that is moved into low..high whatever its lower digits are, these are left 0.
+        """
+        first, *lower = _geometric_tables(ratio)
+        drawn = first.draw_many(self._bytes, size)
+        escaped = (drawn == _BASE).nonzero()[0]
+        while escaped.size:
+            more = first.draw_many(self._bytes, escaped.size)
+            drawn[escaped] += more
+            escaped = escaped[more == _BASE]
+        if not lower:
+            return drawn
+        shift = _DIGIT * len(lower)
+        total = drawn.astype(np.int64 if shift <= 48 else object, copy=False) << shift
+        open_ = _undecided(total, 1 << shift, low, high)
+        for table in lower:
+            shift -= _DIGIT
+            digit = table.draw_many(self._bytes, total[open_].size)
+            total[open_] += digit.astype(total.dtype, copy=False) << shift
         return total
 
     def discrete_gaussian(self, sigma2: Fraction, size: int | None = None) -> Any:
@@ -241,18 +267,31 @@ class _Exponential:
         self.high = -log_bounds(Fraction(self._uniform, 1 << self._bits), digits)[0]
 
 
-@lru_cache(maxsize=32)
-def _geometric_tables(ratio: Fraction) -> tuple[list[Table], Table]:
-    """Return a table for each digit, and one whose event is that the number has more digits.
+def _undecided(starts: Integers, length: int, low: End, high: End) -> slice | NDArray[np.int64]:
+    """Return where a number from `starts` on, of `length`, moved into low..high can be more than one.
 
-    More digits are rare, about one number in a million: ln(ratio) <= ratio - 1, and (1 - ratio) * 256**digits
-    is at least 14.
+    All, where that is not worth a look: ends of many draws that lie close together leave few.
     """
-    digits: list[Table] = []
-    while (1 - ratio) * (1 << (_DIGIT * len(digits))) < 14:
-        unit = 1 << (_DIGIT * len(digits))
-        digits.append(Table(power_weights(ratio, [d * unit for d in range(256)], [1] * 256)))
-    return digits, Table(power_event(ratio, 1 << (_DIGIT * len(digits))))
+    if starts.dtype == object or not (isinstance(low, np.ndarray) and isinstance(high, np.ndarray)):
+        return slice(None)
+    if starts.size < _MANY or low.dtype == object or high.dtype == object:
+        return slice(None)
+    return ((starts < high) & (starts + (length - 1) > low)).nonzero()[0]
+
+
+@lru_cache(maxsize=32)
+def _geometric_tables(ratio: Fraction) -> list[Table]:
+    """Return a table for each digit, the first digit's first, of which 256 means that there is more.
+
+    More is rare, about one number in a million: ln(ratio) <= ratio - 1, and (1 - ratio) * 256**digits is at
+    least 14. So ratio**unit is at most exp(-14 / 256) < 19/20 for the unit of the first digit.
+    """
+    lower: list[Table] = []
+    unit = 1
+    while (1 - ratio) * _BASE * unit < 14:
+        lower.insert(0, Table(power_weights(ratio, [d * unit for d in range(_BASE)], [1] * _BASE)))
+        unit *= _BASE
+    return [Table(power_blocks(ratio, unit, _BASE)), *lower]
 
 
 def _block_width(sigma2: Fraction) -> int:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from dplearn.core.exact import exp_bounds
 
-__all__ = ["BitSource", "Enclosure", "Table", "Weights", "exponential_event", "power_event", "power_weights"]
+__all__ = ["BitSource", "Enclosure", "Table", "Weights", "exponential_event", "power_blocks", "power_weights"]
 
 BitSource = Callable[[int], bytes]  # asked for a number of bytes, gives fresh uniform ones
 
@@ -87,12 +87,26 @@ def exponential_event(rate: Fraction) -> Weights:
     return enclose
 
 
-def power_event(ratio: Fraction, exponent: int) -> Weights:
-    """Return the weights of two outcomes: 0, the event, has probability ratio**exponent."""
+def power_blocks(ratio: Fraction, unit: int, count: int) -> Weights:
+    """Return the weights of floor(G / unit), where P[G >= k] = ratio**k, `count` standing for all from it on.
+
+    Requires ratio**unit <= 19/20. Outcome d < count has weight p**d, with p = ratio**unit; the rest has
+    p**count / (1 - p). Fixed-point powers are too low by at most 2 units for each unit of the exponent: so
+    1 - p from p is too high by at most 2 * unit, and what bounds it from below is positive once 2**bits is
+    more than 40 * unit.
+    """
+    listed = power_weights(ratio, [d * unit for d in range(count)], [1] * count)
 
     def enclose(bits: int) -> Enclosure:
-        low = _fixed_power(ratio, exponent, bits)
-        return _event(low, low + 2 * exponent, bits)
+        lows, errors, tail = listed(bits)
+        fine = bits + (40 * unit).bit_length()
+        power, beyond = _fixed_power(ratio, unit, fine), _fixed_power(ratio, count * unit, fine)
+        gap = (1 << fine) - power
+        low = (beyond << bits) // gap
+        high = -(-(beyond + 2 * count * unit << bits) // (gap - 2 * unit))
+        if tail:  # not all before it are listed
+            return Enclosure(lows, errors, tail + high)
+        return Enclosure([*lows, low], [*errors, high - low])
 
     return enclose
 
@@ -179,8 +193,8 @@ class Table:
         if self._lookup is None:
             self._lookup = _Lookup(self)
         words = np.frombuffer(source(2 * size), dtype=np.uint16)
-        drawn = self._lookup.short[words].astype(np.int64)
-        open_ = np.flatnonzero(drawn < 0)
+        drawn = self._lookup.short.take(words).astype(np.int64)
+        open_ = (drawn < 0).nonzero()[0]
         if open_.size:
             more = np.frombuffer(source(8 * open_.size), dtype=np.uint64) >> np.uint64(16)
             longer = words[open_].astype(np.uint64) << np.uint64(48) | more

@@ -4,14 +4,46 @@
 >>> winner, distance = plurality(np.array([[7, 3, 0], [5, 5, 0]]))
 >>> winner.tolist(), distance.tolist()
 ([0, 0], [2, 0])
+>>> votes = tally(np.array([[2, 0], [2, 1], [2, -1], [0, 1]]), 3)  # four teachers, two queries
+>>> votes.counts.tolist(), votes.winner.tolist(), votes.distance.tolist()
+([[1, 0, 3], [1, 2, 0]], [2, 1], [0, 0])
 """
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["plurality"]
+from dplearn._validation import check_count
+
+__all__ = ["Votes", "plurality", "tally"]
+
+_COMPARED = 48  # up to so many labels, comparing all votes with each is quicker than a bin for each vote
+_QUERIES = 1 << 14  # whose votes are compared together, ...
+_VOTES = 1 << 19  # ... so many at a time: they, a byte each, and what comes out stay in the cache
+_BINS = 1 << 18  # and as many votes, eight bytes each, put into bins at a time
+_BYTE = 255  # votes that one byte can count
+
+
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """How the votes in each query came out.
+
+    Attributes
+    ----------
+    counts : ndarray of int64 of shape (n_queries, n_labels)
+        Votes for each label.
+    winner : ndarray of int64 of shape (n_queries,)
+        The first label with the most votes.
+    distance : ndarray of int64 of shape (n_queries,)
+        To instability, as `plurality` defines it.
+    """
+
+    counts: NDArray[np.int64]
+    winner: NDArray[np.int64]
+    distance: NDArray[np.int64]
 
 
 def plurality(counts: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -33,12 +65,120 @@ def plurality(counts: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64
     Notes
     -----
     To make label j win, votes are best moved from the winner w to j, each closing their gap g by 2. A label
-    before w wins a tie and needs ceil(g / 2) of them; one behind needs ceil((g + 1) / 2).
+    before w wins a tie and needs ceil(g / 2) of them; one behind needs ceil((g + 1) / 2): as many as if its
+    gap were one more. One less than ceil(g / 2) is floor((g - 1) / 2).
     """
     counts = np.asarray(counts, dtype=np.int64)
     winner = counts.argmax(axis=-1)[..., None]
     gaps = np.take_along_axis(counts, winner, axis=-1) - counts
-    labels = np.arange(counts.shape[-1])
-    moves = (gaps + (labels > winner) + 1) // 2
-    np.put_along_axis(moves, winner, np.iinfo(np.int64).max, axis=-1)
-    return winner[..., 0], moves.min(axis=-1) - 1
+    gaps += np.arange(counts.shape[-1]) > winner
+    np.put_along_axis(gaps, winner, np.iinfo(np.int64).max, axis=-1)
+    return winner[..., 0], (gaps.min(axis=-1) - 1) // 2
+
+
+def tally(labels: Any, n_labels: int) -> Votes:
+    """Count what teachers answer to queries.
+
+    Parameters
+    ----------
+    labels : array-like of int of shape (n_teachers, n_queries)
+        Private. From 0 to n_labels - 1, or -1 where a teacher does not vote.
+    n_labels : int
+        At least 2; public.
+
+    Returns
+    -------
+    Votes
+        Of each query.
+
+    Raises
+    ------
+    TypeError
+        If `labels` is not an array of integers, or `n_labels` no integer.
+    ValueError
+        If `labels` is not two-dimensional or holds another number, or `n_labels` is below 2. The message
+        does not show it.
+
+    Notes
+    -----
+    Beside what it returns, and a list made an array, it needs some megabytes whatever the number of teachers
+    and queries; in proportion to n_labels where that is above 2**18.
+    """
+    n_labels = check_count("n_labels", n_labels, low=2)
+    array = _checked(labels, n_labels)
+    few = n_labels <= _COMPARED
+    shape = (array.shape[1], n_labels)
+    # Few labels are compared one by one: the counts of each lie side by side.
+    votes = Votes(
+        np.empty(shape, dtype=np.int64, order="F" if few else "C"),
+        np.empty(shape[0], dtype=np.int64),
+        np.empty(shape[0], dtype=np.int64),
+    )
+    count, decide = (_compared, _leading) if few else (_binned, plurality)
+    for block in _blocks(shape[0], _QUERIES if few else max(1, _BINS // n_labels)):
+        counts = votes.counts[block]
+        counts[:] = count(array[:, block], n_labels)
+        votes.winner[block], votes.distance[block] = decide(counts)
+    return votes
+
+
+def _checked(labels: Any, n_labels: int) -> NDArray[Any]:
+    """Return `labels` as an array if they are votes; the errors do not show them."""
+    array = np.asarray(labels)
+    if array.size and array.dtype.kind not in "iu":
+        raise TypeError("labels must be an array of integers")
+    if array.ndim != 2:
+        raise ValueError("labels must have a row for each teacher and a column for each query")
+    if array.size and (array.min() < -1 or array.max() >= n_labels):
+        raise ValueError(f"labels must be from -1 to n_labels - 1 = {n_labels - 1}")
+    return array
+
+
+def _blocks(length: int, step: int) -> Iterator[slice]:
+    return (slice(start, min(start + step, length)) for start in range(0, length, step))
+
+
+def _compared(labels: NDArray[Any], n_labels: int) -> NDArray[np.int64]:
+    """Count votes by comparing all of them with each of at most 127 labels."""
+    n_teachers, n_queries = labels.shape
+    step = min(_BYTE, max(1, _VOTES // n_queries))
+    counts = np.zeros((n_labels, n_queries), dtype=np.int64)
+    equal, equals = np.empty((step, n_queries), dtype=bool), np.empty(n_queries, dtype=np.uint8)
+    for some in _blocks(n_teachers, _BYTE // step * step):  # at most 255 teachers: no byte overflows
+        totals = np.zeros((n_labels, n_queries), dtype=np.uint8)
+        for part in _blocks(some.stop - some.start, step):
+            votes = np.ascontiguousarray(labels[some][part], dtype=np.int8)
+            for label, total in enumerate(totals):
+                found = np.equal(votes, label, out=equal[: len(votes)])
+                total += np.add.reduce(found.view(np.uint8), axis=0, dtype=np.uint8, out=equals)
+        counts += totals
+    return counts.T
+
+
+def _binned(labels: NDArray[Any], n_labels: int) -> NDArray[np.int64]:
+    """Count votes in bins, one for each query and label; the first of a query is for those not cast."""
+    n_teachers, n_queries = labels.shape
+    firsts = 1 + (n_labels + 1) * np.arange(n_queries)
+    counts = np.zeros((n_labels + 1) * n_queries, dtype=np.int64)
+    for part in _blocks(n_teachers, max(1, _BINS // n_queries)):
+        bins = labels[part].astype(np.intp) + firsts
+        counts += np.bincount(bins.ravel(), minlength=counts.size)
+    return counts.reshape(n_queries, n_labels + 1)[:, 1:]
+
+
+def _leading(counts: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return the same as `plurality`, for at most 256 labels: quicker where the counts of each lie together.
+
+    A rival before the winner closes its gap with so many moved votes as a rival behind it that has one vote
+    more. So `rival` is the most votes of a label before the winner, or one less than those of one behind:
+    the gap between the two is at least 1, and ceil(gap / 2) votes must move.
+    """
+    top = counts[:, 0]
+    winner, rival = np.zeros(top.size, dtype=np.uint8), np.full_like(top, -1)
+    for label, votes in enumerate(counts.T[1:], start=1):
+        winner = np.maximum(winner, (votes > top) * np.uint8(label))
+        # With more votes than `top` the label overtakes it: then top <= votes - 1, and all others before it
+        # have at most `top`. Else it is behind the winner, and votes - 1 < top.
+        rival = np.maximum(rival, np.minimum(top, votes - 1))
+        top = np.maximum(top, votes)
+    return winner, (top - rival - 1) // 2

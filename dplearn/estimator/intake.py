@@ -15,7 +15,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from dplearn.domains import DomainError, Product, Schema
 from dplearn.domains.cells import cells_of, frame_column, is_frame, is_missing, object_array
 
-__all__ = ["as_product", "check_classes", "read_features", "read_labels"]
+__all__ = ["as_product", "check_classes", "read_features", "read_labels", "read_rows"]
 
 NOT_NUMERIC = (
     "X holds a value that is not a number; declare the columns with domain=Schema(...),"
@@ -59,6 +59,40 @@ def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
     if numeric:
         _check_numbers(cells, missing=domain is not None and domain.accepts_missing)
     return cells
+
+
+def read_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool) -> Any:
+    """Return X as rows that can be cut into shards: no value is looked at, and none is converted.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Gets `n_features_in_` and `feature_names_in_` if `reset`; else X must agree with them.
+    X : array-like, sparse matrix or data frame of shape (n, d)
+        Lists are read cell by cell, as `read_features` does it and for the same reason.
+    reset : bool
+        True in `fit`.
+    sparse : bool
+        Whether sparse input is accepted.
+
+    Returns
+    -------
+    ndarray, CSR matrix or data frame of shape (n, d)
+    """
+    if is_frame(X):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        if not all(X.shape):
+            raise ValueError(
+                f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s) while a minimum of 1"
+                " is required."
+            )
+        return X
+    accepted = "csr" if sparse else False
+    cells: Any = X if issparse(X) else cells_of(X)
+    kind = "numeric" if issparse(X) or cells.dtype.kind in "iufbc" else object
+    return validate_data(
+        estimator, cells, reset=reset, dtype=kind, accept_sparse=accepted, ensure_all_finite=False
+    )
 
 
 def _check_columns(X: Any) -> None:

@@ -6,13 +6,16 @@ from dplearn.mechanisms.noisy_counts import gaussian_counts, laplace_counts
 from dplearn.mechanisms.permute_and_flip import permute_and_flip, select_permute_and_flip
 from dplearn.mechanisms.randomized_response import randomized_response
 from dplearn.mechanisms.report_noisy_max import report_noisy_max
+from dplearn.mechanisms.sanitized_epsilon import sanitized_noisy_max_epsilon
 from dplearn.mechanisms.sparse_vector import AboveThreshold, SparseVector
 from dplearn.mechanisms.stability import most_frequent_if_stable, release_if_stable
+from dplearn.mechanisms.stable_answers import StableAnswers
 from dplearn.mechanisms.stable_histogram import stable_histogram
 
 __all__ = [
     "AboveThreshold",
     "SparseVector",
+    "StableAnswers",
     "choosing_mechanism",
     "exponential_mechanism",
     "gaussian_counts",
@@ -22,6 +25,7 @@ __all__ = [
     "randomized_response",
     "release_if_stable",
     "report_noisy_max",
+    "sanitized_noisy_max_epsilon",
     "select_exponential",
     "select_permute_and_flip",
     "stable_histogram",

@@ -3,7 +3,7 @@
 >>> import numpy as np
 >>> from dplearn.chance import SeededDice
 >>> from dplearn.privacy import ApproxDP, ZeroConcentratedDP
->>> laplace_counts(100, privacy=ApproxDP(1), dice=SeededDice(0), low=0, high=200)
+>>> laplace_counts(100, privacy=ApproxDP(1), dice=SeededDice(1), low=0, high=200)
 102
 >>> gaussian_counts(np.array([100, 0, 7]), privacy=ZeroConcentratedDP(0.5), dice=SeededDice(0)).tolist()
 [98, -2, 7]

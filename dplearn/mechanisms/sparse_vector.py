@@ -30,7 +30,7 @@ from dplearn.privacy.spending import epsilon_of
 __all__ = ["AboveThreshold", "SparseVector"]
 
 # Questions answered at a time: so many, then so many more each time. What was drawn behind the answer that
-# ends an epoch is thrown away, and each draw of many costs as much as a thousand more: where n questions
+# ends an epoch is thrown away, and each draw of many costs as much as some thousand more: where n questions
 # make an epoch, chunks of the order of sqrt(n) keep the sum of both small.
 _CHUNK = 1 << 11
 _FAR = 1 << 61
@@ -236,7 +236,7 @@ class Questions:
             ahead += _CHUNK
             left, bar = self.epoch
             # What was drawn for questions behind the last hit that counts is never looked at.
-            hits = np.flatnonzero(above)[: 1 if self.renew else left]
+            hits = above.nonzero()[0][: 1 if self.renew else left]
             if hits.size and (self.renew or hits.size == left):
                 above = above[: hits[-1] + 1]
                 bar, ahead = None, _CHUNK

@@ -19,6 +19,11 @@ from dplearn.privacy.events import (
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
 from dplearn.privacy.holder import PrivateHolder
 from dplearn.privacy.ledger import PrivacyLedger
+from dplearn.privacy.noisy_max import (
+    publishable_noisy_max_cost,
+    secret_noisy_max_epsilon,
+    secret_noisy_max_renyi,
+)
 from dplearn.privacy.records import ReleaseRecord
 
 __all__ = [
@@ -46,4 +51,7 @@ __all__ = [
     "compose",
     "event_of",
     "gaussian_sigma2",
+    "publishable_noisy_max_cost",
+    "secret_noisy_max_epsilon",
+    "secret_noisy_max_renyi",
 ]

@@ -351,26 +351,32 @@ def test_a_comparison_with_any_gap_has_an_answer(gap):
     ],
 )
 def test_geometric_noise_has_a_digit_for_each_256_of_its_scale(ratio, digits):
-    tables, _ = sampling._geometric_tables(ratio)
-    assert len(tables) == digits
+    assert len(sampling._geometric_tables(ratio)) == digits
     assert (1 - ratio) * 256**digits >= 14 > (1 - ratio) * 256 ** (digits - 1)
 
 
 @pytest.mark.parametrize("ratio", [Fraction(63, 64), decay_ratio(Fraction(1, 10**5))])
 def test_every_digit_has_the_law_of_a_geometric_variables_digit(ratio):
-    """P[digit <= d] = (1 - r**((d + 1) unit)) / (1 - r**(256 unit)); more digits: r**(256**digits)."""
-    tables, beyond = sampling._geometric_tables.__wrapped__(ratio)
+    """P[digit <= d] = (1 - r**((d + 1) unit)) / (1 - r**(256 unit)); the first, which goes on, without /."""
+    first, *lower = sampling._geometric_tables.__wrapped__(ratio)
     with localcontext() as context:
         context.prec = 120
         log = (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
-        for position, table in enumerate(tables):
-            unit = 256**position
-            whole = 1 - (log * 256 * unit).exp()
-            for d in range(255):
-                low, high = table.bounds(d, 64)
-                assert low <= Fraction((1 - (log * (d + 1) * unit).exp()) / whole) * 2**64 <= high
-        low, high = beyond.bounds(0, 64)
-        assert low <= Fraction((log * 256 ** len(tables)).exp()) * 2**64 <= high
+
+        def ends(unit):
+            return [Fraction(1 - (log * (d + 1) * unit).exp()) for d in range(256)]
+
+        for position, table in enumerate(reversed(lower)):
+            *inner, whole = ends(256**position)
+            assert_ends(table, [end / whole for end in inner])
+        assert_ends(first, ends(256 ** len(lower)))
+        assert first.bounds(256, 64)[1] == 1 << 64
+
+
+def assert_ends(table, ends):
+    for d, end in enumerate(ends):
+        low, high = table.bounds(d, 64)
+        assert low <= end * 2**64 <= high
 
 
 class Fixed:
@@ -384,15 +390,60 @@ class Fixed:
         assert drawn.size == size
         return drawn
 
+    def draw(self, source):
+        return int(self.draw_many(source, 1)[0])
+
 
 def test_geometric_noise_is_put_together_from_its_digits(monkeypatch):
-    # Three numbers of two digits. An event (0) means at least 256**2, and beyond that a fresh number: so
-    # for the second and the third, and then for the second again.
-    tables = [Fixed([1, 2, 3], [4, 5], [6]), Fixed([10, 20, 30], [40, 50], [60])]
-    beyond = Fixed([1, 0, 0], [0, 1], [1])
-    monkeypatch.setattr(sampling, "_geometric_tables", lambda ratio: (tables, beyond))
+    # Three numbers of three digits. A first digit of 256 goes on: 256 more than a fresh one.
+    first = [256, 3, 256], [7, 256], [9]
+    lower = [10, 20, 30], [1, 2, 0]
+    expected = [(256 + 7, 10, 1), (3, 20, 2), (512 + 9, 30, 0)]
+    tables = [Fixed(*first), *(Fixed(digits) for digits in lower)]
+    monkeypatch.setattr(sampling, "_geometric_tables", lambda ratio: tables)
     total = SystemDice()._geometric(HALF, 3)
-    assert total.tolist() == [1 + 10 * 256, 6 + 60 * 256 + 2 * 256**2, 5 + 50 * 256 + 256**2]
+    assert total.tolist() == [a * 256**2 + b * 256 + c for a, b, c in expected]
+
+
+def test_one_number_is_put_together_in_the_same_way(monkeypatch):
+    tables = [Fixed([256], [256], [9]), Fixed([10]), Fixed([1])]
+    monkeypatch.setattr(sampling, "_geometric_tables", lambda ratio: tables)
+    assert SystemDice().geometric(HALF) == (512 + 9) * 256**2 + 10 * 256 + 1
+
+
+@pytest.mark.parametrize("ratio", [HALF, Fraction(63, 64), decay_ratio(Fraction(1, 10**5)), HUGE_SCALE])
+def test_one_number_and_few_are_drawn_from_the_same_bytes(ratio):
+    for seed in range(20):
+        assert SeededDice(seed).geometric(ratio) == SeededDice(seed).geometric(ratio, size=1)[0]
+
+
+@pytest.mark.parametrize("spread", [1, 300, 70_000])
+def test_digits_that_the_ends_make_idle_are_not_drawn_and_change_nothing(monkeypatch, spread):
+    """With numbers of three digits: every draw is what its ends make of a number with those first digits."""
+    generator, size = np.random.default_rng(0), 500
+    first = generator.integers(0, 4, size)
+    digits = generator.integers(0, 256, (2, size))
+    whole = first * 65536 + digits[0] * 256 + digits[1]
+    low = whole + generator.integers(-spread, spread, size)
+    low[::3] = generator.integers(-(2**63), 2**63 - spread, low[::3].size)
+    high = low + generator.integers(0, spread, size)
+    needed = (low < first * 65536 + 65535) & (high > first * 65536)
+    assert 0 < needed.sum() < size
+    tables = [Fixed(first), *(Fixed(digit[needed]) for digit in digits)]
+    monkeypatch.setattr(sampling, "_geometric_tables", lambda ratio: tables)
+    assert SystemDice().geometric(HALF, low, high, size=size).tolist() == np.clip(whole, low, high).tolist()
+
+
+@pytest.mark.parametrize("ratio", [Fraction(1, 50), Fraction(99, 100), decay_ratio(Fraction(1, 10**4))])
+def test_a_comparison_of_many_succeeds_as_often_as_its_law_says(ratio):
+    # Frequencies within 6 standard deviations: wrong once in 10**8 runs of one such test.
+    size = 40_000
+    for quantile in (0.02, 0.3, 0.9):
+        gap = int(np.log(quantile) / np.log(float(ratio)))
+        gaps = np.full(size, gap)
+        hits = int((SystemDice().geometric(ratio, gaps, gaps + 1, size=size) > gap).sum())
+        p = float(ratio) ** (gap + 1)
+        assert abs(hits - size * p) <= 6 * (size * p * (1 - p)) ** 0.5 + 1
 
 
 # discrete Gaussian

@@ -18,7 +18,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.chance import sampling
-from dplearn.chance.table import Enclosure, Table, exponential_event, power_event, power_weights
+from dplearn.chance.table import (
+    Enclosure,
+    Table,
+    _fixed_power,
+    exponential_event,
+    power_blocks,
+    power_weights,
+)
 from dplearn.core.distributions import power_law
 from dplearn.core.exact import decay_ratio
 
@@ -96,6 +103,12 @@ def groups(ratio, exponents, multiplicities):
     return lambda: Table(power_weights(ratio, exponents, multiplicities)), ends
 
 
+def blocks(ratio, unit, count):
+    """The law of floor(G / unit): below d + 1 with probability 1 - ratio**((d + 1) unit)."""
+    ends = [1 - ratio ** (unit * (d + 1)) for d in range(count)]
+    return lambda: Table(power_blocks(ratio, unit, count)), [*ends, Fraction(1)]
+
+
 def laws() -> dict:
     """Return, by name, how to make a table and the upper ends of its outcomes."""
     third, near_one = Fraction(1, 3), decay_ratio(Fraction(1, 10))
@@ -110,13 +123,10 @@ def laws() -> dict:
         "a digit": groups(near_one, list(range(256)), [1] * 256),
         "high digit": groups(Fraction(63, 64), [16 * d for d in range(256)], [1] * 256),
         "far": groups(Fraction(999, 1000), [-50, 10**4], [1, 5]),
-        **{
-            f"power event {e}": (
-                lambda e=e: Table(power_event(near_one, e)),
-                [near_one**e, Fraction(1)],
-            )
-            for e in (1, 2, 255, 2000)
-        },
+        "blocks": blocks(near_one, 1, 256),
+        "blocks of 100": blocks(near_one, 100, 8),
+        "blocks of which many go on": blocks(Fraction(9, 10), 2, 3),
+        "blocks of which all but a few go on": blocks(Fraction(19, 20), 1, 1),
         **{
             f"exponential event {rate}": (
                 lambda rate=rate: Table(exponential_event(rate)),
@@ -306,12 +316,45 @@ def test_half_of_what_weights_may_be_too_low_by_is_not_enough(ratio):
             pairs = zip(exponents[1:], lows[1:], errors[1:], strict=True)
             losses.extend((ratio**e * (1 << bits) - low) / error for e, low, error in pairs)
         assert HALF < max(losses) <= 1
-    events = [(bits, power_event(ratio, 256)(bits)) for bits in (64, 128, 129, 130, 131, 140)]
-    assert (
-        HALF
-        < max((ratio**256 * (1 << bits) - lows[0]) / errors[0] for bits, (lows, errors, _) in events)
-        <= 1
-    )
+    powers = [(bits, _fixed_power(ratio, 256, bits)) for bits in (64, 128, 129, 130, 131, 140)]
+    assert HALF < max((ratio**256 * (1 << bits) - power) / 512 for bits, power in powers) <= 1
+
+
+@repeatable
+@given(
+    st.fractions(min_value=Fraction(1, 10**9), max_value=Fraction(19, 20)),
+    st.integers(1, 40),
+    st.integers(1, 60),
+    st.integers(1, 200),
+)
+def test_weights_of_blocks_are_too_low_by_no_more_than_they_say_and_so_is_that_of_the_rest(
+    ratio, unit, count, bits
+):
+    lows, errors, tail = power_blocks(ratio, unit, count)(bits)
+    p = ratio**unit
+    exact = [p**d * (1 << bits) for d in range(count)] + [p**count / (1 - p) * (1 << bits)]
+    for true, low, error in zip(exact, lows, errors, strict=False):
+        assert low <= true <= low + error
+    assert sum(exact[len(lows) :]) <= tail
+    assert (tail == 0) == (len(lows) == count + 1)
+
+
+@pytest.mark.parametrize(
+    "ratio", [1 - Fraction(1, 10**6), 1 - Fraction(1, 10**9), decay_ratio(Fraction(1, 7))]
+)
+def test_the_rest_is_enclosed_at_the_lowest_precision_where_blocks_are_just_long_enough(ratio):
+    # ratio**unit is at most 19/20, and hardly less: 1 - ratio**unit is where digits cancel.
+    unit = int(1 / (1 - ratio) / 19) + 1
+    for bits in (1, 20, 64, 128):
+        lows, errors, tail = power_blocks(ratio, unit, 4)(bits)
+        with localcontext() as context:
+            context.prec = 120
+            p = ((Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln() * unit).exp()
+            assert p <= Decimal("0.95")
+            rest = p**4 / (1 - p) * (1 << bits)
+        high = lows[4] + errors[4] if len(lows) == 5 else tail
+        assert rest <= high
+        assert len(lows) < 5 or lows[4] <= rest
 
 
 @pytest.mark.parametrize("sigma2", [Fraction(4), Fraction(40**2)])
@@ -338,9 +381,11 @@ def test_as_many_are_drawn_as_asked_for(size):
 
 
 def test_an_event_that_is_certain_can_be_drawn_many_at_a_time():
-    # Was (dplearn/chance/table.py, _Lookup): power_event(ratio, 0) has upper ends 2**64 and 2**64, and the
-    # first of them overflows uint64. No sampler asks for exponent 0 today.
-    assert set(Table(power_event(HALF, 0)).draw_many(lambda count: b"\xff" * count, 64).tolist()) == {0}
+    # Was (dplearn/chance/table.py, _Lookup): both upper ends are 2**64, and the first of them overflows
+    # uint64. No sampler asks for a rate of 0 today.
+    assert set(
+        Table(exponential_event(Fraction(0))).draw_many(lambda count: b"\xff" * count, 64).tolist()
+    ) == {0}
 
 
 def test_two_threads_may_use_one_table_for_the_first_time():

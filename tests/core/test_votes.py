@@ -1,14 +1,20 @@
 """Pluralities and their distance to instability, against brute force over all votes."""
 
+import tracemalloc
 from collections import Counter
 from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
-from dplearn.core.votes import plurality
+from dplearn.core import votes as module
+from dplearn.core.votes import plurality, tally
 
 LABELS = 3
+repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=100)
 
 
 def counts_of(n):
@@ -116,3 +122,180 @@ def test_the_counts_are_left_alone():
     before = counts.copy()
     plurality(counts)
     assert (counts == before).all()
+
+
+# tally
+
+
+def counted(labels, n_labels):
+    """The counts by their definition."""
+    return [[column.count(label) for label in range(n_labels)] for column in labels.T.tolist()]
+
+
+def agrees(votes, labels, n_labels):
+    """Whether a tally is what its definition and `plurality` say, and of the types it promises."""
+    counts = np.array(counted(labels, n_labels), dtype=np.int64).reshape(-1, n_labels)
+    expected = counts, *plurality(counts)
+    found = votes.counts, votes.winner, votes.distance
+    return all(
+        f.dtype == np.int64 and f.shape == e.shape and (f == e).all()
+        for f, e in zip(found, expected, strict=True)
+    )
+
+
+def votes_of(shape, n_labels, dtype=np.int64, seed=0):
+    """Public votes, some of them not cast, with as many close races as clear ones."""
+    generator = np.random.default_rng(seed)
+    favourite = generator.integers(0, n_labels, shape[1])
+    free = generator.integers(-1, n_labels, shape)
+    return np.where(generator.random(shape) < generator.random(shape[1]), favourite, free).astype(dtype)
+
+
+def changed(column, n_labels):
+    """All votes after one teacher's vote was moved, cast or withdrawn."""
+    return {
+        (*column[:i], label, *column[i + 1 :]) for i in range(len(column)) for label in range(-1, n_labels)
+    }
+
+
+def changes_to_another_winner(column, n_labels):
+    """The least number of teachers who must change for another winner: all of them always can."""
+
+    def first(votes):
+        return min(range(n_labels), key=lambda label: (-votes.count(label), label))
+
+    return min(
+        sum(a != b for a, b in zip(votes, column, strict=True))
+        for votes in product(range(-1, n_labels), repeat=len(column))
+        if first(votes) != first(column)
+    )
+
+
+@pytest.mark.parametrize(("n_teachers", "n_labels"), [(1, 2), (4, 2), (1, 4), (3, 3), (4, 3), (5, 2)])
+def test_the_distance_is_one_less_than_the_least_number_of_teachers_who_must_change_for_another_winner(
+    n_teachers, n_labels
+):
+    columns = list(product(range(-1, n_labels), repeat=n_teachers))
+    votes = tally(np.array(columns).T, n_labels)
+    for column, distance in zip(columns, votes.distance.tolist(), strict=True):
+        assert distance == changes_to_another_winner(column, n_labels) - 1
+
+
+@pytest.mark.parametrize(("n_teachers", "n_labels"), [(4, 2), (3, 3), (5, 2)])
+def test_a_changed_vote_moves_the_distance_by_at_most_1_and_the_winner_only_where_it_is_0(
+    n_teachers, n_labels
+):
+    columns = list(product(range(-1, n_labels), repeat=n_teachers))
+    votes = tally(np.array(columns).T, n_labels)
+    found = dict(zip(columns, zip(votes.winner, votes.distance, strict=True), strict=True))
+    moves = 0
+    for column, (winner_here, distance) in found.items():
+        for other in changed(column, n_labels):
+            winner_there, far = found[other]
+            assert abs(distance - far) <= 1
+            if winner_here != winner_there:
+                moves += 1
+                assert distance == far == 0
+    assert moves > 50
+
+
+@pytest.mark.parametrize("n_labels", [2, 3, 10, 47, 48, 49, 127, 128, 1000])
+@pytest.mark.parametrize("shape", [(0, 5), (5, 0), (0, 0), (1, 1), (1, 7), (255, 3), (256, 3), (600, 40)])
+def test_counts_winner_and_distance_are_those_of_their_definitions(n_labels, shape):
+    labels = votes_of(shape, n_labels)
+    assert agrees(tally(labels, n_labels), labels, n_labels)
+
+
+@pytest.mark.parametrize("n_labels", [2, 48, 49, 120])
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", ">i4", "u4", "i8", "u8"])
+def test_votes_of_every_integer_type_are_counted(n_labels, dtype):
+    labels = votes_of((40, 30), n_labels)
+    labels = np.abs(labels) if "u" in dtype else labels
+    assert agrees(tally(labels.astype(dtype), n_labels), labels, n_labels)
+
+
+@pytest.mark.parametrize("n_labels", [2, 60])
+def test_how_votes_lie_in_memory_changes_nothing_and_they_are_left_alone(n_labels):
+    labels = votes_of((50, 70), n_labels)
+    before = labels.copy()
+    assert agrees(tally(np.asfortranarray(labels), n_labels), labels, n_labels)
+    assert agrees(tally(labels[::-2, 1::3], n_labels), labels[::-2, 1::3], n_labels)
+    assert agrees(tally(labels.tolist(), n_labels), labels, n_labels)
+    assert (labels == before).all()
+
+
+@pytest.mark.parametrize("n_labels", [2, 48, 49])
+@pytest.mark.parametrize("n_teachers", [254, 255, 256, 510, 511, 70_000])
+def test_no_count_wraps_where_all_teachers_agree(n_labels, n_teachers):
+    # A byte holds 255, and two bytes 65,535.
+    votes = tally(np.full((n_teachers, 2), n_labels - 1, dtype=np.int8), n_labels)
+    assert votes.counts[:, :-1].max() == 0
+    assert votes.counts[:, -1].tolist() == [n_teachers] * 2
+    assert votes.winner.tolist() == [n_labels - 1] * 2
+    assert votes.distance.tolist() == [(n_teachers + 1) // 2 - 1] * 2
+
+
+@pytest.mark.parametrize("n_labels", [3, 50])
+@pytest.mark.parametrize("constants", [(1, 1, 1), (3, 7, 5), (4, 1000, 200), (8, 8, 64)], ids=repr)
+def test_the_sizes_of_blocks_change_nothing(monkeypatch, n_labels, constants):
+    for name, value in zip(("_QUERIES", "_VOTES", "_BINS"), constants, strict=True):
+        monkeypatch.setattr(module, name, value)
+    for n_queries in (1, 3, 7, 8, 9, 33):
+        labels = votes_of((9, n_queries), n_labels, seed=n_queries)
+        assert agrees(tally(labels, n_labels), labels, n_labels)
+
+
+@pytest.mark.parametrize("n_queries", [(1 << 14) - 1, 1 << 14, (1 << 14) + 1])
+def test_queries_at_the_end_of_a_block_are_counted_once(n_queries):
+    labels = votes_of((35, n_queries), 3, dtype=np.int8)
+    assert agrees(tally(labels, 3), labels, 3)
+
+
+@repeatable
+@given(st.data())
+def test_any_votes_are_counted_as_their_definition_says(data):
+    n_labels = data.draw(st.one_of(st.integers(2, 5), st.integers(45, 130)))
+    shape = data.draw(st.tuples(st.integers(0, 8), st.integers(0, 8)))
+    labels = data.draw(arrays(np.int16, shape, elements=st.integers(-1, n_labels - 1)))
+    assert agrees(tally(labels, n_labels), labels, n_labels)
+
+
+@pytest.mark.parametrize(
+    ("n_labels", "shape"), [(2, (500, 40_000)), (10, (10_000, 2000)), (100, (20_000, 1000))]
+)
+def test_memory_beside_the_result_does_not_grow_with_the_votes(n_labels, shape):
+    labels = np.zeros(shape, dtype=np.int8)
+    assert labels.nbytes >= 20_000_000
+    tracemalloc.start()
+    votes = tally(labels, n_labels)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    returned = votes.counts.nbytes + votes.winner.nbytes + votes.distance.nbytes
+    assert peak - returned < 16_000_000
+
+
+@pytest.mark.parametrize("n_labels", [2, 60])
+@pytest.mark.parametrize("wrong", [-2, 60, 2**40, -(2**40)])
+def test_a_vote_for_no_label_is_refused_in_words_that_do_not_show_it(n_labels, wrong):
+    labels = np.zeros((3, 4), dtype=np.int64)
+    labels[1, 2] = wrong
+    with pytest.raises(ValueError, match=rf"^labels must be from -1 to n_labels - 1 = {n_labels - 1}$"):
+        tally(labels, n_labels)
+
+
+@pytest.mark.parametrize("labels", [[[0.0, 1.0]], [[True, False]], [["0"]], [[None]]], ids=repr)
+def test_votes_that_are_not_integers_are_refused(labels):
+    with pytest.raises(TypeError, match=r"^labels must be an array of integers$"):
+        tally(labels, 2)
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [[[0]]], 1, []], ids=repr)
+def test_votes_without_teachers_and_queries_are_refused(labels):
+    with pytest.raises(ValueError, match=r"^labels must have a row for each teacher"):
+        tally(labels, 2)
+
+
+@pytest.mark.parametrize("n_labels", [1, 0, -1])
+def test_there_are_at_least_two_labels(n_labels):
+    with pytest.raises(ValueError, match="n_labels must be an integer at least 2"):
+        tally(np.zeros((1, 1), dtype=int), n_labels)

@@ -28,6 +28,7 @@ from dplearn.mechanisms import (
 )
 from dplearn.privacy import ApproxDP
 from dplearn.theory import choosing_bar, stable_histogram_bar, truth_probability
+from dplearn.theory.epsilon_candidates import epsilon_candidates
 
 NOISY = Fraction(1, 1 << 10)  # a delta that pays for what a short tape leaves out
 
@@ -68,6 +69,7 @@ CASE_OF = {
     "stable_histogram": smaller("stable_histogram"),
     "stable_histogram, ordered": smaller("stable_histogram", n=4, ordered=True),
     "randomized_response": smaller("randomized_response"),
+    "sanitized_noisy_max_epsilon": smaller("sanitized_noisy_max_epsilon", n=6),
 }
 
 
@@ -310,6 +312,18 @@ def off_by(more):
     return truth
 
 
+def bound_of_epsilon(costs_of):
+    def release(counts, *, privacy, dice, **public):
+        candidates = epsilon_candidates(
+            n_queries=len(counts), n_labels=2, epsilon=privacy.epsilon, beta=0.05, **public
+        )
+        costs = costs_of(candidates.costs(np.abs(counts[:, 0] - counts[:, 1])))
+        place = dice.power_weighted(selection_ratio(privacy.epsilon), costs, [1] * len(costs))
+        return candidates.values[place]
+
+    return release
+
+
 #: Mistakes that break the promise: some pair of neighbours must be found to exceed the claim.
 EXCEEDING = {
     "exponential_mechanism": {
@@ -371,6 +385,11 @@ EXCEEDING = {
         "truth with e^eps / (e^eps + k - 2)": response(off_by(-1)),
         "the values themselves": lambda values, n_values, *, privacy, dice: np.asarray(values),
     },
+    "sanitized_noisy_max_epsilon": {
+        "half the sensitivity": with_epsilon(mechanisms.sanitized_noisy_max_epsilon, HALF_THE_SENSITIVITY),
+        "squares of costs": bound_of_epsilon(lambda costs: [cost**2 for cost in costs]),
+        "the least bound that withstands": bound_of_epsilon(lambda costs: [9 * cost for cost in costs]),
+    },
 }
 
 #: Mistakes that keep the promise, or whose harm these universes cannot show: the frozen law tells.
@@ -391,6 +410,9 @@ OTHERWISE = {
     "randomized_response": {
         "truth with e^eps / (e^eps + k)": response(off_by(1)),
         "one draw reused for all": response(reuse=True),
+    },
+    "sanitized_noisy_max_epsilon": {
+        "noise 5% too small": with_epsilon(mechanisms.sanitized_noisy_max_epsilon, FIVE_PERCENT)
     },
 }
 

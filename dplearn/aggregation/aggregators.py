@@ -1,0 +1,304 @@
+"""From votes to released answers: the sparse vector on stable pluralities, and noisy maxima.
+
+An aggregator is made for a fixed guarantee, number of labels, of teachers and of queries, all public. It says
+how much noise that takes before it sees a vote, and counts what is left. Its noise is paid before it is
+drawn: a fault on the way loses queries and no privacy.
+
+>>> from dplearn.chance import SeededDice
+>>> import numpy as np
+>>> from dplearn.core.votes import tally
+>>> public = Ballot(ApproxDP(1, 1e-6), n_labels=2, n_teachers=500, max_queries=10)
+>>> aggregator = AGGREGATIONS["gnmax"](public).attach(SeededDice(0))
+>>> aggregator.answer(tally(np.ones((500, 3), dtype=int), 2)).codes.tolist(), aggregator.remaining_queries
+([1, 1, 1], 7)
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil, log, sqrt
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.aggregation.answers import Answers
+from dplearn.chance.dice import Dice
+from dplearn.core.exact import decay_ratio
+from dplearn.core.votes import Votes
+from dplearn.mechanisms import gaussian_counts, laplace_counts
+from dplearn.mechanisms.stable_answers import answered, stability_questions
+from dplearn.privacy import ApproxDP, ZeroConcentratedDP
+from dplearn.privacy.calibration import calibrate
+from dplearn.privacy.composition import Composition
+from dplearn.privacy.events import PureDP, ZeroConcentrated
+from dplearn.privacy.spending import delta_of
+from dplearn.theory.stable_answers import StableAnswersNoise, stable_answers_noise
+
+__all__ = ["AGGREGATIONS", "Aggregator", "Ballot"]
+
+_BETA = 0.05  # with which probability answers may differ from what a plan says of them
+_TESTED = Fraction(1, 4)  # of what a confident answer costs, the share of asking whether there is one
+
+
+@dataclass(frozen=True)
+class Ballot:
+    """What is public of an ensemble's votes.
+
+    Attributes
+    ----------
+    privacy : ApproxDP
+        What all answers together may cost.
+    n_labels, n_teachers, max_queries : int
+        At least 2, 1 and 1.
+    max_unstable : int or None
+        How many queries may be declined, where that is what is paid for.
+    """
+
+    privacy: ApproxDP = field(repr=False)
+    n_labels: int
+    n_teachers: int
+    max_queries: int
+    max_unstable: int | None = None
+
+
+class Aggregator(ABC):
+    """Answers queries from votes until what was paid for is used up.
+
+    Attributes
+    ----------
+    remaining_queries : int
+        Public. How many can be asked at once.
+    remaining_unstable : int or None
+        Public. How many more can be declined before it stops; None where declining costs nothing.
+    noise_scale : float
+        Public. Standard deviation, in votes, of the noise that an answer has to stand out of.
+    least_lead : int
+        Public. By how many votes a winner must lead so that all `max_queries` such queries are answered with
+        their winner, with probability at least .95.
+    """
+
+    remaining_queries: int
+    noise_scale: float
+    least_lead: int
+
+    #: Its source of chance; none before it is attached, and none in a pickle.
+    dice: Any = None
+    #: Whether queries that the ensemble does not agree on are what is paid for.
+    pays_for_unstable: ClassVar[bool] = False
+
+    @property
+    def remaining_unstable(self) -> int | None:
+        """How many more can be declined before it stops."""
+        return None
+
+    @abstractmethod
+    def __init__(self, ballot: Ballot): ...
+
+    @abstractmethod
+    def answer(self, votes: Votes) -> Answers:
+        """Release answers to the queries that were voted on, at most `remaining_queries` of them.
+
+        Parameters
+        ----------
+        votes : Votes
+            Private; of at least one query.
+
+        Returns
+        -------
+        Answers
+            Fewer than asked if it stopped on the way.
+        """
+
+    def attach(self, dice: Dice | None) -> Self:
+        """Take dice, or none to be pickled."""
+        self.dice = dice
+        return self
+
+
+AGGREGATIONS: dict[str, type[Aggregator]] = {}
+
+Kind = TypeVar("Kind", bound=type[Aggregator])
+
+
+def aggregation(name: str) -> Callable[[Kind], Kind]:
+    """Enter an aggregator among AGGREGATIONS: the laws that all of them keep are then tested on it."""
+
+    def register(kind: Kind) -> Kind:
+        AGGREGATIONS[name] = kind
+        return kind
+
+    return register
+
+
+@aggregation("sparse_vector")
+class StableVotes(Aggregator):
+    """Answers with the plurality where few votes could not have changed it; pays for the other queries.
+
+    Bassily, Thakkar and Thakurta (2018), Algorithms 3 and 4; see `StableAnswers`.
+    """
+
+    pays_for_unstable = True
+
+    def __init__(self, ballot: Ballot):
+        noise, distance = _stable_noise(ballot)
+        self._questions = stability_questions(noise, None)
+        self.remaining_queries = ballot.max_queries
+        self.noise_scale = 1 / float(1 - noise.of_test)
+        self.least_lead = 2 * distance + 2
+
+    @property
+    def remaining_unstable(self) -> int:
+        """How many more queries can be declined."""
+        return self._questions.epoch[0]
+
+    def answer(self, votes: Votes) -> Answers:
+        """Release the plurality of each query that is stable."""
+        self.remaining_queries -= len(votes.winner)
+        codes = answered(self._questions, votes.winner, votes.distance)
+        if not self.remaining_unstable:
+            self.remaining_queries = 0
+        return Answers.without_counts(codes, votes.counts.shape[1])
+
+    def attach(self, dice: Any) -> Self:
+        """Take dice, or none to be pickled."""
+        self._questions = replace(self._questions, dice=dice)
+        return self
+
+
+@aggregation("gnmax")
+class GaussianVotes(Aggregator):
+    """Answers with the label that leads after discrete Gaussian noise on every count (GNMax).
+
+    Papernot and others (2018). A moved vote changes two counts by 1: 1 / sigma2 of zero-concentrated
+    privacy a query. A filter on their sum ends it, so that which queries are asked may depend on answers.
+    """
+
+    def __init__(self, ballot: Ballot):
+        self.remaining_queries = ballot.max_queries
+        self._rho = total_rho(ballot.privacy) / ballot.max_queries
+        self.noise_scale = sqrt(1 / self._rho)
+        self.least_lead = _gaussian_lead(self.noise_scale, ballot)
+
+    def answer(self, votes: Votes) -> Answers:
+        """Release the leader of each query's noisy counts."""
+        self.remaining_queries -= len(votes.winner)
+        return leaders(noisy_gaussian(votes.counts, self._rho, 2, self.dice))
+
+
+@aggregation("lnmax")
+class LaplaceVotes(Aggregator):
+    """Answers with the label that leads after discrete Laplace noise on every count (LNMax).
+
+    Papernot and others (2017). Each query is a purely private release; `max_queries` of them, of an epsilon
+    fixed in advance, compose to the guarantee by the best theorem. The only one for delta 0.
+    """
+
+    def __init__(self, ballot: Ballot):
+        self.remaining_queries = ballot.max_queries
+        self._epsilon = query_epsilon(ballot.privacy, ballot.max_queries)
+        scale = 1 / float(1 - decay_ratio(self._epsilon / 2))
+        self.noise_scale = sqrt(2) * scale
+        # Each of all counts' noises stays below half of this but with probability beta.
+        self.least_lead = ceil(2 * scale * log(ballot.max_queries * ballot.n_labels / _BETA)) + 1
+
+    def answer(self, votes: Votes) -> Answers:
+        """Release the leader of each query's noisy counts."""
+        asked = len(votes.winner)
+        self.remaining_queries -= asked
+        # All counts together move by 2 a query, and cost epsilon a query.
+        privacy = ApproxDP(asked * self._epsilon)
+        noisy = laplace_counts(votes.counts.ravel(), privacy=privacy, dice=self.dice, sensitivity=2 * asked)
+        return leaders(noisy.reshape(votes.counts.shape))
+
+
+@aggregation("confident_gnmax")
+class ConfidentVotes(Aggregator):
+    """Asks whether the ensemble agrees, by a noisy test of the leading count, and answers where it does.
+
+    Papernot and others (2018), Confident-GNMax. The leading count moves by 1 with one vote, so that the test
+    costs 1 / (2 sigma1_2) and the answer 1 / sigma2; an answer is paid for only where the test passes. What
+    declined queries leave is there for others: at least `max_queries` can be asked.
+    """
+
+    def __init__(self, ballot: Ballot):
+        self._left = total_rho(ballot.privacy)
+        cost = self._left / ballot.max_queries
+        self._test, self._answer = _TESTED * cost, (1 - _TESTED) * cost
+        # Half-way between votes spread evenly and a unanimous ensemble.
+        self._bar = ceil(Fraction(ballot.n_teachers * (ballot.n_labels + 1), 2 * ballot.n_labels))
+        self.noise_scale = sqrt(1 / self._answer)
+        self.least_lead = _gaussian_lead(self.noise_scale, ballot)
+
+    @property
+    def remaining_queries(self) -> int:  # type: ignore[override]
+        """How many can certainly be asked: as many as could all be answered."""
+        return int(self._left / (self._test + self._answer))
+
+    def answer(self, votes: Votes) -> Answers:
+        """Release which queries are agreed on, and the leader of the noisy counts of those."""
+        asked = len(votes.winner)
+        self._left -= asked * self._test
+        leading = noisy_gaussian(votes.counts.max(axis=1), self._test, 1, self.dice)
+        agreed = np.flatnonzero(leading >= self._bar)
+        codes, counts = np.full(asked, -1), np.zeros_like(votes.counts)
+        if agreed.size:
+            self._left -= agreed.size * self._answer
+            released = leaders(noisy_gaussian(votes.counts[agreed], self._answer, 2, self.dice))
+            codes[agreed], counts[agreed] = released.codes, released.counts
+        return Answers(codes, counts)
+
+
+@lru_cache(maxsize=64)
+def _stable_noise(ballot: Ballot) -> tuple[StableAnswersNoise, int]:
+    """Return the noise of a sparse vector, and from which distance on all queries are answered."""
+    assert ballot.max_unstable is not None  # settled by whoever makes the ballot
+    noise = stable_answers_noise(ballot.privacy, ballot.max_unstable, n_queries=ballot.max_queries)
+    return noise, noise.least_distance(ballot.max_queries, _BETA)
+
+
+def noisy_gaussian(counts: NDArray[np.int64], rho: Fraction, squared: int, dice: Dice) -> NDArray[np.int64]:
+    """Return counts with noise that costs `rho` for each row, whose squares move by at most `squared`."""
+    rows = len(counts)
+    noisy: NDArray[np.int64] = gaussian_counts(
+        counts.ravel(), privacy=ZeroConcentratedDP(rows * rho), dice=dice, squared_sensitivity=rows * squared
+    )
+    return noisy.reshape(counts.shape)
+
+
+def leaders(noisy: NDArray[np.int64]) -> Answers:
+    """Return the first label with the greatest noisy count: all of what is released."""
+    return Answers(noisy.argmax(axis=1), noisy)
+
+
+@lru_cache(maxsize=64)
+def total_rho(privacy: ApproxDP) -> Fraction:
+    """Return the greatest zero-concentrated cost found that implies `privacy`."""
+    target = ApproxDP(privacy.epsilon, delta_of(privacy))
+    # rho is at most epsilon^2 / 2 + epsilon where delta is at most 1/2, and any fraction of it costs less.
+    high = target.epsilon**2 + target.epsilon + 1
+    return calibrate(
+        lambda rho: Composition({ZeroConcentrated(rho): 1}), target, low=high / (1 << 80), high=high
+    )
+
+
+@lru_cache(maxsize=64)
+def query_epsilon(privacy: ApproxDP, n_queries: int) -> Fraction:
+    """Return the greatest epsilon found of which `n_queries` compose to `privacy`."""
+    if not privacy.delta:
+        return privacy.epsilon / n_queries
+    target = ApproxDP(privacy.epsilon, privacy.delta)
+    return calibrate(
+        lambda epsilon: Composition({PureDP(epsilon): n_queries}),
+        target,
+        low=target.epsilon / n_queries,
+        high=target.epsilon,
+    )
+
+
+def _gaussian_lead(scale: float, ballot: Ballot) -> int:
+    """Return from which lead on no other label comes first in any query: differences vary by 2 scale**2."""
+    others = ballot.max_queries * (ballot.n_labels - 1)
+    return ceil(2 * scale * sqrt(log(others / _BETA))) + 1

@@ -1,0 +1,37 @@
+"""A bar of text that says how many teachers are done."""
+
+import sys
+from time import monotonic
+
+__all__ = ["Progress"]
+
+_WIDTH = 30
+
+
+class Progress:
+    """One line on standard error, drawn over as teachers are done.
+
+    Seconds depend on the records that were trained on and no guarantee covers them: the bar is for whoever
+    may see the data.
+
+    Parameters
+    ----------
+    count : int
+        Number of teachers.
+    shown : bool
+        Whether anything is written.
+    """
+
+    def __init__(self, count: int, *, shown: bool):
+        self._count, self._shown, self._done, self._start = count, shown, 0, monotonic()
+
+    def advance(self) -> None:
+        """Count one more."""
+        self._done += 1
+        if not self._shown:
+            return
+        filled = _WIDTH * self._done // self._count
+        bar = "#" * filled + "." * (_WIDTH - filled)
+        line = f"\r[{bar}] {self._done}/{self._count} teachers, {monotonic() - self._start:.1f} s"
+        sys.stderr.write(line + ("\n" if self._done == self._count else ""))
+        sys.stderr.flush()

@@ -1,0 +1,65 @@
+"""A rehearsal on public rows: an estimator that cannot work at all is told about before anything is paid.
+
+What a teacher cannot learn from its shard nobody is told, for that depends on records. An estimator with a
+misspelt parameter would fail on every shard, and the ensemble be silent without a word. So it is tried
+first on rows that are public, or made up, with random labels.
+
+>>> from sklearn.linear_model import LogisticRegression
+>>> stream = PublicStream(0)
+>>> rows = made_up_rows(30, 3, stream)
+>>> rehearse(LogisticRegression(), rows, np.array(["no", "yes"]), stream)
+''
+>>> rehearse(LogisticRegression(C=-1), rows, np.array(["no", "yes"]), stream).split(":")[0]
+'InvalidParameterError'
+"""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from dplearn.aggregation.rows import plain, rows_of, sliceable
+from dplearn.chance import PublicStream
+
+__all__ = ["MANY_ROWS", "made_up_rows", "rehearse"]
+
+#: Rows that an estimator is tried on.
+MANY_ROWS = 64
+
+_GRAINS = 1 << 16
+
+
+def made_up_rows(n_rows: int, n_features: int, stream: PublicStream) -> NDArray[np.float64]:
+    """Return uniform random numbers from 0 to 1, of shape (n_rows, n_features)."""
+    return stream.labels(_GRAINS, n_rows * n_features).reshape(n_rows, n_features) / _GRAINS
+
+
+def rehearse(estimator: Any, rows: Any, classes: NDArray[Any], stream: PublicStream) -> str:
+    """Return what an estimator says when it fails on some rows with random labels, or an empty text.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Is cloned.
+    rows : ndarray, sparse matrix or data frame of shape (n, n_features)
+        Public; the first `MANY_ROWS` are used.
+    classes : ndarray of shape (n_labels,)
+        The labels.
+    stream : PublicStream
+        Where labels come from.
+    """
+    few = np.arange(min(MANY_ROWS, rows.shape[0]))
+    X = plain(rows_of(sliceable(rows), few))
+    # Every label occurs, if rows suffice: some estimators need two of each.
+    y = np.asarray(classes)[few % len(classes)][stream.permutation(few.size)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            predicted = clone(estimator).fit(X, y).predict(X)
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+    if np.shape(predicted) != y.shape or not np.isin(predicted, y).all():
+        return "it does not predict one of the labels for each row"
+    return ""

@@ -1,0 +1,123 @@
+"""How many teachers, how many questions, how many of them unstable: from public quantities alone.
+
+A shard has to be large enough to learn from, and teachers have to be many enough to stand out of the noise.
+Nobody may look at the data to settle it. For answers themselves shards have 20 records, fewer where the noise
+needs more teachers. An ensemble is taken to agree where five of six teachers do: then k / 3 votes must move
+before another label wins.
+
+A student averages over all answers, so its teachers may be fewer and better. With s records a shard the lead
+of a label is a share of n / s votes; the share falls with small shards as the noise rises with few teachers.
+The rules below were chosen on synthetic data (docs/make_my_model_private.md tells how).
+
+>>> settled("sparse_vector", ApproxDP(3, 1e-6), n_samples=40_000, n_labels=2, max_queries=1000)
+Ballot(n_labels=2, n_teachers=2000, max_queries=1000, max_unstable=85)
+>>> settled_for_transfer("gnmax", ApproxDP(1, 1e-6), n_samples=24_000, n_labels=2, n_rows=8000)
+Ballot(n_labels=2, n_teachers=558, max_queries=1895, max_unstable=None)
+"""
+
+from collections.abc import Callable
+from math import ceil, sqrt
+
+from dplearn.aggregation.aggregators import AGGREGATIONS, Ballot
+from dplearn.privacy import ApproxDP
+from dplearn.theory.stable_answers import stable_answers_noise
+
+__all__ = ["settled", "settled_for_transfer"]
+
+_PREFERRED, _LEAST = 20, 10  # records in a shard, where answers themselves are wanted
+_LEAST_TO_TEACH = 5
+_FEWEST_ROWS = 100  # for a student, if there are so many
+_BETA = 0.05
+
+
+def settled(
+    aggregation: str,
+    privacy: ApproxDP,
+    *,
+    n_samples: int,
+    n_labels: int,
+    max_queries: int,
+    n_teachers: int | None = None,
+    max_unstable: int | None = None,
+) -> Ballot:
+    """Return the sizes of an ensemble whose answers are wanted, those that are None chosen.
+
+    Parameters
+    ----------
+    aggregation : str
+        A name in AGGREGATIONS.
+    privacy : ApproxDP
+        What all answers together may cost.
+    n_samples, n_labels, max_queries : int
+        Public.
+    n_teachers, max_unstable : int or None
+        As the user wants them.
+    """
+    preferred = max(1, n_samples // max(_PREFERRED, 2 * n_labels))
+    most = max(1, n_samples // max(_LEAST, 2 * n_labels))
+    if not AGGREGATIONS[aggregation].pays_for_unstable:
+        return Ballot(privacy, n_labels, n_teachers or preferred, max_queries)
+
+    def needed(unstable: int) -> int:
+        noise = stable_answers_noise(privacy, unstable, n_queries=max_queries)
+        return 3 * noise.least_distance(max_queries, _BETA)
+
+    if n_teachers is None:
+        n_teachers = max(preferred, min(needed(max_unstable or 1), most))
+    if max_unstable is None:
+        max_unstable = _most_unstable(needed, n_teachers, max_queries)
+    return Ballot(privacy, n_labels, n_teachers, max_queries, max_unstable)
+
+
+def settled_for_transfer(
+    aggregation: str,
+    privacy: ApproxDP,
+    *,
+    n_samples: int,
+    n_labels: int,
+    n_rows: int,
+    n_teachers: int | None = None,
+    max_queries: int | None = None,
+    max_unstable: int | None = None,
+) -> Ballot:
+    """Return the sizes of an ensemble that a student learns from, those that are None chosen.
+
+    Parameters
+    ----------
+    n_rows : int
+        How many public rows there are. For the other parameters see `settled`.
+    """
+    kind = AGGREGATIONS[aggregation]
+    if kind.pays_for_unstable:
+        return settled(
+            aggregation,
+            privacy,
+            n_samples=n_samples,
+            n_labels=n_labels,
+            max_queries=min(max_queries or n_rows, n_rows),
+            n_teachers=n_teachers,
+            max_unstable=max_unstable,
+        )
+    single = kind(Ballot(privacy, n_labels, n_teachers=1, max_queries=1)).noise_scale
+    if n_teachers is None:
+        shard = max(_LEAST_TO_TEACH, n_labels, ceil(sqrt(n_samples / (n_labels * single))))
+        n_teachers = max(1, n_samples // shard)
+    if max_queries is None:
+        # Noise on a lead is then about as large as two thirds of a unanimous one.
+        max_queries = max(_FEWEST_ROWS, round((n_teachers / (2 * single)) ** 2))
+    return Ballot(privacy, n_labels, n_teachers, min(max_queries, n_rows))
+
+
+def _most_unstable(needed: Callable[[int], int], n_teachers: int, max_queries: int) -> int:
+    """Return the greatest number of declined queries that these teachers can afford.
+
+    Where not even one is, but would be if all teachers agreed, one; else no query can count on an answer,
+    and none shall stop it either.
+    """
+    if needed(1) > n_teachers:
+        return 1 if 2 * needed(1) <= 3 * n_teachers else max_queries
+    low, high = 1, max_queries
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if needed(middle) <= n_teachers else (low, middle - 1)
+    return low

@@ -1,0 +1,80 @@
+"""Train a student on released answers, each counted by what its noisy counts say: post-processing, for free.
+
+Noisy counts are released anyway, and tell more than the label that leads. A row is learned once with every
+label whose count exceeds the row's mean, weighted by the excess: with two labels, once, weighted by the
+lead. Summed over rows that is a nearly unbiased measure of what the votes were, so that little is lost by
+asking about many rows with much noise on each. An estimator that takes no `sample_weight` learns the labels
+that lead, every row alike.
+
+>>> import numpy as np
+>>> from sklearn.linear_model import LogisticRegression
+>>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+>>> answers = Answers(np.array([0, 0, -1, 1]), np.array([[9, 1], [5, 3], [0, 0], [2, 8]]))
+>>> teach(LogisticRegression(), X, answers, np.array(["no", "yes"])).predict([[4.0]]).tolist()
+['yes']
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+from dplearn.aggregation.answers import Answers
+from dplearn.aggregation.rows import plain, rows_of, sliceable
+
+__all__ = ["teach"]
+
+
+def teach(student: Any, X: Any, answers: Answers, classes: NDArray[Any]) -> Any:
+    """Return a student fitted on the rows that were answered.
+
+    Parameters
+    ----------
+    student : classifier
+        Is cloned.
+    X : array-like, sparse matrix or data frame of shape (n, n_features)
+        Public rows.
+    answers : Answers
+        Released, of the first rows of X.
+    classes : ndarray of shape (n_labels,)
+        The labels.
+
+    Returns
+    -------
+    classifier
+        The fitted student; one that knows a single label where all answers are alike, and the first where
+        there are none.
+    """
+    learned = _last(student)
+    rows = np.flatnonzero(answers.codes >= 0)
+    codes, weights = answers.codes[rows], None
+    if has_fit_parameter(learned, "sample_weight"):
+        excess = (answers.counts - answers.counts.mean(axis=1, keepdims=True)).clip(min=0)
+        rows, codes = np.nonzero(excess)
+        weights = excess[rows, codes] * np.count_nonzero(answers.codes >= 0) / max(excess.sum(), 1)
+    if len(np.unique(codes)) < 2:
+        only = classes[codes[:1]] if codes.size else classes[:1]
+        return DummyClassifier(strategy="constant", constant=only[0]).fit(np.zeros((1, 1)), only)
+    return _fitted(clone(student), plain(rows_of(sliceable(X), rows)), classes[codes], weights)
+
+
+def _last(student: Any) -> Any:
+    """Return what learns: a pipeline's last step, or the student itself."""
+    return student.steps[-1][1] if isinstance(student, Pipeline) else student
+
+
+def _fitted(student: Any, X: Any, y: NDArray[Any], weights: NDArray[np.float64] | None) -> Any:
+    """Fit with weights, if there are any, by the route that reaches what learns."""
+    if weights is None:
+        return student.fit(X, y)
+    if not isinstance(student, Pipeline):
+        return student.fit(X, y, sample_weight=weights)
+    if get_config()["enable_metadata_routing"]:
+        _last(student).set_fit_request(sample_weight=True)
+        return student.fit(X, y, sample_weight=weights)
+    return student.fit(X, y, **{f"{student.steps[-1][0]}__sample_weight": weights})

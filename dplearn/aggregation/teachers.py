@@ -1,0 +1,257 @@
+"""Train a teacher on each shard, and let the teachers vote.
+
+A teacher is a function of its own shard, of its public seed and of nothing else, so one replaced record
+changes one teacher, and at most one vote on each query. Whatever goes wrong in a shard, from no records at
+all to an exception, has the same public outcome, a teacher that casts no vote: no error, no warning and no
+type tells what a shard held.
+
+>>> import numpy as np
+>>> from sklearn.linear_model import LogisticRegression
+>>> X, y = np.arange(12.0)[:, None], np.repeat(["no", "yes"], 6)
+>>> shards = [np.array([0, 1, 6, 7]), np.array([2, 3, 8, 9]), np.array([4, 5])]
+>>> teachers = train_teachers(LogisticRegression(), X, y, shards, seeds=[1, 2, 3])
+>>> votes_of(teachers, np.array([[-5.0], [20.0]]), np.array(["no", "yes"])).tolist()
+[[0, 1], [0, 1], [-1, -1]]
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from dplearn.aggregation.crew import carried_out
+from dplearn.aggregation.rows import plain, rows_of, sliceable
+from dplearn.aggregation.silence import silence
+from dplearn.chance.public import PublicStream
+
+__all__ = ["NO_VOTE", "train_and_vote", "train_teachers", "votes_of", "with_seed"]
+
+#: What a teacher votes that could not be trained, or does not answer with a label.
+NO_VOTE = -1
+
+_BLOCK = 1 << 14  # queries that a teacher is asked at once
+_NUMBERS, _TEXT = "biuf", "U"
+
+
+def train_teachers(
+    estimator: Any,
+    X: Any,
+    y: NDArray[Any],
+    shards: Sequence[NDArray[np.int64]],
+    *,
+    seeds: Sequence[int],
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> list[Any]:
+    """Return a fitted estimator for each shard, or None where there is no teacher.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Is cloned for each shard. What a fit and its predictions come to must depend on nothing but the
+        estimator's parameters, among them `random_state`, and the rows it is given: one that draws from
+        numpy's global generator, or keeps notes between fits, lets teachers learn from each other.
+    X : ndarray, sparse matrix, pandas or polars data frame of shape (n, d)
+        Private. Its type, and those of its columns, are public. An array of objects is read shard by shard.
+    y : ndarray of shape (n,)
+        Private labels; their type is public.
+    shards : sequence of k ndarray of int
+        Disjoint places.
+    seeds : sequence of k int
+        Public; they settle every `random_state` that is None.
+    n_jobs : int or None
+        joblib's. Processes are used where they are clearly faster, and wherever a joblib context asks for
+        them; never threads (see `carried_out`). Results are the same.
+    progress : bool
+        Whether a bar on standard error tells how many are done, and the time, which depends on the data.
+
+    Returns
+    -------
+    list of k classifier or None
+        None for a shard that is empty, that holds a single label, or on which fitting fails.
+
+    Raises
+    ------
+    RuntimeError
+        If worker processes die, and die again.
+    """
+    return _taught(_Lesson(estimator), X, y, shards, seeds, n_jobs=n_jobs, progress=progress)
+
+
+def train_and_vote(
+    estimator: Any,
+    X: Any,
+    y: NDArray[Any],
+    shards: Sequence[NDArray[np.int64]],
+    *,
+    queries: Any,
+    classes: NDArray[Any],
+    seeds: Sequence[int],
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> NDArray[Any]:
+    """Return the votes of teachers that nobody keeps: no model leaves the process that trained it.
+
+    Parameters
+    ----------
+    queries : table of shape (m, d)
+        Public. For the other parameters see `train_teachers` and `votes_of`.
+
+    Returns
+    -------
+    ndarray of int of shape (k, m)
+        As from `votes_of`.
+    """
+    lesson = _Lesson(estimator, plain(sliceable(queries)), np.asarray(classes))
+    votes = _empty_votes(len(shards), queries.shape[0], lesson.classes)
+    cast = _taught(lesson, X, y, shards, seeds, n_jobs=n_jobs, progress=progress)
+    for row, votes_cast in zip(votes, cast, strict=True):
+        row[:] = votes_cast
+    return votes
+
+
+def votes_of(teachers: Sequence[Any], queries: Any, classes: NDArray[Any]) -> NDArray[Any]:
+    """Return how each teacher votes on each query.
+
+    Parameters
+    ----------
+    teachers : sequence of k classifier or None
+        From `train_teachers`.
+    queries : ndarray, sparse matrix, pandas or polars data frame of shape (m, d)
+        Public.
+    classes : ndarray of shape (n_labels,)
+        The labels, sorted.
+
+    Returns
+    -------
+    ndarray of int of shape (k, m)
+        Places in `classes`, in the smallest type that holds them; `NO_VOTE` where there is no teacher, where
+        predicting fails or does not give a label for each query, and where what it gives is no label.
+    """
+    classes, queries = np.asarray(classes), plain(sliceable(queries))
+    votes = _empty_votes(len(teachers), queries.shape[0], classes)
+    with silence:
+        for row, teacher in zip(votes, teachers, strict=True):
+            row[:] = _votes(teacher, queries, classes)
+    return votes
+
+
+def with_seed(estimator: Any, seed: int) -> Any:
+    """Return a clone of an estimator that draws from no generator which others draw from too.
+
+    Every `random_state` that is None is settled by the seed: of the estimator, of estimators inside it, and
+    of parameters that have one but are no estimators, such as a splitter for cross-validation.
+    """
+    clone_ = clone(estimator)
+    parameters = clone_.get_params()
+    open_ = sorted(name for name, value in parameters.items() if value is None and _is_seed(name))
+    objects = [parameters[name] for name in sorted(parameters) if _draws_by_itself(parameters[name])]
+    if not open_ and not objects:
+        return clone_
+    seeds = PublicStream(seed, "teacher").seeds(len(open_) + len(objects))
+    for value, own in zip(objects, seeds[len(open_) :], strict=True):
+        value.random_state = own
+    return clone_.set_params(**dict(zip(open_, seeds, strict=False)))
+
+
+@dataclass(frozen=True)
+class _Lesson:
+    """What is done with a shard: a teacher is trained and, if there are queries, votes and is forgotten."""
+
+    estimator: Any
+    queries: Any = None
+    classes: Any = None
+    config: Any = None
+
+    def __call__(self, parcel: tuple[Any, NDArray[Any], int]) -> Any:
+        # The same in every process: the settings of the one that asked, numpy's errors as by default.
+        default = np.errstate(divide="warn", over="warn", under="ignore", invalid="warn")
+        with sklearn.config_context(**self.config), default:
+            teacher = _trained(self.estimator, *parcel)
+            return teacher if self.queries is None else _votes(teacher, self.queries, self.classes)
+
+
+def _taught(
+    lesson: _Lesson,
+    X: Any,
+    y: NDArray[Any],
+    shards: Sequence[NDArray[np.int64]],
+    seeds: Sequence[int],
+    **how: Any,
+) -> list[Any]:
+    """Return what the lesson gives for each shard."""
+    if len(seeds) != len(shards):
+        raise ValueError(f"seeds must be as many as shards, {len(shards)}, got {len(seeds)}")
+    table, labels = sliceable(X), np.asarray(y)
+    with_seed(lesson.estimator, 0)  # what cannot be cloned is an error now, and on no shard
+    lesson = _Lesson(lesson.estimator, lesson.queries, lesson.classes, sklearn.get_config())
+
+    def parcel(i: int) -> tuple[Any, NDArray[Any], int]:
+        return rows_of(table, shards[i]), labels[shards[i]], seeds[i]
+
+    return carried_out(lesson, parcel, len(shards), **how)
+
+
+def _trained(estimator: Any, rows: Any, labels: NDArray[Any], seed: int) -> Any:
+    """Return a teacher, or None for a shard without two labels or on which fitting fails."""
+    if not labels.size or (labels == labels[0]).all():
+        return None
+    try:
+        teacher = with_seed(estimator, seed)
+        teacher.fit(plain(rows), labels)
+    except Exception:  # whatever it was depends on the shard: all of it looks alike
+        return None
+    return teacher
+
+
+def _votes(teacher: Any, queries: Any, classes: NDArray[Any]) -> NDArray[Any]:
+    """Return one teacher's votes, asked in blocks."""
+    votes: NDArray[Any] = _empty_votes(1, queries.shape[0], classes)[0]
+    if teacher is None:
+        return votes
+    for start in range(0, votes.size, _BLOCK):
+        places = np.arange(start, min(start + _BLOCK, votes.size))
+        try:
+            # Each teacher gets a copy: one that changes its rows changes nobody else's.
+            predicted = np.asarray(teacher.predict(rows_of(queries, places)))
+            if predicted.shape == places.shape:
+                votes[places] = _codes(predicted, classes)
+        except Exception:  # whatever it was depends on the teacher
+            votes[places] = NO_VOTE
+    return votes
+
+
+def _codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the place of each label among the classes, NO_VOTE for what is none of them."""
+    kinds = labels.dtype.kind, classes.dtype.kind
+    if all(kind in _NUMBERS for kind in kinds) or all(kind in _TEXT for kind in kinds):
+        nearest = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
+        return np.where(classes[nearest] == labels, nearest, NO_VOTE)
+    place = {label: code for code, label in enumerate(classes.tolist())}
+    return np.array([_place(place, label) for label in labels.tolist()], dtype=np.int64)
+
+
+def _place(place: dict[Any, int], label: Any) -> int:
+    try:
+        return place.get(label, NO_VOTE)
+    except TypeError:  # what cannot be hashed is no label
+        return NO_VOTE
+
+
+def _empty_votes(k: int, m: int, classes: NDArray[Any]) -> NDArray[Any]:
+    """Return no votes at all, in the smallest type that holds NO_VOTE and every place among the classes."""
+    return np.full((k, m), NO_VOTE, dtype=np.min_scalar_type(-max(len(classes), 1)))
+
+
+def _is_seed(name: str) -> bool:
+    return name.rpartition("__")[2] == "random_state"
+
+
+def _draws_by_itself(value: Any) -> bool:
+    """Return True for an object that is no estimator and would draw from numpy's global generator."""
+    open_ = getattr(value, "random_state", 0) is None
+    return open_ and not isinstance(value, type) and not hasattr(value, "get_params")

@@ -1,0 +1,165 @@
+"""Cases of ensembles: the whole fit and predict over four shards of two records each.
+
+Six of the eight records take every value of the universe; two stand still. A shard that holds one label casts
+no vote; otherwise its teacher votes for the label of its greatest record, or of its least, as the query asks.
+So one replaced record moves a vote, casts it or withdraws it.
+"""
+
+import pickle
+import warnings
+from fractions import Fraction
+from functools import lru_cache, partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from dplearn.aggregation.answers import QueriesExhaustedError
+from dplearn.aggregation.public_data import PublicData
+from dplearn.audit.case import AuditCase
+from dplearn.audit.enumeration import Rows
+from dplearn.audit.faults import FaultyDice
+from dplearn.chance.dice import Dice
+from dplearn.learners import KnowledgeTransferClassifier, SubsampleAggregateClassifier
+from dplearn.privacy import ApproxDP, PrivateHolder
+
+__all__ = ["ENSEMBLE_CASES", "Extreme", "ensemble_case", "transfer_case"]
+
+_QUERIES = np.array([[1], [-1]])
+
+
+class Extreme(ClassifierMixin, BaseEstimator):
+    """Answer a query above 0 with the label of the greatest record, any other with that of the least."""
+
+    def fit(self, X: NDArray[Any], y: NDArray[Any]) -> Self:
+        """Remember two labels.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, 1)
+            Numbers.
+        y : ndarray of shape (n_samples,)
+            Labels.
+        """
+        self.greatest_, self.least_ = y[X[:, 0].argmax()], y[X[:, 0].argmin()]
+        return self
+
+    def predict(self, X: NDArray[Any]) -> NDArray[Any]:
+        """Return one of the two labels for each query.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_queries, 1)
+            Numbers.
+        """
+        answers: NDArray[Any] = np.where(X[:, 0] > 0, self.greatest_, self.least_)
+        return answers
+
+
+def ensemble_case(name: str, model: Any, labels: str, claim: ApproxDP, **options: Any) -> AuditCase:
+    """Return a case of fitting an ensemble of four teachers, and of all that it answers.
+
+    Fitting draws nothing, which the dice it is given make sure of: so it is done once for each dataset, and
+    what it leaves, private state included, answers anew for each outcome.
+
+    Parameters
+    ----------
+    name : str
+        Of the case.
+    model : SubsampleAggregateClassifier
+        Is built anew for each dataset, with these parameters.
+    labels : str
+        Of the records 0, 1, 2, ... of the universe, a letter each.
+    claim : ApproxDP
+        The model's guarantee, and what a tape leaves out.
+    **options : object
+        As for `AuditCase`.
+    """
+    universe = list(enumerate(labels))
+    queries = _QUERIES[: model.max_queries]
+
+    @lru_cache(maxsize=1)
+    def taught(rows: Rows) -> tuple[Any, bytes, list[str]]:
+        fitted = type(model)(**model.get_params(deep=False))
+        X, y = (list(column) for column in zip(*rows, *universe[:2], strict=True))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            fitted._fit(np.array(X)[:, None], np.array(y), _NO_DICE)
+        with fitted._holder.use() as ensemble:
+            return fitted, pickle.dumps(ensemble), [str(warning.message) for warning in caught]
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        fitted, state, said = taught(rows)
+        ensemble = pickle.loads(state)  # noqa: S301 - our own
+        ensemble.aggregator.attach(dice)
+        fitted._holder = PrivateHolder(ensemble)
+        try:
+            answers = fitted.predict(queries)
+        except QueriesExhaustedError as stopped:
+            answers = stopped.released
+        return str(answers.tolist()), (answers, fitted, said)
+
+    return AuditCase(name, fit, universe, 6, claim, **_OPTIONS | options)
+
+
+def transfer_case(name: str, model: Any, labels: str, claim: ApproxDP, **options: Any) -> AuditCase:
+    """Return a case of a whole transfer from four teachers: all that the student answers, and the student.
+
+    Parameters
+    ----------
+    name, model, labels, claim, **options
+        As for `ensemble_case`. Where the model protects labels, a record is a label and features stand still.
+    """
+    by_label = model.protects == "labels"
+    universe = list(labels) if by_label else list(enumerate(labels))
+    extra = {} if by_label else {"X_public": PublicData(_QUERIES)}
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        fitted = type(model)(**model.get_params(deep=False))
+        records = (*rows, *universe[:2])
+        X, y = (range(len(records)), records) if by_label else zip(*records, strict=True)
+        fitted._fit(np.array(X)[:, None], np.array(y), dice, **extra)
+        answers = fitted.predict(_QUERIES)
+        return str(answers.tolist()), (answers, fitted)
+
+    return AuditCase(name, fit, universe, 6, claim, **_OPTIONS | options)
+
+
+_NO_DICE = FaultyDice(None, at=0, error=AssertionError("fitting an ensemble draws nothing"))
+# Which draws are made depends on released answers, and votes asked about are ends of draws in mechanisms:
+# they are replayed.
+_OPTIONS: dict[str, Any] = {"rules": None, "tail_bits": 24}
+_DELTA, _LEFT_OUT = Fraction(1, 20), Fraction(1, 1 << 16)
+
+
+def _case(make: Any, name: str, model: Any, labels: str, epsilon: int, **parameters: Any) -> AuditCase:
+    chosen: dict[str, Any] = {
+        "estimator": Extreme(),
+        "n_teachers": 4,
+        "classes": sorted(set(labels)),
+        "epsilon": epsilon,
+        "delta": float(_DELTA),
+        "random_state": 0,  # the public seed, which cuts the shards: an audit brings its own dice
+    }
+    claim = ApproxDP(epsilon, _DELTA + _LEFT_OUT, protects=parameters.get("protects", "examples"))
+    case: AuditCase = make(name, model(**chosen | parameters), labels, claim)
+    return case
+
+
+_ensemble = partial(_case, ensemble_case, model=SubsampleAggregateClassifier, abstain_label="none")
+_transfer = partial(
+    _case, transfer_case, model=KnowledgeTransferClassifier, aggregation="sparse_vector", max_unstable=1
+)
+
+ENSEMBLE_CASES = (
+    _ensemble("ensemble_sparse_vector", labels="aba", epsilon=8, max_queries=2, max_unstable=1),
+    _ensemble("ensemble_three_labels", labels="abc", epsilon=12, max_queries=2, max_unstable=2),
+    _ensemble("ensemble_gnmax", labels="aba", epsilon=12, max_queries=1, aggregation="gnmax"),
+    _ensemble(
+        "ensemble_confident_gnmax", labels="aba", epsilon=16, max_queries=1, aggregation="confident_gnmax"
+    ),
+    _ensemble("ensemble_lnmax", labels="abc", epsilon=16, max_queries=1, aggregation="lnmax"),
+    _transfer("transfer", labels="aba", epsilon=12),
+    _transfer("transfer_of_labels", labels="abc", epsilon=12, protects="labels"),
+)

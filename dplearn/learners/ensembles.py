@@ -1,0 +1,229 @@
+"""What the classifiers share that learn through an ensemble of teachers: parameters, plan and promise."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from numpy.typing import NDArray
+from sklearn.base import is_regressor
+from sklearn.utils import Tags, get_tags
+
+from dplearn._validation import check_choice, check_count
+from dplearn.aggregation.aggregators import AGGREGATIONS, Ballot
+from dplearn.aggregation.rehearsal import MANY_ROWS, rehearse
+from dplearn.aggregation.shards import shards
+from dplearn.aggregation.standard import standard_estimator
+from dplearn.chance import PublicStream
+from dplearn.estimator import PrivateClassifier
+from dplearn.estimator.intake import check_classes, read_labels, read_rows
+from dplearn.privacy import ApproxDP
+from dplearn.privacy.spending import epsilon_of
+
+__all__ = [
+    "AggregationPlan",
+    "EnsembleClassifier",
+    "Records",
+    "Terms",
+    "check_classifier",
+    "check_size",
+    "promise",
+    "warn_if_broken",
+]
+
+COLUMNS = (
+    "the number of records and the number, names and types of the columns are public, the categories of"
+    " categorical columns among them"
+)
+AUTO = "auto"
+
+
+@dataclass(frozen=True)
+class AggregationPlan:
+    """What a fit of an ensemble would give, from public quantities alone.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        What it would promise, for all answers together.
+    aggregation : str
+        How votes become answers.
+    n_samples, n_teachers, shard_size : int
+        Records, teachers, and how many records each teacher has at least.
+    max_queries : int
+        How many rows can be asked about.
+    max_unstable : int or None
+        How many of them can be declined, where declining is what costs.
+    noise_scale : float
+        Standard deviation, in votes, of the noise that an answer has to stand out of.
+    least_lead : int
+        By how many votes a label must lead so that `max_queries` such rows are all answered with it, with
+        probability at least .95. If it exceeds `n_teachers`, hardly any row can be.
+    """
+
+    guarantee: ApproxDP
+    aggregation: str
+    n_samples: int
+    n_teachers: int
+    shard_size: int
+    max_queries: int
+    max_unstable: int | None
+    noise_scale: float
+    least_lead: int
+
+
+@dataclass(frozen=True)
+class Terms:
+    """All parameters of one fit, read and checked before the data."""
+
+    price: ApproxDP
+    estimator: Any
+    aggregation: str
+    classes: Sequence[Any] | None
+    n_teachers: int | None
+    max_queries: int | None
+    max_unstable: int | None
+    n_jobs: Any
+    verbose: bool
+    stream: PublicStream
+
+
+@dataclass(frozen=True)
+class Records:
+    """What teachers are trained on, as it was read: private rows and labels, in the order they came."""
+
+    estimator: Any
+    X: Any
+    y: NDArray[Any]
+    classes: NDArray[Any]
+
+    def lessons(self, terms: Terms, n_teachers: int) -> dict[str, Any]:
+        """Return the arguments that teachers are trained with; how records are cut is public."""
+        return {
+            "estimator": self.estimator,
+            "X": self.X,
+            "y": self.y,
+            "shards": shards(len(self.y), n_teachers, terms.stream),
+            "seeds": terms.stream.seeds(n_teachers),
+            "n_jobs": terms.n_jobs,
+            "progress": terms.verbose,
+        }
+
+
+class EnsembleClassifier(PrivateClassifier):
+    """Base of classifiers that learn through teachers.
+
+    A subclass has the parameters `estimator`, `n_teachers`, `epsilon`, `delta`, `aggregation`, `max_queries`,
+    `max_unstable`, `classes`, `n_jobs`, `verbose`, `ledger` and `random_state`.
+    """
+
+    def _settle(self, terms: Terms, n_samples: int, n_labels: int, n_rows: int = 1000) -> Ballot:
+        """Return the sizes of the ensemble; `n_rows` is how many there are to be asked about."""
+        raise NotImplementedError
+
+    def _plan(self, n_samples: int, n_labels: int | None, n_rows: int = 1000) -> AggregationPlan:
+        n_samples = check_count("n_samples", n_samples, low=1)
+        terms = self._terms(self.random_state is not None)
+        labels = n_labels if terms.classes is None else len(check_classes(terms.classes))
+        if labels is None:
+            raise ValueError("n_labels must be given, since classes does not tell it")
+        labels = check_count("n_labels", labels, low=2)
+        ballot = self._settle(terms, n_samples, labels, check_count("n_rows", n_rows, low=1))
+        aggregator = AGGREGATIONS[terms.aggregation](ballot)
+        return AggregationPlan(
+            guarantee=terms.price,
+            aggregation=terms.aggregation,
+            n_samples=n_samples,
+            n_teachers=ballot.n_teachers,
+            shard_size=n_samples // ballot.n_teachers,
+            max_queries=ballot.max_queries,
+            max_unstable=ballot.max_unstable,
+            noise_scale=aggregator.noise_scale,
+            least_lead=aggregator.least_lead,
+        )
+
+    def _terms(self, reproducible: bool) -> Terms:
+        """Read and check all parameters."""
+        if self.classes is not None:
+            check_classes(self.classes)
+        check_classifier("estimator", self.estimator)
+        return Terms(
+            price=self._price(reproducible),
+            estimator=self.estimator,
+            aggregation=check_choice("aggregation", self.aggregation, tuple(AGGREGATIONS)),
+            classes=self.classes,
+            n_teachers=_count_or_auto("n_teachers", self.n_teachers),
+            max_queries=_count_or_auto("max_queries", self.max_queries),
+            max_unstable=_count_or_auto("max_unstable", self.max_unstable),
+            n_jobs=self.n_jobs,
+            verbose=bool(self.verbose),
+            stream=PublicStream.of(self.random_state, type(self).__name__),
+        )
+
+    def _price(self, reproducible: bool) -> ApproxDP:
+        price = ApproxDP(self.epsilon, self.delta, reproducible=reproducible)
+        epsilon_of(price)  # which must be positive
+        return price
+
+    def _read(self, terms: Terms, X: Any, y: Any) -> Records:
+        """Read what is private; nothing but its number and types settles anything."""
+        X = read_rows(self, X, reset=True, sparse=get_tags(self).input_tags.sparse)
+        classes, codes = read_labels(y, X.shape[0], terms.classes)
+        if len(classes) < 2:
+            raise ValueError(f"classes must hold at least 2 labels, got {len(classes)} class")
+        estimator = standard_estimator(X, C=10) if terms.estimator is None else terms.estimator
+        return Records(estimator, X, classes[codes], classes)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        base = None if self.estimator is None else get_tags(self.estimator).input_tags
+        # Whatever a teacher cannot learn from, its shard abstains: no value is refused.
+        tags.input_tags.allow_nan = tags.input_tags.string = True
+        tags.input_tags.sparse = base is None or base.sparse
+        return tags
+
+
+def promise(terms: Terms, *more: str) -> ApproxDP:
+    """Return the guarantee of a fit: its price, and all that it assumes."""
+    labels = (
+        "the set of labels, and their type, is public"
+        if terms.classes is None
+        else "labels are among the declared classes"
+    )
+    independent = "a teacher's training and answers depend on nothing but its own shard and public chance"
+    return replace(terms.price, assumes=(COLUMNS, labels, independent, *more))
+
+
+def check_classifier(name: str, estimator: Any) -> None:
+    """Refuse what is neither None nor an unfitted classifier."""
+    methods = ("fit", "predict", "get_params")
+    complete = not isinstance(estimator, type) and all(hasattr(estimator, method) for method in methods)
+    if estimator is not None and (not complete or is_regressor(estimator)):
+        raise TypeError(f"{name} must be None or a classifier, got {estimator!r}")
+
+
+def warn_if_broken(estimator: Any, rows: Any, classes: NDArray[Any], stream: PublicStream) -> None:
+    """Warn if an estimator cannot learn from public rows; what it does on private ones nobody is told."""
+    if failure := rehearse(estimator, rows, classes, stream):
+        warnings.warn(
+            f"estimator fails on {MANY_ROWS} public or made-up rows with random labels ({failure}); where it"
+            " fails on a shard, that teacher casts no vote",
+            stacklevel=4,
+        )
+
+
+def check_size(ballot: Ballot, n_samples: int) -> Ballot:
+    """Return a ballot that has no more teachers than there are records."""
+    if ballot.n_teachers > n_samples:
+        raise ValueError(
+            f"n_teachers must be at most the number of records, {n_samples}, got {ballot.n_teachers}"
+        )
+    return ballot
+
+
+def _count_or_auto(name: str, value: Any) -> int | None:
+    if isinstance(value, str) and value == AUTO:
+        return None
+    if isinstance(value, str):
+        raise ValueError(f"{name} must be {AUTO!r} or a positive integer, got {value!r}")
+    return check_count(name, value, low=1)

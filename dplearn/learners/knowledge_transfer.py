@@ -1,0 +1,332 @@
+"""Knowledge transfer: a student that learns from an ensemble's private answers, and predicts for ever.
+
+>>> from sklearn.datasets import make_classification
+>>> X, y = make_classification(12_000, random_state=0)
+>>> model = KnowledgeTransferClassifier(epsilon=1.0, classes=[0, 1], random_state=0).fit(
+...     X[:8000], y[:8000], X_public=PublicData(X[8000:11_000])
+... )
+>>> model.score(X[11_000:], y[11_000:]) > 0.8
+True
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from dplearn._validation import check_choice
+from dplearn.aggregation.aggregators import AGGREGATIONS, Ballot
+from dplearn.aggregation.public_data import PublicData, public_rows  # noqa: F401 - the doctest's
+from dplearn.aggregation.rehearsal import rehearse
+from dplearn.aggregation.rows import plain, rows_of, sliceable
+from dplearn.aggregation.sizes import settled_for_transfer
+from dplearn.aggregation.standard import standard_estimator
+from dplearn.aggregation.student import teach
+from dplearn.aggregation.teachers import train_and_vote, with_seed
+from dplearn.chance.dice import Dice
+from dplearn.core.votes import tally
+from dplearn.estimator.intake import read_rows
+from dplearn.learners.ensembles import (
+    AggregationPlan,
+    EnsembleClassifier,
+    Terms,
+    check_classifier,
+    check_size,
+    promise,
+    warn_if_broken,
+)
+from dplearn.privacy import ApproxDP, PrivacyLedger
+
+__all__ = ["KnowledgeTransferClassifier"]
+
+#: What is public besides the columns, where examples or only labels are protected.
+_PUBLIC_PART = {
+    "examples": "the rows in X_public are public",
+    "labels": "all features are public: only labels are protected",
+}
+
+
+def _knows_probabilities(model: "KnowledgeTransferClassifier") -> bool:
+    student = model.estimator if model.student is None else model.student
+    return hasattr(getattr(model, "student_", student), "predict_proba") or student is None
+
+
+class KnowledgeTransferClassifier(EnsembleClassifier):
+    """Train teachers on private shards, ask them about public rows, and train a student on the answers.
+
+    The student is made of released answers and public rows only. It may be published, saved, and asked for
+    ever.
+
+    Parameters
+    ----------
+    estimator : classifier, optional
+        The teachers: any scikit-learn classifier or pipeline; it is cloned. None takes a logistic regression
+        that fills gaps, scales, and one-hot encodes the columns of a data frame that hold no numbers.
+    student : classifier, optional
+        Any classifier or pipeline; it is cloned. None takes a logistic regression as for `estimator`, more
+        strongly regularised. One that takes `sample_weight` learns more from the same answers.
+    protects : {"examples", "labels"}, default="examples"
+        "examples": one whole record is protected, and `fit` needs public rows. "labels": features are public
+        and only labels are protected; then the rows of `X` themselves are asked about.
+    n_teachers : int or "auto", default="auto"
+        Number of shards. "auto" settles it from the number of records and the budget.
+    epsilon : float, default=1.0
+        Privacy budget of a fit; positive. The decimal that is written is meant.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail; positive except for "lnmax".
+    aggregation : {"gnmax", "sparse_vector", "confident_gnmax", "lnmax"}, default="gnmax"
+        As for `SubsampleAggregateClassifier`. With noisy maxima the student counts each answer by how far it
+        led.
+    max_queries : int or "auto", default="auto"
+        How many public rows are asked about, chosen by public chance. "auto" settles it from the number of
+        teachers and the budget: more rows with more noise on each teach a student little more.
+    max_unstable : int or "auto", default="auto"
+        With "sparse_vector", after how many declined queries no more are asked.
+    classes : sequence, optional
+        All labels that can occur. None takes those in `y`, and the guarantee then says that it assumes the
+        set of labels public.
+    n_jobs : int, optional
+        Workers that train teachers, as joblib has it.
+    verbose : bool, default=False
+        Whether to show how many teachers are trained; the times that this shows are not protected.
+    ledger : PrivacyLedger, optional
+        The budget that each fit is charged to, whoever calls it.
+    random_state : None, int or numpy random generator, default=None
+        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
+        guarantee then says so.
+
+    Attributes
+    ----------
+    student_ : classifier
+        Released. The fitted student.
+    classes_ : ndarray of shape (n_classes,)
+        Public. The labels, sorted: declared, or assumed public.
+    guarantee_ : ApproxDP
+        Public. What the fit promises, for examples or for labels only, and on what assumptions.
+    n_teachers_ : int
+        Public. The number of shards.
+    n_asked_ : int
+        Public. How many rows were to be asked about.
+    n_answered_ : int
+        Released. How many of them were answered.
+    public_seed_ : int
+        Public. Settles which records make a shard, the seeds of teachers and student, and which rows are
+        asked about.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    See Also
+    --------
+    SubsampleAggregateClassifier : The ensemble's answers themselves.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record, or for one replaced label
+    where `protects` is "labels". One record is in one shard and changes one vote on each query.
+
+    **Assumes.** What `guarantee_.assumes` lists.
+
+    **Accuracy.** No bound for any student; `dplearn.theory` has the sample sizes for classes of finite
+    Vapnik-Chervonenkis dimension.
+
+    **Source.** Bassily, Thakkar and Thakurta (2018), Algorithm 5; Papernot and others (2017, 2018). There
+    half of the records play the public part where only labels are protected; here all records teach and all
+    are asked about, for a label is seen by one teacher only.
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        student: Any = None,
+        *,
+        protects: str = "examples",
+        n_teachers: int | str = "auto",
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        aggregation: str = "gnmax",
+        max_queries: int | str = "auto",
+        max_unstable: int | str = "auto",
+        classes: Sequence[Any] | None = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+        ledger: PrivacyLedger | None = None,
+        random_state: Any = None,
+    ):
+        self.estimator = estimator
+        self.student = student
+        self.protects = protects
+        self.n_teachers = n_teachers
+        self.epsilon = epsilon
+        self.delta = delta
+        self.aggregation = aggregation
+        self.max_queries = max_queries
+        self.max_unstable = max_unstable
+        self.classes = classes
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, X_public: Any = None) -> Self:
+        """Train teachers, ask them about public rows, and train the student on what they answer.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Private rows.
+        y : array-like of shape (n_samples,)
+            Private labels.
+        X_public : PublicData, optional
+            Public rows without labels; needed where examples are protected, refused where only labels are.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        BudgetExceededError
+            If the ledger's budget does not hold this fit; nothing is spent. No `except Exception` catches it.
+        """
+        dice, reproducible = self._dice()
+        self._fit(X, y, dice, reproducible=reproducible, X_public=X_public)
+        return self
+
+    def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False, X_public: Any = None) -> None:
+        # 1. Check what is public; the data are read, and settle nothing but their number and types.
+        terms = self._terms(reproducible)
+        student = self._student()
+        wrapped = _public_part(terms.price.protects, X_public)
+        charge = self._open_account(terms.price)
+        records = self._read(terms, X, y)
+        sparse = get_tags(self).input_tags.sparse
+        public = records.X if wrapped is None else read_rows(self, wrapped, reset=False, sparse=sparse)
+        ballot = self._settle(terms, len(records.y), len(records.classes), public.shape[0])
+        check_size(ballot, len(records.y))
+        asked = terms.stream.permutation(public.shape[0])[: ballot.max_queries]
+        queries = plain(rows_of(sliceable(public), asked))
+        warn_if_broken(records.estimator, queries, records.classes, terms.stream)
+        chosen = standard_estimator(queries, C=0.1) if student is None else student
+        if failure := rehearse(chosen, queries, records.classes, terms.stream):
+            raise ValueError(f"student must be able to learn from the public rows, but fails: {failure}")
+        aggregator = AGGREGATIONS[terms.aggregation](ballot).attach(dice)
+        lessons = records.lessons(terms, ballot.n_teachers)
+
+        # 2. Fix the guarantee, and charge it to the ledger.
+        guarantee = promise(terms, _PUBLIC_PART[terms.price.protects])
+        charge(guarantee)
+
+        # 3. Summarise the data into votes: one replaced record, or label, changes one vote on each query.
+        votes = tally(
+            train_and_vote(**lessons, queries=queries, classes=records.classes), len(records.classes)
+        )
+
+        # 4. Release.
+        answers = aggregator.answer(votes)
+
+        # 5. Publish.
+        self.classes_ = records.classes
+        self.guarantee_ = guarantee
+        self.n_teachers_ = ballot.n_teachers
+        self.n_asked_ = len(asked)
+        self.n_answered_ = int((answers.codes >= 0).sum())
+        self.public_seed_ = terms.stream.seed
+        seeded = with_seed(chosen, terms.stream.seeds(1)[0])
+        self.student_ = teach(seeded, queries, answers, records.classes)
+
+    def plan(self, n_samples: int, *, n_labels: int | None = None, n_rows: int = 10_000) -> AggregationPlan:
+        """Return what a fit would promise and how much noise it would draw, without any data.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records.
+        n_labels : int, optional
+            Number of labels; needed unless `classes` tells.
+        n_rows : int, default=10000
+            Number of public rows.
+        """
+        return self._plan(n_samples, n_labels, n_rows)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict labels; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Any rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Entries of `classes_`.
+        """
+        predicted: NDArray[Any] = self.student_.predict(self._rows(X))
+        return predicted
+
+    @available_if(_knows_probabilities)  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the student's probabilities; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Any rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            0 for labels that no answer had.
+        """
+        known = self.student_.predict_proba(self._rows(X))
+        probabilities = np.zeros((len(known), len(self.classes_)))
+        probabilities[:, np.searchsorted(self.classes_, self.student_.classes_)] = known
+        return probabilities
+
+    def _rows(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return read_rows(self, X, reset=False, sparse=get_tags(self).input_tags.sparse)
+
+    def _price(self, reproducible: bool) -> ApproxDP:
+        protects = check_choice("protects", self.protects, tuple(_PUBLIC_PART))
+        return replace(super()._price(reproducible), protects=protects)
+
+    def _settle(self, terms: Terms, n_samples: int, n_labels: int, n_rows: int = 10_000) -> Ballot:
+        return settled_for_transfer(
+            terms.aggregation,
+            terms.price,
+            n_samples=n_samples,
+            n_labels=n_labels,
+            n_rows=n_rows,
+            n_teachers=terms.n_teachers,
+            max_queries=terms.max_queries,
+            max_unstable=terms.max_unstable,
+        )
+
+    def _student(self) -> Any:
+        check_classifier("student", self.student)
+        return self.student
+
+    def _context(self) -> tuple[object, ...]:
+        return str(self.epsilon), str(self.delta), self.aggregation, self.protects, self.max_queries
+
+
+def _public_part(protects: str, X_public: Any) -> Any:
+    """Return the public rows, or None where the rows of X play that part."""
+    if protects == "labels":
+        if X_public is not None:
+            raise ValueError("X_public must be None where protects='labels': all features are public then")
+        return None
+    if X_public is None:
+        raise ValueError(
+            "X_public must be PublicData(rows) where protects='examples'; without public rows, only labels"
+            " can be protected: protects='labels'"
+        )
+    return public_rows(X_public)

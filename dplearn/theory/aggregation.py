@@ -1,0 +1,348 @@
+"""How many teachers and examples sub-sample and aggregate needs: as published, and with our noise.
+
+The published numbers are those of Bassily, Thakkar and Thakurta (2018): k teachers learn from disjoint parts
+of n examples and answer m queries by plurality, T of which may be unstable.
+
+>>> privacy = ApproxDP(1, 1e-6)
+>>> published_setting(privacy, 10, n_queries=1000, beta=0.05).n_teachers
+39991
+>>> teachers_needed(privacy, 11, n_queries=1000, beta=0.05, agreement="2/3")
+2009
+>>> teachers_needed(privacy, 11, n_queries=1000, beta=0.05)
+1005
+"""
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from dplearn._validation import check_count, check_number
+from dplearn.privacy import ApproxDP
+from dplearn.privacy.spending import delta_of, epsilon_of
+from dplearn.theory.stable_answers import stable_answers_noise
+
+__all__ = [
+    "PublishedSetting",
+    "TeachersRow",
+    "TransferSampleSize",
+    "agreement_bound",
+    "classification_queries_sample_size",
+    "knowledge_transfer_sample_size",
+    "published_setting",
+    "published_unstable_queries",
+    "teachers_needed",
+    "teachers_table",
+]
+
+_TINY = 1e-100  # below it products and quotients of floats lose their meaning
+_HUGE = 10**100
+
+
+@dataclass(frozen=True)
+class PublishedSetting:
+    """Noise and number of teachers that the paper sets for m queries.
+
+    Attributes
+    ----------
+    scale : float
+        lambda = sqrt(32 T ln(2/delta))/epsilon, of the threshold's noise; that of distances has twice it.
+    threshold : float
+        w = 2 lambda ln(2m/delta) (Algorithm 3).
+    distance : float
+        32 ln(4mT/min(delta, beta)) sqrt(2 T ln(2/delta))/epsilon, from which on queries are all answered with
+        probability 1 - beta (Corollary 3.9).
+    n_teachers : int
+        136 ln(4mT/min(delta, beta/2)) sqrt(T ln(2/delta))/epsilon, rounded up (Algorithm 4).
+    """
+
+    scale: float
+    threshold: float
+    distance: float
+    n_teachers: int
+
+
+@dataclass(frozen=True)
+class TransferSampleSize:
+    """Sizes of the two samples of a knowledge transfer.
+
+    Attributes
+    ----------
+    n_private : int
+        Examples that the teachers learn from.
+    n_public : int
+        Feature vectors that they label for the student.
+    """
+
+    n_private: int
+    n_public: int
+
+
+@dataclass(frozen=True)
+class TeachersRow:
+    """One row of `teachers_table`.
+
+    Attributes
+    ----------
+    max_unstable : int
+        T.
+    published, ours : int
+        Number of teachers.
+    """
+
+    max_unstable: int
+    published: int
+    ours: int
+
+    @property
+    def ratio(self) -> float:
+        """How many times as many teachers were published."""
+        return self.published / self.ours
+
+
+def published_setting(
+    privacy: ApproxDP, max_unstable: int, *, n_queries: int, beta: Any = 0.05
+) -> PublishedSetting:
+    """Return the setting of Algorithms 3 and 4 of Bassily, Thakkar and Thakurta (2018).
+
+    Parameters
+    ----------
+    privacy : ApproxDP
+        Epsilon and delta positive.
+    max_unstable : int
+        T, at least 1.
+    n_queries : int
+        m, at least 1.
+    beta : number, default=0.05
+        Probability of failure, in (0, 1).
+    """
+    epsilon, delta = _float("epsilon", epsilon_of(privacy)), _float("delta", delta_of(privacy))
+    most = check_count("max_unstable", max_unstable, low=1, high=_HUGE)
+    m, failure = check_count("n_queries", n_queries, low=1, high=_HUGE), _float("beta", beta, below=1)
+    root = math.sqrt(most * math.log(2 / delta)) / epsilon
+    scale = math.sqrt(32) * root
+    return PublishedSetting(
+        scale=scale,
+        threshold=2 * scale * math.log(2 * m / delta),
+        distance=32 * math.log(4 * m * most / min(delta, failure)) * math.sqrt(2) * root,
+        n_teachers=math.ceil(136 * math.log(4 * m * most / min(delta, failure / 2)) * root),
+    )
+
+
+def published_unstable_queries(n_queries: int, *, alpha: Any, beta: Any, gamma: Any = 0) -> int:
+    """Return the T of Corollary 4.1: 3 ((gamma + alpha) m + sqrt(m ln(m/beta) / 2)), rounded up.
+
+    On all queries but T at least two thirds of the teachers are right, with probability 1 - 2 beta, if each
+    learns up to alpha with probability 1 - beta/k. The proof puts m for k in the logarithm, so it supposes
+    that there are at most as many teachers as queries; `docs/errata.md` says when that is so.
+
+    Parameters
+    ----------
+    n_queries : int
+        m, at least 1.
+    alpha, beta : number
+        In (0, 1).
+    gamma : number, default=0
+        The least error in the class, at least 0 and below 1.
+    """
+    m = check_count("n_queries", n_queries, low=1, high=_HUGE)
+    error = _float("alpha", alpha, below=1) + float(check_number("gamma", gamma, low=0, below=1))
+    failure = _float("beta", beta, below=1)
+    return math.ceil(3 * (error * m + math.sqrt(m * math.log(m / failure) / 2)))
+
+
+def agreement_bound(n_teachers: int, *, n_queries: int, beta: Any, probability: Any = 0.75) -> float:
+    """Return which fraction of teachers agrees on every stable query, with probability 1 - beta.
+
+    A query is stable if a teacher, learning from a random part, gives one and the same answer with
+    probability at least `probability`. By Hoeffding's bound, in the proof of Theorem 3.11, all m of them then
+    have a fraction of p - sqrt(ln(m/beta) / (2 k)) of k teachers that agree. (There beta is halved, p = 3/4,
+    and k >= 72 ln(2m/beta) makes that 2/3.)
+
+    Parameters
+    ----------
+    n_teachers, n_queries : int
+        k and m, at least 1.
+    beta : number
+        In (0, 1).
+    probability : number, default=0.75
+        p, above 0 and at most 1.
+    """
+    k = check_count("n_teachers", n_teachers, low=1, high=_HUGE)
+    m, failure = check_count("n_queries", n_queries, low=1, high=_HUGE), _float("beta", beta, below=1)
+    p = float(check_number("probability", probability, above=0, high=1))
+    return max(0.0, p - math.sqrt(math.log(m / failure) / (2 * k)))
+
+
+def classification_queries_sample_size(
+    vc_dimension: int,
+    n_queries: int,
+    *,
+    privacy: ApproxDP,
+    alpha: Any,
+    beta: Any,
+    gamma: Any = None,
+    constant: float = 1.0,
+) -> int:
+    """Return n of Theorems 4.3 and 4.4: examples with which all but T of m binary queries are answered right.
+
+    Parameters
+    ----------
+    vc_dimension : int
+        V, at least 1.
+    n_queries : int
+        m, at least 4 ln(1/(alpha beta))/alpha**2.
+    privacy : ApproxDP
+        Epsilon and delta positive.
+    alpha, beta : number
+        Excess error of a teacher and probability of failure, in (0, 1).
+    gamma : number, optional
+        The least error in the class (Theorem 4.4); None: labels are those of a member of it (Theorem 4.3).
+    constant : float, default=1.0
+        The theorems leave a constant open: that of the bound on the examples that one teacher needs. This is
+        it; all else here has the constants of Algorithm 4 and Corollary 4.1.
+
+    Returns
+    -------
+    int
+        k n', k being `published_setting`'s for `published_unstable_queries`. A teacher that must learn up to
+        alpha with probability 1 - beta/k gets n' = constant (V ln(1/alpha) + ln(k/beta))/alpha examples, or
+        constant (V + ln(k/beta))/alpha**2 with `gamma`. (The theorems have ln(m/beta) there, for at most as
+        many teachers as queries.)
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as described.
+    """
+    excess, failure = _float("alpha", alpha, below=1), _float("beta", beta, below=1)
+    least = math.ceil(_least_queries(excess, failure))
+    m = check_count("n_queries", n_queries, low=least, high=_HUGE)
+    v = check_count("vc_dimension", vc_dimension, low=1, high=_HUGE)
+    unstable = published_unstable_queries(m, alpha=alpha, beta=beta, gamma=gamma or 0)
+    k = published_setting(privacy, unstable, n_queries=m, beta=beta).n_teachers
+    if gamma is None:
+        each = (v * math.log(1 / excess) + math.log(k / failure)) / excess
+    else:
+        each = (v + math.log(k / failure)) / excess**2
+    return k * math.ceil(_float("constant", constant) * each)
+
+
+def knowledge_transfer_sample_size(
+    vc_dimension: int,
+    *,
+    privacy: ApproxDP,
+    alpha: Any,
+    beta: Any,
+    gamma: Any = None,
+    constant: float = 1.0,
+) -> TransferSampleSize:
+    """Return the sizes of Theorems 4.6 and 4.7: the student has error O(alpha + gamma).
+
+    Parameters
+    ----------
+    vc_dimension : int
+        V, at least 1.
+    privacy : ApproxDP
+        Epsilon and delta positive.
+    alpha, beta : number
+        In (0, 1), beta at most alpha. The student fails with probability at most 3 beta.
+    gamma : number, optional
+        The least error in the class (Theorem 4.7); None: labels are those of a member of it (Theorem 4.6).
+    constant : float, default=1.0
+        What the theorems leave open, once for the student and once for each teacher: the constant of the
+        examples that a learner needs.
+
+    Returns
+    -------
+    TransferSampleSize
+        n_public = m is the greater of constant (V + ln(1/beta))/alpha**2 and what Theorems 4.3 and 4.4 ask
+        for, 4 ln(1/(alpha beta))/alpha**2; n_private is `classification_queries_sample_size` of m.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as described.
+    """
+    v = check_count("vc_dimension", vc_dimension, low=1, high=_HUGE)
+    excess, failure = _float("alpha", alpha, below=1), _float("beta", beta, below=1)
+    check_number("beta", beta, high=check_number("alpha", alpha))
+    student = _float("constant", constant) * (v + math.log(1 / failure)) / excess**2
+    m = math.ceil(max(student, _least_queries(excess, failure)))
+    n = classification_queries_sample_size(
+        v, m, privacy=privacy, alpha=alpha, beta=beta, gamma=gamma, constant=constant
+    )
+    return TransferSampleSize(n_private=n, n_public=m)
+
+
+def teachers_needed(
+    privacy: ApproxDP, max_unstable: int, *, n_queries: int = 1000, beta: Any = 0.05, agreement: Any = "5/6"
+) -> int:
+    """Return how many teachers our noise needs to answer all queries on which most of them agree.
+
+    Parameters
+    ----------
+    privacy, max_unstable, n_queries, beta
+        As for `stable_answers_noise`. Fewer than `max_unstable` queries may be others.
+    agreement : number, default=5/6
+        Above 1/2 and at most 1: the fraction of teachers that vote alike on each of the `n_queries`.
+
+    Returns
+    -------
+    int
+        The least k such that, with ceil(agreement k) votes for one label and the rest for any others, the
+        distance of `dplearn.core.votes.plurality` is at least what all the queries need.
+
+    Notes
+    -----
+    With c votes for the winner the others are k - c at most; if they all stand for a label that wins ties,
+    ceil((2 c - k) / 2) = c - floor(k/2) must move. For k = 2 j it takes ceil((2 u - 1) j) >= d + 1, for
+    k = 2 j + 1 it takes ceil((2 u - 1) j + u) >= d + 1.
+    """
+    u = check_number("agreement", agreement, above=0.5, high=1)
+    noise = stable_answers_noise(privacy, max_unstable, n_queries=n_queries, beta=beta)
+    d = noise.least_distance(n_queries, beta)
+    even = 2 * (math.floor(d / (2 * u - 1)) + 1)
+    odd = 2 * max(0, math.floor((d - u) / (2 * u - 1)) + 1) + 1
+    return min(even, odd)
+
+
+def teachers_table(
+    privacy: ApproxDP,
+    max_unstable: Iterable[int] = (1, 10, 50, 100),
+    *,
+    n_queries: int = 1000,
+    beta: Any = 0.05,
+    agreement: Any = "2/3",
+) -> Iterator[TeachersRow]:
+    """Yield, for each T, the published number of teachers and ours, for the same promise.
+
+    Parameters
+    ----------
+    privacy, n_queries, beta
+        As for `stable_answers_noise`.
+    max_unstable : iterable of int, default=(1, 10, 50, 100)
+        Values of T: queries, among `n_queries`, on which teachers may vote as they like.
+    agreement : number, default=2/3
+        As for `teachers_needed`. The published number is for 2/3 in any case.
+
+    Notes
+    -----
+    The published algorithm stops at the None after the T-th, ours at the T-th: ours gets T + 1, so that
+    both have answers left after T unstable queries. Half of beta is for the noise, as there.
+    """
+    half = check_number("beta", beta, above=0, below=1) / 2
+    for most in max_unstable:
+        published = published_setting(privacy, most, n_queries=n_queries, beta=beta).n_teachers
+        ours = teachers_needed(privacy, most + 1, n_queries=n_queries, beta=half, agreement=agreement)
+        yield TeachersRow(most, published, ours)
+
+
+def _float(name: str, value: Any, below: int | None = None) -> float:
+    number = check_number(name, value, above=0, below=below)
+    return float(check_number(name, number, low=_TINY, high=_HUGE))
+
+
+def _least_queries(alpha: float, beta: float) -> float:
+    """Return 4 ln(1/(alpha beta))/alpha**2, the least m of Theorems 4.3 and 4.4."""
+    return 4 * math.log(1 / (alpha * beta)) / alpha**2

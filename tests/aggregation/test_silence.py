@@ -1,0 +1,53 @@
+"""No warning leaves while anybody is silent, and all do afterwards."""
+
+import threading
+import warnings
+
+import pytest
+
+from dplearn.aggregation.silence import silence
+
+
+def state():
+    return list(warnings.filters), warnings.showwarning, warnings._showwarnmsg_impl
+
+
+def test_warnings_are_heard_again_afterwards():
+    before = state()
+    with silence:
+        warnings.warn("unheard", stacklevel=1)
+    assert state() == before
+    with pytest.warns(UserWarning, match="heard"):
+        warnings.warn("heard", stacklevel=1)
+
+
+def test_an_error_inside_ends_the_silence_too():
+    before = state()
+    with pytest.raises(KeyError), silence:
+        raise KeyError
+    assert state() == before
+
+
+def test_whoever_leaves_last_restores_what_the_first_found():
+    before, inside, left = state(), threading.Event(), threading.Event()
+
+    def overlap():
+        with silence:
+            inside.set()
+            left.wait()
+
+    with silence:
+        other = threading.Thread(target=overlap)
+        other.start()
+        inside.wait()
+    warnings.warn("unheard: the other is still inside", stacklevel=1)
+    left.set()
+    other.join()
+    assert state() == before
+
+
+def test_silence_within_silence_lasts_as_long_as_the_outer_one():
+    with silence:
+        with silence:
+            pass
+        warnings.warn("unheard", stacklevel=1)

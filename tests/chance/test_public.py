@@ -1,0 +1,112 @@
+"""Public choices repeat themselves, are uniform, and leave the secret stream alone."""
+
+import hashlib
+
+import numpy as np
+import pytest
+
+from dplearn.chance import PublicStream, SeededDice, dice_for, public_seed
+
+FROZEN = {
+    "permutation": [2, 6, 1, 3, 5, 0, 4, 7],
+    "seeds": [1054782393, 971517901],
+    "public_seed": "2eef4ccc0e55310c",
+}
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 64, 65, 1000])
+def test_a_permutation_holds_every_place_once(n):
+    drawn = PublicStream(n).permutation(n)
+    assert drawn.dtype == np.int64
+    assert sorted(drawn.tolist()) == list(range(n))
+
+
+def test_every_permutation_of_three_comes_about_equally_often():
+    stream = PublicStream(1)
+    counts: dict = {}
+    for _ in range(3000):
+        order = tuple(stream.permutation(3).tolist())
+        counts[order] = counts.get(order, 0) + 1
+    # The standard deviation of each of the six counts is 20.4.
+    assert len(counts) == 6
+    assert all(abs(count - 500) < 6 * 20.4 for count in counts.values())
+
+
+def test_a_large_permutation_has_no_memory_of_where_places_were():
+    drawn = PublicStream(2).permutation(10**5)
+    # A correlation of n independent pairs has standard deviation n**-0.5.
+    assert abs(np.corrcoef(np.arange(10**5), drawn)[0, 1]) < 6 * 10**-2.5
+    assert abs(np.corrcoef(drawn[:-1], drawn[1:])[0, 1]) < 6 * 10**-2.5
+
+
+def test_the_streams_are_the_same_in_every_version():
+    # Frozen when this test was written: a change here changes every shard of every seeded fit.
+    assert PublicStream(0, "a").permutation(8).tolist() == FROZEN["permutation"]
+    assert PublicStream(b"seed").seeds(2) == FROZEN["seeds"]
+    assert hashlib.sha256(str(public_seed(0, "a")).encode()).hexdigest()[:16] == FROZEN["public_seed"]
+
+
+def test_other_seeds_and_contexts_give_other_streams():
+    streams = [(0,), (1,), (0, "a"), (0, "b"), (0, "a", "b"), (b"",), (b"\0",), (b"\0\0",), (b"\1",), (256,)]
+    assert len({tuple(PublicStream(*each).seeds(4)) for each in streams}) == len(streams)
+
+
+def test_bytes_are_not_the_integer_they_spell():
+    assert PublicStream(b"").seeds(3) != PublicStream(1).seeds(3)
+    assert PublicStream(b"\0").seeds(3) != PublicStream(256).seeds(3)
+
+
+def test_a_public_stream_is_no_secret_stream_of_the_same_seed_and_context():
+    public = PublicStream(5, "learner")._dice._bytes(32)
+    assert public not in {SeededDice(5, "learner")._bytes(32), SeededDice(5)._bytes(32)}
+    assert dice_for(5, "learner")._bytes(32) != public
+
+
+def test_seeds_are_fit_for_numpy_and_differ():
+    seeds = PublicStream(3).seeds(1000)
+    assert all(type(seed) is int and 0 <= seed < 2**31 for seed in seeds)
+    assert len(set(seeds)) > 990
+    assert max(seeds) > 2**30
+    assert PublicStream(3).seeds(0) == []
+
+
+def test_labels_are_uniform():
+    counts = np.bincount(PublicStream(4).labels(3, 30_000), minlength=3)
+    assert np.abs(counts - 10_000).max() < 6 * 81.7  # times the standard deviation of each count
+
+
+def test_without_a_random_state_every_seed_is_new():
+    assert public_seed(None) != public_seed(None)
+    assert PublicStream.of(None).seed != PublicStream.of(None).seed
+
+
+def test_an_integer_always_gives_the_same_seed_and_every_context_another():
+    assert public_seed(3, "a") == public_seed(np.int64(3), "a")
+    assert len({public_seed(3, "a"), public_seed(3, "b"), public_seed(3), public_seed(4)}) == 4
+    assert public_seed(3, "a") >= 2**128  # or the seed would be no harder to guess than the number
+
+
+def test_a_stream_for_a_random_state_is_made_again_from_its_seed():
+    stream = PublicStream.of(3, "a")
+    assert PublicStream(stream.seed, "a").seeds(5) == stream.seeds(5)
+
+
+@pytest.mark.parametrize("make", [np.random.RandomState, np.random.default_rng])
+def test_a_generators_noise_does_not_tell_its_public_seed(make):
+    seed, generator = public_seed(make(0)), make(0)
+    assert seed == public_seed(generator)
+    noise = dice_for(generator, "learner")._bytes(32)  # from bytes that were not used for the seed
+    assert noise != dice_for(make(0), "learner")._bytes(32)
+
+
+def test_what_is_no_random_state_is_refused():
+    for wrong in ("0", True, 0.5):
+        with pytest.raises(TypeError, match="random_state must be"):
+            public_seed(wrong)
+
+
+def test_sizes_must_be_numbers_of_things():
+    with pytest.raises(ValueError, match="n must be an integer from 0"):
+        PublicStream(0).permutation(-1)
+    with pytest.raises(TypeError, match="n must be an integer"):
+        PublicStream(0).permutation(2.0)

@@ -1,0 +1,293 @@
+"""The ensemble answers what teachers agree on, spends what it says, and shows nothing else."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import load_breast_cancer, load_iris, make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from dplearn import (
+    ApproxDP,
+    BudgetExceededError,
+    PrivacyLedger,
+    QueriesExhaustedError,
+    SubsampleAggregateClassifier,
+)
+from dplearn.aggregation.aggregators import AGGREGATIONS
+from dplearn.audit import FaultyDice
+from dplearn.chance import SystemDice
+
+X, Y = make_classification(2000, n_features=6, class_sep=2.0, flip_y=0.0, random_state=1)  # public
+HOPELESS = pytest.mark.filterwarnings("ignore:n_teachers is 2, but a label must lead by")
+PLENTY = {"epsilon": 50.0, "classes": [0, 1]}
+
+
+def learner(estimator=None, **parameters):
+    estimator = GaussianNB() if estimator is None else estimator
+    return SubsampleAggregateClassifier(estimator, **PLENTY | parameters)
+
+
+@pytest.mark.parametrize("aggregation", AGGREGATIONS)
+def test_at_a_large_epsilon_it_answers_as_well_as_its_teachers(aggregation):
+    model = learner(aggregation=aggregation, max_queries=500, abstain_label=-1).fit(X[:1500], Y[:1500])
+    answers = model.predict(X[1500:])
+    answered = answers >= 0
+    assert answered.mean() > 0.8
+    assert (answers == Y[1500:])[answered].mean() > 0.95
+    assert model.guarantee_.epsilon == 50
+
+
+@pytest.mark.parametrize("aggregation", ["sparse_vector", "gnmax", "confident_gnmax"])
+def test_noisy_answers_need_a_delta(aggregation):
+    ledger = PrivacyLedger(100)
+    with pytest.raises(ValueError, match="delta must be a finite number above 0"):
+        learner(aggregation=aggregation, delta=0, ledger=ledger).fit(X, Y)
+    assert ledger.history() == []
+
+
+def test_laplace_votes_need_no_delta():
+    model = learner(aggregation="lnmax", delta=0, max_queries=10).fit(X, Y)
+    assert model.guarantee_ == ApproxDP(50, 0, assumes=model.guarantee_.assumes)
+    assert model.predict(X[:10]).shape == (10,)
+
+
+@pytest.mark.parametrize("aggregation", AGGREGATIONS)
+def test_a_batch_larger_than_the_queries_left_is_refused_before_the_first_draw(aggregation):
+    model = learner(aggregation=aggregation, max_queries=10)
+    dice = FaultyDice(SystemDice())
+    model._fit(X, Y, dice)
+    drawn = dice.n_draws
+    model.predict(X[:7])
+    left, drawn = model.remaining_queries_, dice.n_draws
+    with pytest.raises(
+        QueriesExhaustedError, match=f"at most the {left} queries that are left, got 11"
+    ) as caught:
+        model.predict(X[:11])
+    assert caught.value.released.size == 0
+    assert (model.remaining_queries_, dice.n_draws) == (left, drawn)
+
+
+@HOPELESS
+def test_when_the_declined_queries_run_out_the_error_carries_the_answers_before():
+    model = learner(n_teachers=2, max_unstable=3, max_queries=50, abstain_label=-1, epsilon=1.0).fit(X, Y)
+    with pytest.raises(QueriesExhaustedError, match="max_unstable queries, 3, were declined") as caught:
+        model.predict(X[:20])
+    assert caught.value.released.tolist() == [-1, -1, -1]  # two teachers never are stable
+    assert (model.remaining_queries_, model.remaining_unstable_) == (0, 0)
+    with pytest.raises(QueriesExhaustedError, match="at most the 0 queries"):
+        model.predict(X[:1])
+    carried = pickle.loads(pickle.dumps(caught.value))
+    assert carried.released.tolist() == [-1, -1, -1]
+
+
+def test_answers_given_are_counted_and_declined_ones_too():
+    model = learner(n_teachers=40, max_unstable=5, max_queries=30, abstain_label=-1).fit(X, Y)
+    assert (model.remaining_queries_, model.remaining_unstable_) == (30, 5)
+    answers = model.predict(X[:20])
+    assert model.remaining_queries_ == 10
+    assert model.remaining_unstable_ == 5 - np.count_nonzero(answers == -1)
+
+
+@HOPELESS
+def test_a_declined_query_gets_a_label_from_the_public_stream_or_the_abstain_label():
+    unstable = {"n_teachers": 2, "max_unstable": 50, "max_queries": 50, "epsilon": 1.0}
+    model = learner(**unstable, random_state=0).fit(X, Y)
+    first, second = model.predict(X[:20]), model.predict(X[:20])
+    assert set(first) == {0, 1}
+    assert (first != second).any()
+    again = learner(**unstable, random_state=0).fit(X[::-1], 1 - Y[::-1])
+    assert again.predict(X[:20]).tolist() == first.tolist()  # whatever the records are
+    texts = np.array(["no", "yes"])[Y]
+    for label, classes, kind in (
+        ("none", ["no", "yes"], "U"),
+        (-1, ["no", "yes"], "O"),
+        (None, ["no", "yes"], "U"),
+    ):
+        answers = (
+            learner(**unstable, abstain_label=label).set_params(classes=classes).fit(X, texts).predict(X[:5])
+        )
+        assert answers.dtype.kind == kind
+        assert set(answers) <= ({label} if label is not None else {"no", "yes"})
+
+
+def test_copies_share_what_is_left_and_never_answer_twice():
+    model = learner(max_queries=10, aggregation="gnmax").fit(X, Y)
+    twins = [copy.copy(model), copy.deepcopy(model)]
+    model.predict(X[:4])
+    twins[0].predict(X[:4])
+    assert [each.remaining_queries_ for each in (model, *twins)] == [2, 2, 2]
+    with pytest.raises(QueriesExhaustedError):
+        twins[1].predict(X[:3])
+    with pytest.raises(Exception, match="not fitted"):
+        clone(model).predict(X[:1])
+
+
+def test_a_pickle_has_no_teachers_and_says_so():
+    model = learner().fit(X, Y)
+    there = pickle.loads(pickle.dumps(model))
+    assert there.guarantee_ == model.guarantee_
+    assert (there.remaining_queries_, there.remaining_unstable_) == (0, None)
+    with pytest.raises(RuntimeError, match="this copy has no teachers"):
+        there.predict(X[:1])
+    assert model.predict(X[:1]).shape == (1,)
+
+
+@pytest.mark.parametrize("aggregation", AGGREGATIONS)
+def test_teachers_move_by_name_with_what_is_left(aggregation, tmp_path):
+    model = learner(aggregation=aggregation, max_queries=10, n_teachers=20).fit(X, Y)
+    model.predict(X[:4])
+    left = model.remaining_queries_, model.remaining_unstable_
+    there = pickle.loads(pickle.dumps(model))
+    model.export_teachers(tmp_path / "teachers")
+    with pytest.raises(RuntimeError, match="it was exported"):
+        model.predict(X[:1])
+    there.load_teachers(tmp_path / "teachers")
+    assert (there.remaining_queries_, there.remaining_unstable_) == left
+    assert there.predict(X[:2]).shape == (2,)
+    assert not (tmp_path / "teachers").exists()
+
+
+def test_the_whole_budget_is_charged_once_by_fit_and_nothing_by_predict():
+    ledger = PrivacyLedger(3, delta=1e-5)
+    model = learner(epsilon=2.0, ledger=ledger).fit(X, Y)
+    model.predict(X[:3])
+    model.predict(X[:3])
+    assert len(ledger.history()) == 1
+    assert ledger.spent().epsilon == 2
+    with pytest.raises(BudgetExceededError):
+        model.fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("epsilon", 0),
+        ("delta", -1),
+        ("delta", 1),
+        ("aggregation", "majority"),
+        ("n_teachers", 0),
+        ("n_teachers", "many"),
+        ("n_teachers", 2001),
+        ("max_queries", 0),
+        ("max_unstable", 0.5),
+        ("classes", [0]),
+        ("estimator", LogisticRegression),
+        ("estimator", "logistic"),
+        ("estimator", StandardScaler()),
+        ("ledger", 3),
+    ],
+)
+def test_a_bad_parameter_is_named_and_nothing_is_spent(name, value):
+    ledger = PrivacyLedger(100, delta=1e-3)
+    with pytest.raises((TypeError, ValueError), match=name):
+        learner(**{"ledger": ledger} | {name: value}).fit(X, Y) if name != "estimator" else (
+            SubsampleAggregateClassifier(value, ledger=ledger, **PLENTY).fit(X, Y)
+        )
+    assert ledger.history() == []
+
+
+class Broken(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        raise ZeroDivisionError("always")
+
+    def predict(self, X):
+        return X
+
+
+def test_too_few_teachers_for_the_noise_are_told_about():
+    with pytest.warns(UserWarning, match=r"n_teachers is 3, but a label must lead by about \d+ votes"):
+        learner(n_teachers=3, epsilon=1.0).fit(X, Y)
+
+
+def test_an_estimator_that_cannot_work_at_all_is_told_about_and_fails_no_fit():
+    with pytest.warns(
+        UserWarning, match=r"estimator fails on 64 public or made-up rows .* \(ZeroDivisionError: always\)"
+    ):
+        model = learner(Broken(), aggregation="gnmax", max_queries=5).fit(X, Y)
+    assert set(model.predict(X[:5])) <= {0, 1}
+
+
+def _tables():
+    """The same rows as users hold them."""
+    names = [f"c{i}" for i in range(X.shape[1])]
+    yield "array", X
+    yield "lists", X.tolist()
+    yield "sparse", csr_matrix(X)
+    yield "pandas", pd.DataFrame(X, columns=names)
+    yield "polars", pl.DataFrame(X, schema=names)
+    yield "float32", X.astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows"), list(_tables()), ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_tables_of_every_kind_are_learned_with_the_standard_estimator(kind, rows):
+    model = SubsampleAggregateClassifier(**PLENTY, max_queries=2000).fit(rows, Y)
+    assert model.score(rows, Y) > 0.9
+    assert model.n_features_in_ == 6
+    assert hasattr(model, "feature_names_in_") == (kind in ("pandas", "polars"))
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_texts_and_gaps_in_a_frame_are_learned_too(frame):
+    generator = np.random.default_rng(0)
+    job = generator.choice(["clerk", "farmer", "smith"], 1000)
+    wage = generator.normal(size=1000)
+    wage[::7] = np.nan
+    table = frame({"job": job, "wage": wage, "town": generator.choice(["Ulm", "Bonn"], 1000)})
+    y = np.where(job == "clerk", "poor", "rich")
+    model = SubsampleAggregateClassifier(epsilon=50.0, classes=["poor", "rich"]).fit(table, y)
+    assert model.score(table, y) > 0.95
+
+
+def test_many_classes_and_strings():
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    model = learner(n_teachers=10, aggregation="gnmax", classes=sorted(set(names)), max_queries=150).fit(
+        X, names
+    )
+    assert model.score(X, names) > 0.85
+    assert model.classes_.tolist() == ["setosa", "versicolor", "virginica"]
+
+
+def test_in_a_pipeline_a_search_and_a_cross_validation():
+    ledger = PrivacyLedger(1000, delta=1e-3)
+    inner = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=2))
+    model = learner(inner, ledger=ledger, n_teachers=20)
+    assert cross_val_score(model, X, Y, cv=KFold(3)).mean() > 0.85
+    search = GridSearchCV(model, {"n_teachers": [10, 20]}, cv=KFold(2)).fit(X, Y)
+    assert len(ledger.history()) == 3 + 5
+    assert search.predict(X[:3]).shape == (3,)
+    assert "estimator__decisiontreeclassifier__max_depth" in model.get_params()
+
+
+def test_sizes_are_settled_without_looking_at_the_data():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = learner(epsilon=3.0).fit(X, y)
+    plan = learner(epsilon=3.0).plan(len(y))
+    assert (model.n_teachers_, model.max_unstable_) == (plan.n_teachers, plan.max_unstable)
+    other = learner(epsilon=3.0).fit(X[::-1] * 0, np.arange(len(y)) % 2)
+    assert (other.n_teachers_, other.max_unstable_) == (plan.n_teachers, plan.max_unstable)
+
+
+def test_a_fault_at_a_draw_loses_queries_and_never_gains_any():
+    for aggregation in AGGREGATIONS:
+        for at in range(3):
+            model = learner(aggregation=aggregation, max_queries=10, n_teachers=10)
+            model._fit(X, Y, FaultyDice(SystemDice(), at=at, drawn=True))
+            before = model.remaining_queries_
+            try:
+                model.predict(X[:4])
+            except KeyboardInterrupt:
+                assert model.remaining_queries_ < before

@@ -1,0 +1,263 @@
+"""The cost of noisy-max answers: true of the exact laws of small votes, and as published in closed form."""
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import log_ndtr
+
+from dplearn.privacy import Gaussian, ZeroConcentratedDP
+from dplearn.privacy.likely_outcome import likely_outcome_renyi
+from dplearn.privacy.noisy_max import (
+    publishable_noisy_max_cost,
+    secret_log_chance_of_another,
+    secret_noisy_max_epsilon,
+    secret_noisy_max_renyi,
+    secret_noisy_max_total,
+)
+
+repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=150)
+
+ORDERS = np.array([1.01, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 9.0, 20.0])
+
+#: 250 teachers, as in the figures of Papernot et al. (2018), and some that are hard.
+PATTERNS = {
+    "all agree": [250] + [0] * 9,
+    "a wide lead": [200, 6, 6, 6, 6, 6, 5, 5, 5, 5],
+    "a lead, the rest uniform": [160] + [10] * 9,
+    "sixty to forty": [150, 100] + [0] * 8,
+    "flat": [25] * 10,
+    "a tie": [125, 125] + [0] * 8,
+    "two labels": [250, 0],
+}
+
+
+def published_log_q(counts, sigma):
+    """The union bound with continuous noise: the difference of two has twice the variance."""
+    gaps = max(counts) - np.delete(np.array(counts, dtype=float), int(np.argmax(counts)))
+    return min(
+        float(np.logaddexp.reduce(log_ndtr(-gaps / (sigma * math.sqrt(2))))), math.log1p(-1 / len(counts))
+    )
+
+
+def published_renyi(log_q, sigma, order):
+    """Theorem 6 at the orders of Proposition 10, one number at a time."""
+    line = order / sigma**2
+    m2 = sigma * math.sqrt(-log_q)
+    m1 = m2 + 1
+    e1, e2 = m1 / sigma**2, m2 / sigma**2
+    if m2 <= 1 or order > m1 or log_q + e2 >= 0:
+        return line
+    if log_q > (m2 - 1) * e2 - m2 * math.log(m1 / (m1 - 1) * m2 / (m2 - 1)):
+        return line
+    x = math.exp((log_q + e2) * (1 - 1 / m2))
+    stays = order * math.log1p(-math.exp(log_q)) - (order - 1) * math.log1p(-x)
+    moves = log_q + (order - 1) * (e1 - log_q / (m1 - 1))
+    return min(line, float(np.logaddexp(stays, moves)) / (order - 1))
+
+
+def law(counts, sigma2):
+    """The law of the released label."""
+    reach = math.ceil(14 * math.sqrt(sigma2)) + 3
+    noise = np.arange(-reach, reach + 1)
+    masses = np.exp(-(noise**2) / (2 * sigma2))
+    masses /= masses.sum()
+    values = np.arange(-reach, reach + 1 + max(counts))
+    at = np.array([np.interp(values - count, noise, masses, left=0, right=0) for count in counts])
+    up_to = at.cumsum(axis=1)
+    below = np.pad(up_to, ((0, 0), (1, 0)))[:, :-1]  # not up_to - at: no digits are lost
+    return np.array(
+        [
+            (at[j] * np.prod(below[:j], axis=0) * np.prod(up_to[j + 1 :], axis=0)).sum()
+            for j in range(len(counts))
+        ]
+    )
+
+
+def divergence(p, q, order):
+    return float(np.logaddexp.reduce(order * np.log(p) + (1 - order) * np.log(q))) / (order - 1)
+
+
+def votes(teachers, labels):
+    return [c for c in product(range(teachers + 1), repeat=labels) if sum(c) == teachers]
+
+
+def moved(counts):
+    """All votes that one teacher can make of these."""
+    for giver, taker in product(range(len(counts)), repeat=2):
+        if giver != taker and counts[giver]:
+            changed = list(counts)
+            changed[giver] -= 1
+            changed[taker] += 1
+            yield tuple(changed)
+
+
+@pytest.mark.parametrize("sigma2", ["1/4", "1/2", "1", "2"])
+@pytest.mark.parametrize(("teachers", "labels"), [(9, 2), (7, 3)])
+def test_the_bounds_are_true_of_the_exact_laws_of_all_votes_and_their_neighbours(teachers, labels, sigma2):
+    sigma2 = Fraction(sigma2)
+    every = votes(teachers, labels)
+    bounds = secret_noisy_max_renyi(every, sigma2=sigma2, orders=ORDERS)
+    laws = {counts: law(counts, float(sigma2)) for counts in every}
+    assert (bounds < ORDERS / float(sigma2) * 0.5).any()  # data-dependent somewhere
+    for counts, row in zip(every, bounds, strict=True):
+        for other in moved(counts):
+            for order, bound in zip(ORDERS, row, strict=True):
+                assert divergence(laws[counts], laws[other], order) <= bound * (1 + 1e-9) + 1e-13
+
+
+@pytest.mark.parametrize("sigma2", ["1/50", "1/4", "1", "2", "9"])
+def test_another_label_is_released_no_more_often_than_said_ties_included(sigma2):
+    every = votes(8, 3)
+    log_q = secret_log_chance_of_another(every, sigma2=Fraction(sigma2))
+    said, others = np.exp(log_q), []
+    for counts in every:
+        masses = law(counts, float(Fraction(sigma2)))
+        others.append(float(np.delete(masses, int(np.argmax(counts))).sum()))
+    assert (said >= np.array(others) * (1 - 1e-12)).all()
+    two = secret_log_chance_of_another(votes(8, 2), sigma2=Fraction(sigma2))
+    exact = [np.delete(law(c, float(Fraction(sigma2))), int(np.argmax(c))).sum() for c in votes(8, 2)]
+    assert np.exp(two) == pytest.approx(exact, rel=1e-7)  # with two labels there is no union
+
+
+def test_the_published_bound_is_too_small_for_discrete_noise_where_the_loser_wins_ties():
+    true = law((1, 3), 1.0)[0]
+    assert true == pytest.approx(0.139265, abs=1e-6)
+    assert math.exp(published_log_q((1, 3), 1.0)) == pytest.approx(0.078650, abs=1e-6)
+    assert math.exp(secret_log_chance_of_another([(1, 3)], sigma2=1)[0]) == pytest.approx(true, rel=1e-8)
+
+
+@pytest.mark.parametrize("sigma", [5, 20, 40, 100])
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_with_continuous_noise_the_curve_is_the_published_one(pattern, sigma):
+    log_q = published_log_q(PATTERNS[pattern], sigma)
+    ours = likely_outcome_renyi(np.array([log_q]), 1 / sigma**2, ORDERS)[0]
+    published = [published_renyi(log_q, sigma, order) for order in ORDERS]
+    assert ours == pytest.approx(published, rel=1e-9, abs=1e-300)
+    assert (ours >= np.array(published) * (1 - 1e-11)).all()
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_wide_discrete_noise_costs_as_much_as_published_but_for_a_few_percent(pattern):
+    counts = PATTERNS[pattern]
+    ours = secret_noisy_max_renyi([counts], sigma2=1600, orders=[2.0, 8.0])[0]
+    published = [published_renyi(published_log_q(counts, 40), 40, order) for order in (2.0, 8.0)]
+    assert ours == pytest.approx(published, rel=0.15)
+
+
+log_qs = st.one_of(
+    st.sampled_from([-math.inf, -1e300, -1e100, -745.2, -0.0, -1e-300]),
+    st.floats(-12, 12).map(lambda x: -math.exp(x)),
+)
+rhos = st.floats(-40, 40).map(math.exp) | st.sampled_from([1e-100, 1e100])
+some_orders = st.lists(st.floats(-15, 15).map(lambda x: 1 + math.exp(x)), min_size=1, max_size=6)
+
+
+@repeatable
+@given(st.lists(log_qs, min_size=1, max_size=5), rhos, some_orders)
+def test_a_bound_is_a_number_between_nothing_and_the_cost_on_any_data(log_q, rho, orders):
+    bounds = likely_outcome_renyi(np.array(log_q), rho, np.array(orders))
+    assert bounds.shape == (len(log_q), len(orders))
+    assert (bounds >= 0).all()
+    assert (bounds <= np.array(orders) * rho * (1 + 1e-12)).all()
+
+
+@repeatable
+@given(st.lists(log_qs, min_size=2, max_size=6), st.floats(-12, 3).map(math.exp), some_orders)
+def test_a_bound_falls_neither_as_another_outcome_grows_likelier_nor_with_the_order(log_q, rho, orders):
+    bounds = likely_outcome_renyi(np.sort(log_q), rho, np.sort(orders))
+    slack = 1 + 1e-9
+    assert (bounds[:-1] <= bounds[1:] * slack + 1e-300).all()
+    assert (bounds[:, :-1] <= bounds[:, 1:] * slack + 1e-300).all()
+
+
+@pytest.mark.parametrize("sigma2", ["1e-100", "1e-3", 1, 1600, "1e100"])
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_no_width_of_noise_gives_nan_or_more_than_the_cost_on_any_votes(pattern, sigma2):
+    bounds = secret_noisy_max_renyi([PATTERNS[pattern]], sigma2=sigma2, orders=[1.0001, 2.0, 1e6])
+    line = np.array([1.0001, 2.0, 1e6]) / float(Fraction(sigma2))
+    assert (bounds >= 0).all()
+    assert (bounds <= line * (1 + 1e-12)).all()
+
+
+def test_a_winner_who_leads_by_nothing_costs_what_any_votes_do():
+    for counts in ([4, 4, 4], [0, 0], [100, 100, 0]):
+        bounds = secret_noisy_max_renyi([counts], sigma2=100, orders=ORDERS)[0]
+        assert bounds == pytest.approx(ORDERS / 100, rel=1e-12)
+
+
+def test_leads_beyond_all_bounds_cost_no_more_than_smaller_ones():
+    leads = [[10**3, 0], [10**6, 0], [2**62, 0]]
+    costs = secret_noisy_max_renyi(leads, sigma2=10**6, orders=[4.0])[:, 0]
+    assert (np.diff(costs) <= 0).all()
+    assert np.isfinite(costs).all()
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("sigma2", [25, 1600, 10**4])
+def test_the_secret_epsilon_is_at_most_the_publishable_one_and_near_its_least_over_orders(pattern, sigma2):
+    counts = np.tile(PATTERNS[pattern], (100, 1))
+    secret = secret_noisy_max_epsilon(counts, sigma2=sigma2, delta=1e-5)
+    publishable = publishable_noisy_max_cost(100, sigma2).total(1e-5).epsilon
+    assert 0 <= secret <= float(publishable) * (1 + 1e-15)
+    orders = 1 + np.exp(np.linspace(-2, 8, 2000))
+    curve = secret_noisy_max_total(counts, sigma2=sigma2, orders=orders)
+    epsilons = curve + np.log(1e5 / orders) / (orders - 1) + np.log1p(-1 / orders)
+    assert secret == pytest.approx(max(epsilons.min(), 0), rel=2e-3)
+
+
+def test_the_total_is_the_sum_of_all_queries_block_by_block():
+    counts = np.array([[9 + i % 90, i % 7, 3] for i in range(9000)])
+    rows = secret_noisy_max_renyi(counts, sigma2=50, orders=ORDERS)
+    total = secret_noisy_max_total(counts, sigma2=50, orders=ORDERS)
+    exact = np.array([math.fsum(column) for column in rows.T])
+    assert (total >= exact).all()
+    assert total == pytest.approx(exact, rel=1e-11)
+
+
+def test_the_publishable_cost_is_that_of_gaussian_noise_and_does_not_look_at_votes():
+    cost = publishable_noisy_max_cost(30, 1600, n_asked=100, threshold_sigma2=10_000)
+    assert cost.rho == Fraction(30, 1600) + Fraction(100, 20_000)
+    assert dict(cost.parts) == {Gaussian(1600, 2): 30, Gaussian(10_000, 1): 100}
+    assert publishable_noisy_max_cost(0, 1600).rho == 0
+    many = ZeroConcentratedDP(Fraction(1000, 1600)).to_approx(1e-5).epsilon
+    assert publishable_noisy_max_cost(1000, 1600).total(1e-5).epsilon <= many
+
+
+def test_no_queries_cost_nothing():
+    nothing = np.zeros((0, 3), dtype=int)
+    assert secret_noisy_max_epsilon(nothing, sigma2=1, delta=1e-5) == 0
+    assert secret_noisy_max_renyi(nothing, sigma2=1, orders=[2.0]).shape == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"counts": [12345, 678]}, "counts must be integers of shape"),
+        ({"counts": [[12345.5, 678]]}, "counts must be integers of shape"),
+        ({"counts": [[12345]]}, "at least two labels"),
+        ({"sigma2": 0}, "sigma2 must be a finite number at least"),
+        ({"sigma2": math.inf}, "sigma2 must be a finite number at least"),
+        ({"delta": 0}, "delta must be a finite number above 0 and below 1"),
+        ({"delta": 1}, "delta must be a finite number above 0 and below 1"),
+    ],
+)
+def test_errors_name_the_parameter_and_show_no_count(changes, message):
+    with pytest.raises((TypeError, ValueError), match=message) as caught:
+        secret_noisy_max_epsilon(**{"counts": [[12345, 678]], "sigma2": 1, "delta": 1e-5} | changes)
+    assert "123" not in str(caught.value)
+
+
+@pytest.mark.parametrize("orders", [[], [1.0], [2.0, math.inf], [math.nan]])
+def test_orders_must_be_finite_and_above_one(orders):
+    with pytest.raises(ValueError, match="orders must be finite numbers above 1"):
+        secret_noisy_max_renyi([[3, 0]], sigma2=1, orders=orders)
+
+
+def test_tests_that_are_asked_need_their_noise():
+    with pytest.raises(TypeError, match="threshold_sigma2 must be a finite number above 0"):
+        publishable_noisy_max_cost(1, 1, n_asked=2)

@@ -1,0 +1,260 @@
+"""Numbers of teachers: the published formulas as they stand; ours, least for its promise, and kept."""
+
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from itertools import product
+from math import ceil
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import beta as beta_law
+from scipy.stats import binom
+
+from dplearn.chance import SeededDice
+from dplearn.core.votes import plurality
+from dplearn.mechanisms.sparse_vector import Questions
+from dplearn.privacy import ApproxDP
+from dplearn.theory import stable_answers_noise
+from dplearn.theory.aggregation import (
+    TransferSampleSize,
+    agreement_bound,
+    classification_queries_sample_size,
+    knowledge_transfer_sample_size,
+    published_setting,
+    published_unstable_queries,
+    teachers_needed,
+    teachers_table,
+)
+
+repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=100)
+ONE = ApproxDP(1, 1e-6)
+
+epsilons = st.sampled_from(["0.01", "1", "30"]).map(Fraction)
+rates = st.sampled_from(["1e-12", "1e-3", "0.3", "0.9"]).map(Fraction)
+counts = st.sampled_from([1, 7, 1000, 10**9])
+
+
+def decimal(x):
+    return Decimal(Fraction(x).numerator) / Fraction(x).denominator
+
+
+# The published formulas, to 50 digits
+
+
+@repeatable
+@given(epsilons, rates, rates, counts, counts)
+def test_the_published_setting_is_that_of_algorithms_3_and_4(epsilon, delta, beta, m, most):
+    setting = published_setting(ApproxDP(epsilon, delta), most, n_queries=m, beta=beta)
+    with localcontext(prec=50):
+        root = (most * decimal(2 / delta).ln()).sqrt() / decimal(epsilon)
+        scale = Decimal(32).sqrt() * root
+        assert setting.scale == pytest.approx(float(scale), rel=1e-13)
+        assert setting.threshold == pytest.approx(float(2 * scale * decimal(2 * m / delta).ln()), rel=1e-13)
+        distance = 32 * decimal(4 * m * most / min(delta, beta)).ln() * Decimal(2).sqrt() * root
+        assert setting.distance == pytest.approx(float(distance), rel=1e-13)
+        k = 136 * decimal(4 * m * most / min(delta, beta / 2)).ln() * root
+        assert setting.n_teachers == pytest.approx(float(k), abs=1, rel=1e-13)
+        assert type(setting.n_teachers) is int
+
+
+def test_the_published_teachers_are_three_times_the_published_distance():
+    # 136 / 32 sqrt(2) is a little above 3: a majority of two thirds leads by k/3.
+    setting = published_setting(ONE, 10, n_queries=1000, beta=0.05)
+    assert 3 * setting.distance <= setting.n_teachers <= 3.01 * setting.distance
+
+
+@repeatable
+@given(counts, rates, rates, st.sampled_from(["0", "0.2"]))
+def test_the_published_unstable_queries_are_those_of_corollary_4_1(m, alpha, beta, gamma):
+    with localcontext(prec=50):
+        spread = (m * decimal(m / beta).ln() / 2).sqrt()
+        wanted = 3 * ((decimal(alpha) + Decimal(gamma)) * m + spread)
+    found = published_unstable_queries(m, alpha=alpha, beta=beta, gamma=gamma)
+    assert type(found) is int
+    assert wanted - Decimal("1e-6") <= found <= wanted * (1 + Decimal("1e-13")) + 1
+
+
+# agreement_bound
+
+
+@pytest.mark.parametrize("m", [1, 1000])
+def test_at_the_published_number_of_teachers_two_thirds_agree(m):
+    k = ceil(72 * float(np.log(2 * m / 0.1)))
+    assert agreement_bound(k, n_queries=m, beta=0.05) >= 2 / 3
+    assert agreement_bound(k - 2, n_queries=m, beta=0.05) < 2 / 3
+
+
+@pytest.mark.parametrize("k", [1, 30, 300, 3000])
+@pytest.mark.parametrize("m", [1, 50])
+def test_as_many_teachers_agree_as_is_said_with_the_probability_that_is_said(k, m):
+    beta, p = 0.1, 0.75
+    fewest = ceil(agreement_bound(k, n_queries=m, beta=beta, probability=p) * k)
+    assert m * binom.cdf(fewest - 1, k, p) <= beta  # the union bound; queries may depend on one another
+
+
+# Sample sizes
+
+
+def test_the_queries_of_theorems_4_3_and_4_4_need_teachers_times_what_each_learns_from():
+    parameters = {"privacy": ONE, "alpha": 0.05, "beta": 0.05}
+    v, m = 10, 10_000
+    unstable = published_unstable_queries(m, alpha=0.05, beta=0.05)
+    k = published_setting(ONE, unstable, n_queries=m, beta=0.05).n_teachers
+    each = (v * np.log(20) + np.log(k / 0.05)) / 0.05
+    assert classification_queries_sample_size(v, m, **parameters) == k * ceil(each)
+    assert classification_queries_sample_size(v, m, **parameters, constant=8) == k * ceil(8 * each)
+    unstable = published_unstable_queries(m, alpha=0.05, beta=0.05, gamma=0.1)
+    k = published_setting(ONE, unstable, n_queries=m, beta=0.05).n_teachers
+    each = (v + np.log(k / 0.05)) / 0.05**2
+    assert classification_queries_sample_size(v, m, **parameters, gamma=0.1) == k * ceil(each)
+
+
+def test_noise_in_the_labels_costs_even_where_the_best_concept_makes_no_error():
+    parameters = {"privacy": ONE, "alpha": 0.05, "beta": 0.05}
+    realizable = classification_queries_sample_size(10, 10_000, **parameters)
+    assert classification_queries_sample_size(10, 10_000, **parameters, gamma=0) > realizable
+
+
+def test_theorems_4_3_and_4_4_grow_as_they_say():
+    # V sqrt(m / alpha) and V sqrt(m) / alpha**1.5, but for logarithms.
+    def n(m, alpha, gamma=None):
+        return classification_queries_sample_size(10**4, m, privacy=ONE, alpha=alpha, beta=0.05, gamma=gamma)
+
+    for gamma, power in ((None, 0.5), (0, 1.5)):
+        assert 1 < n(10**14, 0.1, gamma) / n(10**10, 0.1, gamma) / 10**2 < 1.4
+        assert 0.9 < n(10**12, 0.001, gamma) / n(10**12, 0.1, gamma) / 100**power < 3
+
+
+def test_a_transfer_labels_what_the_student_needs_and_no_fewer_than_the_theorems_ask():
+    parameters = {"privacy": ONE, "alpha": 0.1, "beta": 0.05}
+    small = knowledge_transfer_sample_size(1, **parameters)
+    assert small.n_public == ceil(4 * np.log(200) / 0.1**2)
+    large = knowledge_transfer_sample_size(100, **parameters, gamma=0.2, constant=3)
+    m = ceil(3 * (100 + np.log(20)) / 0.1**2)
+    n = classification_queries_sample_size(100, m, **parameters, gamma=0.2, constant=3)
+    assert large == TransferSampleSize(n_private=n, n_public=m)
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"alpha": 0}, "alpha must be"),
+        ({"beta": 0.2}, "beta must be a finite number at most 1/10"),
+        ({"constant": 0}, "constant must be"),
+        ({"vc_dimension": 0}, "vc_dimension must be"),
+        ({"privacy": ApproxDP(1)}, "delta must be"),
+        ({"gamma": 1}, "gamma must be"),
+    ],
+)
+def test_parameters_that_no_theorem_covers_are_refused(change, match):
+    parameters = {"vc_dimension": 3, "privacy": ONE, "alpha": 0.1, "beta": 0.05} | change
+    with pytest.raises(ValueError, match=match):
+        knowledge_transfer_sample_size(**parameters)
+
+
+def test_fewer_queries_than_theorems_4_3_and_4_4_suppose_are_refused():
+    with pytest.raises(ValueError, match="n_queries must be an integer from 2120"):
+        classification_queries_sample_size(3, 2119, privacy=ONE, alpha=0.1, beta=0.05)
+
+
+# teachers_needed
+
+
+def least_distance_at(k, agreement, n_labels=3):
+    """The least distance over all votes of which one label has at least its share."""
+    winners = ceil(Fraction(agreement) * k)
+    votes = [
+        (winners + more, k - winners - more - third, third)
+        for more in range(k - winners + 1)
+        for third in range(k - winners - more + 1)
+    ]
+    counts = np.array([np.roll(vote, shift) for vote in votes for shift in range(n_labels)])
+    return int(plurality(counts)[1].min())
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "agreement"),
+    [*product((3, 30), ("2/3", "5/6", "0.95", "1")), (100, "0.51"), (100, "5/6")],
+)
+def test_it_is_the_least_number_of_teachers_whose_agreement_is_far_enough(epsilon, agreement):
+    privacy = ApproxDP(epsilon, 1e-3)
+    k = teachers_needed(privacy, 2, n_queries=20, beta=0.1, agreement=agreement)
+    noise = stable_answers_noise(privacy, 2, n_queries=20, beta=0.1)
+    distance = noise.least_distance(20, 0.1)
+    assert least_distance_at(k, agreement) >= distance
+    fewer = range(max(1, k - 40), k)
+    assert all(least_distance_at(each, agreement) < distance for each in fewer)
+
+
+def test_half_of_the_teachers_is_no_agreement():
+    with pytest.raises(ValueError, match="agreement must be a finite number at most 1 and above"):
+        teachers_needed(ONE, 1, agreement=0.5)
+
+
+# Whether the promise is kept in play
+
+
+def share_of_runs_that_answer_all(k, noise, *, runs, n_queries, n_others, seed):
+    """Votes of k teachers, one sixth of them against; others, tied, come at random places."""
+    rng = np.random.default_rng(seed)
+    winners = ceil(Fraction(5, 6) * k)
+    votes = np.tile([k - winners, winners], (n_queries + n_others, 1))
+    votes[n_queries:] = [k // 2, k - k // 2]
+    distances = plurality(votes)[1]
+    kept = 0
+    for run in range(runs):
+        order = rng.permutation(distances.size)
+        epoch = (noise.max_unstable, None)
+        dice = SeededDice(10**6 * seed + run)
+        questions = Questions(dice, -noise.bar, noise.of_threshold, noise.of_test, noise.renew, epoch)
+        unstable = questions.answer(-distances[order])
+        kept += unstable.size == order.size and not unstable[order < n_queries].any()
+    return kept
+
+
+def refuted(kept, runs, promise):
+    """Whether a success probability of `promise` or more is ruled out at 1e-6 (Clopper and Pearson)."""
+    return kept < runs and beta_law.ppf(1 - 1e-6, kept + 1, runs - kept) < promise
+
+
+@pytest.mark.parametrize("renew", [False, True])
+def test_all_queries_that_most_teachers_agree_on_are_answered_as_often_as_promised(renew):
+    runs, n_queries, beta, most = 400, 300, 0.05, 4
+    noise = stable_answers_noise(ONE, most, n_queries=n_queries, beta=beta, renew_threshold=renew)
+    play = {"runs": runs, "n_queries": n_queries, "n_others": most - 1, "seed": 1}
+    d = noise.least_distance(n_queries, beta)
+    k = next(k for k in range(2 * d, 4 * d) if plurality([k - ceil(5 * k / 6), ceil(5 * k / 6)])[1] >= d)
+    if not renew:
+        assert k == teachers_needed(ONE, most, n_queries=n_queries, beta=beta)
+    assert not refuted(share_of_runs_that_answer_all(k, noise, **play), runs, 1 - beta)
+    # The control: with two thirds of the teachers the same promise is broken, and it shows.
+    assert refuted(share_of_runs_that_answer_all(2 * k // 3, noise, **play), runs, 1 - beta)
+
+
+def test_with_as_many_unstable_queries_as_it_answers_nones_it_may_stop_early():
+    noise = stable_answers_noise(ONE, 4, n_queries=300)
+    k = teachers_needed(ONE, 4, n_queries=300)
+    play = {"runs": 200, "n_queries": 300, "n_others": 4, "seed": 2}
+    assert refuted(share_of_runs_that_answer_all(k, noise, **play), 200, 0.95)
+
+
+# The table
+
+#: T: the published number of teachers, ours for agreement 2/3, ours for agreement 5/6.
+TABLE = {1: (11454, 605, 303), 10: (39991, 2123, 1061), 50: (95318, 7961, 3981), 100: (138390, 14885, 7443)}
+
+
+def test_the_published_table():
+    usual = list(teachers_table(ONE))
+    agreed = list(teachers_table(ONE, agreement="5/6"))
+    found = {a.max_unstable: (a.published, a.ours, b.ours) for a, b in zip(usual, agreed, strict=True)}
+    assert found == TABLE
+    assert [round(row.ratio, 1) for row in usual] == [18.9, 18.8, 12.0, 9.3]
+
+
+def test_the_table_grants_ours_the_none_that_the_published_algorithm_lets_through():
+    (row,) = teachers_table(ONE, [7], beta=0.1)
+    assert row.ours == teachers_needed(ONE, 8, beta=0.05, agreement="2/3")
+    assert row.published == published_setting(ONE, 7, n_queries=1000, beta=0.1).n_teachers
