@@ -273,10 +273,13 @@ def leaders(noisy: NDArray[np.int64]) -> Answers:
     return Answers(noisy.argmax(axis=1), noisy)
 
 
-@lru_cache(maxsize=64)
 def total_rho(privacy: ApproxDP) -> Fraction:
     """Return the greatest zero-concentrated cost found that implies `privacy`."""
-    target = ApproxDP(privacy.epsilon, delta_of(privacy))
+    return _total_rho(ApproxDP(privacy.epsilon, delta_of(privacy)))
+
+
+@lru_cache(maxsize=64)
+def _total_rho(target: ApproxDP) -> Fraction:
     # rho is at most epsilon^2 / 2 + epsilon where delta is at most 1/2, and any fraction of it costs less.
     high = target.epsilon**2 + target.epsilon + 1
     return calibrate(
@@ -284,12 +287,15 @@ def total_rho(privacy: ApproxDP) -> Fraction:
     )
 
 
-@lru_cache(maxsize=64)
 def query_epsilon(privacy: ApproxDP, n_queries: int) -> Fraction:
     """Return the greatest epsilon found of which `n_queries` compose to `privacy`."""
-    if not privacy.delta:
-        return privacy.epsilon / n_queries
-    target = ApproxDP(privacy.epsilon, privacy.delta)
+    return _query_epsilon(ApproxDP(privacy.epsilon, privacy.delta), n_queries)
+
+
+@lru_cache(maxsize=64)
+def _query_epsilon(target: ApproxDP, n_queries: int) -> Fraction:
+    if not target.delta:
+        return target.epsilon / n_queries
     return calibrate(
         lambda epsilon: Composition({PureDP(epsilon): n_queries}),
         target,

@@ -6,8 +6,8 @@ Which it is changes times and no result. These rules keep the parcels apart:
   turn warnings into errors for a while to learn of a failure: a thread that does so at the wrong moment
   makes another one's work fail. What one parcel holds would then change what comes of another.
 - A parcel travels alone, and one that cannot travel is worked on here. No error in sending tells of it.
-- Where there are several processes, all of them, this one too, give native libraries equally many threads.
-  Floats add up differently on more; who works on a parcel is settled by times, which other parcels changed.
+- All processes, this one too, give native libraries equally many threads. Floats add up differently on more;
+  who works on a parcel is settled by times, which other parcels changed.
 
 No warning leaves, whoever gave it.
 """
@@ -16,7 +16,6 @@ import pickle
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor
-from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from math import ceil, inf
 from time import monotonic, perf_counter
@@ -24,8 +23,8 @@ from typing import Any
 
 from joblib import Parallel, cpu_count, delayed, effective_n_jobs, wrap_non_picklable_objects
 from joblib.parallel import get_active_backend
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from dplearn.aggregation.native_threads import native_threads
 from dplearn.aggregation.progress import Progress
 from dplearn.aggregation.silence import silence
 
@@ -85,7 +84,7 @@ def carried_out(
     if workers > 1 and not _has_threads(backend):
         threads = getattr(backend, "inner_max_num_threads", None) or max(1, cpu_count() // workers)
     crew = _Crew(work, parcel_of, count, threads, Progress(count, shown=progress))
-    with silence, _native_threads(threads):
+    with silence, native_threads(threads):
         if threads is None:
             crew.work_here()
         elif not _has_threads(
@@ -99,12 +98,6 @@ def carried_out(
                 crew.spread(n_jobs, crew.batch_size(workers))
             crew.work_here()
     return [crew.done[i] for i in range(count)]
-
-
-def _native_threads(threads: int | None) -> AbstractContextManager[Any]:
-    """Let native libraries use so many threads, or as many as they do where nobody else works beside them."""
-    limits: AbstractContextManager[Any] = nullcontext() if threads is None else threadpool_limits(threads)
-    return limits
 
 
 def _has_threads(backend: Any) -> bool:
@@ -222,7 +215,7 @@ class _Crew:
 
 def _batch(work: Work, parcels: Sequence[bytes | None], threads: int | None) -> list[bytes | None]:
     """Work on some parcels, in a worker."""
-    with _one_batch_at_a_time, silence, _native_threads(threads):
+    with _one_batch_at_a_time, silence, native_threads(threads):
         return [_outcome(work, parcel) for parcel in parcels]
 
 

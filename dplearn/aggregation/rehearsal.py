@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
+from dplearn.aggregation.native_threads import native_threads
 from dplearn.aggregation.rows import plain, rows_of, sliceable
+from dplearn.aggregation.teachers import with_seed
 from dplearn.chance import PublicStream
 
 __all__ = ["MANY_ROWS", "made_up_rows", "rehearse"]
@@ -54,10 +55,10 @@ def rehearse(estimator: Any, rows: Any, classes: NDArray[Any], stream: PublicStr
     X = plain(rows_of(sliceable(rows), few))
     # Every label occurs, if rows suffice: some estimators need two of each.
     y = np.asarray(classes)[few % len(classes)][stream.permutation(few.size)]
-    with warnings.catch_warnings():
+    with native_threads(None), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            predicted = clone(estimator).fit(X, y).predict(X)
+            predicted = with_seed(estimator, stream.seeds(1)[0]).fit(X, y).predict(X)
         except Exception as error:
             return f"{type(error).__name__}: {error}"
     if np.shape(predicted) != y.shape or not np.isin(predicted, y).all():

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import get_config
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import Pipeline
@@ -74,7 +74,6 @@ def _fitted(student: Any, X: Any, y: NDArray[Any], weights: NDArray[np.float64] 
         return student.fit(X, y)
     if not isinstance(student, Pipeline):
         return student.fit(X, y, sample_weight=weights)
-    if get_config()["enable_metadata_routing"]:
-        _last(student).set_fit_request(sample_weight=True)
-        return student.fit(X, y, sample_weight=weights)
-    return student.fit(X, y, **{f"{student.steps[-1][0]}__sample_weight": weights})
+    # With routing every step that could take weights, a scaler too, would have to say whether it wants them.
+    with config_context(enable_metadata_routing=False):
+        return student.fit(X, y, **{f"{student.steps[-1][0]}__sample_weight": weights})

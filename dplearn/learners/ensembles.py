@@ -87,6 +87,10 @@ class Terms:
     verbose: bool
     stream: PublicStream
 
+    def apart(self, context: str) -> PublicStream:
+        """Return another public stream, so that what is drawn from it moves no shard."""
+        return PublicStream(self.stream.seed, context)
+
 
 @dataclass(frozen=True)
 class Records:
@@ -202,9 +206,9 @@ def check_classifier(name: str, estimator: Any) -> None:
         raise TypeError(f"{name} must be None or a classifier, got {estimator!r}")
 
 
-def warn_if_broken(estimator: Any, rows: Any, classes: NDArray[Any], stream: PublicStream) -> None:
+def warn_if_broken(records: Records, rows: Any, terms: Terms) -> None:
     """Warn if an estimator cannot learn from public rows; what it does on private ones nobody is told."""
-    if failure := rehearse(estimator, rows, classes, stream):
+    if failure := rehearse(records.estimator, rows, records.classes, terms.apart("rehearsal")):
         warnings.warn(
             f"estimator fails on {MANY_ROWS} public or made-up rows with random labels ({failure}); where it"
             " fails on a shard, that teacher casts no vote",

@@ -15,9 +15,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import get_tags
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from dplearn._validation import check_choice
 from dplearn.aggregation.aggregators import AGGREGATIONS, Ballot
@@ -30,6 +30,7 @@ from dplearn.aggregation.student import teach
 from dplearn.aggregation.teachers import train_and_vote, with_seed
 from dplearn.chance.dice import Dice
 from dplearn.core.votes import tally
+from dplearn.domains.cells import is_frame
 from dplearn.estimator.intake import read_rows
 from dplearn.learners.ensembles import (
     AggregationPlan,
@@ -208,14 +209,15 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         records = self._read(terms, X, y)
         sparse = get_tags(self).input_tags.sparse
         public = records.X if wrapped is None else read_rows(self, wrapped, reset=False, sparse=sparse)
+        self._check_gaps(public)
         ballot = self._settle(terms, len(records.y), len(records.classes), public.shape[0])
         check_size(ballot, len(records.y))
         asked = terms.stream.permutation(public.shape[0])[: ballot.max_queries]
         queries = plain(rows_of(sliceable(public), asked))
-        warn_if_broken(records.estimator, queries, records.classes, terms.stream)
-        chosen = standard_estimator(queries, C=0.1) if student is None else student
-        if failure := rehearse(chosen, queries, records.classes, terms.stream):
+        student = standard_estimator(queries, C=0.1) if student is None else student
+        if failure := rehearse(student, queries, records.classes, terms.apart("student")):
             raise ValueError(f"student must be able to learn from the public rows, but fails: {failure}")
+        warn_if_broken(records, queries, terms)
         aggregator = AGGREGATIONS[terms.aggregation](ballot).attach(dice)
         lessons = records.lessons(terms, ballot.n_teachers)
 
@@ -238,7 +240,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         self.n_asked_ = len(asked)
         self.n_answered_ = int((answers.codes >= 0).sum())
         self.public_seed_ = terms.stream.seed
-        seeded = with_seed(chosen, terms.stream.seeds(1)[0])
+        seeded = with_seed(student, terms.apart("student's seed").seeds(1)[0])
         self.student_ = teach(seeded, queries, answers, records.classes)
 
     def plan(self, n_samples: int, *, n_labels: int | None = None, n_rows: int = 10_000) -> AggregationPlan:
@@ -268,7 +270,8 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         ndarray of shape (n_samples,)
             Entries of `classes_`.
         """
-        predicted: NDArray[Any] = self.student_.predict(self._rows(X))
+        rows = self._rows(X)
+        predicted: NDArray[Any] = self.student_.predict(rows)
         return predicted
 
     @available_if(_knows_probabilities)  # type: ignore[untyped-decorator]  # scikit-learn has no types
@@ -285,7 +288,8 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         ndarray of shape (n_samples, n_classes)
             0 for labels that no answer had.
         """
-        known = self.student_.predict_proba(self._rows(X))
+        rows = self._rows(X)
+        known = self.student_.predict_proba(rows)
         probabilities = np.zeros((len(known), len(self.classes_)))
         probabilities[:, np.searchsorted(self.classes_, self.student_.classes_)] = known
         return probabilities
@@ -310,9 +314,21 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
             max_unstable=terms.max_unstable,
         )
 
+    def _check_gaps(self, public: Any) -> None:
+        """Refuse public rows with gaps that the student cannot learn from."""
+        if not get_tags(self).input_tags.allow_nan and not is_frame(public) and public.dtype.kind == "f":
+            check_array(public, accept_sparse=True, dtype=None)
+
     def _student(self) -> Any:
         check_classifier("student", self.student)
         return self.student
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        if self.student is not None:
+            tags.input_tags.allow_nan &= get_tags(self.student).input_tags.allow_nan
+            tags.input_tags.sparse &= get_tags(self.student).input_tags.sparse
+        return tags
 
     def _context(self) -> tuple[object, ...]:
         return str(self.epsilon), str(self.delta), self.aggregation, self.protects, self.max_queries

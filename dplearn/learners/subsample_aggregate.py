@@ -336,8 +336,8 @@ def _rehearse(terms: Terms, records: Records) -> None:
     """Try the estimator on made-up rows; what other columns than numbers may hold is not known here."""
     X = records.X
     if not is_frame(X) and X.dtype.kind in "iufb":
-        rows = made_up_rows(MANY_ROWS, X.shape[1], terms.stream)
-        warn_if_broken(records.estimator, rows, records.classes, terms.stream)
+        rows = made_up_rows(MANY_ROWS, X.shape[1], terms.apart("made up"))
+        warn_if_broken(records, rows, terms)
 
 
 def _warn_if_hopeless(ballot: Ballot, aggregator: Aggregator) -> None:
