@@ -39,6 +39,7 @@ from dplearn.theory.stable_answers import StableAnswersNoise, stable_answers_noi
 
 __all__ = ["AGGREGATIONS", "Aggregator", "Ballot"]
 
+_WIDEST = 1 << 55  # of the variance of noise
 _BETA = 0.05  # with which probability answers may differ from what a plan says of them
 _TESTED = Fraction(1, 4)  # of what a confident answer costs, the share of asking whether there is one
 
@@ -97,20 +98,31 @@ class Aggregator(ABC):
     @abstractmethod
     def __init__(self, ballot: Ballot): ...
 
-    @abstractmethod
     def answer(self, votes: Votes) -> Answers:
-        """Release answers to the queries that were voted on, at most `remaining_queries` of them.
+        """Release answers to the queries that were voted on.
 
         Parameters
         ----------
         votes : Votes
-            Private; of at least one query.
+            Private; of at least one query, and of at most `remaining_queries`.
 
         Returns
         -------
         Answers
             Fewer than asked if it stopped on the way.
+
+        Raises
+        ------
+        ValueError
+            If there are more queries than are left; nothing is drawn.
         """
+        # Whoever asks has counted; but the guarantee hangs on it, and queries may be anybody's objects.
+        if not 0 < len(votes.winner) <= self.remaining_queries:
+            raise ValueError("votes must be of at least one query, and of at most those that are left")
+        return self._release(votes)
+
+    @abstractmethod
+    def _release(self, votes: Votes) -> Answers: ...
 
     def attach(self, dice: Dice | None) -> Self:
         """Take dice, or none to be pickled."""
@@ -154,7 +166,7 @@ class StableVotes(Aggregator):
         """How many more queries can be declined."""
         return self._questions.epoch[0]
 
-    def answer(self, votes: Votes) -> Answers:
+    def _release(self, votes: Votes) -> Answers:
         """Release the plurality of each query that is stable."""
         self.remaining_queries -= len(votes.winner)
         codes = answered(self._questions, votes.winner, votes.distance)
@@ -178,11 +190,11 @@ class GaussianVotes(Aggregator):
 
     def __init__(self, ballot: Ballot):
         self.remaining_queries = ballot.max_queries
-        self._rho = total_rho(ballot.privacy) / ballot.max_queries
+        self._rho = _wide_enough(total_rho(ballot.privacy) / ballot.max_queries)
         self.noise_scale = sqrt(1 / self._rho)
         self.least_lead = _gaussian_lead(self.noise_scale, ballot)
 
-    def answer(self, votes: Votes) -> Answers:
+    def _release(self, votes: Votes) -> Answers:
         """Release the leader of each query's noisy counts."""
         self.remaining_queries -= len(votes.winner)
         return leaders(noisy_gaussian(votes.counts, self._rho, 2, self.dice))
@@ -204,7 +216,7 @@ class LaplaceVotes(Aggregator):
         # Each of all counts' noises stays below half of this but with probability beta.
         self.least_lead = ceil(2 * scale * log(ballot.max_queries * ballot.n_labels / _BETA)) + 1
 
-    def answer(self, votes: Votes) -> Answers:
+    def _release(self, votes: Votes) -> Answers:
         """Release the leader of each query's noisy counts."""
         asked = len(votes.winner)
         self.remaining_queries -= asked
@@ -226,7 +238,7 @@ class ConfidentVotes(Aggregator):
     def __init__(self, ballot: Ballot):
         self._left = total_rho(ballot.privacy)
         cost = self._left / ballot.max_queries
-        self._test, self._answer = _TESTED * cost, (1 - _TESTED) * cost
+        self._test, self._answer = _wide_enough(_TESTED * cost), (1 - _TESTED) * cost
         # Half-way between votes spread evenly and a unanimous ensemble.
         self._bar = ceil(Fraction(ballot.n_teachers * (ballot.n_labels + 1), 2 * ballot.n_labels))
         self.noise_scale = sqrt(1 / self._answer)
@@ -237,7 +249,7 @@ class ConfidentVotes(Aggregator):
         """How many can certainly be asked: as many as could all be answered."""
         return int(self._left / (self._test + self._answer))
 
-    def answer(self, votes: Votes) -> Answers:
+    def _release(self, votes: Votes) -> Answers:
         """Release which queries are agreed on, and the leader of the noisy counts of those."""
         asked = len(votes.winner)
         self._left -= asked * self._test
@@ -283,8 +295,20 @@ def _total_rho(target: ApproxDP) -> Fraction:
     # rho is at most epsilon^2 / 2 + epsilon where delta is at most 1/2, and any fraction of it costs less.
     high = target.epsilon**2 + target.epsilon + 1
     return calibrate(
-        lambda rho: Composition({ZeroConcentrated(rho): 1}), target, low=high / (1 << 80), high=high
+        lambda rho: Composition({ZeroConcentrated(rho): 1}),
+        target,
+        low=high / (1 << 400),
+        high=high,
     )
+
+
+def _wide_enough(rho: Fraction) -> Fraction:
+    """Return the cost of a query, if noise as wide as it takes can be drawn."""
+    if rho * _WIDEST <= 1:
+        raise ValueError(
+            f"epsilon must be larger, or max_queries smaller: its variance would exceed {_WIDEST}"
+        )
+    return rho
 
 
 def query_epsilon(privacy: ApproxDP, n_queries: int) -> Fraction:

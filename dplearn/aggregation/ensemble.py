@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dplearn.aggregation.aggregators import Aggregator
 from dplearn.aggregation.answers import Answers, QueriesExhaustedError
@@ -15,48 +14,46 @@ from dplearn.core.votes import tally
 __all__ = ["Ensemble"]
 
 
-@dataclass
+@dataclass(repr=False)  # a traceback may show it
 class Ensemble:
     """What a fitted ensemble answers from; kept in a holder and nowhere else.
 
     Attributes
     ----------
     teachers : list
-        Private. One for each shard, None where it could not be learned.
-    classes : ndarray of shape (n_labels,)
-        Public. The labels, sorted.
+        Private. One for each shard.
     aggregator : Aggregator
         Private. The noise, and what is left to be asked.
+    published : dict
+        Public. The fitted attributes of the estimator that it belongs to.
     asked : int
         Public. How many queries were asked.
     """
 
     teachers: list[Any]
-    classes: NDArray[Any]
     aggregator: Aggregator
+    published: dict[str, Any]
     asked: int = 0
 
-    def answer(self, queries: Any, number: int) -> Answers:
+    def answer(self, queries: Any) -> Answers:
         """Release answers to the rows of `queries`; a batch that is too large is refused before any draw.
 
         Parameters
         ----------
-        queries : array-like of shape (number, n_features)
-            Public.
-        number : int
-            How many there are.
+        queries : array-like of shape (n_queries, n_features)
+            Public; nobody else's to change.
         """
-        left = self.aggregator.remaining_queries
+        classes = self.published["classes_"]
+        left, number = self.aggregator.remaining_queries, queries.shape[0]
         if number > left:
             raise QueriesExhaustedError(
                 f"X must hold at most the {left} queries that are left, got {number}; nothing was spent."
                 " remaining_queries_ and remaining_unstable_ tell what is left"
             )
-        n_labels = len(self.classes)
         if not number:
-            return Answers.without_counts(np.zeros(0, dtype=np.int64), n_labels)
-        votes = tally(votes_of(self.teachers, queries, self.classes), n_labels)
-        self.asked += number
+            return Answers.without_counts(np.zeros(0, dtype=np.int64), len(classes))
+        votes = tally(votes_of(self.teachers, queries, classes), len(classes))
+        self.asked += len(votes.winner)
         return self.aggregator.answer(votes)
 
     def __getstate__(self) -> dict[str, Any]:

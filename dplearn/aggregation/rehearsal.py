@@ -14,6 +14,7 @@ first on rows that are public, or made up, with random labels.
 """
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,13 @@ def made_up_rows(n_rows: int, n_features: int, stream: PublicStream) -> NDArray[
     return stream.labels(_GRAINS, n_rows * n_features).reshape(n_rows, n_features) / _GRAINS
 
 
-def rehearse(estimator: Any, rows: Any, classes: NDArray[Any], stream: PublicStream) -> str:
+def rehearse(
+    estimator: Any,
+    rows: Any,
+    classes: NDArray[Any],
+    stream: PublicStream,
+    fit: Callable[[Any, Any, NDArray[Any]], Any] = lambda estimator, X, y: estimator.fit(X, y),
+) -> str:
     """Return what an estimator says when it fails on some rows with random labels, or an empty text.
 
     Parameters
@@ -50,6 +57,8 @@ def rehearse(estimator: Any, rows: Any, classes: NDArray[Any], stream: PublicStr
         The labels.
     stream : PublicStream
         Where labels come from.
+    fit : callable, optional
+        How it is fitted, from estimator, rows and labels.
     """
     few = np.arange(min(MANY_ROWS, rows.shape[0]))
     X = plain(rows_of(sliceable(rows), few))
@@ -58,7 +67,7 @@ def rehearse(estimator: Any, rows: Any, classes: NDArray[Any], stream: PublicStr
     with native_threads(None), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            predicted = with_seed(estimator, stream.seeds(1)[0]).fit(X, y).predict(X)
+            predicted = fit(with_seed(estimator, stream.seeds(1)[0]), X, y).predict(X)
         except Exception as error:
             return f"{type(error).__name__}: {error}"
     if np.shape(predicted) != y.shape or not np.isin(predicted, y).all():

@@ -27,7 +27,7 @@ from sklearn.utils.validation import has_fit_parameter
 from dplearn.aggregation.answers import Answers
 from dplearn.aggregation.rows import plain, rows_of, sliceable
 
-__all__ = ["teach"]
+__all__ = ["fit_weighted", "takes_weights", "teach"]
 
 
 def teach(student: Any, X: Any, answers: Answers, classes: NDArray[Any]) -> Any:
@@ -50,27 +50,39 @@ def teach(student: Any, X: Any, answers: Answers, classes: NDArray[Any]) -> Any:
         The fitted student; one that knows a single label where all answers are alike, and the first where
         there are none.
     """
-    learned = _last(student)
     rows = np.flatnonzero(answers.codes >= 0)
-    codes, weights = answers.codes[rows], None
-    if has_fit_parameter(learned, "sample_weight"):
+    codes, weights = answers.codes[rows], np.ones(rows.size)
+    if takes_weights(student):
         excess = (answers.counts - answers.counts.mean(axis=1, keepdims=True)).clip(min=0)
         rows, codes = np.nonzero(excess)
         weights = excess[rows, codes] * np.count_nonzero(answers.codes >= 0) / max(excess.sum(), 1)
     if len(np.unique(codes)) < 2:
         only = classes[codes[:1]] if codes.size else classes[:1]
         return DummyClassifier(strategy="constant", constant=only[0]).fit(np.zeros((1, 1)), only)
-    return _fitted(clone(student), plain(rows_of(sliceable(X), rows)), classes[codes], weights)
+    return fit_weighted(clone(student), plain(rows_of(sliceable(X), rows)), classes[codes], weights)
 
 
-def _last(student: Any) -> Any:
-    """Return what learns: a pipeline's last step, or the student itself."""
-    return student.steps[-1][1] if isinstance(student, Pipeline) else student
+def takes_weights(student: Any) -> bool:
+    """Return True if what learns, a pipeline's last step or the student itself, takes `sample_weight`."""
+    learned = student.steps[-1][1] if isinstance(student, Pipeline) else student
+    return bool(has_fit_parameter(learned, "sample_weight"))
 
 
-def _fitted(student: Any, X: Any, y: NDArray[Any], weights: NDArray[np.float64] | None) -> Any:
-    """Fit with weights, if there are any, by the route that reaches what learns."""
-    if weights is None:
+def fit_weighted(student: Any, X: Any, y: NDArray[Any], weights: NDArray[np.float64]) -> Any:
+    """Fit a student with weights, if it takes them, by the route that reaches what learns.
+
+    Parameters
+    ----------
+    student : classifier
+        Is fitted.
+    X : ndarray, sparse matrix or data frame of shape (n, n_features)
+        Rows.
+    y : ndarray of shape (n,)
+        Labels.
+    weights : ndarray of float64 of shape (n,)
+        Positive.
+    """
+    if not takes_weights(student):
         return student.fit(X, y)
     if not isinstance(student, Pipeline):
         return student.fit(X, y, sample_weight=weights)

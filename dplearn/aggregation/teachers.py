@@ -158,6 +158,11 @@ def with_seed(estimator: Any, seed: int) -> Any:
     return clone_.set_params(**dict(zip(open_, seeds, strict=False)))
 
 
+def check_teachable(estimator: Any) -> None:
+    """Refuse an estimator that cannot be cloned, or that would be charged to a ledger for each shard."""
+    with_seed(estimator, 0)
+
+
 @dataclass(frozen=True)
 class _Lesson:
     """What is done with a shard: a teacher is trained and, if there are queries, votes and is forgotten."""

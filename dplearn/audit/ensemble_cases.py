@@ -149,7 +149,12 @@ def _case(make: Any, name: str, model: Any, labels: str, epsilon: int, **paramet
 
 _ensemble = partial(_case, ensemble_case, model=SubsampleAggregateClassifier, abstain_label="none")
 _transfer = partial(
-    _case, transfer_case, model=KnowledgeTransferClassifier, aggregation="sparse_vector", max_unstable=1
+    _case,
+    transfer_case,
+    model=KnowledgeTransferClassifier,
+    aggregation="sparse_vector",
+    max_queries=2,
+    max_unstable=1,
 )
 
 ENSEMBLE_CASES = (

@@ -27,7 +27,7 @@ _BINS = 1 << 18  # and as many votes, eight bytes each, put into bins at a time
 _BYTE = 255  # votes that one byte can count
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)  # a traceback may show it
 class Votes:
     """How the votes in each query came out.
 

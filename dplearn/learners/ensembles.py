@@ -1,6 +1,5 @@
 """What the classifiers share that learn through an ensemble of teachers: parameters, plan and promise."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,9 +10,9 @@ from sklearn.utils import Tags, get_tags
 
 from dplearn._validation import check_choice, check_count
 from dplearn.aggregation.aggregators import AGGREGATIONS, Ballot
-from dplearn.aggregation.rehearsal import MANY_ROWS, rehearse
 from dplearn.aggregation.shards import shards
 from dplearn.aggregation.standard import standard_estimator
+from dplearn.aggregation.teachers import check_teachable
 from dplearn.chance import PublicStream
 from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.intake import check_classes, read_labels, read_rows
@@ -28,7 +27,6 @@ __all__ = [
     "check_classifier",
     "check_size",
     "promise",
-    "warn_if_broken",
 ]
 
 COLUMNS = (
@@ -58,7 +56,8 @@ class AggregationPlan:
         Standard deviation, in votes, of the noise that an answer has to stand out of.
     least_lead : int
         By how many votes a label must lead so that `max_queries` such rows are all answered with it, with
-        probability at least .95. If it exceeds `n_teachers`, hardly any row can be.
+        probability at least .95. Where declined queries are what costs and it exceeds `n_teachers`, hardly
+        any row is answered; noisy maxima answer all the same, some rows wrongly.
     """
 
     guarantee: ApproxDP
@@ -92,7 +91,7 @@ class Terms:
         return PublicStream(self.stream.seed, context)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)  # a traceback may show it
 class Records:
     """What teachers are trained on, as it was read: private rows and labels, in the order they came."""
 
@@ -176,6 +175,7 @@ class EnsembleClassifier(PrivateClassifier):
         if len(classes) < 2:
             raise ValueError(f"classes must hold at least 2 labels, got {len(classes)} class")
         estimator = standard_estimator(X, C=10) if terms.estimator is None else terms.estimator
+        check_teachable(estimator)
         return Records(estimator, X, classes[codes], classes)
 
     def __sklearn_tags__(self) -> Tags:
@@ -204,16 +204,6 @@ def check_classifier(name: str, estimator: Any) -> None:
     complete = not isinstance(estimator, type) and all(hasattr(estimator, method) for method in methods)
     if estimator is not None and (not complete or is_regressor(estimator)):
         raise TypeError(f"{name} must be None or a classifier, got {estimator!r}")
-
-
-def warn_if_broken(records: Records, rows: Any, terms: Terms) -> None:
-    """Warn if an estimator cannot learn from public rows; what it does on private ones nobody is told."""
-    if failure := rehearse(records.estimator, rows, records.classes, terms.apart("rehearsal")):
-        warnings.warn(
-            f"estimator fails on {MANY_ROWS} public or made-up rows with random labels ({failure}); where it"
-            " fails on a shard, that teacher casts no vote",
-            stacklevel=4,
-        )
 
 
 def check_size(ballot: Ballot, n_samples: int) -> Ballot:

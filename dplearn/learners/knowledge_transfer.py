@@ -22,11 +22,11 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from dplearn._validation import check_choice
 from dplearn.aggregation.aggregators import AGGREGATIONS, Ballot
 from dplearn.aggregation.public_data import PublicData, public_rows  # noqa: F401 - the doctest's
-from dplearn.aggregation.rehearsal import rehearse
+from dplearn.aggregation.rehearsal import MANY_ROWS, rehearse
 from dplearn.aggregation.rows import plain, rows_of, sliceable
 from dplearn.aggregation.sizes import settled_for_transfer
 from dplearn.aggregation.standard import standard_estimator
-from dplearn.aggregation.student import teach
+from dplearn.aggregation.student import fit_weighted, teach
 from dplearn.aggregation.teachers import train_and_vote, with_seed
 from dplearn.chance.dice import Dice
 from dplearn.core.votes import tally
@@ -35,11 +35,11 @@ from dplearn.estimator.intake import read_rows
 from dplearn.learners.ensembles import (
     AggregationPlan,
     EnsembleClassifier,
+    Records,
     Terms,
     check_classifier,
     check_size,
     promise,
-    warn_if_broken,
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
 
@@ -215,9 +215,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         asked = terms.stream.permutation(public.shape[0])[: ballot.max_queries]
         queries = plain(rows_of(sliceable(public), asked))
         student = standard_estimator(queries, C=0.1) if student is None else student
-        if failure := rehearse(student, queries, records.classes, terms.apart("student")):
-            raise ValueError(f"student must be able to learn from the public rows, but fails: {failure}")
-        warn_if_broken(records, queries, terms)
+        self._rehearse(terms, records, student, queries)
         aggregator = AGGREGATIONS[terms.aggregation](ballot).attach(dice)
         lessons = records.lessons(terms, ballot.n_teachers)
 
@@ -313,6 +311,22 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
             max_queries=terms.max_queries,
             max_unstable=terms.max_unstable,
         )
+
+    def _rehearse(self, terms: Terms, records: Records, student: Any, queries: Any) -> None:
+        """Refuse what cannot learn from public rows with random labels, teachers and student alike."""
+
+        def fit(student: Any, X: Any, y: NDArray[Any]) -> Any:
+            return fit_weighted(student, X, y, np.linspace(0.5, 1.5, len(y)))
+
+        for name, learned, how in (
+            ("student", student, {"fit": fit}),
+            ("estimator", records.estimator, {}),
+        ):
+            if failure := rehearse(learned, queries, records.classes, terms.apart(name), **how):
+                raise ValueError(
+                    f"{name} must be able to learn from {MANY_ROWS} public rows with random labels, but"
+                    f" fails: {failure}"
+                )
 
     def _check_gaps(self, public: Any) -> None:
         """Refuse public rows with gaps that the student cannot learn from."""

@@ -26,7 +26,8 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn.aggregation.aggregators import AGGREGATIONS, Aggregator, Ballot
 from dplearn.aggregation.answers import QueriesExhaustedError
 from dplearn.aggregation.ensemble import Ensemble
-from dplearn.aggregation.rehearsal import MANY_ROWS, made_up_rows
+from dplearn.aggregation.rehearsal import MANY_ROWS, made_up_rows, rehearse
+from dplearn.aggregation.rows import rows_of, sliceable
 from dplearn.aggregation.sizes import settled
 from dplearn.aggregation.teachers import train_teachers
 from dplearn.chance import PublicStream, dice_for
@@ -40,7 +41,6 @@ from dplearn.learners.ensembles import (
     Terms,
     check_size,
     promise,
-    warn_if_broken,
 )
 from dplearn.privacy import PrivacyLedger, PrivateHolder
 
@@ -191,18 +191,16 @@ class SubsampleAggregateClassifier(EnsembleClassifier):
             If there are more rows than queries left: nothing is drawn. Or if so many queries are declined on
             the way that it stops: then its `released` holds the answers before.
         """
-        check_is_fitted(self)
-        if not hasattr(self, "_holder"):
-            raise RuntimeError(
-                "this copy has no teachers: they are not pickled; use export_teachers and load_teachers"
-            )
-        queries = read_rows(self, X, reset=False, sparse=get_tags(self).input_tags.sparse)
-        number = queries.shape[0]
+        self._check_teachers()
+        read = read_rows(self, X, reset=False, sparse=get_tags(self).input_tags.sparse)
+        # A copy: an object that changes between being counted and being answered would be answered unpaid.
+        queries = rows_of(sliceable(read), np.arange(read.shape[0]))
         with self._holder.use() as ensemble:
             first = ensemble.asked
-            answers = ensemble.answer(queries, number)
+            answers = ensemble.answer(queries)
+            asked = ensemble.asked - first
         labels = self._labels(answers.codes, first)
-        if len(labels) < number:
+        if len(labels) < asked:
             raise QueriesExhaustedError(
                 f"max_unstable queries, {self.max_unstable_}, were declined after {len(labels)} answers to"
                 " this batch, which .released of this error holds; no more can be answered",
@@ -218,22 +216,37 @@ class SubsampleAggregateClassifier(EnsembleClassifier):
         path : str or path-like
             A file that does not exist. It holds private data, and can be loaded once.
         """
-        check_is_fitted(self)
+        self._check_teachers()
         self._holder.export(path)
 
     def load_teachers(self, path: str | os.PathLike[str]) -> Self:
         """Take over the teachers in a file that `export_teachers` wrote, which consumes the file.
 
+        All fitted attributes are those of the estimator that wrote it, its guarantee among them; this one
+        need not be fitted.
+
         Parameters
         ----------
         path : str or path-like
             It is a pickle: load only what comes from those you trust.
+
+        Raises
+        ------
+        ValueError
+            If the file holds something else; then it stays.
         """
-        check_is_fitted(self)
         holder: PrivateHolder[Ensemble] = PrivateHolder.load(path)
         with holder.use() as ensemble:
-            ensemble.aggregator.attach(dice_for(None))
-        self._holder = holder
+            found = isinstance(ensemble, Ensemble)
+            if found:
+                ensemble.aggregator.attach(dice_for(None))
+                published = dict(ensemble.published)
+        if not found:
+            holder.export(path)
+            raise ValueError(f"{os.fspath(path)}: not the teachers of a {type(self).__name__}")
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        self.__dict__.update(published, _holder=holder)
         return self
 
     @property
@@ -256,6 +269,13 @@ class SubsampleAggregateClassifier(EnsembleClassifier):
         except (AttributeError, RuntimeError):  # no teachers here: nothing can be asked
             return without
 
+    def _check_teachers(self) -> None:
+        check_is_fitted(self)
+        if not hasattr(self, "_holder"):
+            raise RuntimeError(
+                "this copy has no teachers: they are not pickled; use export_teachers and load_teachers"
+            )
+
     def _labels(self, codes: NDArray[np.int64], first: int) -> NDArray[Any]:
         """Return the labels of answers; `first` queries were asked before these."""
         declined = codes < 0
@@ -271,6 +291,8 @@ class SubsampleAggregateClassifier(EnsembleClassifier):
     def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
         # 1. Check what is public; the data are read, and settle nothing but their number and types.
         terms = self._terms(reproducible)
+        if np.ndim(self.abstain_label):
+            raise ValueError(f"abstain_label must be a single label, got {self.abstain_label!r}")
         charge = self._open_account(terms.price)
         records = self._read(terms, X, y)
         ballot = check_size(self._settle(terms, len(records.y), len(records.classes)), len(records.y))
@@ -286,7 +308,6 @@ class SubsampleAggregateClassifier(EnsembleClassifier):
         teachers = train_teachers(**records.lessons(terms, ballot.n_teachers))
 
         # 4. Release: nothing yet; answers are released when they are asked for.
-        holder = PrivateHolder(Ensemble(teachers, records.classes, aggregator))
 
         # 5. Publish.
         self.classes_ = records.classes
@@ -294,7 +315,8 @@ class SubsampleAggregateClassifier(EnsembleClassifier):
         self.n_teachers_ = ballot.n_teachers
         self.max_unstable_ = ballot.max_unstable
         self.public_seed_ = terms.stream.seed
-        self._holder = holder
+        published = {name: value for name, value in vars(self).items() if name.endswith("_")}
+        self._holder = PrivateHolder(Ensemble(teachers, aggregator, published))
 
     def _settle(self, terms: Terms, n_samples: int, n_labels: int, n_rows: int = _MANY_QUERIES) -> Ballot:
         return settled(
@@ -333,11 +355,20 @@ class SubsampleAggregateClassifier(EnsembleClassifier):
 
 
 def _rehearse(terms: Terms, records: Records) -> None:
-    """Try the estimator on made-up rows; what other columns than numbers may hold is not known here."""
+    """Warn if the estimator fails on made-up numbers; what it does on private rows nobody is told.
+
+    What columns of a frame, or cells of a list, may hold is not known here.
+    """
     X = records.X
-    if not is_frame(X) and X.dtype.kind in "iufb":
-        rows = made_up_rows(MANY_ROWS, X.shape[1], terms.apart("made up"))
-        warn_if_broken(records, rows, terms)
+    if is_frame(X) or X.dtype.kind not in "iufb":
+        return
+    rows = made_up_rows(MANY_ROWS, X.shape[1], terms.apart("made up"))
+    if failure := rehearse(records.estimator, rows, records.classes, terms.apart("rehearsal")):
+        warnings.warn(
+            f"estimator fails on {MANY_ROWS} made-up rows with random labels ({failure}); where it fails on a"
+            " shard, that teacher casts no vote",
+            stacklevel=4,
+        )
 
 
 def _warn_if_hopeless(ballot: Ballot, aggregator: Aggregator) -> None:

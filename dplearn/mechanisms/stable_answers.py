@@ -140,6 +140,8 @@ def stability_questions(noise: StableAnswersNoise, dice: Any) -> Questions:
     dice : Dice or None
         Source of chance; None if it comes later.
     """
+    if noise.bar > _FAR:
+        raise ValueError("epsilon must be larger: the least distance to be answered would exceed 2**61")
     start = (noise.max_unstable, None)
     return Questions(dice, -noise.bar, noise.of_threshold, noise.of_test, noise.renew, start)
 

@@ -5,11 +5,14 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.naive_bayes import GaussianNB
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dplearn import (
+    ApproxDP,
     ExponentialMechanismClassifier,
     KnowledgeTransferClassifier,
+    PrivacyLedger,
     SubsampleAggregateClassifier,
 )
 from dplearn.preprocessing import CellEncoder
@@ -43,12 +46,31 @@ def expected_failures(estimator):
 
 def pytest_generate_tests(metafunc):
     if "classifier" in metafunc.fixturenames:
-        metafunc.parametrize("classifier", CLASSIFIERS, ids=repr)
+        draws = [each for each in CLASSIFIERS if not get_tags(each).non_deterministic]
+        chosen = draws if "fit_draws" in metafunc.fixturenames else CLASSIFIERS
+        metafunc.parametrize("classifier", chosen, ids=repr)
     if "common_check" in metafunc.fixturenames:
         checks = parametrize_with_checks(
             [*CLASSIFIERS, *TRANSFORMERS], expected_failed_checks=expected_failures
         )
         metafunc.parametrize("checked_estimator, common_check", checks.args[1], ids=checks.kwargs["ids"])
+
+
+@pytest.fixture
+def fit_draws():
+    """Restrict a test to classifiers that release when they fit, and not only when they are asked."""
+
+
+@pytest.fixture
+def budget(classifier):
+    """From a number of fits, and an epsilon if it is another, to a ledger that holds as many."""
+
+    def of(fits, epsilon=classifier.epsilon):
+        price = ApproxDP(epsilon, getattr(classifier, "delta", 0))
+        protects = getattr(classifier, "protects", "examples")
+        return PrivacyLedger(fits * price.epsilon, fits * price.delta, protects=protects)
+
+    return of
 
 
 @pytest.fixture

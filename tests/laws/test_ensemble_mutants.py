@@ -1,4 +1,8 @@
-"""Deliberate mistakes in ensembles: each exceeds the claim on a pair of neighbours where the original keeps it."""
+"""Deliberate mistakes in ensembles: each exceeds the claim on two neighbours where the original keeps it.
+
+Four teachers have two records each, and a digit names a record of the universe. The last two records stand
+still: they are the first two of the universe.
+"""
 
 import copy
 import math
@@ -13,7 +17,6 @@ import pytest
 
 from dplearn import KnowledgeTransferClassifier, SubsampleAggregateClassifier
 from dplearn.aggregation import aggregators, crew, ensemble, teachers
-from dplearn.aggregation.aggregators import AGGREGATIONS, Ballot, ConfidentVotes
 from dplearn.aggregation.answers import Answers, QueriesExhaustedError
 from dplearn.aggregation.teachers import votes_of
 from dplearn.audit.ensemble_cases import Extreme, ensemble_case, transfer_case
@@ -24,50 +27,51 @@ from dplearn.learners import ensembles, knowledge_transfer
 from dplearn.learners.ensembles import Records
 from dplearn.privacy import ApproxDP, PrivateHolder
 
-TAIL_BITS = 16
-CLAIM = ApproxDP(8, Fraction(1, 20))
-DELTA = CLAIM.delta + Fraction(1, 1 << 12)  # with what a tape leaves out
+TAIL_BITS = 40  # no infinity is one because a tape ends: what it leaves out gives epsilons above 20
+EPSILON = 8
+DELTA = Fraction(1, 20)
+ALLOWED = DELTA + Fraction(1, 1 << 30)  # with what a tape leaves out
+PARAMETERS = {
+    "n_teachers": 4,
+    "epsilon": EPSILON,
+    "delta": float(DELTA),
+    "aggregation": "sparse_vector",
+    "max_queries": 2,
+    "max_unstable": 1,
+    "random_state": 0,
+}
 
 
-def ensemble_fit(kind=SubsampleAggregateClassifier, labels="abc", **parameters):
-    """Return `fit(rows, dice)` of four teachers; a row is a digit: which record of the universe."""
-    chosen = {
-        "n_teachers": 4,
-        "epsilon": 8,
-        "delta": 0.05,
-        "max_queries": 2,
-        "max_unstable": 1,
-        "abstain_label": "none",
-        "classes": sorted(set(labels)),
-        "random_state": 0,
-    }
-    return by_digits(ensemble_case("mutant", kind(Extreme(), **chosen | parameters), labels, CLAIM))
-
-
-def transfer_fit(labels="abc", **parameters):
-    chosen = {
-        "n_teachers": 4,
-        "epsilon": 8,
-        "delta": 0.05,
-        "max_queries": 2,
-        "max_unstable": 1,
-        "aggregation": "sparse_vector",
-        "classes": sorted(set(labels)),
-        "random_state": 0,
-    }
-    model = KnowledgeTransferClassifier(Extreme(), **chosen | parameters)
-    return by_digits(transfer_case("mutant", model, labels, CLAIM))
-
-
-def by_digits(case):
+def fit_of(make_case, model, labels):
+    """Return `fit(digits, dice)`; a case is made anew, for it remembers what it taught last."""
+    case = make_case("mutant", model, labels, ApproxDP(EPSILON, ALLOWED))
     return lambda digits, dice: case.fit(tuple(case.universe[int(digit)] for digit in digits), dice)
+
+
+def asked_ensemble(kind=SubsampleAggregateClassifier, labels="abc"):
+    classes = sorted(set(labels))
+    return fit_of(ensemble_case, kind(Extreme(), abstain_label="none", classes=classes, **PARAMETERS), labels)
+
+
+def transferred(labels="abc", **parameters):
+    chosen = {"classes": sorted(set(labels))} | PARAMETERS | parameters
+    return fit_of(transfer_case, KnowledgeTransferClassifier(Extreme(), **chosen), labels)
 
 
 def exact_epsilon(fit, pair):
     """The least epsilon for both directions, to two places."""
     laws = [exact_law(partial(fit, digits), TAIL_BITS) for digits in pair]
-    found = [least_exp_epsilon(*both, DELTA)[0] for both in (laws, laws[::-1])]
+    found = [least_exp_epsilon(*both, ALLOWED)[0] for both in (laws, laws[::-1])]
     return math.inf if None in found else round(max(float(log_bounds(ratio)[1]) for ratio in found), 2)
+
+
+def put_in(monkeypatch, changes):
+    for place, name, wrong in changes:
+        monkeypatch.setattr(place, name, wrong)
+
+
+REAL_LESSONS, REAL_LABELS, REAL_TRAINED = Records.lessons, ensembles.read_labels, teachers._trained
+REAL_TALLY, REAL_ANSWERED, REAL_TEACH = ensemble.tally, aggregators.answered, knowledge_transfer.teach
 
 
 # How records are cut
@@ -80,25 +84,22 @@ def overlapping(n, k, stream):
 
 
 def cut_by(order_of):
-    """Lessons whose shards are cut from an order that depends on the records."""
+    """Lessons whose shards are cut from an order that the records decide."""
 
     def lessons(records, terms, n_teachers):
-        made = REAL_LESSONS(records, terms, n_teachers)
-        return made | {"shards": np.array_split(order_of(records), n_teachers)}
+        order = np.array_split(order_of(records, n_teachers), n_teachers)
+        return REAL_LESSONS(records, terms, n_teachers) | {"shards": order}
 
     return lessons
 
 
-REAL_LESSONS = Records.lessons
-
-
-def stratified(records):
-    """Each shard gets its share of each label: one record of another label pushes the rest along."""
+def stratified(records, n_teachers):
+    """Each shard gets its share of each label: one record with another label pushes all behind it on."""
     by_label = np.argsort(records.y, kind="stable")
-    return np.concatenate([by_label[i::4] for i in range(4)])
+    return np.concatenate([by_label[i::n_teachers] for i in range(n_teachers)])
 
 
-def sorted_by_value(records):
+def sorted_by_value(records, n_teachers):
     return np.argsort(records.X[:, 0], kind="stable")
 
 
@@ -106,14 +107,10 @@ def sorted_by_value(records):
 
 
 def gap_less_one(labels, n_labels):
-    """The distance of the paper moves by 2 with one vote."""
+    """The distance of the paper: it moves by 2 with one vote, and is 1 where a tie is one vote away."""
     votes = REAL_TALLY(labels, n_labels)
     second, top = np.sort(votes.counts, axis=1).T[-2:]
     return Votes(votes.counts, votes.winner, np.maximum(top - second - 1, 0))
-
-
-REAL_TALLY, REAL_ANSWERED = ensemble.tally, aggregators.answered
-REAL_QUESTIONS, REAL_GAUSSIAN = aggregators.stability_questions, aggregators.noisy_gaussian
 
 
 def declined_by_votes(questions, answers, distances):
@@ -123,19 +120,15 @@ def declined_by_votes(questions, answers, distances):
 
 
 def unanimous_without_a_draw(questions, answers, distances):
-    if (distances >= 1).all():  # 1 is the greatest distance of four teachers
-        return answers
-    return REAL_ANSWERED(questions, answers, distances)
+    certain = (distances >= 1).all()  # four teachers are no further from instability
+    return answers if certain else REAL_ANSWERED(questions, answers, distances)
 
 
-# What is read from data
+# What data tell besides
 
 
 def found_labels(y, n, classes):
     return REAL_LABELS(y, n, None)
-
-
-REAL_LABELS, REAL_TRAINED = ensembles.read_labels, teachers._trained
 
 
 def raising(estimator, rows, labels, seed):
@@ -150,18 +143,50 @@ def warning(estimator, rows, labels, seed):
     return REAL_TRAINED(estimator, rows, labels, seed)
 
 
-#: Each mistake: what is put in the place of what, and neighbours that show it.
-AROUND = {
-    "overlapping shards": [(ensembles, "shards", overlapping)],
-    "shards stratified by label": [(Records, "lessons", cut_by(stratified))],
-    "shards of records sorted by value": [(Records, "lessons", cut_by(sorted_by_value))],
-    "a distance that moves by 2": [(ensemble, "tally", gap_less_one)],
-    "declined labels from the votes": [(aggregators, "answered", declined_by_votes)],
-    "unanimous votes answered without a draw": [(aggregators, "answered", unanimous_without_a_draw)],
-    "labels from the data": [(ensembles, "read_labels", found_labels)],
-    "an exception on a shard of one class": [(teachers, "_trained", raising)],
-    "a warning on a shard of one class": [(teachers, "_trained", warning), (crew, "silence", nullcontext())],
+#: From each mistake to what is put in the place of what, the labels of the universe, and neighbours.
+MISTAKES = {
+    "overlapping shards": ([(ensembles, "shards", overlapping)], "abc", ("221200", "221202")),
+    "shards stratified by label": (
+        [(Records, "lessons", cut_by(stratified))],
+        "ababab",
+        ("104523", "004523"),
+    ),
+    "shards of records sorted by value": (
+        [(Records, "lessons", cut_by(sorted_by_value))],
+        "ababab",
+        ("342335", "342332"),
+    ),
+    "a distance that moves by 2": ([(ensemble, "tally", gap_less_one)], "abc", ("121020", "221020")),
+    "declined labels from the votes": (
+        [(aggregators, "answered", declined_by_votes)],
+        "abc",
+        ("110121", "110221"),
+    ),
+    "unanimous votes answered without a draw": (
+        [(aggregators, "answered", unanimous_without_a_draw)],
+        "abc",
+        ("021222", "011222"),
+    ),
+    "labels from the data": ([(ensembles, "read_labels", found_labels)], "abc", ("001000", "021000")),
+    "an exception on a shard of one class": (
+        [(teachers, "_trained", raising)],
+        "abc",
+        ("112020", "110020"),
+    ),
+    "a warning on a shard of one class": (
+        [(teachers, "_trained", warning), (crew, "silence", nullcontext())],
+        "abc",
+        ("110121", "110221"),
+    ),
 }
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_has_infinite_epsilon_where_the_original_keeps_the_claim(mistake, monkeypatch):
+    changes, labels, pair = MISTAKES[mistake]
+    assert exact_epsilon(asked_ensemble(labels=labels), pair) <= EPSILON
+    put_in(monkeypatch, changes)
+    assert exact_epsilon(asked_ensemble(labels=labels), pair) == math.inf
 
 
 # What is left behind, and who answers
@@ -177,87 +202,102 @@ class TeachersKept(SubsampleAggregateClassifier):
 class VotesKept(SubsampleAggregateClassifier):
     def predict(self, X):
         with self._holder.use() as state:
-            self.votes_ = votes_of(state.teachers, X, state.classes)
+            self.votes_ = votes_of(state.teachers, X, self.classes_)
         return super().predict(X)
 
 
-class SeedsFromTheDice(SubsampleAggregateClassifier):
+class LabelsOfTeachers(SubsampleAggregateClassifier):
+    """The labels are those that some teacher has learned."""
+
     def _fit(self, X, y, dice, **options):
-        self.seeds = [dice.below(2) for _ in range(4)]
         super()._fit(X, y, dice, **options)
+        with self._holder.use() as state:
+            known = {each for teacher in state.teachers if teacher for each in teacher.__dict__.values()}
+        self.classes_ = np.array(sorted(known))
 
 
-class AskedTwice(SubsampleAggregateClassifier):
+@pytest.mark.parametrize("kind", [TeachersKept, VotesKept, LabelsOfTeachers], ids=lambda kind: kind.__name__)
+def test_a_raw_attribute_left_behind_has_infinite_epsilon(kind):
+    pair = "222021", "220021"
+    assert exact_epsilon(asked_ensemble(), pair) <= EPSILON
+    assert exact_epsilon(asked_ensemble(kind), pair) == math.inf
+
+
+class Copied(SubsampleAggregateClassifier):
     """Asks a copy first, and then itself."""
 
     def predict(self, X):
-        return np.concatenate([answers_of(each, X) for each in (copy.deepcopy(self), self)])
+        return [each for model in (copy.deepcopy(self), self) for each in answers_of(model, X)]
 
 
-class TwoHolders(AskedTwice):
-    """A copy with state of its own, which answers as often as the original."""
-
-    def __deepcopy__(self, memo):
-        twin = super().__deepcopy__(memo)
-        with self._holder.use() as state:
-            dice = state.aggregator._questions.dice
-            twin._holder = PrivateHolder(replace(state, aggregator=copy.copy(state.aggregator).attach(dice)))
-        return twin
-
-
-# Context of the public stream: both cut the same shards.
-TwoHolders.__name__ = AskedTwice.__name__
+def copied_with_teachers(model, memo):
+    """A copy that has a holder of its own, with the same budget in it."""
+    twin = SubsampleAggregateClassifier.__deepcopy__(model, memo)
+    with model._holder.use() as state:
+        dice = state.aggregator._questions.dice
+        twin._holder = PrivateHolder(replace(state, aggregator=copy.copy(state.aggregator).attach(dice)))
+    return twin
 
 
 def answers_of(model, X):
     try:
-        return SubsampleAggregateClassifier.predict(model, X)
+        return SubsampleAggregateClassifier.predict(model, X).tolist()
     except QueriesExhaustedError as stopped:
-        return stopped.released.astype("U7").tolist() + ["stopped"]
+        return [*stopped.released.tolist(), "stopped"]
 
 
-# Noisy maxima: a query's votes are counts for two labels, and all that is released is what students learn
+def test_a_copy_that_answers_from_the_same_budget_again_has_infinite_epsilon(monkeypatch):
+    # Each of the two answers to a query whose answer a record changes has all of delta.
+    pair = "021222", "011222"
+    assert exact_epsilon(asked_ensemble(Copied), pair) <= EPSILON
+    monkeypatch.setattr(Copied, "__deepcopy__", copied_with_teachers)
+    assert exact_epsilon(asked_ensemble(Copied), pair) == math.inf
 
 
-def asked(counts, dice, *, name="gnmax", epsilon=4, max_queries=None):
-    counts = np.array(counts)
-    terms = Ballot(ApproxDP(epsilon, DELTA_OF_COUNTS), 2, 4, max_queries or len(counts))
-    answers = AGGREGATIONS[name](terms).attach(dice).answer(Votes(counts, counts.argmax(axis=1), 0 * counts[:, 0]))
-    return answers.codes.tolist(), answers.counts.tolist()
+class SeedsFromTheDice(SubsampleAggregateClassifier):
+    """The seeds of teachers are public; drawn from the secret dice they would tell about the noise."""
+
+    def _fit(self, X, y, dice, **options):
+        self.random_state = dice.below(1 << 31)
+        super()._fit(X, y, dice, **options)
 
 
-DELTA_OF_COUNTS = Fraction(1, 100)
-
-
-def half_the_variance(counts, rho, squared, dice):
-    return REAL_GAUSSIAN(counts, rho, squared - squared // 2, dice)
-
-
-def once_for_all_queries(counts, rho, squared, dice):
-    """What comes of workers that each answer a query with a copy of the same dice."""
-    return counts + (REAL_GAUSSIAN(counts[:1], rho, squared, dice) - counts[:1])
-
-
-class TestForFree(ConfidentVotes):
-    """The filter counts answers only, and test and answer have the noise of that price."""
-
-    def __init__(self, ballot):
-        super().__init__(ballot)
-        self._test = self._answer = self._test + self._answer
+def test_teachers_whose_seeds_are_drawn_from_the_secret_dice_are_noticed_by_the_case_itself():
+    original, mutant = (
+        exact_law(partial(asked_ensemble(kind), "112020"), TAIL_BITS)
+        for kind in (SubsampleAggregateClassifier, SeedsFromTheDice)
+    )
+    assert [seen[:3] for seen in mutant.masses] == [
+        ("raised", "AssertionError", "fitting an ensemble draws nothing")
+    ]
+    assert not original.masses.keys() & mutant.masses.keys()
 
 
 # Students
 
 
-def student_of_raw_votes(student, X, answers, classes):
-    return REAL_TEACH(student, X, Answers(SEEN[-1].winner, SEEN[-1].counts), classes)
+class RawVotes:
+    """A tally that is remembered, and a student that is taught by it."""
+
+    def tally(self, labels, n_labels):
+        self.votes = REAL_TALLY(labels, n_labels)
+        return self.votes
+
+    def teach(self, student, X, answers, classes):
+        return REAL_TEACH(student, X, Answers(self.votes.winner, self.votes.counts), classes)
 
 
-def seen_tally(labels, n_labels):
-    SEEN.append(REAL_TALLY(labels, n_labels))
-    return SEEN[-1]
+def test_a_student_of_raw_votes_has_infinite_epsilon(monkeypatch):
+    pair, raw = ("110121", "110221"), RawVotes()
+    assert exact_epsilon(transferred(), pair) <= EPSILON
+    put_in(monkeypatch, [(knowledge_transfer, name, getattr(raw, name)) for name in ("tally", "teach")])
+    assert exact_epsilon(transferred(), pair) == math.inf
 
 
-REAL_TEACH, SEEN = knowledge_transfer.teach, []
-RAW = [(knowledge_transfer, "tally", seen_tally), (knowledge_transfer, "teach", student_of_raw_votes)]
-TWICE = [(ensembles, "shards", overlapping)]
+def test_shards_that_see_a_label_twice_have_infinite_epsilon(monkeypatch):
+    # Of these public seeds 7 is the first whose shards let one label turn three votes of three to a tie.
+    fit = partial(transferred, "ab", protects="labels", random_state=7)
+    pair = "000110", "000100"
+    assert exact_epsilon(fit(), pair) == 2.99
+    monkeypatch.setattr(ensembles, "shards", overlapping)
+    assert exact_epsilon(fit(), pair) == math.inf

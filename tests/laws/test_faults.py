@@ -10,6 +10,8 @@ from dplearn.chance import SystemDice
 from dplearn.mechanisms import SparseVector
 from dplearn.privacy import ApproxDP, LedgerError, PrivacyLedger
 
+pytestmark = pytest.mark.filterwarnings("ignore:n_teachers is")
+
 ERRORS = [KeyboardInterrupt(), OSError("no entropy"), MemoryError(), SystemExit(1)]
 DRAWS_AT_MOST = 20  # no learner so far draws as often; the tests fail if one does
 
@@ -29,9 +31,11 @@ def released(estimator):
 
 @pytest.mark.parametrize("error", ERRORS, ids=repr)
 @pytest.mark.parametrize("drawn", [False, True])
-def test_a_failure_at_any_draw_leaves_the_fit_paid_for_and_unpublished(classifier, iris, error, drawn):
+def test_a_failure_at_any_draw_leaves_the_fit_paid_for_and_unpublished(
+    fit_draws, classifier, iris, budget, error, drawn
+):
     for at in range(n_draws(classifier, *iris)):
-        ledger = PrivacyLedger(epsilon=10)
+        ledger = budget(1)
         learner = clone(classifier).set_params(ledger=ledger)
         with pytest.raises(type(error)):
             learner._fit(*iris, FaultyDice(SystemDice(), at, error, drawn=drawn))
@@ -39,8 +43,8 @@ def test_a_failure_at_any_draw_leaves_the_fit_paid_for_and_unpublished(classifie
         assert released(learner) == set()
 
 
-def test_a_failed_second_fit_leaves_the_first_one_whole(classifier, iris):
-    learner = clone(classifier).set_params(ledger=PrivacyLedger(epsilon=10)).fit(*iris)
+def test_a_failed_second_fit_leaves_the_first_one_whole(fit_draws, classifier, iris, budget):
+    learner = clone(classifier).set_params(ledger=budget(1 + DRAWS_AT_MOST)).fit(*iris)
     before = dict(vars(learner))
     for at in range(n_draws(classifier, *iris)):
         with pytest.raises(KeyboardInterrupt):
@@ -52,9 +56,9 @@ def test_a_failed_second_fit_leaves_the_first_one_whole(classifier, iris):
 @pytest.mark.parametrize("written", [False, True])
 @pytest.mark.parametrize("error", [*ERRORS, LedgerError("the disk is full")], ids=repr)
 def test_a_failure_at_any_ledger_call_comes_before_the_first_draw(
-    classifier, iris, operation, written, error, monkeypatch
+    classifier, iris, budget, operation, written, error, monkeypatch
 ):
-    ledger = PrivacyLedger(epsilon=10)
+    ledger = budget(1)
     honest = getattr(PrivacyLedger, operation)
 
     def failing(self, *arguments, **named):
@@ -74,7 +78,7 @@ def test_a_failure_at_any_ledger_call_comes_before_the_first_draw(
     assert ledger.spent().epsilon == paid
 
 
-def test_a_fit_draws_nothing_before_it_is_charged(classifier, iris, monkeypatch):
+def test_a_fit_draws_nothing_before_it_is_charged(fit_draws, classifier, iris, budget, monkeypatch):
     drawn_before = []
     charge = PrivacyLedger.charge
 
@@ -84,7 +88,7 @@ def test_a_fit_draws_nothing_before_it_is_charged(classifier, iris, monkeypatch)
 
     monkeypatch.setattr(PrivacyLedger, "charge", watching)
     dice = FaultyDice(SystemDice())
-    clone(classifier).set_params(ledger=PrivacyLedger(epsilon=10))._fit(*iris, dice)
+    clone(classifier).set_params(ledger=budget(1))._fit(*iris, dice)
     assert drawn_before == [0]
     assert dice.n_draws > 0
 
@@ -110,8 +114,8 @@ def test_a_sparse_vector_that_is_interrupted_never_answers_more_than_was_paid_fo
         assert positives + vector.positives_left <= 3
 
 
-def test_the_price_is_the_written_decimal(classifier, iris):
-    ledger = PrivacyLedger(epsilon=1)
+def test_the_price_is_the_written_decimal(classifier, iris, budget):
+    ledger = budget(10, epsilon=0.1)
     learner = clone(classifier).set_params(epsilon=0.1, ledger=ledger)
     for done in range(1, 11):
         learner.fit(*iris)

@@ -18,6 +18,7 @@ MECHANISMS = sorted(set(mechanisms.__all__) - COMPANIONS)
 
 #: Mechanisms that are verified through the case of another, which calls them for all that they do.
 THROUGH = {
+    "StableAnswers": ("stable_answers",),
     "SparseVector": ("sparse_vector", "sparse_vector_renewed", "sparse_vector_composed"),
     "AboveThreshold": ("above_threshold",),
     "release_if_stable": ("most_frequent_if_stable",),

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import get_tags
 
 from dplearn import ExponentialMechanismClassifier
 from dplearn.chance import SystemDice
@@ -19,6 +20,8 @@ from dplearn.domains import Categories, Floats, Hashed, IntegerRange, Product
 from dplearn.mechanisms import AboveThreshold
 from dplearn.preprocessing import CellEncoder
 from dplearn.privacy import ApproxDP, LedgerError, PrivacyLedger
+
+pytestmark = pytest.mark.filterwarnings("ignore:n_teachers is")
 
 SECRET = 987654.321987  # on no grid of cuts, so that no released cut can equal it
 SECRET_TEXT = "canary-9f3b"
@@ -80,25 +83,26 @@ def test_the_search_for_traces_finds_a_raw_value(classifier, secretive):
             assert_untold(shown_by(fitted), SECRET)
 
 
-def test_a_fitted_estimator_tells_no_value(classifier, secretive):
-    fitted = clone(classifier).set_params(ledger=PrivacyLedger(100)).fit(*secretive)
+def test_a_fitted_estimator_tells_no_value(classifier, secretive, budget):
+    fitted = clone(classifier).set_params(ledger=budget(1)).fit(*secretive)
     assert_untold(shown_by(fitted), SECRET)
     assert_untold(error_of(lambda: fitted.predict(secretive[0][:, :2])), SECRET)
 
 
-def test_no_error_of_fit_tells_a_value(classifier, secretive):
+def test_no_error_of_fit_tells_a_value(classifier, secretive, budget):
     X, y = secretive
     text = np.array([SECRET_TEXT, *["setosa"] * (len(y) - 1)], dtype=object)
     bad = X.copy()
     bad[3, 0] = np.inf
-    spent = PrivacyLedger(classifier.epsilon)
+    spent = budget(1)
     clone(classifier).set_params(ledger=spent).fit(X, y)
 
     def learner(**parameters):
         return clone(classifier).set_params(**parameters)
 
+    refuses_gaps = not get_tags(classifier).input_tags.allow_nan  # else a shard with one casts no vote
     for action in (
-        lambda: learner().fit(bad, y),
+        *([lambda: learner().fit(bad, y)] if refuses_gaps else []),
         lambda: learner().fit(X, y[:-1]),
         lambda: learner().fit(X[:0], y[:0]),
         lambda: learner(classes=["setosa", "virginica"]).fit(X, text),

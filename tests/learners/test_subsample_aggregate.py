@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import traceback
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -24,9 +26,11 @@ from dplearn import (
     QueriesExhaustedError,
     SubsampleAggregateClassifier,
 )
-from dplearn.aggregation.aggregators import AGGREGATIONS
+from dplearn.aggregation.aggregators import AGGREGATIONS, Ballot
 from dplearn.audit import FaultyDice
 from dplearn.chance import SystemDice
+from dplearn.core.votes import tally
+from dplearn.privacy import PrivateHolder
 
 X, Y = make_classification(2000, n_features=6, class_sep=2.0, flip_y=0.0, random_state=1)  # public
 HOPELESS = pytest.mark.filterwarnings("ignore:n_teachers is 2, but a label must lead by")
@@ -212,7 +216,7 @@ def test_too_few_teachers_for_the_noise_are_told_about():
 
 def test_an_estimator_that_cannot_work_at_all_is_told_about_and_fails_no_fit():
     with pytest.warns(
-        UserWarning, match=r"estimator fails on 64 public or made-up rows .* \(ZeroDivisionError: always\)"
+        UserWarning, match=r"estimator fails on 64 made-up rows .* \(ZeroDivisionError: always\)"
     ):
         model = learner(Broken(), aggregation="gnmax", max_queries=5).fit(X, Y)
     assert set(model.predict(X[:5])) <= {0, 1}
@@ -291,3 +295,70 @@ def test_a_fault_at_a_draw_loses_queries_and_never_gains_any():
                 model.predict(X[:4])
             except KeyboardInterrupt:
                 assert model.remaining_queries_ < before
+
+
+class Growing(pd.DataFrame):
+    """A frame that is longer each time it is asked."""
+
+    asked = 0
+
+    @property
+    def _constructor(self):
+        return Growing
+
+    @property
+    def shape(self):
+        Growing.asked += 1
+        return (1, 6) if Growing.asked < self.patience else super().shape
+
+
+@pytest.mark.parametrize("aggregation", AGGREGATIONS)
+@pytest.mark.parametrize("patience", range(1, 8))
+def test_rows_that_appear_between_counting_and_answering_are_never_answered(aggregation, patience):
+    frame = pd.DataFrame(X)
+    model = learner(aggregation=aggregation, max_queries=5).fit(frame, Y)
+    Growing.asked, Growing.patience = 0, patience
+    with suppress(QueriesExhaustedError, ValueError):
+        assert len(model.predict(Growing(frame))) <= 5
+    assert model.remaining_queries_ >= 0
+
+
+def test_an_aggregator_refuses_more_votes_than_are_left_before_it_draws():
+    for name, kind in AGGREGATIONS.items():
+        ballot = Ballot(ApproxDP(1, 1e-6), n_labels=2, n_teachers=9, max_queries=3, max_unstable=3)
+        dice = FaultyDice(SystemDice())
+        with pytest.raises(ValueError, match="of at most those that are left"):
+            kind(ballot).attach(dice).answer(tally(np.zeros((9, 4), dtype=int), 2))
+        assert dice.n_draws == 0, name
+
+
+def test_a_traceback_that_shows_variables_shows_no_teacher_and_no_vote():
+    model = learner(max_queries=3).fit(X, Y)
+    with pytest.raises(QueriesExhaustedError) as refused:
+        model.predict(X[:4])
+    shown = "".join(traceback.TracebackException.from_exception(refused.value, capture_locals=True).format())
+    assert "Ensemble object" in shown
+    assert "teachers=[" not in shown
+
+
+def test_loaded_teachers_bring_their_own_guarantee(tmp_path):
+    model = learner(max_queries=10).fit(X, Y)
+    model.export_teachers(tmp_path / "teachers")
+    there = SubsampleAggregateClassifier(epsilon=0.1).load_teachers(tmp_path / "teachers")
+    assert (there.guarantee_, there.n_features_in_) == (model.guarantee_, 6)
+    assert there.predict(X[:3]).shape == (3,)
+    PrivateHolder([1, 2]).export(tmp_path / "other")
+    with pytest.raises(ValueError, match="not the teachers of a SubsampleAggregateClassifier"):
+        there.load_teachers(tmp_path / "other")
+    assert (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize("aggregation", ["gnmax", "confident_gnmax", "sparse_vector"])
+def test_a_budget_too_small_for_any_noise_is_refused_before_it_is_charged(aggregation):
+    ledger = PrivacyLedger(1, delta=1e-3)
+    tiny = {"epsilon": 1e-11, "delta": 1e-300, "max_queries": 10**9, "max_unstable": 10**9}
+    with pytest.raises(ValueError, match="epsilon"):
+        learner(aggregation=aggregation, ledger=ledger, **tiny).fit(X, Y)
+    with pytest.raises(ValueError, match="abstain_label must be a single label"):
+        learner(abstain_label=[7, 8], ledger=ledger).fit(X, Y)
+    assert ledger.history() == []

@@ -1,0 +1,74 @@
+"""The examples of docs/make_my_model_private.md run, one after another, and show what the page says."""
+
+import re
+from pathlib import Path
+
+import pytest
+from sklearn.pipeline import Pipeline
+from threadpoolctl import threadpool_limits
+
+PAGE = Path(__file__).parents[2] / "docs" / "make_my_model_private.md"
+
+
+@pytest.fixture(scope="module")
+def shown():
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    lines, scope = [], {"print": lambda *values: lines.append(values)}
+    # Small fits on many native threads are slow where other tests run beside this one.
+    with threadpool_limits(1):
+        for block in blocks:
+            exec(compile(block, PAGE.name, "exec"), scope)
+    return lines, scope
+
+
+def test_the_page_shows_what_it_says(shown):
+    lines, _ = shown
+    plain, plan, guarantee, left, declined, batch, student, sizes, labels, whole, spent, *needed = lines
+    assert plain[0] == pytest.approx(0.968, abs=0.005)
+    assert plan == (1000, 1000, 10, 622)
+    assert (guarantee[0].epsilon, guarantee[0].protects) == (1, "examples")
+    assert left == (950, 10 - declined[0])
+    assert 0 <= batch[1] < 10
+    assert batch[0] == 950 if batch[1] else batch[0] < 950
+    assert student[0] > 0.93
+    assert sizes == (500, 1522)
+    assert labels == ("labels",)
+    assert whole[0] > 0.93
+    assert spent == (5,)
+    assert needed == [(0.5, [317, 1549, 6123]), (1, [159, 775, 3063]), (3, [55, 259, 1023])]
+
+
+def test_answers_that_were_released_before_it_stopped_are_good(shown):
+    _, scope = shown
+    answers = scope["answers"]
+    truth = scope["y_new"][: len(answers)]
+    spoken = answers != -1
+    assert spoken.sum() >= 20
+    assert (answers == truth)[spoken].mean() > 0.8
+
+
+def test_the_student_is_a_pipeline_and_the_search_found_one(shown):
+    _, scope = shown
+    assert isinstance(scope["model"].student_, Pipeline)
+    assert scope["search"].predict(scope["X_new"][:3]).shape == (3,)
+
+
+def test_the_tables_of_sizes_are_those_of_plan(shown):
+    _, scope = shown
+    rows = re.findall(r"^\| ([13]) \| ([\d,]+) \|(.*)\|$", PAGE.read_text(), re.MULTILINE)
+    rows = [(epsilon, number, rest) for epsilon, number, rest in rows if rest.count("|") == 5]
+    assert len(rows) == 8
+    for epsilon, number, rest in rows:
+        n, how = int(number.replace(",", "")), {"epsilon": float(epsilon), "classes": [0, 1]}
+        sparse = scope["SubsampleAggregateClassifier"](**how).plan(n)
+        noisy = scope["SubsampleAggregateClassifier"](aggregation="gnmax", **how).plan(n)
+        student = scope["KnowledgeTransferClassifier"](**how).plan(n)
+        printed = [int(re.sub(r"\D", "", cell)) for cell in rest.split("|")]
+        assert printed == [
+            sparse.n_teachers,
+            sparse.max_unstable,
+            sparse.least_lead,
+            noisy.least_lead,
+            student.n_teachers,
+            student.max_queries,
+        ]
