@@ -6,6 +6,8 @@ Which it is changes times and no result. These rules keep the parcels apart:
   turn warnings into errors for a while to learn of a failure: a thread that does so at the wrong moment
   makes another one's work fail. What one parcel holds would then change what comes of another.
 - A parcel travels alone, and one that cannot travel is worked on here. No error in sending tells of it.
+- Where processes may work, what is worked on here is packed and unpacked just as if it travelled. Something
+  may be lost in a pickle, and times would settle of which parcels.
 - All processes, this one too, give native libraries equally many threads. Floats add up differently on more;
   who works on a parcel is settled by times, which other parcels changed.
 
@@ -26,6 +28,7 @@ from joblib.parallel import get_active_backend
 
 from dplearn.aggregation.native_threads import native_threads
 from dplearn.aggregation.progress import Progress
+from dplearn.aggregation.seclusion import STOPS
 from dplearn.aggregation.silence import silence
 
 __all__ = ["carried_out"]
@@ -84,7 +87,7 @@ def carried_out(
     if workers > 1 and not _has_threads(backend):
         threads = getattr(backend, "inner_max_num_threads", None) or max(1, cpu_count() // workers)
     crew = _Crew(work, parcel_of, count, threads, Progress(count, shown=progress))
-    with silence, native_threads(threads):
+    with silence(), native_threads(threads):
         if threads is None:
             crew.work_here()
         elif not _has_threads(
@@ -129,7 +132,7 @@ class _Crew:
             if workers > 1 and self._pays(workers):
                 return
             start = perf_counter()
-            self._keep(i, self._work(self._parcel_of(i)))
+            self._keep(i, self._made_here(i))
             seconds = perf_counter() - start
             self._first, self._later = self._first or seconds, self._later + (seconds if i else 0.0)
 
@@ -180,6 +183,17 @@ class _Crew:
             return False
         return (together + left * (self._carriage + self._frame / self.batch_size(workers))) * _MARGIN < alone
 
+    def _made_here(self, i: int) -> Any:
+        """Return what a process would send back, if it could."""
+        if self._threads is None:
+            return self._work(self._parcel_of(i))
+        return _arrived(self._work_as_sent(_arrived(self._parcel_of(i))))
+
+    @cached_property
+    def _work_as_sent(self) -> Work:
+        work: Work = _arrived(self._work)
+        return work
+
     @cached_property
     def _carriage(self) -> float:
         """Return the seconds that a parcel and what is made of it take to travel."""
@@ -203,10 +217,12 @@ class _Crew:
 
     def _unpack(self, i: int, packed: bytes | None) -> None:
         try:
-            outcome = None if packed is None else pickle.loads(packed)  # noqa: S301 - from our own workers
-        except Exception:
-            packed = None
-        self._keep(i, self._work(self._parcel_of(i)) if packed is None else outcome)
+            outcome = self._made_here(i) if packed is None else pickle.loads(packed)  # noqa: S301 - our own
+        except STOPS:
+            raise
+        except BaseException:
+            outcome = self._made_here(i)
+        self._keep(i, outcome)
 
     def _keep(self, i: int, outcome: Any) -> None:
         self.done[i] = outcome
@@ -215,7 +231,7 @@ class _Crew:
 
 def _batch(work: Work, parcels: Sequence[bytes | None], threads: int | None) -> list[bytes | None]:
     """Work on some parcels, in a worker."""
-    with _one_batch_at_a_time, silence, native_threads(threads):
+    with _one_batch_at_a_time, silence(), native_threads(threads):
         return [_outcome(work, parcel) for parcel in parcels]
 
 
@@ -223,7 +239,9 @@ def _outcome(work: Work, packed: bytes | None) -> bytes | None:
     """Return what is made of a parcel, or None if it, or what is made of it, cannot travel."""
     try:
         return None if packed is None else _packed(work(pickle.loads(packed)))  # noqa: S301 - our own
-    except Exception:
+    except STOPS:
+        raise
+    except BaseException:
         return None
 
 
@@ -231,8 +249,21 @@ def _packed(thing: Any) -> bytes | None:
     """Return something as bytes, which no backend writes to a disk, or None if it cannot travel."""
     try:
         return pickle.dumps(wrap_non_picklable_objects(thing, keep_wrapper=False))
-    except Exception:  # cells and models may be anything
+    except STOPS:
+        raise
+    except BaseException:  # cells and models may be anything
         return None
+
+
+def _arrived(thing: Any) -> Any:
+    """Return something as it would be after it has travelled, or as it is if it cannot."""
+    packed = _packed(thing)
+    try:
+        return thing if packed is None else pickle.loads(packed)  # noqa: S301 - packed a line ago
+    except STOPS:
+        raise
+    except BaseException:
+        return thing
 
 
 def _travel_seconds(thing: Any) -> float:

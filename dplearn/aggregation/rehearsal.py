@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.aggregation.native_threads import native_threads
+from dplearn.aggregation.pupils import pupil
 from dplearn.aggregation.rows import plain, rows_of, sliceable
-from dplearn.aggregation.teachers import with_seed
+from dplearn.aggregation.seclusion import STOPS, secluded, turn
 from dplearn.chance import PublicStream
 
 __all__ = ["MANY_ROWS", "made_up_rows", "rehearse"]

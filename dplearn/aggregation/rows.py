@@ -10,6 +10,7 @@ the types of columns, which are public: the categories of a categorical column, 
 ('i', 'U')
 """
 
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,10 @@ from scipy.sparse import issparse
 
 from dplearn.domains.cells import is_frame
 
-__all__ = ["plain", "rows_of", "sliceable"]
+__all__ = ["own_cells", "plain", "rows_of", "sliceable"]
 
 _SHORT = 1 << 31
+_CANNOT_CHANGE = frozenset({type(None), bool, int, float, complex, str, bytes})
 
 
 def sliceable(X: Any) -> Any:
@@ -29,7 +31,7 @@ def sliceable(X: Any) -> Any:
 
 
 def rows_of(X: Any, places: NDArray[np.int64]) -> Any:
-    """Return a copy of some rows, which shares no memory with the table.
+    """Return a copy of some rows, which shares no memory with the table but the objects in its cells.
 
     Parameters
     ----------
@@ -56,3 +58,38 @@ def plain(rows: Any) -> Any:
     except ValueError:  # cells that are sequences, of unequal lengths
         return rows
     return own if own.shape == rows.shape else rows
+
+
+def own_cells(rows: Any) -> Any:
+    """Return rows in whose cells there is no object that could change and that others hold too.
+
+    Parameters
+    ----------
+    rows : ndarray, CSR matrix, pandas or polars data frame of shape (m, d)
+        From `rows_of`. A pandas frame is changed in place.
+
+    Raises
+    ------
+    Exception
+        Whatever a cell raises when it is copied.
+    """
+    if not is_frame(rows):
+        return _own(rows) if rows.dtype == object else rows
+    if not hasattr(rows, "iloc"):
+        return _own_polars(rows)
+    for place, dtype in enumerate(rows.dtypes):
+        if dtype == object:
+            rows.isetitem(place, _own(rows.iloc[:, place].to_numpy()))
+    return rows
+
+
+def _own_polars(rows: Any) -> Any:
+    """Return a frame with its own objects; polars itself copies no object."""
+    shared = [rows[name] for name, dtype in zip(rows.columns, rows.dtypes, strict=True) if dtype == "Object"]
+    own = [type(each)(each.name, deepcopy(each.to_list()), dtype=each.dtype) for each in shared]
+    return rows.with_columns(own) if own else rows
+
+
+def _own(cells: Any) -> Any:
+    """Return an array of objects, deeply copied if some could change."""
+    return cells if set(map(type, cells.ravel().tolist())) <= _CANNOT_CHANGE else deepcopy(cells)

@@ -1,44 +1,57 @@
 """Let no warning of a teacher out: whether it warns, and of what, depends on its shard.
 
 >>> import warnings
->>> with silence:
+>>> with silence():
 ...     warnings.warn("nobody hears this")
 """
 
 import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 __all__ = ["silence"]
 
+# Python's means of catching warnings save and restore what all threads share. Were every thread to enter them
+# for itself, one that leaves last would restore the silence that it found, and no warning of anybody would ever
+# be shown again. So the first enters and the last leaves.
+_lock = threading.RLock()
+_inside: set[object] = set()
+_caught: Any = None
 
-class _Silence:
-    """Holds while anybody is inside.
 
-    Python's means of catching warnings save and restore what all threads share. Were every thread to enter
-    them for itself, one that leaves last would restore the silence that it found, and no warning of anybody
-    would ever be shown again. So the first enters and the last leaves.
+@contextmanager
+def silence() -> Iterator[None]:
+    """Show no warning while anybody is inside.
+
+    An interrupt may come between any two lines: each of them is undone by the last ones, done or not.
     """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
-        self._caught: Any = None
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if not self._inside:
-                # Recorded and thrown away: not even code that asks for its warnings to be shown shows them.
-                self._caught = warnings.catch_warnings(record=True)
-                self._caught.__enter__()
-                warnings.simplefilter("ignore")
-            self._inside += 1
-
-    def __exit__(self, *error: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if not self._inside:
-                self._caught.__exit__(*error)
+    visit = object()
+    try:
+        with _lock:
+            _inside.add(visit)
+            _begin()
+        yield
+    finally:
+        with _lock:
+            _inside.discard(visit)
+            if not _inside:
+                _end()
 
 
-silence = _Silence()
+def _begin() -> None:
+    global _caught
+    if _caught is None:
+        # Recorded and thrown away: not even code that asks for its warnings to be shown shows them.
+        _caught = warnings.catch_warnings(record=True)
+        _caught.__enter__()
+        warnings.simplefilter("ignore")
+
+
+def _end() -> None:
+    global _caught
+    # It changes nothing before it has saved everything: one that cannot be left has changed nothing.
+    with suppress(RuntimeError, AttributeError):
+        _caught.__exit__(None, None, None)
+    _caught = None

@@ -21,14 +21,14 @@ from typing import Any
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from dplearn.aggregation.crew import carried_out
-from dplearn.aggregation.rows import plain, rows_of, sliceable
+from dplearn.aggregation.pupils import check_teachable, pupil, with_seed
+from dplearn.aggregation.rows import own_cells, plain, rows_of, sliceable
+from dplearn.aggregation.seclusion import STOPS, secluded, turn
 from dplearn.aggregation.silence import silence
-from dplearn.chance.public import PublicStream
 
-__all__ = ["NO_VOTE", "train_and_vote", "train_teachers", "votes_of", "with_seed"]
+__all__ = ["NO_VOTE", "check_teachable", "train_and_vote", "train_teachers", "votes_of", "with_seed"]
 
 #: What a teacher votes that could not be trained, or does not answer with a label.
 NO_VOTE = -1
@@ -52,9 +52,11 @@ def train_teachers(
     Parameters
     ----------
     estimator : classifier
-        Is cloned for each shard. What a fit and its predictions come to must depend on nothing but the
-        estimator's parameters, among them `random_state`, and the rows it is given: one that draws from
-        numpy's global generator, or keeps notes between fits, lets teachers learn from each other.
+        Is cloned for each shard, with every `verbose` off, and works in one thread of Python's. What a fit
+        and its predictions come to must depend on nothing but the estimator's parameters, the rows it is
+        given and the generators of numpy and of the standard library, which are seeded for it: one that
+        keeps notes between fits lets teachers learn from each other. What it logs, or prints without
+        Python, is not silenced.
     X : ndarray, sparse matrix, pandas or polars data frame of shape (n, d)
         Private. Its type, and those of its columns, are public. An array of objects is read shard by shard.
     y : ndarray of shape (n,)
@@ -62,10 +64,11 @@ def train_teachers(
     shards : sequence of k ndarray of int
         Disjoint places.
     seeds : sequence of k int
-        Public; they settle every `random_state` that is None.
+        Public; they settle every `random_state` that is None, and where numpy's and the standard library's
+        global generators begin.
     n_jobs : int or None
         joblib's. Processes are used where they are clearly faster, and wherever a joblib context asks for
-        them; never threads (see `carried_out`). Results are the same.
+        them; never threads (see `carried_out`). Results are the same, unless pickling changes an estimator.
     progress : bool
         Whether a bar on standard error tells how many are done, and the time, which depends on the data.
 
@@ -78,6 +81,8 @@ def train_teachers(
     ------
     RuntimeError
         If worker processes die, and die again.
+    TypeError, ValueError
+        If the estimator cannot be cloned, or has a ledger (see `check_teachable`).
     """
     return _taught(_Lesson(estimator), X, y, shards, seeds, n_jobs=n_jobs, progress=progress)
 
@@ -134,33 +139,10 @@ def votes_of(teachers: Sequence[Any], queries: Any, classes: NDArray[Any]) -> ND
     """
     classes, queries = np.asarray(classes), plain(sliceable(queries))
     votes = _empty_votes(len(teachers), queries.shape[0], classes)
-    with silence:
-        for row, teacher in zip(votes, teachers, strict=True):
-            row[:] = _votes(teacher, queries, classes)
+    with silence(), secluded():
+        for place, teacher in enumerate(teachers):
+            votes[place] = _votes(teacher, place, queries, classes)
     return votes
-
-
-def with_seed(estimator: Any, seed: int) -> Any:
-    """Return a clone of an estimator that draws from no generator which others draw from too.
-
-    Every `random_state` that is None is settled by the seed: of the estimator, of estimators inside it, and
-    of parameters that have one but are no estimators, such as a splitter for cross-validation.
-    """
-    clone_ = clone(estimator)
-    parameters = clone_.get_params()
-    open_ = sorted(name for name, value in parameters.items() if value is None and _is_seed(name))
-    objects = [parameters[name] for name in sorted(parameters) if _draws_by_itself(parameters[name])]
-    if not open_ and not objects:
-        return clone_
-    seeds = PublicStream(seed, "teacher").seeds(len(open_) + len(objects))
-    for value, own in zip(objects, seeds[len(open_) :], strict=True):
-        value.random_state = own
-    return clone_.set_params(**dict(zip(open_, seeds, strict=False)))
-
-
-def check_teachable(estimator: Any) -> None:
-    """Refuse an estimator that cannot be cloned, or that would be charged to a ledger for each shard."""
-    with_seed(estimator, 0)
 
 
 @dataclass(frozen=True)
@@ -172,12 +154,13 @@ class _Lesson:
     classes: Any = None
     config: Any = None
 
-    def __call__(self, parcel: tuple[Any, NDArray[Any], int]) -> Any:
+    def __call__(self, parcel: tuple[int, Any, NDArray[Any], int]) -> Any:
+        place, *shard = parcel
         # The same in every process: the settings of the one that asked, numpy's errors as by default.
         default = np.errstate(divide="warn", over="warn", under="ignore", invalid="warn")
-        with sklearn.config_context(**self.config), default:
-            teacher = _trained(self.estimator, *parcel)
-            return teacher if self.queries is None else _votes(teacher, self.queries, self.classes)
+        with sklearn.config_context(**self.config), default, secluded():
+            teacher = _trained(self.estimator, *shard)
+            return teacher if self.queries is None else _votes(teacher, place, self.queries, self.classes)
 
 
 def _taught(
@@ -192,42 +175,51 @@ def _taught(
     if len(seeds) != len(shards):
         raise ValueError(f"seeds must be as many as shards, {len(shards)}, got {len(seeds)}")
     table, labels = sliceable(X), np.asarray(y)
-    with_seed(lesson.estimator, 0)  # what cannot be cloned is an error now, and on no shard
+    check_teachable(lesson.estimator)  # an error now, and on no shard
     lesson = _Lesson(lesson.estimator, lesson.queries, lesson.classes, sklearn.get_config())
 
-    def parcel(i: int) -> tuple[Any, NDArray[Any], int]:
-        return rows_of(table, shards[i]), labels[shards[i]], seeds[i]
+    def parcel(i: int) -> tuple[int, Any, NDArray[Any], int]:
+        return i, rows_of(table, shards[i]), labels[shards[i]], seeds[i]
 
     return carried_out(lesson, parcel, len(shards), **how)
 
 
 def _trained(estimator: Any, rows: Any, labels: NDArray[Any], seed: int) -> Any:
     """Return a teacher, or None for a shard without two labels or on which fitting fails."""
-    if not labels.size or (labels == labels[0]).all():
-        return None
     try:
-        teacher = with_seed(estimator, seed)
-        teacher.fit(plain(rows), labels)
-    except Exception:  # whatever it was depends on the shard: all of it looks alike
+        if not labels.size or (labels == labels[0]).all():
+            return None
+        with turn(seed):
+            teacher = pupil(estimator, seed)
+            teacher.fit(plain(own_cells(rows)), own_cells(labels))
+    except STOPS:
+        raise
+    except BaseException:  # whatever it was depends on the shard: all of it looks alike
         return None
     return teacher
 
 
-def _votes(teacher: Any, queries: Any, classes: NDArray[Any]) -> NDArray[Any]:
-    """Return one teacher's votes, asked in blocks."""
+def _votes(teacher: Any, place: int, queries: Any, classes: NDArray[Any]) -> NDArray[Any]:
+    """Return one teacher's votes, asked in blocks; what it draws is settled by its place."""
     votes: NDArray[Any] = _empty_votes(1, queries.shape[0], classes)[0]
     if teacher is None:
         return votes
-    for start in range(0, votes.size, _BLOCK):
-        places = np.arange(start, min(start + _BLOCK, votes.size))
-        try:
-            # Each teacher gets a copy: one that changes its rows changes nobody else's.
-            predicted = np.asarray(teacher.predict(rows_of(queries, places)))
-            if predicted.shape == places.shape:
-                votes[places] = _codes(predicted, classes)
-        except Exception:  # whatever it was depends on the teacher
-            votes[places] = NO_VOTE
+    with turn(place):
+        for start in range(0, votes.size, _BLOCK):
+            block = np.arange(start, min(start + _BLOCK, votes.size))
+            try:
+                votes[block] = _answers(teacher, own_cells(rows_of(queries, block)), classes)
+            except STOPS:
+                raise
+            except BaseException:  # whatever it was depends on the teacher
+                votes[block] = NO_VOTE
     return votes
+
+
+def _answers(teacher: Any, rows: Any, classes: NDArray[Any]) -> Any:
+    """Return what a teacher says of rows that are its own: one that changes them changes nobody else's."""
+    predicted = np.asarray(teacher.predict(rows))
+    return _codes(predicted, classes) if predicted.shape == rows.shape[:1] else NO_VOTE
 
 
 def _codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
@@ -250,13 +242,3 @@ def _place(place: dict[Any, int], label: Any) -> int:
 def _empty_votes(k: int, m: int, classes: NDArray[Any]) -> NDArray[Any]:
     """Return no votes at all, in the smallest type that holds NO_VOTE and every place among the classes."""
     return np.full((k, m), NO_VOTE, dtype=np.min_scalar_type(-max(len(classes), 1)))
-
-
-def _is_seed(name: str) -> bool:
-    return name.rpartition("__")[2] == "random_state"
-
-
-def _draws_by_itself(value: Any) -> bool:
-    """Return True for an object that is no estimator and would draw from numpy's global generator."""
-    open_ = getattr(value, "random_state", 0) is None
-    return open_ and not isinstance(value, type) and not hasattr(value, "get_params")

@@ -246,18 +246,18 @@ _STABLE_ANSWERS = ApproxDP(3, Fraction(1, 20))
     "stable_answers",
     mechanisms.StableAnswers,
     _bits(2),
-    9,
+    7,
     replace(_STABLE_ANSWERS, delta=_STABLE_ANSWERS.delta + _LEFT_OUT_OF_TWO),
-    tail_bits=16,
+    tail_bits=14,
     rules={**RULES, "geometric": each_moved_by(1)},
 )
 def over_two_pluralities(mechanism: Any) -> Fit:
-    """Nine voters vote yes or no on two questions, asked together; two without an answer end it."""
+    """Seven voters vote yes or no on two questions, asked together; one without an answer ends it."""
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         yes = _sums(rows)
         winner, distance = plurality(np.stack([len(rows) - yes, yes], axis=1))
-        release = mechanism(max_unstable=2, privacy=_STABLE_ANSWERS, dice=dice, n_queries=2)
+        release = mechanism(max_unstable=1, privacy=_STABLE_ANSWERS, dice=dice, n_queries=2)
         return _shown(release.answer(winner, distance).tolist())
 
     return fit

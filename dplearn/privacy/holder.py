@@ -227,8 +227,8 @@ class _Kept:
         with self.locked():
             if self.why_closed:
                 raise RuntimeError(f"this private state cannot be used any more: {self.why_closed}")
-            self.in_use = True
             try:
+                self.in_use = True  # inside: an interrupt just after it must not leave it so
                 yield self
             finally:
                 self.in_use = False

@@ -14,7 +14,7 @@ def state():
 
 def test_warnings_are_heard_again_afterwards():
     before = state()
-    with silence:
+    with silence():
         warnings.warn("unheard", stacklevel=1)
     assert state() == before
     with pytest.warns(UserWarning, match="heard"):
@@ -23,7 +23,7 @@ def test_warnings_are_heard_again_afterwards():
 
 def test_an_error_inside_ends_the_silence_too():
     before = state()
-    with pytest.raises(KeyError), silence:
+    with pytest.raises(KeyError), silence():
         raise KeyError
     assert state() == before
 
@@ -32,11 +32,11 @@ def test_whoever_leaves_last_restores_what_the_first_found():
     before, inside, left = state(), threading.Event(), threading.Event()
 
     def overlap():
-        with silence:
+        with silence():
             inside.set()
             left.wait()
 
-    with silence:
+    with silence():
         other = threading.Thread(target=overlap)
         other.start()
         inside.wait()
@@ -47,7 +47,7 @@ def test_whoever_leaves_last_restores_what_the_first_found():
 
 
 def test_silence_within_silence_lasts_as_long_as_the_outer_one():
-    with silence:
-        with silence:
+    with silence():
+        with silence():
             pass
         warnings.warn("unheard", stacklevel=1)

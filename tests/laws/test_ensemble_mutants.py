@@ -174,7 +174,7 @@ MISTAKES = {
         ("112020", "110020"),
     ),
     "a warning on a shard of one class": (
-        [(teachers, "_trained", warning), (crew, "silence", nullcontext())],
+        [(teachers, "_trained", warning), (crew, "silence", nullcontext)],
         "abc",
         ("110121", "110221"),
     ),

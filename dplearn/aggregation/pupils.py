@@ -1,0 +1,103 @@
+"""What a teacher is before it has seen its shard: a clone with seeds of its own that prints nothing.
+
+>>> from sklearn.neural_network import MLPClassifier
+>>> one = pupil(MLPClassifier(verbose=True), 1)
+>>> one.random_state is None, one.verbose
+(False, False)
+"""
+
+from collections.abc import Iterator
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from dplearn.chance.public import PublicStream
+from dplearn.privacy.ledger import PrivacyLedger
+
+__all__ = ["check_teachable", "pupil", "with_seed"]
+
+
+def check_teachable(estimator: Any) -> None:
+    """Refuse an estimator that cannot be cloned, or that would charge a ledger, before anything is paid.
+
+    A private estimator inside an ensemble would charge its own ledger once for each shard that can be
+    learned: how many those are depends on records.
+
+    Parameters
+    ----------
+    estimator : classifier
+        What teachers are clones of.
+
+    Raises
+    ------
+    TypeError
+        If it cannot be cloned.
+    ValueError
+        If it, or an estimator or a grid of parameters inside it, has a ledger.
+    """
+    pupil(estimator, 0)
+    if any(isinstance(part, PrivacyLedger) for part in _parts(estimator, set())):
+        raise ValueError(
+            "estimator must have no ledger, nor anything inside it, for how often teachers would charge it"
+            f" depends on the data; give the ledger to the ensemble, which pays for all; got {estimator!r}"
+        )
+
+
+def pupil(estimator: Any, seed: int) -> Any:
+    """Return a clone whose every open `random_state` is settled by the seed, and that is not verbose.
+
+    What an estimator tells of its progress is told of a shard.
+    """
+    clone_ = with_seed(estimator, seed)
+    loud = {name: value for name, value in clone_.get_params().items() if _is_loud(name, value)}
+    return clone_.set_params(**{name: type(value)(0) for name, value in loud.items()}) if loud else clone_
+
+
+def with_seed(estimator: Any, seed: int) -> Any:
+    """Return a clone of an estimator that draws from no generator which others draw from too.
+
+    Every `random_state` that is None is settled by the seed: of the estimator, of estimators inside it, and
+    of parameters that have one but are no estimators, such as a splitter for cross-validation.
+    """
+    clone_ = clone(estimator)
+    parameters = clone_.get_params()
+    open_ = sorted(name for name, value in parameters.items() if value is None and _is_seed(name))
+    objects = [parameters[name] for name in sorted(parameters) if _draws_by_itself(parameters[name])]
+    if not open_ and not objects:
+        return clone_
+    seeds = PublicStream(seed, "teacher").seeds(len(open_) + len(objects))
+    for value, own in zip(objects, seeds[len(open_) :], strict=True):
+        value.random_state = own
+    return clone_.set_params(**dict(zip(open_, seeds, strict=False)))
+
+
+def _parts(value: Any, seen: set[int]) -> Iterator[Any]:
+    """Yield an object and what it holds as an estimator, a grid or a list of parameters."""
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    yield value
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        value = value.get_params(deep=False)
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple, set, frozenset)):
+        for part in value:
+            yield from _parts(part, seen)
+
+
+def _is_seed(name: str) -> bool:
+    return name.rpartition("__")[2] == "random_state"
+
+
+def _is_loud(name: str, value: Any) -> bool:
+    """Return True for a `verbose` that asks for words; a negative one is more than silent."""
+    return name.rpartition("__")[2] == "verbose" and isinstance(value, (Real, np.bool_)) and bool(value > 0)
+
+
+def _draws_by_itself(value: Any) -> bool:
+    """Return True for an object that is no estimator and would draw from numpy's global generator."""
+    open_ = getattr(value, "random_state", 0) is None
+    return open_ and not isinstance(value, type) and not hasattr(value, "get_params")

@@ -1,0 +1,83 @@
+"""Let a teacher work as if it were alone: what Python shares, no teacher reads from another or leaves behind.
+
+Numpy and the standard library each have a generator that all code may draw from. How far a teacher has drawn
+depends on its shard, and whoever draws next would know. So each begins from its own public seed, and afterwards
+both generators are where they were. What a teacher prints goes nowhere. Its own parallel work is done in
+turn: worker processes of it would have generators too, and would serve the next teacher with them.
+
+Not held apart are what a teacher logs, what native code prints without Python, and what code keeps in places
+of its own, such as attributes of a class.
+
+>>> with secluded():
+...     with turn(1):
+...         print(sum(range(10)))
+"""
+
+import os
+import random  # noqa: TID251 - not to draw from: to keep teachers from drawing from it together
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+
+from joblib import parallel_config
+from numpy import random as numpys  # noqa: TID251 - as above
+
+__all__ = ["STOPS", "secluded", "turn"]
+
+#: What stops the program and is no failure of a teacher.
+STOPS = (KeyboardInterrupt, SystemExit, GeneratorExit)
+
+_SEEDS = 1 << 32  # numpy's seeds are smaller
+
+# Code may have given numpy a global generator of another kind, which cannot be seeded.
+_teachers_own = numpys.MT19937(0)
+_one_at_a_time = threading.RLock()
+
+
+def _renew_lock() -> None:
+    """Forget, in a forked child, that a thread which is not there holds the lock."""
+    global _one_at_a_time
+    _one_at_a_time = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
+
+
+@contextmanager
+def secluded() -> Iterator[None]:
+    """Keep the global generators for the caller, while teachers take turns with them.
+
+    Another thread that would do the same waits. One that draws from a global generator meanwhile draws from
+    a teacher's.
+    """
+    with _one_at_a_time:
+        kind, state = numpys.get_bit_generator(), numpys.get_state(legacy=False)
+        others = random.getstate()
+        try:
+            yield
+        finally:
+            numpys.set_bit_generator(kind)
+            numpys.set_state(state)
+            random.setstate(others)
+
+
+@contextmanager
+def turn(seed: int) -> Iterator[None]:
+    """Let one teacher work; only to be used inside `secluded`.
+
+    Parameters
+    ----------
+    seed : int
+        Public. Where the global generators begin.
+    """
+    numpys.set_bit_generator(_teachers_own)
+    numpys.seed(seed % _SEEDS)  # noqa: NPY002 - the global generator is what this is about
+    random.seed(seed)
+    with (
+        parallel_config(backend="sequential"),
+        open(os.devnull, "w", encoding="utf-8", errors="backslashreplace") as nowhere,
+        redirect_stdout(nowhere),
+        redirect_stderr(nowhere),
+    ):
+        yield
