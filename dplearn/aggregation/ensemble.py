@@ -48,7 +48,7 @@ class Ensemble:
         if number > left:
             raise QueriesExhaustedError(
                 f"X must hold at most the {left} queries that are left, got {number}; nothing was spent."
-                " remaining_queries_ and remaining_unstable_ tell what is left"
+                + (" This model has answered all it may" if not left else " remaining_queries_ tells them")
             )
         if not number:
             return Answers.without_counts(np.zeros(0, dtype=np.int64), len(classes))

@@ -7,7 +7,6 @@
 """
 
 from collections.abc import Iterator
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,8 @@ from dplearn.chance.public import PublicStream
 from dplearn.privacy.ledger import PrivacyLedger
 
 __all__ = ["check_teachable", "pupil", "with_seed"]
+
+_NUMBER = (bool, int, float, np.bool_, np.integer)
 
 
 def check_teachable(estimator: Any) -> None:
@@ -94,7 +95,7 @@ def _is_seed(name: str) -> bool:
 
 def _is_loud(name: str, value: Any) -> bool:
     """Return True for a `verbose` that asks for words; a negative one is more than silent."""
-    return name.rpartition("__")[2] == "verbose" and isinstance(value, (Real, np.bool_)) and bool(value > 0)
+    return name.rpartition("__")[2] == "verbose" and isinstance(value, _NUMBER) and bool(value > 0)
 
 
 def _draws_by_itself(value: Any) -> bool:

@@ -26,17 +26,44 @@ from dplearn.aggregation.rows import plain, rows_of, sliceable
 from dplearn.aggregation.seclusion import STOPS, secluded, turn
 from dplearn.chance import PublicStream
 
-__all__ = ["MANY_ROWS", "made_up_rows", "rehearse"]
+__all__ = ["MANY_ROWS", "made_up_frame", "made_up_rows", "rehearse"]
 
 #: Rows that an estimator is tried on.
 MANY_ROWS = 64
 
 _GRAINS = 1 << 16
+_TEXT = ("object", "str", "category", "categorical", "utf8")
+_NUMBERS = ("float", "int", "uint", "bool")
 
 
 def made_up_rows(n_rows: int, n_features: int, stream: PublicStream) -> NDArray[np.float64]:
     """Return uniform random numbers from 0 to 1, of shape (n_rows, n_features)."""
     return stream.labels(_GRAINS, n_rows * n_features).reshape(n_rows, n_features) / _GRAINS
+
+
+def made_up_frame(frame: Any, n_rows: int, stream: PublicStream) -> Any:
+    """Return rows like those of a frame, so far as the types of its columns tell; None if they do not.
+
+    Parameters
+    ----------
+    frame : data frame of pandas or polars
+        Only its columns' names and types are looked at.
+    n_rows : int
+        How many.
+    stream : PublicStream
+        Where numbers and texts come from.
+    """
+    kinds = [str(kind).lower() for kind in frame.dtypes]
+    numbers = made_up_rows(n_rows, len(kinds), stream)
+    columns = {}
+    for name, kind, drawn in zip(frame.columns, kinds, numbers.T, strict=True):
+        if kind.startswith(_TEXT):
+            columns[name] = np.where(drawn < 0.5, "one", "two").astype(object)
+        elif kind.startswith(_NUMBERS):
+            columns[name] = drawn if "float" in kind else (2 * drawn).astype(bool if "bool" in kind else int)
+        else:
+            return None
+    return type(frame)(columns)
 
 
 def rehearse(
@@ -65,11 +92,15 @@ def rehearse(
     X = plain(rows_of(sliceable(rows), few))
     # Every label occurs, if rows suffice: some estimators need two of each.
     y = np.asarray(classes)[few % len(classes)][stream.permutation(few.size)]
-    with native_threads(None), warnings.catch_warnings():
+    seed = stream.seeds(1)[0]
+    with native_threads(None), warnings.catch_warnings(), secluded():
         warnings.simplefilter("ignore")
         try:
-            predicted = fit(with_seed(estimator, stream.seeds(1)[0]), X, y).predict(X)
-        except Exception as error:
+            with turn(seed):
+                predicted = fit(pupil(estimator, seed), X, y).predict(X)
+        except STOPS:
+            raise
+        except BaseException as error:
             return f"{type(error).__name__}: {error}"
     if np.shape(predicted) != y.shape or not np.isin(predicted, y).all():
         return "it does not predict one of the labels for each row"

@@ -11,6 +11,9 @@ the types of columns, which are public: the categories of a categorical column, 
 """
 
 from copy import deepcopy
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -19,10 +22,12 @@ from scipy.sparse import issparse
 
 from dplearn.domains.cells import is_frame
 
-__all__ = ["own_cells", "plain", "rows_of", "sliceable"]
+__all__ = ["check_values", "own_cells", "plain", "rows_of", "sliceable"]
 
 _SHORT = 1 << 31
 _CANNOT_CHANGE = frozenset({type(None), bool, int, float, complex, str, bytes})
+_VALUES = _CANNOT_CHANGE | {Decimal, Fraction, date, datetime, time, timedelta}
+_VALUES_OF_PANDAS = ("NAType", "NaTType", "Timestamp", "Timedelta")
 
 
 def sliceable(X: Any) -> Any:
@@ -78,14 +83,48 @@ def own_cells(rows: Any) -> Any:
     if not hasattr(rows, "iloc"):
         return _own_polars(rows)
     for place, dtype in enumerate(rows.dtypes):
-        if dtype == object:
+        if str(dtype) == "object":
             rows.isetitem(place, _own(rows.iloc[:, place].to_numpy()))
     return rows
 
 
+def check_values(rows: Any) -> Any:
+    """Return public rows if their cells are values: numbers, texts, times, or missing.
+
+    An object that counts how often it is looked at, on its class where no copy reaches, would carry what
+    one teacher did to another.
+
+    Parameters
+    ----------
+    rows : ndarray, CSR matrix, pandas or polars data frame of shape (m, d)
+        Public.
+
+    Raises
+    ------
+    TypeError
+        If a cell is anything else.
+    """
+    if is_frame(rows):
+        kinds = zip(rows.columns, rows.dtypes, strict=True)
+        columns = [name for name, kind in kinds if str(kind) in ("object", "Object")]
+        cells = [cell for name in columns for cell in rows[name].to_list()]
+    else:
+        cells = rows.ravel().tolist() if rows.dtype == object else []
+    strange = {kind.__name__ for kind in set(map(type, cells)) if not _is_value(kind)}
+    if strange:
+        raise TypeError(f"X must hold numbers, texts and missing values, got {', '.join(sorted(strange))}")
+    return rows
+
+
+def _is_value(kind: type) -> bool:
+    return kind in _VALUES or issubclass(kind, np.generic) or kind.__name__ in _VALUES_OF_PANDAS
+
+
 def _own_polars(rows: Any) -> Any:
     """Return a frame with its own objects; polars itself copies no object."""
-    shared = [rows[name] for name, dtype in zip(rows.columns, rows.dtypes, strict=True) if dtype == "Object"]
+    shared = [
+        rows[name] for name, dtype in zip(rows.columns, rows.dtypes, strict=True) if str(dtype) == "Object"
+    ]
     own = [type(each)(each.name, deepcopy(each.to_list()), dtype=each.dtype) for each in shared]
     return rows.with_columns(own) if own else rows
 

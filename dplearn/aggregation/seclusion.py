@@ -1,9 +1,9 @@
 """Let a teacher work as if it were alone: what Python shares, no teacher reads from another or leaves behind.
 
-Numpy and the standard library each have a generator that all code may draw from. How far a teacher has drawn
-depends on its shard, and whoever draws next would know. So each begins from its own public seed, and afterwards
-both generators are where they were. What a teacher prints goes nowhere. Its own parallel work is done in
-turn: worker processes of it would have generators too, and would serve the next teacher with them.
+Numpy and the standard library each have a generator that all code may draw from. How far a teacher has
+drawn depends on its shard, and whoever draws next would know. So each begins from its own public seed, and
+afterwards both generators are where they were. What a teacher prints goes nowhere. Its own parallel work is
+done in turn: worker processes of it would have generators too, and would serve the next teacher with them.
 
 Not held apart are what a teacher logs, what native code prints without Python, and what code keeps in places
 of its own, such as attributes of a class.
@@ -15,12 +15,13 @@ of its own, such as attributes of a class.
 
 import os
 import random  # noqa: TID251 - not to draw from: to keep teachers from drawing from it together
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 
 from joblib import parallel_config
-from numpy import random as numpys  # noqa: TID251 - as above
+from numpy.random import MT19937, mtrand  # noqa: TID251 - as above
 
 __all__ = ["STOPS", "secluded", "turn"]
 
@@ -30,7 +31,7 @@ STOPS = (KeyboardInterrupt, SystemExit, GeneratorExit)
 _SEEDS = 1 << 32  # numpy's seeds are smaller
 
 # Code may have given numpy a global generator of another kind, which cannot be seeded.
-_teachers_own = numpys.MT19937(0)
+_teachers_own = MT19937(0)
 _one_at_a_time = threading.RLock()
 
 
@@ -52,14 +53,29 @@ def secluded() -> Iterator[None]:
     a teacher's.
     """
     with _one_at_a_time:
-        kind, state = numpys.get_bit_generator(), numpys.get_state(legacy=False)
-        others = random.getstate()
+        restore = _restoring()
         try:
             yield
         finally:
-            numpys.set_bit_generator(kind)
-            numpys.set_state(state)
-            random.setstate(others)
+            try:
+                restore()
+            except BaseException:  # an interrupt
+                restore()
+                raise
+
+
+def _restoring() -> Callable[[], None]:
+    """Return a function that makes what teachers share what it is now."""
+    kind, state = mtrand.get_bit_generator(), mtrand.get_state(legacy=False)
+    others, out, err = random.getstate(), sys.stdout, sys.stderr
+
+    def restore() -> None:
+        mtrand.set_bit_generator(kind)
+        mtrand.set_state(state)
+        random.setstate(others)
+        sys.stdout, sys.stderr = out, err
+
+    return restore
 
 
 @contextmanager
@@ -71,8 +87,8 @@ def turn(seed: int) -> Iterator[None]:
     seed : int
         Public. Where the global generators begin.
     """
-    numpys.set_bit_generator(_teachers_own)
-    numpys.seed(seed % _SEEDS)  # noqa: NPY002 - the global generator is what this is about
+    mtrand.set_bit_generator(_teachers_own)
+    mtrand.seed(seed % _SEEDS)
     random.seed(seed)
     with (
         parallel_config(backend="sequential"),

@@ -13,9 +13,9 @@ from typing import Any
 
 __all__ = ["silence"]
 
-# Python's means of catching warnings save and restore what all threads share. Were every thread to enter them
-# for itself, one that leaves last would restore the silence that it found, and no warning of anybody would ever
-# be shown again. So the first enters and the last leaves.
+# Python's means of catching warnings save and restore what all threads share. Were every thread to enter
+# them for itself, one that leaves last would restore the silence that it found, and no warning of anybody
+# would ever be shown again. So the first enters and the last leaves.
 _lock = threading.RLock()
 _inside: set[object] = set()
 _caught: Any = None
@@ -25,7 +25,7 @@ _caught: Any = None
 def silence() -> Iterator[None]:
     """Show no warning while anybody is inside.
 
-    An interrupt may come between any two lines: each of them is undone by the last ones, done or not.
+    An interrupt may come at any time: whatever was done by then is undone.
     """
     visit = object()
     try:
@@ -34,10 +34,11 @@ def silence() -> Iterator[None]:
             _begin()
         yield
     finally:
-        with _lock:
-            _inside.discard(visit)
-            if not _inside:
-                _end()
+        try:
+            _leave(visit)
+        except BaseException:  # an interrupt; to leave twice is to leave once
+            _leave(visit)
+            raise
 
 
 def _begin() -> None:
@@ -49,9 +50,16 @@ def _begin() -> None:
         warnings.simplefilter("ignore")
 
 
-def _end() -> None:
+def _leave(visit: object) -> None:
     global _caught
+    with _lock:
+        _inside.discard(visit)
+        if not _inside and _caught is not None:
+            _end()
+            _caught = None
+
+
+def _end() -> None:
     # It changes nothing before it has saved everything: one that cannot be left has changed nothing.
     with suppress(RuntimeError, AttributeError):
         _caught.__exit__(None, None, None)
-    _caught = None

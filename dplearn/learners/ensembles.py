@@ -1,5 +1,6 @@
 """What the classifiers share that learn through an ensemble of teachers: parameters, plan and promise."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,6 +28,7 @@ __all__ = [
     "check_classifier",
     "check_size",
     "promise",
+    "warn_of_noise",
 ]
 
 COLUMNS = (
@@ -132,6 +134,7 @@ class EnsembleClassifier(PrivateClassifier):
             raise ValueError("n_labels must be given, since classes does not tell it")
         labels = check_count("n_labels", labels, low=2)
         ballot = self._settle(terms, n_samples, labels, check_count("n_rows", n_rows, low=1))
+        check_size(ballot, n_samples)
         aggregator = AGGREGATIONS[terms.aggregation](ballot)
         return AggregationPlan(
             guarantee=terms.price,
@@ -221,3 +224,14 @@ def _count_or_auto(name: str, value: Any) -> int | None:
     if isinstance(value, str):
         raise ValueError(f"{name} must be {AUTO!r} or a positive integer, got {value!r}")
     return check_count(name, value, low=1)
+
+
+def warn_of_noise(ballot: Ballot, hopeless: bool, what: str) -> None:
+    """Warn if so few teachers can hardly stand out of the noise."""
+    if hopeless:
+        warnings.warn(
+            f"n_teachers is {ballot.n_teachers}: too few for the noise that epsilon and max_queries="
+            f"{ballot.max_queries} take, {what}. More records, fewer queries or a larger epsilon help;"
+            " plan(n_samples) tells how much, without any data",
+            stacklevel=5,
+        )

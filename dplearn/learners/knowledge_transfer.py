@@ -20,10 +20,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from dplearn._validation import check_choice
-from dplearn.aggregation.aggregators import AGGREGATIONS, Ballot
+from dplearn.aggregation.aggregators import AGGREGATIONS, Aggregator, Ballot
 from dplearn.aggregation.public_data import PublicData, public_rows  # noqa: F401 - the doctest's
 from dplearn.aggregation.rehearsal import MANY_ROWS, rehearse
-from dplearn.aggregation.rows import plain, rows_of, sliceable
+from dplearn.aggregation.rows import check_values, plain, rows_of, sliceable
 from dplearn.aggregation.sizes import settled_for_transfer
 from dplearn.aggregation.standard import standard_estimator
 from dplearn.aggregation.student import fit_weighted, teach
@@ -40,6 +40,7 @@ from dplearn.learners.ensembles import (
     check_classifier,
     check_size,
     promise,
+    warn_of_noise,
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
 
@@ -213,9 +214,10 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         ballot = self._settle(terms, len(records.y), len(records.classes), public.shape[0])
         check_size(ballot, len(records.y))
         asked = terms.stream.permutation(public.shape[0])[: ballot.max_queries]
-        queries = plain(rows_of(sliceable(public), asked))
+        queries = plain(check_values(rows_of(sliceable(public), asked)))
         student = standard_estimator(queries, C=0.1) if student is None else student
         self._rehearse(terms, records, student, queries)
+        _warn_if_hopeless(ballot, AGGREGATIONS[terms.aggregation](ballot))
         aggregator = AGGREGATIONS[terms.aggregation](ballot).attach(dice)
         lessons = records.lessons(terms, ballot.n_teachers)
 
@@ -348,6 +350,19 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         return str(self.epsilon), str(self.delta), self.aggregation, self.protects, self.max_queries
 
 
+def _warn_if_hopeless(ballot: Ballot, aggregator: Aggregator) -> None:
+    """Warn if the noise drowns what a student could learn from a unanimous ensemble's answers together.
+
+    m leads of k votes each add up to m k, their noises to sqrt(2 m) noise_scale; an ensemble that is not
+    unanimous needs several times as much.
+    """
+    if ballot.max_unstable is None:
+        drowned = 2 * aggregator.noise_scale > ballot.n_teachers * ballot.max_queries**0.5
+    else:
+        drowned = aggregator.least_lead > ballot.n_teachers
+    warn_of_noise(ballot, drowned, "so that the student learns next to nothing")
+
+
 def _public_part(protects: str, X_public: Any) -> Any:
     """Return the public rows, or None where the rows of X play that part."""
     if protects == "labels":
@@ -356,7 +371,7 @@ def _public_part(protects: str, X_public: Any) -> Any:
         return None
     if X_public is None:
         raise ValueError(
-            "X_public must be PublicData(rows) where protects='examples'; without public rows, only labels"
-            " can be protected: protects='labels'"
+            "X_public must be PublicData(rows) where protects='examples'; without public rows, the weaker"
+            " promise protects='labels' can be made, where all features are public"
         )
     return public_rows(X_public)

@@ -26,8 +26,8 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn.aggregation.aggregators import AGGREGATIONS, Aggregator, Ballot
 from dplearn.aggregation.answers import QueriesExhaustedError
 from dplearn.aggregation.ensemble import Ensemble
-from dplearn.aggregation.rehearsal import MANY_ROWS, made_up_rows, rehearse
-from dplearn.aggregation.rows import rows_of, sliceable
+from dplearn.aggregation.rehearsal import MANY_ROWS, made_up_frame, made_up_rows, rehearse
+from dplearn.aggregation.rows import check_values, rows_of, sliceable
 from dplearn.aggregation.sizes import settled
 from dplearn.aggregation.teachers import train_teachers
 from dplearn.chance import PublicStream, dice_for
@@ -41,6 +41,7 @@ from dplearn.learners.ensembles import (
     Terms,
     check_size,
     promise,
+    warn_of_noise,
 )
 from dplearn.privacy import PrivacyLedger, PrivateHolder
 
@@ -194,7 +195,7 @@ class SubsampleAggregateClassifier(EnsembleClassifier):
         self._check_teachers()
         read = read_rows(self, X, reset=False, sparse=get_tags(self).input_tags.sparse)
         # A copy: an object that changes between being counted and being answered would be answered unpaid.
-        queries = rows_of(sliceable(read), np.arange(read.shape[0]))
+        queries = check_values(rows_of(sliceable(read), np.arange(read.shape[0])))
         with self._holder.use() as ensemble:
             first = ensemble.asked
             answers = ensemble.answer(queries)
@@ -202,8 +203,9 @@ class SubsampleAggregateClassifier(EnsembleClassifier):
         labels = self._labels(answers.codes, first)
         if len(labels) < asked:
             raise QueriesExhaustedError(
-                f"max_unstable queries, {self.max_unstable_}, were declined after {len(labels)} answers to"
-                " this batch, which .released of this error holds; no more can be answered",
+                f"all max_unstable={self.max_unstable_} queries that may be declined were, the last of them"
+                f" row {len(labels)} of this batch; this model answers no more. .released of this error holds"
+                " the answers so far",
                 labels,
             )
         return labels
@@ -355,14 +357,17 @@ class SubsampleAggregateClassifier(EnsembleClassifier):
 
 
 def _rehearse(terms: Terms, records: Records) -> None:
-    """Warn if the estimator fails on made-up numbers; what it does on private rows nobody is told.
+    """Warn if the estimator fails on made-up rows; what it does on private rows nobody is told.
 
-    What columns of a frame, or cells of a list, may hold is not known here.
+    What the cells of a list may hold, or columns of rarer types, is not known here.
     """
-    X = records.X
-    if is_frame(X) or X.dtype.kind not in "iufb":
+    X, stream, rows = records.X, terms.apart("made up"), None
+    if is_frame(X):
+        rows = made_up_frame(X, MANY_ROWS, stream)
+    elif X.dtype.kind in "iufb":
+        rows = made_up_rows(MANY_ROWS, X.shape[1], stream)
+    if rows is None:
         return
-    rows = made_up_rows(MANY_ROWS, X.shape[1], terms.apart("made up"))
     if failure := rehearse(records.estimator, rows, records.classes, terms.apart("rehearsal")):
         warnings.warn(
             f"estimator fails on {MANY_ROWS} made-up rows with random labels ({failure}); where it fails on a"
@@ -373,15 +378,12 @@ def _rehearse(terms: Terms, records: Records) -> None:
 
 def _warn_if_hopeless(ballot: Ballot, aggregator: Aggregator) -> None:
     """Warn if the noise drowns even a unanimous ensemble."""
-    if aggregator.noise_scale > ballot.n_teachers or (
-        ballot.max_unstable is not None and aggregator.least_lead > ballot.n_teachers
-    ):
-        warnings.warn(
-            f"n_teachers is {ballot.n_teachers}, but a label must lead by about {aggregator.least_lead} votes"
-            f" to be answered to each of max_queries={ballot.max_queries} rows: hardly any will be; more"
-            " records, fewer queries or a larger epsilon help, and plan(n_samples) tells how much",
-            stacklevel=4,
-        )
+    if ballot.max_unstable is None:
+        what = "so that answers are little better than random"
+        warn_of_noise(ballot, aggregator.noise_scale > ballot.n_teachers, what)
+    else:
+        what = "so that hardly any row will be answered, and the others get abstain_label or a random label"
+        warn_of_noise(ballot, aggregator.least_lead > ballot.n_teachers, what)
 
 
 def _common_type(classes: NDArray[Any], label: Any) -> np.dtype[Any]:

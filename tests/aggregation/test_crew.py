@@ -120,6 +120,9 @@ class Stubborn:
     def __float__(self):
         return self.value
 
+    def __deepcopy__(self, memo):
+        return Stubborn(self.value)
+
     def __reduce__(self):
         raise TypeError("private")
 
@@ -142,6 +145,72 @@ def test_a_model_that_cannot_travel_is_trained_here():
         taught = train_teachers(a_teacher(keep_a_lock), X, Y, **HOW)
     assert votes_of(taught, QUERIES, CLASSES).tolist() == alone.tolist()
     assert set(alone.ravel().tolist()) == {0, 1}
+
+
+@pytest.mark.parametrize("eager", [False, True])
+@pytest.mark.parametrize("loses", ["what it learned", "how it was made"])
+def test_what_a_pickle_loses_is_lost_wherever_a_teacher_is_trained(monkeypatch, eager, loses):
+    class Forgetful(ClassifierMixin, BaseEstimator):
+        def __init__(self, word=None):
+            self.word = word
+
+        def fit(self, X, y):
+            self.said_ = self.word
+
+        def predict(self, X):
+            return [self.said_] * len(X)
+
+        def __getstate__(self):
+            return vars(self) | ({"word": "no"} if loses == "how it was made" else {"said_": "no"})
+
+    if eager:
+        monkeypatch.setattr(crew, "_COLD", -1e9)
+        monkeypatch.setattr(crew, "_WARM", -1e9)
+    taught = train_teachers(Forgetful("yes"), X, Y, n_jobs=2, **HOW)
+    assert (votes_of(taught, QUERIES, CLASSES) == 0).all()
+
+
+class Odd:
+    """Something that is another thing after it has travelled."""
+
+    def __reduce__(self):
+        return int, (7,)
+
+
+@pytest.mark.parametrize("eager", [False, True])
+def test_a_parcel_worked_on_here_is_what_it_would_be_elsewhere(monkeypatch, eager):
+    if eager:
+        monkeypatch.setattr(crew, "_COLD", -1e9)
+        monkeypatch.setattr(crew, "_WARM", -1e9)
+    assert carried_out(lambda parcel: str(parcel), lambda i: Odd(), 5, n_jobs=2) == ["7"] * 5
+
+
+class Panic(BaseException):
+    """Stands for those of compiled libraries, which are no `Exception`."""
+
+
+class Untransported:
+    def __init__(self, when):
+        self.when = when
+
+    def __reduce__(self):
+        if self.when == "packed":
+            raise Panic
+        return panic, ()
+
+
+def panic():
+    raise Panic
+
+
+@pytest.mark.parametrize("when", ["packed", "unpacked"])
+@pytest.mark.parametrize("backend", ["sequential", "loky"])
+def test_whatever_is_raised_on_the_way_is_not_told(backend, when):
+    with parallel_config(backend=backend, n_jobs=2):
+        told = carried_out(lambda parcel: parcel.when, lambda i: Untransported(when), 3)
+        assert told == [when] * 3
+        made = carried_out(lambda parcel: parcel, lambda i: Untransported(when), 3)
+    assert [each.when for each in made] == [when] * 3
 
 
 @pytest.mark.usefixtures("_eager")
@@ -168,6 +237,40 @@ def test_no_warning_of_a_worker_leaves(capfd):
     with parallel_config(backend="loky", n_jobs=2):
         assert (train_and_vote(a_teacher(warn), X, Y, **ASK) == 1).all()
     assert capfd.readouterr() == ("", "")
+
+
+def test_what_is_printed_in_a_worker_goes_nowhere():
+    def where(self, X):
+        import sys
+
+        return "yes" if sys.stdout.name == sys.stderr.name == os.devnull else "no"
+
+    with parallel_config(backend="loky", n_jobs=2):
+        assert (train_and_vote(a_teacher(where), X, Y, **ASK) == 1).all()
+
+
+def test_global_generators_begin_at_the_same_place_in_every_process():
+    def draw(self, X):
+        import random
+
+        return ["no", "yes"][np.random.randint(2) ^ random.randrange(2)]
+
+    alone = train_and_vote(a_teacher(draw), X, Y, **ASK)
+    with parallel_config(backend="loky", n_jobs=2):
+        for _ in range(2):
+            assert train_and_vote(a_teacher(draw), X, Y, **ASK).tolist() == alone.tolist()
+    assert len(np.unique(alone)) == 2
+
+
+def test_processes_of_a_teacher_serve_no_other_teacher():
+    here = os.getpid()
+
+    def spread(self, X):
+        from joblib import Parallel, delayed
+
+        return "yes" if Parallel(n_jobs=2)(delayed(os.getpid)() for _ in range(2)) == [here] * 2 else "no"
+
+    assert (train_and_vote(a_teacher(spread), X, Y, **ASK) == 1).all()
 
 
 def test_workers_that_die_once_are_replaced(tmp_path):

@@ -1,5 +1,6 @@
 """No warning leaves while anybody is silent, and all do afterwards."""
 
+import sys
 import threading
 import warnings
 
@@ -51,3 +52,36 @@ def test_silence_within_silence_lasts_as_long_as_the_outer_one():
         with silence():
             pass
         warnings.warn("unheard", stacklevel=1)
+
+
+def interrupted(action, number):
+    """Return True if an interrupt came at that call; calls are where Python looks for one."""
+    left = number
+
+    def count(frame, event, arg):
+        nonlocal left
+        left -= event in ("call", "c_call", "c_return")
+        if left == 0:
+            sys.setprofile(None)
+            raise KeyboardInterrupt
+
+    sys.setprofile(count)
+    try:
+        action()
+        left = 0  # none comes any more
+    except KeyboardInterrupt:
+        return True
+    sys.setprofile(None)
+    return False
+
+
+def test_an_interrupt_at_any_time_ends_the_silence():
+    def visit():
+        with silence():
+            pass
+
+    before, number = state(), 1
+    while interrupted(visit, number):
+        assert state() == before, number
+        number += 1
+    assert number > 10

@@ -1,5 +1,7 @@
 """One replaced record changes one teacher, whatever it holds; what fails casts no vote, without a word."""
 
+import random
+import sys
 import warnings
 from itertools import pairwise
 
@@ -12,10 +14,12 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.feature_selection import SelectKBest, mutual_info_classif
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -175,8 +179,13 @@ def ballots(estimator, queries=QUERIES[:4], classes=CLASSES):
     )
 
 
+class Panic(BaseException):
+    """Stands for those of compiled libraries, which are no `Exception`."""
+
+
 @pytest.mark.parametrize(
-    "error", [ValueError("x"), MemoryError(), RecursionError(), Warning("x"), StopIteration(), OSError()]
+    "error",
+    [ValueError("x"), MemoryError(), RecursionError(), Warning("x"), StopIteration(), OSError(), Panic()],
 )
 def test_whatever_is_raised_by_a_teacher_is_no_vote(error):
     assert (ballots(faulty(None, fit=failing(error))) == -1).all()
@@ -263,6 +272,69 @@ def test_a_teacher_that_changes_its_rows_changes_nobody_elses():
     assert (before == QUERIES[:4]).all()
 
 
+class Counting:
+    """A number that changes whenever it is read."""
+
+    def __init__(self):
+        self.read = 0
+
+    def __float__(self):
+        self.read += 1
+        return float(self.read)
+
+
+def of_objects(kind, cell):
+    cells = np.empty((2, 2), dtype=object)
+    cells[:] = 0.0
+    cells[0, 1] = cell
+    if kind == "polars":
+        return pl.DataFrame(
+            [pl.Series(name, list(cells[:, j]), dtype=pl.Object) for j, name in enumerate("ab")]
+        )
+    return {"cells": cells, "pandas": pd.DataFrame(cells, columns=["a", "a"])}[kind]
+
+
+@pytest.mark.parametrize("kind", ["cells", "pandas", "polars"])
+def test_a_cell_that_remembers_tells_no_teacher_of_another(kind):
+    def read(X):
+        row = X.row(0) if kind == "polars" else np.asarray(X)[0]
+        return ["yes" if float(row[1]) == 1 else "no"] * 2
+
+    cell = Counting()
+    assert (ballots(faulty(read), of_objects(kind, cell)) == 2).all()
+    assert cell.read == 0
+
+
+@pytest.mark.parametrize("kind", ["cells", "pandas", "polars"])
+def test_an_object_in_two_records_is_not_the_same_to_two_teachers(kind):
+    cell = Counting()
+    table = of_objects(kind, cell)
+    table = pl.concat([table, table]) if kind == "polars" else np.vstack([table, table])
+    table = as_frame(table) if kind == "pandas" else table
+
+    def read(X, y):
+        row = X.row(0) if kind == "polars" else np.asarray(X)[0]
+        if float(row[1]) != 1:
+            raise ValueError
+
+    cut = [np.array([0, 1]), np.array([2, 3])]
+    taught = train_teachers(faulty(None, fit=read), table, np.array([0, 1, 0, 1]), cut, seeds=[0, 0])
+    assert None not in taught
+    assert cell.read == 0
+
+
+class Uncopied(Counting):
+    def __deepcopy__(self, memo):
+        raise Panic
+
+
+def test_a_cell_that_cannot_be_copied_costs_its_own_teacher_only():
+    cells = as_cells(NUMBERS)
+    cells[SHARDS[2][0], 0] = Uncopied()
+    taught = train_teachers(Recorder(), cells, LABELS, SHARDS, seeds=SEEDS)
+    assert [teacher is None for teacher in taught] == [False, False, True, False]
+
+
 def test_votes_are_the_same_with_or_without_the_models():
     taught = train_teachers(NEAREST, NUMBERS, LABELS, SHARDS, seeds=SEEDS)
     cast = train_and_vote(NEAREST, NUMBERS, LABELS, SHARDS, queries=QUERIES, classes=CLASSES, seeds=SEEDS)
@@ -333,6 +405,57 @@ def test_numpys_global_generator_is_left_alone_and_changes_nothing():
     votes = [ballots(forest).tolist() for _ in range(2)]
     assert np.random.get_state()[1].tolist() == before
     assert votes[0] == votes[1]
+
+
+def test_who_draws_from_global_generators_learns_nothing_of_other_teachers():
+    X = np.repeat(np.arange(4.0), 4 * K)[:, None] * [1, 1, 1]
+    y, cut = np.arange(len(X)) % 2, np.split(np.random.default_rng(0).permutation(len(X)), K)
+    selected = make_pipeline(SelectKBest(mutual_info_classif, k=1), Recorder())  # adds noise of its own
+    drawing = faulty(lambda X: [["no", "yes"][np.random.randint(2) ^ random.randrange(2)]] * len(X))
+    y[cut[0]] = 0
+    changed = y.copy()
+    changed[cut[0][0]] = 1
+
+    def chosen(estimator, y):
+        taught = train_teachers(estimator, X, y, cut, seeds=range(K))
+        return [None if each is None else each[0].scores_.tolist() for each in taught]
+
+    def cast(y):
+        how = {"queries": QUERIES, "classes": CLASSES, "seeds": range(K)}
+        return [train_and_vote(drawing, X, CLASSES[y], cut, **how).tolist() for _ in range(2)]
+
+    before = np.random.get_state()[1].tolist(), np.random.get_state()[2], random.getstate()
+    one, other = chosen(selected, y), chosen(selected, changed)
+    votes, again = cast(changed)
+    assert (np.random.get_state()[1].tolist(), np.random.get_state()[2], random.getstate()) == before
+    assert one[0] is None
+    assert other[0] is not None
+    assert one[1:] == other[1:]
+    assert votes == again
+    assert len(np.unique(votes)) == 2
+
+
+def test_predictions_that_draw_are_the_same_whichever_teachers_there_are():
+    drawing = faulty(lambda X: CLASSES[np.random.randint(3, size=len(X))])
+    taught = train_teachers(drawing, NUMBERS, LABELS, SHARDS, seeds=SEEDS)
+    before = np.random.get_state()[1].tolist()
+    votes = votes_of(taught, QUERIES, CLASSES)
+    fewer = votes_of([None, *taught[1:]], QUERIES, CLASSES)
+    assert np.random.get_state()[1].tolist() == before
+    assert fewer[1:].tolist() == votes[1:].tolist()
+    how = {"queries": QUERIES, "classes": CLASSES, "seeds": SEEDS}
+    assert train_and_vote(drawing, NUMBERS, LABELS, SHARDS, **how).tolist() == votes.tolist()
+
+
+def test_nothing_that_a_teacher_prints_is_seen(capfd):
+    def talk(*_):
+        print("private")
+        print("private", file=sys.stderr)
+        return ["yes"] * 4
+
+    assert (ballots(faulty(talk, fit=talk)) == 2).all()
+    ballots(MLPClassifier((2,), max_iter=2, verbose=True))
+    assert capfd.readouterr() == ("", "")
 
 
 def test_teachers_share_nothing_that_can_change():

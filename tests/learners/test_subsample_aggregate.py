@@ -33,7 +33,7 @@ from dplearn.core.votes import tally
 from dplearn.privacy import PrivateHolder
 
 X, Y = make_classification(2000, n_features=6, class_sep=2.0, flip_y=0.0, random_state=1)  # public
-HOPELESS = pytest.mark.filterwarnings("ignore:n_teachers is 2, but a label must lead by")
+HOPELESS = pytest.mark.filterwarnings("ignore:n_teachers is 2: too few")
 PLENTY = {"epsilon": 50.0, "classes": [0, 1]}
 
 
@@ -85,7 +85,10 @@ def test_a_batch_larger_than_the_queries_left_is_refused_before_the_first_draw(a
 @HOPELESS
 def test_when_the_declined_queries_run_out_the_error_carries_the_answers_before():
     model = learner(n_teachers=2, max_unstable=3, max_queries=50, abstain_label=-1, epsilon=1.0).fit(X, Y)
-    with pytest.raises(QueriesExhaustedError, match="max_unstable queries, 3, were declined") as caught:
+    with pytest.raises(
+        QueriesExhaustedError,
+        match="all max_unstable=3 queries that may be declined were, the last of them row 3",
+    ) as caught:
         model.predict(X[:20])
     assert caught.value.released.tolist() == [-1, -1, -1]  # two teachers never are stable
     assert (model.remaining_queries_, model.remaining_unstable_) == (0, 0)
@@ -209,8 +212,36 @@ class Broken(ClassifierMixin, BaseEstimator):
         return X
 
 
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_an_estimator_that_cannot_read_the_texts_of_a_frame_is_told_about(frame):
+    table = frame({"job": ["clerk", "smith"] * 50, "wage": [1.0, 2.0] * 50, "old": [True, False] * 50})
+    with pytest.warns(UserWarning, match="fails on 64 made-up rows .* could not convert string to float"):
+        learner(LogisticRegression(), aggregation="gnmax", max_queries=5).fit(table, [0, 1] * 50)
+
+
+class Counting:
+    """A cell that knows how often it was looked at."""
+
+    looks = 0
+
+    def __float__(self):
+        Counting.looks += 1
+        return float(Counting.looks)
+
+
+def test_queries_hold_values_and_no_objects_that_teachers_could_share():
+    model = learner(aggregation="gnmax", max_queries=5).fit(X, Y)
+    cells = np.array([[Counting(), *X[0, 1:]]], dtype=object)
+    for rows in (cells, pd.DataFrame(cells)):
+        with pytest.raises(TypeError, match="X must hold numbers, texts and missing values, got Counting"):
+            model.predict(rows)
+    assert model.remaining_queries_ == 5
+
+
 def test_too_few_teachers_for_the_noise_are_told_about():
-    with pytest.warns(UserWarning, match=r"n_teachers is 3, but a label must lead by about \d+ votes"):
+    with pytest.warns(
+        UserWarning, match="n_teachers is 3: too few for the noise .* hardly any row will be answered"
+    ):
         learner(n_teachers=3, epsilon=1.0).fit(X, Y)
 
 

@@ -19,6 +19,7 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 
 from dplearn.privacy import PrivateHolder, process
+from dplearn.privacy import holder as holder_module
 
 SECRET = "Xq7-secret"
 posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork or permissions of POSIX")
@@ -189,6 +190,20 @@ def test_an_error_in_use_leaves_the_holder_usable(holder):
     closing.start()
     closing.join(timeout=10)
     assert holder.closed
+
+
+def test_an_interrupt_on_the_way_in_leaves_the_holder_usable(holder, monkeypatch):
+    def set_and_stop(self, name, value):
+        object.__setattr__(self, name, value)
+        if (name, value) == ("in_use", True):
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(holder_module._Kept, "__setattr__", set_and_stop)
+        with pytest.raises(KeyboardInterrupt), holder.use():
+            pass
+    with holder.use() as state:
+        assert state["votes"] == [3, 1, 2]
 
 
 def test_a_thread_that_uses_the_state_does_not_export_close_or_enter_again(holder, path):

@@ -1,0 +1,54 @@
+"""A rehearsal says what goes wrong, and leaves alone what all share."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from dplearn.aggregation.rehearsal import made_up_rows, rehearse
+from dplearn.chance import PublicStream
+
+CLASSES = np.array(["no", "yes"])
+
+
+class Drawing(ClassifierMixin, BaseEstimator):
+    """Draws from numpy's global generator, prints, and may raise."""
+
+    def __init__(self, error=None):
+        self.error = error
+
+    def fit(self, X, y):
+        print(np.random.normal(size=3))
+        self.label_ = y[0]
+        if self.error is not None:
+            raise self.error("why")
+        return self
+
+    def predict(self, X):
+        return [self.label_] * len(X)
+
+
+class Panic(BaseException):
+    """Stands for those of compiled libraries, which are no `Exception`."""
+
+
+def rehearsed(estimator):
+    stream = PublicStream(0)
+    return rehearse(estimator, made_up_rows(10, 2, stream), CLASSES, stream)
+
+
+def test_the_global_generator_is_left_alone_and_nothing_is_printed(capfd):
+    before = np.random.get_state()[1].tolist(), np.random.get_state()[2]
+    assert rehearsed(Drawing()) == ""
+    assert (np.random.get_state()[1].tolist(), np.random.get_state()[2]) == before
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("error", [ValueError, Panic])
+def test_whatever_is_raised_is_told(error):
+    assert rehearsed(Drawing(error)) == f"{error.__name__}: why"
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_whoever_stops_the_program_stops_it(stop):
+    with pytest.raises(stop):
+        rehearsed(Drawing(stop))

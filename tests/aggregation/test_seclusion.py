@@ -1,0 +1,105 @@
+"""What Python shares is seeded for each teacher, shows nothing of it, and is afterwards as it was."""
+
+import random
+import sys
+import threading
+
+import numpy as np
+import pytest
+from joblib import Parallel, delayed, parallel_config
+
+from dplearn.aggregation.seclusion import secluded, turn
+
+
+def shared():
+    name, keys, *rest = np.random.get_state()
+    return name, keys.tolist(), rest, random.getstate(), sys.stdout, sys.stderr
+
+
+def draw():
+    return np.random.randint(1 << 30), np.random.normal(), random.random()
+
+
+def test_what_was_shared_is_afterwards_as_it_was():
+    np.random.normal()  # of two numbers that numpy makes at once, the second is kept
+    before = shared()
+    with secluded(), turn(1):
+        draw()
+        sys.stdout = None
+    assert shared() == before
+
+
+def test_an_error_leaves_nothing_behind_either():
+    before = shared()
+    with pytest.raises(KeyError), secluded(), turn(1):
+        raise KeyError(draw())
+    assert shared() == before
+
+
+def test_what_is_drawn_is_a_function_of_the_seed():
+    with secluded():
+        drawn = []
+        for seed in (1, 2, 1, 2**40 + 1):
+            with turn(seed):
+                drawn.append(draw())
+                np.random.normal(size=seed % 2)
+    assert drawn[0] == drawn[2] != drawn[1]
+
+
+def test_a_global_generator_of_another_kind_is_seeded_and_restored_too():
+    mersenne, other = np.random.get_bit_generator(), np.random.PCG64(3)
+    np.random.set_bit_generator(other)
+    try:
+        before = np.random.get_state(legacy=False)
+        drawn = []
+        for _ in range(2):
+            with secluded(), turn(1):
+                drawn.append(draw())
+        assert np.random.get_bit_generator() is other
+        assert np.random.get_state(legacy=False) == before
+    finally:
+        np.random.set_bit_generator(mersenne)
+    assert drawn[0] == drawn[1]
+
+
+def test_nothing_printed_is_seen(capsys):
+    with secluded(), turn(1):
+        print("\ud800 private")
+        print("private", file=sys.stderr)
+    print("public")
+    assert capsys.readouterr() == ("public\n", "")
+
+
+def test_a_stream_that_one_teacher_closes_is_open_to_the_next():
+    with secluded():
+        for seed in range(2):
+            with turn(seed):
+                print("private")
+                sys.stdout.close()
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
+def test_parallel_work_within_is_done_in_turn(backend):
+    with parallel_config(backend=backend, n_jobs=2), secluded(), turn(1):
+        threads = Parallel(n_jobs=2)(delayed(threading.get_ident)() for _ in range(3))
+    assert threads == [threading.get_ident()] * 3
+
+
+def test_two_threads_are_never_secluded_at_once():
+    drawn, begun = [], threading.Event()
+
+    def other():
+        begun.set()
+        with secluded(), turn(2):
+            drawn.append("other")
+
+    before = shared()
+    with secluded(), turn(1):
+        thread = threading.Thread(target=other)
+        thread.start()
+        begun.wait()
+        thread.join(0.05)
+        drawn.append("first")
+    thread.join()
+    assert drawn == ["first", "other"]
+    assert shared() == before
