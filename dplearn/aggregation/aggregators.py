@@ -159,7 +159,7 @@ class StableVotes(Aggregator):
         self._questions = stability_questions(noise, None)
         self.remaining_queries = ballot.max_queries
         self.noise_scale = 1 / float(1 - noise.of_test)
-        self.least_lead = 2 * distance + 2
+        self.least_lead = 2 * distance + 1
 
     @property
     def remaining_unstable(self) -> int:
@@ -242,7 +242,17 @@ class ConfidentVotes(Aggregator):
         # Half-way between votes spread evenly and a unanimous ensemble.
         self._bar = ceil(Fraction(ballot.n_teachers * (ballot.n_labels + 1), 2 * ballot.n_labels))
         self.noise_scale = sqrt(1 / self._answer)
-        self.least_lead = _gaussian_lead(self.noise_scale, ballot)
+        half = replace(ballot, max_queries=2 * ballot.max_queries)  # which halves the failures of each
+        self.least_lead = max(_gaussian_lead(self.noise_scale, half), self._passing_lead(half))
+
+    def _passing_lead(self, ballot: Ballot) -> int:
+        """Return from which lead on all queries pass the test, if every teacher votes.
+
+        A label that leads all others by g of k votes has at least (k + (n_labels - 1) g) / n_labels.
+        """
+        short = sqrt(log(ballot.max_queries / _BETA) / float(self._test))  # sqrt(2 sigma1_2 ln(...))
+        others = ballot.n_labels - 1
+        return ceil((ballot.n_labels * (self._bar + short) - ballot.n_teachers) / others)
 
     @property
     def remaining_queries(self) -> int:  # type: ignore[override]

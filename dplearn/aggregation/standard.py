@@ -11,7 +11,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from dplearn.domains.cells import is_frame
 
@@ -32,16 +32,20 @@ def standard_estimator(X: Any, C: float) -> Pipeline:
     model = LogisticRegression(C=C, max_iter=200)
     if not is_frame(X):
         return make_pipeline(*numbers, model)
-    texts = [name for name, kind in zip(X.columns, _types(X), strict=True) if not _is_numeric(kind)]
-    rest = [name for name in X.columns if name not in texts]
-    encoded = make_column_transformer(
-        (OneHotEncoder(handle_unknown="ignore"), texts), (make_pipeline(*numbers), rest)
-    )
+    # By place: a column transformer takes names that are integers for places.
+    numeric = [_is_numeric(kind) for kind in X.dtypes]
+    texts = [place for place, yes in enumerate(numeric) if not yes]
+    rest = [place for place, yes in enumerate(numeric) if yes]
+    one_hot = make_pipeline(FunctionTransformer(_without_na), OneHotEncoder(handle_unknown="ignore"))
+    encoded = make_column_transformer((one_hot, texts), (make_pipeline(*numbers), rest))
     return make_pipeline(encoded, model)
 
 
-def _types(X: Any) -> list[Any]:
-    return list(X.dtypes)
+def _without_na(texts: Any) -> Any:
+    """Return columns of texts in which pandas' NA, which the encoder cannot sort, is None."""
+    if any(str(kind).startswith("string") for kind in texts.dtypes):
+        return texts.astype(object).where(texts.notna(), None)
+    return texts
 
 
 def _is_numeric(kind: Any) -> bool:

@@ -84,8 +84,7 @@ def fit_weighted(student: Any, X: Any, y: NDArray[Any], weights: NDArray[np.floa
     """
     if not takes_weights(student):
         return student.fit(X, y)
-    if not isinstance(student, Pipeline):
-        return student.fit(X, y, sample_weight=weights)
+    step = f"{student.steps[-1][0]}__" if isinstance(student, Pipeline) else ""
     # With routing every step that could take weights, a scaler too, would have to say whether it wants them.
     with config_context(enable_metadata_routing=False):
-        return student.fit(X, y, **{f"{student.steps[-1][0]}__sample_weight": weights})
+        return student.fit(X, y, **{f"{step}sample_weight": weights})

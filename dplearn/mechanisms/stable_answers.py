@@ -105,6 +105,8 @@ class StableAnswers:
         near = near_integers("distances", distances, 0, _FAR)
         if given.shape != near.shape:
             raise ValueError("answers and distances must have one length")
+        if (given < 0).any():
+            raise ValueError("answers must be nonnegative: -1 stands for a query left unanswered")
         if self.stopped:
             raise RuntimeError(_STOPPED)
         with self._holder.use() as questions:

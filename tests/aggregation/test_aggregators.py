@@ -272,15 +272,9 @@ def lead_of(name, n_labels):
     return AGGREGATIONS[name](public).least_lead
 
 
-#: A lead that is enough for the answer does not pass the test of the leading count.
-_NOT_MET = {"confident_gnmax"}
-
-
 @each_aggregation
 @each_number_of_labels
-def test_with_the_least_lead_all_queries_are_answered_as_often_as_promised(name, n_labels, request):
-    if name in _NOT_MET:
-        request.applymarker(pytest.mark.xfail(reason="least_lead leaves the confident test out", strict=True))
+def test_with_the_least_lead_all_queries_are_answered_as_often_as_promised(name, n_labels):
     # 7.5 of 150 runs may fail; 15 or more would then have a probability below 1 in 100.
     assert failures(name, n_labels, lead_of(name, n_labels)) < 15
 

@@ -105,9 +105,7 @@ def test_columns_of_every_kind_are_learned_alone_and_beside_a_number(frame, name
     assert learned(X).score(X, Y) > 0.95
 
 
-def test_strings_with_gaps_in_pandas_are_learned_too(request):
-    reason = "one-hot encoding refuses pandas.NA beside texts: every shard with a gap loses its teacher"
-    request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
+def test_strings_with_gaps_in_pandas_are_learned_too():
     X = pd.DataFrame({"c": pd.array(NO_TEXT, dtype="string")})
     assert learned(X).score(X, Y) > 0.95
 
@@ -153,10 +151,7 @@ def test_columns_are_found_by_name_wherever_they_stand(frame):
 @pytest.mark.parametrize(
     "names", [("c", "n"), (0, 1), (1, 0), (0, 7)], ids=["texts", "places", "swapped", "one is missing"]
 )
-def test_columns_named_by_numbers_are_taken_by_name_and_not_by_place(names, request):
-    if names in [(1, 0), (0, 7)]:
-        reason = "a ColumnTransformer takes integers for places, not names: every teacher fails"
-        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
+def test_columns_named_by_numbers_are_taken_by_name_and_not_by_place(names):
     X = pd.DataFrame(dict(zip(names, (TEXT, NOTHING), strict=True)))
     assert learned(X).score(X, Y) == 1
 

@@ -173,12 +173,7 @@ def calibrated():
 
 @pytest.mark.parametrize("nested", [False, True])
 @pytest.mark.parametrize("routing", [False, True])
-def test_a_student_made_of_others_that_passes_weights_on_learns_with_and_without_routing(
-    routing, nested, request
-):
-    if routing and not nested:
-        reason = "routing is switched off around a pipeline's fit only"
-        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
+def test_a_student_made_of_others_that_passes_weights_on_learns_with_and_without_routing(routing, nested):
     student = make_pipeline(StandardScaler(), calibrated()) if nested else calibrated()
     with sklearn.config_context(enable_metadata_routing=routing):
         model = taught([[9, 1]] * 10 + [[1, 9]] * 10, student=student)
