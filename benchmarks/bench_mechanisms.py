@@ -38,6 +38,7 @@ from dplearn.mechanisms import (
     stable_histogram,
 )
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
+from dplearn.privacy.shares import _equal_epsilon, equal_epsilon
 from dplearn.theory import bars as theory_bars
 from dplearn.theory import choosing_bar, speaking_probabilities, stable_histogram_bar, truth_probability
 
@@ -164,7 +165,7 @@ def histogram(size: int) -> Contenders:
 def sparse(positives: int, renew: bool) -> Contenders:
     values, generator = np.full(QUESTIONS, -FAR), public_generator()
     values[np.linspace(0, QUESTIONS - 1, positives + 2).astype(int)[1:-1]] = FAR
-    epsilon = sparse_vector._epoch_epsilon(APPROX, POSITIVES) if renew else APPROX.epsilon
+    epsilon = equal_epsilon(APPROX, POSITIVES) if renew else APPROX.epsilon
     ratio = sparse_vector._ratios(epsilon, 1 if renew else POSITIVES)[1]
 
     def ours() -> np.ndarray:
@@ -173,7 +174,7 @@ def sparse(positives: int, renew: bool) -> Contenders:
         ).ask_all(values)
 
     def cold() -> np.ndarray:
-        sparse_vector._epoch_epsilon.cache_clear()
+        _equal_epsilon.cache_clear()
         return ours()
 
     return {

@@ -31,10 +31,7 @@ from dplearn.core.votes import Votes
 from dplearn.mechanisms import gaussian_counts, laplace_counts
 from dplearn.mechanisms.stable_answers import answered, stability_questions
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
-from dplearn.privacy.calibration import calibrate
-from dplearn.privacy.composition import Composition
-from dplearn.privacy.events import PureDP, ZeroConcentrated
-from dplearn.privacy.spending import delta_of
+from dplearn.privacy.shares import concentrated_budget, equal_epsilon
 from dplearn.theory.stable_answers import StableAnswersNoise, stable_answers_noise
 
 __all__ = ["AGGREGATIONS", "Aggregator", "Ballot"]
@@ -159,7 +156,7 @@ class StableVotes(Aggregator):
         self._questions = stability_questions(noise, None)
         self.remaining_queries = ballot.max_queries
         self.noise_scale = 1 / float(1 - noise.of_test)
-        self.least_lead = 2 * distance + 1
+        self.least_lead = 2 * distance + 2
 
     @property
     def remaining_unstable(self) -> int:
@@ -190,7 +187,7 @@ class GaussianVotes(Aggregator):
 
     def __init__(self, ballot: Ballot):
         self.remaining_queries = ballot.max_queries
-        self._rho = _wide_enough(total_rho(ballot.privacy) / ballot.max_queries)
+        self._rho = _wide_enough(concentrated_budget(ballot.privacy) / ballot.max_queries)
         self.noise_scale = sqrt(1 / self._rho)
         self.least_lead = _gaussian_lead(self.noise_scale, ballot)
 
@@ -210,7 +207,7 @@ class LaplaceVotes(Aggregator):
 
     def __init__(self, ballot: Ballot):
         self.remaining_queries = ballot.max_queries
-        self._epsilon = query_epsilon(ballot.privacy, ballot.max_queries)
+        self._epsilon = equal_epsilon(ballot.privacy, ballot.max_queries)
         scale = 1 / float(1 - decay_ratio(self._epsilon / 2))
         self.noise_scale = sqrt(2) * scale
         # Each of all counts' noises stays below half of this but with probability beta.
@@ -236,7 +233,7 @@ class ConfidentVotes(Aggregator):
     """
 
     def __init__(self, ballot: Ballot):
-        self._left = total_rho(ballot.privacy)
+        self._left = concentrated_budget(ballot.privacy)
         cost = self._left / ballot.max_queries
         self._test, self._answer = _wide_enough(_TESTED * cost), (1 - _TESTED) * cost
         # Half-way between votes spread evenly and a unanimous ensemble.
@@ -295,23 +292,6 @@ def leaders(noisy: NDArray[np.int64]) -> Answers:
     return Answers(noisy.argmax(axis=1), noisy)
 
 
-def total_rho(privacy: ApproxDP) -> Fraction:
-    """Return the greatest zero-concentrated cost found that implies `privacy`."""
-    return _total_rho(ApproxDP(privacy.epsilon, delta_of(privacy)))
-
-
-@lru_cache(maxsize=64)
-def _total_rho(target: ApproxDP) -> Fraction:
-    # rho is at most epsilon^2 / 2 + epsilon where delta is at most 1/2, and any fraction of it costs less.
-    high = target.epsilon**2 + target.epsilon + 1
-    return calibrate(
-        lambda rho: Composition({ZeroConcentrated(rho): 1}),
-        target,
-        low=high / (1 << 400),
-        high=high,
-    )
-
-
 def _wide_enough(rho: Fraction) -> Fraction:
     """Return the cost of a query, if noise as wide as it takes can be drawn."""
     if rho * _WIDEST <= 1:
@@ -319,23 +299,6 @@ def _wide_enough(rho: Fraction) -> Fraction:
             f"epsilon must be larger, or max_queries smaller: its variance would exceed {_WIDEST}"
         )
     return rho
-
-
-def query_epsilon(privacy: ApproxDP, n_queries: int) -> Fraction:
-    """Return the greatest epsilon found of which `n_queries` compose to `privacy`."""
-    return _query_epsilon(ApproxDP(privacy.epsilon, privacy.delta), n_queries)
-
-
-@lru_cache(maxsize=64)
-def _query_epsilon(target: ApproxDP, n_queries: int) -> Fraction:
-    if not target.delta:
-        return target.epsilon / n_queries
-    return calibrate(
-        lambda epsilon: Composition({PureDP(epsilon): n_queries}),
-        target,
-        low=target.epsilon / n_queries,
-        high=target.epsilon,
-    )
 
 
 def _gaussian_lead(scale: float, ballot: Ballot) -> int:

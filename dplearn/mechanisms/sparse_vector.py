@@ -11,7 +11,6 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,9 +21,7 @@ from dplearn.chance.dice import Dice
 from dplearn.core.exact import decay_ratio
 from dplearn.core.grouping import near_integers
 from dplearn.privacy import ApproxDP, PrivateHolder
-from dplearn.privacy.calibration import calibrate
-from dplearn.privacy.composition import Composition
-from dplearn.privacy.events import PureDP
+from dplearn.privacy.shares import equal_epsilon
 from dplearn.privacy.spending import epsilon_of
 
 __all__ = ["AboveThreshold", "SparseVector"]
@@ -108,7 +105,7 @@ class SparseVector:
         sensitivity = check_count("sensitivity", sensitivity, low=1)
         epsilon = epsilon_of(privacy)
         if renew_threshold:
-            epsilon = _epoch_epsilon(ApproxDP(epsilon, privacy.delta), positives)
+            epsilon = equal_epsilon(privacy, positives)
         of_threshold, of_test = _ratios(epsilon / sensitivity, 1 if renew_threshold else positives)
         self._holder = PrivateHolder(
             Questions(dice, threshold, of_threshold, of_test, bool(renew_threshold), (positives, None))
@@ -261,17 +258,3 @@ def _ratios(epsilon: Fraction, positives: int) -> tuple[Fraction, Fraction]:
     """
     share = Fraction(1, 1 + round((2 * positives) ** Fraction(2, 3)))
     return decay_ratio(epsilon * share), decay_ratio(epsilon * (1 - share) / (2 * positives))
-
-
-@lru_cache(maxsize=64)
-def _epoch_epsilon(privacy: ApproxDP, epochs: int) -> Fraction:
-    """Return the greatest epsilon found of which `epochs` compose to at most `privacy`."""
-    if not privacy.delta:
-        return privacy.epsilon / epochs
-    return calibrate(
-        lambda epsilon: Composition({PureDP(epsilon): epochs}),
-        privacy,
-        low=privacy.epsilon / epochs,
-        high=privacy.epsilon,
-        increasing=True,
-    )

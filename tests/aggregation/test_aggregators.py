@@ -7,13 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dplearn.aggregation.aggregators import AGGREGATIONS, Ballot, total_rho
+from dplearn.aggregation.aggregators import AGGREGATIONS, Ballot
 from dplearn.audit import FaultyDice
 from dplearn.chance import ReplayDice, SeededDice
 from dplearn.core.exact import log_bounds
 from dplearn.core.votes import Votes, plurality
 from dplearn.privacy import ApproxDP, Composition
 from dplearn.privacy.events import Approximate, PureDP, ZeroConcentrated
+from dplearn.privacy.shares import concentrated_budget
 from dplearn.theory.stable_answers import stable_answers_noise
 
 TEACHERS = 600
@@ -247,8 +248,10 @@ def test_however_queries_are_chosen_no_more_is_charged_than_the_budget_and_all_c
     asked = asked_until_nothing_is_left(aggregator, next_votes)
     assert asked >= 25
     spent = confident_rho(dice.trace, 3)
-    assert spent <= total_rho(MODEST)
-    assert spent + Fraction(1, 25) * total_rho(MODEST) > total_rho(MODEST)  # nor is a whole query lost
+    assert spent <= concentrated_budget(MODEST)
+    assert spent + Fraction(1, 25) * concentrated_budget(MODEST) > concentrated_budget(
+        MODEST
+    )  # nor is a whole query lost
     assert Composition({ZeroConcentrated(spent): 1}).total(MODEST.delta).epsilon <= MODEST.epsilon
 
 
@@ -310,8 +313,9 @@ def test_a_larger_epsilon_needs_a_smaller_lead_and_more_queries_or_labels_a_larg
     )
     queries = leads(*(ballot(max_queries=number) for number in (1, 10, 100, 1000)))
     assert queries == sorted(set(queries))
-    labels = leads(*(ballot(n_labels=number) for number in (2, 5, 50)))
-    assert labels == sorted(labels)
+    if name != "confident_gnmax":  # with more labels, fewer votes pass its test
+        labels = leads(*(ballot(n_labels=number) for number in (2, 5, 50)))
+        assert labels == sorted(labels)
 
 
 # A sparse vector's noise is drawn between two ends: how large it is nobody knows.

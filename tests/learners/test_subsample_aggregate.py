@@ -33,7 +33,7 @@ from dplearn.core.votes import tally
 from dplearn.privacy import PrivateHolder
 
 X, Y = make_classification(2000, n_features=6, class_sep=2.0, flip_y=0.0, random_state=1)  # public
-HOPELESS = pytest.mark.filterwarnings("ignore:n_teachers is 2: too few")
+HOPELESS = pytest.mark.filterwarnings("ignore:n_teachers is 2")
 PLENTY = {"epsilon": 50.0, "classes": [0, 1]}
 
 

@@ -14,6 +14,7 @@ from dplearn.chance import ReplayDice, SeededDice, SystemDice, TapeDice
 from dplearn.core.exact import at_most_exp, decay_ratio
 from dplearn.mechanisms import AboveThreshold, SparseVector, sparse_vector
 from dplearn.privacy import ApproxDP, Composition, PureDP
+from dplearn.privacy.shares import equal_epsilon
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 ONE = ApproxDP(1)
@@ -223,7 +224,7 @@ def test_with_delta_an_epoch_gets_the_greatest_epsilon_of_which_all_compose_to_t
     vector = SparseVector(0, max_positives=epochs, privacy=privacy, dice=SystemDice(), renew_threshold=True)
     with vector._holder.use() as held:
         of_threshold, of_test = held.of_threshold, held.of_test
-    epoch = sparse_vector._epoch_epsilon(privacy, epochs)
+    epoch = equal_epsilon(privacy, epochs)
     assert (of_threshold, of_test) == split(epoch, 1, 1)
     assert Composition({PureDP(epoch): epochs}).total(privacy.delta).epsilon <= privacy.epsilon
     more = epoch * (1 + Fraction(1, 2**28))

@@ -1,0 +1,69 @@
+"""What a budget comes to for each of many equal releases, or in zero-concentrated terms.
+
+>>> float(equal_epsilon(ApproxDP(1, 1e-6), 1000)), float(concentrated_budget(ApproxDP(1, 1e-6)))
+(0.0074951001331210135, 0.024355970358848573)
+>>> equal_epsilon(ApproxDP(1), 1000)
+Fraction(1, 1000)
+"""
+
+from fractions import Fraction
+from functools import lru_cache
+
+from dplearn._validation import check_count
+from dplearn.privacy.calibration import calibrate
+from dplearn.privacy.composition import Composition
+from dplearn.privacy.events import PureDP, ZeroConcentrated
+from dplearn.privacy.guarantees import ApproxDP
+from dplearn.privacy.spending import delta_of, epsilon_of
+
+__all__ = ["concentrated_budget", "equal_epsilon"]
+
+
+def equal_epsilon(privacy: ApproxDP, count: int) -> Fraction:
+    """Return the greatest epsilon found of which `count` purely private releases compose to `privacy`.
+
+    Parameters
+    ----------
+    privacy : ApproxDP
+        Epsilon positive. With delta 0 it is shared equally.
+    count : int
+        At least 1; the releases' epsilon is fixed in advance, what they are may depend on earlier ones.
+    """
+    target = ApproxDP(epsilon_of(privacy), privacy.delta)
+    return _equal_epsilon(target, check_count("count", count, low=1))
+
+
+@lru_cache(maxsize=64)
+def _equal_epsilon(target: ApproxDP, count: int) -> Fraction:
+    if not target.delta:
+        return target.epsilon / count
+    return calibrate(
+        lambda epsilon: Composition({PureDP(epsilon): count}),
+        target,
+        low=target.epsilon / count,
+        high=target.epsilon,
+        increasing=True,
+    )
+
+
+def concentrated_budget(privacy: ApproxDP) -> Fraction:
+    """Return the greatest rho found of which zero-concentrated privacy implies `privacy`.
+
+    Parameters
+    ----------
+    privacy : ApproxDP
+        Epsilon and delta positive.
+    """
+    return _concentrated_budget(ApproxDP(epsilon_of(privacy), delta_of(privacy)))
+
+
+@lru_cache(maxsize=64)
+def _concentrated_budget(target: ApproxDP) -> Fraction:
+    # More than this costs too much unless delta is above 1/2; there too, what is found is safe.
+    high = target.epsilon**2 + target.epsilon + 1
+    return calibrate(
+        lambda rho: Composition({ZeroConcentrated(rho): 1}),
+        target,
+        low=high / (1 << 400),
+        high=high,
+    )
