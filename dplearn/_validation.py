@@ -116,6 +116,6 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
 def _shown(value: object) -> str:
     """Return how `value` is written; Python refuses to write integers of some thousand digits."""
     try:
-        return str(value) if isinstance(value, Fraction) else repr(value)
+        return repr(value)
     except ValueError:
         return f"a number of type {type(value).__name__} with too many digits to show"

@@ -1,5 +1,6 @@
 """Teachers and what may still be asked of them: the private state of an ensemble that answers queries."""
 
+import pickle
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 
 from dplearn.aggregation.aggregators import Aggregator
 from dplearn.aggregation.answers import Answers, QueriesExhaustedError
+from dplearn.aggregation.seclusion import STOPS
 from dplearn.aggregation.teachers import votes_of
 from dplearn.core.votes import tally
 
@@ -57,6 +59,31 @@ class Ensemble:
         return self.aggregator.answer(votes)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return everything but the source of chance, which another process must have anew."""
+        """Return everything but the source of chance, which another process must have anew.
+
+        A teacher that cannot travel casts no vote there: an error would tell of its shard.
+        """
         aggregator = copy(self.aggregator)
-        return vars(self) | {"aggregator": aggregator.attach(None)}
+        teachers = [_packed(teacher) for teacher in self.teachers]
+        return vars(self) | {"aggregator": aggregator.attach(None), "teachers": teachers}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, teachers=[_unpacked(packed) for packed in state["teachers"]])
+
+
+def _packed(teacher: Any) -> bytes:
+    try:
+        return pickle.dumps(teacher)
+    except STOPS:
+        raise
+    except BaseException:
+        return pickle.dumps(None)
+
+
+def _unpacked(packed: bytes) -> Any:
+    try:
+        return pickle.loads(packed)  # noqa: S301 - documented: from those you trust
+    except STOPS:
+        raise
+    except BaseException:
+        return None

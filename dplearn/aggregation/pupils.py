@@ -38,7 +38,8 @@ def check_teachable(estimator: Any) -> None:
     ValueError
         If it, or an estimator or a grid of parameters inside it, has a ledger.
     """
-    pupil(estimator, 0)
+    if pupil(estimator, 0) is pupil(estimator, 1) and type(estimator).__name__ != "FrozenEstimator":
+        raise ValueError(f"estimator must be one whose clones are objects of their own, got {estimator!r}")
     if any(isinstance(part, PrivacyLedger) for part in _parts(estimator, set())):
         raise ValueError(
             "estimator must have no ledger, nor anything inside it, for how often teachers would charge it"
@@ -47,13 +48,14 @@ def check_teachable(estimator: Any) -> None:
 
 
 def pupil(estimator: Any, seed: int) -> Any:
-    """Return a clone whose every open `random_state` is settled by the seed, and that is not verbose.
+    """Return a clone whose every open `random_state` is settled by the seed, not verbose, without a cache.
 
-    What an estimator tells of its progress is told of a shard.
+    What an estimator tells of its progress, or leaves on a disk, is of a shard.
     """
     clone_ = with_seed(estimator, seed)
-    loud = {name: value for name, value in clone_.get_params().items() if _is_loud(name, value)}
-    return clone_.set_params(**{name: type(value)(0) for name, value in loud.items()}) if loud else clone_
+    told = {name: type(value)(0) for name, value in clone_.get_params().items() if _is_loud(name, value)}
+    kept = {name: None for name, value in clone_.get_params().items() if _is_kept(name, value)}
+    return clone_.set_params(**told, **kept) if told or kept else clone_
 
 
 def with_seed(estimator: Any, seed: int) -> Any:
@@ -96,6 +98,11 @@ def _is_seed(name: str) -> bool:
 def _is_loud(name: str, value: Any) -> bool:
     """Return True for a `verbose` that asks for words; a negative one is more than silent."""
     return name.rpartition("__")[2] == "verbose" and isinstance(value, _NUMBER) and bool(value > 0)
+
+
+def _is_kept(name: str, value: Any) -> bool:
+    """Return True for a `memory`, where a pipeline keeps what it made of a shard, on a disk."""
+    return name.rpartition("__")[2] == "memory" and value is not None
 
 
 def _draws_by_itself(value: Any) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, csr_matrix, issparse, sparray
 
 from dplearn.domains.cells import is_frame
 
@@ -50,7 +50,8 @@ def rows_of(X: Any, places: NDArray[np.int64]) -> Any:
     rows = X[places]
     if issparse(X):
         kind = np.int32 if max(rows.nnz, rows.shape[1]) < _SHORT else np.int64  # what its own entries need
-        return type(rows)((rows.data, rows.indices.astype(kind), rows.indptr.astype(kind)), shape=rows.shape)
+        plain_kind = csr_array if isinstance(rows, sparray) else csr_matrix  # and no subclass with ideas
+        return plain_kind((rows.data, rows.indices.astype(kind), rows.indptr.astype(kind)), shape=rows.shape)
     return rows
 
 
@@ -117,7 +118,9 @@ def check_values(rows: Any) -> Any:
 
 
 def _is_value(kind: type) -> bool:
-    return kind in _VALUES or issubclass(kind, np.generic) or kind.__name__ in _VALUES_OF_PANDAS
+    of_numpy = issubclass(kind, np.generic) and kind.__module__ == "numpy" and kind is not np.void
+    of_pandas = kind.__name__ in _VALUES_OF_PANDAS and kind.__module__.startswith("pandas.")
+    return kind in _VALUES or of_numpy or of_pandas
 
 
 def _own_polars(rows: Any) -> Any:

@@ -2,8 +2,10 @@
 
 Numpy and the standard library each have a generator that all code may draw from. How far a teacher has
 drawn depends on its shard, and whoever draws next would know. So each begins from its own public seed, and
-afterwards both generators are where they were. What a teacher prints goes nowhere. Its own parallel work is
-done in turn: worker processes of it would have generators too, and would serve the next teacher with them.
+afterwards both generators are where they were. What it does to the filters of warnings, to numpy's way with
+errors and to scikit-learn's settings ends with its turn. What a teacher prints goes nowhere. Its own parallel
+work is done in turn: worker processes of it would have generators too, and would serve the next teacher with
+them.
 
 Not held apart are what a teacher logs, what native code prints without Python, and what code keeps in places
 of its own, such as attributes of a class.
@@ -13,20 +15,24 @@ of its own, such as attributes of a class.
 ...         print(sum(range(10)))
 """
 
+import logging
 import os
 import random  # noqa: TID251 - not to draw from: to keep teachers from drawing from it together
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 
+import numpy as np
+import sklearn
 from joblib import parallel_config
 from numpy.random import MT19937, mtrand  # noqa: TID251 - as above
 
 __all__ = ["STOPS", "secluded", "turn"]
 
-#: What stops the program and is no failure of a teacher.
-STOPS = (KeyboardInterrupt, SystemExit, GeneratorExit)
+#: What stops the program and is no failure of a teacher. A teacher that wants to end it has failed.
+STOPS = (KeyboardInterrupt,)
 
 _SEEDS = 1 << 32  # numpy's seeds are smaller
 
@@ -68,8 +74,11 @@ def _restoring() -> Callable[[], None]:
     """Return a function that makes what teachers share what it is now."""
     kind, state = mtrand.get_bit_generator(), mtrand.get_state(legacy=False)
     others, out, err = random.getstate(), sys.stdout, sys.stderr
+    handlers = logging.root.handlers[:]
 
     def restore() -> None:
+        # A first message makes a handler, which would tell that there was one, and write to a closed file.
+        logging.root.handlers[:] = handlers
         mtrand.set_bit_generator(kind)
         mtrand.set_state(state)
         random.setstate(others)
@@ -91,6 +100,9 @@ def turn(seed: int) -> Iterator[None]:
     mtrand.seed(seed % _SEEDS)
     random.seed(seed)
     with (
+        warnings.catch_warnings(),
+        np.errstate(divide="warn", over="warn", under="ignore", invalid="warn"),
+        sklearn.config_context(),
         parallel_config(backend="sequential"),
         open(os.devnull, "w", encoding="utf-8", errors="backslashreplace") as nowhere,
         redirect_stdout(nowhere),

@@ -90,9 +90,12 @@ def read_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool) -> Any:
     accepted = "csr" if sparse else False
     cells: Any = X if issparse(X) else cells_of(X)
     kind = "numeric" if issparse(X) or cells.dtype.kind in "iufbc" else object
-    return validate_data(
+    rows = validate_data(
         estimator, cells, reset=reset, dtype=kind, accept_sparse=accepted, ensure_all_finite=False
     )
+    if getattr(X, "format", "") == "bsr":
+        rows.eliminate_zeros()  # of a block: that they are stored tells of the other records in it
+    return rows
 
 
 def _check_columns(X: Any) -> None:

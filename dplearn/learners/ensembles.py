@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_regressor
 from sklearn.utils import Tags, get_tags
 
-from dplearn._validation import check_choice, check_count
+from dplearn._validation import check_choice, check_count, check_number
 from dplearn.aggregation.aggregators import AGGREGATIONS, Ballot
 from dplearn.aggregation.shards import shards
 from dplearn.aggregation.standard import standard_estimator
@@ -18,7 +18,6 @@ from dplearn.chance import PublicStream
 from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.intake import check_classes, read_labels, read_rows
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.spending import epsilon_of
 
 __all__ = [
     "AggregationPlan",
@@ -167,9 +166,8 @@ class EnsembleClassifier(PrivateClassifier):
         )
 
     def _price(self, reproducible: bool) -> ApproxDP:
-        price = ApproxDP(self.epsilon, self.delta, reproducible=reproducible)
-        epsilon_of(price)  # which must be positive
-        return price
+        epsilon = check_number("epsilon", self.epsilon, above=0)
+        return ApproxDP(epsilon, self.delta, reproducible=reproducible)
 
     def _read(self, terms: Terms, X: Any, y: Any) -> Records:
         """Read what is private; nothing but its number and types settles anything."""

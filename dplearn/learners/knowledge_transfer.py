@@ -233,15 +233,17 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         # 4. Release.
         answers = aggregator.answer(votes)
 
-        # 5. Publish.
-        self.classes_ = records.classes
-        self.guarantee_ = guarantee
-        self.n_teachers_ = ballot.n_teachers
-        self.n_asked_ = len(asked)
-        self.n_answered_ = int((answers.codes >= 0).sum())
-        self.public_seed_ = terms.stream.seed
+        # 5. Publish, all at once: at no moment does a student stand under the promise of another fit.
         seeded = with_seed(student, terms.apart("student's seed").seeds(1)[0])
-        self.student_ = teach(seeded, queries, answers, records.classes)
+        self.__dict__.update(
+            student_=teach(seeded, queries, answers, records.classes),
+            classes_=records.classes,
+            guarantee_=guarantee,
+            n_teachers_=ballot.n_teachers,
+            n_asked_=len(asked),
+            n_answered_=int((answers.codes >= 0).sum()),
+            public_seed_=terms.stream.seed,
+        )
 
     def plan(self, n_samples: int, *, n_labels: int | None = None, n_rows: int = 10_000) -> AggregationPlan:
         """Return what a fit would promise and how much noise it would draw, without any data.

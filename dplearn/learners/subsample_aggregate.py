@@ -48,6 +48,7 @@ from dplearn.privacy import PrivacyLedger, PrivateHolder
 __all__ = ["SubsampleAggregateClassifier"]
 
 _MANY_QUERIES = 1000
+_COLUMNS = ("n_features_in_", "feature_names_in_")
 _QUERIES = "the rows that are asked about depend on the records only through released answers"
 
 
@@ -200,7 +201,7 @@ class SubsampleAggregateClassifier(EnsembleClassifier):
             first = ensemble.asked
             answers = ensemble.answer(queries)
             asked = ensemble.asked - first
-        labels = self._labels(answers.codes, first)
+            labels = self._labels(ensemble.published, answers.codes, first)
         if len(labels) < asked:
             raise QueriesExhaustedError(
                 f"all max_unstable={self.max_unstable_} queries that may be declined were, the last of them"
@@ -278,15 +279,15 @@ class SubsampleAggregateClassifier(EnsembleClassifier):
                 "this copy has no teachers: they are not pickled; use export_teachers and load_teachers"
             )
 
-    def _labels(self, codes: NDArray[np.int64], first: int) -> NDArray[Any]:
+    def _labels(self, public: dict[str, Any], codes: NDArray[np.int64], first: int) -> NDArray[Any]:
         """Return the labels of answers; `first` queries were asked before these."""
-        declined = codes < 0
+        declined, classes = codes < 0, public["classes_"]
         if self.abstain_label is None:
-            stream = PublicStream(self.public_seed_, "declined", first)
-            drawn = stream.labels(len(self.classes_), codes.size)
-            labels: NDArray[Any] = self.classes_[np.where(declined, drawn, codes)]
+            stream = PublicStream(public["public_seed_"], "declined", first)
+            drawn = stream.labels(len(classes), codes.size)
+            labels: NDArray[Any] = classes[np.where(declined, drawn, codes)]
             return labels
-        labels = self.classes_[codes].astype(_common_type(self.classes_, self.abstain_label))
+        labels = classes[codes].astype(_common_type(classes, self.abstain_label))
         labels[declined] = self.abstain_label
         return labels
 
@@ -312,13 +313,17 @@ class SubsampleAggregateClassifier(EnsembleClassifier):
         # 4. Release: nothing yet; answers are released when they are asked for.
 
         # 5. Publish.
-        self.classes_ = records.classes
-        self.guarantee_ = guarantee
-        self.n_teachers_ = ballot.n_teachers
-        self.max_unstable_ = ballot.max_unstable
-        self.public_seed_ = terms.stream.seed
-        published = {name: value for name, value in vars(self).items() if name.endswith("_")}
-        self._holder = PrivateHolder(Ensemble(teachers, aggregator, published))
+        published = {
+            "classes_": records.classes,
+            "guarantee_": guarantee,
+            "n_teachers_": ballot.n_teachers,
+            "max_unstable_": ballot.max_unstable,
+            "public_seed_": terms.stream.seed,
+        }
+        columns = {name: vars(self)[name] for name in _COLUMNS if name in vars(self)}
+        holder = PrivateHolder(Ensemble(teachers, aggregator, published | columns))
+        # All at once: at no moment do teachers stand under the promise of others.
+        self.__dict__.update(published, _holder=holder)
 
     def _settle(self, terms: Terms, n_samples: int, n_labels: int, n_rows: int = _MANY_QUERIES) -> Ballot:
         return settled(

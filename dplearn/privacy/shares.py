@@ -1,7 +1,7 @@
 """What a budget comes to for each of many equal releases, or in zero-concentrated terms.
 
->>> float(equal_epsilon(ApproxDP(1, 1e-6), 1000)), float(concentrated_budget(ApproxDP(1, 1e-6)))
-(0.0074951001331210135, 0.024355970358848573)
+>>> float(equal_epsilon(ApproxDP(1, 1e-6), 1000)), round(float(concentrated_budget(ApproxDP(1, 1e-6))), 9)
+(0.0074951001331210135, 0.02435597)
 >>> equal_epsilon(ApproxDP(1), 1000)
 Fraction(1, 1000)
 """

@@ -1,11 +1,14 @@
 """What Python shares is seeded for each teacher, shows nothing of it, and is afterwards as it was."""
 
+import logging
 import random
 import sys
 import threading
+import warnings
 
 import numpy as np
 import pytest
+import sklearn
 from joblib import Parallel, delayed, parallel_config
 
 from dplearn.aggregation.seclusion import secluded, turn
@@ -103,3 +106,15 @@ def test_two_threads_are_never_secluded_at_once():
     thread.join()
     assert drawn == ["first", "other"]
     assert shared() == before
+
+
+def test_what_a_teacher_does_to_warnings_errors_settings_and_logs_ends_with_its_turn():
+    before = np.geterr(), sklearn.get_config(), warnings.filters[:], logging.root.handlers[:]
+    with secluded():
+        with turn(1):
+            np.seterr(all="raise")
+            sklearn.set_config(assume_finite=True)
+            warnings.simplefilter("error")
+            logging.warning("a shard says so")
+        assert (np.geterr(), sklearn.get_config(), warnings.filters) == before[:3]
+    assert logging.root.handlers == before[3]

@@ -3,13 +3,14 @@
 import copy
 import pickle
 import traceback
+import warnings
 from contextlib import suppress
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from scipy.sparse import csr_matrix
+from scipy.sparse import bsr_matrix, csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_breast_cancer, load_iris, make_classification
 from sklearn.linear_model import LogisticRegression
@@ -393,3 +394,58 @@ def test_a_budget_too_small_for_any_noise_is_refused_before_it_is_charged(aggreg
     with pytest.raises(ValueError, match="abstain_label must be a single label"):
         learner(abstain_label=[7, 8], ledger=ledger).fit(X, Y)
     assert ledger.history() == []
+
+
+class Stored(ClassifierMixin, BaseEstimator):
+    """Learns how many cells are stored, zeros too."""
+
+    def fit(self, X, y):
+        self.label_ = int(X.nnz > 0)
+        return self
+
+    def predict(self, X):
+        return np.full(X.shape[0], self.label_)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def test_blocks_of_a_sparse_matrix_do_not_store_one_record_because_of_another():
+    rows = np.zeros((200, 2))
+    rows[0, 0] = 1
+    answers = []
+    for blocks in ((200, 1), (1, 1)):
+        model = learner(Stored(), aggregation="gnmax", n_teachers=20, max_queries=1, epsilon=1000.0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(bsr_matrix(rows, blocksize=blocks), np.arange(200) % 2)
+        answers += model.predict(csr_matrix(np.ones((1, 2)))).tolist()
+    assert answers == [0, 0]
+
+
+class Stubborn(GaussianNB):
+    """Cannot be pickled if a record was large."""
+
+    def fit(self, X, y):
+        super().fit(X, y)
+        self.held_ = (lambda: 0) if X.max() > 100 else None
+        return self
+
+
+def test_an_export_tells_nothing_of_teachers_that_cannot_travel(tmp_path):
+    rows = X.copy()
+    rows[7] = 1000.0
+    model = learner(Stubborn(), max_queries=10).fit(rows, Y)
+    model.export_teachers(tmp_path / "teachers")
+    assert SubsampleAggregateClassifier().load_teachers(tmp_path / "teachers").predict(X[:2]).shape == (2,)
+
+
+def test_a_refit_that_fails_leaves_teachers_under_their_own_promise():
+    model = learner(max_queries=10).fit(X, Y)
+    model.set_params(epsilon=1.0, delta=0, aggregation="gnmax")
+    with pytest.raises(ValueError, match="delta"):
+        model.fit(X, Y)
+    assert model.guarantee_.epsilon == 50
+    assert model.predict(X[:2]).shape == (2,)
