@@ -185,7 +185,17 @@ class Panic(BaseException):
 
 @pytest.mark.parametrize(
     "error",
-    [ValueError("x"), MemoryError(), RecursionError(), Warning("x"), StopIteration(), OSError(), Panic()],
+    [
+        ValueError("x"),
+        MemoryError(),
+        RecursionError(),
+        Warning("x"),
+        StopIteration(),
+        OSError(),
+        Panic(),
+        SystemExit("x"),
+        GeneratorExit(),
+    ],
 )
 def test_whatever_is_raised_by_a_teacher_is_no_vote(error):
     assert (ballots(faulty(None, fit=failing(error))) == -1).all()

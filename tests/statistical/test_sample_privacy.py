@@ -85,6 +85,17 @@ def sparse(values, dice, privacy):
     return vector.ask_all(values).tolist()
 
 
+def stable_answers(asked, dice, privacy):
+    release = mechanisms.StableAnswers(max_unstable=1, privacy=privacy, dice=dice, n_queries=1)
+    return release.answer(*asked).tolist()
+
+
+def sanitized(counts, dice, privacy):
+    return mechanisms.sanitized_noisy_max_epsilon(
+        np.array(counts), n_teachers=12, sigma2=Fraction(1, 2), delta="0.01", privacy=privacy, dice=dice
+    )
+
+
 def gaussian_delta(sigma2, epsilon) -> Fraction:
     """Return the delta of discrete Gaussian noise on a count at exp(epsilon): no more than 1e-9 too great."""
     support, masses, left_out = gaussian_law(Fraction(sigma2))
@@ -118,6 +129,10 @@ CLAIMS = {
     "stable_histogram": Claim(rare_key, "a" * 20 + "b", "a" * 21, PERCENT, TWENTY_PERCENT),
     "choosing_mechanism": Claim(choosing, (30, 29), (29, 30), PERCENT, ApproxDP(8, "0.01")),
     "AboveThreshold": Claim(above, (0, 0, 0, 0, 1), (1, 1, 1, 1, 0), ONE, FOUR),
+    "StableAnswers": Claim(stable_answers, ([0], [0]), ([1], [0]), PERCENT, TWENTY_PERCENT),
+    "sanitized_noisy_max_epsilon": Claim(
+        sanitized, [(10, 2), (9, 3)], [(9, 3), (8, 4)], ONE, ApproxDP(20), n=3_000
+    ),
     "SparseVector": Claim(sparse, (0, 0, 0, 0, 1, 1), (1, 1, 1, 1, 0, 0), ONE, ApproxDP(8)),
 }
 
