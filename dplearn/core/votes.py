@@ -141,6 +141,7 @@ def _blocks(length: int, step: int) -> Iterator[slice]:
 def _compared(labels: NDArray[Any], n_labels: int) -> NDArray[np.int64]:
     """Count votes by comparing all of them with each of at most 127 labels."""
     n_teachers, n_queries = labels.shape
+    all_voted = bool(labels.size) and bool(labels.min() >= 0)  # then the last label has the other votes
     step = min(_BYTE, max(1, _VOTES // n_queries))
     counts = np.zeros((n_labels, n_queries), dtype=np.int64)
     equal, equals = np.empty((step, n_queries), dtype=bool), np.empty(n_queries, dtype=np.uint8)
@@ -148,9 +149,12 @@ def _compared(labels: NDArray[Any], n_labels: int) -> NDArray[np.int64]:
         totals = np.zeros((n_labels, n_queries), dtype=np.uint8)
         for part in _blocks(some.stop - some.start, step):
             votes = np.ascontiguousarray(labels[some][part], dtype=np.int8)
-            for label, total in enumerate(totals):
+            for label, total in enumerate(totals[:-1] if all_voted else totals):
                 found = np.equal(votes, label, out=equal[: len(votes)])
                 total += np.add.reduce(found.view(np.uint8), axis=0, dtype=np.uint8, out=equals)
+        if all_voted:
+            others = np.add.reduce(totals[:-1], axis=0, dtype=np.uint8)
+            np.subtract(np.uint8(some.stop - some.start), others, out=totals[-1])
         counts += totals
     return counts.T
 
