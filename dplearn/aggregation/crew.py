@@ -18,7 +18,7 @@ import pickle
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor
-from functools import cached_property
+from functools import cached_property, partial
 from math import ceil, inf
 from time import monotonic, perf_counter
 from typing import Any
@@ -28,7 +28,7 @@ from joblib.parallel import get_active_backend
 
 from dplearn.aggregation.native_threads import native_threads
 from dplearn.aggregation.progress import Progress
-from dplearn.aggregation.seclusion import STOPS
+from dplearn.aggregation.seclusion import attempt
 from dplearn.aggregation.silence import silence
 
 __all__ = ["carried_out"]
@@ -216,13 +216,8 @@ class _Crew:
             _last_spread = monotonic()
 
     def _unpack(self, i: int, packed: bytes | None) -> None:
-        try:
-            outcome = self._made_here(i) if packed is None else pickle.loads(packed)  # noqa: S301 - our own
-        except STOPS:
-            raise
-        except BaseException:
-            outcome = self._made_here(i)
-        self._keep(i, outcome)
+        sent = b"" if packed is None else packed  # which is no pickle
+        self._keep(i, attempt(partial(_unpacked, sent), lambda _: self._made_here(i)))
 
     def _keep(self, i: int, outcome: Any) -> None:
         self.done[i] = outcome
@@ -237,33 +232,27 @@ def _batch(work: Work, parcels: Sequence[bytes | None], threads: int | None) -> 
 
 def _outcome(work: Work, packed: bytes | None) -> bytes | None:
     """Return what is made of a parcel, or None if it, or what is made of it, cannot travel."""
-    try:
-        return None if packed is None else _packed(work(pickle.loads(packed)))  # noqa: S301 - our own
-    except STOPS:
-        raise
-    except BaseException:
+    if packed is None:
         return None
+    return attempt(lambda: _packed(work(_unpacked(packed))), lambda _: None)
 
 
 def _packed(thing: Any) -> bytes | None:
     """Return something as bytes, which no backend writes to a disk, or None if it cannot travel."""
-    try:
-        return pickle.dumps(wrap_non_picklable_objects(thing, keep_wrapper=False))
-    except STOPS:
-        raise
-    except BaseException:  # cells and models may be anything
-        return None
+    # Cells and models may be anything, and raise anything.
+    return attempt(
+        lambda: pickle.dumps(wrap_non_picklable_objects(thing, keep_wrapper=False)), lambda _: None
+    )
+
+
+def _unpacked(packed: bytes) -> Any:
+    return pickle.loads(packed)  # noqa: S301 - packed here, or by our own workers
 
 
 def _arrived(thing: Any) -> Any:
     """Return something as it would be after it has travelled, or as it is if it cannot."""
     packed = _packed(thing)
-    try:
-        return thing if packed is None else pickle.loads(packed)  # noqa: S301 - packed a line ago
-    except STOPS:
-        raise
-    except BaseException:
-        return thing
+    return thing if packed is None else attempt(partial(_unpacked, packed), lambda _: thing)
 
 
 def _travel_seconds(thing: Any) -> float:

@@ -3,13 +3,14 @@
 import pickle
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dplearn.aggregation.aggregators import Aggregator
 from dplearn.aggregation.answers import Answers, QueriesExhaustedError
-from dplearn.aggregation.seclusion import STOPS
+from dplearn.aggregation.seclusion import attempt
 from dplearn.aggregation.teachers import votes_of
 from dplearn.core.votes import tally
 
@@ -64,26 +65,10 @@ class Ensemble:
         A teacher that cannot travel casts no vote there: an error would tell of its shard.
         """
         aggregator = copy(self.aggregator)
-        teachers = [_packed(teacher) for teacher in self.teachers]
+        teachers = [attempt(partial(pickle.dumps, each), lambda _: b"") for each in self.teachers]
         return vars(self) | {"aggregator": aggregator.attach(None), "teachers": teachers}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, teachers=[_unpacked(packed) for packed in state["teachers"]])
-
-
-def _packed(teacher: Any) -> bytes:
-    try:
-        return pickle.dumps(teacher)
-    except STOPS:
-        raise
-    except BaseException:
-        return pickle.dumps(None)
-
-
-def _unpacked(packed: bytes) -> Any:
-    try:
-        return pickle.loads(packed)  # noqa: S301 - documented: from those you trust
-    except STOPS:
-        raise
-    except BaseException:
-        return None
+        # Bytes that are no pickle stand for a teacher that could not travel.
+        teachers = [attempt(partial(pickle.loads, each), lambda _: None) for each in state["teachers"]]
+        self.__dict__.update(state, teachers=teachers)

@@ -23,10 +23,12 @@ from numpy.typing import NDArray
 from dplearn.aggregation.native_threads import native_threads
 from dplearn.aggregation.pupils import pupil
 from dplearn.aggregation.rows import plain, rows_of, sliceable
-from dplearn.aggregation.seclusion import STOPS, secluded, turn
+from dplearn.aggregation.seclusion import attempt, secluded, turn
 from dplearn.chance import PublicStream
 
 __all__ = ["MANY_ROWS", "made_up_frame", "made_up_rows", "rehearse"]
+
+Fit = Callable[[Any, Any, NDArray[Any]], Any]
 
 #: Rows that an estimator is tried on.
 MANY_ROWS = 64
@@ -71,7 +73,7 @@ def rehearse(
     rows: Any,
     classes: NDArray[Any],
     stream: PublicStream,
-    fit: Callable[[Any, Any, NDArray[Any]], Any] = lambda estimator, X, y: estimator.fit(X, y),
+    fit: Fit = lambda estimator, X, y: estimator.fit(X, y),
 ) -> str:
     """Return what an estimator says when it fails on some rows with random labels, or an empty text.
 
@@ -95,13 +97,13 @@ def rehearse(
     seed = stream.seeds(1)[0]
     with native_threads(None), warnings.catch_warnings(), secluded():
         warnings.simplefilter("ignore")
-        try:
-            with turn(seed):
-                predicted = fit(pupil(estimator, seed), X, y).predict(X)
-        except STOPS:
-            raise
-        except BaseException as error:
-            return f"{type(error).__name__}: {error}"
+        return attempt(lambda: _shortcoming(fit, estimator, seed, X, y), lambda e: f"{type(e).__name__}: {e}")
+
+
+def _shortcoming(fit: Fit, estimator: Any, seed: int, X: Any, y: NDArray[Any]) -> str:
+    """Return what is wrong with predictions, or an empty text."""
+    with turn(seed):
+        predicted = fit(pupil(estimator, seed), X, y).predict(X)
     if np.shape(predicted) != y.shape or not np.isin(predicted, y).all():
         return "it does not predict one of the labels for each row"
     return ""

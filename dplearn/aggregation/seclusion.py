@@ -23,16 +23,16 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from typing import TypeVar
 
 import numpy as np
 import sklearn
 from joblib import parallel_config
 from numpy.random import MT19937, mtrand  # noqa: TID251 - as above
 
-__all__ = ["STOPS", "secluded", "turn"]
+__all__ = ["attempt", "secluded", "turn"]
 
-#: What stops the program and is no failure of a teacher. A teacher that wants to end it has failed.
-STOPS = (KeyboardInterrupt,)
+Outcome = TypeVar("Outcome")
 
 _SEEDS = 1 << 32  # numpy's seeds are smaller
 
@@ -49,6 +49,27 @@ def _renew_lock() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_lock)
+
+
+def attempt(work: Callable[[], Outcome], otherwise: Callable[[BaseException], Outcome]) -> Outcome:
+    """Return what comes of work, or what stands for its failure, whatever kind of failure it is.
+
+    Only the user's interrupt is none. Compiled libraries raise what is no `Exception`; and a teacher that
+    wants to end the program has failed: that it does depends on its shard.
+
+    Parameters
+    ----------
+    work : callable
+        Takes nothing.
+    otherwise : callable
+        Takes what was raised.
+    """
+    try:
+        return work()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return otherwise(error)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ type tells what a shard held.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 from dplearn.aggregation.crew import carried_out
 from dplearn.aggregation.pupils import check_teachable, pupil, with_seed
 from dplearn.aggregation.rows import own_cells, plain, rows_of, sliceable
-from dplearn.aggregation.seclusion import STOPS, secluded, turn
+from dplearn.aggregation.seclusion import attempt, secluded, turn
 from dplearn.aggregation.silence import silence
 
 __all__ = ["NO_VOTE", "check_teachable", "train_and_vote", "train_teachers", "votes_of", "with_seed"]
@@ -156,9 +157,8 @@ class _Lesson:
 
     def __call__(self, parcel: tuple[int, Any, NDArray[Any], int]) -> Any:
         place, *shard = parcel
-        # The same in every process: the settings of the one that asked, numpy's errors as by default.
-        default = np.errstate(divide="warn", over="warn", under="ignore", invalid="warn")
-        with sklearn.config_context(**self.config), default, secluded():
+        # The same in every process: the settings of the one that asked.
+        with sklearn.config_context(**self.config), secluded():
             teacher = _trained(self.estimator, *shard)
             return teacher if self.queries is None else _votes(teacher, place, self.queries, self.classes)
 
@@ -186,17 +186,17 @@ def _taught(
 
 def _trained(estimator: Any, rows: Any, labels: NDArray[Any], seed: int) -> Any:
     """Return a teacher, or None for a shard without two labels or on which fitting fails."""
-    try:
+
+    def train() -> Any:
         if not labels.size or (labels == labels[0]).all():
             return None
         with turn(seed):
             teacher = pupil(estimator, seed)
             teacher.fit(plain(own_cells(rows)), own_cells(labels))
-    except STOPS:
-        raise
-    except BaseException:  # whatever it was depends on the shard: all of it looks alike
-        return None
-    return teacher
+        return teacher
+
+    # Whatever is raised depends on the shard: all of it looks alike.
+    return attempt(train, lambda _: None)
 
 
 def _votes(teacher: Any, place: int, queries: Any, classes: NDArray[Any]) -> NDArray[Any]:
@@ -207,17 +207,14 @@ def _votes(teacher: Any, place: int, queries: Any, classes: NDArray[Any]) -> NDA
     with turn(place):
         for start in range(0, votes.size, _BLOCK):
             block = np.arange(start, min(start + _BLOCK, votes.size))
-            try:
-                votes[block] = _answers(teacher, own_cells(rows_of(queries, block)), classes)
-            except STOPS:
-                raise
-            except BaseException:  # whatever it was depends on the teacher
-                votes[block] = NO_VOTE
+            # Whatever is raised depends on the teacher.
+            votes[block] = attempt(partial(_answers, teacher, queries, block, classes), lambda _: NO_VOTE)
     return votes
 
 
-def _answers(teacher: Any, rows: Any, classes: NDArray[Any]) -> Any:
+def _answers(teacher: Any, queries: Any, block: NDArray[np.int64], classes: NDArray[Any]) -> Any:
     """Return what a teacher says of rows that are its own: one that changes them changes nobody else's."""
+    rows = own_cells(rows_of(queries, block))
     predicted = np.asarray(teacher.predict(rows))
     return _codes(predicted, classes) if predicted.shape == rows.shape[:1] else NO_VOTE
 

@@ -48,17 +48,13 @@ def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
         if domain is None:
             _check_columns(X)
         return _select(X, domain) if isinstance(domain, Schema) else X
-    numeric = domain is None or domain.numeric
-    cells: Any = X if issparse(X) else cells_of(X)
-    if issparse(X) or cells.dtype.kind in "iufbc":
-        X = validate_data(estimator, cells, reset=reset, dtype="numeric", ensure_all_finite=False)
+    rows = _validated(estimator, X, reset=reset)
+    if rows.dtype != object:
         if domain is None or _wants_finite(domain):
-            _check_finite(X)
-        return X
-    cells = validate_data(estimator, cells, reset=reset, dtype=object, ensure_all_finite=False)
-    if numeric:
-        _check_numbers(cells, missing=domain is not None and domain.accepts_missing)
-    return cells
+            _check_finite(rows)
+    elif domain is None or domain.numeric:
+        _check_numbers(rows, missing=domain is not None and domain.accepts_missing)
+    return rows
 
 
 def read_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool) -> Any:
@@ -87,15 +83,19 @@ def read_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool) -> Any:
                 " is required."
             )
         return X
-    accepted = "csr" if sparse else False
-    cells: Any = X if issparse(X) else cells_of(X)
-    kind = "numeric" if issparse(X) or cells.dtype.kind in "iufbc" else object
-    rows = validate_data(
-        estimator, cells, reset=reset, dtype=kind, accept_sparse=accepted, ensure_all_finite=False
-    )
+    rows = _validated(estimator, X, reset=reset, accept_sparse="csr" if sparse else False)
     if getattr(X, "format", "") == "bsr":
         rows.eliminate_zeros()  # of a block: that they are stored tells of the other records in it
     return rows
+
+
+def _validated(estimator: Any, X: Any, *, reset: bool, accept_sparse: str | bool = False) -> Any:
+    """Return numbers of their own type, or cells, of what is no frame and has the right shape."""
+    cells: Any = X if issparse(X) else cells_of(X)
+    kind = "numeric" if issparse(X) or cells.dtype.kind in "iufbc" else object
+    return validate_data(
+        estimator, cells, reset=reset, dtype=kind, accept_sparse=accept_sparse, ensure_all_finite=False
+    )
 
 
 def _check_columns(X: Any) -> None:

@@ -25,7 +25,6 @@ __all__ = [
     "Records",
     "Terms",
     "check_classifier",
-    "check_size",
     "promise",
     "warn_of_noise",
 ]
@@ -121,19 +120,27 @@ class EnsembleClassifier(PrivateClassifier):
     `max_unstable`, `classes`, `n_jobs`, `verbose`, `ledger` and `random_state`.
     """
 
-    def _settle(self, terms: Terms, n_samples: int, n_labels: int, n_rows: int = 1000) -> Ballot:
+    def _settle(self, terms: Terms, n_samples: int, n_labels: int, n_rows: int) -> Ballot:
         """Return the sizes of the ensemble; `n_rows` is how many there are to be asked about."""
         raise NotImplementedError
 
-    def _plan(self, n_samples: int, n_labels: int | None, n_rows: int = 1000) -> AggregationPlan:
+    def _ballot(self, terms: Terms, n_samples: int, n_labels: int, n_rows: int) -> Ballot:
+        """Return the sizes of an ensemble that has no more teachers than there are records."""
+        ballot = self._settle(terms, n_samples, n_labels, n_rows)
+        if ballot.n_teachers > n_samples:
+            raise ValueError(
+                f"n_teachers must be at most the number of records, {n_samples}, got {ballot.n_teachers}"
+            )
+        return ballot
+
+    def _plan(self, n_samples: int, n_labels: int | None, n_rows: int) -> AggregationPlan:
         n_samples = check_count("n_samples", n_samples, low=1)
         terms = self._terms(self.random_state is not None)
         labels = n_labels if terms.classes is None else len(check_classes(terms.classes))
         if labels is None:
             raise ValueError("n_labels must be given, since classes does not tell it")
         labels = check_count("n_labels", labels, low=2)
-        ballot = self._settle(terms, n_samples, labels, check_count("n_rows", n_rows, low=1))
-        check_size(ballot, n_samples)
+        ballot = self._ballot(terms, n_samples, labels, check_count("n_rows", n_rows, low=1))
         aggregator = AGGREGATIONS[terms.aggregation](ballot)
         return AggregationPlan(
             guarantee=terms.price,
@@ -169,9 +176,12 @@ class EnsembleClassifier(PrivateClassifier):
         epsilon = check_number("epsilon", self.epsilon, above=0)
         return ApproxDP(epsilon, self.delta, reproducible=reproducible)
 
+    def _rows(self, X: Any, *, reset: bool = False) -> Any:
+        return read_rows(self, X, reset=reset, sparse=get_tags(self).input_tags.sparse)
+
     def _read(self, terms: Terms, X: Any, y: Any) -> Records:
         """Read what is private; nothing but its number and types settles anything."""
-        X = read_rows(self, X, reset=True, sparse=get_tags(self).input_tags.sparse)
+        X = self._rows(X, reset=True)
         classes, codes = read_labels(y, X.shape[0], terms.classes)
         if len(classes) < 2:
             raise ValueError(f"classes must hold at least 2 labels, got {len(classes)} class")
@@ -205,15 +215,6 @@ def check_classifier(name: str, estimator: Any) -> None:
     complete = not isinstance(estimator, type) and all(hasattr(estimator, method) for method in methods)
     if estimator is not None and (not complete or is_regressor(estimator)):
         raise TypeError(f"{name} must be None or a classifier, got {estimator!r}")
-
-
-def check_size(ballot: Ballot, n_samples: int) -> Ballot:
-    """Return a ballot that has no more teachers than there are records."""
-    if ballot.n_teachers > n_samples:
-        raise ValueError(
-            f"n_teachers must be at most the number of records, {n_samples}, got {ballot.n_teachers}"
-        )
-    return ballot
 
 
 def _count_or_auto(name: str, value: Any) -> int | None:

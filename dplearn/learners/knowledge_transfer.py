@@ -31,14 +31,12 @@ from dplearn.aggregation.teachers import train_and_vote, with_seed
 from dplearn.chance.dice import Dice
 from dplearn.core.votes import tally
 from dplearn.domains.cells import is_frame
-from dplearn.estimator.intake import read_rows
 from dplearn.learners.ensembles import (
     AggregationPlan,
     EnsembleClassifier,
     Records,
     Terms,
     check_classifier,
-    check_size,
     promise,
     warn_of_noise,
 )
@@ -208,17 +206,15 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         wrapped = _public_part(terms.price.protects, X_public)
         charge = self._open_account(terms.price)
         records = self._read(terms, X, y)
-        sparse = get_tags(self).input_tags.sparse
-        public = records.X if wrapped is None else read_rows(self, wrapped, reset=False, sparse=sparse)
+        public = records.X if wrapped is None else self._rows(wrapped)
         self._check_gaps(public)
-        ballot = self._settle(terms, len(records.y), len(records.classes), public.shape[0])
-        check_size(ballot, len(records.y))
+        ballot = self._ballot(terms, len(records.y), len(records.classes), public.shape[0])
         asked = terms.stream.permutation(public.shape[0])[: ballot.max_queries]
         queries = plain(check_values(rows_of(sliceable(public), asked)))
         student = standard_estimator(queries, C=0.1) if student is None else student
         self._rehearse(terms, records, student, queries)
-        _warn_if_hopeless(ballot, AGGREGATIONS[terms.aggregation](ballot))
         aggregator = AGGREGATIONS[terms.aggregation](ballot).attach(dice)
+        _warn_if_hopeless(ballot, aggregator)
         lessons = records.lessons(terms, ballot.n_teachers)
 
         # 2. Fix the guarantee, and charge it to the ledger.
@@ -272,6 +268,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         ndarray of shape (n_samples,)
             Entries of `classes_`.
         """
+        check_is_fitted(self)
         rows = self._rows(X)
         predicted: NDArray[Any] = self.student_.predict(rows)
         return predicted
@@ -290,21 +287,18 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         ndarray of shape (n_samples, n_classes)
             0 for labels that no answer had.
         """
+        check_is_fitted(self)
         rows = self._rows(X)
         known = self.student_.predict_proba(rows)
         probabilities = np.zeros((len(known), len(self.classes_)))
         probabilities[:, np.searchsorted(self.classes_, self.student_.classes_)] = known
         return probabilities
 
-    def _rows(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return read_rows(self, X, reset=False, sparse=get_tags(self).input_tags.sparse)
-
     def _price(self, reproducible: bool) -> ApproxDP:
         protects = check_choice("protects", self.protects, tuple(_PUBLIC_PART))
         return replace(super()._price(reproducible), protects=protects)
 
-    def _settle(self, terms: Terms, n_samples: int, n_labels: int, n_rows: int = 10_000) -> Ballot:
+    def _settle(self, terms: Terms, n_samples: int, n_labels: int, n_rows: int) -> Ballot:
         return settled_for_transfer(
             terms.aggregation,
             terms.price,

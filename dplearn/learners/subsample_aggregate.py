@@ -20,7 +20,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import Tags, get_tags
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn.aggregation.aggregators import AGGREGATIONS, Aggregator, Ballot
@@ -33,13 +33,11 @@ from dplearn.aggregation.teachers import train_teachers
 from dplearn.chance import PublicStream, dice_for
 from dplearn.chance.dice import Dice
 from dplearn.domains.cells import is_frame
-from dplearn.estimator.intake import read_rows
 from dplearn.learners.ensembles import (
     AggregationPlan,
     EnsembleClassifier,
     Records,
     Terms,
-    check_size,
     promise,
     warn_of_noise,
 )
@@ -172,7 +170,7 @@ class SubsampleAggregateClassifier(EnsembleClassifier):
         n_labels : int, optional
             Number of labels; needed unless `classes` tells.
         """
-        return self._plan(n_samples, n_labels)
+        return self._plan(n_samples, n_labels, _MANY_QUERIES)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Answer queries, which uses them up.
@@ -194,7 +192,7 @@ class SubsampleAggregateClassifier(EnsembleClassifier):
             the way that it stops: then its `released` holds the answers before.
         """
         self._check_teachers()
-        read = read_rows(self, X, reset=False, sparse=get_tags(self).input_tags.sparse)
+        read = self._rows(X)
         # A copy: an object that changes between being counted and being answered would be answered unpaid.
         queries = check_values(rows_of(sliceable(read), np.arange(read.shape[0])))
         with self._holder.use() as ensemble:
@@ -298,7 +296,7 @@ class SubsampleAggregateClassifier(EnsembleClassifier):
             raise ValueError(f"abstain_label must be a single label, got {self.abstain_label!r}")
         charge = self._open_account(terms.price)
         records = self._read(terms, X, y)
-        ballot = check_size(self._settle(terms, len(records.y), len(records.classes)), len(records.y))
+        ballot = self._ballot(terms, len(records.y), len(records.classes), _MANY_QUERIES)
         aggregator = AGGREGATIONS[terms.aggregation](ballot).attach(dice)
         _rehearse(terms, records)
         _warn_if_hopeless(ballot, aggregator)
@@ -325,7 +323,7 @@ class SubsampleAggregateClassifier(EnsembleClassifier):
         # All at once: at no moment do teachers stand under the promise of others.
         self.__dict__.update(published, _holder=holder)
 
-    def _settle(self, terms: Terms, n_samples: int, n_labels: int, n_rows: int = _MANY_QUERIES) -> Ballot:
+    def _settle(self, terms: Terms, n_samples: int, n_labels: int, n_rows: int) -> Ballot:
         return settled(
             terms.aggregation,
             terms.price,
