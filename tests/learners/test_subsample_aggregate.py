@@ -300,7 +300,8 @@ def test_many_classes_and_strings():
 def test_in_a_pipeline_a_search_and_a_cross_validation():
     ledger = PrivacyLedger(1000, delta=1e-3)
     inner = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=2))
-    model = learner(inner, ledger=ledger, n_teachers=20)
+    # Trees of so few records disagree too often for a sparse vector to be sure to answer a whole fold.
+    model = learner(inner, ledger=ledger, n_teachers=20, aggregation="gnmax", epsilon=100.0)
     assert cross_val_score(model, X, Y, cv=KFold(3)).mean() > 0.85
     search = GridSearchCV(model, {"n_teachers": [10, 20]}, cv=KFold(2)).fit(X, Y)
     assert len(ledger.history()) == 3 + 5
