@@ -37,12 +37,20 @@ RESULTS = Path(__file__).parent / "results"
 Contenders = Mapping[str, Callable[[], object] | None]
 
 
-def in_turn(calls: Contenders, rounds: int, patience: float = math.inf) -> dict[str, list[float]]:
-    """Return everybody's seconds, none for the absent; who has used up its patience is not called again."""
+def in_turn(
+    calls: Contenders, rounds: int, patience: float = math.inf, warm: bool = False
+) -> dict[str, list[float]]:
+    """Return everybody's seconds, none for the absent; who has used up its patience is not called again.
+
+    Warm is each after a call of its own that is not timed. Of a call of a millisecond, a third is spent on
+    what others have left in the caches.
+    """
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
         for name, call in calls.items():
             if call is not None and sum(times[name]) < patience:
+                if warm:
+                    call()
                 start = perf_counter()
                 result = call()
                 times[name].append(perf_counter() - start)
@@ -50,9 +58,11 @@ def in_turn(calls: Contenders, rounds: int, patience: float = math.inf) -> dict[
     return times
 
 
-def compared(calls: Contenders, ours: str, rounds: int, patience: float = math.inf) -> list[dict[str, Any]]:
+def compared(
+    calls: Contenders, ours: str, rounds: int, patience: float = math.inf, warm: bool = False
+) -> list[dict[str, Any]]:
     """Return a row for each contender: its best time, and how many times the best of `ours` that is."""
-    best = {name: min(times, default=None) for name, times in in_turn(calls, rounds, patience).items()}
+    best = {name: min(times, default=None) for name, times in in_turn(calls, rounds, patience, warm).items()}
     return [
         {"by": name, "seconds": seconds, "times_ours": None if seconds is None else seconds / best[ours]}
         for name, seconds in best.items()

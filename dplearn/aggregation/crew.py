@@ -18,6 +18,7 @@ import pickle
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
 from math import ceil, inf
 from time import monotonic, perf_counter
@@ -56,6 +57,7 @@ def carried_out(
     parcel_of: Callable[[int], Any],
     count: int,
     *,
+    here: Callable[[], AbstractContextManager[None]] = nullcontext,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> list[Any]:
@@ -69,6 +71,8 @@ def carried_out(
         Makes the parcel of a place 0..count-1, when it is needed.
     count : int
         How many there are.
+    here : callable
+        Gives a context for work on many parcels in this process, which `work` alone would enter for each.
     n_jobs : int or None
         joblib's. A joblib context's choice is followed: its backend is used if it has processes. Where it
         has threads, parcels are worked on in turn; see above why. Without one, work begins in this process,
@@ -86,7 +90,7 @@ def carried_out(
     threads = None
     if workers > 1 and not _has_threads(backend):
         threads = getattr(backend, "inner_max_num_threads", None) or max(1, cpu_count() // workers)
-    crew = _Crew(work, parcel_of, count, threads, Progress(count, shown=progress))
+    crew = _Crew(work, parcel_of, count, here, threads, Progress(count, shown=progress))
     with silence(), native_threads(threads):
         if threads is None:
             crew.work_here()
@@ -116,11 +120,12 @@ class _Crew:
         work: Work,
         parcel_of: Callable[[int], Any],
         count: int,
+        here: Callable[[], AbstractContextManager[None]],
         threads: int | None,
         progress: Progress,
     ):
         self._work, self._parcel_of, self._count = work, parcel_of, count
-        self._threads, self._progress = threads, progress
+        self._here, self._threads, self._progress = here, threads, progress
         self.done: dict[int, Any] = {}
         self._first = self._later = self._alone = (
             0.0  # seconds: first fits import and allocate, and say little
@@ -128,13 +133,14 @@ class _Crew:
 
     def work_here(self, workers: int = 1) -> None:
         """Work on one parcel after the other, until all are done or that many workers would be faster."""
-        for i in self._left():
-            if workers > 1 and self._pays(workers):
-                return
-            start = perf_counter()
-            self._keep(i, self._made_here(i))
-            seconds = perf_counter() - start
-            self._first, self._later = self._first or seconds, self._later + (seconds if i else 0.0)
+        with self._here():
+            for i in self._left():
+                if workers > 1 and self._pays(workers):
+                    return
+                start = perf_counter()
+                self._keep(i, self._made_here(i))
+                seconds = perf_counter() - start
+                self._first, self._later = self._first or seconds, self._later + (seconds if i else 0.0)
 
     def scales(self, n_jobs: int | None, workers: int) -> bool:
         """Return True if some batches in processes took less time than they would have here."""

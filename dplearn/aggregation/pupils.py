@@ -1,8 +1,9 @@
 """What a teacher is before it has seen its shard: a clone with seeds of its own that prints nothing.
 
 >>> from sklearn.neural_network import MLPClassifier
->>> one = pupil(MLPClassifier(verbose=True), 1)
->>> one.random_state is None, one.verbose
+>>> pupils = Seeded(quiet(MLPClassifier(verbose=True)))
+>>> one, other = pupils.clone(1), pupils.clone(2)
+>>> one.random_state == other.random_state, one.verbose
 (False, False)
 """
 
@@ -15,7 +16,7 @@ from sklearn.base import clone
 from dplearn.chance.public import PublicStream
 from dplearn.privacy.ledger import PrivacyLedger
 
-__all__ = ["check_teachable", "pupil", "with_seed"]
+__all__ = ["Seeded", "check_teachable", "quiet"]
 
 _NUMBER = (bool, int, float, np.bool_, np.integer)
 
@@ -38,7 +39,7 @@ def check_teachable(estimator: Any) -> None:
     ValueError
         If it, or an estimator or a grid of parameters inside it, has a ledger.
     """
-    if pupil(estimator, 0) is pupil(estimator, 1) and type(estimator).__name__ != "FrozenEstimator":
+    if clone(estimator) is clone(estimator) and type(estimator).__name__ != "FrozenEstimator":
         raise ValueError(f"estimator must be one whose clones are objects of their own, got {estimator!r}")
     if any(isinstance(part, PrivacyLedger) for part in _parts(estimator, set())):
         raise ValueError(
@@ -47,33 +48,48 @@ def check_teachable(estimator: Any) -> None:
         )
 
 
-def pupil(estimator: Any, seed: int) -> Any:
-    """Return a clone whose every open `random_state` is settled by the seed, not verbose, without a cache.
+def quiet(estimator: Any) -> Any:
+    """Return a clone that is not verbose and has no cache.
 
     What an estimator tells of its progress, or leaves on a disk, is of a shard.
     """
-    clone_ = with_seed(estimator, seed)
-    told = {name: type(value)(0) for name, value in clone_.get_params().items() if _is_loud(name, value)}
-    kept = {name: None for name, value in clone_.get_params().items() if _is_kept(name, value)}
+    clone_ = clone(estimator)
+    parameters = clone_.get_params()
+    told = {name: type(value)(0) for name, value in parameters.items() if _is_loud(name, value)}
+    kept = {name: None for name, value in parameters.items() if _is_kept(name, value)}
     return clone_.set_params(**told, **kept) if told or kept else clone_
 
 
-def with_seed(estimator: Any, seed: int) -> Any:
-    """Return a clone of an estimator that draws from no generator which others draw from too.
+class Seeded:
+    """An estimator whose clones draw from no generator which others draw from too.
 
-    Every `random_state` that is None is settled by the seed: of the estimator, of estimators inside it, and
-    of parameters that have one but are no estimators, such as a splitter for cross-validation.
+    Every `random_state` that is None is settled by a clone's seed: of the estimator, of estimators inside it,
+    and of parameters that have one but are no estimators, such as a splitter for cross-validation. Which
+    those are is found once, for all clones.
+
+    Parameters
+    ----------
+    estimator : estimator
+        What clones are made of; changed later, it changes none of them.
     """
-    clone_ = clone(estimator)
-    parameters = clone_.get_params()
-    open_ = sorted(name for name, value in parameters.items() if value is None and _is_seed(name))
-    objects = [parameters[name] for name in sorted(parameters) if _draws_by_itself(parameters[name])]
-    if not open_ and not objects:
-        return clone_
-    seeds = PublicStream(seed, "teacher").seeds(len(open_) + len(objects))
-    for value, own in zip(objects, seeds[len(open_) :], strict=True):
-        value.random_state = own
-    return clone_.set_params(**dict(zip(open_, seeds, strict=False)))
+
+    def __init__(self, estimator: Any):
+        self._pattern = clone(estimator)
+        parameters = self._pattern.get_params()
+        self._open = sorted(name for name, value in parameters.items() if value is None and _is_seed(name))
+        self._objects = sorted(name for name, value in parameters.items() if _draws_by_itself(value))
+
+    def clone(self, seed: int) -> Any:
+        """Return a clone whose seeds all follow from one."""
+        clone_ = clone(self._pattern)
+        if not self._open and not self._objects:
+            return clone_
+        seeds = PublicStream(seed, "teacher").seeds(len(self._open) + len(self._objects))
+        if self._objects:
+            parameters = clone_.get_params()
+            for name, own in zip(self._objects, seeds[len(self._open) :], strict=True):
+                parameters[name].random_state = own
+        return clone_.set_params(**dict(zip(self._open, seeds, strict=False)))
 
 
 def _parts(value: Any, seen: set[int]) -> Iterator[Any]:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.aggregation.native_threads import native_threads
-from dplearn.aggregation.pupils import pupil
+from dplearn.aggregation.pupils import Seeded, quiet
 from dplearn.aggregation.rows import plain, rows_of, sliceable
 from dplearn.aggregation.seclusion import attempt, secluded, turn
 from dplearn.chance import PublicStream
@@ -103,7 +103,7 @@ def rehearse(
 def _shortcoming(fit: Fit, estimator: Any, seed: int, X: Any, y: NDArray[Any]) -> str:
     """Return what is wrong with predictions, or an empty text."""
     with turn(seed):
-        predicted = fit(pupil(estimator, seed), X, y).predict(X)
+        predicted = fit(Seeded(quiet(estimator)).clone(seed), X, y).predict(X)
     if np.shape(predicted) != y.shape or not np.isin(predicted, y).all():
         return "it does not predict one of the labels for each row"
     return ""

@@ -39,12 +39,13 @@ _SEEDS = 1 << 32  # numpy's seeds are smaller
 # Code may have given numpy a global generator of another kind, which cannot be seeded.
 _teachers_own = MT19937(0)
 _one_at_a_time = threading.RLock()
+_kept = False  # whether the thread that holds the lock has kept the generators for the caller
 
 
 def _renew_lock() -> None:
     """Forget, in a forked child, that a thread which is not there holds the lock."""
-    global _one_at_a_time
-    _one_at_a_time = threading.RLock()
+    global _one_at_a_time, _kept
+    _one_at_a_time, _kept = threading.RLock(), False
 
 
 if hasattr(os, "register_at_fork"):
@@ -77,11 +78,17 @@ def secluded() -> Iterator[None]:
     """Keep the global generators for the caller, while teachers take turns with them.
 
     Another thread that would do the same waits. One that draws from a global generator meanwhile draws from
-    a teacher's.
+    a teacher's. Where it is entered within itself, the outermost does all: keeping costs as much as a small
+    fit.
     """
+    global _kept
     with _one_at_a_time:
+        if _kept:
+            yield
+            return
         restore = _restoring()
         try:
+            _kept = True
             yield
         finally:
             try:
@@ -89,17 +96,16 @@ def secluded() -> Iterator[None]:
             except BaseException:  # an interrupt
                 restore()
                 raise
+            finally:
+                _kept = False
 
 
 def _restoring() -> Callable[[], None]:
     """Return a function that makes what teachers share what it is now."""
     kind, state = mtrand.get_bit_generator(), mtrand.get_state(legacy=False)
     others, out, err = random.getstate(), sys.stdout, sys.stderr
-    handlers = logging.root.handlers[:]
 
     def restore() -> None:
-        # A first message makes a handler, which would tell that there was one, and write to a closed file.
-        logging.root.handlers[:] = handlers
         mtrand.set_bit_generator(kind)
         mtrand.set_state(state)
         random.setstate(others)
@@ -128,5 +134,16 @@ def turn(seed: int) -> Iterator[None]:
         open(os.devnull, "w", encoding="utf-8", errors="backslashreplace") as nowhere,
         redirect_stdout(nowhere),
         redirect_stderr(nowhere),
+        _handlers_kept(),
     ):
         yield
+
+
+@contextmanager
+def _handlers_kept() -> Iterator[None]:
+    """Forget the handler that a first message makes: it would tell that there was one, and write nowhere."""
+    handlers = logging.root.handlers[:]
+    try:
+        yield
+    finally:
+        logging.root.handlers[:] = handlers

@@ -15,7 +15,7 @@ type tells what a shard held.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -24,12 +24,12 @@ import sklearn
 from numpy.typing import NDArray
 
 from dplearn.aggregation.crew import carried_out
-from dplearn.aggregation.pupils import check_teachable, pupil, with_seed
+from dplearn.aggregation.pupils import Seeded, check_teachable, quiet
 from dplearn.aggregation.rows import own_cells, plain, rows_of, sliceable
 from dplearn.aggregation.seclusion import attempt, secluded, turn
 from dplearn.aggregation.silence import silence
 
-__all__ = ["NO_VOTE", "check_teachable", "train_and_vote", "train_teachers", "votes_of", "with_seed"]
+__all__ = ["NO_VOTE", "check_teachable", "train_and_vote", "train_teachers", "votes_of"]
 
 #: What a teacher votes that could not be trained, or does not answer with a label.
 NO_VOTE = -1
@@ -85,7 +85,7 @@ def train_teachers(
     TypeError, ValueError
         If the estimator cannot be cloned, or has a ledger (see `check_teachable`).
     """
-    return _taught(_Lesson(estimator), X, y, shards, seeds, n_jobs=n_jobs, progress=progress)
+    return _taught(_Lesson(_pupils(estimator)), X, y, shards, seeds, n_jobs=n_jobs, progress=progress)
 
 
 def train_and_vote(
@@ -112,7 +112,7 @@ def train_and_vote(
     ndarray of int of shape (k, m)
         As from `votes_of`.
     """
-    lesson = _Lesson(estimator, plain(sliceable(queries)), np.asarray(classes))
+    lesson = _Lesson(_pupils(estimator), plain(sliceable(queries)), np.asarray(classes))
     votes = _empty_votes(len(shards), queries.shape[0], lesson.classes)
     cast = _taught(lesson, X, y, shards, seeds, n_jobs=n_jobs, progress=progress)
     for row, votes_cast in zip(votes, cast, strict=True):
@@ -150,7 +150,7 @@ def votes_of(teachers: Sequence[Any], queries: Any, classes: NDArray[Any]) -> ND
 class _Lesson:
     """What is done with a shard: a teacher is trained and, if there are queries, votes and is forgotten."""
 
-    estimator: Any
+    pupils: Seeded
     queries: Any = None
     classes: Any = None
     config: Any = None
@@ -159,8 +159,13 @@ class _Lesson:
         place, *shard = parcel
         # The same in every process: the settings of the one that asked.
         with sklearn.config_context(**self.config), secluded():
-            teacher = _trained(self.estimator, *shard)
+            teacher = _trained(self.pupils, *shard)
             return teacher if self.queries is None else _votes(teacher, place, self.queries, self.classes)
+
+
+def _pupils(estimator: Any) -> Seeded:
+    check_teachable(estimator)  # an error now, and on no shard
+    return Seeded(quiet(estimator))
 
 
 def _taught(
@@ -175,23 +180,22 @@ def _taught(
     if len(seeds) != len(shards):
         raise ValueError(f"seeds must be as many as shards, {len(shards)}, got {len(seeds)}")
     table, labels = sliceable(X), np.asarray(y)
-    check_teachable(lesson.estimator)  # an error now, and on no shard
-    lesson = _Lesson(lesson.estimator, lesson.queries, lesson.classes, sklearn.get_config())
+    lesson = replace(lesson, config=sklearn.get_config())
 
     def parcel(i: int) -> tuple[int, Any, NDArray[Any], int]:
         return i, rows_of(table, shards[i]), labels[shards[i]], seeds[i]
 
-    return carried_out(lesson, parcel, len(shards), **how)
+    return carried_out(lesson, parcel, len(shards), here=secluded, **how)
 
 
-def _trained(estimator: Any, rows: Any, labels: NDArray[Any], seed: int) -> Any:
+def _trained(pupils: Seeded, rows: Any, labels: NDArray[Any], seed: int) -> Any:
     """Return a teacher, or None for a shard without two labels or on which fitting fails."""
 
     def train() -> Any:
         if not labels.size or (labels == labels[0]).all():
             return None
         with turn(seed):
-            teacher = pupil(estimator, seed)
+            teacher = pupils.clone(seed)
             teacher.fit(plain(own_cells(rows)), own_cells(labels))
         return teacher
 

@@ -156,7 +156,9 @@ class Table:
         self._weights = weights
         # One attribute, replaced whole: a table may be shared by threads.
         self._known: _Cumulated | None = None
+        self._ends: _Ends | None = None
         self._lookup: _Lookup | None = None
+        self._singles = 0
 
     def enclosure(self, bits: int) -> Enclosure:
         """Return the weights at a precision of `bits` bits or more."""
@@ -184,14 +186,21 @@ class Table:
 
     def draw(self, source: BitSource) -> int:
         """Draw one outcome."""
-        return self.resume(int.from_bytes(source(8), "big"), 64, source)
+        uniform = int.from_bytes(source(8), "big")
+        self._singles += 1
+        # All ends are worth computing once there were as many draws as outcomes. Those of the outcomes that
+        # were drawn are not kept: nobody is to find out which.
+        if self._ends is None and (self._known is None or self._singles <= len(self._known.lows)):
+            return self.resume(uniform, 64, source)
+        outcome = self._all_ends().outcome(uniform)
+        return self.resume(uniform, 64, source) if outcome is None else outcome
 
     def draw_many(self, source: BitSource, size: int) -> NDArray[np.int64]:
         """Draw `size` independent outcomes."""
         if size < _FEW:  # which bytes are drawn may depend on the call alone, not on calls before
             return np.array([self.draw(source) for _ in range(size)], dtype=np.int64)
         if self._lookup is None:
-            self._lookup = _Lookup(self)
+            self._lookup = _Lookup(self._all_ends())
         words = np.frombuffer(source(2 * size), dtype=np.uint16)
         drawn = self._lookup.short.take(words).astype(np.int64)
         open_ = (drawn < 0).nonzero()[0]
@@ -202,6 +211,12 @@ class Table:
             for k in np.flatnonzero(drawn[open_] < 0):
                 drawn[open_[k]] = self.resume(int(longer[k]), 64, source)
         return drawn
+
+    def _all_ends(self) -> "_Ends":
+        if self._ends is None:
+            bounds = [self.bounds(i, 64) for i in range(len(self.enclosure(64 + _GUARD).lows))]
+            self._ends = _Ends([low for low, _ in bounds], [high for _, high in bounds])
+        return self._ends
 
     def resume(self, uniform: int, bits: int, source: BitSource) -> int:
         """Draw the outcome of a uniform number whose first `bits` bits are known, lengthened as needed."""
@@ -217,19 +232,29 @@ class Table:
             bits += 64
 
 
+class _Ends(NamedTuple):
+    """Integers below and above 2**64 * P[outcome <= i], for every outcome that 64 bits list."""
+
+    lows: list[int]
+    highs: list[int]
+
+    def outcome(self, uniform: int) -> int | None:
+        """Return the outcome of a 64-bit number, None where more bits are needed."""
+        i = bisect_right(self.lows, uniform)
+        return i if i < len(self.lows) and (i == 0 or self.highs[i - 1] <= uniform) else None
+
+
 class _Lookup:
     """Outcomes by the first 16 and the first 64 bits of the uniform number, -1 where those leave it open."""
 
-    def __init__(self, table: Table):
-        outcomes = range(len(table.enclosure(64 + _GUARD).lows))
-        bounds = [table.bounds(i, 64) for i in outcomes]
-        closed = bounds[-1][0] == 1 << 64
-        last = len(bounds) - closed  # the last outcome of a closed table has no upper end to be compared with
+    def __init__(self, ends: _Ends):
+        closed = ends.lows[-1] == 1 << 64
+        # The last outcome of a closed table has no upper end to be compared with.
+        last = ends.lows.index(1 << 64) if closed else len(ends.lows)
         # lows[i] <= true upper end of outcome i; above[i] is one less than a number that is not below it.
-        last = min([last, *(i for i, (low, _) in enumerate(bounds) if low == 1 << 64)])
-        self._lows = np.array([low for low, _ in bounds[:last]], dtype=np.uint64)
-        self._above = np.array([max(high, 1) - 1 for _, high in bounds[:last]], dtype=np.uint64)
-        self._outcomes = len(bounds)
+        self._lows = np.array(ends.lows[:last], dtype=np.uint64)
+        self._above = np.array([max(high, 1) - 1 for high in ends.highs[:last]], dtype=np.uint64)
+        self._outcomes = len(ends.lows)
         starts = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
         first, final = self.long(starts), self.long(starts | np.uint64((1 << 48) - 1))
         self.short = np.where(first == final, first, -1).astype(np.int32)

@@ -9,7 +9,6 @@
 ([[1, 0, 3], [1, 2, 0]], [2, 1], [0, 0])
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,14 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_count
+from dplearn.core.label_counts import binned_counts, blocks, sliced_counts
 
 __all__ = ["Votes", "plurality", "tally"]
 
-_COMPARED = 48  # up to so many labels, comparing all votes with each is quicker than a bin for each vote
-_QUERIES = 1 << 14  # whose votes are compared together, ...
-_VOTES = 1 << 19  # ... so many at a time: they, a byte each, and what comes out stay in the cache
-_BINS = 1 << 18  # and as many votes, eight bytes each, put into bins at a time
-_BYTE = 255  # votes that one byte can count
+_SLICED = 127  # up to so many labels are counted by slices of bits: quicker than a bin for each vote
+_QUERIES = 1 << 14  # whose votes are counted together, ...
+_BINS = 1 << 18  # or fewer: no more bins at a time
 
 
 @dataclass(frozen=True, eq=False, repr=False)  # a traceback may show it
@@ -106,19 +104,17 @@ def tally(labels: Any, n_labels: int) -> Votes:
     """
     n_labels = check_count("n_labels", n_labels, low=2)
     array = _checked(labels, n_labels)
-    few = n_labels <= _COMPARED
+    few = n_labels <= _SLICED
     shape = (array.shape[1], n_labels)
-    # Few labels are compared one by one: the counts of each lie side by side.
     votes = Votes(
         np.empty(shape, dtype=np.int64, order="F" if few else "C"),
         np.empty(shape[0], dtype=np.int64),
         np.empty(shape[0], dtype=np.int64),
     )
-    count, decide = (_compared, _leading) if few else (_binned, plurality)
-    for block in _blocks(shape[0], _QUERIES if few else max(1, _BINS // n_labels)):
-        counts = votes.counts[block]
-        counts[:] = count(array[:, block], n_labels)
-        votes.winner[block], votes.distance[block] = decide(counts)
+    for block in blocks(shape[0], _QUERIES if few else max(1, _BINS // n_labels)):
+        counts = (sliced_counts if few else binned_counts)(array[:, block], n_labels)
+        votes.counts[block] = counts.T
+        votes.winner[block], votes.distance[block] = _leading(counts) if few else plurality(counts.T)
     return votes
 
 
@@ -134,55 +130,20 @@ def _checked(labels: Any, n_labels: int) -> NDArray[Any]:
     return array
 
 
-def _blocks(length: int, step: int) -> Iterator[slice]:
-    return (slice(start, min(start + step, length)) for start in range(0, length, step))
-
-
-def _compared(labels: NDArray[Any], n_labels: int) -> NDArray[np.int64]:
-    """Count votes by comparing all of them with each of at most 127 labels."""
-    n_teachers, n_queries = labels.shape
-    all_voted = bool(labels.size) and bool(labels.min() >= 0)  # then the last label has the other votes
-    step = min(_BYTE, max(1, _VOTES // n_queries))
-    counts = np.zeros((n_labels, n_queries), dtype=np.int64)
-    equal, equals = np.empty((step, n_queries), dtype=bool), np.empty(n_queries, dtype=np.uint8)
-    for some in _blocks(n_teachers, _BYTE // step * step):  # at most 255 teachers: no byte overflows
-        totals = np.zeros((n_labels, n_queries), dtype=np.uint8)
-        for part in _blocks(some.stop - some.start, step):
-            votes = np.ascontiguousarray(labels[some][part], dtype=np.int8)
-            for label, total in enumerate(totals[:-1] if all_voted else totals):
-                found = np.equal(votes, label, out=equal[: len(votes)])
-                total += np.add.reduce(found.view(np.uint8), axis=0, dtype=np.uint8, out=equals)
-        if all_voted:
-            others = np.add.reduce(totals[:-1], axis=0, dtype=np.uint8)
-            np.subtract(np.uint8(some.stop - some.start), others, out=totals[-1])
-        counts += totals
-    return counts.T
-
-
-def _binned(labels: NDArray[Any], n_labels: int) -> NDArray[np.int64]:
-    """Count votes in bins, one for each query and label; the first of a query is for those not cast."""
-    n_teachers, n_queries = labels.shape
-    firsts = 1 + (n_labels + 1) * np.arange(n_queries)
-    counts = np.zeros((n_labels + 1) * n_queries, dtype=np.int64)
-    for part in _blocks(n_teachers, max(1, _BINS // n_queries)):
-        bins = labels[part].astype(np.intp) + firsts
-        counts += np.bincount(bins.ravel(), minlength=counts.size)
-    return counts.reshape(n_queries, n_labels + 1)[:, 1:]
-
-
-def _leading(counts: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def _leading(counts: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[Any]]:
     """Return the same as `plurality`, for at most 256 labels: quicker where the counts of each lie together.
 
-    A rival before the winner closes its gap with so many moved votes as a rival behind it that has one vote
-    more. So `rival` is the most votes of a label before the winner, or one less than those of one behind:
-    the gap between the two is at least 1, and ceil(gap / 2) votes must move.
+    `counts` has a row for each label, of any signed integers that hold them. A rival before the winner closes
+    its gap with so many moved votes as a rival behind it that has one vote more. So `rival` is the most votes
+    of a label before the winner, or one less than those of one behind: the gap between the two is at least
+    1, and ceil(gap / 2) votes must move.
     """
-    top = counts[:, 0]
+    top = counts[0]
     winner, rival = np.zeros(top.size, dtype=np.uint8), np.full_like(top, -1)
-    for label, votes in enumerate(counts.T[1:], start=1):
+    for label, votes in enumerate(counts[1:], start=1):
         winner = np.maximum(winner, (votes > top) * np.uint8(label))
         # With more votes than `top` the label overtakes it: then top <= votes - 1, and all others before it
         # have at most `top`. Else it is behind the winner, and votes - 1 < top.
         rival = np.maximum(rival, np.minimum(top, votes - 1))
         top = np.maximum(top, votes)
-    return winner, (top - rival - 1) // 2
+    return winner, (top - 1 - rival) // 2

@@ -22,12 +22,13 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from dplearn._validation import check_choice
 from dplearn.aggregation.aggregators import AGGREGATIONS, Aggregator, Ballot
 from dplearn.aggregation.public_data import PublicData, public_rows  # noqa: F401 - the doctest's
+from dplearn.aggregation.pupils import Seeded
 from dplearn.aggregation.rehearsal import MANY_ROWS, rehearse
 from dplearn.aggregation.rows import check_values, plain, rows_of, sliceable
 from dplearn.aggregation.sizes import settled_for_transfer
 from dplearn.aggregation.standard import standard_estimator
 from dplearn.aggregation.student import fit_weighted, teach
-from dplearn.aggregation.teachers import train_and_vote, with_seed
+from dplearn.aggregation.teachers import train_and_vote
 from dplearn.chance.dice import Dice
 from dplearn.core.votes import tally
 from dplearn.domains.cells import is_frame
@@ -230,7 +231,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         answers = aggregator.answer(votes)
 
         # 5. Publish, all at once: at no moment does a student stand under the promise of another fit.
-        seeded = with_seed(student, terms.apart("student's seed").seeds(1)[0])
+        seeded = Seeded(student).clone(terms.apart("student's seed").seeds(1)[0])
         self.__dict__.update(
             student_=teach(seeded, queries, answers, records.classes),
             classes_=records.classes,

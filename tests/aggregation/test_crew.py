@@ -4,6 +4,7 @@ import os
 import threading
 import tracemalloc
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -333,7 +334,7 @@ def test_a_backend_that_gives_all_at_once_will_do(monkeypatch):
 
 
 def a_crew(done, left, seconds):
-    it = crew._Crew(len, lambda i: b"parcel", done + left, None, None)
+    it = crew._Crew(len, lambda i: b"parcel", done + left, nullcontext, None, None)
     it.done = dict.fromkeys(range(done), b"outcome")
     it._later = (done - 1) * seconds
     return it

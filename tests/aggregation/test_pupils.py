@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
-from sklearn.ensemble import BaggingClassifier, VotingClassifier
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from dplearn import ExponentialMechanismClassifier
-from dplearn.aggregation.pupils import check_teachable, pupil
+from dplearn.aggregation.pupils import Seeded, check_teachable, quiet
 from dplearn.aggregation.teachers import train_teachers
 from dplearn.privacy import PrivacyLedger
 
@@ -48,9 +50,9 @@ def test_what_cannot_be_cloned_is_refused():
         check_teachable(object())
 
 
-def test_no_part_of_a_pupil_is_verbose():
+def test_no_part_of_a_quiet_estimator_is_verbose():
     loud = make_pipeline(BaggingClassifier(MLPClassifier(verbose=True), verbose=3), verbose=True)
-    parameters = pupil(loud, 1).get_params()
+    parameters = quiet(loud).get_params()
     told = {name: value for name, value in parameters.items() if name.rpartition("__")[2] == "verbose"}
     assert told == {
         "verbose": False,
@@ -63,4 +65,34 @@ def test_no_part_of_a_pupil_is_verbose():
 
 @pytest.mark.parametrize("verbose", [-1, 0, None, "auto"])
 def test_a_verbose_that_is_no_positive_number_stays(verbose):
-    assert pupil(LogisticRegression(verbose=verbose), 1).verbose == verbose
+    assert quiet(LogisticRegression(verbose=verbose)).verbose == verbose
+
+
+def test_every_open_random_state_is_settled_by_the_seed():
+    pipeline = make_pipeline(StandardScaler(), BaggingClassifier(DecisionTreeClassifier()))
+    first, again, other = (Seeded(pipeline).clone(seed).get_params() for seed in (1, 1, 2))
+    names = [name for name in first if name.endswith("random_state")]
+    assert names == ["baggingclassifier__estimator__random_state", "baggingclassifier__random_state"]
+    assert len({params[name] for params in (first, other) for name in names}) == 4
+    assert all(first[name] == again[name] for name in names)
+    assert all(value is None for name, value in pipeline.get_params().items() if name in names)
+
+
+def test_a_random_state_that_was_given_stays():
+    assert Seeded(RandomForestClassifier(random_state=3)).clone(1).random_state == 3
+
+
+def test_a_splitter_draws_from_no_shared_generator_either():
+    search = GridSearchCV(DecisionTreeClassifier(), {}, cv=KFold(2, shuffle=True))
+    seeded = Seeded(search).clone(1)
+    assert isinstance(seeded.cv.random_state, int)
+    assert search.cv.random_state is None
+    assert seeded.cv.random_state != Seeded(search).clone(2).cv.random_state
+
+
+def test_an_estimator_that_changes_later_changes_no_clone():
+    forest = RandomForestClassifier(5)
+    pupils = Seeded(forest)
+    forest.set_params(n_estimators=7, random_state=1)
+    assert pupils.clone(1).n_estimators == 5
+    assert pupils.clone(1).random_state not in (None, 1)

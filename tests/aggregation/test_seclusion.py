@@ -118,3 +118,26 @@ def test_what_a_teacher_does_to_warnings_errors_settings_and_logs_ends_with_its_
             logging.warning("a shard says so")
         assert (np.geterr(), sklearn.get_config(), warnings.filters) == before[:3]
     assert logging.root.handlers == before[3]
+
+
+def test_what_was_shared_comes_back_when_the_outermost_ends():
+    before = shared()
+    with secluded():
+        with secluded(), turn(1):
+            first = draw()
+        with turn(1):
+            again = draw()
+    assert first == again
+    assert shared() == before
+    with secluded():  # and is kept again
+        np.random.seed(5)
+    assert shared() == before
+
+
+def test_a_handler_of_one_teacher_is_not_there_for_the_next():
+    with secluded():
+        with turn(1):
+            before = logging.root.handlers[:]
+            logging.root.addHandler(logging.NullHandler())
+        with turn(2):
+            assert logging.root.handlers == before

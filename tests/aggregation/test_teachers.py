@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import SelectKBest, mutual_info_classif
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold
@@ -27,7 +27,7 @@ from sklearn.tree import DecisionTreeClassifier
 from dplearn.aggregation import teachers as module
 from dplearn.aggregation.rows import rows_of
 from dplearn.aggregation.shards import shards
-from dplearn.aggregation.teachers import train_and_vote, train_teachers, votes_of, with_seed
+from dplearn.aggregation.teachers import train_and_vote, train_teachers, votes_of
 from dplearn.chance import PublicStream
 
 CLASSES = np.array(["no", "perhaps", "yes"])
@@ -385,28 +385,6 @@ def test_teachers_have_the_callers_settings():
     assert (ballots(faulty(settings)) == 0).all()
     with config_context(assume_finite=True):
         assert (ballots(faulty(settings)) == 2).all()
-
-
-def test_every_open_random_state_is_settled_by_the_seed():
-    pipeline = make_pipeline(StandardScaler(), BaggingClassifier(DecisionTreeClassifier()))
-    first, again, other = (with_seed(pipeline, seed).get_params() for seed in (1, 1, 2))
-    names = [name for name in first if name.endswith("random_state")]
-    assert names == ["baggingclassifier__estimator__random_state", "baggingclassifier__random_state"]
-    assert len({params[name] for params in (first, other) for name in names}) == 4
-    assert all(first[name] == again[name] for name in names)
-    assert all(value is None for name, value in pipeline.get_params().items() if name in names)
-
-
-def test_a_random_state_that_was_given_stays():
-    assert with_seed(RandomForestClassifier(random_state=3), 1).random_state == 3
-
-
-def test_a_splitter_draws_from_no_shared_generator_either():
-    search = GridSearchCV(DecisionTreeClassifier(), {}, cv=KFold(2, shuffle=True))
-    seeded = with_seed(search, 1)
-    assert isinstance(seeded.cv.random_state, int)
-    assert search.cv.random_state is None
-    assert seeded.cv.random_state != with_seed(search, 2).cv.random_state
 
 
 def test_numpys_global_generator_is_left_alone_and_changes_nothing():

@@ -196,6 +196,22 @@ def test_a_draw_on_or_beside_a_boundary_is_that_of_exact_inversion(name):
 
 
 @every_law
+def test_a_table_that_was_often_drawn_from_draws_the_same_from_the_same_bytes(name):
+    make, ends = LAWS[name]
+    seldom, often = make(), make()
+    outcomes = len(seldom.enclosure(400).lows)
+    often.enclosure(400)
+    for _ in range(min(outcomes, 300) + 1):
+        often.draw(Bits(0, 1))
+    assert (often._ends is not None) == (outcomes <= 300)
+    for bits, *_ in list(adversarial(ends))[: outcomes - 1]:  # after which the other has had as many draws
+        drawn, used = often.draw(bits), bits.used
+        bits.used = 0
+        assert (drawn, used) == (seldom.draw(bits), bits.used)
+    assert seldom._ends is None
+
+
+@every_law
 def test_a_fresh_table_and_one_that_has_been_lengthened_agree(name):
     make, ends = LAWS[name]
     used = make()

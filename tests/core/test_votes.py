@@ -199,14 +199,14 @@ def test_a_changed_vote_moves_the_distance_by_at_most_1_and_the_winner_only_wher
     assert moves > 50
 
 
-@pytest.mark.parametrize("n_labels", [2, 3, 10, 47, 48, 49, 127, 128, 1000])
+@pytest.mark.parametrize("n_labels", [2, 3, 10, 15, 16, 17, 127, 128, 1000])
 @pytest.mark.parametrize("shape", [(0, 5), (5, 0), (0, 0), (1, 1), (1, 7), (255, 3), (256, 3), (600, 40)])
 def test_counts_winner_and_distance_are_those_of_their_definitions(n_labels, shape):
     labels = votes_of(shape, n_labels)
     assert agrees(tally(labels, n_labels), labels, n_labels)
 
 
-@pytest.mark.parametrize("n_labels", [2, 48, 49, 120])
+@pytest.mark.parametrize("n_labels", [2, 15, 16, 120])
 @pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", ">i4", "u4", "i8", "u8"])
 def test_votes_of_every_integer_type_are_counted(n_labels, dtype):
     labels = votes_of((40, 30), n_labels)
@@ -214,7 +214,7 @@ def test_votes_of_every_integer_type_are_counted(n_labels, dtype):
     assert agrees(tally(labels.astype(dtype), n_labels), labels, n_labels)
 
 
-@pytest.mark.parametrize("n_labels", [2, 60])
+@pytest.mark.parametrize("n_labels", [2, 130])
 def test_how_votes_lie_in_memory_changes_nothing_and_they_are_left_alone(n_labels):
     labels = votes_of((50, 70), n_labels)
     before = labels.copy()
@@ -224,8 +224,8 @@ def test_how_votes_lie_in_memory_changes_nothing_and_they_are_left_alone(n_label
     assert (labels == before).all()
 
 
-@pytest.mark.parametrize("n_labels", [2, 48, 49])
-@pytest.mark.parametrize("n_teachers", [254, 255, 256, 510, 511, 70_000])
+@pytest.mark.parametrize("n_labels", [2, 16, 127, 128])
+@pytest.mark.parametrize("n_teachers", [126, 127, 128, 254, 255, 256, 510, 511, 40_000])
 def test_no_count_wraps_where_all_teachers_agree(n_labels, n_teachers):
     # A byte holds 255, and two bytes 65,535.
     votes = tally(np.full((n_teachers, 2), n_labels - 1, dtype=np.int8), n_labels)
@@ -235,10 +235,10 @@ def test_no_count_wraps_where_all_teachers_agree(n_labels, n_teachers):
     assert votes.distance.tolist() == [(n_teachers + 1) // 2 - 1] * 2
 
 
-@pytest.mark.parametrize("n_labels", [3, 50])
-@pytest.mark.parametrize("constants", [(1, 1, 1), (3, 7, 5), (4, 1000, 200), (8, 8, 64)], ids=repr)
+@pytest.mark.parametrize("n_labels", [3, 50, 130])
+@pytest.mark.parametrize("constants", [(1, 1), (8, 300), (1000, 1000)], ids=repr)
 def test_the_sizes_of_blocks_change_nothing(monkeypatch, n_labels, constants):
-    for name, value in zip(("_QUERIES", "_VOTES", "_BINS"), constants, strict=True):
+    for name, value in zip(("_QUERIES", "_BINS"), constants, strict=True):
         monkeypatch.setattr(module, name, value)
     for n_queries in (1, 3, 7, 8, 9, 33):
         labels = votes_of((9, n_queries), n_labels, seed=n_queries)
@@ -254,7 +254,7 @@ def test_queries_at_the_end_of_a_block_are_counted_once(n_queries):
 @repeatable
 @given(st.data())
 def test_any_votes_are_counted_as_their_definition_says(data):
-    n_labels = data.draw(st.one_of(st.integers(2, 5), st.integers(45, 130)))
+    n_labels = data.draw(st.one_of(st.integers(2, 5), st.integers(14, 18), st.integers(120, 130)))
     shape = data.draw(st.tuples(st.integers(0, 8), st.integers(0, 8)))
     labels = data.draw(arrays(np.int16, shape, elements=st.integers(-1, n_labels - 1)))
     assert agrees(tally(labels, n_labels), labels, n_labels)
