@@ -4,7 +4,7 @@ import os
 import threading
 import tracemalloc
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -401,3 +401,20 @@ def test_only_some_shards_are_copied_at_a_time(backend, share):
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert peak < share * table.nbytes
+
+
+def test_the_context_for_work_here_is_entered_once_and_not_held_while_processes_work():
+    held, entered = [], []
+
+    @contextmanager
+    def here():
+        entered.append("loop")
+        held.append(True)
+        yield
+        held.pop()
+
+    assert carried_out(lambda i: (i, len(held)), lambda i: i, 3, here=here) == [(0, 1), (1, 1), (2, 1)]
+    assert entered == ["loop"]
+    with parallel_config(backend="loky", n_jobs=2):
+        assert carried_out(abs, lambda i: -i - len(held), 3, here=here) == [0, 1, 2]
+    assert entered == ["loop"]
