@@ -44,10 +44,11 @@ from threadpoolctl import threadpool_limits
 
 from dplearn import ApproxDP, KnowledgeTransferClassifier, PublicData, SubsampleAggregateClassifier
 from dplearn.aggregation.aggregators import AGGREGATIONS
+from dplearn.aggregation.asking import Labels
 from dplearn.aggregation.shards import shards
 from dplearn.aggregation.sizes import settled
 from dplearn.aggregation.standard import standard_estimator
-from dplearn.aggregation.teachers import train_and_vote
+from dplearn.aggregation.teachers import train_and_ask
 from dplearn.chance import PublicStream, SystemDice
 from dplearn.core.votes import Votes, tally
 
@@ -235,13 +236,13 @@ def ensemble_rows(data: str, splits: Sequence[Split], epsilons: Sequence[float],
 
 def votes_on(split: Split, n_teachers: int, most: int) -> np.ndarray:
     stream = PublicStream.of(None, "ensemble")
-    return train_and_vote(
+    return train_and_ask(
         standard_estimator(split.X, C=10),
         split.X,
         split.y,
         shards(len(split.y), n_teachers, stream),
         queries=split.X_test[:most],
-        classes=np.unique(split.y),
+        asked=Labels(np.unique(split.y)),
         seeds=stream.seeds(n_teachers),
     )
 

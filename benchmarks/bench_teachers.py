@@ -4,7 +4,7 @@
 
 Each teacher learns from its own shard of made-up records and votes on 1000 queries. The loop fits one clone
 after the other with n_jobs=None. Threads and processes are joblib's, one task a teacher, as users write them;
-ours is `train_and_vote` with one and with two workers. "Cold" is ours where no worker process runs yet;
+ours is `train_and_ask` with one and with two workers. "Cold" is ours where no worker process runs yet;
 everybody else has had a first round to start theirs. Threads are shown for comparison: they are not private,
 since they share Python's filters of warnings, and ours never uses them.
 
@@ -30,8 +30,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from dplearn.aggregation import crew
+from dplearn.aggregation.asking import Labels
 from dplearn.aggregation.shards import shards
-from dplearn.aggregation.teachers import train_and_vote
+from dplearn.aggregation.teachers import train_and_ask
 from dplearn.chance import PublicStream
 
 SHARD, FEATURES, QUERIES = 200, 20, 1000
@@ -66,7 +67,14 @@ def contenders(estimator: Any, n_teachers: int) -> Contenders:
         return Parallel(n_jobs=2, prefer=prefer)(tasks)
 
     ours: Callable[..., np.ndarray] = partial(
-        train_and_vote, estimator, X, y, cut, queries=queries, classes=CLASSES, seeds=stream.seeds(n_teachers)
+        train_and_ask,
+        estimator,
+        X,
+        y,
+        cut,
+        queries=queries,
+        asked=Labels(CLASSES),
+        seeds=stream.seeds(n_teachers),
     )
 
     def stop() -> None:

@@ -5,6 +5,8 @@ from dplearn.aggregation import PublicData, QueriesExhaustedError
 from dplearn.learners import (
     ExponentialMechanismClassifier,
     KnowledgeTransferClassifier,
+    SoftLabelAggregateClassifier,
+    SoftLabelTransferClassifier,
     SubsampleAggregateClassifier,
 )
 from dplearn.privacy import ApproxDP, BudgetExceededError, LedgerError, PrivacyLedger, ZeroConcentratedDP
@@ -18,6 +20,8 @@ __all__ = [
     "PrivacyLedger",
     "PublicData",
     "QueriesExhaustedError",
+    "SoftLabelAggregateClassifier",
+    "SoftLabelTransferClassifier",
     "SubsampleAggregateClassifier",
     "ZeroConcentratedDP",
     "__version__",

@@ -34,10 +34,11 @@ from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.shares import concentrated_budget, equal_epsilon
 from dplearn.theory.stable_answers import StableAnswersNoise, stable_answers_noise
 
-__all__ = ["AGGREGATIONS", "Aggregator", "Ballot"]
+__all__ = ["AGGREGATIONS", "BETA", "Aggregator", "Ballot", "noisy_gaussian", "stable_noise", "wide_enough"]
 
 _WIDEST = 1 << 55  # of the variance of noise
-_BETA = 0.05  # with which probability answers may differ from what a plan says of them
+#: With which probability answers may differ from what a plan says of them.
+BETA = 0.05
 _TESTED = Fraction(1, 4)  # of what a confident answer costs, the share of asking whether there is one
 
 
@@ -84,8 +85,8 @@ class Aggregator(ABC):
 
     #: Its source of chance; none before it is attached, and none in a pickle.
     dice: Any = None
-    #: Whether queries that the ensemble does not agree on are what is paid for.
-    pays_for_unstable: ClassVar[bool] = False
+    #: How many Nones of a sparse vector a declined query takes; 0 where declining is not what is paid for.
+    nones_each: ClassVar[int] = 0
 
     @property
     def remaining_unstable(self) -> int | None:
@@ -114,7 +115,7 @@ class Aggregator(ABC):
             If there are more queries than are left; nothing is drawn.
         """
         # Whoever asks has counted; but the guarantee hangs on it, and queries may be anybody's objects.
-        if not 0 < len(votes.winner) <= self.remaining_queries:
+        if not 0 < len(votes) <= self.remaining_queries:
             raise ValueError("votes must be of at least one query, and of at most those that are left")
         return self._release(votes)
 
@@ -149,10 +150,10 @@ class StableVotes(Aggregator):
     Bassily, Thakkar and Thakurta (2018), Algorithms 3 and 4; see `StableAnswers`.
     """
 
-    pays_for_unstable = True
+    nones_each = 1
 
     def __init__(self, ballot: Ballot):
-        noise, distance = _stable_noise(ballot)
+        noise, distance = stable_noise(ballot)
         self._questions = stability_questions(noise, None)
         self.remaining_queries = ballot.max_queries
         self.noise_scale = 1 / float(1 - noise.of_test)
@@ -187,7 +188,7 @@ class GaussianVotes(Aggregator):
 
     def __init__(self, ballot: Ballot):
         self.remaining_queries = ballot.max_queries
-        self._rho = _wide_enough(concentrated_budget(ballot.privacy) / ballot.max_queries)
+        self._rho = wide_enough(concentrated_budget(ballot.privacy) / ballot.max_queries)
         self.noise_scale = sqrt(1 / self._rho)
         self.least_lead = _gaussian_lead(self.noise_scale, ballot)
 
@@ -211,7 +212,7 @@ class LaplaceVotes(Aggregator):
         scale = 1 / float(1 - decay_ratio(self._epsilon / 2))
         self.noise_scale = sqrt(2) * scale
         # Each of all counts' noises stays below half of this but with probability beta.
-        self.least_lead = ceil(2 * scale * log(ballot.max_queries * ballot.n_labels / _BETA)) + 1
+        self.least_lead = ceil(2 * scale * log(ballot.max_queries * ballot.n_labels / BETA)) + 1
 
     def _release(self, votes: Votes) -> Answers:
         """Release the leader of each query's noisy counts."""
@@ -235,7 +236,7 @@ class ConfidentVotes(Aggregator):
     def __init__(self, ballot: Ballot):
         self._left = concentrated_budget(ballot.privacy)
         cost = self._left / ballot.max_queries
-        self._test, self._answer = _wide_enough(_TESTED * cost), (1 - _TESTED) * cost
+        self._test, self._answer = wide_enough(_TESTED * cost), (1 - _TESTED) * cost
         # Half-way between votes spread evenly and a unanimous ensemble.
         self._bar = ceil(Fraction(ballot.n_teachers * (ballot.n_labels + 1), 2 * ballot.n_labels))
         self.noise_scale = sqrt(1 / self._answer)
@@ -247,7 +248,7 @@ class ConfidentVotes(Aggregator):
 
         A label that leads all others by g of k votes has at least (k + (n_labels - 1) g) / n_labels.
         """
-        short = sqrt(log(ballot.max_queries / _BETA) / float(self._test))  # sqrt(2 sigma1_2 ln(...))
+        short = sqrt(log(ballot.max_queries / BETA) / float(self._test))  # sqrt(2 sigma1_2 ln(...))
         others = ballot.n_labels - 1
         return ceil((ballot.n_labels * (self._bar + short) - ballot.n_teachers) / others)
 
@@ -271,11 +272,11 @@ class ConfidentVotes(Aggregator):
 
 
 @lru_cache(maxsize=64)
-def _stable_noise(ballot: Ballot) -> tuple[StableAnswersNoise, int]:
+def stable_noise(ballot: Ballot) -> tuple[StableAnswersNoise, int]:
     """Return the noise of a sparse vector, and from which distance on all queries are answered."""
     assert ballot.max_unstable is not None  # settled by whoever makes the ballot
     noise = stable_answers_noise(ballot.privacy, ballot.max_unstable, n_queries=ballot.max_queries)
-    return noise, noise.least_distance(ballot.max_queries, _BETA)
+    return noise, noise.least_distance(ballot.max_queries, BETA)
 
 
 def noisy_gaussian(counts: NDArray[np.int64], rho: Fraction, squared: int, dice: Dice) -> NDArray[np.int64]:
@@ -292,7 +293,7 @@ def leaders(noisy: NDArray[np.int64]) -> Answers:
     return Answers(noisy.argmax(axis=1), noisy)
 
 
-def _wide_enough(rho: Fraction) -> Fraction:
+def wide_enough(rho: Fraction) -> Fraction:
     """Return the cost of a query, if noise as wide as it takes can be drawn."""
     if rho * _WIDEST <= 1:
         raise ValueError(
@@ -304,4 +305,4 @@ def _wide_enough(rho: Fraction) -> Fraction:
 def _gaussian_lead(scale: float, ballot: Ballot) -> int:
     """Return from which lead on no other label comes first in any query: differences vary by 2 scale**2."""
     others = ballot.max_queries * (ballot.n_labels - 1)
-    return ceil(2 * scale * sqrt(log(others / _BETA))) + 1
+    return ceil(2 * scale * sqrt(log(others / BETA))) + 1

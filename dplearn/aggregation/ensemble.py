@@ -7,14 +7,17 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dplearn.aggregation.aggregators import Aggregator
 from dplearn.aggregation.answers import Answers, QueriesExhaustedError
+from dplearn.aggregation.asking import Labels, Scores
 from dplearn.aggregation.seclusion import attempt
-from dplearn.aggregation.teachers import votes_of
+from dplearn.aggregation.teachers import answers_of
+from dplearn.core.soft_votes import SoftVotes, soft_tally
 from dplearn.core.votes import tally
 
-__all__ = ["Ensemble"]
+__all__ = ["Ensemble", "SoftEnsemble"]
 
 
 @dataclass(repr=False)  # a traceback may show it
@@ -38,15 +41,16 @@ class Ensemble:
     published: dict[str, Any]
     asked: int = 0
 
-    def answer(self, queries: Any) -> Answers:
+    def answer(self, queries: Any, *how: Any) -> Any:
         """Release answers to the rows of `queries`; a batch that is too large is refused before any draw.
 
         Parameters
         ----------
         queries : array-like of shape (n_queries, n_features)
             Public; nobody else's to change.
+        *how : object
+            Public. What else a kind of ensemble wants to know of the queries.
         """
-        classes = self.published["classes_"]
         left, number = self.aggregator.remaining_queries, queries.shape[0]
         if number > left:
             raise QueriesExhaustedError(
@@ -54,10 +58,22 @@ class Ensemble:
                 + (" This model has answered all it may" if not left else " remaining_queries_ tells them")
             )
         if not number:
-            return Answers.without_counts(np.zeros(0, dtype=np.int64), len(classes))
-        votes = tally(votes_of(self.teachers, queries, classes), len(classes))
-        self.asked += len(votes.winner)
+            return self._no_answers()
+        votes = self._votes(queries, *how)
+        self.asked += len(votes)
         return self.aggregator.answer(votes)
+
+    @property
+    def _classes(self) -> NDArray[Any]:
+        classes: NDArray[Any] = self.published["classes_"]
+        return classes
+
+    def _votes(self, queries: Any) -> Any:
+        """Return what teachers say of queries, counted."""
+        return tally(answers_of(self.teachers, queries, Labels(self._classes)), len(self._classes))
+
+    def _no_answers(self) -> Any:
+        return Answers.without_counts(np.zeros(0, dtype=np.int64), len(self._classes))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return everything but the source of chance, which another process must have anew.
@@ -72,3 +88,14 @@ class Ensemble:
         # Bytes that are no pickle stand for a teacher that could not travel.
         teachers = [attempt(partial(pickle.loads, each), lambda _: None) for each in state["teachers"]]
         self.__dict__.update(state, teachers=teachers)
+
+
+class SoftEnsemble(Ensemble):
+    """An ensemble whose teachers are asked for scores."""
+
+    def _votes(self, queries: Any, n_bins: NDArray[np.int64]) -> SoftVotes:  # type: ignore[override]
+        asked = Scores(self._classes)
+        return soft_tally(answers_of(self.teachers, queries, asked), n_bins, asked.width)
+
+    def _no_answers(self) -> NDArray[np.float64]:
+        return np.zeros((0, Scores(self._classes).width))

@@ -9,16 +9,16 @@ A student averages over all answers, so its teachers may be fewer and better. Wi
 of a label is a share of n / s votes; the share falls with small shards as the noise rises with few teachers.
 The rules below were chosen on synthetic data (docs/make_my_model_private.md tells how).
 
->>> settled("sparse_vector", ApproxDP(3, 1e-6), n_samples=40_000, n_labels=2, max_queries=1000)
+>>> settled(AGGREGATIONS["sparse_vector"], ApproxDP(3, 1e-6), n_samples=40_000, n_labels=2, max_queries=1000)
 Ballot(n_labels=2, n_teachers=2000, max_queries=1000, max_unstable=85)
->>> settled_for_transfer("gnmax", ApproxDP(1, 1e-6), n_samples=24_000, n_labels=2, n_rows=8000)
+>>> settled_for_transfer(AGGREGATIONS["gnmax"], ApproxDP(1, 1e-6), n_samples=24_000, n_labels=2, n_rows=8000)
 Ballot(n_labels=2, n_teachers=545, max_queries=1809, max_unstable=None)
 """
 
 from collections.abc import Callable
 from math import ceil, sqrt
 
-from dplearn.aggregation.aggregators import AGGREGATIONS, Ballot
+from dplearn.aggregation.aggregators import AGGREGATIONS, Aggregator, Ballot  # noqa: F401 - the doctest's
 from dplearn.privacy import ApproxDP
 from dplearn.theory.stable_answers import stable_answers_noise
 
@@ -31,7 +31,7 @@ _BETA = 0.05
 
 
 def settled(
-    aggregation: str,
+    kind: type[Aggregator],
     privacy: ApproxDP,
     *,
     n_samples: int,
@@ -39,38 +39,41 @@ def settled(
     max_queries: int,
     n_teachers: int | None = None,
     max_unstable: int | None = None,
+    make: type[Ballot] = Ballot,
 ) -> Ballot:
     """Return the sizes of an ensemble whose answers are wanted, those that are None chosen.
 
     Parameters
     ----------
-    aggregation : str
-        A name in AGGREGATIONS.
+    kind : type of Aggregator
+        How votes become answers.
     privacy : ApproxDP
         What all answers together may cost.
     n_samples, n_labels, max_queries : int
         Public.
     n_teachers, max_unstable : int or None
         As the user wants them.
+    make : type of Ballot, default=Ballot
+        What the aggregator takes.
     """
     preferred = max(1, n_samples // max(_PREFERRED, 2 * n_labels))
     most = max(1, n_samples // max(_LEAST, 2 * n_labels))
-    if not AGGREGATIONS[aggregation].pays_for_unstable:
-        return Ballot(privacy, n_labels, n_teachers or preferred, max_queries)
+    if not kind.nones_each:
+        return make(privacy, n_labels, n_teachers or preferred, max_queries)
 
     def needed(unstable: int) -> int:
-        noise = stable_answers_noise(privacy, unstable, n_queries=max_queries)
+        noise = stable_answers_noise(privacy, kind.nones_each * unstable, n_queries=max_queries)
         return 3 * noise.least_distance(max_queries, _BETA)
 
     if n_teachers is None:
         n_teachers = max(preferred, min(needed(max_unstable or 1), most))
     if max_unstable is None:
         max_unstable = _most_unstable(needed, n_teachers, max_queries)
-    return Ballot(privacy, n_labels, n_teachers, max_queries, max_unstable)
+    return make(privacy, n_labels, n_teachers, max_queries, max_unstable)
 
 
 def settled_for_transfer(
-    aggregation: str,
+    kind: type[Aggregator],
     privacy: ApproxDP,
     *,
     n_samples: int,
@@ -79,6 +82,7 @@ def settled_for_transfer(
     n_teachers: int | None = None,
     max_queries: int | None = None,
     max_unstable: int | None = None,
+    make: type[Ballot] = Ballot,
 ) -> Ballot:
     """Return the sizes of an ensemble that a student learns from, those that are None chosen.
 
@@ -87,25 +91,25 @@ def settled_for_transfer(
     n_rows : int
         How many public rows there are. For the other parameters see `settled`.
     """
-    kind = AGGREGATIONS[aggregation]
-    if kind.pays_for_unstable:
+    if kind.nones_each:
         return settled(
-            aggregation,
+            kind,
             privacy,
             n_samples=n_samples,
             n_labels=n_labels,
             max_queries=min(max_queries or n_rows, n_rows),
             n_teachers=n_teachers,
             max_unstable=max_unstable,
+            make=make,
         )
-    single = kind(Ballot(privacy, n_labels, n_teachers=1, max_queries=1)).noise_scale
+    single = kind(make(privacy, n_labels, n_teachers=1, max_queries=1)).noise_scale
     if n_teachers is None:
         shard = max(_LEAST_TO_TEACH, n_labels, ceil(sqrt(n_samples / (n_labels * single))))
         n_teachers = max(1, n_samples // shard)
     if max_queries is None:
         # Noise on a lead is then about as large as two thirds of a unanimous one.
         max_queries = max(_FEWEST_ROWS, round((n_teachers / (2 * single)) ** 2))
-    return Ballot(privacy, n_labels, n_teachers, min(max_queries, n_rows))
+    return make(privacy, n_labels, n_teachers, min(max_queries, n_rows))
 
 
 def _most_unstable(needed: Callable[[int], int], n_teachers: int, max_queries: int) -> int:

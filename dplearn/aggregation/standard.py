@@ -9,13 +9,13 @@ from typing import Any
 
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from dplearn.domains.cells import is_frame
 
-__all__ = ["standard_estimator"]
+__all__ = ["standard_estimator", "standard_scorer"]
 
 
 def standard_estimator(X: Any, C: float) -> Pipeline:
@@ -28,8 +28,23 @@ def standard_estimator(X: Any, C: float) -> Pipeline:
     C : float
         Inverse strength of regularisation.
     """
+    return _prepared(X, LogisticRegression(C=C, max_iter=200))
+
+
+def standard_scorer(X: Any) -> Pipeline:
+    """Return an unfitted logistic regression by stochastic gradient descent, for tables of this kind.
+
+    Parameters
+    ----------
+    X : ndarray, sparse matrix or data frame of shape (n, d)
+        As for `standard_estimator`.
+    """
+    return _prepared(X, SGDClassifier(loss="log_loss", alpha=0.01, average=True))
+
+
+def _prepared(X: Any, model: Any) -> Pipeline:
+    """Return a pipeline that fills gaps, scales and encodes before the model."""
     numbers = [SimpleImputer(keep_empty_features=True), StandardScaler(with_mean=False)]
-    model = LogisticRegression(C=C, max_iter=200)
     if not is_frame(X):
         return make_pipeline(*numbers, model)
     # By place: a column transformer takes names that are integers for places.

@@ -1,7 +1,7 @@
-"""Train a teacher on each shard, and let the teachers vote.
+"""Train a teacher on each shard, and let the teachers answer.
 
 A teacher is a function of its own shard, of its public seed and of nothing else, so one replaced record
-changes one teacher, and at most one vote on each query. Whatever goes wrong in a shard, from no records at
+changes one teacher, and at most its answer to each query. Whatever goes wrong in a shard, from no records at
 all to an exception, has the same public outcome, a teacher that casts no vote: no error, no warning and no
 type tells what a shard held.
 
@@ -10,7 +10,7 @@ type tells what a shard held.
 >>> X, y = np.arange(12.0)[:, None], np.repeat(["no", "yes"], 6)
 >>> shards = [np.array([0, 1, 6, 7]), np.array([2, 3, 8, 9]), np.array([4, 5])]
 >>> teachers = train_teachers(LogisticRegression(), X, y, shards, seeds=[1, 2, 3])
->>> votes_of(teachers, np.array([[-5.0], [20.0]]), np.array(["no", "yes"])).tolist()
+>>> answers_of(teachers, np.array([[-5.0], [20.0]]), Labels(np.array(["no", "yes"]))).tolist()
 [[0, 1], [0, 1], [-1, -1]]
 """
 
@@ -23,19 +23,16 @@ import numpy as np
 import sklearn
 from numpy.typing import NDArray
 
+from dplearn.aggregation.asking import NO_VOTE, Asked, Labels  # noqa: F401 - the doctest's
 from dplearn.aggregation.crew import carried_out
 from dplearn.aggregation.pupils import Seeded, check_teachable, quiet
 from dplearn.aggregation.rows import own_cells, plain, rows_of, sliceable
 from dplearn.aggregation.seclusion import attempt, secluded, turn
 from dplearn.aggregation.silence import silence
 
-__all__ = ["NO_VOTE", "check_teachable", "train_and_vote", "train_teachers", "votes_of"]
-
-#: What a teacher votes that could not be trained, or does not answer with a label.
-NO_VOTE = -1
+__all__ = ["answers_of", "check_teachable", "train_and_ask", "train_teachers"]
 
 _BLOCK = 1 << 14  # queries that a teacher is asked at once
-_NUMBERS, _TEXT = "biuf", "U"
 
 
 def train_teachers(
@@ -88,40 +85,40 @@ def train_teachers(
     return _taught(_Lesson(_pupils(estimator)), X, y, shards, seeds, n_jobs=n_jobs, progress=progress)
 
 
-def train_and_vote(
+def train_and_ask(
     estimator: Any,
     X: Any,
     y: NDArray[Any],
     shards: Sequence[NDArray[np.int64]],
     *,
     queries: Any,
-    classes: NDArray[Any],
+    asked: Asked,
     seeds: Sequence[int],
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> NDArray[Any]:
-    """Return the votes of teachers that nobody keeps: no model leaves the process that trained it.
+    """Return the answers of teachers that nobody keeps: no model leaves the process that trained it.
 
     Parameters
     ----------
     queries : table of shape (m, d)
-        Public. For the other parameters see `train_teachers` and `votes_of`.
+        Public. For the other parameters see `train_teachers` and `answers_of`.
 
     Returns
     -------
-    ndarray of int of shape (k, m)
-        As from `votes_of`.
+    ndarray of int of shape (k, m * asked.width)
+        As from `answers_of`.
     """
-    lesson = _Lesson(_pupils(estimator), plain(sliceable(queries)), np.asarray(classes))
-    votes = _empty_votes(len(shards), queries.shape[0], lesson.classes)
-    cast = _taught(lesson, X, y, shards, seeds, n_jobs=n_jobs, progress=progress)
-    for row, votes_cast in zip(votes, cast, strict=True):
-        row[:] = votes_cast
-    return votes
+    lesson = _Lesson(_pupils(estimator), plain(sliceable(queries)), asked)
+    answers = asked.nothing(len(shards), queries.shape[0])
+    given = _taught(lesson, X, y, shards, seeds, n_jobs=n_jobs, progress=progress)
+    for row, one in zip(answers, given, strict=True):
+        row[:] = one
+    return answers
 
 
-def votes_of(teachers: Sequence[Any], queries: Any, classes: NDArray[Any]) -> NDArray[Any]:
-    """Return how each teacher votes on each query.
+def answers_of(teachers: Sequence[Any], queries: Any, asked: Asked) -> NDArray[Any]:
+    """Return how each teacher answers each query.
 
     Parameters
     ----------
@@ -129,21 +126,20 @@ def votes_of(teachers: Sequence[Any], queries: Any, classes: NDArray[Any]) -> ND
         From `train_teachers`.
     queries : ndarray, sparse matrix, pandas or polars data frame of shape (m, d)
         Public.
-    classes : ndarray of shape (n_labels,)
-        The labels, sorted.
+    asked : Asked
+        What they are asked.
 
     Returns
     -------
-    ndarray of int of shape (k, m)
-        Places in `classes`, in the smallest type that holds them; `NO_VOTE` where there is no teacher, where
-        predicting fails or does not give a label for each query, and where what it gives is no label.
+    ndarray of int of shape (k, m * asked.width)
+        `NO_VOTE` where there is no teacher, where asking fails, and where an answer is none.
     """
-    classes, queries = np.asarray(classes), plain(sliceable(queries))
-    votes = _empty_votes(len(teachers), queries.shape[0], classes)
+    queries = plain(sliceable(queries))
+    answers = asked.nothing(len(teachers), queries.shape[0])
     with silence(), secluded():
         for place, teacher in enumerate(teachers):
-            votes[place] = _votes(teacher, place, queries, classes)
-    return votes
+            answers[place] = _answers(teacher, place, queries, asked)
+    return answers
 
 
 @dataclass(frozen=True)
@@ -152,7 +148,7 @@ class _Lesson:
 
     pupils: Seeded
     queries: Any = None
-    classes: Any = None
+    asked: Asked | None = None
     config: Any = None
 
     def __call__(self, parcel: tuple[int, Any, NDArray[Any], int]) -> Any:
@@ -160,7 +156,7 @@ class _Lesson:
         # The same in every process: the settings of the one that asked.
         with sklearn.config_context(**self.config), secluded():
             teacher = _trained(self.pupils, *shard)
-            return teacher if self.queries is None else _votes(teacher, place, self.queries, self.classes)
+            return teacher if self.asked is None else _answers(teacher, place, self.queries, self.asked)
 
 
 def _pupils(estimator: Any) -> Seeded:
@@ -203,43 +199,20 @@ def _trained(pupils: Seeded, rows: Any, labels: NDArray[Any], seed: int) -> Any:
     return attempt(train, lambda _: None)
 
 
-def _votes(teacher: Any, place: int, queries: Any, classes: NDArray[Any]) -> NDArray[Any]:
-    """Return one teacher's votes, asked in blocks; what it draws is settled by its place."""
-    votes: NDArray[Any] = _empty_votes(1, queries.shape[0], classes)[0]
+def _answers(teacher: Any, place: int, queries: Any, asked: Asked) -> NDArray[Any]:
+    """Return one teacher's answers, asked in blocks; what it draws is settled by its place."""
+    answers: NDArray[Any] = asked.nothing(1, queries.shape[0])[0]
     if teacher is None:
-        return votes
+        return answers
+    by_row = answers.reshape(-1, asked.width)
     with turn(place):
-        for start in range(0, votes.size, _BLOCK):
-            block = np.arange(start, min(start + _BLOCK, votes.size))
+        for start in range(0, len(by_row), _BLOCK):
+            block = np.arange(start, min(start + _BLOCK, len(by_row)))
             # Whatever is raised depends on the teacher.
-            votes[block] = attempt(partial(_answers, teacher, queries, block, classes), lambda _: NO_VOTE)
-    return votes
+            by_row[block] = attempt(partial(_asked, teacher, queries, block, asked), lambda _: NO_VOTE)
+    return answers
 
 
-def _answers(teacher: Any, queries: Any, block: NDArray[np.int64], classes: NDArray[Any]) -> Any:
+def _asked(teacher: Any, queries: Any, block: NDArray[np.int64], asked: Asked) -> Any:
     """Return what a teacher says of rows that are its own: one that changes them changes nobody else's."""
-    rows = own_cells(rows_of(queries, block))
-    predicted = np.asarray(teacher.predict(rows))
-    return _codes(predicted, classes) if predicted.shape == rows.shape[:1] else NO_VOTE
-
-
-def _codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the place of each label among the classes, NO_VOTE for what is none of them."""
-    kinds = labels.dtype.kind, classes.dtype.kind
-    if all(kind in _NUMBERS for kind in kinds) or all(kind in _TEXT for kind in kinds):
-        nearest = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
-        return np.where(classes[nearest] == labels, nearest, NO_VOTE)
-    place = {label: code for code, label in enumerate(classes.tolist())}
-    return np.array([_place(place, label) for label in labels.tolist()], dtype=np.int64)
-
-
-def _place(place: dict[Any, int], label: Any) -> int:
-    try:
-        return place.get(label, NO_VOTE)
-    except TypeError:  # what cannot be hashed is no label
-        return NO_VOTE
-
-
-def _empty_votes(k: int, m: int, classes: NDArray[Any]) -> NDArray[Any]:
-    """Return no votes at all, in the smallest type that holds NO_VOTE and every place among the classes."""
-    return np.full((k, m), NO_VOTE, dtype=np.min_scalar_type(-max(len(classes), 1)))
+    return asked.answers(teacher, own_cells(rows_of(queries, block)))

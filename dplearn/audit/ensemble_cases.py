@@ -1,9 +1,9 @@
 """Cases of ensembles: the whole fit and predict over four shards of two records each.
 
-Six of the eight records take every value of the universe, four where a student is trained for each outcome;
-the others stand still. A shard that holds one label casts no vote; otherwise its teacher votes for the label
-of its greatest record, or of its least, as the query asks. So one replaced record moves a vote, casts it or
-withdraws it.
+Six of the eight records take every value of the universe, fewer where a student is trained for each outcome
+or there are many of them; the others stand still. A shard that holds one label casts no vote; otherwise its
+teacher votes for the label of its greatest record, or of its least, as the query asks. So one replaced record
+moves a vote, casts it or withdraws it.
 """
 
 import pickle
@@ -23,10 +23,14 @@ from dplearn.audit.case import AuditCase
 from dplearn.audit.enumeration import Rows
 from dplearn.audit.faults import FaultyDice
 from dplearn.chance.dice import Dice
-from dplearn.learners import KnowledgeTransferClassifier, SubsampleAggregateClassifier
+from dplearn.learners import (
+    KnowledgeTransferClassifier,
+    SoftLabelAggregateClassifier,
+    SubsampleAggregateClassifier,
+)
 from dplearn.privacy import ApproxDP, PrivateHolder
 
-__all__ = ["ENSEMBLE_CASES", "LONG_CASES", "Extreme", "ensemble_case", "transfer_case"]
+__all__ = ["ENSEMBLE_CASES", "LONG_CASES", "Extreme", "Spread", "ensemble_case", "transfer_case"]
 
 _QUERIES = np.array([[1], [-1]])
 
@@ -59,7 +63,56 @@ class Extreme(ClassifierMixin, BaseEstimator):
         return answers
 
 
-def ensemble_case(name: str, model: Any, labels: str, claim: ApproxDP, **options: Any) -> AuditCase:
+class Spread(Extreme):
+    """Score a query above 0 by the greatest record, any other by the least.
+
+    Parameters
+    ----------
+    scores : tuple of float
+        Of each record of the universe. As they are, the greatest of two records can be brought from score 0
+        to score 1 by one replacement that leaves both labels in the shard.
+    """
+
+    def __init__(self, scores: tuple[float, ...] = (0.5, 0.0, 1.0)):
+        self.scores = scores
+
+    def fit(self, X: NDArray[Any], y: NDArray[Any]) -> Self:
+        """Remember two records.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, 1)
+            Numbers.
+        y : ndarray of shape (n_samples,)
+            Labels.
+        """
+        self.classes_, self.ends_ = np.unique(y), (X.min(), X.max())
+        return self
+
+    def predict_proba(self, X: NDArray[Any]) -> NDArray[Any]:
+        """Return the score for the last of the labels, and what is left for the first.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_queries, 1)
+            Numbers.
+        """
+        scores = np.where(X[:, 0] > 0, *(self.scores[int(end)] for end in reversed(self.ends_)))
+        likely = np.zeros((len(X), self.classes_.size))
+        likely[:, 0], likely[:, -1] = 1 - scores, scores
+        return likely
+
+
+def ensemble_case(
+    name: str,
+    model: Any,
+    labels: str,
+    claim: ApproxDP,
+    *,
+    method: str = "predict",
+    free: int = 6,
+    **options: Any,
+) -> AuditCase:
     """Return a case of fitting an ensemble of four teachers, and of all that it answers.
 
     Fitting draws nothing, which the dice it is given make sure of: so it is done once for each dataset, and
@@ -75,6 +128,10 @@ def ensemble_case(name: str, model: Any, labels: str, claim: ApproxDP, **options
         Of the records 0, 1, 2, ... of the universe, a letter each.
     claim : ApproxDP
         The model's guarantee, and what a tape leaves out.
+    method : str, default="predict"
+        By which queries are asked.
+    free : int, default=6
+        How many records take every value.
     **options : object
         As for `AuditCase`.
     """
@@ -84,7 +141,7 @@ def ensemble_case(name: str, model: Any, labels: str, claim: ApproxDP, **options
     @lru_cache(maxsize=1)
     def taught(rows: Rows) -> tuple[Any, bytes, list[str]]:
         fitted = type(model)(**model.get_params(deep=False))
-        X, y = (list(column) for column in zip(*rows, *universe[:2], strict=True))
+        X, y = (list(column) for column in zip(*rows, *islice(cycle(universe[:2]), 8 - free), strict=True))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             fitted._fit(np.array(X)[:, None], np.array(y), _NO_DICE)
@@ -97,12 +154,12 @@ def ensemble_case(name: str, model: Any, labels: str, claim: ApproxDP, **options
         ensemble.aggregator.attach(dice)
         fitted._holder = PrivateHolder(ensemble)
         try:
-            answers = fitted.predict(queries)
+            answers = getattr(fitted, method)(queries)
         except QueriesExhaustedError as stopped:
             answers = stopped.released
         return str(answers.tolist()), (answers, fitted, said)
 
-    return AuditCase(name, fit, universe, 6, claim, **_OPTIONS | options)
+    return AuditCase(name, fit, universe, free, claim, **_OPTIONS | options)
 
 
 def transfer_case(name: str, model: Any, labels: str, claim: ApproxDP, **options: Any) -> AuditCase:
@@ -145,7 +202,7 @@ def _case(make: Any, name: str, model: Any, labels: str, epsilon: int, **paramet
         "random_state": 0,  # the public seed, which cuts the shards: an audit brings its own dice
     }
     claim = ApproxDP(epsilon, _DELTA + _LEFT_OUT, protects=parameters.get("protects", "examples"))
-    case: AuditCase = make(name, model(**chosen | parameters), labels, claim)
+    case: AuditCase = make(name, model=model(**chosen | parameters), labels=labels, claim=claim)
     return case
 
 
@@ -165,6 +222,15 @@ _transfer = partial(
     max_queries=2,
     max_unstable=1,
 )
+_soft, _few = (
+    partial(
+        _case,
+        partial(ensemble_case, method="predict_proba", free=free),
+        model=SoftLabelAggregateClassifier,
+        estimator=Spread(),
+    )
+    for free in (6, 4)
+)
 
 ENSEMBLE_CASES = (
     _ensemble("ensemble_sparse_vector", labels="aba", epsilon=8, max_queries=2, max_unstable=1),
@@ -174,6 +240,9 @@ ENSEMBLE_CASES = (
         "ensemble_confident_gnmax", labels="aba", epsilon=16, max_queries=1, aggregation="confident_gnmax"
     ),
     _ensemble("ensemble_lnmax", labels="aba", epsilon=16, max_queries=1, aggregation="lnmax"),
+    _soft("soft_labels", labels="aba", epsilon=12, max_queries=2, max_unstable=1, bin_width=0.5),
+    _few("soft_labels_of_three", labels="abc", epsilon=12, max_queries=1, max_unstable=1, bin_width=0.5),
+    _few("soft_means", labels="aba", epsilon=8, max_queries=1, aggregation="mean"),
     _transfer("transfer", labels="aba", epsilon=12),
     _transfer("transfer_of_labels", labels="abc", epsilon=12, protects="labels"),
 )

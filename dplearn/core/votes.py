@@ -43,6 +43,9 @@ class Votes:
     winner: NDArray[np.int64]
     distance: NDArray[np.int64]
 
+    def __len__(self) -> int:
+        return len(self.winner)
+
 
 def plurality(counts: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the winner of each vote and its distance to instability.

@@ -2,11 +2,16 @@
 
 from dplearn.learners.generic import ExponentialMechanismClassifier, GenericPlan
 from dplearn.learners.knowledge_transfer import KnowledgeTransferClassifier
+from dplearn.learners.soft_label_transfer import SoftLabelTransferClassifier
+from dplearn.learners.soft_labels import SoftLabelAggregateClassifier, SoftLabelPlan
 from dplearn.learners.subsample_aggregate import SubsampleAggregateClassifier
 
 __all__ = [
     "ExponentialMechanismClassifier",
     "GenericPlan",
     "KnowledgeTransferClassifier",
+    "SoftLabelAggregateClassifier",
+    "SoftLabelPlan",
+    "SoftLabelTransferClassifier",
     "SubsampleAggregateClassifier",
 ]

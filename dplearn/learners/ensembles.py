@@ -3,14 +3,14 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 from sklearn.base import is_regressor
 from sklearn.utils import Tags, get_tags
 
 from dplearn._validation import check_choice, check_count, check_number
-from dplearn.aggregation.aggregators import AGGREGATIONS, Ballot
+from dplearn.aggregation.aggregators import AGGREGATIONS, Aggregator, Ballot
 from dplearn.aggregation.shards import shards
 from dplearn.aggregation.standard import standard_estimator
 from dplearn.aggregation.teachers import check_teachable
@@ -120,6 +120,14 @@ class EnsembleClassifier(PrivateClassifier):
     `max_unstable`, `classes`, `n_jobs`, `verbose`, `ledger` and `random_state`.
     """
 
+    #: How votes, or scores, become answers, by name.
+    _aggregations: ClassVar[dict[str, type[Aggregator]]] = AGGREGATIONS
+    #: What an aggregator is told of the ensemble.
+    _ballots: ClassVar[type[Ballot]] = Ballot
+
+    def _aggregator(self, terms: Terms, ballot: Ballot) -> Aggregator:
+        return self._aggregations[terms.aggregation](ballot)
+
     def _settle(self, terms: Terms, n_samples: int, n_labels: int, n_rows: int) -> Ballot:
         """Return the sizes of the ensemble; `n_rows` is how many there are to be asked about."""
         raise NotImplementedError
@@ -141,7 +149,7 @@ class EnsembleClassifier(PrivateClassifier):
             raise ValueError("n_labels must be given, since classes does not tell it")
         labels = check_count("n_labels", labels, low=2)
         ballot = self._ballot(terms, n_samples, labels, check_count("n_rows", n_rows, low=1))
-        aggregator = AGGREGATIONS[terms.aggregation](ballot)
+        aggregator = self._aggregator(terms, ballot)
         return AggregationPlan(
             guarantee=terms.price,
             aggregation=terms.aggregation,
@@ -162,7 +170,7 @@ class EnsembleClassifier(PrivateClassifier):
         return Terms(
             price=self._price(reproducible),
             estimator=self.estimator,
-            aggregation=check_choice("aggregation", self.aggregation, tuple(AGGREGATIONS)),
+            aggregation=check_choice("aggregation", self.aggregation, tuple(self._aggregations)),
             classes=self.classes,
             n_teachers=_count_or_auto("n_teachers", self.n_teachers),
             max_queries=_count_or_auto("max_queries", self.max_queries),
@@ -176,6 +184,15 @@ class EnsembleClassifier(PrivateClassifier):
         epsilon = check_number("epsilon", self.epsilon, above=0)
         return ApproxDP(epsilon, self.delta, reproducible=reproducible)
 
+    @staticmethod
+    def _tried(estimator: Any, X: Any, y: NDArray[Any]) -> Any:
+        """Return an estimator fitted to public rows, or raise what would keep its teachers silent."""
+        return estimator.fit(X, y)
+
+    def _standard(self, X: Any) -> Any:
+        """Return the teacher that is taken where `estimator` is None."""
+        return standard_estimator(X, C=10)
+
     def _rows(self, X: Any, *, reset: bool = False) -> Any:
         return read_rows(self, X, reset=reset, sparse=get_tags(self).input_tags.sparse)
 
@@ -185,7 +202,7 @@ class EnsembleClassifier(PrivateClassifier):
         classes, codes = read_labels(y, X.shape[0], terms.classes)
         if len(classes) < 2:
             raise ValueError(f"classes must hold at least 2 labels, got {len(classes)} class")
-        estimator = standard_estimator(X, C=10) if terms.estimator is None else terms.estimator
+        estimator = self._standard(X) if terms.estimator is None else terms.estimator
         check_teachable(estimator)
         return Records(estimator, X, classes[codes], classes)
 

@@ -11,6 +11,7 @@ True
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -20,7 +21,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from dplearn._validation import check_choice
-from dplearn.aggregation.aggregators import AGGREGATIONS, Aggregator, Ballot
+from dplearn.aggregation.aggregators import Aggregator, Ballot
+from dplearn.aggregation.asking import Labels
 from dplearn.aggregation.public_data import PublicData, public_rows  # noqa: F401 - the doctest's
 from dplearn.aggregation.pupils import Seeded
 from dplearn.aggregation.rehearsal import MANY_ROWS, rehearse
@@ -28,7 +30,7 @@ from dplearn.aggregation.rows import check_values, plain, rows_of, sliceable
 from dplearn.aggregation.sizes import settled_for_transfer
 from dplearn.aggregation.standard import standard_estimator
 from dplearn.aggregation.student import fit_weighted, teach
-from dplearn.aggregation.teachers import train_and_vote
+from dplearn.aggregation.teachers import train_and_ask
 from dplearn.chance.dice import Dice
 from dplearn.core.votes import tally
 from dplearn.domains.cells import is_frame
@@ -212,9 +214,9 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         ballot = self._ballot(terms, len(records.y), len(records.classes), public.shape[0])
         asked = terms.stream.permutation(public.shape[0])[: ballot.max_queries]
         queries = plain(check_values(rows_of(sliceable(public), asked)))
-        student = standard_estimator(queries, C=0.1) if student is None else student
+        student = self._standard_student(queries) if student is None else student
         self._rehearse(terms, records, student, queries)
-        aggregator = AGGREGATIONS[terms.aggregation](ballot).attach(dice)
+        aggregator = self._aggregator(terms, ballot).attach(dice)
         _warn_if_hopeless(ballot, aggregator)
         lessons = records.lessons(terms, ballot.n_teachers)
 
@@ -223,9 +225,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         charge(guarantee)
 
         # 3. Summarise the data into votes: one replaced record, or label, changes one vote on each query.
-        votes = tally(
-            train_and_vote(**lessons, queries=queries, classes=records.classes), len(records.classes)
-        )
+        votes = self._votes(lessons, queries, records.classes)
 
         # 4. Release.
         answers = aggregator.answer(votes)
@@ -233,14 +233,28 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         # 5. Publish, all at once: at no moment does a student stand under the promise of another fit.
         seeded = Seeded(student).clone(terms.apart("student's seed").seeds(1)[0])
         self.__dict__.update(
-            student_=teach(seeded, queries, answers, records.classes),
+            student_=self._taught(seeded, queries, answers, records.classes),
             classes_=records.classes,
             guarantee_=guarantee,
             n_teachers_=ballot.n_teachers,
             n_asked_=len(asked),
-            n_answered_=int((answers.codes >= 0).sum()),
+            n_answered_=self._n_answered(answers),
             public_seed_=terms.stream.seed,
         )
+
+    def _votes(self, lessons: dict[str, Any], queries: Any, classes: NDArray[Any]) -> Any:
+        """Return what teachers that nobody keeps say of queries, counted."""
+        return tally(train_and_ask(**lessons, queries=queries, asked=Labels(classes)), len(classes))
+
+    def _taught(self, student: Any, queries: Any, answers: Any, classes: NDArray[Any]) -> Any:
+        """Return the fitted student."""
+        return teach(student, queries, answers, classes)
+
+    def _n_answered(self, answers: Any) -> int:
+        return int((answers.codes >= 0).sum())
+
+    def _standard_student(self, queries: Any) -> Any:
+        return standard_estimator(queries, C=0.1)
 
     def plan(self, n_samples: int, *, n_labels: int | None = None, n_rows: int = 10_000) -> AggregationPlan:
         """Return what a fit would promise and how much noise it would draw, without any data.
@@ -301,7 +315,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
 
     def _settle(self, terms: Terms, n_samples: int, n_labels: int, n_rows: int) -> Ballot:
         return settled_for_transfer(
-            terms.aggregation,
+            self._aggregations[terms.aggregation],
             terms.price,
             n_samples=n_samples,
             n_labels=n_labels,
@@ -309,23 +323,24 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
             n_teachers=terms.n_teachers,
             max_queries=terms.max_queries,
             max_unstable=terms.max_unstable,
+            make=self._ballots,
         )
 
     def _rehearse(self, terms: Terms, records: Records, student: Any, queries: Any) -> None:
         """Refuse what cannot learn from public rows with random labels, teachers and student alike."""
-
-        def fit(student: Any, X: Any, y: NDArray[Any]) -> Any:
-            return fit_weighted(student, X, y, np.linspace(0.5, 1.5, len(y)))
-
         for name, learned, how in (
-            ("student", student, {"fit": fit}),
-            ("estimator", records.estimator, {}),
+            ("student", student, {"fit": partial(self._student_tried, records.classes)}),
+            ("estimator", records.estimator, {"fit": self._tried}),
         ):
             if failure := rehearse(learned, queries, records.classes, terms.apart(name), **how):
                 raise ValueError(
                     f"{name} must be able to learn from {MANY_ROWS} public rows with random labels, but"
                     f" fails: {failure}"
                 )
+
+    def _student_tried(self, classes: NDArray[Any], student: Any, X: Any, y: NDArray[Any]) -> Any:  # noqa: ARG002
+        """Return a student fitted on labels as it will be on answers."""
+        return fit_weighted(student, X, y, np.linspace(0.5, 1.5, len(y)))
 
     def _check_gaps(self, public: Any) -> None:
         """Refuse public rows with gaps that the student cannot learn from."""

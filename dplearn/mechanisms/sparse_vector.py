@@ -225,18 +225,20 @@ class Questions:
             self.epoch = left, bar
         return bar
 
-    def answer(self, values: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Answer up to the last positive answer that is left, chunk by chunk."""
+    def answer(self, values: NDArray[np.int64], most: int | None = None) -> NDArray[np.bool_]:
+        """Answer, chunk by chunk, up to the last positive answer that is left, or that is one of `most`."""
         parts, start, ahead = [np.zeros(0, dtype=bool)], 0, _CHUNK
-        while self.epoch[0] and start < values.size:
+        end = 0 if most is None else max(0, self.epoch[0] - most)
+        while self.epoch[0] > end and start < values.size:
             above = self.compare(self.bar(), values[start : start + ahead])
             ahead += _CHUNK
             left, bar = self.epoch
             # What was drawn for questions behind the last hit that counts is never looked at.
-            hits = above.nonzero()[0][: 1 if self.renew else left]
-            if hits.size and (self.renew or hits.size == left):
+            hits = above.nonzero()[0][: 1 if self.renew else left - end]
+            if hits.size and (self.renew or hits.size == left - end):
                 above = above[: hits[-1] + 1]
-                bar, ahead = None, _CHUNK
+                ahead = _CHUNK
+                bar = None if self.renew or hits.size == left else bar
             self.epoch = left - hits.size, bar
             parts.append(above)
             start += above.size

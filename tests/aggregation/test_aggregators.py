@@ -89,7 +89,7 @@ def test_what_remains_counts_answers_exactly(name):
 @each_aggregation
 def test_what_remains_to_be_declined_counts_declined_queries_exactly(name):
     aggregator = prepared(name, SeededDice(0))
-    if not aggregator.pays_for_unstable:
+    if not aggregator.nones_each:
         assert aggregator.remaining_unstable is None
         return
     declined = 0
@@ -193,7 +193,7 @@ def test_what_is_drawn_costs_what_was_paid_and_hardly_less(name, n_labels, priva
     dice = ReplayDice(SeededDice(0))
     public = {"privacy": privacy, "n_labels": n_labels, "n_teachers": 100_000}
     aggregator = prepared(name, dice, **public)
-    if aggregator.pays_for_unstable:
+    if aggregator.nones_each:
         while aggregator.remaining_unstable:
             aggregator.answer(spread(1, n_labels, 6))
     else:
@@ -319,7 +319,7 @@ def test_a_larger_epsilon_needs_a_smaller_lead_and_more_queries_or_labels_a_larg
 
 
 # A sparse vector's noise is drawn between two ends: how large it is nobody knows.
-@pytest.mark.parametrize("name", [name for name in AGGREGATIONS if not AGGREGATIONS[name].pays_for_unstable])
+@pytest.mark.parametrize("name", [name for name in AGGREGATIONS if not AGGREGATIONS[name].nones_each])
 def test_the_noise_scale_is_the_standard_deviation_of_what_is_drawn(name):
     dice = ReplayDice(SeededDice(0))
     aggregator = prepared(name, dice, n_labels=3, max_queries=1000, privacy=ApproxDP(20, "1e-6"))

@@ -14,9 +14,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 
 from dplearn.aggregation import crew
+from dplearn.aggregation.asking import Labels
 from dplearn.aggregation.crew import carried_out
 from dplearn.aggregation.shards import shards
-from dplearn.aggregation.teachers import train_and_vote, train_teachers, votes_of
+from dplearn.aggregation.teachers import answers_of, train_and_ask, train_teachers
 from dplearn.chance import PublicStream
 
 N, K = 120, 12
@@ -25,7 +26,7 @@ X, QUERIES = GENERATOR.normal(size=(N, 3)), GENERATOR.normal(size=(40, 3))
 CLASSES = np.array(["no", "yes"])
 Y = CLASSES[(X[:, 0] > 0).astype(int)]
 HOW = {"shards": shards(N, K, PublicStream(0)), "seeds": PublicStream(1).seeds(K)}
-ASK = HOW | {"queries": QUERIES, "classes": CLASSES}
+ASK = HOW | {"queries": QUERIES, "asked": Labels(CLASSES)}
 TREE = DecisionTreeClassifier()
 
 
@@ -54,32 +55,32 @@ def a_teacher(fit):
 
 @pytest.mark.parametrize("backend", ["sequential", "threading", "loky", "multiprocessing"])
 def test_votes_are_the_same_on_every_backend(backend):
-    alone = train_and_vote(TREE, X, Y, **ASK)
+    alone = train_and_ask(TREE, X, Y, **ASK)
     with parallel_config(backend=backend, n_jobs=2):
-        assert train_and_vote(TREE, X, Y, **ASK).tolist() == alone.tolist()
+        assert train_and_ask(TREE, X, Y, **ASK).tolist() == alone.tolist()
         taught = train_teachers(TREE, X, Y, **HOW)
-    assert votes_of(taught, QUERIES, CLASSES).tolist() == alone.tolist()
+    assert answers_of(taught, QUERIES, Labels(CLASSES)).tolist() == alone.tolist()
 
 
 @pytest.mark.usefixtures("_eager")
 def test_work_that_goes_on_in_processes_ends_in_the_same_votes():
-    alone = train_and_vote(TREE, X, Y, **ASK)
-    assert train_and_vote(TREE, X, Y, n_jobs=2, **ASK).tolist() == alone.tolist()
+    alone = train_and_ask(TREE, X, Y, **ASK)
+    assert train_and_ask(TREE, X, Y, n_jobs=2, **ASK).tolist() == alone.tolist()
 
 
 def test_a_context_with_processes_is_followed():
     here = os.getpid()
     elsewhere = a_teacher(lambda self, X: "yes" if os.getpid() != here else "no")
     with parallel_config(backend="loky", n_jobs=2):
-        assert (train_and_vote(elsewhere, X, Y, **ASK) == 1).all()
-    assert (train_and_vote(elsewhere, X, Y, **ASK) == 0).all()
+        assert (train_and_ask(elsewhere, X, Y, **ASK) == 1).all()
+    assert (train_and_ask(elsewhere, X, Y, **ASK) == 0).all()
 
 
 def test_teachers_are_never_trained_in_two_threads_at_once():
     threads = []
     noting = a_teacher(lambda self, X: threads.append(threading.get_ident()))
     with parallel_config(backend="threading", n_jobs=2):
-        train_and_vote(noting, X, Y, **ASK)
+        train_and_ask(noting, X, Y, **ASK)
     assert threads == [threading.get_ident()] * K
 
 
@@ -109,7 +110,7 @@ def test_every_worker_gives_native_libraries_as_many_threads_as_this_process_doe
         return "yes" if {each["num_threads"] for each in threadpool_info()} <= {1} else "no"
 
     with parallel_config(backend="loky", n_jobs=2, inner_max_num_threads=1):
-        assert (train_and_vote(a_teacher(threads), X, Y, **ASK) == 1).all()
+        assert (train_and_ask(a_teacher(threads), X, Y, **ASK) == 1).all()
 
 
 class Stubborn:
@@ -130,10 +131,10 @@ class Stubborn:
 
 def test_a_parcel_that_cannot_travel_is_worked_on_here():
     cells = X.astype(object)
-    alone = train_and_vote(TREE, cells, Y, **ASK)
+    alone = train_and_ask(TREE, cells, Y, **ASK)
     cells[5, 1] = Stubborn(cells[5, 1])
     with parallel_config(backend="loky", n_jobs=2):
-        assert train_and_vote(TREE, cells, Y, **ASK).tolist() == alone.tolist()
+        assert train_and_ask(TREE, cells, Y, **ASK).tolist() == alone.tolist()
 
 
 def test_a_model_that_cannot_travel_is_trained_here():
@@ -141,10 +142,10 @@ def test_a_model_that_cannot_travel_is_trained_here():
         self.lock_ = threading.Lock()
         return "yes" if X[0, 0] > 0 else "no"
 
-    alone = votes_of(train_teachers(a_teacher(keep_a_lock), X, Y, **HOW), QUERIES, CLASSES)
+    alone = answers_of(train_teachers(a_teacher(keep_a_lock), X, Y, **HOW), QUERIES, Labels(CLASSES))
     with parallel_config(backend="loky", n_jobs=2):
         taught = train_teachers(a_teacher(keep_a_lock), X, Y, **HOW)
-    assert votes_of(taught, QUERIES, CLASSES).tolist() == alone.tolist()
+    assert answers_of(taught, QUERIES, Labels(CLASSES)).tolist() == alone.tolist()
     assert set(alone.ravel().tolist()) == {0, 1}
 
 
@@ -168,7 +169,7 @@ def test_what_a_pickle_loses_is_lost_wherever_a_teacher_is_trained(monkeypatch, 
         monkeypatch.setattr(crew, "_COLD", -1e9)
         monkeypatch.setattr(crew, "_WARM", -1e9)
     taught = train_teachers(Forgetful("yes"), X, Y, n_jobs=2, **HOW)
-    assert (votes_of(taught, QUERIES, CLASSES) == 0).all()
+    assert (answers_of(taught, QUERIES, Labels(CLASSES)) == 0).all()
 
 
 class Odd:
@@ -224,7 +225,7 @@ def test_an_estimator_that_cannot_travel_stays_here():
             raise TypeError("rooted")
 
     teacher = a_teacher(lambda self, X: "yes").set_params(where=Rooted())
-    assert (train_and_vote(teacher, X, Y, n_jobs=2, **ASK) == 1).all()
+    assert (train_and_ask(teacher, X, Y, n_jobs=2, **ASK) == 1).all()
 
 
 def test_no_warning_of_a_worker_leaves(capfd):
@@ -236,7 +237,7 @@ def test_no_warning_of_a_worker_leaves(capfd):
             warnings.warn("private", stacklevel=1)
 
     with parallel_config(backend="loky", n_jobs=2):
-        assert (train_and_vote(a_teacher(warn), X, Y, **ASK) == 1).all()
+        assert (train_and_ask(a_teacher(warn), X, Y, **ASK) == 1).all()
     assert capfd.readouterr() == ("", "")
 
 
@@ -247,7 +248,7 @@ def test_what_is_printed_in_a_worker_goes_nowhere():
         return "yes" if sys.stdout.name == sys.stderr.name == os.devnull else "no"
 
     with parallel_config(backend="loky", n_jobs=2):
-        assert (train_and_vote(a_teacher(where), X, Y, **ASK) == 1).all()
+        assert (train_and_ask(a_teacher(where), X, Y, **ASK) == 1).all()
 
 
 def test_global_generators_begin_at_the_same_place_in_every_process():
@@ -256,10 +257,10 @@ def test_global_generators_begin_at_the_same_place_in_every_process():
 
         return ["no", "yes"][np.random.randint(2) ^ random.randrange(2)]
 
-    alone = train_and_vote(a_teacher(draw), X, Y, **ASK)
+    alone = train_and_ask(a_teacher(draw), X, Y, **ASK)
     with parallel_config(backend="loky", n_jobs=2):
         for _ in range(2):
-            assert train_and_vote(a_teacher(draw), X, Y, **ASK).tolist() == alone.tolist()
+            assert train_and_ask(a_teacher(draw), X, Y, **ASK).tolist() == alone.tolist()
     assert len(np.unique(alone)) == 2
 
 
@@ -271,7 +272,7 @@ def test_processes_of_a_teacher_serve_no_other_teacher():
 
         return "yes" if Parallel(n_jobs=2)(delayed(os.getpid)() for _ in range(2)) == [here] * 2 else "no"
 
-    assert (train_and_vote(a_teacher(spread), X, Y, **ASK) == 1).all()
+    assert (train_and_ask(a_teacher(spread), X, Y, **ASK) == 1).all()
 
 
 def test_workers_that_die_once_are_replaced(tmp_path):
@@ -284,14 +285,14 @@ def test_workers_that_die_once_are_replaced(tmp_path):
 
     mortal = a_teacher(die_once).set_params(where=str(tmp_path / "died"))
     with parallel_config(backend="loky", n_jobs=2):
-        assert (train_and_vote(mortal, X, Y, **ASK) == 1).all()
+        assert (train_and_ask(mortal, X, Y, **ASK) == 1).all()
 
 
 def test_workers_that_die_again_end_it_in_constant_words():
     here = os.getpid()
     mortal = a_teacher(lambda self, X: os._exit(1) if os.getpid() != here else None)
     with parallel_config(backend="loky", n_jobs=2), pytest.raises(RuntimeError) as raised:
-        train_and_vote(mortal, X, Y, **ASK)
+        train_and_ask(mortal, X, Y, **ASK)
     assert str(raised.value) == crew._DIED_AGAIN
     assert raised.value.__context__ is None
 
@@ -323,14 +324,14 @@ def test_whoever_stops_the_program_stops_workers_too(stop):
         raise stop
 
     with parallel_config(backend="loky", n_jobs=2), pytest.raises(stop):
-        train_and_vote(a_teacher(stop_there), X, Y, **ASK)
+        train_and_ask(a_teacher(stop_there), X, Y, **ASK)
 
 
 def test_a_backend_that_gives_all_at_once_will_do(monkeypatch):
     monkeypatch.setattr("joblib._parallel_backends.LokyBackend.supports_return_generator", False)
-    alone = train_and_vote(TREE, X, Y, **ASK)
+    alone = train_and_ask(TREE, X, Y, **ASK)
     with parallel_config(backend="loky", n_jobs=2):
-        assert train_and_vote(TREE, X, Y, **ASK).tolist() == alone.tolist()
+        assert train_and_ask(TREE, X, Y, **ASK).tolist() == alone.tolist()
 
 
 def a_crew(done, left, seconds):
@@ -374,7 +375,7 @@ def test_a_first_parcel_counts_only_if_it_takes_long():
 @pytest.mark.parametrize("backend", ["sequential", "loky"])
 def test_a_bar_on_standard_error_tells_how_many_are_done(backend, capsys):
     with parallel_config(backend=backend, n_jobs=2):
-        train_and_vote(TREE, X, Y, progress=True, **ASK)
+        train_and_ask(TREE, X, Y, progress=True, **ASK)
     out, err = capsys.readouterr()
     assert out == ""
     lines = err.split("\r")[1:]
@@ -384,7 +385,7 @@ def test_a_bar_on_standard_error_tells_how_many_are_done(backend, capsys):
 
 
 def test_without_a_bar_nothing_is_written(capsys):
-    train_and_vote(TREE, X, Y, **ASK)
+    train_and_ask(TREE, X, Y, **ASK)
     assert capsys.readouterr() == ("", "")
 
 

@@ -13,17 +13,19 @@ from dplearn.theory.stable_answers import stable_answers_noise
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=40)
 ONE = ApproxDP(1, "1e-6")
-NOISY = [name for name in AGGREGATIONS if not AGGREGATIONS[name].pays_for_unstable]
+NOISY = [name for name in AGGREGATIONS if not AGGREGATIONS[name].nones_each]
 each_aggregation = pytest.mark.parametrize("name", AGGREGATIONS)
 
 
 def of_answers(name, privacy=ONE, n_samples=5000, n_labels=2, max_queries=50, **chosen):
-    return settled(name, privacy, n_samples=n_samples, n_labels=n_labels, max_queries=max_queries, **chosen)
+    return settled(
+        AGGREGATIONS[name], privacy, n_samples=n_samples, n_labels=n_labels, max_queries=max_queries, **chosen
+    )
 
 
 def of_a_student(name, privacy=ONE, n_samples=5000, n_labels=2, n_rows=50, **chosen):
     return settled_for_transfer(
-        name, privacy, n_samples=n_samples, n_labels=n_labels, n_rows=n_rows, **chosen
+        AGGREGATIONS[name], privacy, n_samples=n_samples, n_labels=n_labels, n_rows=n_rows, **chosen
     )
 
 
@@ -32,8 +34,8 @@ both = pytest.mark.parametrize("sizes_of", [of_answers, of_a_student])
 
 @pytest.mark.parametrize("function", [settled, settled_for_transfer])
 def test_nothing_but_public_quantities_is_looked_at(function):
-    public = {"aggregation", "privacy", "n_samples", "n_labels", "max_queries", "n_teachers", "max_unstable"}
-    assert set(inspect.signature(function).parameters) <= public | {"n_rows"}
+    public = {"kind", "privacy", "n_samples", "n_labels", "max_queries", "n_teachers", "max_unstable"}
+    assert set(inspect.signature(function).parameters) <= public | {"n_rows", "make"}
 
 
 # What is possible
@@ -55,7 +57,7 @@ def test_there_are_at_least_one_teacher_and_at_most_as_many_as_records(name, siz
 @both
 def test_only_where_declining_costs_is_it_limited(name, sizes_of):
     unstable = sizes_of(name).max_unstable
-    if AGGREGATIONS[name].pays_for_unstable:
+    if AGGREGATIONS[name].nones_each:
         assert 1 <= unstable <= 50
     else:
         assert unstable is None

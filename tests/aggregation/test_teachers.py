@@ -25,9 +25,10 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from dplearn.aggregation import teachers as module
+from dplearn.aggregation.asking import Labels
 from dplearn.aggregation.rows import rows_of
 from dplearn.aggregation.shards import shards
-from dplearn.aggregation.teachers import train_and_vote, train_teachers, votes_of
+from dplearn.aggregation.teachers import answers_of, train_and_ask, train_teachers
 from dplearn.chance import PublicStream
 
 CLASSES = np.array(["no", "perhaps", "yes"])
@@ -93,8 +94,8 @@ def test_each_record_changes_one_teachers_votes_at_most_whatever_replaces_it(kin
     table, estimator = TABLES[kind]
 
     def votes(X, y):
-        how = {"queries": table(QUERIES), "classes": CLASSES, "seeds": SEEDS}
-        return train_and_vote(estimator, table(X), y, SHARDS, **how)
+        how = {"queries": table(QUERIES), "asked": Labels(CLASSES), "seeds": SEEDS}
+        return train_and_ask(estimator, table(X), y, SHARDS, **how)
 
     before, changed = votes(NUMBERS, LABELS), set()
     owner = {place: i for i, shard in enumerate(SHARDS) for place in shard.tolist()}
@@ -151,7 +152,7 @@ def test_shards_without_two_labels_or_that_cannot_be_learned_cast_no_vote():
     cut = [np.arange(0, 2), np.arange(2, 4), np.arange(4, 6), np.arange(6, 8), np.arange(8, 10), np.arange(0)]
     taught = train_teachers(LogisticRegression(), X, y, cut, seeds=range(6))
     assert [teacher is None for teacher in taught] == [False, True, True, False, True, True]
-    votes = votes_of(taught, X[:3], np.array([0, 1]))
+    votes = answers_of(taught, X[:3], Labels(np.array([0, 1])))
     assert (votes == -1).all(axis=1).tolist() == [False, True, True, False, True, True]
 
 
@@ -174,8 +175,14 @@ def failing(error):
 
 
 def ballots(estimator, queries=QUERIES[:4], classes=CLASSES):
-    return train_and_vote(
-        estimator, NUMBERS, classes[np.arange(N) % 2], SHARDS, queries=queries, classes=classes, seeds=SEEDS
+    return train_and_ask(
+        estimator,
+        NUMBERS,
+        classes[np.arange(N) % 2],
+        SHARDS,
+        queries=queries,
+        asked=Labels(classes),
+        seeds=SEEDS,
     )
 
 
@@ -263,11 +270,11 @@ def test_votes_have_the_smallest_type_that_holds_all_labels(n_labels, kind):
 
 def test_teachers_are_asked_in_blocks_and_vote_the_same(monkeypatch):
     taught = train_teachers(NEAREST, NUMBERS, LABELS, SHARDS, seeds=SEEDS)
-    at_once = votes_of(taught, QUERIES, CLASSES)
+    at_once = answers_of(taught, QUERIES, Labels(CLASSES))
     monkeypatch.setattr(module, "_BLOCK", 7)
-    assert votes_of(taught, QUERIES, CLASSES).tolist() == at_once.tolist()
+    assert answers_of(taught, QUERIES, Labels(CLASSES)).tolist() == at_once.tolist()
     recorders = train_teachers(Recorder(), NUMBERS, LABELS, SHARDS, seeds=SEEDS)
-    votes_of(recorders, QUERIES, CLASSES)
+    answers_of(recorders, QUERIES, Labels(CLASSES))
     assert {len(each.asked_) for each in recorders} == {30 % 7}
 
 
@@ -347,8 +354,10 @@ def test_a_cell_that_cannot_be_copied_costs_its_own_teacher_only():
 
 def test_votes_are_the_same_with_or_without_the_models():
     taught = train_teachers(NEAREST, NUMBERS, LABELS, SHARDS, seeds=SEEDS)
-    cast = train_and_vote(NEAREST, NUMBERS, LABELS, SHARDS, queries=QUERIES, classes=CLASSES, seeds=SEEDS)
-    assert votes_of(taught, QUERIES, CLASSES).tolist() == cast.tolist()
+    cast = train_and_ask(
+        NEAREST, NUMBERS, LABELS, SHARDS, queries=QUERIES, asked=Labels(CLASSES), seeds=SEEDS
+    )
+    assert answers_of(taught, QUERIES, Labels(CLASSES)).tolist() == cast.tolist()
     assert cast.shape == (K, len(QUERIES))
 
 
@@ -409,8 +418,8 @@ def test_who_draws_from_global_generators_learns_nothing_of_other_teachers():
         return [None if each is None else each[0].scores_.tolist() for each in taught]
 
     def cast(y):
-        how = {"queries": QUERIES, "classes": CLASSES, "seeds": range(K)}
-        return [train_and_vote(drawing, X, CLASSES[y], cut, **how).tolist() for _ in range(2)]
+        how = {"queries": QUERIES, "asked": Labels(CLASSES), "seeds": range(K)}
+        return [train_and_ask(drawing, X, CLASSES[y], cut, **how).tolist() for _ in range(2)]
 
     before = np.random.get_state()[1].tolist(), np.random.get_state()[2], random.getstate()
     one, other = chosen(selected, y), chosen(selected, changed)
@@ -427,12 +436,12 @@ def test_predictions_that_draw_are_the_same_whichever_teachers_there_are():
     drawing = faulty(lambda X: CLASSES[np.random.randint(3, size=len(X))])
     taught = train_teachers(drawing, NUMBERS, LABELS, SHARDS, seeds=SEEDS)
     before = np.random.get_state()[1].tolist()
-    votes = votes_of(taught, QUERIES, CLASSES)
-    fewer = votes_of([None, *taught[1:]], QUERIES, CLASSES)
+    votes = answers_of(taught, QUERIES, Labels(CLASSES))
+    fewer = answers_of([None, *taught[1:]], QUERIES, Labels(CLASSES))
     assert np.random.get_state()[1].tolist() == before
     assert fewer[1:].tolist() == votes[1:].tolist()
-    how = {"queries": QUERIES, "classes": CLASSES, "seeds": SEEDS}
-    assert train_and_vote(drawing, NUMBERS, LABELS, SHARDS, **how).tolist() == votes.tolist()
+    how = {"queries": QUERIES, "asked": Labels(CLASSES), "seeds": SEEDS}
+    assert train_and_ask(drawing, NUMBERS, LABELS, SHARDS, **how).tolist() == votes.tolist()
 
 
 def test_nothing_that_a_teacher_prints_is_seen(capfd):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.linear_model import Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -13,8 +14,11 @@ from dplearn import (
     ExponentialMechanismClassifier,
     KnowledgeTransferClassifier,
     PrivacyLedger,
+    SoftLabelAggregateClassifier,
+    SoftLabelTransferClassifier,
     SubsampleAggregateClassifier,
 )
+from dplearn.learners.online import OnlineEnsembleClassifier
 from dplearn.preprocessing import CellEncoder
 
 CLASSIFIERS = (
@@ -31,7 +35,20 @@ CLASSIFIERS = (
     SubsampleAggregateClassifier(
         GaussianNB(), aggregation="lnmax", n_teachers=9, epsilon=1e5, max_queries=5000
     ),
+    SoftLabelAggregateClassifier(n_teachers=9, epsilon=1e5, max_queries=5000),
+    SoftLabelAggregateClassifier(
+        # Asked twice, it must answer twice alike.
+        GaussianNB(),
+        aggregation="mean",
+        n_teachers=9,
+        epsilon=1e12,
+        max_queries=5000,
+    ),
     KnowledgeTransferClassifier(protects="labels"),
+    SoftLabelTransferClassifier(protects="labels"),
+    SoftLabelTransferClassifier(
+        GaussianNB(), Ridge(), protects="labels", aggregation="sparse_vector", epsilon=1e5, n_teachers=9
+    ),
     KnowledgeTransferClassifier(GaussianNB(), GaussianNB(), protects="labels", aggregation="lnmax"),
 )
 TRANSFORMERS = (CellEncoder(),)
@@ -39,7 +56,7 @@ TRANSFORMERS = (CellEncoder(),)
 
 def expected_failures(estimator):
     """Which of scikit-learn's checks an estimator fails on purpose, and why."""
-    if not isinstance(estimator, SubsampleAggregateClassifier):
+    if not isinstance(estimator, OnlineEnsembleClassifier):
         return {}
     return {"check_estimators_pickle": "a pickle holds no teachers: what unpickled could answer twice"}
 

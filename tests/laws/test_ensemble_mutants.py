@@ -18,7 +18,7 @@ import pytest
 from dplearn import KnowledgeTransferClassifier, SubsampleAggregateClassifier
 from dplearn.aggregation import aggregators, crew, ensemble, teachers
 from dplearn.aggregation.answers import Answers, QueriesExhaustedError
-from dplearn.aggregation.teachers import votes_of
+from dplearn.aggregation.asking import Labels
 from dplearn.audit.ensemble_cases import Extreme, ensemble_case, transfer_case
 from dplearn.audit.laws import exact_law, least_exp_epsilon
 from dplearn.core.exact import log_bounds
@@ -202,7 +202,7 @@ class TeachersKept(SubsampleAggregateClassifier):
 class VotesKept(SubsampleAggregateClassifier):
     def predict(self, X):
         with self._holder.use() as state:
-            self.votes_ = votes_of(state.teachers, X, self.classes_)
+            self.votes_ = teachers.answers_of(state.teachers, X, Labels(self.classes_))
         return super().predict(X)
 
 

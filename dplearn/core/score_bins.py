@@ -1,0 +1,87 @@
+"""Bins of scores, and bins shifted by half of one: two views of the same half bins.
+
+A score in [0, 1] is one of `GRAINS` whole grains. With b bins it falls into one of 2 b half bins; half bins
+2 j and 2 j + 1 make bin j, and 2 j + 1 and 2 j + 2 make shifted bin j, so that every score inside is in the
+middle half of one of the two. The half bins at both ends are in no shifted bin: there they are a last label,
+b - 1, which stands for no answer.
+
+>>> grains = grains_of(np.array([0.0, 0.2, 0.26, 0.5, 1.0, np.nan]))
+>>> half = half_bins(grains, 2)
+>>> half.tolist(), bins(half).tolist(), shifted_bins(half, 2).tolist()
+([0, 0, 1, 2, 3, -1], [0, 0, 0, 1, 1, -1], [1, 1, 0, 0, 1, -1])
+>>> midpoints(np.array([0, 1]), 2).tolist(), shifted_midpoints(np.array([0, 1]), 2).tolist()
+([0.25, 0.75], [0.5, nan])
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "GRAINS",
+    "bins",
+    "grains_of",
+    "half_bins",
+    "midpoints",
+    "shifted_bins",
+    "shifted_midpoints",
+]
+
+_DIGITS = 12
+#: Steps from 0 to 1 that scores are rounded down to.
+GRAINS = 1 << _DIGITS
+
+
+def grains_of(scores: NDArray[Any]) -> NDArray[np.int16]:
+    """Return scores as whole grains.
+
+    Parameters
+    ----------
+    scores : ndarray of float
+        Beyond 0 or 1 they count as these.
+
+    Returns
+    -------
+    ndarray of int16
+        From 0 to GRAINS - 1; -1 where a score is no number.
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    known = ~np.isnan(scores)
+    whole = np.floor(np.where(known, scores, 0.0).clip(0, 1) * GRAINS).clip(max=GRAINS - 1)
+    return np.where(known, whole, -1).astype(np.int16)
+
+
+def half_bins(grains: NDArray[Any], n_bins: int) -> NDArray[np.int64]:
+    """Return the half bin of each score, from 0 to 2 n_bins - 1; -1 stays.
+
+    Parameters
+    ----------
+    grains : ndarray of int
+        As from `grains_of`.
+    n_bins : int
+        From 2 to GRAINS // 2.
+    """
+    return (grains.astype(np.int64) * (2 * n_bins)) >> _DIGITS  # -1 * 2 n_bins >= -GRAINS gives -1
+
+
+def bins(half: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the bin of each half bin, from 0 to n_bins - 1; -1 stays."""
+    return half >> 1
+
+
+def shifted_bins(half: NDArray[np.int64], n_bins: int) -> NDArray[np.int64]:
+    """Return the shifted bin of each half bin, n_bins - 1 for those at the ends; -1 stays."""
+    shifted = ((half + 1) >> 1) - 1
+    return np.where(half == 0, n_bins - 1, shifted)
+
+
+def midpoints(winner: NDArray[Any], n_bins: Any) -> NDArray[np.float64]:
+    """Return the middles of bins."""
+    middle: NDArray[np.float64] = (2 * winner + 1) / (2 * n_bins)
+    return middle
+
+
+def shifted_midpoints(winner: NDArray[Any], n_bins: Any) -> NDArray[np.float64]:
+    """Return the middles of shifted bins, nan for the label of the ends."""
+    return np.where(winner == n_bins - 1, np.nan, (winner + 1) / n_bins)

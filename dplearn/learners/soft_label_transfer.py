@@ -1,0 +1,209 @@
+"""Knowledge transfer of probabilities: a student that learns from released scores, and predicts for ever.
+
+>>> from sklearn.datasets import make_classification
+>>> X, y = make_classification(12_000, random_state=0)
+>>> model = SoftLabelTransferClassifier(epsilon=1.0, classes=[0, 1], random_state=0).fit(
+...     X[:8000], y[:8000], X_public=PublicData(X[8000:11_000])
+... )
+>>> model.score(X[11_000:], y[11_000:]) > 0.8
+True
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_regressor
+
+from dplearn.aggregation.asking import Scores
+from dplearn.aggregation.public_data import PublicData  # noqa: F401 - the doctest's
+from dplearn.aggregation.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot
+from dplearn.aggregation.soft_student import SoftStudent, standard_soft_student, teach_scores
+from dplearn.aggregation.standard import standard_scorer
+from dplearn.aggregation.teachers import train_and_ask
+from dplearn.core.soft_votes import SoftVotes, soft_tally
+from dplearn.learners.ensembles import Terms, check_classifier
+from dplearn.learners.knowledge_transfer import KnowledgeTransferClassifier
+from dplearn.learners.soft_labels import check_scorer, n_bins_of, tried_scorer
+from dplearn.privacy import PrivacyLedger
+
+__all__ = ["SoftLabelTransferClassifier"]
+
+
+class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
+    """Train teachers on private shards, ask for probabilities of public rows, and train a student on these.
+
+    The student is made of released scores and public rows only. It may be published, saved, and asked for
+    ever. Where only labels are needed, `KnowledgeTransferClassifier` is as good.
+
+    Parameters
+    ----------
+    estimator : classifier, optional
+        The teachers: any scikit-learn classifier or pipeline with `predict_proba`; it is cloned. None takes a
+        logistic regression by stochastic gradient descent, as for `SoftLabelAggregateClassifier`.
+    student : regressor or classifier, optional
+        Any regressor, classifier, or pipeline of one; it is cloned. A regressor learns scores as they are. A
+        classifier that takes `sample_weight` learns each row with every label, weighted by its score; another
+        learns the likeliest label. None takes a logistic curve that is fitted to the scores.
+    protects : {"examples", "labels"}, default="examples"
+        "examples": one whole record is protected, and `fit` needs public rows. "labels": features are public
+        and only labels are protected; then the rows of `X` themselves are asked about.
+    n_teachers : int or "auto", default="auto"
+        Number of shards. "auto" settles it from the number of records and the budget.
+    epsilon : float, default=1.0
+        Privacy budget of a fit; positive. The decimal that is written is meant.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail; positive.
+    aggregation : {"mean", "sparse_vector"}, default="mean"
+        As for `SoftLabelAggregateClassifier`.
+    bin_width : float or "auto", default="auto"
+        As for `SoftLabelAggregateClassifier`; used with "sparse_vector".
+    max_queries : int or "auto", default="auto"
+        How many public rows are asked about, chosen by public chance. "auto" settles it from the number of
+        teachers and the budget.
+    max_unstable : int or "auto", default="auto"
+        With "sparse_vector", after how many declined scores no more are asked.
+    classes : sequence, optional
+        All labels that can occur. None takes those in `y`, and the guarantee then says that it assumes the
+        set of labels public.
+    n_jobs : int, optional
+        Workers that train teachers, as joblib has it.
+    verbose : bool, default=False
+        Whether to show how many teachers are trained; the times that this shows are not protected.
+    ledger : PrivacyLedger, optional
+        The budget that each fit is charged to, whoever calls it.
+    random_state : None, int or numpy random generator, default=None
+        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
+        guarantee then says so.
+
+    Attributes
+    ----------
+    student_ : SoftStudent
+        Released. The fitted student.
+    classes_ : ndarray of shape (n_classes,)
+        Public. The labels, sorted: declared, or assumed public.
+    guarantee_ : ApproxDP
+        Public. What the fit promises, for examples or for labels only, and on what assumptions.
+    n_teachers_ : int
+        Public. The number of shards.
+    n_asked_ : int
+        Public. How many rows were to be asked about.
+    n_answered_ : int
+        Released. How many of them were answered with all scores.
+    public_seed_ : int
+        Public. Settles which records make a shard, the seeds of teachers and student, and which rows are
+        asked about.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    See Also
+    --------
+    SoftLabelAggregateClassifier : The scores themselves.
+    KnowledgeTransferClassifier : A student of labels.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record, or for one replaced label
+    where `protects` is "labels". One record is in one shard and changes one score in each histogram, or one
+    term of each sum.
+
+    **Assumes.** What `guarantee_.assumes` lists.
+
+    **Accuracy.** No bound for any student; of the scores that it learns from, see
+    `SoftLabelAggregateClassifier`.
+
+    **Source.** Bassily, Thakkar and Thakurta (2018), Algorithms 5 to 8, put together.
+    """
+
+    _aggregations, _ballots = SOFT_AGGREGATIONS, SoftBallot
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        student: Any = None,
+        *,
+        protects: str = "examples",
+        n_teachers: int | str = "auto",
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        aggregation: str = "mean",
+        bin_width: float | str = "auto",
+        max_queries: int | str = "auto",
+        max_unstable: int | str = "auto",
+        classes: Sequence[Any] | None = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+        ledger: PrivacyLedger | None = None,
+        random_state: Any = None,
+    ):
+        super().__init__(
+            estimator,
+            student,
+            protects=protects,
+            n_teachers=n_teachers,
+            epsilon=epsilon,
+            delta=delta,
+            aggregation=aggregation,
+            max_queries=max_queries,
+            max_unstable=max_unstable,
+            classes=classes,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            ledger=ledger,
+            random_state=random_state,
+        )
+        self.bin_width = bin_width
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the student's probabilities; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Any rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`; rows add up to 1.
+        """
+        likely: NDArray[np.float64] = KnowledgeTransferClassifier.predict_proba.__get__(self)(X)
+        return likely
+
+    def _terms(self, reproducible: bool) -> Terms:
+        n_bins_of(self.bin_width, 1)
+        check_scorer(self.estimator)
+        return super()._terms(reproducible)
+
+    def _standard(self, X: Any) -> Any:
+        return standard_scorer(X)
+
+    def _standard_student(self, queries: Any) -> Any:
+        return standard_soft_student(queries)
+
+    def _student(self) -> Any:
+        student = self.student
+        if isinstance(student, type) or not hasattr(student, "__sklearn_tags__") or not is_regressor(student):
+            check_classifier("student", student)
+        return self.student
+
+    def _votes(self, lessons: dict[str, Any], queries: Any, classes: NDArray[Any]) -> SoftVotes:
+        asked = Scores(classes)
+        n_bins = n_bins_of(self.bin_width, len(lessons["y"]) // len(lessons["shards"]))
+        grains = train_and_ask(**lessons, queries=queries, asked=asked)
+        return soft_tally(grains, np.full(queries.shape[0], n_bins), asked.width)
+
+    def _taught(self, student: Any, queries: Any, answers: Any, classes: NDArray[Any]) -> SoftStudent:
+        return teach_scores(student, queries, answers, classes)
+
+    _tried = staticmethod(tried_scorer)
+
+    def _student_tried(self, classes: NDArray[Any], student: Any, X: Any, y: NDArray[Any]) -> SoftStudent:
+        likely = np.where(y[:, None] == classes, 0.9, 0.1)
+        return teach_scores(student, X, likely[:, -Scores(classes).width :], classes)
+
+    def _n_answered(self, answers: Any) -> int:
+        return int((~np.isnan(answers).any(axis=1)).sum())

@@ -1,0 +1,409 @@
+"""Soft labels: the probabilities of teachers on disjoint shards, released privately.
+
+>>> from sklearn.datasets import make_classification
+>>> X, y = make_classification(8100, random_state=0)
+>>> model = SoftLabelAggregateClassifier(
+...     epsilon=3.0, aggregation="mean", classes=[0, 1], max_queries=100, random_state=1
+... ).fit(X[:8000], y[:8000])
+>>> model.predict_proba(X[8000:8003]).round(1).tolist()
+[[0.9, 0.1], [0.7, 0.3], [0.1, 0.9]]
+>>> model.remaining_queries_
+97
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil, isnan, isqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn._validation import check_number
+from dplearn.aggregation.aggregators import Ballot
+from dplearn.aggregation.asking import NO_VOTE, Scores
+from dplearn.aggregation.ensemble import SoftEnsemble
+from dplearn.aggregation.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot
+from dplearn.aggregation.standard import standard_scorer
+from dplearn.chance import PublicStream
+from dplearn.core.score_bins import GRAINS
+from dplearn.learners.ensembles import AggregationPlan, Terms
+from dplearn.learners.online import MANY_QUERIES, OnlineEnsembleClassifier
+from dplearn.privacy import PrivacyLedger
+
+__all__ = [
+    "SoftLabelAggregateClassifier",
+    "SoftLabelPlan",
+    "check_scorer",
+    "n_bins_of",
+    "probabilities_of",
+    "tried_scorer",
+]
+
+# Scores of teachers on fresh shards of n' records spread like 1 / sqrt(n'), as in Theorem 5.14. What can be
+# proved of the standard teacher's constant allows hardly any shard more than two bins
+# (docs/theory/soft_label_stability.md). This one is of synthetic data: 3 / sqrt(n') fits most scores.
+_SPREAD = 3
+_ROUNDED = Fraction(1, 1000)  # a float of one third may be a little less than that: it makes three bins
+
+
+@dataclass(frozen=True)
+class SoftLabelPlan(AggregationPlan):
+    """What a fit would give, from public quantities alone; `AggregationPlan` with what scores have besides.
+
+    Attributes
+    ----------
+    bin_width : float
+        Of the bins that scores fall into, unless a query brings its own.
+    error : float
+        With "mean": with probability at least .95, all released scores are within this of the mean of the
+        teachers' scores. With "sparse_vector": an answered score is within this of those of the teachers who
+        decided it.
+    """
+
+    bin_width: float
+    error: float
+
+
+class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
+    """Train teachers on disjoint shards, and answer queries with the probabilities that they agree on.
+
+    The whole privacy budget is paid by `fit`, for up to `max_queries` rows; each `predict_proba` and each
+    `predict` uses some of them up. Train a student on the scores (`SoftLabelTransferClassifier`) for a model
+    that predicts for ever.
+
+    With two labels the score of a row is the probability of the second one. With more, each label has a score
+    of its own, against the rest; all of them are answered from the one budget, and what is released is
+    made to add up to 1.
+
+    Parameters
+    ----------
+    estimator : classifier, optional
+        Any scikit-learn classifier or pipeline with `predict_proba`; it is cloned. None takes a logistic
+        regression by stochastic gradient descent that fills gaps, scales, and one-hot encodes the columns of
+        a data frame that hold no numbers.
+    n_teachers : int or "auto", default="auto"
+        Number of shards. "auto" settles it from the numbers of records, labels and queries and the budget.
+    epsilon : float, default=1.0
+        Privacy budget of all answers together; positive. The decimal that is written is meant.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail; positive.
+    aggregation : {"sparse_vector", "mean"}, default="sparse_vector"
+        "sparse_vector" answers with the middle of the bin that most scores are in, where few of them could
+        not have changed it; such answers are nearly free, and a declined score costs. "mean" answers every
+        query with the mean of all scores, with noise.
+    bin_width : float or "auto", default="auto"
+        Of the bins of "sparse_vector", from 1/2048 to 1/2; taken down to one over an integer. "auto" settles
+        it from the size of a shard.
+    max_queries : int, default=1000
+        How many rows can be asked about.
+    max_unstable : int or "auto", default="auto"
+        With "sparse_vector", how many scores can be declined; then it stops. A score that only shifted bins
+        could tell costs half as much. "auto" takes the most that the number of teachers affords, or all
+        scores where it affords none.
+    abstain_score : float, optional
+        What stands for a declined score: a number from 0 to 1, or nan. None takes 1 / n_classes.
+    classes : sequence, optional
+        All labels that can occur. None takes those in `y`, and the guarantee then says that it assumes the
+        set of labels public.
+    n_jobs : int, optional
+        Workers that train teachers, as joblib has it.
+    verbose : bool, default=False
+        Whether to show how many teachers are trained; the times that this shows are not protected.
+    ledger : PrivacyLedger, optional
+        The budget that each fit is charged to, whoever calls it.
+    random_state : None, int or numpy random generator, default=None
+        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
+        guarantee then says so.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Public. The labels, sorted: declared, or assumed public.
+    guarantee_ : ApproxDP
+        Public. What all answers together promise, and on what assumptions.
+    n_teachers_ : int
+        Public. The number of shards.
+    bin_width_ : float
+        Public. Of the bins of queries that bring no width of their own.
+    max_unstable_ : int or None
+        Public. How many scores can be declined.
+    public_seed_ : int
+        Public. Settles which records make a shard, the teachers' seeds, and the labels of declined queries.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+    remaining_queries_ : int
+        Public. How many more rows can be asked about at once.
+    remaining_unstable_ : int or None
+        Public. How many more scores can be declined.
+
+    See Also
+    --------
+    SubsampleAggregateClassifier : Labels instead of probabilities.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record, of all answers together.
+    Shards are cut by position, so that one record changes one teacher and one score in each histogram, or
+    one term of each sum. Bins are public. Teachers are kept in a `PrivateHolder`: copies of the estimator
+    share it, and a pickle holds none of them.
+
+    **Assumes.** What `guarantee_.assumes` lists.
+
+    **Accuracy.** `plan(n).error`, with probability at least .95. With "sparse_vector" it holds of answered
+    scores; a score is answered if more than half of the teachers, by `plan(n).least_lead` / 2, are in one bin
+    or in one shifted bin.
+
+    **Source.** Bassily, Thakkar and Thakurta (2018), Algorithms 6 to 8. There the bar is too low for the
+    noise, and the distance moves by 2 (see docs/errata.md); here both are as for
+    `SubsampleAggregateClassifier`, with two Nones for a declined score. Means are ours.
+    """
+
+    _aggregations, _ballots = SOFT_AGGREGATIONS, SoftBallot
+    _kind = SoftEnsemble
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_teachers: int | str = "auto",
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        aggregation: str = "sparse_vector",
+        bin_width: float | str = "auto",
+        max_queries: int = 1000,
+        max_unstable: int | str = "auto",
+        abstain_score: float | None = None,
+        classes: Sequence[Any] | None = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+        ledger: PrivacyLedger | None = None,
+        random_state: Any = None,
+    ):
+        self.estimator = estimator
+        self.n_teachers = n_teachers
+        self.epsilon = epsilon
+        self.delta = delta
+        self.aggregation = aggregation
+        self.bin_width = bin_width
+        self.max_queries = max_queries
+        self.max_unstable = max_unstable
+        self.abstain_score = abstain_score
+        self.classes = classes
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def plan(self, n_samples: int, *, n_labels: int | None = None) -> SoftLabelPlan:
+        """Return what a fit would promise and how much noise it would draw, without any data.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records.
+        n_labels : int, optional
+            Number of labels; needed unless `classes` tells.
+        """
+        plan = self._plan(n_samples, n_labels, MANY_QUERIES)
+        width = 1 / n_bins_of(self.bin_width, plan.shard_size)
+        if plan.max_unstable:  # scores are rounded down to grains before they fall into bins
+            return SoftLabelPlan(**vars(plan), bin_width=width, error=width / 2 + 1 / GRAINS)
+        # The grid of a mean has at least four steps in what the noise shifts a mean by, or all grains.
+        rounded = max(plan.noise_scale / 8, plan.n_teachers / (2 * GRAINS))
+        error = (plan.least_lead + rounded) / plan.n_teachers
+        return SoftLabelPlan(**vars(plan), bin_width=width, error=error)
+
+    def predict_proba(self, X: Any, bin_width: Any = None) -> NDArray[np.float64]:
+        """Answer queries with probabilities, which uses them up.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_queries, n_features)
+            Public rows.
+        bin_width : float or array-like of shape (n_queries,), optional
+            Public. The width of the bins of each query; None takes `bin_width_`.
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_classes)
+            In the order of `classes_`; rows add up to 1.
+
+        Raises
+        ------
+        QueriesExhaustedError
+            If there are more rows than queries left: nothing is drawn. Or if so many scores are declined on
+            the way that it stops: then its `released` holds the answers before.
+        """
+        scores, public, _, asked = self._scores(X, bin_width)
+        likely = probabilities_of(scores, len(public["classes_"]), self.abstain_score)
+        self._check_complete(likely, asked)
+        return likely
+
+    def predict(self, X: Any, bin_width: Any = None) -> NDArray[Any]:
+        """Answer queries with the most likely label, which uses them up.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_queries, n_features)
+            Public rows.
+        bin_width : float or array-like of shape (n_queries,), optional
+            Public. As for `predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,)
+            Entries of `classes_`; a label from the public stream for a row of which all scores were declined.
+
+        Raises
+        ------
+        QueriesExhaustedError
+            As for `predict_proba`.
+        """
+        scores, public, first, asked = self._scores(X, bin_width)
+        classes = public["classes_"]
+        # Of the scores themselves: many that noise moved beyond 0 or 1 are equal as probabilities.
+        known = np.where(np.isnan(scores), 1 / len(classes), scores)
+        leading = known[:, 0] > 0.5 if len(classes) == 2 else known.argmax(axis=1)
+        drawn = PublicStream(public["public_seed_"], "declined", first).labels(len(classes), len(scores))
+        codes = np.where(np.isnan(scores).all(axis=1), drawn, leading)
+        labels: NDArray[Any] = classes[codes]
+        self._check_complete(labels, asked)
+        return labels
+
+    def _scores(self, X: Any, bin_width: Any) -> tuple[NDArray[np.float64], dict[str, Any], int, int]:
+        _check_abstain_score(self.abstain_score)
+        self._check_teachers()
+        widths = self.bin_width_ if bin_width is None else bin_width
+        return self._answered(X, lambda n_rows: _bins_of_rows(widths, n_rows))
+
+    def _terms(self, reproducible: bool) -> Terms:
+        _check_abstain_score(self.abstain_score)
+        n_bins_of(self.bin_width, 1)
+        check_scorer(self.estimator)
+        return super()._terms(reproducible)
+
+    def _settle(self, terms: Terms, n_samples: int, n_labels: int, n_rows: int) -> Ballot:
+        """Settle sizes for as many questions as there are scores."""
+        rows = terms.max_queries or n_rows
+        scores = rows if n_labels == 2 else rows * n_labels
+        counted = replace(terms, max_queries=scores)
+        return replace(super()._settle(counted, n_samples, n_labels, scores), max_queries=rows)
+
+    @staticmethod
+    def _tried(estimator: Any, X: Any, y: NDArray[Any]) -> Any:
+        return tried_scorer(estimator, X, y)
+
+    def _settings(self, shard_size: int) -> dict[str, Any]:
+        return {"bin_width_": 1 / n_bins_of(self.bin_width, shard_size)}
+
+    def _standard(self, X: Any) -> Any:
+        return standard_scorer(X)
+
+    def _context(self) -> tuple[object, ...]:
+        return str(self.epsilon), str(self.delta), self.aggregation, self.max_queries, self.max_unstable
+
+
+def check_scorer(estimator: Any) -> None:
+    """Refuse an estimator that has no probabilities.
+
+    Parameters
+    ----------
+    estimator : object
+        None is the standard teacher, which has.
+    """
+    if estimator is not None and not hasattr(estimator, "predict_proba"):
+        raise TypeError(f"estimator must be None or a classifier with predict_proba, got {estimator!r}")
+
+
+def tried_scorer(estimator: Any, X: Any, y: NDArray[Any]) -> Any:
+    """Return an estimator fitted to public rows whose probabilities can be read, or raise what is wrong.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Is fitted.
+    X : table of shape (n, n_features)
+        Rows.
+    y : ndarray of shape (n,)
+        Labels.
+    """
+    fitted = estimator.fit(X, y)
+    classes = np.unique(y)
+    answers = Scores(classes).answers(fitted, X) if len(classes) > 1 else np.zeros(1)
+    if (answers == NO_VOTE).any():
+        raise ValueError("predict_proba does not give a probability for each label, which add up to 1")
+    return fitted
+
+
+def probabilities_of(
+    scores: NDArray[np.float64], n_labels: int, abstain_score: float | None
+) -> NDArray[np.float64]:
+    """Return released scores as probabilities of all labels, which is post-processing.
+
+    Parameters
+    ----------
+    scores : ndarray of float64 of shape (n_rows, 1) or (n_rows, n_labels)
+        As from `SOFT_AGGREGATIONS`; nan where declined.
+    n_labels : int
+        With two labels there is one column, of the second.
+    abstain_score : float or None
+        What stands for nan; None takes 1 / n_labels.
+    """
+    missing = 1 / n_labels if abstain_score is None else float(abstain_score)
+    known = np.where(np.isnan(scores), missing, scores).clip(0, 1)
+    if n_labels == 2:
+        return np.hstack([1 - known, known])
+    total = known.sum(axis=1, keepdims=True)
+    return np.where(total == 0, 1 / n_labels, known / np.where(total == 0, 1, total))
+
+
+def n_bins_of(bin_width: Any, shard_size: int) -> int:
+    """Return how many bins there are of a width, or of one that suits shards of this size.
+
+    Parameters
+    ----------
+    bin_width : number or "auto"
+        From 2 / GRAINS to 1 / 2.
+    shard_size : int
+        Records in a shard.
+    """
+    if isinstance(bin_width, str):
+        if bin_width != "auto":
+            raise ValueError(
+                f"bin_width must be 'auto' or a number from 1/{GRAINS // 2} to 1/2, got {bin_width!r}"
+            )
+        return min(max(2, isqrt(shard_size) // _SPREAD), GRAINS // 2)
+    return _n_bins(bin_width)
+
+
+def _n_bins(bin_width: Any) -> int:
+    width = check_number("bin_width", bin_width, low=Fraction(2, GRAINS), high=Fraction(1, 2))
+    return ceil(1 / width - _ROUNDED)
+
+
+def _bins_of_rows(widths: Any, n_rows: int) -> NDArray[np.int64]:
+    """Return the number of bins for each row."""
+    given = np.asarray(widths)
+    if given.ndim and given.shape != (n_rows,):
+        raise ValueError(
+            f"bin_width must be a number, or one for each of {n_rows} rows, got shape {given.shape}"
+        )
+    known: dict[Any, int] = {}
+    for width in given.flat:  # numpy's scalars: each is written with the digits of its own type
+        if isinstance(width, str):
+            raise TypeError(f"bin_width must be a number, or one for each row, got {width!r}")
+        if width not in known:
+            known[width] = _n_bins(width)
+    numbers = np.array([known[width] for width in given.flat], dtype=np.int64)
+    return np.broadcast_to(numbers.reshape(given.shape), (n_rows,)).copy()
+
+
+def _check_abstain_score(score: Any) -> None:
+    if isinstance(score, str):
+        raise TypeError(f"abstain_score must be None, nan or a number from 0 to 1, got {score!r}")
+    if score is not None and not (isinstance(score, (float, np.floating)) and isnan(score)):
+        check_number("abstain_score", score, low=0, high=1)

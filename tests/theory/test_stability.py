@@ -1,0 +1,334 @@
+"""Bounds on how far SGD's weights move: attained where they can be, and broken by what they do not cover."""
+
+from itertools import pairwise, permutations, product
+from math import inf, log, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dplearn.theory import (
+    ORDERS,
+    LossConstants,
+    SGDStability,
+    decaying_steps,
+    example_order,
+    largest_step,
+    logistic_constants,
+    logistic_score_stability,
+    logistic_sgd,
+    published_decaying_bound,
+    published_weight_bound,
+    sgd_stability,
+)
+
+repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=200)
+
+
+def fields(stability):
+    return (stability.mean, stability.root_mean_square, stability.any_order, stability.surely)
+
+
+# The bounds are those of all orders, gone through
+
+
+def distance(order, replaced, steps, mu, gap):
+    """How far apart SGD on mu/2 (w - z)^2 ends if one z is another: each step attains the inequalities."""
+    apart = 0.0
+    for j, step in zip(order, steps, strict=True):
+        apart = (1 - step * mu) * apart + step * gap * (j == replaced)
+    return apart
+
+
+def all_orders(order, n, passes):
+    if order == "sampling":
+        return list(product(range(n), repeat=passes * n))
+    each = [tuple(range(n))] if order == "in_turn" else list(permutations(range(n)))
+    if order == "in_turn":
+        return [each[0] * passes]
+    return [sum(shuffled, ()) for shuffled in product(each, repeat=passes)]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(("n", "passes"), [(1, 2), (2, 2), (3, 1), (3, 2)])
+@pytest.mark.parametrize("mu", [0.0, 0.5, 1.0])
+def test_mean_and_mean_square_are_those_of_all_orders_and_places(order, n, passes, mu):
+    steps = [1 / (1 + t) for t in range(n * passes)]
+    found = sgd_stability(LossConstants(0.5, 1.0, mu), steps, n, order=order)
+    # No step is above 1, so that 1 - step mu is what the bounds multiply by.
+    table = [[distance(o, j, steps, mu, 1.0) for j in range(n)] for o in all_orders(order, n, passes)]
+    moments = np.mean(table), np.sqrt(np.mean(np.square(table)))
+    assert moments == pytest.approx((found.mean, found.root_mean_square), rel=1e-12)
+    worst = np.sqrt(np.square(table).mean(axis=1).max())
+    assert worst <= found.any_order * (1 + 1e-12)
+    assert np.max(table) == pytest.approx(found.surely, rel=1e-12)
+    if order == "in_turn":
+        assert worst == pytest.approx(found.any_order, rel=1e-12)
+
+
+def test_a_last_pass_may_stop_early():
+    steps = [1.0, 0.5, 0.25, 0.125]  # four steps over three examples
+    found = sgd_stability(LossConstants(0.5, 1.0), steps, 3, order="in_turn")
+    changes = np.array([1.125, 0.5, 0.25])
+    assert fields(found) == pytest.approx(
+        (changes.mean(), sqrt(np.mean(changes**2)), sqrt(np.mean(changes**2)), 1.125)
+    )
+
+
+@repeatable
+@given(
+    st.sampled_from(ORDERS),
+    st.lists(st.floats(0.01, 2), min_size=1, max_size=12),
+    st.integers(1, 7),
+    st.floats(0, 1),
+    st.sampled_from([None, 0.1, 3.0]),
+)
+def test_each_bound_is_at_most_the_next(order, steps, n, mu, diameter):
+    found = fields(sgd_stability(LossConstants(1.0, 1.0, mu), steps, n, order=order, diameter=diameter))
+    assert all(a <= b * (1 + 1e-9) for a, b in pairwise(found))
+    assert found[-1] <= (diameter or inf)
+
+
+# What each inequality of the proof says, for the logistic loss
+
+
+def gradient(w, x, y, alpha, intercept):
+    penalised = w * np.append(np.ones(len(w) - 1), not intercept)
+    return alpha * penalised - y * x / (1 + np.exp(y * (x @ w)))
+
+
+vectors = st.lists(st.floats(-1, 1), min_size=3, max_size=3).map(np.array)
+signs = st.sampled_from([-1, 1])
+
+
+@repeatable
+@given(
+    vectors,
+    vectors,
+    vectors,
+    vectors,
+    signs,
+    signs,
+    st.sampled_from([0.1, 1, 30]),
+    st.sampled_from([0, 0.01, 3]),
+    st.floats(0.1, 3),
+    st.booleans(),
+)
+def test_no_step_does_more_than_the_constants_allow(w, v, x, z, y, other, size, alpha, relative, intercept):
+    x, z = (each / max(1, np.linalg.norm(each)) * 2 for each in (x, z))  # norms of 2 at most
+    if intercept:
+        w, v, x, z = (np.append(each, one) for each, one in ((w, 0.3), (v, -0.4), (x, 1), (z, 1)))
+    w, v = size * w, size * v
+    constants = logistic_constants(2, alpha, intercept=intercept)
+    step = relative * largest_step(constants)
+    slow, fast = step * constants.strong_convexity, step * constants.smoothness
+    growth = max(abs(1 - slow), abs(1 - fast))
+    first, second = (each - step * gradient(each, x, y, alpha, intercept) for each in (w, v))
+    assert np.linalg.norm(first - second) <= growth * np.linalg.norm(w - v) + 1e-9 * size
+    if relative <= 1:
+        assert growth == pytest.approx(1 - slow)
+    apart = gradient(w, x, y, alpha, intercept) - gradient(w, z, other, alpha, intercept)
+    assert np.linalg.norm(apart) <= 2 * constants.lipschitz + 1e-9
+    moved = SGDStability(*[np.linalg.norm(w - v)] * 4)
+    scores = [1 / (1 + np.exp(-x @ each)) for each in (w, v)]
+    norm = sqrt(5) if intercept else 2
+    assert abs(scores[0] - scores[1]) <= logistic_score_stability(moved, norm).mean + 1e-12
+
+
+def test_two_examples_gradients_may_be_two_lipschitz_constants_apart():
+    w = np.array([-1000.0, 0])
+    x, z = np.array([0.1, sqrt(0.99)]), np.array([0.1, -sqrt(0.99)])
+    apart = gradient(w, x, 1, 0.7, False) - gradient(w, z, 1, 0.7, False)
+    assert np.linalg.norm(apart) > 1.98 * logistic_constants(1, 0.7).lipschitz
+
+
+# The published bounds
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_mean_is_that_of_hardt_recht_and_singer_for_convex_losses(order):
+    constants, steps = logistic_constants(2), 0.3 / np.sqrt(np.arange(1, 301))
+    found = sgd_stability(constants, steps, 100, order=order)
+    assert found.mean == pytest.approx(2 * 2 / 100 * steps.sum())
+    assert found.mean == pytest.approx(published_weight_bound(constants, steps, 100))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("steps", [np.full(3000, 0.5), 2 / np.arange(1, 3001) ** 0.5])
+def test_the_mean_stays_below_that_of_hardt_recht_and_singer_for_strongly_convex_losses(order, steps):
+    constants = logistic_constants(1, 0.1)
+    published = published_weight_bound(constants, steps, 100)
+    assert published == pytest.approx(2 / (0.1 * 100))
+    assert published * 0.99 < sgd_stability(constants, steps, 100, order=order).mean <= published
+
+
+@pytest.mark.parametrize("mu", [1.0, 0.1, 0.01])
+def test_the_published_bound_for_decaying_steps_holds_and_gives_away_the_first_steps(mu):
+    constants, n, diameter = LossConstants(1.0, 1.0, mu), 500, 4.0
+    steps = 1 / (mu * np.arange(1, n + 1))
+    found = sgd_stability(constants, steps, n, diameter=diameter)
+    published = published_decaying_bound(constants, n, diameter=diameter)
+    assert published == pytest.approx((2 + diameter) / (mu * n))
+    assert found.mean <= published
+    # An early hit is forgotten like others: contraction shrinks even the diameter.
+    assert found.root_mean_square <= 2.1 / (mu * n) * sqrt(1 + log(1 / mu) + diameter**2)
+
+
+def test_strong_convexity_and_decaying_steps_give_the_bound_on_the_mean_surely():
+    constants = logistic_constants(1, 0.05)
+    for passes in (1, 4):
+        steps = decaying_steps(constants, 200 * passes)
+        shift = 1 / (0.05 * steps[0]) - 1
+        assert steps[0] <= largest_step(constants) < 1 / (0.05 * max(shift, 1e-9))
+        found = fields(sgd_stability(constants, steps, 200))
+        assert found == pytest.approx([2 * passes / (0.05 * (200 * passes + shift))] * 4)
+        assert found[0] < published_weight_bound(constants, steps, 200)
+        drawn = sgd_stability(constants, steps, 200, order="sampling")
+        more = sqrt(1 + 1 / passes * (1 - 1 / 200))  # than the mean: hits vary in number
+        assert drawn.root_mean_square / drawn.mean == pytest.approx(more)
+
+
+# Where the bound on the mean does not carry over to the mean square
+
+
+def test_constant_steps_make_the_root_of_the_mean_square_fall_with_the_root_of_n_only():
+    constants = LossConstants(1.0, 1.0, 1.0)
+    for n in (100, 10_000):
+        found = sgd_stability(constants, np.full(n, 0.5), n)
+        assert found.mean <= 2 / n
+        assert found.root_mean_square == pytest.approx(sqrt(4 / 3 / n), rel=0.02)
+
+
+def test_sgd_that_answers_with_its_last_example_keeps_the_published_bound_and_never_concentrates():
+    # (w - z)^2/2 on [-1, 1] with z = -1 or 1: L = 2, smoothness = mu = 1, steps of 1 = 1/smoothness.
+    constants, n, rng = LossConstants(2.0, 1.0, 1.0), 400, np.random.default_rng(0)
+    z, new = rng.choice([-1.0, 1.0], size=(2, 20_000, n))
+    place = rng.integers(n, size=20_000)
+    other = z.copy()
+    other[np.arange(20_000), place] = new[np.arange(20_000), place]
+    first, second = np.zeros(20_000), np.zeros(20_000)
+    for t in range(n):
+        first, second = first - (first - z[:, t]), second - (second - other[:, t])
+    assert set(first) == {-1.0, 1.0}
+    change = abs(first - second)
+    assert change.mean() < published_weight_bound(constants, [1.0] * n, n) == 4 / n
+    assert np.mean(change**2) > 50 * (4 / n) ** 2 / 2  # 2/n, not 16/n^2
+    found = sgd_stability(constants, [1.0] * n, n, order="in_turn", diameter=2)
+    assert np.mean(change**2) < found.root_mean_square**2 == pytest.approx(4 / n)
+
+
+# Measured, for the logistic loss
+
+
+def changes(n, steps, alpha, order, *, pairs, seed, radius=1.0, draws=20):
+    """Norms of the change of weights that a replaced example makes: random rows, labels, orders, places."""
+    rng, found = np.random.default_rng(seed), []
+    for draw in range(draws):
+        X = rng.normal(size=(pairs, n + 1, 3))
+        X *= radius / np.linalg.norm(X, axis=-1, keepdims=True)
+        y = rng.random((pairs, n + 1)) < 1 / (1 + np.exp(-4 * X[..., 0] / radius))
+        place = rng.integers(n, size=pairs)
+        swapped = np.tile(np.arange(n), (pairs, 1))
+        swapped[np.arange(pairs), place] = n
+        other = np.take_along_axis(X, swapped[..., None], 1), np.take_along_axis(y, swapped, 1)
+        met = example_order(n, len(steps), order, seed=1000 * seed + draw)
+        ends = [logistic_sgd(*data, met, steps, alpha=alpha) for data in ((X[:, :n], y[:, :n]), other)]
+        found.append(np.linalg.norm(ends[0] - ends[1], axis=-1))
+    return np.concatenate(found)
+
+
+def upper(sample):
+    """Return an upper confidence bound on the mean: six standard errors, since tails are heavy."""
+    return sample.mean() + 6 * sample.std() / sqrt(sample.size)
+
+
+def lower(sample):
+    return sample.mean() - 6 * sample.std() / sqrt(sample.size)
+
+
+#: Penalty, passes, steps, and more than the factor by which the bound is too large.
+SCHEDULES = {
+    "convex": (0.0, 2, lambda constants, count: np.full(count, 0.5), 20),
+    "constant": (0.5, 2, lambda constants, count: np.full(count, largest_step(constants)), 8),
+    "decaying": (0.5, 2, decaying_steps, 5),
+    "one pass": (0.5, 1, decaying_steps, 5),
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_what_is_measured_is_below_the_bounds_and_within_a_factor_of_them(order, schedule):
+    alpha, passes, rule, factor = SCHEDULES[schedule]
+    constants, n = logistic_constants(1, alpha), 60
+    steps = rule(constants, passes * n)
+    bound = sgd_stability(constants, steps, n, order=order)
+    found = changes(n, steps, alpha, order, pairs=400, seed=1, draws=40)
+    assert upper(found) < bound.mean < factor * lower(found)
+    assert upper(found**2) < bound.root_mean_square**2 < factor**2 * lower(found**2)
+    assert found.max() < bound.surely
+
+
+# Controls: what the bounds do not cover breaks them
+
+
+def test_steps_above_the_largest_break_the_bound_for_strongly_convex_losses():
+    constants, n = logistic_constants(1, 0.5), 60
+    largest = largest_step(constants)
+    published = published_weight_bound(constants, [largest], n)
+    within = changes(n, np.full(2 * n, largest), 0.5, "permutation", pairs=200, seed=2)
+    assert upper(within) < published
+    beyond = changes(n, np.full(2 * n, 2.2 * largest), 0.5, "permutation", pairs=200, seed=2)
+    assert lower(beyond) > 5 * published
+    with pytest.raises(ValueError, match=r"steps must be at most 1\.6, got 3\.52"):
+        published_weight_bound(constants, [2.2 * largest], n)
+
+
+def test_losses_that_are_not_convex_break_the_bound_for_convex_ones():
+    # -sqrt(1 + w^2) + z w/10 with z = -1 or 1: L = 1/10 and smoothness 1, but weights run away from 0.
+    n, rng = 60, np.random.default_rng(3)
+    z = rng.choice([-1.0, 1.0], size=(4000, n))
+    other, place = z.copy(), rng.integers(n, size=4000)
+    other[np.arange(4000), place] *= -1
+    first, second = np.zeros(4000), np.zeros(4000)
+    for t in range(n):
+        first = first + 0.5 * first / np.sqrt(1 + first**2) - 0.05 * z[:, t]
+        second = second + 0.5 * second / np.sqrt(1 + second**2) - 0.05 * other[:, t]
+    bound = published_weight_bound(LossConstants(0.1, 1.0), [0.5] * n, n)
+    assert lower(abs(first - second)) > 3 * bound
+
+
+# Parameters
+
+
+def test_steps_that_are_too_large_need_a_diameter():
+    constants = LossConstants(1.0, 2.0)
+    with pytest.raises(ValueError, match=r"steps must be at most 1 unless there is a diameter, got 1\.5"):
+        sgd_stability(constants, [0.5, 1.5], 2)
+    assert sgd_stability(constants, [0.5, 1e200, 1.0, 1e200], 2, diameter=3).surely == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"steps": []}, "steps must be one or more"),
+        ({"steps": [0.1, 0.0]}, "steps must be one or more"),
+        ({"steps": [inf]}, "steps must be one or more"),
+        ({"n_records": 0}, "n_records must be"),
+        ({"order": "one_pass"}, "order must be one of 'permutation', 'sampling', 'in_turn'"),
+        ({"diameter": 0}, "diameter must be"),
+    ],
+)
+def test_other_parameters_are_refused(change, match):
+    parameters = {"steps": [0.1], "n_records": 3} | change
+    with pytest.raises(ValueError, match=match):
+        sgd_stability(LossConstants(1.0, 1.0), **parameters)
+
+
+def test_constants_that_no_loss_has_are_refused():
+    with pytest.raises(ValueError, match="strong_convexity must be"):
+        LossConstants(1.0, 1.0, 2.0)
+    with pytest.raises(ValueError, match="lipschitz must be"):
+        LossConstants(0.0, 1.0)
+    with pytest.raises(ValueError, match="strong_convexity must be"):
+        decaying_steps(LossConstants(1.0, 1.0), 3)
