@@ -302,6 +302,9 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         ndarray of shape (n_samples, n_classes)
             0 for labels that no answer had.
         """
+        return self._probabilities(X)
+
+    def _probabilities(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
         rows = self._rows(X)
         known = self.student_.predict_proba(rows)

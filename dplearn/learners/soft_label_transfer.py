@@ -170,8 +170,7 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
         ndarray of shape (n_samples, n_classes)
             In the order of `classes_`; rows add up to 1.
         """
-        likely: NDArray[np.float64] = KnowledgeTransferClassifier.predict_proba.__get__(self)(X)
-        return likely
+        return self._probabilities(X)
 
     def _terms(self, reproducible: bool) -> Terms:
         n_bins_of(self.bin_width, 1)
