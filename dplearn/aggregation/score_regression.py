@@ -45,11 +45,11 @@ class ScoreRegression(RegressorMixin, BaseEstimator):
     Attributes
     ----------
     C_ : float
-        The inverse strength that was taken.
+        Released. The inverse strength that was taken.
     coef_ : ndarray of float64 of shape (n_features, n_labels)
-        One column a label; two where `y` is one column.
+        Released. One column a label; two where `y` is one column.
     intercept_ : ndarray of float64 of shape (n_labels,)
-        Likewise.
+        Released. Likewise.
     """
 
     def __init__(self, C: float | None = None):

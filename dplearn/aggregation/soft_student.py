@@ -52,7 +52,7 @@ class SoftStudent:
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
-        The labels, sorted.
+        Public. The labels, sorted.
     scorer : object
         Released. What gives a row its scores.
     """

@@ -25,7 +25,7 @@ from dplearn.aggregation.teachers import train_and_ask
 from dplearn.core.soft_votes import SoftVotes, soft_tally
 from dplearn.learners.ensembles import Terms, check_classifier
 from dplearn.learners.knowledge_transfer import KnowledgeTransferClassifier
-from dplearn.learners.soft_labels import check_scorer, n_bins_of, tried_scorer
+from dplearn.learners.soft_scores import check_scorer, n_bins_of, tried_scorer
 from dplearn.privacy import PrivacyLedger
 
 __all__ = ["SoftLabelTransferClassifier"]

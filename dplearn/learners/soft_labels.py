@@ -13,16 +13,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from math import ceil, isnan, isqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn._validation import check_number
 from dplearn.aggregation.aggregators import Ballot
-from dplearn.aggregation.asking import NO_VOTE, Scores
 from dplearn.aggregation.ensemble import SoftEnsemble
 from dplearn.aggregation.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot
 from dplearn.aggregation.standard import standard_scorer
@@ -30,22 +26,17 @@ from dplearn.chance import PublicStream
 from dplearn.core.score_bins import GRAINS
 from dplearn.learners.ensembles import AggregationPlan, Terms
 from dplearn.learners.online import MANY_QUERIES, OnlineEnsembleClassifier
+from dplearn.learners.soft_scores import (
+    bins_of_rows,
+    check_abstain_score,
+    check_scorer,
+    n_bins_of,
+    probabilities_of,
+    tried_scorer,
+)
 from dplearn.privacy import PrivacyLedger
 
-__all__ = [
-    "SoftLabelAggregateClassifier",
-    "SoftLabelPlan",
-    "check_scorer",
-    "n_bins_of",
-    "probabilities_of",
-    "tried_scorer",
-]
-
-# Scores of teachers on fresh shards of n' records spread like 1 / sqrt(n'), as in Theorem 5.14. What can be
-# proved of the standard teacher's constant allows hardly any shard more than two bins
-# (docs/theory/soft_label_stability.md). This one is of synthetic data: 3 / sqrt(n') fits most scores.
-_SPREAD = 3
-_ROUNDED = Fraction(1, 1000)  # a float of one third may be a little less than that: it makes three bins
+__all__ = ["SoftLabelAggregateClassifier", "SoftLabelPlan"]
 
 
 @dataclass(frozen=True)
@@ -275,13 +266,13 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         return labels
 
     def _scores(self, X: Any, bin_width: Any) -> tuple[NDArray[np.float64], dict[str, Any], int, int]:
-        _check_abstain_score(self.abstain_score)
+        check_abstain_score(self.abstain_score)
         self._check_teachers()
         widths = self.bin_width_ if bin_width is None else bin_width
-        return self._answered(X, lambda n_rows: _bins_of_rows(widths, n_rows))
+        return self._answered(X, lambda n_rows: bins_of_rows(widths, n_rows))
 
     def _terms(self, reproducible: bool) -> Terms:
-        _check_abstain_score(self.abstain_score)
+        check_abstain_score(self.abstain_score)
         n_bins_of(self.bin_width, 1)
         check_scorer(self.estimator)
         return super()._terms(reproducible)
@@ -305,105 +296,3 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
 
     def _context(self) -> tuple[object, ...]:
         return str(self.epsilon), str(self.delta), self.aggregation, self.max_queries, self.max_unstable
-
-
-def check_scorer(estimator: Any) -> None:
-    """Refuse an estimator that has no probabilities.
-
-    Parameters
-    ----------
-    estimator : object
-        None is the standard teacher, which has.
-    """
-    if estimator is not None and not hasattr(estimator, "predict_proba"):
-        raise TypeError(f"estimator must be None or a classifier with predict_proba, got {estimator!r}")
-
-
-def tried_scorer(estimator: Any, X: Any, y: NDArray[Any]) -> Any:
-    """Return an estimator fitted to public rows whose probabilities can be read, or raise what is wrong.
-
-    Parameters
-    ----------
-    estimator : classifier
-        Is fitted.
-    X : table of shape (n, n_features)
-        Rows.
-    y : ndarray of shape (n,)
-        Labels.
-    """
-    fitted = estimator.fit(X, y)
-    classes = np.unique(y)
-    answers = Scores(classes).answers(fitted, X) if len(classes) > 1 else np.zeros(1)
-    if (answers == NO_VOTE).any():
-        raise ValueError("predict_proba does not give a probability for each label, which add up to 1")
-    return fitted
-
-
-def probabilities_of(
-    scores: NDArray[np.float64], n_labels: int, abstain_score: float | None
-) -> NDArray[np.float64]:
-    """Return released scores as probabilities of all labels, which is post-processing.
-
-    Parameters
-    ----------
-    scores : ndarray of float64 of shape (n_rows, 1) or (n_rows, n_labels)
-        As from `SOFT_AGGREGATIONS`; nan where declined.
-    n_labels : int
-        With two labels there is one column, of the second.
-    abstain_score : float or None
-        What stands for nan; None takes 1 / n_labels.
-    """
-    missing = 1 / n_labels if abstain_score is None else float(abstain_score)
-    known = np.where(np.isnan(scores), missing, scores).clip(0, 1)
-    if n_labels == 2:
-        return np.hstack([1 - known, known])
-    total = known.sum(axis=1, keepdims=True)
-    return np.where(total == 0, 1 / n_labels, known / np.where(total == 0, 1, total))
-
-
-def n_bins_of(bin_width: Any, shard_size: int) -> int:
-    """Return how many bins there are of a width, or of one that suits shards of this size.
-
-    Parameters
-    ----------
-    bin_width : number or "auto"
-        From 2 / GRAINS to 1 / 2.
-    shard_size : int
-        Records in a shard.
-    """
-    if isinstance(bin_width, str):
-        if bin_width != "auto":
-            raise ValueError(
-                f"bin_width must be 'auto' or a number from 1/{GRAINS // 2} to 1/2, got {bin_width!r}"
-            )
-        return min(max(2, isqrt(shard_size) // _SPREAD), GRAINS // 2)
-    return _n_bins(bin_width)
-
-
-def _n_bins(bin_width: Any) -> int:
-    width = check_number("bin_width", bin_width, low=Fraction(2, GRAINS), high=Fraction(1, 2))
-    return ceil(1 / width - _ROUNDED)
-
-
-def _bins_of_rows(widths: Any, n_rows: int) -> NDArray[np.int64]:
-    """Return the number of bins for each row."""
-    given = np.asarray(widths)
-    if given.ndim and given.shape != (n_rows,):
-        raise ValueError(
-            f"bin_width must be a number, or one for each of {n_rows} rows, got shape {given.shape}"
-        )
-    known: dict[Any, int] = {}
-    for width in given.flat:  # numpy's scalars: each is written with the digits of its own type
-        if isinstance(width, str):
-            raise TypeError(f"bin_width must be a number, or one for each row, got {width!r}")
-        if width not in known:
-            known[width] = _n_bins(width)
-    numbers = np.array([known[width] for width in given.flat], dtype=np.int64)
-    return np.broadcast_to(numbers.reshape(given.shape), (n_rows,)).copy()
-
-
-def _check_abstain_score(score: Any) -> None:
-    if isinstance(score, str):
-        raise TypeError(f"abstain_score must be None, nan or a number from 0 to 1, got {score!r}")
-    if score is not None and not (isinstance(score, (float, np.floating)) and isnan(score)):
-        check_number("abstain_score", score, low=0, high=1)

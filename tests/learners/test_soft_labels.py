@@ -34,7 +34,8 @@ from dplearn.audit import FaultyDice
 from dplearn.chance import SystemDice
 from dplearn.core.score_bins import GRAINS, grains_of
 from dplearn.core.soft_votes import soft_tally
-from dplearn.learners.soft_labels import SoftLabelPlan, n_bins_of, probabilities_of
+from dplearn.learners.soft_labels import SoftLabelPlan
+from dplearn.learners.soft_scores import n_bins_of, probabilities_of
 from dplearn.privacy import PrivateHolder
 
 X, Y = make_classification(2000, n_features=6, class_sep=2.0, flip_y=0.0, random_state=1)  # public
