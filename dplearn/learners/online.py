@@ -178,9 +178,8 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         """Tell who asked that it stopped on the way, and what was released before."""
         if len(released) < asked:
             raise QueriesExhaustedError(
-                f"all max_unstable={self.max_unstable_} queries that may be declined were, the last of them"
-                f" row {len(released)} of this batch; this model answers no more. .released of this error"
-                " holds the answers so far",
+                f"max_unstable={self.max_unstable_} is used up, by row {len(released)} of this batch; this model"
+                " answers no more. .released of this error holds the answers so far",
                 released,
             )
 

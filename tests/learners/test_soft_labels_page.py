@@ -27,11 +27,12 @@ def test_the_page_shows_what_it_says(shown):
     assert plain[0] == pytest.approx(0.177, abs=0.003)
     assert plain[0] < student[0] < 0.2
     assert sizes == (425, 2200)
-    assert (guarantee[0].epsilon, guarantee[0].delta, guarantee[0].protects) == (1, 1e-6, "examples")
+    assert (guarantee[0].epsilon, guarantee[0].protects) == (1, "examples")
     assert [few, some, many] == [(100, 0.19), (1000, 0.68), (10_000, 2.36)]
     assert asked == ((50, 2), 50)
     assert bins == (0.5, 6)
-    assert {0.25, 0.75} <= set(middles[0].tolist()) <= {0.25, 0.5, 0.75} | set(middles[0][-1:].tolist())
+    told = middles[0][~np.isnan(middles[0])]
+    assert {0.25, 0.75} <= set(told.tolist()) <= {0.25, 0.5, 0.75}
 
 
 def test_the_means_are_probabilities_near_what_they_are_of(shown):
@@ -53,10 +54,9 @@ def test_bins_that_were_answered_are_better_than_saying_a_half(shown):
 
 def test_widths_follow_from_the_size_of_a_shard(shown):
     _, scope = shown
-    kind = scope["SoftLabelAggregateClassifier"]
-    sizes = [shard for shard in range(20, 600) if kind(n_teachers=1, classes=[0, 1]).plan(shard).bin_width]
-    widths = {shard: kind(n_teachers=1, classes=[0, 1]).plan(shard).bin_width for shard in sizes[::20]}
-    assert widths[20] == 1 / 2
+    alone = scope["SoftLabelAggregateClassifier"](n_teachers=1, classes=[0, 1])
+    widths = [alone.plan(shard).bin_width for shard in (80, 144, 576)]
+    assert widths == [1 / 2, 1 / 4, 1 / 8]
 
 
 def test_the_table_of_sizes_is_that_of_plan(shown):

@@ -88,7 +88,7 @@ def test_when_the_declined_queries_run_out_the_error_carries_the_answers_before(
     model = learner(n_teachers=2, max_unstable=3, max_queries=50, abstain_label=-1, epsilon=1.0).fit(X, Y)
     with pytest.raises(
         QueriesExhaustedError,
-        match="all max_unstable=3 queries that may be declined were, the last of them row 3",
+        match="max_unstable=3 is used up, by row 3 of this batch",
     ) as caught:
         model.predict(X[:20])
     assert caught.value.released.tolist() == [-1, -1, -1]  # two teachers never are stable
