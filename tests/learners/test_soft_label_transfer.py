@@ -81,7 +81,7 @@ def test_more_than_two_labels_have_a_probability_each():
 
 
 def test_frames_with_texts_and_gaps_and_sparse_tables_are_learned_from():
-    frame = pd.DataFrame(X[:, :6], columns=list("abcdef"))
+    frame = pd.DataFrame(X[:, :6].copy(), columns=list("abcdef"))
     frame["text"] = np.where(Y == 1, "often", "seldom")
     frame.loc[::7, "a"] = np.nan
     learned = fitted(frame, student=None).predict_proba(frame[TEST])
