@@ -178,8 +178,8 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         """Tell who asked that it stopped on the way, and what was released before."""
         if len(released) < asked:
             raise QueriesExhaustedError(
-                f"max_unstable={self.max_unstable_} is used up, by row {len(released)} of this batch; this model"
-                " answers no more. .released of this error holds the answers so far",
+                f"max_unstable={self.max_unstable_} is used up, by row {len(released)} of this batch;"
+                " this model answers no more. .released of this error holds the answers so far",
                 released,
             )
 

@@ -314,7 +314,9 @@ def test_probabilities_are_from_0_to_1_and_sum_to_1_however_noisy_the_scores(stu
 # Refusals
 
 
-@pytest.mark.parametrize("student", [StandardScaler(), Ridge, object(), "ridge", None], ids=lambda student: type(student).__name__)
+@pytest.mark.parametrize(
+    "student", [StandardScaler(), Ridge, object(), "ridge", None], ids=lambda student: type(student).__name__
+)
 def test_what_is_neither_a_classifier_nor_a_regressor_is_refused(student):
     with pytest.raises(TypeError, match="student must be a classifier or a regressor"):
         taught(student, [[0.5]])

@@ -288,9 +288,7 @@ def test_a_batch_larger_than_the_queries_left_is_refused_before_the_first_draw(a
 @pytest.mark.parametrize(("asking", "shape"), [("predict", (3,)), ("predict_proba", (3, 2))])
 def test_when_the_declined_scores_run_out_the_error_carries_the_answers_before(asking, shape):
     model = learner(**NEVER | {"max_unstable": 3}).fit(X, Y)
-    with pytest.raises(
-        QueriesExhaustedError, match=r"max_unstable=3 is used up, by row 3"
-    ) as caught:
+    with pytest.raises(QueriesExhaustedError, match=r"max_unstable=3 is used up, by row 3") as caught:
         getattr(model, asking)(X[:20])
     assert caught.value.released.shape == shape
     assert (model.remaining_queries_, model.remaining_unstable_) == (0, 0)
