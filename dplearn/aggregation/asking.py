@@ -84,9 +84,10 @@ class Labels(Asked):
         rows : table of shape (n_rows, n_features)
             Its own to change.
         """
+        n_rows = rows.shape[0]  # before they are the teacher's to change
         predicted = np.asarray(teacher.predict(rows))
-        if predicted.shape != rows.shape[:1]:
-            return np.full((rows.shape[0], 1), NO_VOTE)
+        if predicted.shape != (n_rows,):
+            return np.full((n_rows, 1), NO_VOTE)
         return _places(predicted, self.classes)[:, None]
 
 
@@ -118,12 +119,13 @@ class Scores(Asked):
         rows : table of shape (n_rows, n_features)
             Its own to change.
         """
+        n_rows = rows.shape[0]  # before they are the teacher's to change
         known = np.asarray(teacher.classes_)
         likely = np.asarray(teacher.predict_proba(rows), dtype=np.float64)
-        if likely.shape != (rows.shape[0], known.size):
-            return np.full((rows.shape[0], self.width), NO_VOTE)
+        if likely.shape != (n_rows, known.size):
+            return np.full((n_rows, self.width), NO_VOTE)
         places = _places(known, self.classes)
-        scores = np.zeros((rows.shape[0], len(self.classes)))
+        scores = np.zeros((n_rows, len(self.classes)))
         scores[:, places[places >= 0]] = likely[:, places >= 0]
         grains = grains_of(scores[:, -self.width :])
         wrong = (grains < 0).any(axis=1) | (grains.sum(axis=1) > GRAINS)

@@ -21,7 +21,7 @@ from concurrent.futures import BrokenExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
 from math import ceil, inf
-from time import monotonic, perf_counter
+from time import monotonic, perf_counter, sleep
 from typing import Any
 
 from joblib import Parallel, cpu_count, delayed, effective_n_jobs, wrap_non_picklable_objects
@@ -29,7 +29,7 @@ from joblib.parallel import get_active_backend
 
 from dplearn.aggregation.native_threads import native_threads
 from dplearn.aggregation.progress import Progress
-from dplearn.aggregation.seclusion import attempt
+from dplearn.aggregation.seclusion import attempt, secluded, untold
 from dplearn.aggregation.silence import silence
 
 __all__ = ["carried_out"]
@@ -45,6 +45,7 @@ _COLD, _WARM = 2.0, 0.2  # seconds until new processes, and processes that were 
 _IDLE = 240.0  # seconds after which processes may have been ended
 _MARGIN = 1.15  # processes must be so many times faster by our estimate: it is one
 _BATCH_SECONDS = 0.1
+_WHILE, _PAUSE = 0.05, 1e-4  # seconds at a time in the context for work here, and out of it
 _TRIED = 3  # batches a worker, until it is known whether processes keep their promise
 _BATCHES_A_WORKER = 16  # at least: workers end at about the same time, and few parcels travel at once
 
@@ -133,14 +134,23 @@ class _Crew:
 
     def work_here(self, workers: int = 1) -> None:
         """Work on one parcel after the other, until all are done or that many workers would be faster."""
-        with self._here():
-            for i in self._left():
-                if workers > 1 and self._pays(workers):
-                    return
-                start = perf_counter()
-                self._keep(i, self._made_here(i))
-                seconds = perf_counter() - start
-                self._first, self._later = self._first or seconds, self._later + (seconds if i else 0.0)
+        left = self._left()
+        while left and not (workers > 1 and self._pays(workers)):
+            with self._here():
+                left = self._work_a_while(left, workers)
+            sleep(_PAUSE)  # whoever waits for the context may have it now
+
+    def _work_a_while(self, left: list[int], workers: int) -> list[int]:
+        """Work on some parcels, and return those that are left."""
+        begun = perf_counter()
+        for place, i in enumerate(left):
+            start = perf_counter()
+            if start - begun > _WHILE or (workers > 1 and self._pays(workers)):
+                return left[place:]
+            self._keep(i, self._made_here(i))
+            seconds = perf_counter() - start
+            self._first, self._later = self._first or seconds, self._later + (seconds if i else 0.0)
+        return []
 
     def scales(self, n_jobs: int | None, workers: int) -> bool:
         """Return True if some batches in processes took less time than they would have here."""
@@ -217,8 +227,9 @@ class _Crew:
             for batch in batches
         )
         for batch, outcomes in zip(batches, _parallel(n_jobs)(tasks), strict=True):
-            for i, outcome in zip(batch, outcomes, strict=True):
-                self._unpack(i, outcome)
+            with secluded():
+                for i, outcome in zip(batch, outcomes, strict=True):
+                    self._unpack(i, outcome)
             _last_spread = monotonic()
 
     def _unpack(self, i: int, packed: bytes | None) -> None:
@@ -232,7 +243,7 @@ class _Crew:
 
 def _batch(work: Work, parcels: Sequence[bytes | None], threads: int | None) -> list[bytes | None]:
     """Work on some parcels, in a worker."""
-    with _one_batch_at_a_time, silence(), native_threads(threads):
+    with _one_batch_at_a_time, silence(), native_threads(threads), secluded():
         return [_outcome(work, parcel) for parcel in parcels]
 
 
@@ -245,14 +256,18 @@ def _outcome(work: Work, packed: bytes | None) -> bytes | None:
 
 def _packed(thing: Any) -> bytes | None:
     """Return something as bytes, which no backend writes to a disk, or None if it cannot travel."""
-    # Cells and models may be anything, and raise anything.
-    return attempt(
-        lambda: pickle.dumps(wrap_non_picklable_objects(thing, keep_wrapper=False)), lambda _: None
-    )
+    # Cells and models may be anything, and raise, print and draw anything.
+    return attempt(partial(_dumped, thing), lambda _: None)
+
+
+def _dumped(thing: Any) -> bytes:
+    with untold():
+        return pickle.dumps(wrap_non_picklable_objects(thing, keep_wrapper=False))
 
 
 def _unpacked(packed: bytes) -> Any:
-    return pickle.loads(packed)  # noqa: S301 - packed here, or by our own workers
+    with untold():
+        return pickle.loads(packed)  # noqa: S301 - packed here, or by our own workers
 
 
 def _arrived(thing: Any) -> Any:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from dplearn.aggregation.aggregators import Aggregator
 from dplearn.aggregation.answers import Answers, QueriesExhaustedError
 from dplearn.aggregation.asking import Labels, Scores
-from dplearn.aggregation.seclusion import attempt
+from dplearn.aggregation.seclusion import attempt, secluded, untold
+from dplearn.aggregation.silence import silence
 from dplearn.aggregation.teachers import answers_of
 from dplearn.core.soft_votes import SoftVotes, soft_tally
 from dplearn.core.votes import tally
@@ -81,13 +82,25 @@ class Ensemble:
         A teacher that cannot travel casts no vote there: an error would tell of its shard.
         """
         aggregator = copy(self.aggregator)
-        teachers = [attempt(partial(pickle.dumps, each), lambda _: b"") for each in self.teachers]
+        with silence(), secluded():
+            teachers = [attempt(partial(_packed, each), lambda _: b"") for each in self.teachers]
         return vars(self) | {"aggregator": aggregator.attach(None), "teachers": teachers}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Bytes that are no pickle stand for a teacher that could not travel.
-        teachers = [attempt(partial(pickle.loads, each), lambda _: None) for each in state["teachers"]]
+        with silence(), secluded():
+            teachers = [attempt(partial(_unpacked, each), lambda _: None) for each in state["teachers"]]
         self.__dict__.update(state, teachers=teachers)
+
+
+def _packed(teacher: Any) -> bytes:
+    with untold():
+        return pickle.dumps(teacher)
+
+
+def _unpacked(packed: bytes) -> Any:
+    with untold():
+        return pickle.loads(packed)  # noqa: S301 - a teacher of ours, of a file that its user trusts
 
 
 class SoftEnsemble(Ensemble):

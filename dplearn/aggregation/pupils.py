@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 from dplearn.chance.public import PublicStream
+from dplearn.privacy.holder import PrivateHolder
 from dplearn.privacy.ledger import PrivacyLedger
 
 __all__ = ["Seeded", "check_teachable", "quiet"]
@@ -37,11 +38,18 @@ def check_teachable(estimator: Any) -> None:
     TypeError
         If it cannot be cloned.
     ValueError
-        If it, or an estimator or a grid of parameters inside it, has a ledger.
+        If it, or an estimator or a grid of parameters inside it, has a ledger, or is a fitted ensemble.
     """
     if clone(estimator) is clone(estimator) and type(estimator).__name__ != "FrozenEstimator":
         raise ValueError(f"estimator must be one whose clones are objects of their own, got {estimator!r}")
-    if any(isinstance(part, PrivacyLedger) for part in _parts(estimator, set())):
+    parts = list(_parts(estimator, set()))
+    if any(
+        isinstance(value, PrivateHolder) for part in parts for value in getattr(part, "__dict__", {}).values()
+    ):
+        raise ValueError(
+            f"estimator must hold no fitted ensemble, for all teachers would ask it; got {estimator!r}"
+        )
+    if any(isinstance(part, PrivacyLedger) for part in parts):
         raise ValueError(
             "estimator must have no ledger, nor anything inside it, for how often teachers would charge it"
             f" depends on the data; give the ledger to the ensemble, which pays for all; got {estimator!r}"

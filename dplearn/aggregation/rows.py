@@ -84,8 +84,10 @@ def own_cells(rows: Any) -> Any:
     if not hasattr(rows, "iloc"):
         return _own_polars(rows)
     for place, dtype in enumerate(rows.dtypes):
-        if str(dtype) == "object":
+        if _holds_objects(dtype):
             rows.isetitem(place, _own(rows.iloc[:, place].to_numpy()))
+        elif _has_categories(dtype):
+            rows.isetitem(place, _own_categories(rows.iloc[:, place].array))
     return rows
 
 
@@ -106,9 +108,11 @@ def check_values(rows: Any) -> Any:
         If a cell is anything else.
     """
     if is_frame(rows):
-        kinds = zip(rows.columns, rows.dtypes, strict=True)
-        columns = [name for name, kind in kinds if str(kind) in ("object", "Object")]
+        kinds = list(zip(rows.columns, rows.dtypes, strict=True))
+        columns = [name for name, kind in kinds if _holds_objects(kind)]
         cells = [cell for name in columns for cell in rows[name].to_list()]
+        named = [kind.categories for _, kind in kinds if _has_categories(kind)]
+        cells += [category for categories in named for category in categories.tolist()]
     else:
         cells = rows.ravel().tolist() if rows.dtype == object else []
     strange = {kind.__name__ for kind in set(map(type, cells)) if not _is_value(kind)}
@@ -121,6 +125,24 @@ def _is_value(kind: type) -> bool:
     of_numpy = issubclass(kind, np.generic) and kind.__module__ == "numpy" and kind is not np.void
     of_pandas = kind.__name__ in _VALUES_OF_PANDAS and kind.__module__.startswith("pandas.")
     return kind in _VALUES or of_numpy or of_pandas
+
+
+def _holds_objects(kind: Any) -> bool:
+    """Return True for columns of objects, in pandas also if they are sparse."""
+    return "object" in str(kind).lower()
+
+
+def _has_categories(kind: Any) -> bool:
+    """Return True for pandas' categorical columns; those of polars hold texts."""
+    return hasattr(getattr(kind, "categories", None), "tolist")
+
+
+def _own_categories(column: Any) -> Any:
+    """Return a categorical column with categories of its own: all rows of a table share them otherwise."""
+    own = column.categories.copy(deep=True)
+    if own.dtype == object:
+        own = type(own)(_own(own.to_numpy()), dtype=object, name=own.name)
+    return type(column).from_codes(column.codes.copy(), dtype=type(column.dtype)(own, column.ordered))
 
 
 def _own_polars(rows: Any) -> Any:

@@ -30,7 +30,7 @@ import sklearn
 from joblib import parallel_config
 from numpy.random import MT19937, mtrand  # noqa: TID251 - as above
 
-__all__ = ["attempt", "secluded", "turn"]
+__all__ = ["attempt", "secluded", "turn", "untold"]
 
 Outcome = TypeVar("Outcome")
 
@@ -140,10 +140,20 @@ def turn(seed: int) -> Iterator[None]:
 
 
 @contextmanager
+def untold() -> Iterator[None]:
+    """Handle something of a teacher, such as its pickle, in a turn of its own."""
+    with secluded(), turn(0):
+        yield
+
+
+@contextmanager
 def _handlers_kept() -> Iterator[None]:
     """Forget the handler that a first message makes: it would tell that there was one, and write nowhere."""
-    handlers = logging.root.handlers[:]
+    root = logging.root
+    handlers, level, disabled = root.handlers[:], root.level, root.manager.disable
     try:
         yield
     finally:
-        logging.root.handlers[:] = handlers
+        root.handlers = handlers
+        root.setLevel(level)
+        root.manager.disable = disabled

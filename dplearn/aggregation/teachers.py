@@ -205,14 +205,15 @@ def _answers(teacher: Any, place: int, queries: Any, asked: Asked) -> NDArray[An
     if teacher is None:
         return answers
     by_row = answers.reshape(-1, asked.width)
-    with turn(place):
-        for start in range(0, len(by_row), _BLOCK):
-            block = np.arange(start, min(start + _BLOCK, len(by_row)))
-            # Whatever is raised depends on the teacher.
-            by_row[block] = attempt(partial(_asked, teacher, queries, block, asked), lambda _: NO_VOTE)
+    for start in range(0, len(by_row), _BLOCK):
+        block = np.arange(start, min(start + _BLOCK, len(by_row)))
+        # Whatever is raised, and wherever, depends on the teacher; so does the shape of what it says.
+        said = attempt(partial(_asked, teacher, place + start, queries, block, asked), lambda _: None)
+        by_row[block] = said if np.shape(said) == (block.size, asked.width) else NO_VOTE
     return answers
 
 
-def _asked(teacher: Any, queries: Any, block: NDArray[np.int64], asked: Asked) -> Any:
+def _asked(teacher: Any, seed: int, queries: Any, block: NDArray[np.int64], asked: Asked) -> Any:
     """Return what a teacher says of rows that are its own: one that changes them changes nobody else's."""
-    return asked.answers(teacher, own_cells(rows_of(queries, block)))
+    with turn(seed):
+        return asked.answers(teacher, own_cells(rows_of(queries, block)))

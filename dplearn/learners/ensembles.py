@@ -85,6 +85,7 @@ class Terms:
     n_jobs: Any
     verbose: bool
     stream: PublicStream
+    bin_width: Any = None
 
     def apart(self, context: str) -> PublicStream:
         """Return another public stream, so that what is drawn from it moves no shard."""
@@ -183,6 +184,11 @@ class EnsembleClassifier(PrivateClassifier):
     def _price(self, reproducible: bool) -> ApproxDP:
         epsilon = check_number("epsilon", self.epsilon, above=0)
         return ApproxDP(epsilon, self.delta, reproducible=reproducible)
+
+    @staticmethod
+    def _width(n_labels: int) -> int:  # noqa: ARG004 - of use to subclasses
+        """Return how many answers a row takes."""
+        return 1
 
     @staticmethod
     def _tried(estimator: Any, X: Any, y: NDArray[Any]) -> Any:

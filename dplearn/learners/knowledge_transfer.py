@@ -225,7 +225,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         charge(guarantee)
 
         # 3. Summarise the data into votes: one replaced record, or label, changes one vote on each query.
-        votes = self._votes(lessons, queries, records.classes)
+        votes = self._votes(terms, lessons, queries, records.classes)
 
         # 4. Release.
         answers = aggregator.answer(votes)
@@ -242,7 +242,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
             public_seed_=terms.stream.seed,
         )
 
-    def _votes(self, lessons: dict[str, Any], queries: Any, classes: NDArray[Any]) -> Any:
+    def _votes(self, terms: Terms, lessons: dict[str, Any], queries: Any, classes: NDArray[Any]) -> Any:  # noqa: ARG002
         """Return what teachers that nobody keeps say of queries, counted."""
         return tally(train_and_ask(**lessons, queries=queries, asked=Labels(classes)), len(classes))
 
@@ -327,6 +327,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
             max_queries=terms.max_queries,
             max_unstable=terms.max_unstable,
             make=self._ballots,
+            width=self._width(n_labels),
         )
 
     def _rehearse(self, terms: Terms, records: Records, student: Any, queries: Any) -> None:

@@ -16,6 +16,7 @@ from dplearn.aggregation.answers import QueriesExhaustedError
 from dplearn.aggregation.ensemble import Ensemble
 from dplearn.aggregation.rehearsal import MANY_ROWS, made_up_frame, made_up_rows, rehearse
 from dplearn.aggregation.rows import check_values, rows_of, sliceable
+from dplearn.aggregation.seclusion import secluded
 from dplearn.aggregation.sizes import settled
 from dplearn.aggregation.teachers import train_teachers
 from dplearn.chance import dice_for
@@ -55,7 +56,8 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
             A file that does not exist. It holds private data, and can be loaded once.
         """
         self._check_teachers()
-        self._holder.export(path)
+        with secluded():
+            self._holder.export(path)
 
     def load_teachers(self, path: str | os.PathLike[str]) -> Self:
         """Take over the teachers in a file that `export_teachers` wrote, which consumes the file.
@@ -140,13 +142,13 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
             "n_teachers_": ballot.n_teachers,
             "max_unstable_": ballot.max_unstable,
             "public_seed_": terms.stream.seed,
-        } | self._settings(len(records.y) // ballot.n_teachers)
+        } | self._settings(terms, len(records.y) // ballot.n_teachers)
         columns = {name: vars(self)[name] for name in _COLUMNS if name in vars(self)}
         holder = PrivateHolder(self._kind(teachers, aggregator, published | columns))
         # All at once: at no moment do teachers stand under the promise of others.
         self.__dict__.update(published, _holder=holder)
 
-    def _settings(self, shard_size: int) -> dict[str, Any]:  # noqa: ARG002 - of use to subclasses
+    def _settings(self, terms: Terms, shard_size: int) -> dict[str, Any]:  # noqa: ARG002 - of use to subclasses
         """Return what else is published of how queries are answered."""
         return {}
 
@@ -169,7 +171,8 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         # A copy: an object that changes between being counted and being answered would be answered unpaid.
         queries = check_values(rows_of(sliceable(read), np.arange(read.shape[0])))
         more = [tell(queries.shape[0]) for tell in how]
-        with self._holder.use() as ensemble:
+        # Always in this order: a teacher that is trained may ask another ensemble.
+        with secluded(), self._holder.use() as ensemble:
             first = ensemble.asked
             answers = ensemble.answer(queries, *more)
             return answers, ensemble.published, first, ensemble.asked - first
@@ -193,6 +196,7 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
             n_teachers=terms.n_teachers,
             max_unstable=terms.max_unstable,
             make=self._ballots,
+            width=self._width(n_labels),
         )
 
     def __getstate__(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ True
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -175,7 +176,7 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     def _terms(self, reproducible: bool) -> Terms:
         n_bins_of(self.bin_width, 1)
         check_scorer(self.estimator)
-        return super()._terms(reproducible)
+        return replace(super()._terms(reproducible), bin_width=self.bin_width)
 
     def _standard(self, X: Any) -> Any:
         return standard_scorer(X)
@@ -189,9 +190,13 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
             check_classifier("student", student)
         return self.student
 
-    def _votes(self, lessons: dict[str, Any], queries: Any, classes: NDArray[Any]) -> SoftVotes:
+    @staticmethod
+    def _width(n_labels: int) -> int:
+        return 1 if n_labels == 2 else n_labels
+
+    def _votes(self, terms: Terms, lessons: dict[str, Any], queries: Any, classes: NDArray[Any]) -> SoftVotes:
         asked = Scores(classes)
-        n_bins = n_bins_of(self.bin_width, len(lessons["y"]) // len(lessons["shards"]))
+        n_bins = n_bins_of(terms.bin_width, len(lessons["y"]) // len(lessons["shards"]))
         grains = train_and_ask(**lessons, queries=queries, asked=asked)
         return soft_tally(grains, np.full(queries.shape[0], n_bins), asked.width)
 

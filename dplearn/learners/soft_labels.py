@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.aggregation.aggregators import Ballot
 from dplearn.aggregation.ensemble import SoftEnsemble
 from dplearn.aggregation.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot
 from dplearn.aggregation.standard import standard_scorer
@@ -275,21 +274,18 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         check_abstain_score(self.abstain_score)
         n_bins_of(self.bin_width, 1)
         check_scorer(self.estimator)
-        return super()._terms(reproducible)
+        return replace(super()._terms(reproducible), bin_width=self.bin_width)
 
-    def _settle(self, terms: Terms, n_samples: int, n_labels: int, n_rows: int) -> Ballot:
-        """Settle sizes for as many questions as there are scores."""
-        rows = terms.max_queries or n_rows
-        scores = rows if n_labels == 2 else rows * n_labels
-        counted = replace(terms, max_queries=scores)
-        return replace(super()._settle(counted, n_samples, n_labels, scores), max_queries=rows)
+    @staticmethod
+    def _width(n_labels: int) -> int:
+        return 1 if n_labels == 2 else n_labels
+
+    def _settings(self, terms: Terms, shard_size: int) -> dict[str, Any]:
+        return {"bin_width_": 1 / n_bins_of(terms.bin_width, shard_size)}
 
     @staticmethod
     def _tried(estimator: Any, X: Any, y: NDArray[Any]) -> Any:
         return tried_scorer(estimator, X, y)
-
-    def _settings(self, shard_size: int) -> dict[str, Any]:
-        return {"bin_width_": 1 / n_bins_of(self.bin_width, shard_size)}
 
     def _standard(self, X: Any) -> Any:
         return standard_scorer(X)

@@ -108,7 +108,10 @@ def n_bins_of(bin_width: Any, shard_size: int) -> int:
 
 def _n_bins(bin_width: Any) -> int:
     width = check_number("bin_width", bin_width, low=Fraction(2, GRAINS), high=Fraction(1, 2))
-    return ceil(1 / width - _ROUNDED)
+    number = ceil(1 / width - _ROUNDED)
+    if not 2 <= number <= GRAINS // 2:  # a number of a kind of its own
+        raise ValueError(f"bin_width must be a number from 1/{GRAINS // 2} to 1/2, got {bin_width!r}")
+    return number
 
 
 def bins_of_rows(widths: Any, n_rows: int) -> NDArray[np.int64]:
