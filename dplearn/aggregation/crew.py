@@ -145,7 +145,7 @@ class _Crew:
         begun = perf_counter()
         for place, i in enumerate(left):
             start = perf_counter()
-            if start - begun > _WHILE or (workers > 1 and self._pays(workers)):
+            if place and (start - begun > _WHILE or (workers > 1 and self._pays(workers))):
                 return left[place:]
             self._keep(i, self._made_here(i))
             seconds = perf_counter() - start

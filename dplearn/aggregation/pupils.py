@@ -42,7 +42,7 @@ def check_teachable(estimator: Any) -> None:
     """
     if clone(estimator) is clone(estimator) and type(estimator).__name__ != "FrozenEstimator":
         raise ValueError(f"estimator must be one whose clones are objects of their own, got {estimator!r}")
-    parts = list(_parts(estimator, set()))
+    parts = list(_parts(clone(estimator), set()))  # what teachers are clones of
     if any(
         isinstance(value, PrivateHolder) for part in parts for value in getattr(part, "__dict__", {}).values()
     ):

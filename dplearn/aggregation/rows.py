@@ -123,7 +123,7 @@ def check_values(rows: Any) -> Any:
 
 def _is_value(kind: type) -> bool:
     of_numpy = issubclass(kind, np.generic) and kind.__module__ == "numpy" and kind is not np.void
-    of_pandas = kind.__name__ in _VALUES_OF_PANDAS and kind.__module__.startswith("pandas.")
+    of_pandas = kind.__name__ in _VALUES_OF_PANDAS and kind.__module__.partition(".")[0] == "pandas"
     return kind in _VALUES or of_numpy or of_pandas
 
 

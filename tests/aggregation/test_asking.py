@@ -1,5 +1,6 @@
 """Whatever a teacher answers becomes a few integers within their bounds, or no vote."""
 
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -237,3 +238,38 @@ def test_rows_of_scores_stay_together_and_blocks_change_nothing(monkeypatch):
     assert (whole[1] == NO_VOTE).all()
     expected = np.floor(teacher.predict_proba(table) * GRAINS).clip(max=GRAINS - 1)
     assert (whole[0].reshape(70, 3) == expected).all()
+
+
+# What a teacher does to its own rows and to its own turn stays its own
+
+
+class Dropping(Teacher):
+    """Leaves fewer rows than it was given, and says as much as those are."""
+
+    def predict(self, X):
+        X.drop(index=X.index[1:], inplace=True)
+        return np.array(["no"])
+
+    def predict_proba(self, X):
+        self.predict(X)
+        return np.array([[0.2, 0.3, 0.5]])
+
+
+class Closing(Teacher):
+    """Makes the end of its turn fail."""
+
+    def predict(self, X):
+        sys.stdout.detach()
+        return ["no"] * len(X)
+
+    predict_proba = predict
+
+
+@pytest.mark.parametrize("question", [Labels(THREE), Scores(THREE)], ids=["labels", "scores"])
+@pytest.mark.parametrize("kind", [Dropping, Closing])
+def test_a_teacher_that_spoils_its_rows_or_its_turn_casts_no_vote_and_nobody_hears(kind, question, capsys):
+    frame = pd.DataFrame(ROWS, columns=["a", "b"])
+    assert np.array(asked(question, kind(), frame)).max() == NO_VOTE
+    assert len(frame) == 3
+    print("public")
+    assert capsys.readouterr() == ("public\n", "")

@@ -419,3 +419,16 @@ def test_the_context_for_work_here_is_entered_once_and_not_held_while_processes_
     with parallel_config(backend="loky", n_jobs=2):
         assert carried_out(abs, lambda i: -i - len(held), 3, here=here) == [0, 1, 2]
     assert entered == ["loop"]
+
+
+def test_long_work_here_leaves_the_context_now_and_then_for_others(monkeypatch):
+    entered = []
+
+    @contextmanager
+    def here():
+        entered.append(True)
+        yield
+
+    monkeypatch.setattr(crew, "_WHILE", 0.0)
+    assert carried_out(lambda i: i, lambda i: i, 3, here=here) == [0, 1, 2]
+    assert len(entered) >= 3

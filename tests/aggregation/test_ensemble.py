@@ -1,6 +1,7 @@
 """Ensembles count what they are asked, and travel without their source of chance."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -129,3 +130,34 @@ def test_each_row_has_bins_of_its_own():
     (coarse,), (fine,) = asked.answer(X[[0, 0]], np.array([2, 100]))
     assert coarse == (0.75 if likely > 0.5 else 0.25)
     assert abs(fine - likely) <= 1 / 200 + 1 / 4096
+
+
+class Telling(GaussianNB):
+    """Warns, prints and draws wherever it is packed or unpacked."""
+
+    def __reduce__(self):
+        self._tell()
+        return telling, ()
+
+    def _tell(self):
+        warnings.warn("a teacher says so", stacklevel=1)
+        print("private", np.random.random())
+
+
+def telling():
+    teacher = Telling()
+    teacher._tell()
+    return teacher
+
+
+def test_neither_packing_nor_unpacking_teachers_tells_how_many_there_are(capsys):
+    ours = ensemble(Ensemble, "gnmax")
+    ours.teachers = [Telling(), None, Telling()]
+    before = np.random.get_state()[1].tolist()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        again = pickle.loads(pickle.dumps(ours))
+    assert [type(each) for each in again.teachers] == [Telling, type(None), Telling]
+    assert not caught
+    assert capsys.readouterr() == ("", "")
+    assert np.random.get_state()[1].tolist() == before

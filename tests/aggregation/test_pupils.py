@@ -3,14 +3,16 @@
 import numpy as np
 import pytest
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier, VotingClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from dplearn import ExponentialMechanismClassifier
+from dplearn import ExponentialMechanismClassifier, SubsampleAggregateClassifier
 from dplearn.aggregation.pupils import Seeded, check_teachable, quiet
 from dplearn.aggregation.teachers import train_teachers
 from dplearn.privacy import PrivacyLedger
@@ -96,3 +98,13 @@ def test_an_estimator_that_changes_later_changes_no_clone():
     forest.set_params(n_estimators=7, random_state=1)
     assert pupils.clone(1).n_estimators == 5
     assert pupils.clone(1).random_state not in (None, 1)
+
+
+def test_a_fitted_ensemble_is_no_teacher():
+    X, y = np.arange(40.0)[:, None], np.arange(40) % 2
+    ensemble = SubsampleAggregateClassifier(GaussianNB(), n_teachers=4, epsilon=100.0, max_queries=5)
+    frozen = FrozenEstimator(ensemble.fit(X, y))
+    for each in (frozen, make_pipeline(frozen)):
+        with pytest.raises(ValueError, match="estimator must hold no fitted ensemble"):
+            check_teachable(each)
+    check_teachable(ensemble)  # a clone of which is not fitted

@@ -139,3 +139,11 @@ def test_a_plan_needs_no_data():
     assert plan.n_teachers > 100
     assert plan.max_queries <= 5000
     assert plan.max_unstable is None
+
+
+@pytest.mark.parametrize("n_labels", [2, 10])
+def test_sizes_are_settled_for_as_many_scores_as_there_are(n_labels):
+    model = SoftLabelTransferClassifier(aggregation="sparse_vector", epsilon=3.0, max_queries=1000)
+    plan = model.plan(60_000, n_labels=n_labels)
+    assert plan.max_queries == 1000
+    assert plan.least_lead - 2 <= 2 * plan.n_teachers / 3  # five of six teachers lead by so much

@@ -1,0 +1,22 @@
+"""Rows that are cut out of a table share nothing with it that a teacher could change."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dplearn.aggregation.rows import check_values, own_cells, rows_of
+
+
+def test_categories_are_a_copys_own_and_must_be_values():
+    frame = pd.DataFrame({"text": pd.Categorical(["u", "v", "u"]), "number": pd.Categorical([10, 20, 10])})
+    frame["time"] = pd.Categorical(pd.to_datetime(["2020-01-01", "2021-01-01", "2020-01-01"]))
+    copy = own_cells(rows_of(frame, np.array([0, 1])))
+    assert copy.dtypes.tolist() == frame.dtypes.tolist()
+    assert copy.astype(str).to_numpy().tolist() == frame.iloc[:2].astype(str).to_numpy().tolist()
+    for name in frame:
+        copy[name].cat.categories.name = "marked"
+        assert frame[name].cat.categories.name is None
+    check_values(frame)
+    frame["odd"] = pd.Categorical([object(), None, None])
+    with pytest.raises(TypeError, match="X must hold numbers, texts and missing values, got object"):
+        check_values(frame)
