@@ -174,7 +174,7 @@ def published_weight_bound(constants: LossConstants, steps: Iterable[float], n_r
     Returns
     -------
     float
-        (2 L/n') times the sum of steps if mu = 0 (Theorem 3.8), else 2 L/(mu n') (Theorem 3.9), in which the
+        (2 L/n') times the sum of steps if mu = 0, else 2 L/(mu n'), in which the
         steps do not enter. It bounds `SGDStability.mean`, not the mean square.
     """
     taken = _checked_steps(steps, largest_step(constants), "")
@@ -193,7 +193,7 @@ def published_decaying_bound(constants: LossConstants, n_records: int, *, diamet
     Returns
     -------
     float
-        (2 L + smoothness D)/(mu n'), on the mean change of the weights (Theorem 3.10 is on the loss): the
+        (2 L + smoothness D)/(mu n'), on the mean change of the weights (theirs is on the loss): the
         first smoothness/mu steps are too large, and an example that is met there is given up.
     """
     mu = float(check_number("strong_convexity", constants.strong_convexity, above=0))
@@ -245,8 +245,9 @@ def sgd_stability(
     and the example's place, are the bounds. The sum of all influences is at most 2 L/mu, if no step is above
     `largest_step`. With a diameter no distance is ever above it.
 
-    **Source.** Hardt, Recht and Singer (2016), Theorems 3.8 to 3.10, for the mean, with steps up to
-    1/smoothness if strongly convex. Here influences are summed and not bounded, and other moments are added.
+    **Source.** Hardt, Recht and Singer (2016), on convex and strongly convex losses, for the mean; there
+    steps are at most 1/smoothness if strongly convex. Here influences are summed and not bounded, and other
+    moments are added.
     """
     if diameter is None:
         limit = 2 / constants.smoothness if constants.smoothness else math.inf
