@@ -24,6 +24,7 @@ from math import ceil, inf
 from time import monotonic, perf_counter, sleep
 from typing import Any
 
+import numpy as np
 from joblib import Parallel, cpu_count, delayed, effective_n_jobs, wrap_non_picklable_objects
 from joblib.parallel import get_active_backend
 
@@ -261,8 +262,20 @@ def _packed(thing: Any) -> bytes | None:
 
 
 def _dumped(thing: Any) -> bytes:
-    with untold():
+    with _apart(thing):
         return pickle.dumps(wrap_non_picklable_objects(thing, keep_wrapper=False))
+
+
+def _apart(thing: Any) -> AbstractContextManager[None]:
+    """Return the context for pickling something: arrays of numbers and texts bring no code of their own."""
+    parts = thing if type(thing) is tuple else (thing,)
+    return nullcontext() if all(map(_is_plain, parts)) else untold()
+
+
+def _is_plain(part: Any) -> bool:
+    if type(part) is not np.ndarray:
+        return type(part) is int
+    return part.dtype.kind in "biufcSU" and part.dtype.metadata is None
 
 
 def _unpacked(packed: bytes) -> Any:
@@ -272,8 +285,12 @@ def _unpacked(packed: bytes) -> Any:
 
 def _arrived(thing: Any) -> Any:
     """Return something as it would be after it has travelled, or as it is if it cannot."""
-    packed = _packed(thing)
-    return thing if packed is None else attempt(partial(_unpacked, packed), lambda _: thing)
+    return attempt(partial(_there_and_back, thing), lambda _: thing)
+
+
+def _there_and_back(thing: Any) -> Any:
+    with _apart(thing):
+        return pickle.loads(_dumped(thing))  # noqa: S301 - packed here
 
 
 def _travel_seconds(thing: Any) -> float:
