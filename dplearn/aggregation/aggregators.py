@@ -34,7 +34,16 @@ from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.shares import concentrated_budget, equal_epsilon
 from dplearn.theory.stable_answers import StableAnswersNoise, stable_answers_noise
 
-__all__ = ["AGGREGATIONS", "BETA", "Aggregator", "Ballot", "noisy_gaussian", "stable_noise", "wide_enough"]
+__all__ = [
+    "AGGREGATIONS",
+    "BETA",
+    "Aggregator",
+    "Ballot",
+    "aggregation",
+    "noisy_gaussian",
+    "stable_noise",
+    "wide_enough",
+]
 
 _WIDEST = 1 << 55  # of the variance of noise
 #: With which probability answers may differ from what a plan says of them.
@@ -61,6 +70,11 @@ class Ballot:
     n_teachers: int
     max_queries: int
     max_unstable: int | None = None
+
+    @property
+    def width(self) -> int:
+        """How many answers a query takes."""
+        return 1
 
 
 class Aggregator(ABC):
@@ -133,11 +147,11 @@ AGGREGATIONS: dict[str, type[Aggregator]] = {}
 Kind = TypeVar("Kind", bound=type[Aggregator])
 
 
-def aggregation(name: str) -> Callable[[Kind], Kind]:
-    """Enter an aggregator among AGGREGATIONS: the laws that all of them keep are then tested on it."""
+def aggregation(name: str, among: dict[str, type[Aggregator]] = AGGREGATIONS) -> Callable[[Kind], Kind]:
+    """Enter an aggregator among others: the laws that all of them keep are then tested on it."""
 
     def register(kind: Kind) -> Kind:
-        AGGREGATIONS[name] = kind
+        among[name] = kind
         return kind
 
     return register

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.score_bins import GRAINS, grains_of
+from dplearn.core.score_bins import GRAINS, grains_of, scores_per_row
 
 __all__ = ["NO_VOTE", "Asked", "Labels", "Scores"]
 
@@ -102,7 +102,7 @@ class Scores(Asked):
     @property
     def width(self) -> int:
         """One score for two labels, else one for each."""
-        return 1 if len(self.classes) == 2 else len(self.classes)
+        return scores_per_row(len(self.classes))
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -40,7 +40,6 @@ def settled(
     n_teachers: int | None = None,
     max_unstable: int | None = None,
     make: type[Ballot] = Ballot,
-    width: int = 1,
 ) -> Ballot:
     """Return the sizes of an ensemble whose answers are wanted, those that are None chosen.
 
@@ -56,15 +55,13 @@ def settled(
         As the user wants them.
     make : type of Ballot, default=Ballot
         What the aggregator takes.
-    width : int, default=1
-        How many answers each query takes.
     """
     preferred = max(1, n_samples // max(_PREFERRED, 2 * n_labels))
     most = max(1, n_samples // max(_LEAST, 2 * n_labels))
     if not kind.nones_each:
         return make(privacy, n_labels, n_teachers or preferred, max_queries)
 
-    answers = width * max_queries
+    answers = max_queries * make(privacy, n_labels, n_teachers or preferred, max_queries).width
 
     def needed(unstable: int) -> int:
         noise = stable_answers_noise(privacy, kind.nones_each * unstable, n_queries=answers)
@@ -88,7 +85,6 @@ def settled_for_transfer(
     max_queries: int | None = None,
     max_unstable: int | None = None,
     make: type[Ballot] = Ballot,
-    width: int = 1,
 ) -> Ballot:
     """Return the sizes of an ensemble that a student learns from, those that are None chosen.
 
@@ -107,7 +103,6 @@ def settled_for_transfer(
             n_teachers=n_teachers,
             max_unstable=max_unstable,
             make=make,
-            width=width,
         )
     single = kind(make(privacy, n_labels, n_teachers=1, max_queries=1)).noise_scale
     if n_teachers is None:

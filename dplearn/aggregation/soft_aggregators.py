@@ -14,10 +14,9 @@ grains (see `core.score_bins`), a row's beside each other.
 ([[0.875], [0.9], [0.95]], 7)
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import ceil, log, log2, sqrt
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +25,13 @@ from dplearn.aggregation.aggregators import (
     BETA,
     Aggregator,
     Ballot,
+    aggregation,
     noisy_gaussian,
     stable_noise,
     wide_enough,
 )
 from dplearn.aggregation.asking import NO_VOTE
-from dplearn.core.score_bins import GRAINS, midpoints, shifted_midpoints
+from dplearn.core.score_bins import GRAINS, midpoints, scores_per_row, shifted_midpoints
 from dplearn.core.soft_votes import SoftVotes
 from dplearn.mechanisms.stable_answers import stability_questions
 from dplearn.privacy.shares import concentrated_budget
@@ -48,25 +48,13 @@ class SoftBallot(Ballot):
     @property
     def width(self) -> int:
         """How many scores a row has."""
-        return 1 if self.n_labels == 2 else self.n_labels
+        return scores_per_row(self.n_labels)
 
 
 SOFT_AGGREGATIONS: dict[str, type[Aggregator]] = {}
 
-Kind = TypeVar("Kind", bound=type[Aggregator])
 
-
-def soft_aggregation(name: str) -> Callable[[Kind], Kind]:
-    """Enter an aggregator among SOFT_AGGREGATIONS: the laws that all of them keep are then tested on it."""
-
-    def register(kind: Kind) -> Kind:
-        SOFT_AGGREGATIONS[name] = kind
-        return kind
-
-    return register
-
-
-@soft_aggregation("sparse_vector")
+@aggregation("sparse_vector", SOFT_AGGREGATIONS)
 class StableScores(Aggregator):
     """Answers with the middle of the bin that most scores are in, where few teachers could not change it.
 
@@ -128,7 +116,7 @@ class StableScores(Aggregator):
         return self
 
 
-@soft_aggregation("mean")
+@aggregation("mean", SOFT_AGGREGATIONS)
 class MeanScores(Aggregator):
     """Answers with the mean of all scores after discrete Gaussian noise on their sum; declines nothing.
 

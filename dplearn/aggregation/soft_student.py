@@ -30,6 +30,7 @@ from dplearn.aggregation.rows import plain, rows_of, sliceable
 from dplearn.aggregation.score_regression import ScoreRegression
 from dplearn.aggregation.standard import standard_estimator
 from dplearn.aggregation.student import fit_weighted, takes_weights
+from dplearn.core.score_bins import scores_per_row
 
 __all__ = ["SoftStudent", "standard_soft_student", "teach_scores"]
 
@@ -238,7 +239,7 @@ def _check_student(student: Any) -> None:
 def _check_scores(scores: Floats, n_rows: int, n_labels: int) -> None:
     if n_labels < 2:
         raise ValueError(f"classes must be at least two labels, got {n_labels}")
-    columns = 1 if n_labels == 2 else n_labels
+    columns = scores_per_row(n_labels)
     if scores.ndim != 2 or scores.shape[1] != columns or len(scores) > n_rows:
         raise ValueError(
             f"scores must be of shape (m, {columns}) for {n_labels} labels, m at most {n_rows}, the number of"

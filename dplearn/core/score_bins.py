@@ -24,6 +24,7 @@ __all__ = [
     "grains_of",
     "half_bins",
     "midpoints",
+    "scores_per_row",
     "shifted_bins",
     "shifted_midpoints",
 ]
@@ -31,6 +32,11 @@ __all__ = [
 _DIGITS = 12
 #: Steps from 0 to 1 that scores are rounded down to.
 GRAINS = 1 << _DIGITS
+
+
+def scores_per_row(n_labels: int) -> int:
+    """Return how many scores a row has: of two labels only the second has one."""
+    return 1 if n_labels == 2 else n_labels
 
 
 def grains_of(scores: NDArray[Any]) -> NDArray[np.int16]:

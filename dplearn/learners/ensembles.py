@@ -186,11 +186,6 @@ class EnsembleClassifier(PrivateClassifier):
         return ApproxDP(epsilon, self.delta, reproducible=reproducible)
 
     @staticmethod
-    def _width(n_labels: int) -> int:  # noqa: ARG004 - of use to subclasses
-        """Return how many answers a row takes."""
-        return 1
-
-    @staticmethod
     def _tried(estimator: Any, X: Any, y: NDArray[Any]) -> Any:
         """Return an estimator fitted to public rows, or raise what would keep its teachers silent."""
         return estimator.fit(X, y)

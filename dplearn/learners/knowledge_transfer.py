@@ -327,7 +327,6 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
             max_queries=terms.max_queries,
             max_unstable=terms.max_unstable,
             make=self._ballots,
-            width=self._width(n_labels),
         )
 
     def _rehearse(self, terms: Terms, records: Records, student: Any, queries: Any) -> None:

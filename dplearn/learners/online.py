@@ -196,7 +196,6 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
             n_teachers=terms.n_teachers,
             max_unstable=terms.max_unstable,
             make=self._ballots,
-            width=self._width(n_labels),
         )
 
     def __getstate__(self) -> dict[str, Any]:

@@ -190,10 +190,6 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
             check_classifier("student", student)
         return self.student
 
-    @staticmethod
-    def _width(n_labels: int) -> int:
-        return 1 if n_labels == 2 else n_labels
-
     def _votes(self, terms: Terms, lessons: dict[str, Any], queries: Any, classes: NDArray[Any]) -> SoftVotes:
         asked = Scores(classes)
         n_bins = n_bins_of(terms.bin_width, len(lessons["y"]) // len(lessons["shards"]))

@@ -276,16 +276,10 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         check_scorer(self.estimator)
         return replace(super()._terms(reproducible), bin_width=self.bin_width)
 
-    @staticmethod
-    def _width(n_labels: int) -> int:
-        return 1 if n_labels == 2 else n_labels
-
     def _settings(self, terms: Terms, shard_size: int) -> dict[str, Any]:
         return {"bin_width_": 1 / n_bins_of(terms.bin_width, shard_size)}
 
-    @staticmethod
-    def _tried(estimator: Any, X: Any, y: NDArray[Any]) -> Any:
-        return tried_scorer(estimator, X, y)
+    _tried = staticmethod(tried_scorer)
 
     def _standard(self, X: Any) -> Any:
         return standard_scorer(X)

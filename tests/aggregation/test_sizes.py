@@ -35,7 +35,7 @@ both = pytest.mark.parametrize("sizes_of", [of_answers, of_a_student])
 @pytest.mark.parametrize("function", [settled, settled_for_transfer])
 def test_nothing_but_public_quantities_is_looked_at(function):
     public = {"kind", "privacy", "n_samples", "n_labels", "max_queries", "n_teachers", "max_unstable"}
-    assert set(inspect.signature(function).parameters) <= public | {"n_rows", "make", "width"}
+    assert set(inspect.signature(function).parameters) <= public | {"n_rows", "make"}
 
 
 # What is possible
