@@ -3,6 +3,7 @@
 from dplearn.concepts.base import Concept, ConceptClass, CountedErrors, ErrorProfile
 from dplearn.concepts.conjunctions import Conjunctions
 from dplearn.concepts.finite import FiniteClass
+from dplearn.concepts.parities import Parities, Parity
 from dplearn.concepts.stumps import DecisionStumps, Thresholds
 
 __all__ = [
@@ -14,12 +15,15 @@ __all__ = [
     "DecisionStumps",
     "ErrorProfile",
     "FiniteClass",
+    "Parities",
+    "Parity",
     "Thresholds",
 ]
 
 #: Classes that a learner can build from a domain and a number of labels, by the names users give.
 CONCEPT_CLASSES: dict[str, type[ConceptClass]] = {
     "conjunctions": Conjunctions,
+    "parities": Parities,
     "stumps": DecisionStumps,
     "thresholds": Thresholds,
 }

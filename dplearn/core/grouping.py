@@ -33,12 +33,10 @@ def group_counts(values: NDArray[Any]) -> tuple[list[int], list[int]]:
     step = max(_BLOCK, counts.size)
     for start in range(0, values.size, step):
         # bincount wants intp: converting block by block keeps the copy in the cache.
-        part_of = values[start : start + step]
+        block = values[start : start + step]
         # Narrow types would overflow in the subtraction, and uint64 would in the conversion.
-        block = (part_of - low if part_of.dtype.itemsize == 8 else part_of.astype(np.intp) - low).astype(
-            np.intp
-        )
-        part = np.bincount(block)
+        block = (block if block.dtype.itemsize == 8 else block.astype(np.intp)) - low
+        part = np.bincount(block.astype(np.intp, copy=False))
         counts[: part.size] += part
     occurring = np.flatnonzero(counts)
     return [low + place for place in occurring.tolist()], counts[occurring].tolist()

@@ -46,8 +46,8 @@ class ExponentialMechanismClassifier(RuleClassifier):
     ----------
     concept_class : str or ConceptClass, default="stumps"
         "stumps" (any column, any cut, any label on each side), "thresholds" (the first column),
-        "conjunctions" (at most three literals over bits, two labels), or an instance of a concept class,
-        which then states the domain.
+        "conjunctions" (at most three literals over bits, two labels), "parities" (sums of bits modulo 2, at
+        most 26 columns, two labels), or an instance of a concept class, which then states the domain.
     epsilon : float, default=1.0
         Privacy budget of one fit; positive. The decimal that is written is meant: 0.1 is 1/10.
     mechanism : {"exponential", "permute_and_flip"}, default="exponential"
@@ -56,7 +56,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
     domain : Domain, sequence of Domain, Product or Schema, optional
         What values can occur: one domain for all columns or one for each. None takes the class's default:
         for stumps and thresholds all finite floats, magnitudes between 2**-40 and 2**40 told apart to 32
-        bits, so that no bounds need be guessed; for conjunctions, whether a number is above 0.
+        bits, so that no bounds need be guessed; for bits, whether a number is above 0.
     classes : sequence, optional
         All labels that can occur. None takes those of the schema, or else those in `y`, and the guarantee
         then says that it assumes the set of labels public.

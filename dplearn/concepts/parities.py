@@ -1,0 +1,328 @@
+"""Parities of bits: "yes" if an odd number of the named columns is 1.
+
+>>> import numpy as np
+>>> concepts = Parities(n_features=2, binarize=None)
+>>> concepts.size  # never, x0, x1, x0 + x1
+4
+>>> columns = concepts.domain.encode(np.array([[0, 1], [1, 1], [1, 0]]))
+>>> concepts.error_counts(columns, np.array([1, 0, 1])).tolist()
+[2, 2, 2, 0]
+>>> concepts.member_at(3).describe(["smoker", "retired"], ["low", "high"])
+"'high' if smoker + retired is odd, else 'low'"
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn._validation import check_count
+from dplearn.concepts.base import ConceptClass, CountedErrors, ErrorProfile, Labels
+from dplearn.core.grouping import group_counts, nth_equal
+from dplearn.core.walsh import nearest_parity, parity_errors, points_of
+from dplearn.domains import Bits, Product
+
+__all__ = ["MOST_FEATURES", "Parities", "Parity"]
+
+#: Most columns whose parities are compared: 2**26 counts of 32 bits take 256 MiB.
+MOST_FEATURES = 26
+
+_BLOCK = 1 << 16  # points at which a function is asked at a time
+_NAMED = 20  # columns that are named one by one
+
+
+@dataclass(frozen=True)
+class Parity:
+    """Label code 1 where the sum of some bits and the intercept is odd, else label code 0.
+
+    Attributes
+    ----------
+    features : tuple of int
+        The columns whose bits are summed; rising.
+    intercept : int
+        0, or 1 for the complement.
+    domain : Product of Bits, optional
+        What a bit says of its column, for `describe`. None: what the column's name says.
+    """
+
+    features: tuple[int, ...]
+    intercept: int = 0
+    domain: Product | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, coefficients: Any, intercept: int = 0, domain: Product | None = None) -> "Parity":
+        """Return the parity with these coefficients, one for each column: 1 where it is summed, else 0."""
+        return cls(tuple(np.flatnonzero(coefficients).tolist()), int(intercept), domain)
+
+    def coefficients(self, n_features: int) -> NDArray[np.uint8]:
+        """Return 1 for each column that is summed, among `n_features`, else 0; shape (n_features,)."""
+        bits = np.zeros(n_features, dtype=np.uint8)
+        bits[list(self.features)] = 1
+        return bits
+
+    def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
+        """Return the label code of each record.
+
+        Parameters
+        ----------
+        columns : list of ndarray of shape (n,)
+            Bits, 0 or 1, as the class's `domain.encode` gives them.
+
+        Returns
+        -------
+        ndarray of intp of shape (n,)
+        """
+        odd = np.full(len(columns[0]), self.intercept, dtype=bool)
+        for feature in self.features:
+            odd ^= columns[feature] == 1
+        return odd.astype(np.intp)
+
+    def describe(self, features: Sequence[str], labels: Sequence[Any]) -> str:
+        """Return the rule in words; of more than 20 columns, only the first and the last are named."""
+        if not self.features:
+            return f"always {labels[self.intercept]!r}"
+        if len(self.features) == 1:
+            if_set, if_not = labels[1 - self.intercept], labels[self.intercept]
+            return f"{if_set!r} if {self._bit(features, self.features[0])}, else {if_not!r}"
+        many = len(self.features) > _NAMED
+        terms = [self._bit(features, i, summed=True) for i in self.features[: 3 if many else None]]
+        if many:
+            terms += ["...", self._bit(features, self.features[-1], summed=True)]
+        total = " + ".join(terms) + (f" ({len(self.features)} columns)" if many else "")
+        return f"{labels[1]!r} if {total} is {'even' if self.intercept else 'odd'}, else {labels[0]!r}"
+
+    def _bit(self, features: Sequence[str], feature: int, summed: bool = False) -> str:
+        name = features[feature]
+        bits = None if self.domain is None else self.domain.domains[feature]
+        bar = bits.binarize if isinstance(bits, Bits) else None
+        if bar is None:
+            return name
+        test = f"{name} > {str(bar).removesuffix('.0')}"
+        return f"({test})" if summed else test
+
+
+class Parities(ConceptClass):
+    """All parities over bits: label code 1 where the sum of some of them is odd.
+
+    Parameters
+    ----------
+    n_features : int
+        The number d of columns; from 1 to 26.
+    binarize : float or None, default=0.0
+        Numbers above it count as 1, others as 0. None: values must be 0 or 1 already. For a number of its
+        own for each column, see `over`.
+    fit_intercept : bool, default=False
+        Whether the complements are members too.
+
+    Attributes
+    ----------
+    domain : Product of Bits
+        Encodes each column as uint8, 0 or 1.
+    n_labels : int
+        2.
+
+    Raises
+    ------
+    TypeError
+        If a number is not of the right kind.
+    ValueError
+        If a parameter is out of range: the errors of each of the 2**d parities are counted.
+
+    Notes
+    -----
+    Members stand in an order that depends on d and `fit_intercept` alone: by the number to which column i
+    contributes 2**i if it is summed and, among parities with an intercept, the intercept 2**d.
+
+    The parity of no column, always label code 0, is a member; always label code 1 is its complement.
+
+    **Source.** A class for the generic learner of Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith
+    (2011), Section 3, which tolerates wrong labels; their Section 4 learns larger parities, from right ones.
+
+    Examples
+    --------
+    >>> Parities(20).size == 2**20
+    True
+    >>> Parities(20, fit_intercept=True).size == 2**21
+    True
+    >>> Parities(64)
+    Traceback (most recent call last):
+    ...
+    ValueError: n_features must be an integer from 1 to 26, got 64
+    """
+
+    default_domain = Bits()
+    binary_only = True
+    n_labels = 2
+
+    def __init__(self, n_features: int, *, binarize: float | None = 0.0, fit_intercept: bool = False):
+        self.n_features = check_count("n_features", n_features, low=1, high=MOST_FEATURES)
+        if not isinstance(fit_intercept, (bool, np.bool_)):
+            raise TypeError(f"fit_intercept must be True or False, got {fit_intercept!r}")
+        self.fit_intercept = bool(fit_intercept)
+        self.domain = Product([Bits(binarize)] * self.n_features)
+
+    @classmethod
+    def over(cls, domain: Product, n_labels: int = 2, *, fit_intercept: bool = False) -> "Parities":
+        """Return the class over a domain of bits, which may differ by column in what counts as 1.
+
+        Parameters
+        ----------
+        domain : Product of Bits
+        n_labels : int, default=2
+            Must be 2.
+        fit_intercept : bool, default=False
+            As in the constructor.
+        """
+        check_count("n_labels", n_labels, low=2, high=2)
+        if not all(isinstance(part, Bits) for part in domain.domains):
+            raise ValueError(f"domain must have Bits in every column, got {domain!r}")
+        concepts = cls(len(domain), fit_intercept=fit_intercept)
+        concepts.domain = domain
+        return concepts
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Parities):
+            return NotImplemented
+        return (self.domain, self.fit_intercept) == (other.domain, other.fit_intercept)
+
+    def __hash__(self) -> int:
+        return hash((self.domain, self.fit_intercept))
+
+    def __repr__(self) -> str:
+        bar = self.domain.domains[0].binarize
+        if self.domain == Product([Bits(bar)] * self.n_features):
+            return f"Parities({self.n_features}, binarize={bar!r}, fit_intercept={self.fit_intercept})"
+        return f"Parities.over({self.domain!r}, fit_intercept={self.fit_intercept})"
+
+    @property
+    def size(self) -> int:
+        """How many parities there are."""
+        return 1 << self.n_features + self.fit_intercept
+
+    def error_counts(self, columns: Sequence[NDArray[np.uint8]], y: Labels) -> NDArray[Any]:
+        """Return how many records each parity gets wrong.
+
+        Parameters
+        ----------
+        columns : list of ndarray of uint8 of shape (n,)
+            As `domain.encode` gives them.
+        y : ndarray of intp of shape (n,)
+            Label codes, 0 or 1.
+
+        Returns
+        -------
+        ndarray of int16 (int32 from n = 2**15 on, int64 from 2**31) of shape (size,)
+            In the order of the class.
+        """
+        errors = parity_errors(points_of(columns), y, self.n_features)
+        return np.concatenate((errors, len(y) - errors)) if self.fit_intercept else errors
+
+    def error_profile(self, columns: Sequence[NDArray[np.uint8]], y: Labels) -> ErrorProfile:
+        """Count the errors of all parities; parameters as in `error_counts`."""
+        return self.profile_of(points_of(columns), y)
+
+    def profile_of(self, points: NDArray[Any], y: NDArray[Any]) -> ErrorProfile:
+        """Count the errors of all parities on records that are packed already.
+
+        Parameters
+        ----------
+        points : ndarray of unsigned int of shape (n,)
+            Private. Bit j of a record is that of column j; bits from `n_features` on are passed over.
+        y : ndarray of int of shape (n,)
+            Private. Label codes, 0 or 1.
+        """
+        columns = min(2**self.n_features - 1, np.iinfo(points.dtype).max)
+        errors = parity_errors(points & columns, y, self.n_features)
+        if self.fit_intercept:
+            return _WithComplements(errors, len(y), self.member_at)
+        return CountedErrors(errors, self.member_at)
+
+    def member_at(self, position: int) -> Parity:
+        """Return the parity at a position of the class's order, from 0.
+
+        Raises
+        ------
+        IndexError
+            If there are not so many.
+        """
+        if not 0 <= position < self.size:
+            raise IndexError("position is beyond the last parity")
+        features = tuple(i for i in range(self.n_features) if position >> i & 1)
+        return Parity(features, position >> self.n_features, self.domain)
+
+    def nearest(
+        self, predict: Callable[[NDArray[np.uint8]], Any], labels: tuple[Any, Any] = (0, 1)
+    ) -> Parity:
+        """Return the member that agrees with a function at most of the 2**d points.
+
+        Parameters
+        ----------
+        predict : callable
+            From bits, an array of uint8 of shape (m, d), to a label for each row: `predict` of a classifier,
+            say. Public, or released: what it gives at every point is looked at.
+        labels : pair, default=(0, 1)
+            The labels of label codes 0 and 1.
+
+        Returns
+        -------
+        Parity
+            The first of the best.
+
+        Raises
+        ------
+        ValueError
+            If `predict` does not give one of the two labels to each row.
+
+        Notes
+        -----
+        A function that is wrong about a parity at less than a quarter of all points has that parity as its
+        nearest, and without intercept or complement no other comes near: so whatever learns parities over
+        uniform bits learns them properly, at no further cost in privacy.
+
+        **Source.** Bun, Nissim and Stemmer (2016), Lemma 5.3.
+
+        Examples
+        --------
+        >>> Parities(3).nearest(lambda bits: (bits[:, 0] != bits[:, 2]) & bits.any(axis=1))
+        Parity(features=(0, 2), intercept=0)
+        """
+        values = np.empty(1 << self.n_features, dtype=np.uint8)
+        for start in range(0, values.size, _BLOCK):
+            points = np.arange(start, min(start + _BLOCK, values.size), dtype="<u4")
+            bits = np.unpackbits(points.view(np.uint8).reshape(-1, 4), axis=1, bitorder="little")
+            given = np.asarray(predict(bits[:, : self.n_features]))
+            ones = given == labels[1]
+            if given.shape != points.shape or not (ones | (given == labels[0])).all():
+                raise ValueError(f"predict must give one of the labels {labels!r} to each row")
+            values[start : start + points.size] = ones
+        position, _ = nearest_parity(values, complements=self.fit_intercept)
+        return self.member_at(position)
+
+
+class _WithComplements:
+    """The profile of parities and their complements: where one is wrong, the other is right."""
+
+    def __init__(self, counts: NDArray[Any], n: int, member_at: Callable[[int], Parity]):
+        self._counts = counts
+        self._n = n
+        self._member_at = member_at
+
+    def groups(self) -> tuple[list[int], list[int]]:
+        """Return the numbers of errors that occur, rising, and how many members make each."""
+        members: Counter[int] = Counter()
+        for errors, parities in zip(*group_counts(self._counts), strict=True):
+            members[errors] += parities
+            members[self._n - errors] += parities
+        rising = sorted(members)
+        return rising, [members[errors] for errors in rising]
+
+    def member(self, errors: int, index: int) -> Parity:
+        """Return the `index`-th member among those that make `errors` errors."""
+        parities = int(np.count_nonzero(self._counts == errors))
+        if index < parities:
+            return self._member_at(nth_equal(self._counts, errors, index))
+        complement = nth_equal(self._counts, self._n - errors, index - parities)
+        return self._member_at(self._counts.size + complement)

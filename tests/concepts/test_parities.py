@@ -1,0 +1,334 @@
+"""The class's errors are those its members make; its size, order and refusals are as documented."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.base import BaseEstimator, clone
+from sklearn.tree import DecisionTreeClassifier
+
+from dplearn import ExponentialMechanismClassifier
+from dplearn.concepts import CONCEPT_CLASSES
+from dplearn.concepts.parities import MOST_FEATURES, Parities, Parity
+from dplearn.domains import Bits, IntegerRange, Product
+
+repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
+
+
+def some_data(n, d, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)), rng.integers(0, 2, n)
+
+
+def errors_at(concepts, position, columns, y):
+    return np.count_nonzero(concepts.member_at(position).predict(columns) != y)
+
+
+@repeatable
+@given(
+    st.booleans(),
+    arrays("u1", st.tuples(st.integers(1, 70), st.integers(2, 6)), elements=st.integers(0, 1)),
+)
+def test_every_member_makes_the_errors_that_are_counted(fit_intercept, table):
+    concepts = Parities(table.shape[1] - 1, binarize=None, fit_intercept=fit_intercept)
+    columns, y = concepts.domain.encode(table[:, 1:]), table[:, 0].astype(np.intp)
+    counts = concepts.error_counts(columns, y)
+    assert counts.shape == (concepts.size,)
+    assert counts.tolist() == [errors_at(concepts, i, columns, y) for i in range(concepts.size)]
+    assert len({concepts.member_at(i) for i in range(concepts.size)}) == concepts.size
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize(("d", "n", "dtype"), [(10, 2000, "i2"), (18, 2**15 - 1, "i2"), (17, 2**15, "i4")])
+def test_members_of_larger_classes_make_the_errors_that_are_counted(d, n, dtype, fit_intercept):
+    concepts = Parities(d, fit_intercept=fit_intercept)
+    X, y = some_data(n, d)
+    columns = concepts.domain.encode(X)
+    counts = concepts.error_counts(columns, y)
+    assert counts.shape == (concepts.size,)
+    assert counts.dtype == dtype
+    for position in (np.arange(100) * 7919 % concepts.size).tolist() + [concepts.size - 1]:
+        assert counts[position] == errors_at(concepts, position, columns, y)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 50])
+def test_the_profile_groups_all_members_and_finds_each_in_order(n, fit_intercept):
+    concepts = Parities(5, fit_intercept=fit_intercept)
+    X, y = some_data(n, 5)
+    columns = concepts.domain.encode(X)
+    profile = concepts.error_profile(columns, y)
+    errors, members = profile.groups()
+    listed = [concepts.member_at(i) for i in range(concepts.size)]
+    made = [np.count_nonzero(concept.predict(columns) != y) for concept in listed]
+    assert errors == sorted(set(made))
+    assert members == [made.count(e) for e in errors]
+    assert {type(number) for number in errors + members} == {int}
+    for e, m in zip(errors, members, strict=True):
+        found = [profile.member(e, i) for i in range(m)]
+        assert found == [concept for concept, count in zip(listed, made, strict=True) if count == e]
+        with pytest.raises(IndexError):
+            profile.member(e, m)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("kind", ["u1", "u4", "u8"])
+def test_packed_records_make_the_same_errors_whatever_their_further_bits(kind, fit_intercept):
+    concepts = Parities(6, fit_intercept=fit_intercept)
+    X, y = some_data(40, 6)
+    columns = concepts.domain.encode(X)
+    points = (np.array(columns).T @ (1 << np.arange(6))).astype(kind)
+    listed = concepts.error_profile(columns, y)
+    for packed in (points, points | np.array(64 + 128, dtype=kind)):
+        profile = concepts.profile_of(packed, y)
+        assert profile.groups() == listed.groups()
+        assert profile.member(listed.groups()[0][0], 0) == listed.member(listed.groups()[0][0], 0)
+
+
+def test_packed_records_may_be_narrower_than_the_columns():
+    narrow = np.array([3, 255], dtype=np.uint8)
+    wide = Parities(12).profile_of(narrow.astype(np.uint64), np.array([0, 1]))
+    assert Parities(12).profile_of(narrow, np.array([0, 1])).groups() == wide.groups()
+
+
+@repeatable
+@given(
+    arrays("u1", st.tuples(st.integers(1, 12), st.just(4)), elements=st.integers(0, 1)),
+    st.tuples(*[st.integers(0, 1)] * 4),
+    st.data(),
+)
+def test_replacing_one_record_moves_every_members_errors_by_at_most_one(table, other, data):
+    concepts = Parities(3, binarize=None, fit_intercept=True)
+    neighbour = table.copy()
+    neighbour[data.draw(st.integers(0, len(table) - 1))] = other
+    first, second = (
+        concepts.error_counts(concepts.domain.encode(rows[:, 1:]), rows[:, 0].astype(np.intp)).astype(int)
+        for rows in (table, neighbour)
+    )
+    assert np.abs(first - second).max() <= 1
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("d", [1, 2, 9, 20, MOST_FEATURES])
+def test_size_is_exact(d, fit_intercept):
+    assert Parities(d, fit_intercept=fit_intercept).size == 2 ** (d + fit_intercept)
+
+
+def test_members_stand_in_the_documented_order():
+    assert [Parities(2, fit_intercept=True).member_at(i) for i in range(8)] == [
+        Parity((), 0),
+        Parity((0,), 0),
+        Parity((1,), 0),
+        Parity((0, 1), 0),
+        Parity((), 1),
+        Parity((0,), 1),
+        Parity((1,), 1),
+        Parity((0, 1), 1),
+    ]
+
+
+@pytest.mark.parametrize("position", [-1, 4])
+def test_positions_outside_the_class_are_refused(position):
+    with pytest.raises(IndexError, match="position is beyond the last parity"):
+        Parities(2).member_at(position)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"n_features": 0}, ValueError, "n_features must be an integer from 1 to 26, got 0"),
+        ({"n_features": 27}, ValueError, "n_features must be an integer from 1 to 26, got 27"),
+        ({"n_features": 2.0}, TypeError, r"n_features must be an integer from 1 to 26, got 2\.0"),
+        ({"n_features": True}, TypeError, "n_features must be an integer from 1 to 26, got True"),
+        ({"n_features": 2, "fit_intercept": 1}, TypeError, "fit_intercept must be True or False, got 1"),
+        ({"n_features": 2, "binarize": np.nan}, ValueError, "binarize must be a finite number"),
+        ({"n_features": 2, "binarize": "warm"}, ValueError, "binarize must be a finite number"),
+    ],
+)
+def test_refusals_name_parameter_constraint_and_value(parameters, error, message):
+    with pytest.raises(error, match=message):
+        Parities(**parameters)
+
+
+def test_binarize_decides_what_is_one():
+    X = np.array([[0.0], [0.5], [1.0], [3.0]])
+    predict = Parity((0,)).predict
+    assert predict(Parities(1).domain.encode(X)).tolist() == [0, 1, 1, 1]
+    assert predict(Parities(1, binarize=0.5).domain.encode(X)).tolist() == [0, 0, 1, 1]
+    with pytest.raises(ValueError, match="outside"):
+        Parities(1, binarize=None).domain.encode(X)
+
+
+def test_predictions_are_label_codes_and_leave_the_columns_alone():
+    columns = [np.array([0, 0, 1, 1], dtype=np.uint8), np.array([0, 1, 0, 1], dtype=np.uint8)]
+    before = copy.deepcopy(columns)
+    labels = Parity((0, 1)).predict(columns)
+    assert labels.dtype == np.intp
+    assert labels.tolist() == [0, 1, 1, 0]
+    assert Parity((0, 1), 1).predict(columns).tolist() == [1, 0, 0, 1]
+    assert Parity(()).predict(columns).tolist() == [0, 0, 0, 0]
+    assert Parity((), 1).predict(columns).tolist() == [1, 1, 1, 1]
+    assert np.array_equal(columns, before)
+
+
+@repeatable
+@given(arrays("u1", st.integers(1, 200), elements=st.integers(0, 1)), st.integers(0, 1))
+def test_a_parity_and_its_coefficients_determine_each_other(coefficients, intercept):
+    parity = Parity.of(coefficients, intercept)
+    assert parity.coefficients(len(coefficients)).tolist() == coefficients.tolist()
+    assert parity.coefficients(len(coefficients)).dtype == np.uint8
+    assert parity == Parity(tuple(i for i, bit in enumerate(coefficients) if bit), intercept)
+    assert {type(i) for i in (*parity.features, parity.intercept)} == {int}
+
+
+def test_words():
+    features, labels = ["smoker", "age", "retired"], ["no", "yes"]
+    assert Parity(()).describe(features, labels) == "always 'no'"
+    assert Parity((), 1).describe(features, labels) == "always 'yes'"
+    assert Parity((2,)).describe(features, labels) == "'yes' if retired, else 'no'"
+    assert Parity((2,), 1).describe(features, labels) == "'no' if retired, else 'yes'"
+    assert Parity((0, 2)).describe(features, labels) == "'yes' if smoker + retired is odd, else 'no'"
+    assert Parity((0, 1, 2), 1).describe("abc", [0, 1]) == "1 if a + b + c is even, else 0"
+    domain = Product([Bits(None), Bits(40), Bits(0.25)], features)
+    rule = Parity((0, 1, 2), 0, domain)
+    assert rule.describe(features, labels) == (
+        "'yes' if smoker + (age > 40) + (retired > 0.25) is odd, else 'no'"
+    )
+    assert Parity((1,), 0, domain).describe(features, labels) == "'yes' if age > 40, else 'no'"
+    assert repr(rule) == "Parity(features=(0, 1, 2), intercept=0)"
+    assert rule == Parity((0, 1, 2))
+
+
+def test_words_of_many_columns_name_the_first_and_the_last_and_say_how_many():
+    names, labels = [f"x{i}" for i in range(100)], [0, 1]
+    assert Parity(tuple(range(20))).describe(names, labels).count("+") == 19
+    assert Parity(tuple(range(1, 43, 2))).describe(names, labels) == (
+        "1 if x1 + x3 + x5 + ... + x41 (21 columns) is odd, else 0"
+    )
+    domain = Product([Bits(0.0)] * 100)
+    assert Parity(tuple(range(100)), 1, domain).describe(names, labels) == (
+        "1 if (x0 > 0) + (x1 > 0) + (x2 > 0) + ... + (x99 > 0) (100 columns) is even, else 0"
+    )
+
+
+def test_members_describe_what_their_class_binarizes():
+    features, labels = ["a", "b"], [0, 1]
+    assert Parities(2, binarize=None).member_at(3).describe(features, labels) == "1 if a + b is odd, else 0"
+    assert Parities(2).member_at(2).describe(features, labels) == "1 if b > 0, else 0"
+    assert Parities(2, binarize=1.5).member_at(1).describe(features, labels) == "1 if a > 1.5, else 0"
+
+
+def test_over_keeps_the_domain():
+    domain = Product([Bits(None), Bits(40)], ["smoker", "age"])
+    concepts = Parities.over(domain, 2, fit_intercept=True)
+    assert concepts.domain == domain
+    assert concepts.size == 8
+    assert repr(concepts) == f"Parities.over({domain!r}, fit_intercept=True)"
+    assert concepts != Parities(2, fit_intercept=True)
+    assert Parities.over(Product([Bits(2.0)] * 3)) == Parities(3, binarize=2.0)
+
+
+def test_over_refuses_what_is_not_bits_or_not_two_labels():
+    with pytest.raises(ValueError, match="domain must have Bits in every column"):
+        Parities.over(Product([Bits(), IntegerRange(0, 1)]), 2)
+    with pytest.raises(ValueError, match="n_labels must be an integer from 2 to 2, got 3"):
+        Parities.over(Product([Bits()]), 3)
+
+
+class Holder(BaseEstimator):
+    def __init__(self, concept_class=None):
+        self.concept_class = concept_class
+
+
+def test_equal_classes_are_equal_after_clone_copy_and_pickle():
+    concepts = Parities(3, binarize=0.5, fit_intercept=True)
+    assert repr(concepts) == "Parities(3, binarize=0.5, fit_intercept=True)"
+    cloned = clone(Holder(concepts)).concept_class
+    for other in (cloned, copy.deepcopy(concepts), pickle.loads(pickle.dumps(concepts))):
+        assert other == concepts
+        assert hash(other) == hash(concepts)
+        assert repr(other) == repr(concepts)
+    for d, binarize, fit_intercept in ((4, 0.5, True), (3, 0.0, True), (3, 0.5, False)):
+        assert Parities(d, binarize=binarize, fit_intercept=fit_intercept) != concepts
+    assert concepts != "3"
+
+
+# Rounding a function to its nearest parity.
+
+
+def test_a_function_of_more_points_than_are_asked_at_a_time_is_rounded():
+    asked = []
+
+    def predict(bits):
+        asked.append(len(bits))
+        return np.where(bits.all(axis=1), 1, bits[:, 3] ^ bits[:, 17])
+
+    assert Parities(18).nearest(predict) == Parity((3, 17))
+    assert sum(asked) == 2**18
+    assert len(asked) > 1
+
+
+@pytest.mark.parametrize("intercept", [0, 1])
+def test_a_tree_that_is_wrong_at_less_than_a_quarter_is_rounded_to_the_parity_that_it_learned(intercept):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (40, 5))
+    y = np.where(X[:, [0, 2, 3]].sum(axis=1) % 2 == intercept, "even", "odd")
+    tree = DecisionTreeClassifier(random_state=0).fit(X, y)
+    points = np.array([[x >> j & 1 for j in range(5)] for x in range(32)])
+    concepts = Parities(5, binarize=None, fit_intercept=True)
+    nearest = concepts.nearest(tree.predict, ("even", "odd"))
+    given = tree.predict(points) == "odd"
+    agreements = [
+        np.count_nonzero(concepts.member_at(i).predict(points.T) == given) for i in range(concepts.size)
+    ]
+    assert nearest == concepts.member_at(int(np.argmax(agreements)))
+    assert nearest == Parity((0, 2, 3), intercept)
+    assert 24 < max(agreements) < 32  # the tree is no parity itself
+
+
+def test_the_nearest_member_says_what_its_class_binarizes():
+    nearest = Parities(2).nearest(lambda bits: bits[:, 1])
+    assert nearest.describe(["a", "b"], [0, 1]) == "1 if b > 0, else 0"
+
+
+@pytest.mark.parametrize(
+    "predict",
+    [lambda bits: bits[:, 0] + 1, lambda bits: bits, lambda bits: bits[1:, 0], lambda _: 0],
+    ids=["another label", "a table", "too few", "a number"],
+)
+def test_what_gives_no_label_to_each_row_is_refused(predict):
+    with pytest.raises(ValueError, match=r"predict must give one of the labels \(0, 1\) to each row"):
+        Parities(3).nearest(predict)
+
+
+# A whole fit of the generic learner.
+
+
+@pytest.mark.parametrize("d", [16, 20])
+@pytest.mark.parametrize("named", [True, False])
+def test_the_generic_learner_finds_a_parity_despite_wrong_labels(d, named):
+    rng = np.random.default_rng(d)
+    X = rng.integers(0, 2, (3000, d))
+    y = X[:, [0, 7, 11]].sum(axis=1) % 2 ^ (rng.random(3000) < 0.2)
+    concept_class = "parities" if named else Parities(d, fit_intercept=True)
+    learner = ExponentialMechanismClassifier(concept_class, epsilon=1.0, classes=[0, 1], random_state=0)
+    y = y if named else 1 - y
+    fitted = learner.fit(X, y)
+    # The best has about 600 errors, all others about 1,500: each has less than exp(-400) of its probability.
+    assert fitted.concept_.concept == Parity((0, 7, 11), 0 if named else 1)
+    assert fitted.score(X, y) > 0.75
+    assert len(pickle.dumps(fitted)) < 3000
+
+
+def test_the_generic_learner_knows_parities_by_name_and_refuses_too_many_columns():
+    assert CONCEPT_CLASSES["parities"] is Parities
+    plan = ExponentialMechanismClassifier("parities", classes=[0, 1]).plan(1000, n_features=26)
+    assert plan.class_size == 2**26
+    with pytest.raises(ValueError, match="n_features must be an integer from 1 to 26, got 27"):
+        ExponentialMechanismClassifier("parities").fit(np.zeros((4, 27)), [0, 1, 0, 1])
+    with pytest.raises(ValueError, match="Only binary classification"):
+        ExponentialMechanismClassifier("parities").fit(np.zeros((4, 2)), [0, 1, 2, 1])
