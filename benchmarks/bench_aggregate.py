@@ -20,9 +20,7 @@ libraries get one thread, for all: on a busy machine more make small fits many t
 """
 
 import argparse
-import json
 import math
-import subprocess
 import sys
 import time
 import warnings
@@ -35,7 +33,7 @@ from typing import Any
 
 import numpy as np
 from bench_generic import CATEGORIES, NUMBERS, adult_from_folder, adult_from_openml, figure
-from side_by_side import compared, lined_up, options_of, peer, public_generator, shown, write
+from side_by_side import asked_of, compared, lined_up, options_of, peer, public_generator, shown, write
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -272,16 +270,6 @@ def their_rows(python: str | None, splits: Sequence[Split], fits: int) -> Iterat
                     values = asked_of(python, THEIR_PROGRAM, path, name, epsilon, norm, fits)
                 found = row("Adult, one-hot", f"diffprivlib {name}", values or [], epsilon=epsilon)
                 yield found | {"protects": "examples"}
-
-
-def asked_of(python: str, program: str, *arguments: Any) -> list[float] | None:
-    """Return what a program printed that another environment ran, or None if it failed."""
-    command = [python, "-c", program, *map(str, arguments)]
-    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
-    if run.returncode:
-        print(run.stderr.strip().splitlines()[-1], file=sys.stderr)
-        return None
-    return json.loads(run.stdout)
 
 
 def small_rows(fits: int) -> Iterator[Row]:

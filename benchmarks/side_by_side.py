@@ -8,6 +8,7 @@ import argparse
 import json
 import math
 import platform
+import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -20,6 +21,7 @@ import numpy as np
 
 __all__ = [
     "Contenders",
+    "asked_of",
     "compared",
     "in_turn",
     "installed",
@@ -109,6 +111,16 @@ def installed(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
+
+
+def asked_of(python: str, program: str, *arguments: Any) -> list[float] | None:
+    """Return what a program printed as JSON that another environment ran, or None if it failed."""
+    command = [python, "-c", program, *map(str, arguments)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
+    if run.returncode:
+        print(run.stderr.strip().splitlines()[-1], file=sys.stderr)
+        return None
+    return json.loads(run.stdout)
 
 
 def public_generator() -> np.random.Generator:

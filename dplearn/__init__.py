@@ -5,6 +5,7 @@ from dplearn.aggregation import PublicData, QueriesExhaustedError
 from dplearn.learners import (
     ExponentialMechanismClassifier,
     KnowledgeTransferClassifier,
+    ParityClassifier,
     SoftLabelAggregateClassifier,
     SoftLabelTransferClassifier,
     SubsampleAggregateClassifier,
@@ -17,6 +18,7 @@ __all__ = [
     "ExponentialMechanismClassifier",
     "KnowledgeTransferClassifier",
     "LedgerError",
+    "ParityClassifier",
     "PrivacyLedger",
     "PublicData",
     "QueriesExhaustedError",

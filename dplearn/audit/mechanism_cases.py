@@ -321,5 +321,18 @@ def over_teachers(mechanism: Any) -> Fit:
     return fit
 
 
+@_case("consistent_parity_of_one_bit", mechanisms.consistent_parity, _bits(2), 4, ApproxDP(1))
+@_case("consistent_parity", mechanisms.consistent_parity, _bits(3), 3, ApproxDP(1))
+@_case("consistent_parity_of_three_bits", mechanisms.consistent_parity, _bits(4), 2, ApproxDP(1))
+def over_equations(mechanism: Any) -> Fit:
+    """Every record is any equation: bits, of which the last is the right-hand side."""
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        equations = np.array(rows)
+        return _shown(mechanism(equations[:, :-1], equations[:, -1], privacy=ApproxDP(1), dice=dice))
+
+    return fit
+
+
 #: All cases of mechanisms.
 MECHANISM_CASES = tuple(_CASES)

@@ -2,6 +2,7 @@
 
 from dplearn.learners.generic import ExponentialMechanismClassifier, GenericPlan
 from dplearn.learners.knowledge_transfer import KnowledgeTransferClassifier
+from dplearn.learners.parity import ParityClassifier, ParityPlan
 from dplearn.learners.soft_label_transfer import SoftLabelTransferClassifier
 from dplearn.learners.soft_labels import SoftLabelAggregateClassifier, SoftLabelPlan
 from dplearn.learners.subsample_aggregate import SubsampleAggregateClassifier
@@ -10,6 +11,8 @@ __all__ = [
     "ExponentialMechanismClassifier",
     "GenericPlan",
     "KnowledgeTransferClassifier",
+    "ParityClassifier",
+    "ParityPlan",
     "SoftLabelAggregateClassifier",
     "SoftLabelPlan",
     "SoftLabelTransferClassifier",

@@ -3,6 +3,7 @@
 from dplearn.mechanisms.choosing import choosing_mechanism
 from dplearn.mechanisms.exponential import exponential_mechanism, select_exponential
 from dplearn.mechanisms.noisy_counts import gaussian_counts, laplace_counts
+from dplearn.mechanisms.parity import consistent_parity
 from dplearn.mechanisms.permute_and_flip import permute_and_flip, select_permute_and_flip
 from dplearn.mechanisms.randomized_response import randomized_response
 from dplearn.mechanisms.report_noisy_max import report_noisy_max
@@ -17,6 +18,7 @@ __all__ = [
     "SparseVector",
     "StableAnswers",
     "choosing_mechanism",
+    "consistent_parity",
     "exponential_mechanism",
     "gaussian_counts",
     "laplace_counts",

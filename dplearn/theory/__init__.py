@@ -17,6 +17,16 @@ from dplearn.theory.measured_stability import (
     logistic_sgd,
     measure_stability,
 )
+from dplearn.theory.parity import (
+    EliminationSizes,
+    agnostic_failure,
+    elimination_failure,
+    elimination_sizes,
+    elimination_split,
+    nonprivate_parity_sample_size,
+    parity_chances,
+    parity_sample_size,
+)
 from dplearn.theory.randomized_response import estimated_frequencies, truth_probability
 from dplearn.theory.soft_labels import (
     PublishedSoftLabelSetting,
@@ -43,22 +53,36 @@ from dplearn.theory.stability import (
     sgd_stability,
 )
 from dplearn.theory.stable_answers import StableAnswersNoise, stable_answers_noise
+from dplearn.theory.stable_parity import (
+    StableSizes,
+    full_rank_probability,
+    stable_parity_failure,
+    stable_parity_sizes,
+    stable_parity_split,
+)
 
 __all__ = [
     "ORDERS",
+    "EliminationSizes",
     "LossConstants",
     "MeasuredStability",
     "PublishedSoftLabelSetting",
     "SGDStability",
     "SoftLabelPrecision",
     "StableAnswersNoise",
+    "StableSizes",
+    "agnostic_failure",
     "agreement_bound",
     "any_order_radius",
     "choosing_bar",
     "classification_queries_sample_size",
     "decaying_steps",
+    "elimination_failure",
+    "elimination_sizes",
+    "elimination_split",
     "estimated_frequencies",
     "example_order",
+    "full_rank_probability",
     "generic_failure_bound",
     "generic_sample_size",
     "knowledge_transfer_sample_size",
@@ -67,6 +91,9 @@ __all__ = [
     "logistic_score_stability",
     "logistic_sgd",
     "measure_stability",
+    "nonprivate_parity_sample_size",
+    "parity_chances",
+    "parity_sample_size",
     "published_decaying_bound",
     "published_setting",
     "published_soft_label_precision",
@@ -82,6 +109,9 @@ __all__ = [
     "speaking_probabilities",
     "stable_answers_noise",
     "stable_histogram_bar",
+    "stable_parity_failure",
+    "stable_parity_sizes",
+    "stable_parity_split",
     "teachers_needed",
     "teachers_table",
     "truth_probability",

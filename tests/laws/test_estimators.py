@@ -10,7 +10,7 @@ from sklearn.base import clone
 from dplearn.privacy import PrivateHolder
 
 # Tables of scikit-learn's checks are small, and so is epsilon below.
-pytestmark = pytest.mark.filterwarnings("ignore:n_teachers is")
+pytestmark = pytest.mark.filterwarnings("ignore:n_(teachers|samples) is")
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")  # array API: an opt-in of SciPy
@@ -53,6 +53,6 @@ def test_an_integer_seed_repeats_and_says_so(classifier, iris, fitted):
     assert not fitted.guarantee_.reproducible
 
 
-def test_the_operating_systems_entropy_gives_different_fits(classifier, iris):
+def test_the_operating_systems_entropy_gives_different_fits(speaks, classifier, iris):
     seen = {published(clone(classifier).set_params(epsilon=0.01).fit(*iris), iris) for _ in range(12)}
     assert len(seen) > 1  # no outcome has probability above 1/2 there, so 12 alike are below 2**-11

@@ -21,6 +21,11 @@ THROUGH = {
     "StableAnswers": ("stable_answers",),
     "SparseVector": ("sparse_vector", "sparse_vector_renewed", "sparse_vector_composed"),
     "AboveThreshold": ("above_threshold",),
+    "consistent_parity": (
+        "consistent_parity",
+        "consistent_parity_of_one_bit",
+        "consistent_parity_of_three_bits",
+    ),
     "release_if_stable": ("most_frequent_if_stable",),
     "select_exponential": ("exponential_mechanism",),
     "select_permute_and_flip": ("permute_and_flip",),

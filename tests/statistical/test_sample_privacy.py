@@ -60,6 +60,12 @@ def response(value, dice, size, privacy):
     return mechanisms.randomized_response(np.full(size, value), 4, privacy=privacy, dice=dice)
 
 
+def equations(rows, dice, privacy):
+    table = np.array(rows)
+    solution = mechanisms.consistent_parity(table[:, :-1], table[:, -1], privacy=privacy, dice=dice)
+    return None if solution is None else solution.tolist()
+
+
 def stable_release(rows, dice, privacy):
     return mechanisms.release_if_stable(*rows, privacy=privacy, dice=dice)
 
@@ -123,6 +129,7 @@ CLAIMS = {
         batch=True,
         privacy=ZeroConcentratedDP("0.5"),
     ),
+    "consistent_parity": Claim(equations, [(1, 0), (0, 0)], [(1, 0), (0, 1)], ONE, FOUR),
     "randomized_response": Claim(response, 0, 1, ONE, ApproxDP("1.1"), n=300_000, batch=True),
     "release_if_stable": Claim(stable_release, ("yes", 0), ("no", 0), PERCENT, TWENTY_PERCENT),
     "most_frequent_if_stable": Claim(stable_vote, [0, 0, 1], [0, 1, 1], PERCENT, TWENTY_PERCENT),

@@ -1,0 +1,146 @@
+"""Matrices of bits, 64 columns of a row in a word.
+
+>>> A = pack([[1, 0, 1], [0, 1, 1]])
+>>> A.shape, A.words.tolist(), A[1:].unpack().tolist()
+((2, 3), [[5], [6]], [[0, 1, 1]])
+>>> A.dot([1, 1, 1]).tolist()
+[0, 0]
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn._validation import check_count
+from dplearn.core.gf2.products import add_product
+from dplearn.core.gf2.words import WORD, Words, low_bits, n_words, packed, read_bits
+
+__all__ = ["BitMatrix", "as_columns", "as_matrix", "pack"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)  # a traceback may show it
+class BitMatrix:
+    """A matrix over GF(2).
+
+    Parameters
+    ----------
+    words : ndarray of uint64 of shape (n_rows, n_words)
+        Column j is bit j % 64, counted from the lowest, of word j // 64. Bits beyond are not looked at, so
+        that a matrix and its first columns share their words. Not copied.
+    n_columns : int
+        At most 64 * n_words.
+
+    Raises
+    ------
+    TypeError
+        If `words` are no unsigned integers of 64 bits, or `n_columns` is no integer.
+    ValueError
+        If `words` is not two-dimensional or has too few of them.
+    """
+
+    words: Words
+    n_columns: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.words, np.ndarray) or self.words.dtype != WORD:
+            raise TypeError("words must be an array of uint64")
+        if self.words.ndim != 2:
+            raise ValueError(f"words must be two-dimensional, got {self.words.ndim} dimensions")
+        check_count("n_columns", self.n_columns, high=64 * self.words.shape[1])
+
+    def __repr__(self) -> str:
+        return f"<BitMatrix of shape {self.shape}>"
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __getitem__(self, rows: Any) -> "BitMatrix":
+        """Return some rows, chosen as numpy does by a slice, a mask or an array of places."""
+        return BitMatrix(self.words[rows], self.n_columns)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self.words), self.n_columns
+
+    def unpack(self) -> NDArray[np.uint8]:
+        """Return the matrix as 0/1 integers, a byte each."""
+        return read_bits(self.words, self.n_columns)
+
+    def clean_words(self) -> Words:
+        """Return the words with zeros for bits beyond the last column, copied only where that is needed."""
+        words, last = self.words[:, : n_words(self.n_columns)], self.n_columns % 64
+        if not last or not (words[:, -1] >> np.uint64(last)).any():
+            return words
+        clean = words.copy()
+        clean[:, -1] &= low_bits(last)
+        return clean
+
+    def dot(self, other: Any) -> NDArray[np.uint8]:
+        """Return the product with a vector or matrix, over GF(2).
+
+        Parameters
+        ----------
+        other : BitMatrix, or array-like of bits of shape (n_columns,) or (n_columns, k)
+            On the right.
+
+        Returns
+        -------
+        ndarray of uint8 of shape (n_rows,) or (n_rows, k)
+
+        Raises
+        ------
+        ValueError
+            If `other` has another number of rows, or more than two dimensions.
+        """
+        right, shape = as_columns("other", other, self.n_columns)
+        product = np.zeros((len(self), n_words(right.n_columns)), dtype=WORD)
+        add_product(product, self.words, right.clean_words())
+        return read_bits(product, right.n_columns).reshape((len(self), *shape))
+
+
+def pack(bits: Any) -> BitMatrix:
+    """Return a matrix of bits in an eighth of its bytes, or less.
+
+    Parameters
+    ----------
+    bits : array-like of bool or of the integers 0 and 1, of shape (n_rows, n_columns)
+        Copied.
+
+    Returns
+    -------
+    BitMatrix
+        Of the same shape.
+
+    Raises
+    ------
+    TypeError
+        If `bits` are neither integers nor booleans.
+    ValueError
+        If `bits` is not two-dimensional or an integer is neither 0 nor 1. The message does not show it.
+    """
+    array = np.asarray(bits)
+    if array.ndim != 2:
+        raise ValueError(f"a matrix of bits must have two dimensions, got {array.ndim}")
+    return BitMatrix(packed(array), array.shape[1])
+
+
+def as_matrix(A: Any) -> BitMatrix:
+    """Return `A` packed, if it is not."""
+    return A if isinstance(A, BitMatrix) else pack(A)
+
+
+def as_columns(name: str, columns: Any, n_rows: int) -> tuple[BitMatrix, tuple[int, ...]]:
+    """Return a vector or matrix as a matrix, and its shape without the number of rows."""
+    array = columns if isinstance(columns, BitMatrix) else np.asarray(columns)
+    shape = tuple(array.shape[1:])
+    if not array.shape or array.shape[0] != n_rows or len(shape) > 1:
+        raise ValueError(
+            f"{name} must have shape ({n_rows},) or ({n_rows}, k), as many rows as the system asks for, "
+            f"got shape {tuple(array.shape)}"
+        )
+    if isinstance(array, BitMatrix):
+        return array, shape
+    return pack(array if shape else array[:, None]), shape

@@ -1,0 +1,431 @@
+"""Private parity: which columns' bits add up to the label, found by linear algebra.
+
+>>> import numpy as np
+>>> generator = np.random.default_rng(0)
+>>> X = generator.integers(0, 2, (4000, 40))
+>>> y = np.where(X[:, [3, 14, 27]].sum(axis=1) % 2, "odd", "even")
+>>> learner = ParityClassifier(epsilon=1.0, classes=["even", "odd"], binarize=None, random_state=0).fit(X, y)
+>>> learner.concept_
+'odd' if x3 + x14 + x27 is odd, else 'even'
+>>> learner.guarantee_.epsilon, learner.guarantee_.delta, learner.method_
+(Fraction(1, 1), Fraction(0, 1), 'elimination')
+"""
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from dplearn._validation import check_choice, check_count, check_number
+from dplearn.chance import PublicStream
+from dplearn.chance.dice import Dice
+from dplearn.concepts import Parity
+from dplearn.concepts.base import ChosenConcept
+from dplearn.domains import Bits, Product
+from dplearn.estimator.base import PrivateClassifier
+from dplearn.estimator.bit_rows import packed_rows
+from dplearn.estimator.intake import as_product, read_features, read_rows
+from dplearn.estimator.outputs import Outputs, declared_sets, n_outputs_of, read_outputs
+from dplearn.learners.generic import COLUMNS
+from dplearn.learners.parity_methods import (
+    PARITY_METHODS,
+    Equations,
+    ParityMethod,
+    ParityTask,
+    settled_method,
+)
+from dplearn.privacy import ApproxDP, PrivacyLedger
+
+__all__ = ["ParityClassifier", "ParityPlan"]
+
+AUTO = "auto"
+
+
+class ParityClassifier(PrivateClassifier):
+    """Learn which columns' bits must be added up, modulo 2, to give the label.
+
+    Labels of parities look random to every learner that asks about averages, with any privacy or none.
+    Linear algebra finds them; where their labels are noisy, the best of all 2**d parities is sought instead.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy budget of one fit; positive. The decimal that is written is meant.
+    delta : float, default=0.0
+        Probability with which the guarantee may fail; `method="stable"` needs some. What a fit has no use
+        for is not spent.
+    method : {"auto", "agnostic", "elimination", "stable"}, default="auto"
+        "agnostic" compares all parities by the records that they get wrong: any labels, up to 26 columns.
+        "elimination" solves equations: any number of columns, no wrong labels. "stable" solves equations of
+        disjoint parts and releases a solution that most of them share: any number of columns and of labels
+        at once, no wrong labels, and rows whose bits are not too far from fair coins. "auto" takes, in this
+        order, the first for which there are enough records, or else the first that can be.
+    alpha : float, default=0.1
+        Error that is wanted, in (0, 1).
+    beta : float, default=0.05
+        Probability of failure that is allowed, in (0, 1).
+    fit_intercept : bool, default=False
+        Whether to learn complements of parities too.
+    binarize : float or None, default=0.0
+        Numbers above it count as 1, others as 0. None: values must be 0 or 1 already.
+    n_parts : int or "auto", default="auto"
+        Into how many parts "elimination" and "stable" cut the records.
+    test_size : int or "auto", default="auto"
+        On how many other records "elimination" compares the parts' candidates.
+    classes : sequence, optional
+        The two labels that can occur; with several labels at once, a sequence of two for each. None takes
+        those in `y`, and the guarantee then says that it assumes the set of labels public.
+    ledger : PrivacyLedger, optional
+        The budget that each fit is charged to, whoever calls it: clones, searches and workers too.
+    random_state : None, int or numpy random generator, default=None
+        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
+        guarantee then says so.
+
+    Attributes
+    ----------
+    parity_ : ndarray of uint8 of shape (n_features,) or (n_outputs, n_features)
+        Released. 1 for each column that is added; all 0 where the mechanism declined to answer.
+    intercept_ : int or ndarray of uint8 of shape (n_outputs,)
+        Released. 1 where the complement of the parity was learned.
+    abstained_ : bool
+        Released. Whether the mechanism declined to answer; then the first of `classes_` is predicted.
+    concept_ : ChosenConcept or list of ChosenConcept
+        Released. The parity as a rule, which it prints as; with several labels, one for each.
+    classes_ : ndarray of shape (2,), or list of such
+        Public. The labels, sorted: declared, or assumed public. An odd sum gives the second.
+    method_ : str
+        Public. How it was learned.
+    guarantee_ : ApproxDP
+        Public. What the fit promises, and on what assumptions.
+    domain_ : Product
+        Public. What counts as 1 in each column.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    See Also
+    --------
+    dplearn.mechanisms.consistent_parity : What "elimination" does to each part.
+    dplearn.theory.parity_sample_size : How many records it takes.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, 0)-differential privacy for one replaced record, (epsilon, delta) with "stable";
+    the number of records is public.
+
+    **Assumes.** What `guarantee_.assumes` lists.
+
+    **Accuracy.** Of records whose labels are a parity, `plan(n_samples)` tells how many keep `alpha` and
+    `beta`: with "elimination" and "agnostic" whatever the records' distribution, with "stable" if their bits
+    are fair coins.
+
+    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 4 for "elimination",
+    Section 3 for "agnostic"; Bun, Nissim and Stemmer (2016), Theorem 3.12, for "stable".
+    """
+
+    parity_: NDArray[np.uint8]
+    intercept_: Any
+    concept_: Any
+    classes_: Any
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        method: str = AUTO,
+        alpha: float = 0.1,
+        beta: float = 0.05,
+        fit_intercept: bool = False,
+        binarize: float | None = 0.0,
+        n_parts: int | str = AUTO,
+        test_size: int | str = AUTO,
+        classes: Sequence[Any] | None = None,
+        ledger: PrivacyLedger | None = None,
+        random_state: Any = None,
+    ):
+        self.epsilon = epsilon
+        self.delta = delta
+        self.method = method
+        self.alpha = alpha
+        self.beta = beta
+        self.fit_intercept = fit_intercept
+        self.binarize = binarize
+        self.n_parts = n_parts
+        self.test_size = test_size
+        self.classes = classes
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def plan(self, n_samples: int, *, n_features: int, n_outputs: int = 1) -> "ParityPlan":
+        """Return what a fit would promise and how it would cut the records, without any data.
+
+        Parameters
+        ----------
+        n_samples, n_features : int
+            Numbers of records and of columns.
+        n_outputs : int, default=1
+            Number of labels a record.
+        """
+        terms = self._terms(self.random_state is not None)
+        task = terms.task(
+            n_samples=check_count("n_samples", n_samples, low=1),
+            n_features=check_count("n_features", n_features, low=1),
+            n_outputs=check_count("n_outputs", n_outputs, low=1),
+        )
+        method = settled_method(terms.method, task)
+        sizes = method.sizes
+        return ParityPlan(
+            guarantee=terms.price(method.spends_delta),
+            method=method.name,
+            n_samples=task.n_samples,
+            n_needed=sizes.n_needed,
+            n_parts=sizes.n_parts,
+            test_size=sizes.test_size,
+            failure=sizes.failure,
+            alpha=task.alpha,
+            beta=task.beta,
+        )
+
+    def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
+        # 1. Check what is public, and that the data are where they were declared to be.
+        terms = self._terms(reproducible)
+        charge = self._open_account(terms.price(terms.method == "stable"))
+        X = self._rows(X, reset=True)
+        n, d = X.shape
+        task = terms.task(n_samples=n, n_features=d, n_outputs=n_outputs_of(y))
+        method = settled_method(terms.method, task)
+        outputs = read_outputs(y, n, terms.classes)
+        _check_two_labels(outputs.classes)
+        domain = as_product(terms.bits, d, getattr(self, "feature_names_in_", None))
+        matrix = packed_rows(X, domain, intercept=task.fit_intercept)
+        _warn_if_few(task, method)
+
+        # 2. Fix the guarantee, and charge it to the ledger.
+        guarantee = _guarantee(terms.price(method.spends_delta), domain, terms.classes is not None)
+        charge(guarantee)
+
+        # 3. Summarise the data into integers: one replaced record replaces one equation.
+        equations = Equations(matrix, outputs.codes.astype(np.uint8))
+
+        # 4. Release.
+        found = method.release(equations, privacy=guarantee, dice=dice, stream=terms.stream)
+
+        # 5. Publish.
+        self.method_ = method.name
+        self.domain_ = domain
+        self.guarantee_ = guarantee
+        self._publish(found, task, outputs)
+
+    def _publish(self, found: NDArray[np.uint8] | None, task: ParityTask, outputs: Outputs) -> None:
+        """Set what was released; no answer stands as no column at all, which predicts the first label."""
+        answer = np.zeros((task.n_outputs, task.n_unknowns), np.uint8) if found is None else found
+        parity = answer[:, : task.n_features].copy()
+        intercept = answer[:, -1].copy() if task.fit_intercept else np.zeros(task.n_outputs, np.uint8)
+        names = tuple(self.domain_.names)
+        concepts = [
+            ChosenConcept(Parity.of(bits, int(c), self.domain_), names, tuple(labels.tolist()))
+            for bits, c, labels in zip(parity, intercept, outputs.classes, strict=True)
+        ]
+        self.abstained_ = found is None
+        if outputs.many:
+            self.parity_, self.intercept_ = parity, intercept
+            self.concept_, self.classes_ = concepts, outputs.classes
+        else:
+            self.parity_, self.intercept_ = parity[0], int(intercept[0])
+            self.concept_, self.classes_ = concepts[0], outputs.classes[0]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict labels; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Numbers; with `binarize=None`, those above 1/2 count as 1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Entries of `classes_`.
+        """
+        codes = self._codes(X)
+        if not isinstance(self.classes_, list):
+            labels: NDArray[Any] = self.classes_[codes[:, 0]]
+            return labels
+        columns = [labels[column] for labels, column in zip(self.classes_, codes.T, strict=True)]
+        alike = len({column.dtype.kind for column in columns}) == 1
+        return np.column_stack(columns if alike else [column.astype(object) for column in columns])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64] | list[NDArray[np.float64]]:
+        """Give probability 1 to the predicted label: the release holds a rule and no confidence.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            As for `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2), or a list of n_outputs of them
+        """
+        likely = [np.eye(2)[column] for column in self._codes(X).T]
+        return likely if isinstance(self.classes_, list) else likely[0]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows whose labels are all predicted; of private rows it is itself a release.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            Of the rows.
+        """
+        if not isinstance(getattr(self, "classes_", None), list):
+            return float(super().score(X, y, sample_weight))
+        right = (self.predict(X) == np.asarray(y)).all(axis=1)
+        return float(np.average(right, weights=sample_weight))
+
+    def _codes(self, X: Any) -> NDArray[np.uint8]:
+        """Return which of its labels each row has in each output."""
+        check_is_fitted(self)
+        rows = packed_rows(self._rows(X, reset=False), self.domain_, nearest=True)
+        return rows.dot(np.atleast_2d(self.parity_).T) ^ np.atleast_1d(np.asarray(self.intercept_, np.uint8))
+
+    def _rows(self, X: Any, *, reset: bool) -> Any:
+        """Return X as `packed_rows` takes it."""
+        if issparse(X):
+            return read_rows(self, X, reset=reset, sparse=True)
+        return read_features(self, X, domain=Bits(self.binarize), reset=reset)
+
+    def _context(self) -> tuple[object, ...]:
+        return str(self.epsilon), str(self.delta), self.method, repr(self.binarize), self.fit_intercept
+
+    def _terms(self, reproducible: bool) -> "_Terms":
+        """Read and check all parameters."""
+        check_choice("method", self.method, (AUTO, *PARITY_METHODS))
+        if self.classes is not None:
+            _check_two_labels(declared_sets(self.classes))
+        budget = ApproxDP(
+            check_number("epsilon", self.epsilon, above=0), self.delta, reproducible=reproducible
+        )
+        task = partial(
+            ParityTask,
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            fit_intercept=bool(self.fit_intercept),
+            alpha=float(check_number("alpha", self.alpha, above=0, below=1)),
+            beta=float(check_number("beta", self.beta, above=0, below=1)),
+            n_parts=_count_or_auto("n_parts", self.n_parts, low=1),
+            test_size=_count_or_auto("test_size", self.test_size, low=0),
+        )
+        stream = PublicStream.of(self.random_state, type(self).__name__)
+        return _Terms(budget, self.method, task, Bits(self.binarize), self.classes, stream)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        many = self.method in (AUTO, "stable") and isinstance(self.delta, float) and self.delta > 0
+        tags.classifier_tags.multi_label = tags.target_tags.multi_output = many
+        tags.input_tags.sparse = True
+        return tags
+
+
+@dataclass(frozen=True)
+class ParityPlan:
+    """What a fit of `ParityClassifier` would give.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        What it would promise.
+    method : str
+        How it would learn.
+    n_samples : int
+        Number of records.
+    n_needed : int
+        From how many records on `failure` is at most `beta`.
+    n_parts, test_size : int
+        How the records would be cut.
+    failure : float
+        A bound on the probability that the error exceeds `alpha`, where labels are a parity of the columns;
+        with "stable", where the columns are fair coins besides.
+    alpha, beta : float
+        As the estimator has them.
+    """
+
+    guarantee: ApproxDP
+    method: str
+    n_samples: int
+    n_needed: int
+    n_parts: int
+    test_size: int
+    failure: float
+    alpha: float
+    beta: float
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """All parameters of one fit, read and checked before the data."""
+
+    budget: ApproxDP
+    method: str
+    task: Callable[..., ParityTask]
+    bits: Bits
+    classes: Sequence[Any] | None
+    stream: PublicStream
+
+    def price(self, spends_delta: bool) -> ApproxDP:
+        """Return what a fit promises; a method that has no use for delta spends none."""
+        return self.budget if spends_delta else replace(self.budget, delta=Fraction(0))
+
+
+def _count_or_auto(name: str, value: Any, low: int) -> int | None:
+    if isinstance(value, str) and value == AUTO:
+        return None
+    if isinstance(value, str):
+        raise ValueError(f"{name} must be {AUTO!r} or an integer at least {low}, got {value!r}")
+    return check_count(name, value, low=low)
+
+
+def _check_two_labels(classes: Sequence[NDArray[Any]]) -> None:
+    """Refuse any other number of labels, in the words that scikit-learn's users know."""
+    for labels in classes:
+        if len(labels) != 2:
+            raise ValueError(
+                "Only binary classification is supported: a parity needs 2 classes, got"
+                f" {len(labels)} class" + ("es" if len(labels) != 1 else "; classes=[...] declares both")
+            )
+
+
+def _guarantee(price: ApproxDP, domain: Product, labels_known: bool) -> ApproxDP:
+    labels = (
+        "labels are among the declared classes"
+        if labels_known
+        else "the set of labels, and their type, is public"
+    )
+    return replace(price, assumes=(COLUMNS, *domain.assumes, labels))
+
+
+def _warn_if_few(task: ParityTask, method: ParityMethod) -> None:
+    """Warn if the public numbers promise less than is asked for."""
+    needed = method.sizes.n_needed
+    if task.n_samples < needed:
+        warnings.warn(
+            f"n_samples is {task.n_samples}: alpha={task.alpha} and beta={task.beta} with"
+            f" {method.name!r} take {needed} records of {task.n_features} columns at"
+            f" epsilon={float(task.epsilon):g}; plan(n_samples, n_features=...) tells more, without any data",
+            stacklevel=4,
+        )
