@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from dplearn.core.gf2 import BitMatrix, pack
-from dplearn.domains import Product
+from dplearn.domains import DomainError, Product
 from dplearn.domains.cells import is_frame
 
 __all__ = ["packed_rows"]
@@ -28,7 +28,7 @@ def packed_rows(X: Any, domain: Product, *, intercept: bool = False, nearest: bo
     X : ndarray, CSR matrix or data frame of shape (n, d)
         As `read_features` and `read_rows` give it.
     domain : Product of Bits
-        What counts as 1, for each column.
+        What counts as 1, the same in every column.
     intercept : bool, default=False
         Whether to add a last column of ones.
     nearest : bool, default=False
@@ -43,14 +43,15 @@ def packed_rows(X: Any, domain: Product, *, intercept: bool = False, nearest: bo
     DomainError
         If a value is outside its column's domain; the message names the column and the domain.
     """
-    encode = domain.nearest if nearest else domain.encode
+    how = "nearest" if nearest else "encode"
     n, d = X.shape
     step = n if is_frame(X) else max(1, _CELLS // d)
     blocks = []
     for start in range(0, n, max(step, 1)):
         part = X if is_frame(X) else X[start : start + step]
-        bits = _bits(encode(_dense(part)), intercept)
-        blocks.append(pack(bits).words)
+        bits = _from_frame(part, domain, how) if is_frame(X) else _by_row(_dense(part), domain, how)
+        ones = np.ones((len(bits), int(intercept)), dtype=np.uint8)
+        blocks.append(pack(np.hstack((bits, ones)) if intercept else bits).words)
     return BitMatrix(np.concatenate(blocks), d + intercept)
 
 
@@ -59,6 +60,15 @@ def _dense(part: Any) -> Any:
     return rows.toarray() if issparse(part) else rows
 
 
-def _bits(columns: list[NDArray[np.uint8]], intercept: bool) -> NDArray[np.uint8]:
-    ones = [np.ones(len(columns[0]), dtype=np.uint8)] if intercept else []
-    return np.array(columns + ones).T
+def _by_row(part: NDArray[Any], domain: Product, how: str) -> NDArray[np.uint8]:
+    """Return all columns at once, which are alike: so the bits of a row lie together."""
+    try:
+        return np.ascontiguousarray(getattr(domain.domains[0], how)(part))
+    except DomainError:
+        pass
+    getattr(domain, how)(part)  # is refused too, and names the column
+    raise AssertionError("a value is outside one column's domain and inside all columns'")
+
+
+def _from_frame(part: Any, domain: Product, how: str) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(np.array(getattr(domain, how)(part), dtype=np.uint8).T)

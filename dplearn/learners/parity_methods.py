@@ -2,7 +2,7 @@
 
 >>> task = ParityTask(n_samples=4000, n_features=16, epsilon=Fraction(1))
 >>> [PARITY_METHODS[name](task).sizes.n_parts for name in ("agnostic", "elimination")]
-[1, 3]
+[1, 4]
 >>> settled_method("auto", task).name
 'agnostic'
 """

@@ -291,17 +291,17 @@ def elimination_split(
     -------
     EliminationSizes
         If n is at least that of `elimination_sizes`, as many parts and the same share of test records: then
-        `failure` is at most beta. Where n is x times as much and suffices for beta / x, the plan for that is
-        taken: most failures are of parts that all decline, which more records mend only by more parts. Else at most as many parts, with which it fails least where the columns are
-        fair coins and every wrong parity errs on half of the records; `failure` is for any columns even so.
+        `failure` is at most beta. If n is x times that and is enough for beta / x, the parts are those for
+        beta / x: it fails mostly where all parts decline, and only more parts mend that. If n is less, at
+        most as many parts, with which it fails least where the columns are fair coins and every wrong parity
+        errs on half of the records; `failure` is for any columns even so.
     """
     n = check_count("n_samples", n_samples, low=1)
     plan = elimination_sizes(n_unknowns, epsilon=epsilon, alpha=alpha, beta=beta)
     d, eps, a = _task(n_unknowns, epsilon, alpha)
     if n > plan.n_samples:
-        sharper = elimination_sizes(
-            n_unknowns, epsilon=epsilon, alpha=alpha, beta=float(beta) * plan.n_samples / n
-        )
+        rarer = max(_RAREST, _below_1("beta", beta) * plan.n_samples / n)
+        sharper = _least_elimination(d, eps, a, rarer)
         plan = sharper if sharper.n_samples <= n else plan
     cuts = [_cut(n, k, plan) for k in range(1, plan.n_parts + 1)]
     if n >= plan.n_samples:

@@ -1,8 +1,8 @@
 """How many records the stable learner of parities takes where the columns are fair coins.
 
-Shards vote for their only solution, or for None if they have none or several, and the winner is released by
-its distance to instability. With fair coins a shard's probability of full rank is known exactly, and with it
-that of failure.
+Shards vote for a solution of theirs, and the winner is released by its distance to instability. With fair
+coins a shard's probability of full rank, and so of having the right solution alone, is known exactly; the
+others may have voted for one and the same wrong one.
 
 >>> sizes = stable_parity_sizes(16, epsilon=1, delta=1e-6, beta=0.05)
 >>> sizes.n_samples, sizes.n_parts, sizes.part_size, round(sizes.failure, 4)
@@ -85,7 +85,7 @@ def full_rank_probability(n_rows: int, n_columns: int, *, fit_intercept: bool = 
 def stable_parity_failure(
     n_features: int, *, n_parts: int, part_size: int, epsilon: Any, delta: Any, fit_intercept: bool = False
 ) -> float:
-    """Return how probable it is that the stable learner does not return the parity of all labels.
+    """Return a bound on the probability that the stable learner does not return the parity of all labels.
 
     Parameters
     ----------
@@ -102,12 +102,12 @@ def stable_parity_failure(
     -------
     float
         1 less the sum, over the number j of shards of full rank, of their binomial probability times that of
-        speaking where j votes stand against m - j for None. The number of label columns does not enter.
+        speaking where j votes stand against m - j for another. The number of label columns does not enter.
 
     Notes
     -----
-    A shard of full rank votes for the right parity, and any other for None, which comes before it. With i
-    votes for None the distance is (m - 2 i - 1) / 2 rounded down. An odd number of shards is never worse than
+    A shard of full rank votes for the right parity, and any other, at worst, for one that comes before it.
+    With i votes for that the distance is (m - 2 i - 1) / 2 rounded down. An odd number of shards is never worse than
     one more, which changes no distance.
     """
     d = check_count("n_features", n_features, low=1)
@@ -214,7 +214,7 @@ def _log_full_rank(rows: int, columns: int, intercept: bool) -> float:
 
 
 def _failure(silence: Floats, m: int, log_full_rank: float) -> float:
-    """Return the mean of the probability of None over the number i of shards that vote for None."""
+    """Return the mean of the probability of None over the number i of shards that vote for another."""
     i = np.arange(m + 1)
     rank = math.exp(log_full_rank)
     missed = -math.expm1(log_full_rank)

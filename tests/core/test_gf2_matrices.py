@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dplearn.core.gf2 import BitMatrix, pack, rank, rref, solve
 
-repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
+repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=40)
 WIDTHS = (0, 1, 7, 8, 63, 64, 65, 127, 128, 129, 700)
 
 

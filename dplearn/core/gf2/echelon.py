@@ -183,6 +183,8 @@ class Echelon:
 
     def _free_part(self, words: NDArray[np.intp]) -> Words:
         """Return what the reduced form has in the free columns of some words, in the order of `_columns`."""
+        if not len(words):
+            return np.empty((self.rank, 0), dtype=WORD)
         rows = self._rows()
         return self._substituted(rows, np.ascontiguousarray(rows[:, words] & self._free_words()[words]))
 
