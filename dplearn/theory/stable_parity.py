@@ -107,8 +107,8 @@ def stable_parity_failure(
     Notes
     -----
     A shard of full rank votes for the right parity, and any other, at worst, for one that comes before it.
-    With i votes for that the distance is (m - 2 i - 1) / 2 rounded down. An odd number of shards is never worse than
-    one more, which changes no distance.
+    With i votes for that the distance is (m - 2 i - 1) / 2 rounded down. An odd number of shards is never
+    worse than one more, which changes no distance.
     """
     d = check_count("n_features", n_features, low=1)
     m = check_count("n_parts", n_parts, low=1)
