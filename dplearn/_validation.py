@@ -6,7 +6,9 @@ from fractions import Fraction
 from numbers import Integral
 from typing import Any
 
-__all__ = ["as_fraction", "check_choice", "check_count", "check_number"]
+__all__ = ["AUTO", "as_fraction", "check_choice", "check_count", "check_count_or_auto", "check_number"]
+
+AUTO = "auto"  # in place of a number that is to be settled from public ones
 
 
 def as_fraction(value: object) -> Fraction:
@@ -104,6 +106,15 @@ def check_count(name: str, value: Any, *, low: int = 0, high: int | float = math
     if not low <= count <= high:
         raise ValueError(f"{rule}, got {_shown(value)}")
     return count
+
+
+def check_count_or_auto(name: str, value: Any, *, low: int = 1) -> int | None:
+    """Return None for "auto", else `value` as a Python integer if it is one and at least `low`."""
+    if not isinstance(value, str):
+        return check_count(name, value, low=low)
+    if value != AUTO:
+        raise ValueError(f"{name} must be {AUTO!r} or an integer at least {low}, got {value!r}")
+    return None
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_regressor
 from sklearn.utils import Tags, get_tags
 
-from dplearn._validation import check_choice, check_count, check_number
+from dplearn._validation import check_choice, check_count, check_count_or_auto, check_number
 from dplearn.aggregation.aggregators import AGGREGATIONS, Aggregator, Ballot
 from dplearn.aggregation.shards import shards
 from dplearn.aggregation.standard import standard_estimator
@@ -33,7 +33,6 @@ COLUMNS = (
     "the number of records and the number, names and types of the columns are public, the categories of"
     " categorical columns among them"
 )
-AUTO = "auto"
 
 
 @dataclass(frozen=True)
@@ -173,9 +172,9 @@ class EnsembleClassifier(PrivateClassifier):
             estimator=self.estimator,
             aggregation=check_choice("aggregation", self.aggregation, tuple(self._aggregations)),
             classes=self.classes,
-            n_teachers=_count_or_auto("n_teachers", self.n_teachers),
-            max_queries=_count_or_auto("max_queries", self.max_queries),
-            max_unstable=_count_or_auto("max_unstable", self.max_unstable),
+            n_teachers=check_count_or_auto("n_teachers", self.n_teachers),
+            max_queries=check_count_or_auto("max_queries", self.max_queries),
+            max_unstable=check_count_or_auto("max_unstable", self.max_unstable),
             n_jobs=self.n_jobs,
             verbose=bool(self.verbose),
             stream=PublicStream.of(self.random_state, type(self).__name__),
@@ -233,14 +232,6 @@ def check_classifier(name: str, estimator: Any) -> None:
     complete = not isinstance(estimator, type) and all(hasattr(estimator, method) for method in methods)
     if estimator is not None and (not complete or is_regressor(estimator)):
         raise TypeError(f"{name} must be None or a classifier, got {estimator!r}")
-
-
-def _count_or_auto(name: str, value: Any) -> int | None:
-    if isinstance(value, str) and value == AUTO:
-        return None
-    if isinstance(value, str):
-        raise ValueError(f"{name} must be {AUTO!r} or a positive integer, got {value!r}")
-    return check_count(name, value, low=1)
 
 
 def warn_of_noise(ballot: Ballot, hopeless: bool, what: str) -> None:

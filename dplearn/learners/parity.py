@@ -12,9 +12,8 @@
 """
 
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -24,7 +23,7 @@ from scipy.sparse import issparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from dplearn._validation import check_choice, check_count, check_number
+from dplearn._validation import AUTO, check_choice, check_count, check_count_or_auto, check_number
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.concepts import Parity
@@ -35,18 +34,11 @@ from dplearn.estimator.bit_rows import packed_rows
 from dplearn.estimator.intake import as_product, read_features, read_rows
 from dplearn.estimator.outputs import Outputs, declared_sets, n_outputs_of, read_outputs
 from dplearn.learners.generic import COLUMNS
-from dplearn.learners.parity_methods import (
-    PARITY_METHODS,
-    Equations,
-    ParityMethod,
-    ParityTask,
-    settled_method,
-)
+from dplearn.learners.parity_methods import PARITY_METHODS, Equations, ParityTask
+from dplearn.learners.parity_terms import ParityPlan, ParityTerms
 from dplearn.privacy import ApproxDP, PrivacyLedger
 
 __all__ = ["ParityClassifier", "ParityPlan"]
-
-AUTO = "auto"
 
 
 class ParityClassifier(PrivateClassifier):
@@ -166,7 +158,7 @@ class ParityClassifier(PrivateClassifier):
         self.ledger = ledger
         self.random_state = random_state
 
-    def plan(self, n_samples: int, *, n_features: int, n_outputs: int = 1) -> "ParityPlan":
+    def plan(self, n_samples: int, *, n_features: int, n_outputs: int = 1) -> ParityPlan:
         """Return what a fit would promise and how it would cut the records, without any data.
 
         Parameters
@@ -177,24 +169,12 @@ class ParityClassifier(PrivateClassifier):
             Number of labels a record.
         """
         terms = self._terms(self.random_state is not None)
-        task = terms.task(
-            n_samples=check_count("n_samples", n_samples, low=1),
-            n_features=check_count("n_features", n_features, low=1),
-            n_outputs=check_count("n_outputs", n_outputs, low=1),
+        method = terms.settled(
+            check_count("n_samples", n_samples, low=1),
+            check_count("n_features", n_features, low=1),
+            check_count("n_outputs", n_outputs, low=1),
         )
-        method = settled_method(terms.method, task)
-        sizes = method.sizes
-        return ParityPlan(
-            guarantee=terms.price(method.spends_delta),
-            method=method.name,
-            n_samples=task.n_samples,
-            n_needed=sizes.n_needed,
-            n_parts=sizes.n_parts,
-            test_size=sizes.test_size,
-            failure=sizes.failure,
-            alpha=task.alpha,
-            beta=task.beta,
-        )
+        return terms.plan(method)
 
     def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
         # 1. Check what is public, and that the data are where they were declared to be.
@@ -202,13 +182,13 @@ class ParityClassifier(PrivateClassifier):
         charge = self._open_account(terms.price(terms.method == "stable"))
         X = self._rows(X, reset=True)
         n, d = X.shape
-        task = terms.task(n_samples=n, n_features=d, n_outputs=n_outputs_of(y))
-        method = settled_method(terms.method, task)
+        method = terms.settled(n, d, n_outputs_of(y))
+        task = method.task
         outputs = read_outputs(y, n, terms.classes)
         _check_two_labels(outputs.classes)
         domain = as_product(terms.bits, d, getattr(self, "feature_names_in_", None))
         matrix = packed_rows(X, domain, intercept=task.fit_intercept)
-        _warn_if_few(task, method)
+        _warn_if_few(terms.plan(method), d)
 
         # 2. Fix the guarantee, and charge it to the ledger.
         guarantee = _guarantee(terms.price(method.spends_delta), domain, terms.classes is not None)
@@ -312,7 +292,7 @@ class ParityClassifier(PrivateClassifier):
     def _context(self) -> tuple[object, ...]:
         return str(self.epsilon), str(self.delta), self.method, repr(self.binarize), self.fit_intercept
 
-    def _terms(self, reproducible: bool) -> "_Terms":
+    def _terms(self, reproducible: bool) -> ParityTerms:
         """Read and check all parameters."""
         check_choice("method", self.method, (AUTO, *PARITY_METHODS))
         if self.classes is not None:
@@ -327,11 +307,11 @@ class ParityClassifier(PrivateClassifier):
             fit_intercept=bool(self.fit_intercept),
             alpha=float(check_number("alpha", self.alpha, above=0, below=1)),
             beta=float(check_number("beta", self.beta, above=0, below=1)),
-            n_parts=_count_or_auto("n_parts", self.n_parts, low=1),
-            test_size=_count_or_auto("test_size", self.test_size, low=0),
+            n_parts=check_count_or_auto("n_parts", self.n_parts, low=1),
+            test_size=check_count_or_auto("test_size", self.test_size, low=0),
         )
         stream = PublicStream.of(self.random_state, type(self).__name__)
-        return _Terms(budget, self.method, task, Bits(self.binarize), self.classes, stream)
+        return ParityTerms(budget, self.method, task, Bits(self.binarize), self.classes, stream)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -340,64 +320,6 @@ class ParityClassifier(PrivateClassifier):
         tags.classifier_tags.multi_label = tags.target_tags.multi_output = many
         tags.input_tags.sparse = True
         return tags
-
-
-@dataclass(frozen=True)
-class ParityPlan:
-    """What a fit of `ParityClassifier` would give.
-
-    Attributes
-    ----------
-    guarantee : ApproxDP
-        What it would promise.
-    method : str
-        How it would learn.
-    n_samples : int
-        Number of records.
-    n_needed : int
-        From how many records on `failure` is at most `beta`.
-    n_parts, test_size : int
-        How the records would be cut.
-    failure : float
-        A bound on the probability that the error exceeds `alpha`, where labels are a parity of the columns;
-        with "stable", where the columns are fair coins besides.
-    alpha, beta : float
-        As the estimator has them.
-    """
-
-    guarantee: ApproxDP
-    method: str
-    n_samples: int
-    n_needed: int
-    n_parts: int
-    test_size: int
-    failure: float
-    alpha: float
-    beta: float
-
-
-@dataclass(frozen=True)
-class _Terms:
-    """All parameters of one fit, read and checked before the data."""
-
-    budget: ApproxDP
-    method: str
-    task: Callable[..., ParityTask]
-    bits: Bits
-    classes: Sequence[Any] | None
-    stream: PublicStream
-
-    def price(self, spends_delta: bool) -> ApproxDP:
-        """Return what a fit promises; a method that has no use for delta spends none."""
-        return self.budget if spends_delta else replace(self.budget, delta=Fraction(0))
-
-
-def _count_or_auto(name: str, value: Any, low: int) -> int | None:
-    if isinstance(value, str) and value == AUTO:
-        return None
-    if isinstance(value, str):
-        raise ValueError(f"{name} must be {AUTO!r} or an integer at least {low}, got {value!r}")
-    return check_count(name, value, low=low)
 
 
 def _check_two_labels(classes: Sequence[NDArray[Any]]) -> None:
@@ -419,13 +341,13 @@ def _guarantee(price: ApproxDP, domain: Product, labels_known: bool) -> ApproxDP
     return replace(price, assumes=(COLUMNS, *domain.assumes, labels))
 
 
-def _warn_if_few(task: ParityTask, method: ParityMethod) -> None:
+def _warn_if_few(plan: ParityPlan, n_features: int) -> None:
     """Warn if the public numbers promise less than is asked for."""
-    needed = method.sizes.n_needed
-    if task.n_samples < needed:
+    if plan.n_samples < plan.n_needed:
         warnings.warn(
-            f"n_samples is {task.n_samples}: alpha={task.alpha} and beta={task.beta} with"
-            f" {method.name!r} take {needed} records of {task.n_features} columns at"
-            f" epsilon={float(task.epsilon):g}; plan(n_samples, n_features=...) tells more, without any data",
+            f"n_samples is {plan.n_samples}: alpha={plan.alpha} and beta={plan.beta} with"
+            f" {plan.method!r} take {plan.n_needed} records of {n_features} columns at"
+            f" epsilon={float(plan.guarantee.epsilon):g}; plan(n_samples, n_features=...) tells more, without"
+            " any data",
             stacklevel=4,
         )

@@ -20,7 +20,7 @@ from dplearn.chance.dice import Dice
 from dplearn.core.gf2 import BitMatrix, pack, uniform_solution
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.spending import epsilon_of
-from dplearn.theory.parity import parity_chances
+from dplearn.theory.parity_chances import parity_chances
 
 __all__ = ["consistent_parity"]
 

@@ -24,9 +24,9 @@ from dplearn.theory.parity import (
     elimination_sizes,
     elimination_split,
     nonprivate_parity_sample_size,
-    parity_chances,
     parity_sample_size,
 )
+from dplearn.theory.parity_chances import parity_chances
 from dplearn.theory.randomized_response import estimated_frequencies, truth_probability
 from dplearn.theory.soft_labels import (
     PublishedSoftLabelSetting,

@@ -1,8 +1,5 @@
-"""Private learning of parities: with what probability a record is kept, and how many records it takes.
+"""How many records private learning of parities takes: by elimination, or by comparing all of them.
 
->>> keep, decline = parity_chances(1)
->>> round(float(keep), 4), round(float(decline), 4)
-(0.4621, 0.2119)
 >>> sizes = elimination_sizes(16, epsilon=1, alpha=0.1, beta=0.05)
 >>> sizes.n_samples, sizes.n_parts, sizes.part_size, sizes.test_size
 (663, 2, 331, 1)
@@ -20,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_choice, check_count, check_number
-from dplearn.core.exact import exp_bounds
 from dplearn.theory.generic import generic_sample_size
+from dplearn.theory.parity_chances import parity_chances
 from dplearn.theory.search import lowest
 
 __all__ = [
@@ -31,12 +28,9 @@ __all__ = [
     "elimination_sizes",
     "elimination_split",
     "nonprivate_parity_sample_size",
-    "parity_chances",
     "parity_sample_size",
 ]
 
-_LARGEST = 40  # greater epsilons count as this: there hardly a record is left out
-_BITS = 64  # of the number that takes the place of exp(epsilon)
 _SMALLEST = 1e-9  # alpha and epsilon: nobody has as many records as less would take
 _RAREST = 1e-100  # beta
 _SLACK = 1e-12  # for rounding: relative
@@ -66,35 +60,6 @@ class EliminationSizes:
     part_size: int
     test_size: int
     failure: float
-
-
-def parity_chances(epsilon: Any) -> tuple[Fraction, Fraction]:
-    """Return with what probabilities `consistent_parity` keeps a record, and declines beforehand.
-
-    Parameters
-    ----------
-    epsilon : float
-        Positive.
-
-    Returns
-    -------
-    keep : Fraction
-        (E - 1) / (E + 1), for a rational E just below exp(epsilon): the greatest p with
-        1 + 2 p / (1 - p) <= E.
-    decline : Fraction
-        1 / (E + 2): the least q with 1 + p (1 - q) / q <= E for that p.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If epsilon is not a positive number.
-
-    Notes
-    -----
-    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Lemmas 4.2 and 4.3. There
-    p = epsilon / 4 for epsilon at most 1/2, and q = 1/2.
-    """
-    return _chances(check_number("epsilon", epsilon, above=0))
 
 
 def parity_sample_size(
@@ -433,12 +398,3 @@ def _task(n_unknowns: Any, epsilon: Any, alpha: Any) -> tuple[int, float, float]
 def _below_1(name: str, value: Any, low: float = _RAREST) -> float:
     number = check_number(name, value, above=0, below=1)
     return float(check_number(name, number, low=low))
-
-
-@lru_cache(maxsize=64)
-def _chances(epsilon: Fraction) -> tuple[Fraction, Fraction]:
-    """Return both chances; E is rounded down to so many bits beyond the first of E - 1."""
-    low = exp_bounds(min(epsilon, Fraction(_LARGEST)))[0] - 1
-    unit = Fraction(2) ** (low.numerator.bit_length() - low.denominator.bit_length() - _BITS)
-    growth = low // unit * unit  # E - 1
-    return growth / (growth + 2), 1 / (growth + 3)

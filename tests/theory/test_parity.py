@@ -20,9 +20,9 @@ from dplearn.theory.parity import (
     elimination_sizes,
     elimination_split,
     nonprivate_parity_sample_size,
-    parity_chances,
     parity_sample_size,
 )
+from dplearn.theory.parity_chances import parity_chances
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 

@@ -9,7 +9,8 @@ from dplearn.core.gf2 import pack
 from dplearn.learners.parity_methods import PARITY_METHODS, Equations, ParityTask
 from dplearn.mechanisms.parity import consistent_parity
 from dplearn.privacy import ApproxDP
-from dplearn.theory.parity import elimination_sizes, parity_chances, parity_sample_size
+from dplearn.theory.parity import elimination_sizes, parity_sample_size
+from dplearn.theory.parity_chances import parity_chances
 from dplearn.theory.stable_parity import stable_parity_sizes
 
 UNSURE = 1e-4  # how often a bound on the probability of failure would be wrong, were the seeds not fixed
