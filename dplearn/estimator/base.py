@@ -36,9 +36,9 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Within the declared domain. Sparse input is refused.
+            Within the declared domain. A sparse matrix is refused, unless the class takes one.
         y : array-like of shape (n_samples,)
-            Labels.
+            Labels; where the class learns several at once, also of shape (n_samples, n_outputs).
 
         Returns
         -------

@@ -45,6 +45,7 @@ def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
     """
     if is_frame(X):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
+        _refuse_empty(X)
         if domain is None:
             _check_columns(X)
         return _select(X, domain) if isinstance(domain, Schema) else X
@@ -77,11 +78,7 @@ def read_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool) -> Any:
     """
     if is_frame(X):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
-        if not all(X.shape):
-            raise ValueError(
-                f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s) while a minimum of 1"
-                " is required."
-            )
+        _refuse_empty(X)
         return X
     rows = _validated(estimator, X, reset=reset, accept_sparse="csr" if sparse else False)
     if getattr(X, "format", "") == "bsr":
@@ -92,10 +89,25 @@ def read_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool) -> Any:
 def _validated(estimator: Any, X: Any, *, reset: bool, accept_sparse: str | bool = False) -> Any:
     """Return numbers of their own type, or cells, of what is no frame and has the right shape."""
     cells: Any = X if issparse(X) else cells_of(X)
+    _refuse_complex(cells)  # scikit-learn's own error shows the cells
     kind = "numeric" if issparse(X) or cells.dtype.kind in "iufbc" else object
     return validate_data(
         estimator, cells, reset=reset, dtype=kind, accept_sparse=accept_sparse, ensure_all_finite=False
     )
+
+
+def _refuse_empty(X: Any) -> None:
+    """Refuse a data frame without rows or columns, in the words that scikit-learn has for arrays."""
+    if not all(X.shape):
+        raise ValueError(
+            f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s) while a minimum of 1"
+            " is required."
+        )
+
+
+def _refuse_complex(cells: Any) -> None:
+    if cells.dtype.kind == "c":
+        raise CellTypeError("Complex data not supported")
 
 
 def _check_columns(X: Any) -> None:
@@ -171,8 +183,6 @@ def read_labels(y: Any, n: int, classes: Sequence[Hashable] | None) -> tuple[NDA
     labels = _label_cells(y)
     if len(labels) != n:
         raise ValueError(f"X and y must have equal numbers of samples, got {n} and {len(labels)}")
-    if labels.dtype.kind == "c":
-        raise ValueError("Complex data not supported")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError("Input y contains NaN or infinity.")
     if classes is None:
@@ -193,7 +203,11 @@ def _label_cells(y: Any) -> NDArray[Any]:
         return object_array([None if is_missing(label) else label for label in y.to_list()])
     elif isinstance(y, Sequence) and not isinstance(y, (str, bytes)):
         y = object_array([_bare(label) for label in y])
+    if getattr(getattr(y, "dtype", None), "kind", "") == "c":
+        raise CellTypeError("Complex data not supported")  # scikit-learn's own error shows the labels
     labels: NDArray[Any] = column_or_1d(y, warn=True)
+    if labels.dtype.kind == "O" and any(isinstance(label, complex) for label in labels.tolist()):
+        raise CellTypeError("Complex data not supported")
     return labels
 
 

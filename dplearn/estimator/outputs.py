@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dplearn.domains.cells import frame_column, is_frame
 from dplearn.estimator.intake import check_classes, read_labels
 
-__all__ = ["Outputs", "declared_sets", "n_outputs_of", "read_outputs"]
+__all__ = ["Outputs", "declared_sets", "n_outputs_of", "output_column", "read_outputs"]
 
 
 @dataclass(frozen=True, repr=False)  # a traceback may show it
@@ -77,7 +77,7 @@ def read_outputs(y: Any, n: int, classes: Sequence[Any] | None) -> Outputs:
         return Outputs([label_set], codes[:, None], many=False)
     if isinstance(y, Sequence) and any(np.size(row) != k for row in y):
         raise ValueError("rows of y must be equally long")
-    read = [read_labels(_column(y, i), n, each) for i, each in enumerate(known)]
+    read = [read_labels(output_column(y, i), n, each) for i, each in enumerate(known)]
     return Outputs([labels for labels, _ in read], np.column_stack([codes for _, codes in read]), many=True)
 
 
@@ -106,7 +106,16 @@ def _known(classes: Sequence[Any], k: int) -> list[NDArray[Any]]:
     return sets if len(sets) == k else sets * k
 
 
-def _column(y: Any, i: int) -> Any:
+def output_column(y: Any, i: int) -> Any:
+    """Return one label of each record.
+
+    Parameters
+    ----------
+    y : array-like of shape (n, n_outputs)
+        Labels.
+    i : int
+        Of which output.
+    """
     if is_frame(y):
         return frame_column(y, i)
     return y[:, i] if isinstance(y, np.ndarray) else [row[i] for row in y]

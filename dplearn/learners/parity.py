@@ -23,7 +23,14 @@ from scipy.sparse import issparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from dplearn._validation import AUTO, check_choice, check_count, check_count_or_auto, check_number
+from dplearn._validation import (
+    AUTO,
+    as_fraction,
+    check_choice,
+    check_count,
+    check_count_or_auto,
+    check_number,
+)
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.concepts import Parity
@@ -32,13 +39,16 @@ from dplearn.domains import Bits, Product
 from dplearn.estimator.base import PrivateClassifier
 from dplearn.estimator.bit_rows import packed_rows
 from dplearn.estimator.intake import as_product, read_features, read_rows
-from dplearn.estimator.outputs import Outputs, declared_sets, n_outputs_of, read_outputs
+from dplearn.estimator.outputs import Outputs, declared_sets, n_outputs_of, output_column, read_outputs
 from dplearn.learners.generic import COLUMNS
 from dplearn.learners.parity_methods import PARITY_METHODS, Equations, ParityTask
 from dplearn.learners.parity_terms import ParityPlan, ParityTerms
 from dplearn.privacy import ApproxDP, PrivacyLedger
 
 __all__ = ["ParityClassifier", "ParityPlan"]
+
+# What makes the stream of a seeded fit no other: the seed has it, or it draws nothing.
+_NOT_OF_THE_STREAM = {"classes", "ledger", "random_state"}
 
 
 class ParityClassifier(PrivateClassifier):
@@ -179,7 +189,10 @@ class ParityClassifier(PrivateClassifier):
     def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
         # 1. Check what is public, and that the data are where they were declared to be.
         terms = self._terms(reproducible)
-        charge = self._open_account(terms.price(terms.method == "stable"))
+        stream = PublicStream.of(self.random_state, type(self).__name__)
+        shape = _shape_of(X)
+        first = terms.settled(*shape, n_outputs_of(y)) if shape else None
+        charge = self._open_account(terms.price(first is not None and first.spends_delta))
         X = self._rows(X, reset=True)
         n, d = X.shape
         method = terms.settled(n, d, n_outputs_of(y))
@@ -198,7 +211,7 @@ class ParityClassifier(PrivateClassifier):
         equations = Equations(matrix, outputs.codes.astype(np.uint8))
 
         # 4. Release.
-        found = method.release(equations, privacy=guarantee, dice=dice, stream=terms.stream)
+        found = method.release(equations, privacy=guarantee, dice=dice, stream=stream)
 
         # 5. Publish.
         self.method_ = method.name
@@ -274,8 +287,11 @@ class ParityClassifier(PrivateClassifier):
         """
         if not isinstance(getattr(self, "classes_", None), list):
             return float(super().score(X, y, sample_weight))
-        right = (self.predict(X) == np.asarray(y)).all(axis=1)
-        return float(np.average(right, weights=sample_weight))
+        codes = self._codes(X)
+        right = [
+            labels[codes[:, i]] == np.asarray(output_column(y, i)) for i, labels in enumerate(self.classes_)
+        ]
+        return float(np.average(np.all(right, axis=0), weights=sample_weight))
 
     def _codes(self, X: Any) -> NDArray[np.uint8]:
         """Return which of its labels each row has in each output."""
@@ -290,7 +306,10 @@ class ParityClassifier(PrivateClassifier):
         return read_features(self, X, domain=Bits(self.binarize), reset=reset)
 
     def _context(self) -> tuple[object, ...]:
-        return str(self.epsilon), str(self.delta), self.method, repr(self.binarize), self.fit_intercept
+        parameters = self.get_params(deep=False)
+        return tuple(
+            (name, repr(parameters[name])) for name in sorted(parameters.keys() - _NOT_OF_THE_STREAM)
+        )
 
     def _terms(self, reproducible: bool) -> ParityTerms:
         """Read and check all parameters."""
@@ -310,16 +329,32 @@ class ParityClassifier(PrivateClassifier):
             n_parts=check_count_or_auto("n_parts", self.n_parts, low=1),
             test_size=check_count_or_auto("test_size", self.test_size, low=0),
         )
-        stream = PublicStream.of(self.random_state, type(self).__name__)
-        return ParityTerms(budget, self.method, task, Bits(self.binarize), self.classes, stream)
+        return ParityTerms(budget, self.method, task, Bits(self.binarize), self.classes)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        many = self.method in (AUTO, "stable") and isinstance(self.delta, float) and self.delta > 0
+        many = self.method in (AUTO, "stable") and _is_positive(self.delta)
         tags.classifier_tags.multi_label = tags.target_tags.multi_output = many
         tags.input_tags.sparse = True
         return tags
+
+
+def _shape_of(X: Any) -> tuple[int, int] | None:
+    """Return the numbers of rows and columns if they can be told before anything is read."""
+    shape = getattr(X, "shape", None)
+    if shape is None and isinstance(X, (list, tuple)) and X and isinstance(X[0], (list, tuple)):
+        shape = len(X), len(X[0])
+    if shape is None or len(shape) != 2 or not all(shape):
+        return None  # what is wrong with it, reading tells
+    return int(shape[0]), int(shape[1])
+
+
+def _is_positive(delta: Any) -> bool:
+    try:
+        return as_fraction(delta) > 0
+    except (TypeError, ValueError):
+        return False
 
 
 def _check_two_labels(classes: Sequence[NDArray[Any]]) -> None:
@@ -345,9 +380,8 @@ def _warn_if_few(plan: ParityPlan, n_features: int) -> None:
     """Warn if the public numbers promise less than is asked for."""
     if plan.n_samples < plan.n_needed:
         warnings.warn(
-            f"n_samples is {plan.n_samples}: alpha={plan.alpha} and beta={plan.beta} with"
-            f" {plan.method!r} take {plan.n_needed} records of {n_features} columns at"
-            f" epsilon={float(plan.guarantee.epsilon):g}; plan(n_samples, n_features=...) tells more, without"
-            " any data",
+            f"n_samples is {plan.n_samples}: alpha={plan.alpha} and beta={plan.beta} with {plan.method!r}"
+            f" take {plan.n_needed} records of {n_features} columns; plan(n_samples, n_features=...) tells"
+            " more, without any data",
             stacklevel=4,
         )

@@ -252,7 +252,8 @@ class Stable(ParityMethod):
         # Of all labels without a vote the first needs the fewest votes moved to win: None, which is nobody's
         # vote and so the winner where nobody votes, stands for them all.
         labels = [None, *sorted({vote for vote in votes if vote is not None})]
-        codes = [-1 if vote is None else labels.index(vote) for vote in votes]
+        places = {label: place for place, label in enumerate(labels)} | {None: -1}
+        codes = [places[vote] for vote in votes]
         winner = most_frequent_if_stable(codes, max(2, len(labels)), privacy=privacy, dice=dice)
         released = labels[winner] if winner else None
         if released is None:
@@ -300,6 +301,10 @@ class Agnostic(ParityMethod):
 
 @lru_cache(maxsize=128)
 def _sizes(kind: type[ParityMethod], task: ParityTask) -> ParitySizes:
+    if (task.n_parts or 0) > task.n_samples:
+        raise ValueError(
+            f"n_parts must be at most the number of records, {task.n_samples}, got {task.n_parts}"
+        )
     return kind.settled(task)
 
 

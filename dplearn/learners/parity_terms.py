@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from dplearn.chance import PublicStream
 from dplearn.domains import Bits
 from dplearn.learners.parity_methods import ParityMethod, ParityTask, settled_method
 from dplearn.privacy import ApproxDP
@@ -56,7 +55,6 @@ class ParityTerms:
     task: Callable[..., ParityTask]
     bits: Bits
     classes: Sequence[Any] | None
-    stream: PublicStream
 
     def price(self, spends_delta: bool) -> ApproxDP:
         """Return what a fit promises; a method that has no use for delta spends none."""

@@ -50,7 +50,9 @@ def parity_chances(epsilon: Any) -> tuple[Fraction, Fraction]:
 @lru_cache(maxsize=64)
 def _chances(epsilon: Fraction) -> tuple[Fraction, Fraction]:
     """Return both chances; E is rounded down to so many bits beyond the first of E - 1."""
-    low = exp_bounds(min(epsilon, Fraction(_LARGEST)))[0] - 1
+    # Of so many digits more than are 0 in exp(epsilon) - 1 before the first that is not.
+    zeros = max(0, epsilon.denominator.bit_length() - epsilon.numerator.bit_length())
+    low = exp_bounds(min(epsilon, Fraction(_LARGEST)), digits=40 + zeros)[0] - 1
     unit = Fraction(2) ** (low.numerator.bit_length() - low.denominator.bit_length() - _BITS)
     growth = low // unit * unit  # E - 1
     return growth / (growth + 2), 1 / (growth + 3)

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer
+from sklearn.utils import get_tags
 
 from dplearn import ParityClassifier, PrivacyLedger
 from dplearn.core.gf2 import pack
@@ -214,6 +215,64 @@ def test_a_plan_tells_what_a_fit_promises():
     assert plan.n_needed <= 3000
 
 
+@pytest.mark.parametrize(
+    "wrap", [np.asarray, np.ndarray.tolist, sparse.csr_matrix], ids=["array", "list", "csr"]
+)
+def test_no_refusal_of_complex_numbers_shows_one(wrap):
+    X, y = parity_data(n=60)
+    for table, labels in ((wrap(X + 7.25j), y), (X, y + 7.25j), (X, (y + 7.25j).tolist())):
+        for known in ([0, 1], None):
+            with pytest.raises(ValueError, match=r"Complex data|a real number") as caught:
+                learner("agnostic", classes=known).fit(table, labels)
+            assert "7.25" not in str(caught.value)
+
+
+def test_a_budget_without_delta_is_refused_before_a_value_is_looked_at():
+    X, Y, _ = many_labels(n=50)
+    for table in (X, np.full(X.shape, np.nan), X.tolist()):
+        ledger = PrivacyLedger(10)
+        with pytest.raises(BudgetExceededError):
+            ParityClassifier(delta=0.01, ledger=ledger).fit(table, Y)
+
+
+def test_a_plan_leaves_a_generator_alone():
+    generator = np.random.default_rng(0)
+    before = generator.bit_generator.state
+    ParityClassifier(random_state=generator).plan(100, n_features=5)
+    assert generator.bit_generator.state == before
+
+
+@pytest.mark.parametrize(
+    ("delta", "many"), [(0.01, True), (Fraction(1, 100), True), ("0.01", True), (0, False)]
+)
+def test_several_labels_are_announced_where_there_is_a_delta(delta, many):
+    assert get_tags(ParityClassifier(delta=delta)).target_tags.multi_output == many
+    assert not get_tags(ParityClassifier(method="elimination", delta=delta)).target_tags.multi_output
+
+
+@pytest.mark.parametrize("method", ["elimination", "stable"])
+def test_more_parts_than_records_are_refused(method):
+    with pytest.raises(ValueError, match="n_parts must be at most the number of records, 60, got 61"):
+        learner(method, n_parts=61).fit(*parity_data(n=60))
+
+
+def test_any_positive_epsilon_is_taken():
+    X, y = parity_data(n=20)
+    for epsilon in (1e-3, Fraction(10**400)):
+        with pytest.warns(UserWarning, match="n_samples is 20"):
+            learner("elimination", epsilon=epsilon).fit(X, y)
+
+
+def test_an_empty_frame_is_refused_as_an_empty_array_is():
+    X, y = parity_data(n=500)
+    frame = pd.DataFrame(X).rename(columns=str)
+    fitted = learner("agnostic").fit(frame, y)
+    with pytest.raises(ValueError, match="Found array with 0 sample"):
+        fitted.predict(frame[:0])
+    with pytest.raises(ValueError, match=r"Found array with 500 sample\(s\) and 0 feature"):
+        learner("agnostic").fit(frame[[]], y)
+
+
 # --- None ---
 
 
@@ -288,7 +347,9 @@ def test_labels_of_each_output_have_their_own_names():
     fitted = learner("stable", classes=[["n", "y"], ["+", "-"]]).fit(X, named)
     assert (fitted.predict(X)[:, 0] == named[:, 0]).all()
     mixed = [[str(a), int(b)] for a, b in zip(named[:, 0], Y[:, 1], strict=True)]
-    assert learner("stable").fit(X, mixed).predict(X[:1]).dtype == object
+    of_both = learner("stable").fit(X, mixed)
+    assert of_both.predict(X[:1]).dtype == object
+    assert of_both.score(X, mixed) == of_both.score(X, pd.DataFrame(mixed)) == 1
 
 
 @pytest.mark.parametrize("method", ["agnostic", "elimination", "auto"])

@@ -523,3 +523,12 @@ def test_sizes_that_are_no_counts_are_refused(change, message):
     sizes = {"n_parts": 1, "part_size": 9, "test_size": 0}
     with pytest.raises((TypeError, ValueError), match=message):
         elimination_failure(2, **sizes | change, epsilon=1, alpha=0.5)
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10**400), 5e-324, 1e-41, 1e-40, 1e-10, 0.1])
+def test_chances_are_the_best_for_the_smallest_epsilon_too(epsilon):
+    keep, decline = parity_chances(epsilon)
+    exact = Fraction(str(epsilon)) if isinstance(epsilon, float) else epsilon
+    growth = 2 * keep / (1 - keep)
+    assert exact * (1 - Fraction(1, 2**60)) < growth <= exp_bounds(exact, digits=900)[1] - 1
+    assert 1 + keep * (1 - decline) / decline == 1 + growth
