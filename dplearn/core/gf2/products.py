@@ -74,12 +74,12 @@ def add_rows(total: Words, choices: Words, rows: Words, used: int = ALL) -> None
     digits = choices.view(np.uint8).reshape(n, 8).T
     if size == 4:
         digits = np.stack([digits & 15, digits >> 4], axis=1).reshape(16, n)
-    places = digits[groups].astype(np.uint16)
-    places *= np.uint16(len(groups))
-    places += np.arange(len(groups), dtype=np.uint16)[:, None]
+    places = (digits if len(groups) == len(digits) else digits[groups]).astype(np.intp, order="C")
+    places *= len(groups)
+    places += np.arange(len(groups))[:, None]
     for start in range(0, width, _WIDTH):
         part = slice(start, start + _WIDTH)
-        _add_looked_up(total[:, part], places.astype(np.intp), _sums(rows[:, part], groups, size))
+        _add_looked_up(total[:, part], places, _sums(rows[:, part], groups, size))
 
 
 def _sums(rows: Words, groups: list[int], size: int) -> Words:
