@@ -20,6 +20,7 @@ from math import ceil, sqrt
 
 from dplearn.aggregation.aggregators import AGGREGATIONS, Aggregator, Ballot  # noqa: F401 - the doctest's
 from dplearn.privacy import ApproxDP
+from dplearn.theory.search import first
 from dplearn.theory.stable_answers import stable_answers_noise
 
 __all__ = ["settled", "settled_for_transfer"]
@@ -122,8 +123,4 @@ def _most_unstable(needed: Callable[[int], int], n_teachers: int, max_queries: i
     """
     if needed(1) > n_teachers:
         return 1 if 2 * needed(1) <= 3 * n_teachers else max_queries
-    low, high = 1, max_queries
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if needed(middle) <= n_teachers else (low, middle - 1)
-    return low
+    return first(lambda declined: needed(declined + 1) > n_teachers, 1, max_queries)

@@ -1,9 +1,9 @@
 """Cases of ensembles: the whole fit and predict over four shards of two records each.
 
-Six of the eight records take every value of the universe, fewer where a student is trained for each outcome
-or there are many of them; the others stand still. A shard that holds one label casts no vote; otherwise its
-teacher votes for the label of its greatest record, or of its least, as the query asks. So one replaced record
-moves a vote, casts it or withdraws it.
+Six of the eight records take every value of the universe, fewer where a student is trained for each outcome,
+where there are many of them, and in the small cases that every change can afford; the others stand still. A
+shard that holds one label casts no vote; otherwise its teacher votes for the label of its greatest record, or
+of its least, as the query asks. So one replaced record moves a vote, casts it or withdraws it.
 """
 
 import pickle
@@ -109,8 +109,8 @@ def ensemble_case(
     labels: str,
     claim: ApproxDP,
     *,
+    free: int,
     method: str = "predict",
-    free: int = 6,
     **options: Any,
 ) -> AuditCase:
     """Return a case of fitting an ensemble of four teachers, and of all that it answers.
@@ -128,10 +128,10 @@ def ensemble_case(
         Of the records 0, 1, 2, ... of the universe, a letter each.
     claim : ApproxDP
         The model's guarantee, and what a tape leaves out.
+    free : int
+        How many records take every value.
     method : str, default="predict"
         By which queries are asked.
-    free : int, default=6
-        How many records take every value.
     **options : object
         As for `AuditCase`.
     """
@@ -162,12 +162,14 @@ def ensemble_case(
     return AuditCase(name, fit, universe, free, claim, **_OPTIONS | options)
 
 
-def transfer_case(name: str, model: Any, labels: str, claim: ApproxDP, **options: Any) -> AuditCase:
+def transfer_case(
+    name: str, model: Any, labels: str, claim: ApproxDP, *, free: int, **options: Any
+) -> AuditCase:
     """Return a case of a whole transfer from four teachers: all that the student answers, and the student.
 
     Parameters
     ----------
-    name, model, labels, claim, **options
+    name, model, labels, claim, free, **options
         As for `ensemble_case`. Where the model protects labels, a record is a label and features stand still.
     """
     by_label = model.protects == "labels"
@@ -182,7 +184,7 @@ def transfer_case(name: str, model: Any, labels: str, claim: ApproxDP, **options
         answers = fitted.predict(_QUERIES)
         return str(answers.tolist()), (answers, fitted)
 
-    return AuditCase(name, fit, universe, 4, claim, **_OPTIONS | options)
+    return AuditCase(name, fit, universe, free, claim, **_OPTIONS | options)
 
 
 _NO_DICE = FaultyDice(None, at=0, error=AssertionError("fitting an ensemble draws nothing"))
@@ -192,9 +194,10 @@ _OPTIONS: dict[str, Any] = {"rules": None, "tail_bits": 24}
 _DELTA, _LEFT_OUT = Fraction(1, 20), Fraction(1, 1 << 16)
 
 
-def _case(make: Any, name: str, model: Any, labels: str, epsilon: int, **parameters: Any) -> AuditCase:
+def _case(
+    make: Any, name: str, model: Any, labels: str, epsilon: int, free: int, **parameters: Any
+) -> AuditCase:
     chosen: dict[str, Any] = {
-        "estimator": Extreme(),
         "n_teachers": 4,
         "classes": sorted(set(labels)),
         "epsilon": epsilon,
@@ -202,47 +205,78 @@ def _case(make: Any, name: str, model: Any, labels: str, epsilon: int, **paramet
         "random_state": 0,  # the public seed, which cuts the shards: an audit brings its own dice
     }
     claim = ApproxDP(epsilon, _DELTA + _LEFT_OUT, protects=parameters.get("protects", "examples"))
-    case: AuditCase = make(name, model=model(**chosen | parameters), labels=labels, claim=claim)
+    case: AuditCase = make(name, model(**chosen | parameters), labels, claim, free=free)
     return case
 
 
-_ensemble = partial(_case, ensemble_case, model=SubsampleAggregateClassifier, abstain_label="none")
-#: Too many outcomes for every day: three labels where every count is noisy.
-LONG_CASES = tuple(
-    _ensemble(
-        f"{aggregation}_of_three_labels", labels="abc", epsilon=16, max_queries=1, aggregation=aggregation
-    )
-    for aggregation in ("gnmax", "confident_gnmax", "lnmax")
+_ensemble = partial(
+    _case, ensemble_case, model=SubsampleAggregateClassifier, estimator=Extreme(), abstain_label="none"
+)
+_soft = partial(
+    _case,
+    partial(ensemble_case, method="predict_proba"),
+    model=SoftLabelAggregateClassifier,
+    estimator=Spread(),
 )
 _transfer = partial(
     _case,
     transfer_case,
     model=KnowledgeTransferClassifier,
+    estimator=Extreme(),
     aggregation="sparse_vector",
     max_queries=2,
     max_unstable=1,
 )
-_soft, _few = (
-    partial(
-        _case,
-        partial(ensemble_case, method="predict_proba", free=free),
-        model=SoftLabelAggregateClassifier,
-        estimator=Spread(),
+
+#: Too many outcomes even for a night in which all the others run: three labels where every count is noisy.
+LONG_CASES = tuple(
+    _ensemble(
+        f"{aggregation}_of_three_labels",
+        labels="abc",
+        epsilon=16,
+        free=6,
+        max_queries=1,
+        aggregation=aggregation,
     )
-    for free in (6, 4)
+    for aggregation in ("gnmax", "confident_gnmax", "lnmax")
 )
 
+
+def _both(make: Any, name: str, free: int, fewer: int, **parameters: Any) -> tuple[AuditCase, AuditCase]:
+    """Return a case, and a small one with fewer free records."""
+    return make(name, free=free, **parameters), make(f"small_{name}", free=fewer, **parameters)
+
+
 ENSEMBLE_CASES = (
-    _ensemble("ensemble_sparse_vector", labels="aba", epsilon=8, max_queries=2, max_unstable=1),
-    _ensemble("ensemble_three_labels", labels="abc", epsilon=12, max_queries=2, max_unstable=2),
-    _ensemble("ensemble_gnmax", labels="aba", epsilon=12, max_queries=1, aggregation="gnmax"),
-    _ensemble(
-        "ensemble_confident_gnmax", labels="aba", epsilon=16, max_queries=1, aggregation="confident_gnmax"
+    *_both(_ensemble, "ensemble_sparse_vector", 6, 4, labels="aba", epsilon=8, max_queries=2, max_unstable=1),
+    *_both(_ensemble, "ensemble_three_labels", 6, 4, labels="abc", epsilon=12, max_queries=2, max_unstable=2),
+    *_both(_ensemble, "ensemble_gnmax", 6, 4, labels="aba", epsilon=12, max_queries=1, aggregation="gnmax"),
+    *_both(
+        _ensemble,
+        "ensemble_confident_gnmax",
+        6,
+        4,
+        labels="aba",
+        epsilon=16,
+        max_queries=1,
+        aggregation="confident_gnmax",
     ),
-    _ensemble("ensemble_lnmax", labels="aba", epsilon=16, max_queries=1, aggregation="lnmax"),
-    _soft("soft_labels", labels="aba", epsilon=12, max_queries=2, max_unstable=1, bin_width=0.5),
-    _few("soft_labels_of_three", labels="abc", epsilon=12, max_queries=1, max_unstable=1, bin_width=0.5),
-    _few("soft_means", labels="aba", epsilon=8, max_queries=1, aggregation="mean"),
-    _transfer("transfer", labels="aba", epsilon=12),
-    _transfer("transfer_of_labels", labels="abc", epsilon=12, protects="labels"),
+    *_both(_ensemble, "ensemble_lnmax", 6, 4, labels="aba", epsilon=16, max_queries=1, aggregation="lnmax"),
+    *_both(
+        _soft, "soft_labels", 6, 4, labels="aba", epsilon=12, max_queries=2, max_unstable=1, bin_width=0.5
+    ),
+    *_both(
+        _soft,
+        "soft_labels_of_three",
+        4,
+        3,
+        labels="abc",
+        epsilon=12,
+        max_queries=1,
+        max_unstable=1,
+        bin_width=0.5,
+    ),
+    *_both(_soft, "soft_means", 4, 2, labels="aba", epsilon=8, max_queries=1, aggregation="mean"),
+    *_both(_transfer, "transfer", 4, 3, labels="aba", epsilon=12),
+    _transfer("transfer_of_labels", free=4, labels="abc", epsilon=12, protects="labels"),
 )

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import count
 from math import lcm
 from typing import Any
 
@@ -24,6 +25,8 @@ from dplearn.privacy import LedgerError
 __all__ = ["Law", "Run", "exact_law", "least_exp_epsilon", "observe"]
 
 Run = Callable[[Dice], Any]
+
+_AGAIN = 7  # of so many tapes, one is run twice; no power of 2, lest the same branch of a draw be always met
 
 
 @dataclass(frozen=True)
@@ -93,16 +96,18 @@ def exact_law(run: Run, tail_bits: int = 40) -> Law:
     ------
     RuntimeError
         If the same tape gives two different outcomes: there is chance that does not come from the dice.
+        The first tape is tried twice, and every seventh after it.
     """
     probabilities: dict[Any, Fraction] = {}
+    tapes = count()
 
-    def twice(dice: TapeDice) -> tuple[Any, Any]:
+    def watched(dice: TapeDice) -> Any:
         seen = observe(run, dice)
-        return seen, observe(run, TapeDice(dice.branches, tail_bits))
-
-    for (seen, again), probability in walk(twice, tail_bits):
-        if seen != again:
+        if not next(tapes) % _AGAIN and seen != observe(run, TapeDice(dice.branches, tail_bits)):
             raise RuntimeError("the same tape gave another outcome: some chance does not come from the dice")
+        return seen
+
+    for seen, probability in walk(watched, tail_bits):
         probabilities[seen] = probabilities.get(seen, Fraction(0)) + probability
     total = lcm(*(p.denominator for p in probabilities.values()))
     masses = {seen: p.numerator * (total // p.denominator) for seen, p in probabilities.items()}

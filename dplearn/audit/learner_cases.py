@@ -1,4 +1,7 @@
-"""Cases of learners: the whole fit of a classifier on a column of small integers."""
+"""Cases of learners: the whole fit of a classifier on a column of small integers.
+
+A case whose name begins with "small" is another with fewer records or values: what every change can afford.
+"""
 
 from collections.abc import Sequence
 from itertools import product
@@ -47,11 +50,25 @@ LEARNER_CASES = (
         n=4,
     ),
     learner_case(
+        "small_exponential_classifier",
+        _stumps(4, _YES_NO, epsilon=1.0),
+        values=4,
+        labels=_YES_NO,
+        n=3,
+    ),
+    learner_case(
         "permute_and_flip_classifier",
         _stumps(3, _YES_NO, epsilon=1.0, mechanism="permute_and_flip"),
         values=3,
         labels=_YES_NO,
         n=4,
+    ),
+    learner_case(
+        "small_permute_and_flip_classifier",
+        _stumps(3, _YES_NO, epsilon=1.0, mechanism="permute_and_flip"),
+        values=3,
+        labels=_YES_NO,
+        n=3,
     ),
     learner_case(
         "small_classifier",

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_count
-from dplearn.concepts.base import ConceptClass, CountedErrors, Labels
+from dplearn.concepts.base import CountedErrors, Labels
+from dplearn.concepts.bits import BitConcepts, literal
 from dplearn.core.conjunctions import conjunction_at, conjunction_errors
 from dplearn.domains import Bits, Product
 
@@ -69,18 +70,13 @@ class Conjunction:
         literals = sorted([(i, True) for i in self.positive] + [(i, False) for i in self.negative])
         if not literals:
             return f"always {labels[1]!r}"
-        words = " and ".join(self._literal(features[i], i, positive) for i, positive in literals)
+        words = " and ".join(
+            literal(features[i], i, self.domain, positive=positive) for i, positive in literals
+        )
         return f"{labels[1]!r} if {words}, else {labels[0]!r}"
 
-    def _literal(self, name: str, feature: int, positive: bool) -> str:
-        bits = None if self.domain is None else self.domain.domains[feature]
-        bar = bits.binarize if isinstance(bits, Bits) else None
-        if bar is None:
-            return name if positive else f"not {name}"
-        return f"{name} {'>' if positive else '<='} {str(bar).removesuffix('.0')}"
 
-
-class Conjunctions(ConceptClass):
+class Conjunctions(BitConcepts):
     """All conjunctions of at most so many literals over bits; satisfied means label code 1.
 
     Parameters
@@ -134,9 +130,7 @@ class Conjunctions(ConceptClass):
     ValueError: max_literals must leave at most 2**28 conjunctions over 100 features, got 6
     """
 
-    default_domain = Bits()
-    binary_only = True
-    n_labels = 2
+    parameter = "max_literals"
 
     def __init__(self, n_features: int, max_literals: int = 3, *, binarize: float | None = 0.0):
         self.n_features = check_count("n_features", n_features, low=1)
@@ -147,39 +141,6 @@ class Conjunctions(ConceptClass):
                 f" got {max_literals}"
             )
         self.domain = Product([Bits(binarize)] * self.n_features)
-
-    @classmethod
-    def over(cls, domain: Product, n_labels: int = 2, *, max_literals: int = 3) -> "Conjunctions":
-        """Return the class over a domain of bits, which may differ by column in what counts as 1.
-
-        Parameters
-        ----------
-        domain : Product of Bits
-        n_labels : int, default=2
-            Must be 2.
-        max_literals : int, default=3
-            As in the constructor.
-        """
-        check_count("n_labels", n_labels, low=2, high=2)
-        if not all(isinstance(part, Bits) for part in domain.domains):
-            raise ValueError(f"domain must have Bits in every column, got {domain!r}")
-        concepts = cls(len(domain), max_literals)
-        concepts.domain = domain
-        return concepts
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Conjunctions):
-            return NotImplemented
-        return (self.domain, self.max_literals) == (other.domain, other.max_literals)
-
-    def __hash__(self) -> int:
-        return hash((self.domain, self.max_literals))
-
-    def __repr__(self) -> str:
-        bar = self.domain.domains[0].binarize
-        if self.domain == Product([Bits(bar)] * self.n_features):
-            return f"Conjunctions({self.n_features}, max_literals={self.max_literals}, binarize={bar!r})"
-        return f"Conjunctions.over({self.domain!r}, max_literals={self.max_literals})"
 
     @property
     def size(self) -> int:

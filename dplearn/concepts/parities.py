@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_count
-from dplearn.concepts.base import ConceptClass, CountedErrors, ErrorProfile, Labels
+from dplearn.concepts.base import CountedErrors, ErrorProfile, Labels
+from dplearn.concepts.bits import BitConcepts, literal
 from dplearn.core.grouping import group_counts, nth_equal
 from dplearn.core.walsh import nearest_parity, parity_errors, points_of
 from dplearn.domains import Bits, Product
@@ -85,26 +86,22 @@ class Parity:
         if not self.features:
             return f"always {labels[self.intercept]!r}"
         if len(self.features) == 1:
+            (only,) = self.features
             if_set, if_not = labels[1 - self.intercept], labels[self.intercept]
-            return f"{if_set!r} if {self._bit(features, self.features[0])}, else {if_not!r}"
+            return f"{if_set!r} if {literal(features[only], only, self.domain)}, else {if_not!r}"
         many = len(self.features) > _NAMED
-        terms = [self._bit(features, i, summed=True) for i in self.features[: 3 if many else None]]
+        terms = [self._term(features, i) for i in self.features[: 3 if many else None]]
         if many:
-            terms += ["...", self._bit(features, self.features[-1], summed=True)]
+            terms += ["...", self._term(features, self.features[-1])]
         total = " + ".join(terms) + (f" ({len(self.features)} columns)" if many else "")
         return f"{labels[1]!r} if {total} is {'even' if self.intercept else 'odd'}, else {labels[0]!r}"
 
-    def _bit(self, features: Sequence[str], feature: int, summed: bool = False) -> str:
-        name = features[feature]
-        bits = None if self.domain is None else self.domain.domains[feature]
-        bar = bits.binarize if isinstance(bits, Bits) else None
-        if bar is None:
-            return name
-        test = f"{name} > {str(bar).removesuffix('.0')}"
-        return f"({test})" if summed else test
+    def _term(self, features: Sequence[str], feature: int) -> str:
+        term = literal(features[feature], feature, self.domain)
+        return term if term == features[feature] else f"({term})"
 
 
-class Parities(ConceptClass):
+class Parities(BitConcepts):
     """All parities over bits: label code 1 where the sum of some of them is odd.
 
     Parameters
@@ -153,9 +150,7 @@ class Parities(ConceptClass):
     ValueError: n_features must be an integer from 1 to 26, got 64
     """
 
-    default_domain = Bits()
-    binary_only = True
-    n_labels = 2
+    parameter = "fit_intercept"
 
     def __init__(self, n_features: int, *, binarize: float | None = 0.0, fit_intercept: bool = False):
         self.n_features = check_count("n_features", n_features, low=1, high=MOST_FEATURES)
@@ -163,39 +158,6 @@ class Parities(ConceptClass):
             raise TypeError(f"fit_intercept must be True or False, got {fit_intercept!r}")
         self.fit_intercept = bool(fit_intercept)
         self.domain = Product([Bits(binarize)] * self.n_features)
-
-    @classmethod
-    def over(cls, domain: Product, n_labels: int = 2, *, fit_intercept: bool = False) -> "Parities":
-        """Return the class over a domain of bits, which may differ by column in what counts as 1.
-
-        Parameters
-        ----------
-        domain : Product of Bits
-        n_labels : int, default=2
-            Must be 2.
-        fit_intercept : bool, default=False
-            As in the constructor.
-        """
-        check_count("n_labels", n_labels, low=2, high=2)
-        if not all(isinstance(part, Bits) for part in domain.domains):
-            raise ValueError(f"domain must have Bits in every column, got {domain!r}")
-        concepts = cls(len(domain), fit_intercept=fit_intercept)
-        concepts.domain = domain
-        return concepts
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Parities):
-            return NotImplemented
-        return (self.domain, self.fit_intercept) == (other.domain, other.fit_intercept)
-
-    def __hash__(self) -> int:
-        return hash((self.domain, self.fit_intercept))
-
-    def __repr__(self) -> str:
-        bar = self.domain.domains[0].binarize
-        if self.domain == Product([Bits(bar)] * self.n_features):
-            return f"Parities({self.n_features}, binarize={bar!r}, fit_intercept={self.fit_intercept})"
-        return f"Parities.over({self.domain!r}, fit_intercept={self.fit_intercept})"
 
     @property
     def size(self) -> int:

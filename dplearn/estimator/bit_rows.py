@@ -5,6 +5,7 @@
 [[1, 0, 1, 1]]
 """
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ def packed_rows(X: Any, domain: Product, *, intercept: bool = False, nearest: bo
     blocks = []
     for start in range(0, n, max(step, 1)):
         part = X if is_frame(X) else X[start : start + step]
-        bits = _from_frame(part, domain, how) if is_frame(X) else _by_row(_dense(part), domain, how)
+        bits = _by_column(part, domain, how) if is_frame(X) else _by_row(_dense(part), domain, how)
         ones = np.ones((len(bits), int(intercept)), dtype=np.uint8)
         blocks.append(pack(np.hstack((bits, ones)) if intercept else bits).words)
     return BitMatrix(np.concatenate(blocks), d + intercept)
@@ -62,13 +63,10 @@ def _dense(part: Any) -> Any:
 
 def _by_row(part: NDArray[Any], domain: Product, how: str) -> NDArray[np.uint8]:
     """Return all columns at once, which are alike: so the bits of a row lie together."""
-    try:
+    with suppress(DomainError):
         return np.ascontiguousarray(getattr(domain.domains[0], how)(part))
-    except DomainError:
-        pass
-    getattr(domain, how)(part)  # is refused too, and names the column
-    raise AssertionError("a value is outside one column's domain and inside all columns'")
+    return _by_column(part, domain, how)  # is refused too, and names the column
 
 
-def _from_frame(part: Any, domain: Product, how: str) -> NDArray[np.uint8]:
+def _by_column(part: Any, domain: Product, how: str) -> NDArray[np.uint8]:
     return np.ascontiguousarray(np.array(getattr(domain, how)(part), dtype=np.uint8).T)

@@ -15,7 +15,18 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from dplearn.domains import DomainError, Product, Schema
 from dplearn.domains.cells import cells_of, frame_column, is_frame, is_missing, object_array
 
-__all__ = ["as_product", "check_classes", "read_features", "read_labels", "read_rows"]
+__all__ = [
+    "COLUMNS",
+    "as_product",
+    "check_classes",
+    "labels_assumed",
+    "read_features",
+    "read_labels",
+    "read_rows",
+]
+
+#: What guarantees assume of the shape of a table; of its labels, `labels_assumed` tells.
+COLUMNS = "the number of records and the number, names and types of the columns are public"
 
 NOT_NUMERIC = (
     "X holds a value that is not a number; declare the columns with domain=Schema(...),"
@@ -89,7 +100,7 @@ def read_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool) -> Any:
 def _validated(estimator: Any, X: Any, *, reset: bool, accept_sparse: str | bool = False) -> Any:
     """Return numbers of their own type, or cells, of what is no frame and has the right shape."""
     cells: Any = X if issparse(X) else cells_of(X)
-    _refuse_complex(cells)  # scikit-learn's own error shows the cells
+    _refuse_complex(getattr(cells, "dtype", None))
     kind = "numeric" if issparse(X) or cells.dtype.kind in "iufbc" else object
     return validate_data(
         estimator, cells, reset=reset, dtype=kind, accept_sparse=accept_sparse, ensure_all_finite=False
@@ -105,8 +116,10 @@ def _refuse_empty(X: Any) -> None:
         )
 
 
-def _refuse_complex(cells: Any) -> None:
-    if cells.dtype.kind == "c":
+def _refuse_complex(*types: Any) -> None:
+    """Refuse complex numbers before scikit-learn does: its own error shows them."""
+    scalars = [getattr(kind, "type", kind) for kind in types]
+    if any(issubclass(kind, (complex, np.complexfloating)) for kind in scalars if isinstance(kind, type)):
         raise CellTypeError("Complex data not supported")
 
 
@@ -195,6 +208,13 @@ def read_labels(y: Any, n: int, classes: Sequence[Hashable] | None) -> tuple[NDA
     return public, codes
 
 
+def labels_assumed(classes: Sequence[Any] | None) -> str:
+    """Return what a guarantee assumes of the labels: that what was declared holds, or is public."""
+    if classes is None:
+        return "the set of labels, and their type, is public"
+    return "labels are among the declared classes"
+
+
 def _label_cells(y: Any) -> NDArray[Any]:
     """Return the labels as a one-dimensional array: a list's as they are, whatever the others are."""
     if is_frame(y):
@@ -203,11 +223,9 @@ def _label_cells(y: Any) -> NDArray[Any]:
         return object_array([None if is_missing(label) else label for label in y.to_list()])
     elif isinstance(y, Sequence) and not isinstance(y, (str, bytes)):
         y = object_array([_bare(label) for label in y])
-    if getattr(getattr(y, "dtype", None), "kind", "") == "c":
-        raise CellTypeError("Complex data not supported")  # scikit-learn's own error shows the labels
+    _refuse_complex(getattr(y, "dtype", None))
     labels: NDArray[Any] = column_or_1d(y, warn=True)
-    if labels.dtype.kind == "O" and any(isinstance(label, complex) for label in labels.tolist()):
-        raise CellTypeError("Complex data not supported")
+    _refuse_complex(*map(type, labels.tolist() if labels.dtype.kind == "O" else ()))
     return labels
 
 

@@ -16,7 +16,7 @@ from dplearn.aggregation.standard import standard_estimator
 from dplearn.aggregation.teachers import check_teachable
 from dplearn.chance import PublicStream
 from dplearn.estimator import PrivateClassifier
-from dplearn.estimator.intake import check_classes, read_labels, read_rows
+from dplearn.estimator.intake import COLUMNS, check_classes, labels_assumed, read_labels, read_rows
 from dplearn.privacy import ApproxDP
 
 __all__ = [
@@ -29,10 +29,7 @@ __all__ = [
     "warn_of_noise",
 ]
 
-COLUMNS = (
-    "the number of records and the number, names and types of the columns are public, the categories of"
-    " categorical columns among them"
-)
+_CATEGORIES = COLUMNS + ", the categories of categorical columns among them"
 
 
 @dataclass(frozen=True)
@@ -217,13 +214,8 @@ class EnsembleClassifier(PrivateClassifier):
 
 def promise(terms: Terms, *more: str) -> ApproxDP:
     """Return the guarantee of a fit: its price, and all that it assumes."""
-    labels = (
-        "the set of labels, and their type, is public"
-        if terms.classes is None
-        else "labels are among the declared classes"
-    )
     independent = "a teacher's training and answers depend on nothing but its own shard and public chance"
-    return replace(terms.price, assumes=(COLUMNS, labels, independent, *more))
+    return replace(terms.price, assumes=(_CATEGORIES, labels_assumed(terms.classes), independent, *more))
 
 
 def check_classifier(name: str, estimator: Any) -> None:

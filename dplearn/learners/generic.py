@@ -28,14 +28,20 @@ from dplearn.concepts.base import ChosenConcept
 from dplearn.core.exact import selection_ratio
 from dplearn.domains import Domain, Product, Schema
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.intake import as_product, check_classes, read_features, read_labels
+from dplearn.estimator.intake import (
+    COLUMNS,
+    as_product,
+    check_classes,
+    labels_assumed,
+    read_features,
+    read_labels,
+)
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.theory import generic_sample_size
 
 __all__ = ["ExponentialMechanismClassifier", "GenericPlan"]
 
-COLUMNS = "the number of records and the number, names and types of the columns are public"
 _MECHANISMS = {"exponential": select_exponential, "permute_and_flip": select_permute_and_flip}
 
 
@@ -153,7 +159,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
                 raise ValueError(f"{name} must be given, since {source} does not tell it")
         features, labels = check_count("n_features", features), check_count("n_labels", labels)
         concepts = _concepts(self.concept_class, self.domain, features, labels, None)
-        guarantee = _guarantee(self._price(self.random_state is not None), concepts, labels_known=True)
+        guarantee = _guarantee(self._price(self.random_state is not None), concepts, range(labels))
         beta = float(check_number("beta", beta, above=0, below=1))
         # -log(ratio) >= 1 - ratio, which floats still resolve where they take the ratio for 1.
         ratio = selection_ratio(guarantee.epsilon)
@@ -183,7 +189,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
         columns = concepts.domain.encode(X)
 
         # 2. Fix the guarantee, and charge it to the ledger.
-        guarantee = _guarantee(price, concepts, labels_known=known is not None)
+        guarantee = _guarantee(price, concepts, known)
         charge(guarantee)
 
         # 3. Summarise the data into integers: one replaced record moves each member's errors by at most 1.
@@ -271,13 +277,9 @@ def _concepts(
     return kind.over(as_product(domain, n_features, names), n_labels)
 
 
-def _guarantee(price: ApproxDP, concepts: ConceptClass, *, labels_known: bool) -> ApproxDP:
-    labels = (
-        "labels are among the declared classes"
-        if labels_known
-        else "the set of labels, and their type, is public"
-    )
-    return replace(price, assumes=(COLUMNS, *concepts.domain.assumes, *concepts.assumes, labels))
+def _guarantee(price: ApproxDP, concepts: ConceptClass, classes: Sequence[Any] | None) -> ApproxDP:
+    assumes = (COLUMNS, *concepts.domain.assumes, *concepts.assumes, labels_assumed(classes))
+    return replace(price, assumes=assumes)
 
 
 @dataclass(frozen=True)

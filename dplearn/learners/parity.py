@@ -35,12 +35,11 @@ from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.concepts import Parity
 from dplearn.concepts.base import ChosenConcept
-from dplearn.domains import Bits, Product
+from dplearn.domains import Bits
 from dplearn.estimator.base import PrivateClassifier
 from dplearn.estimator.bit_rows import packed_rows
-from dplearn.estimator.intake import as_product, read_features, read_rows
+from dplearn.estimator.intake import COLUMNS, as_product, labels_assumed, read_features, read_rows
 from dplearn.estimator.outputs import Outputs, declared_sets, n_outputs_of, output_column, read_outputs
-from dplearn.learners.generic import COLUMNS
 from dplearn.learners.parity_methods import PARITY_METHODS, Equations, ParityTask
 from dplearn.learners.parity_terms import ParityPlan, ParityTerms
 from dplearn.privacy import ApproxDP, PrivacyLedger
@@ -190,9 +189,7 @@ class ParityClassifier(PrivateClassifier):
         # 1. Check what is public, and that the data are where they were declared to be.
         terms = self._terms(reproducible)
         stream = PublicStream.of(self.random_state, type(self).__name__)
-        shape = _shape_of(X)
-        first = terms.settled(*shape, n_outputs_of(y)) if shape else None
-        charge = self._open_account(terms.price(first is not None and first.spends_delta))
+        charge = self._open_account(_price_foreseen(terms, X, y))
         X = self._rows(X, reset=True)
         n, d = X.shape
         method = terms.settled(n, d, n_outputs_of(y))
@@ -204,7 +201,8 @@ class ParityClassifier(PrivateClassifier):
         _warn_if_few(terms.plan(method), d)
 
         # 2. Fix the guarantee, and charge it to the ledger.
-        guarantee = _guarantee(terms.price(method.spends_delta), domain, terms.classes is not None)
+        assumes = (COLUMNS, *domain.assumes, labels_assumed(terms.classes))
+        guarantee = replace(terms.price(method.spends_delta), assumes=assumes)
         charge(guarantee)
 
         # 3. Summarise the data into integers: one replaced record replaces one equation.
@@ -340,6 +338,12 @@ class ParityClassifier(PrivateClassifier):
         return tags
 
 
+def _price_foreseen(terms: ParityTerms, X: Any, y: Any) -> ApproxDP:
+    """Return what a fit will promise, so far as it can be told before anything is read."""
+    shape = _shape_of(X)
+    return terms.price(shape is not None and terms.settled(*shape, n_outputs_of(y)).spends_delta)
+
+
 def _shape_of(X: Any) -> tuple[int, int] | None:
     """Return the numbers of rows and columns if they can be told before anything is read."""
     shape = getattr(X, "shape", None)
@@ -365,15 +369,6 @@ def _check_two_labels(classes: Sequence[NDArray[Any]]) -> None:
                 "Only binary classification is supported: a parity needs 2 classes, got"
                 f" {len(labels)} class" + ("es" if len(labels) != 1 else "; classes=[...] declares both")
             )
-
-
-def _guarantee(price: ApproxDP, domain: Product, labels_known: bool) -> ApproxDP:
-    labels = (
-        "labels are among the declared classes"
-        if labels_known
-        else "the set of labels, and their type, is public"
-    )
-    return replace(price, assumes=(COLUMNS, *domain.assumes, labels))
 
 
 def _warn_if_few(plan: ParityPlan, n_features: int) -> None:

@@ -14,6 +14,7 @@ import math
 from typing import Any
 
 from dplearn._validation import check_choice, check_count, check_number
+from dplearn.theory.search import first
 
 __all__ = ["generic_failure_bound", "generic_sample_size"]
 
@@ -56,17 +57,14 @@ def generic_sample_size(class_size: int, *, epsilon: Any, alpha: Any, beta: Any,
         rate = max(1 / (epsilon * alpha), 1 / (alpha * alpha))
         stated: int = math.ceil(6 * (math.log(class_size) - math.log(beta)) * rate)
         return max(1, stated)
+
+    def suffices(n: int) -> bool:
+        return _log_failure(class_size, n, epsilon, alpha) <= math.log(beta)
+
     enough = 1
-    while _log_failure(class_size, enough, epsilon, alpha) > math.log(beta):
+    while not suffices(enough):
         enough *= 2
-    short = enough // 2  # the bound falls with n: too large at `short`, small enough at `enough`
-    while enough - short > 1:
-        middle = (short + enough) // 2
-        if _log_failure(class_size, middle, epsilon, alpha) > math.log(beta):
-            short = middle
-        else:
-            enough = middle
-    return enough
+    return first(suffices, enough // 2 + 1, enough)  # the bound falls with n
 
 
 def generic_failure_bound(class_size: int, n_samples: int, *, epsilon: Any, alpha: Any) -> float:

@@ -246,7 +246,7 @@ class Holder(BaseEstimator):
 
 def test_equal_classes_are_equal_after_clone_copy_and_pickle():
     concepts = Parities(3, binarize=0.5, fit_intercept=True)
-    assert repr(concepts) == "Parities(3, binarize=0.5, fit_intercept=True)"
+    assert repr(concepts) == "Parities(3, fit_intercept=True, binarize=0.5)"
     cloned = clone(Holder(concepts)).concept_class
     for other in (cloned, copy.deepcopy(concepts), pickle.loads(pickle.dumps(concepts))):
         assert other == concepts

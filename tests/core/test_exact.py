@@ -37,8 +37,15 @@ def exp_by_series(x: Fraction) -> tuple[Fraction, Fraction]:
 
 
 def runs_within_cpu_seconds(code: str, seconds: int = 4) -> bool:
-    limit = f"import resource; resource.setrlimit(resource.RLIMIT_CPU, ({seconds}, {seconds}))\n"
-    return subprocess.run([sys.executable, "-c", limit + code], check=False).returncode == 0
+    """Run code with `log_bounds` and `Fraction` at hand; the seconds begin when these are imported."""
+    limited = (
+        "import resource, time\n"
+        "from fractions import Fraction\n"
+        "from dplearn.core.exact import log_bounds\n"
+        f"end = int(time.process_time()) + 1 + {seconds}\n"
+        "resource.setrlimit(resource.RLIMIT_CPU, (end, end))\n"
+    )
+    return subprocess.run([sys.executable, "-c", limited + code], check=False).returncode == 0
 
 
 # exp_bounds
@@ -92,8 +99,6 @@ def test_log_bounds_of_a_number_very_near_one_end(z):
     # below (or above) 0 is 1E-1999999999999999997, whose Fraction takes for ever. More digits are needed
     # near 1.
     assert runs_within_cpu_seconds(
-        "from fractions import Fraction\n"
-        "from dplearn.core.exact import log_bounds\n"
         f"z = {z}\n"
         "low, high = log_bounds(z)\n"
         "assert low < z - 1 and (z - 1) / z < high"  # 1 - 1/z < ln(z) < z - 1

@@ -1,0 +1,87 @@
+"""Classes over columns of bits: what they share, whatever their members do with the bits.
+
+>>> from dplearn.domains import Bits, Product
+>>> literal("age", 0, Product([Bits(40)])), literal("smoker", 0, None)
+('age > 40', 'smoker')
+"""
+
+from typing import Any, ClassVar, Self
+
+from dplearn._validation import check_count
+from dplearn.concepts.base import ConceptClass
+from dplearn.domains import Bits, Product
+
+__all__ = ["BitConcepts", "literal"]
+
+
+def literal(name: str, feature: int, domain: Product | None, *, positive: bool = True) -> str:
+    """Return in words that the bit of a column is 1, or 0: by its name, and its bar if it has one.
+
+    Parameters
+    ----------
+    name : str
+        Of the column.
+    feature : int
+        Its place.
+    domain : Product of Bits or None
+        What the bits say of their columns. None: what the names say.
+    positive : bool, default=True
+        Whether the bit is to be 1.
+    """
+    bits = None if domain is None else domain.domains[feature]
+    bar = bits.binarize if isinstance(bits, Bits) else None
+    if bar is None:
+        return name if positive else f"not {name}"
+    return f"{name} {'>' if positive else '<='} {str(bar).removesuffix('.0')}"
+
+
+class BitConcepts(ConceptClass):
+    """Base of classes that a number of bits and one parameter more determine.
+
+    A subclass names the parameter in `parameter`, takes it and `n_features` and `binarize` in its
+    constructor, and keeps it and `n_features` under their names.
+    """
+
+    default_domain = Bits()
+    binary_only = True
+    n_labels = 2
+    domain: Product
+    n_features: int
+    parameter: ClassVar[str]
+
+    @classmethod
+    def over(cls, domain: Product, n_labels: int = 2, **parameter: Any) -> Self:
+        """Return the class over a domain of bits, which may differ by column in what counts as 1.
+
+        Parameters
+        ----------
+        domain : Product of Bits
+        n_labels : int, default=2
+            Must be 2.
+        **parameter
+            As in the constructor.
+        """
+        check_count("n_labels", n_labels, low=2, high=2)
+        if not all(isinstance(part, Bits) for part in domain.domains):
+            raise ValueError(f"domain must have Bits in every column, got {domain!r}")
+        concepts = cls(len(domain), **parameter)  # type: ignore[call-arg]  # the constructors of subclasses
+        concepts.domain = domain
+        return concepts
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        return hash(self._parts())
+
+    def __repr__(self) -> str:
+        name, (domain, value) = type(self).__name__, self._parts()
+        bar = getattr(domain.domains[0], "binarize", None)
+        if domain == Product([Bits(bar)] * self.n_features):
+            return f"{name}({self.n_features}, {self.parameter}={value!r}, binarize={bar!r})"
+        return f"{name}.over({domain!r}, {self.parameter}={value!r})"
+
+    def _parts(self) -> tuple[Product, Any]:
+        return self.domain, getattr(self, self.parameter)
