@@ -158,8 +158,8 @@ def enumerate_laws(
     datasets = product(places, repeat=n) if ordered else combinations_with_replacement(places, n)
     known: dict[Any, Any] = {}  # each outcome kept once, however many laws have it
     laws = {}
-    for chosen in datasets:
-        law = exact_law(partial(fit, tuple(universe[place] for place in chosen)), tail_bits)
+    for turn, chosen in enumerate(datasets):
+        law = exact_law(partial(fit, tuple(universe[place] for place in chosen)), tail_bits, turn=turn)
         laws[chosen] = Law(
             {known.setdefault(seen, seen): mass for seen, mass in law.masses.items()}, law.total
         )

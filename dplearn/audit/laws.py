@@ -26,7 +26,7 @@ __all__ = ["Law", "Run", "exact_law", "least_exp_epsilon", "observe"]
 
 Run = Callable[[Dice], Any]
 
-_AGAIN = 7  # of so many tapes, one is run twice; no power of 2, lest the same branch of a draw be always met
+_AGAIN = 7  # of so many tapes, one is run twice
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def _shown_by(error: Any) -> list[Any]:
     return shown + [(type(cause).__qualname__, str(cause), *_shown_by(cause)) for cause in causes]
 
 
-def exact_law(run: Run, tail_bits: int = 40) -> Law:
+def exact_law(run: Run, tail_bits: int = 40, *, turn: int = 0) -> Law:
     """Walk every outcome of a computation.
 
     Parameters
@@ -91,15 +91,17 @@ def exact_law(run: Run, tail_bits: int = 40) -> Law:
         Takes dice, uses no other chance, and returns what is published.
     tail_bits : int, default=40
         Precision of discrete Gaussians.
+    turn : int, default=0
+        Which tapes are run twice: of seven in a row one, the first if it is 0. Whoever needs many laws counts
+        it up, so that each branch has its turn.
 
     Raises
     ------
     RuntimeError
         If the same tape gives two different outcomes: there is chance that does not come from the dice.
-        The first tape is tried twice, and every seventh after it.
     """
     probabilities: dict[Any, Fraction] = {}
-    tapes = count()
+    tapes = count(turn)
 
     def watched(dice: TapeDice) -> Any:
         seen = observe(run, dice)

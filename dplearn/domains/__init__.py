@@ -1,7 +1,8 @@
 """What is public about data: which values can occur at all, decided before any is seen."""
 
-from dplearn.domains.base import Domain, DomainError
+from dplearn.domains.base import Domain, DomainError, NumberDomain
 from dplearn.domains.categories import Bits, Categories, Hashed
+from dplearn.domains.large import LargeIntegerRange
 from dplearn.domains.numbers import Floats, Grid, IntegerRange
 from dplearn.domains.product import Product
 from dplearn.domains.schema import Schema
@@ -15,6 +16,8 @@ __all__ = [
     "Grid",
     "Hashed",
     "IntegerRange",
+    "LargeIntegerRange",
+    "NumberDomain",
     "Product",
     "Schema",
 ]

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Codes", "Domain", "DomainError", "smallest_uint"]
+__all__ = ["Codes", "Domain", "DomainError", "NumberDomain", "smallest_uint"]
 
 Codes = NDArray[Any]  # unsigned integers, as narrow as the domain allows
 
@@ -80,6 +80,25 @@ class Domain(ABC):
     def refuse(self) -> DomainError:
         """Return the error for a value outside."""
         return DomainError(f"a value lies outside the declared domain {self!r}")
+
+
+class NumberDomain(Domain):
+    """A public set of numbers, in their order: a code can be read as a number again."""
+
+    @abstractmethod
+    def decode(self, codes: Any) -> NDArray[Any]:
+        """Return the number that stands for each code.
+
+        Parameters
+        ----------
+        codes : array-like of int of any shape
+            From 0 to size - 1. Public, or released.
+
+        Returns
+        -------
+        ndarray of the same shape
+            Numbers of the domain, the greater the greater their codes are.
+        """
 
 
 def smallest_uint(size: int) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_choice, check_count, check_number
-from dplearn.domains.base import Codes, Domain, smallest_uint
+from dplearn.domains.base import Codes, Domain, NumberDomain, smallest_uint
 from dplearn.domains.cells import is_missing, object_array
 
 __all__ = ["Floats", "Grid", "IntegerRange", "as_numbers"]
@@ -23,7 +23,7 @@ _INT64 = (-(1 << 63), (1 << 63) - 1)
 
 
 @dataclass(frozen=True)
-class IntegerRange(Domain):
+class IntegerRange(NumberDomain):
     """The integers low..high.
 
     Parameters
@@ -102,6 +102,11 @@ class IntegerRange(Domain):
         codes = whole.view(np.uint64) - np.uint64(self.low % (1 << 64))
         return codes.astype(smallest_uint(self.size)), ~below & ~above & (floors == values)
 
+    def decode(self, codes: Any) -> NDArray[np.int64]:
+        """Return low + code."""
+        raised = np.asarray(codes).astype(np.uint64) + np.uint64(self.low % (1 << 64))
+        return raised.view(np.int64)
+
     def describe_test(self, code: int) -> str:
         """Return '<= value'; where fractions are rounded down, '< next value'."""
         if self.outside == "clip":
@@ -117,7 +122,7 @@ class IntegerRange(Domain):
 
 
 @dataclass(frozen=True)
-class Grid(Domain):
+class Grid(NumberDomain):
     """Numbers between two bounds, told apart only by which of `size` evenly spaced points they reach.
 
     Parameters
@@ -187,6 +192,14 @@ class Grid(Domain):
         codes: Codes = steps.astype(smallest_uint(self.size))
         return codes
 
+    def decode(self, codes: Any) -> NDArray[np.float64]:
+        """Return the grid points: numbers that have these codes, where floats are fine enough to tell."""
+        wanted = np.asarray(codes).astype(np.float64)
+        points = np.minimum(self.low + wanted * ((self.high - self.low) / (self.size - 1)), self.high)
+        while (short := self.nearest(points) < wanted).any():  # a point that was rounded down
+            points = np.where(short, np.nextafter(points, np.inf), points)
+        return points
+
     def describe_test(self, code: int) -> str:
         """Return '< next grid point'."""
         return "is any number" if code >= self.size - 1 else f"< {_shortest(self._point(code + 1))}"
@@ -210,7 +223,7 @@ class Grid(Domain):
 
 
 @dataclass(frozen=True)
-class Floats(Domain):
+class Floats(NumberDomain):
     """All finite floats, rounded towards zero to a number of significand bits: no bounds to guess.
 
     The bits of a float, read as an integer, keep the order of magnitudes; dropping low bits rounds.
@@ -288,6 +301,17 @@ class Floats(Domain):
         return codes.astype(smallest_uint(self.size), copy=False)
 
     nearest = encode
+
+    def decode(self, codes: Any) -> NDArray[np.float64]:
+        """Return the numbers that rounding leaves as they are; NaN for a missing one."""
+        codes = np.asarray(codes).astype(np.uint64)
+        above = codes > self._magnitudes + self.missing
+        steps = codes - np.uint64(self._magnitudes + self.missing)  # modulo 2**64: negative ones wrap
+        steps = np.where(above, steps, ~steps + np.uint64(1)).view(np.int64)
+        bits = np.where(steps > 0, (self._first - 1 + steps) << self._shift, 0)
+        numbers: NDArray[np.float64] = np.where(above, 1.0, -1.0) * bits.view(np.float64)
+        numbers = np.where(steps == 0, 0.0, numbers)
+        return np.where(codes == 0, np.nan, numbers) if self.missing else numbers
 
     def describe_test(self, code: int) -> str:
         """Return '< value' or '<= value', whichever is exact; '(or missing)' where that is below."""

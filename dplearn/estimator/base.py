@@ -1,4 +1,4 @@
-"""The door through which every private classifier goes.
+"""The door through which every private estimator goes.
 
 `fit` chooses the dice and hands over to `_fit(X, y, dice)`, in which a learner takes five steps, in this
 order: check what is public; fix the guarantee and charge it to the ledger; summarise the data into integers;
@@ -9,26 +9,51 @@ that is verified.
 from collections.abc import Callable
 from typing import Any, Self
 
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils import Tags
 
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
-from dplearn.privacy import Guarantee, PrivacyLedger
+from dplearn.privacy import Guarantee, PrivacyLedger, open_account
 
-__all__ = ["PrivateClassifier"]
+__all__ = ["PrivateClassifier", "PrivateEstimator", "PrivateTransformer"]
 
 
-class PrivateClassifier(ClassifierMixin, BaseEstimator):
-    """Base of all private classifiers.
+class PrivateEstimator(BaseEstimator):
+    """Base of all private estimators.
 
     A subclass has the parameters `epsilon`, `ledger` and `random_state`, and a method `_fit(X, y, dice)` that
-    sets `classes_` and `guarantee_`. Its `_fit` reads all parameters before it looks at the data, which may
-    be objects that change them. It calls `_open_account` before it looks, and what that returns before it
-    summarises.
+    sets `guarantee_`. Its `_fit` reads all parameters before it looks at the data, which may be objects that
+    change them. It calls `_open_account` before it looks, and what that returns before it summarises.
     """
 
     ledger: PrivacyLedger | None
+
+    def _fit_privately(self, X: Any, y: Any) -> Self:
+        dice, reproducible = self._dice()
+        self._fit(X, y, dice, reproducible=reproducible)
+        return self
+
+    def _dice(self) -> tuple[Dice, bool]:
+        """Return the dice of one fit, and whether they can be thrown again."""
+        random_state = self.random_state
+        return dice_for(random_state, type(self).__name__, *self._context()), random_state is not None
+
+    def _open_account(self, price: Guarantee) -> Callable[[Guarantee], None]:
+        """Refuse a fit that the ledger would refuse, and return what charges it; see `open_account`."""
+        return open_account(self.ledger, price, name=type(self).__name__)
+
+    def _context(self) -> tuple[object, ...]:
+        """Return what, besides seed and class, the stream of a seeded fit depends on."""
+        raise NotImplementedError
+
+    def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
+        """Fit with these dice; `reproducible` says whether they can be thrown again."""
+        raise NotImplementedError
+
+
+class PrivateClassifier(ClassifierMixin, PrivateEstimator):
+    """Base of all private classifiers; their `_fit` sets `classes_` too."""
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit privately; the data are used for this one release and not kept.
@@ -51,49 +76,35 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
         BudgetExceededError
             If the ledger's budget does not hold this fit; nothing is spent. No `except Exception` catches it.
         """
-        dice, reproducible = self._dice()
-        self._fit(X, y, dice, reproducible=reproducible)
-        return self
-
-    def _dice(self) -> tuple[Dice, bool]:
-        """Return the dice of one fit, and whether they can be thrown again."""
-        random_state = self.random_state
-        return dice_for(random_state, type(self).__name__, *self._context()), random_state is not None
-
-    def _open_account(self, price: Guarantee) -> Callable[[Guarantee], None]:
-        """Refuse a fit that the ledger would refuse, and return what charges it to that ledger.
-
-        Parameters
-        ----------
-        price : Guarantee
-            What the fit will promise, so far as its parameters tell.
-
-        Returns
-        -------
-        callable
-            Charges a guarantee: from there on the privacy is spent, whatever becomes of the fit.
-        """
-        ledger = self.ledger  # read once: what is asked here is charged there
-        if not isinstance(ledger, PrivacyLedger | None):
-            raise TypeError(f"ledger must be None or a PrivacyLedger, got {ledger!r}")
-        if ledger is None:
-            return lambda _: None
-        ledger.require(price)
-
-        def charge(guarantee: Guarantee) -> None:
-            ledger.charge(guarantee, estimator=type(self).__name__)
-
-        return charge
-
-    def _context(self) -> tuple[object, ...]:
-        """Return what, besides seed and class, the stream of a seeded fit depends on."""
-        raise NotImplementedError
-
-    def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
-        """Fit with these dice; `reproducible` says whether they can be thrown again."""
-        raise NotImplementedError
+        return self._fit_privately(X, y)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # private noise: accuracy is tested apart, at large epsilon
         return tags
+
+
+class PrivateTransformer(TransformerMixin, PrivateEstimator):
+    """Base of all private transformers."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
+        """Fit privately; the data are used for this one release and not kept.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Within the declared domain. A sparse matrix is refused.
+        y : ignored
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        DomainError
+            If a value is outside its declared domain; nothing is spent.
+        BudgetExceededError
+            If the ledger's budget does not hold this fit; nothing is spent. No `except Exception` catches it.
+        """
+        return self._fit_privately(X, None)

@@ -24,6 +24,7 @@ from dplearn.privacy.noisy_max import (
     secret_noisy_max_epsilon,
     secret_noisy_max_renyi,
 )
+from dplearn.privacy.opening import open_account
 from dplearn.privacy.records import ReleaseRecord
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "compose",
     "event_of",
     "gaussian_sigma2",
+    "open_account",
     "publishable_noisy_max_cost",
     "secret_noisy_max_epsilon",
     "secret_noisy_max_renyi",

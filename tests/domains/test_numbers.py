@@ -613,3 +613,37 @@ def test_a_bound_too_large_for_a_float_is_refused_by_name(kind, parameters, name
 def test_a_bound_may_be_written_as_text():
     assert Grid("1/4", "0.5") == Grid(0.25, 0.5)
     assert Floats(smallest="1/4", largest="0.5") == Floats(smallest=0.25, largest=0.5)
+
+
+# decode
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        IntegerRange(*INT64[:1], INT64[1] - 1),
+        IntegerRange(-3, 200),
+        Grid(0, 10, size=11),
+        Grid(-0.1, 0.7, size=1000),
+        Grid(1e-300, 1e300, size=1 << 32),
+        Floats(),
+        Floats(missing=True),
+        Floats(significand_bits=3, smallest=1e-3, largest=77),
+    ],
+    ids=repr,
+)
+def test_the_number_of_a_code_has_that_code(domain):
+    generator = np.random.default_rng(0)
+    drawn = [int(generator.integers(domain.size, dtype=np.uint64)) for _ in range(300)]
+    codes = np.array([*drawn, 0, domain.size - 1], dtype=np.uint64)
+    codes = np.sort(codes)
+    numbers = domain.decode(codes)
+    assert (domain.encode(numbers) == codes).all()
+    assert numbers.shape == codes.shape
+    assert domain.decode(int(codes[5])) == numbers[5]
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+@repeatable
+def test_every_float_is_read_back(value):
+    assert Floats().decode(Floats().encode(np.array([value])))[0] == value

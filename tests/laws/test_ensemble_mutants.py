@@ -44,7 +44,7 @@ PARAMETERS = {
 
 def fit_of(make_case, model, labels):
     """Return `fit(digits, dice)`; a case is made anew, for it remembers what it taught last."""
-    case = make_case("mutant", model, labels, ApproxDP(EPSILON, ALLOWED))
+    case = make_case("mutant", model, labels, ApproxDP(EPSILON, ALLOWED), free=6)
     return lambda digits, dice: case.fit(tuple(case.universe[int(digit)] for digit in digits), dice)
 
 
