@@ -133,7 +133,9 @@ def optimal_homogeneous(event: Event, delta: Fraction) -> Epsilon:
         survival = _survival(parts) * (1 - trust)
         slack = 1 - _decimal(1 - delta) / survival - trust if survival > 0 else Decimal(0)
         ratio = _worst_ratio(releases, _decimal(greatest), slack, trust) if slack > 0 else None
-    return math.inf if ratio is None else rounded_up(log_bounds(Fraction(ratio))[1])
+        # As a fraction, exp(100000) would have 43,000 digits.
+        log = ratio.ln().next_plus() if ratio and ratio > 1 else Decimal(0)
+    return math.inf if ratio is None else rounded_up(Fraction(log))
 
 
 def _survival(parts: Mapping[Event, int]) -> Decimal:
