@@ -93,9 +93,10 @@ class IntegerRange(NumberDomain):
             far = (floors < _INT64[0]) | (floors >= -_INT64[0])
             whole = np.where(far, 0, floors).astype(np.int64)
         else:
-            floors = values
-            far = values > _INT64[1]
-            whole = np.where(far, 0, values).astype(np.int64)
+            # In one type: numpy 2.0.0 may crash where it compares other byte orders with a large integer.
+            floors = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64, copy=False)
+            far = floors > _INT64[1]
+            whole = np.where(far, 0, floors).astype(np.int64)
         below = np.where(far, floors < 0, whole < self.low)
         above = np.where(far, floors > 0, whole > self.high)
         whole = np.where(below, self.low, np.where(above, self.high, whole))
