@@ -79,7 +79,7 @@ class Domain(ABC):
 
     def refuse(self) -> DomainError:
         """Return the error for a value outside."""
-        return DomainError(f"a value lies outside the declared domain {self!r}")
+        return DomainError(f"a value lies outside the declared domain {self!r}, where {self.assumption}")
 
 
 class NumberDomain(Domain):

@@ -33,8 +33,8 @@ NOT_NUMERIC = (
     " or encode them before this estimator"
 )
 NO_GAPS = (
-    "Input X contains NaN or another missing value; declare a domain that has them,"
-    " such as domain=Floats(missing=True)"
+    "Input X contains NaN or another missing value; fill it with a public constant or, where the estimator"
+    " has a parameter domain, declare one that has missing values, such as domain=Floats(missing=True)"
 )
 NOT_A_CELL = "X holds an object whose argument must be a string or a real number"
 

@@ -35,12 +35,12 @@ from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.concepts import Parity
 from dplearn.concepts.base import ChosenConcept
-from dplearn.domains import Bits
+from dplearn.domains import Bits, Product
 from dplearn.estimator.base import PrivateClassifier
 from dplearn.estimator.bit_rows import packed_rows
 from dplearn.estimator.intake import COLUMNS, as_product, labels_assumed, read_features, read_rows
 from dplearn.estimator.outputs import Outputs, declared_sets, n_outputs_of, output_column, read_outputs
-from dplearn.learners.parity_methods import PARITY_METHODS, Equations, ParityTask
+from dplearn.learners.parity_methods import PARITY_METHODS, Equations, ParityMethod, ParityTask
 from dplearn.learners.parity_terms import ParityPlan, ParityTerms
 from dplearn.privacy import ApproxDP, PrivacyLedger
 
@@ -183,7 +183,10 @@ class ParityClassifier(PrivateClassifier):
             check_count("n_features", n_features, low=1),
             check_count("n_outputs", n_outputs, low=1),
         )
-        return terms.plan(method)
+        plan = terms.plan(method)
+        return replace(
+            plan, guarantee=_promise(terms, method, as_product(terms.bits, method.task.n_features, None))
+        )
 
     def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
         # 1. Check what is public, and that the data are where they were declared to be.
@@ -201,8 +204,7 @@ class ParityClassifier(PrivateClassifier):
         _warn_if_few(terms.plan(method), d)
 
         # 2. Fix the guarantee, and charge it to the ledger.
-        assumes = (COLUMNS, *domain.assumes, labels_assumed(terms.classes))
-        guarantee = replace(terms.price(method.spends_delta), assumes=assumes)
+        guarantee = _promise(terms, method, domain)
         charge(guarantee)
 
         # 3. Summarise the data into integers: one replaced record replaces one equation.
@@ -338,6 +340,12 @@ class ParityClassifier(PrivateClassifier):
         return tags
 
 
+def _promise(terms: ParityTerms, method: ParityMethod, domain: Product) -> ApproxDP:
+    """Return the guarantee of a fit: its price, and all that it assumes."""
+    assumes = (COLUMNS, *domain.assumes, labels_assumed(terms.classes))
+    return replace(terms.price(method.spends_delta), assumes=assumes)
+
+
 def _price_foreseen(terms: ParityTerms, X: Any, y: Any) -> ApproxDP:
     """Return what a fit will promise, so far as it can be told before anything is read."""
     shape = _shape_of(X)
@@ -378,5 +386,5 @@ def _warn_if_few(plan: ParityPlan, n_features: int) -> None:
             f"n_samples is {plan.n_samples}: alpha={plan.alpha} and beta={plan.beta} with {plan.method!r}"
             f" take {plan.n_needed} records of {n_features} columns; plan(n_samples, n_features=...) tells"
             " more, without any data",
-            stacklevel=4,
+            stacklevel=5,
         )

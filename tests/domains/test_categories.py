@@ -288,7 +288,10 @@ def test_refusals_hold_no_value(domain):
     for values in (["secret"], [31.41592, "secret"], [np.inf, 31.41592, None]):
         with pytest.raises(DomainError) as refusal:
             domain.encode(objects(values))
-        assert str(refusal.value) == f"a value lies outside the declared domain {domain!r}"
+        assert (
+            str(refusal.value)
+            == f"a value lies outside the declared domain {domain!r}, where {domain.assumption}"
+        )
 
 
 @pytest.mark.parametrize("domain", EXAMPLES, ids=repr)

@@ -550,7 +550,10 @@ def test_refusals_hold_no_value(domain):
     for values in (["31.41592"], ["secret"], [np.inf, 31.41592], [{"secret": 31.41592}]):
         with pytest.raises(DomainError) as refusal:
             domain.encode(np.array(values))
-        assert str(refusal.value) == f"a value lies outside the declared domain {domain!r}"
+        assert (
+            str(refusal.value)
+            == f"a value lies outside the declared domain {domain!r}, where {domain.assumption}"
+        )
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from dplearn._validation import check_count
 from dplearn.core.gf2.products import add_product
@@ -65,6 +66,12 @@ class BitMatrix:
         """Rows and columns."""
         return len(self.words), self.n_columns
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return the matrix unpacked, to whoever asks for an array."""
+        if copy is False:
+            raise ValueError("bits that are packed can be read as an array by copying only")
+        return self.unpack() if dtype is None else self.unpack().astype(dtype)
+
     def unpack(self) -> NDArray[np.uint8]:
         """Return the matrix as 0/1 integers, a byte each."""
         return read_bits(self.words, self.n_columns)
@@ -117,10 +124,12 @@ def pack(bits: Any) -> BitMatrix:
     Raises
     ------
     TypeError
-        If `bits` are neither integers nor booleans.
+        If `bits` are neither integers nor booleans, or sparse.
     ValueError
         If `bits` is not two-dimensional or an integer is neither 0 nor 1. The message does not show it.
     """
+    if issparse(bits):
+        raise TypeError("a matrix of bits must be dense: use .toarray()")
     array = np.asarray(bits)
     if array.ndim != 2:
         raise ValueError(f"a matrix of bits must have two dimensions, got {array.ndim}")

@@ -1,0 +1,11 @@
+"""The guide to parities shows what is true."""
+
+import doctest
+from pathlib import Path
+
+
+def test_the_examples_of_the_page_run():
+    page = Path(__file__).parents[2] / "docs" / "parity.md"
+    failures, tried = doctest.testfile(str(page), module_relative=False)
+    assert failures == 0
+    assert tried >= 10
