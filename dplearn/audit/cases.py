@@ -11,6 +11,7 @@ from pathlib import Path
 
 from dplearn.audit.case import AuditCase
 from dplearn.audit.ensemble_cases import ENSEMBLE_CASES
+from dplearn.audit.interior_point_cases import INTERIOR_POINT_CASES
 from dplearn.audit.learner_cases import LEARNER_CASES
 from dplearn.audit.mechanism_cases import MECHANISM_CASES
 from dplearn.audit.parity_cases import PARITY_CASES
@@ -19,7 +20,14 @@ __all__ = ["CASES"]
 
 #: All cases, by name.
 CASES: dict[str, AuditCase] = {
-    case.name: case for case in (*MECHANISM_CASES, *LEARNER_CASES, *PARITY_CASES, *ENSEMBLE_CASES)
+    case.name: case
+    for case in (
+        *MECHANISM_CASES,
+        *LEARNER_CASES,
+        *PARITY_CASES,
+        *ENSEMBLE_CASES,
+        *INTERIOR_POINT_CASES,
+    )
 }
 
 

@@ -1,3 +1,8 @@
 """What is published about data: interior points, quantiles, distributions, counts of unknown keys."""
 
-__all__: list[str] = []
+from dplearn.releases.interior_point import InteriorPoint, interior_point
+
+__all__ = [
+    "InteriorPoint",
+    "interior_point",
+]

@@ -11,6 +11,13 @@ from dplearn.theory.aggregation import (
 )
 from dplearn.theory.bars import choosing_bar, speaking_probabilities, stable_histogram_bar
 from dplearn.theory.generic import generic_failure_bound, generic_sample_size
+from dplearn.theory.interior_point import (
+    RecursiveSizes,
+    interior_point_method,
+    interior_point_sample_size,
+    recursive_sizes,
+)
+from dplearn.theory.interior_point_limit import interior_point_lower_bound
 from dplearn.theory.measured_stability import (
     MeasuredStability,
     example_order,
@@ -67,6 +74,7 @@ __all__ = [
     "LossConstants",
     "MeasuredStability",
     "PublishedSoftLabelSetting",
+    "RecursiveSizes",
     "SGDStability",
     "SoftLabelPrecision",
     "StableAnswersNoise",
@@ -85,6 +93,9 @@ __all__ = [
     "full_rank_probability",
     "generic_failure_bound",
     "generic_sample_size",
+    "interior_point_lower_bound",
+    "interior_point_method",
+    "interior_point_sample_size",
     "knowledge_transfer_sample_size",
     "largest_step",
     "logistic_constants",
@@ -101,6 +112,7 @@ __all__ = [
     "published_strong_quality_teachers",
     "published_unstable_queries",
     "published_weight_bound",
+    "recursive_sizes",
     "score_radius",
     "sgd_stability",
     "soft_label_precision",

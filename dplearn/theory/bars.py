@@ -39,8 +39,12 @@ def choosing_bar(growth: int, privacy: ApproxDP) -> int:
         Epsilon and delta positive.
     """
     growth = check_count("growth", growth, low=1)
-    ratio = decay_ratio(epsilon_of(privacy) / 4)
-    delta = delta_of(privacy)
+    return _choosing_bar(growth, epsilon_of(privacy), delta_of(privacy))
+
+
+@lru_cache(maxsize=256)
+def _choosing_bar(growth: int, epsilon: Fraction, delta: Fraction) -> int:
+    ratio = decay_ratio(epsilon / 4)
     # The least quality at which new solutions cannot more than double the growth of the sum of weights.
     crowded = max(1, power_at_most(ratio, (1 / ratio - 1) / growth))
     unlikely = crowded - 1 + laplace_quantile(ratio, delta)

@@ -12,7 +12,8 @@ from dplearn.audit.ensemble_cases import LONG_CASES
 #: and the least share of its claim that it attains. Where that is less than all but for what tapes leave out:
 #: the exponential mechanism normalises, a concentrated guarantee loses in conversion, the choosing mechanism
 #: and the stable histogram have a delta that their universes do not use up, a classifier's universe does not
-#: hold its worst data, and four teachers are too few for the greatest distances.
+#: hold its worst data, four teachers are too few for the greatest distances, the choice of a prefix does not
+#: use up its delta, and of a recursion only the last step is released.
 MUST_SHOW = {
     "permute_and_flip": (61, 0.999999),
     "exponential_mechanism": (169, 0.95),
@@ -65,6 +66,11 @@ MUST_SHOW = {
     "transfer": (6, 0.35),
     "small_transfer": (5, 0.35),
     "transfer_of_labels": (10, 0.99),
+    "interior_point_exponential": (35, 0.97),
+    "interior_point_lengths": (16, 0.6),
+    "interior_point_prefixes": (28, 0.35),
+    "interior_point_recursive": (35, 0.3),
+    "interior_point_recursive_twice": (15, 0.02),
 }
 
 

@@ -1,0 +1,103 @@
+"""Cases of interior points: both methods whole, over domains of a few codes.
+
+The exponential method attains its claim where nearly all codes lie between two records of which one moves:
+the weight of a code on the one side falls, and the sum of all others' rises. RecPrefix has no size at which
+its claim is attained: what is released is the last of its steps, and the others show through it.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from dplearn.audit.case import AuditCase
+from dplearn.audit.enumeration import Rows
+from dplearn.chance.dice import Dice
+from dplearn.mechanisms import rec_prefix
+from dplearn.mechanisms.rec_prefix import choose_prefix, recursive_interior_point
+from dplearn.privacy import ApproxDP
+from dplearn.releases.interior_point import _release, _settled
+from dplearn.theory.interior_point import PrefixLevel, RecursiveSizes
+
+__all__ = ["INTERIOR_POINT_CASES", "recursive_case", "tiny_sizes"]
+
+
+def _exponential_case(name: str, universe: Sequence[int], n: int, size: int, epsilon: Any) -> AuditCase:
+    plan = _settled(size, "exponential", epsilon, 0, Fraction(1, 20), "tight", False)
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        return str(_release(rows, size, plan, dice)), ()
+
+    return AuditCase(name, fit, universe, n, plan.price, ordered=False)
+
+
+def tiny_sizes(
+    *asides: int, choice: ApproxDP, comparison: Any, base: Any, bar: int = 2, base_aside: int = 0
+) -> RecursiveSizes:
+    """Return sizes with a level for each number of records that are set aside; they prove no accuracy."""
+    levels = [PrefixLevel(aside, bar, choice, ApproxDP(comparison)) for aside in asides]
+    return RecursiveSizes(tuple(levels), base_aside, ApproxDP(base), 0)
+
+
+def recursive_case(name: str, sizes: RecursiveSizes, universe: Sequence[int], n: int, size: int) -> AuditCase:
+    """Return a case of the whole recursion.
+
+    Parameters
+    ----------
+    name : str
+        Of the case.
+    sizes : RecursiveSizes
+        Public sizes; what they spend is the claim.
+    universe : sequence of int
+        Codes that records take, below `size`.
+    n, size : int
+        Number of records, and of codes in the domain.
+    """
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        found = recursive_interior_point(rows, size, sizes=sizes, privacy=sizes.privacy, dice=dice)
+        return str(found), ()
+
+    # The proof maps the pairs of one data set to those of the other: equal draws do not make the equal ones.
+    return AuditCase(name, fit, universe, n, sizes.privacy, ordered=False, rules=None)
+
+
+def _lengths_case(name: str, sizes: RecursiveSizes, universe: Sequence[int], n: int, size: int) -> AuditCase:
+    """Return a case of the outermost call up to the length that it releases: its claim is the next call's."""
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        paired = sorted(rows)[: n - sizes.levels[0].aside]
+        return str(rec_prefix._shared_length(paired, size, 0, sizes, dice)), ()
+
+    return AuditCase(name, fit, universe, n, sizes.base, ordered=False, rules=None)
+
+
+def _prefix_case(name: str, universe: Sequence[int], n: int, claim: ApproxDP) -> AuditCase:
+    """Return a case of the choice among prefixes of two bits, of codes of three."""
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        return str(choose_prefix(rows, 3, 2, privacy=claim, dice=dice)), ()
+
+    return AuditCase(name, fit, universe, n, claim, ordered=False, rules=None)
+
+
+_CHOICE = ApproxDP(8, Fraction(1, 20))
+
+INTERIOR_POINT_CASES = (
+    _exponential_case("interior_point_exponential", (0, 1, 2, 70, 79), 3, 80, 1),
+    # 4 of 5 records of 3 bits are paired: lengths from 0 to 3.
+    _lengths_case(
+        "interior_point_lengths", tiny_sizes(1, choice=_CHOICE, comparison=1, base=1), (0, 1, 3, 4, 7), 5, 8
+    ),
+    _prefix_case("interior_point_prefixes", (0, 1, 2, 6), 6, ApproxDP(4, Fraction(1, 20))),
+    recursive_case(
+        "interior_point_recursive", tiny_sizes(0, choice=_CHOICE, comparison=1, base=1), (0, 3, 4, 7), 4, 8
+    ),
+    # 4 pair into 2, these into 1: the lengths of lengths.
+    recursive_case(
+        "interior_point_recursive_twice",
+        tiny_sizes(0, 0, choice=_CHOICE, comparison=1, base=1, bar=1),
+        (0, 1, 3),
+        4,
+        4,
+    ),
+)

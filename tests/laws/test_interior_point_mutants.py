@@ -1,0 +1,156 @@
+"""Deliberate mistakes in the methods for interior points: each is seen in one of their cases."""
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dplearn.audit import exact_law, least_exp_epsilon
+from dplearn.audit.interior_point_cases import INTERIOR_POINT_CASES
+from dplearn.core.exact import at_most_exp, decay_ratio
+from dplearn.mechanisms import choosing, interior_point, rec_prefix
+from dplearn.mechanisms.exponential import select_exponential
+from dplearn.privacy import ApproxDP
+
+CASES = {case.name.removeprefix("interior_point_"): case for case in INTERIOR_POINT_CASES}
+
+
+def laws_of(case, pair):
+    return [exact_law(lambda dice, rows=rows: case.fit(rows, dice)) for rows in pair]
+
+
+def keeps(case, pair):
+    one, other = laws_of(case, pair)
+    worst = [least_exp_epsilon(*laws, case.claim.delta)[0] for laws in ((one, other), (other, one))]
+    return all(found is not None and at_most_exp(found, case.claim.epsilon) for found in worst)
+
+
+# --- Mistakes that break the claim of the step that they are made in. ---
+
+
+def weights_of_the_whole_epsilon(costs, multiplicities, *, privacy, dice):
+    """A code's weight is exp(epsilon depth): right only if the sum of the weights never moved."""
+    return select_exponential(costs, multiplicities, privacy=ApproxDP(2 * privacy.epsilon), dice=dice)
+
+
+POINT = interior_point.interior_point_code
+
+
+def ends_of_the_data(codes, size, *, privacy, dice):
+    """The domain ends where the data do."""
+    return POINT(codes, min(size, max(codes) + 1), privacy=privacy, dice=dice)
+
+
+def sorted_pairs(codes, dice):
+    """Each record is paired with the next: one that moves shifts all those between."""
+    return list(zip(codes[::2], codes[1::2], strict=True))
+
+
+def pairs_keyed_by_values(codes, dice):
+    """A permutation that the values determine is no secret, and one record upsets it."""
+    return sorted_pairs(sorted(codes, key=lambda code: (5 * code + 3) % 8), dice)
+
+
+def one_lower(growth, privacy, bar=choosing.choosing_bar):
+    return bar(growth, privacy) - 1
+
+
+def chosen_without_test(codes, n_bits, length, *, privacy, dice):
+    """The exponential mechanism over the prefixes that some record has, and no bar."""
+    found = sorted({code >> (n_bits - length) for code in codes})
+    costs = [-sum(code >> (n_bits - length) == prefix for code in codes) for prefix in found]
+    return found[select_exponential(costs, [1] * len(found), privacy=privacy, dice=dice)[0]]
+
+
+#: From a mistake to where it is made, the case, and the neighbours that show it.
+MISTAKES = {
+    weights_of_the_whole_epsilon: (
+        interior_point,
+        "select_exponential",
+        "exponential",
+        ((0, 0, 1), (0, 1, 79)),
+    ),
+    ends_of_the_data: (rec_prefix, "interior_point_code", "lengths", ((0, 0, 1, 3, 4), (0, 1, 3, 4, 4))),
+    sorted_pairs: (rec_prefix, "_random_pairs", "lengths", ((0, 0, 1, 1, 4), (0, 1, 1, 4, 4))),
+    pairs_keyed_by_values: (rec_prefix, "_random_pairs", "lengths", ((0, 0, 1, 1, 4), (0, 0, 1, 4, 4))),
+    one_lower: (choosing, "choosing_bar", "prefixes", ((0, 0, 0, 2, 2, 6), (0, 0, 0, 0, 2, 2))),
+    chosen_without_test: (rec_prefix, "choose_prefix", "recursive", ((0, 3, 4, 7), (0, 3, 4, 4))),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_breaks_the_claim(mistake, monkeypatch):
+    module, name, case, pair = MISTAKES[mistake]
+    assert keeps(CASES[case], pair)
+    monkeypatch.setattr(module, name, mistake)
+    assert not keeps(CASES[case], pair)
+
+
+# --- Mistakes that break the proof, though no claim over so few records: the law is another. ---
+
+
+def all_prefixes(codes, n_bits, length, *, privacy, dice):
+    """Prefixes that no record has are candidates too, each count raised by one."""
+    counts = [1 + sum(code >> (n_bits - length) == prefix for code in codes) for prefix in range(1 << length)]
+    return choosing.choosing_mechanism(np.array(counts), privacy=privacy, dice=dice)
+
+
+def prefixes_of_any_length(codes, n_bits, length, *, privacy, dice):
+    """A record supports as many prefixes as it has bits, and growth is said to be 1."""
+    found = Counter((bits, code >> (n_bits - bits)) for code in codes for bits in range(1, length + 1))
+    place = choosing.choosing_mechanism(np.array(list(found.values())), privacy=privacy, dice=dice)
+    if place is None:
+        return None
+    bits, prefix = list(found)[place]
+    return prefix << (length - bits)
+
+
+SIZE = rec_prefix._interior_point
+
+
+def domain_of_the_data(codes, size, depth, sizes, dice):
+    """Codes have as many bits as the greatest of the data."""
+    return SIZE(codes, max(codes) + 1 if codes else size, depth, sizes, dice)
+
+
+@pytest.mark.parametrize(
+    ("name", "mistake"),
+    [
+        ("choose_prefix", all_prefixes),
+        ("choose_prefix", prefixes_of_any_length),
+        ("_interior_point", domain_of_the_data),
+        ("_random_pairs", sorted_pairs),
+    ],
+)
+def test_a_mistake_in_the_whole_changes_the_law(name, mistake, monkeypatch):
+    case, rows = CASES["recursive"], (0, 3, 3, 4)
+    [ours] = laws_of(case, [rows])
+    monkeypatch.setattr(rec_prefix, name, mistake)
+    [theirs] = laws_of(case, [rows])
+    assert ours.key() != theirs.key()
+
+
+class NoiseReused:
+    """Dice whose noise of one ratio is drawn once, between public ends, and used for all comparisons."""
+
+    def __init__(self, dice, reused):
+        self.below, self.power_weighted = dice.below, dice.power_weighted
+        self._dice, self._reused, self._drawn = dice, reused, None
+
+    def discrete_laplace(self, ratio, low, high):
+        if ratio != self._reused:
+            return self._dice.discrete_laplace(ratio, low, high)
+        if self._drawn is None:
+            self._drawn = self._dice.discrete_laplace(ratio, -4, 4)
+        return min(max(self._drawn, low), high)
+
+
+def test_noise_that_both_comparisons_share_changes_the_law():
+    case, rows = CASES["recursive_twice"], (0, 1, 1, 3)
+    ratio = decay_ratio(Fraction(1))
+    mistaken = case.with_fit(lambda rows, dice: case.fit(rows, NoiseReused(dice, ratio)))
+    apart = case.with_fit(lambda rows, dice: case.fit(rows, NoiseReused(dice, None)))
+    [ours], [same], [theirs] = (laws_of(one, [rows]) for one in (case, apart, mistaken))
+    assert ours.key() == same.key()
+    assert ours.key() != theirs.key()
