@@ -9,6 +9,7 @@ from dplearn.learners import (
     SoftLabelAggregateClassifier,
     SoftLabelTransferClassifier,
     SubsampleAggregateClassifier,
+    ThresholdClassifier,
 )
 from dplearn.privacy import ApproxDP, BudgetExceededError, LedgerError, PrivacyLedger, ZeroConcentratedDP
 
@@ -25,6 +26,7 @@ __all__ = [
     "SoftLabelAggregateClassifier",
     "SoftLabelTransferClassifier",
     "SubsampleAggregateClassifier",
+    "ThresholdClassifier",
     "ZeroConcentratedDP",
     "__version__",
 ]

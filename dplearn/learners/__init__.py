@@ -6,6 +6,7 @@ from dplearn.learners.parity import ParityClassifier, ParityPlan
 from dplearn.learners.soft_label_transfer import SoftLabelTransferClassifier
 from dplearn.learners.soft_labels import SoftLabelAggregateClassifier, SoftLabelPlan
 from dplearn.learners.subsample_aggregate import SubsampleAggregateClassifier
+from dplearn.learners.threshold import ThresholdClassifier, ThresholdPlan
 
 __all__ = [
     "ExponentialMechanismClassifier",
@@ -17,4 +18,6 @@ __all__ = [
     "SoftLabelPlan",
     "SoftLabelTransferClassifier",
     "SubsampleAggregateClassifier",
+    "ThresholdClassifier",
+    "ThresholdPlan",
 ]

@@ -67,6 +67,11 @@ from dplearn.theory.stable_parity import (
     stable_parity_sizes,
     stable_parity_split,
 )
+from dplearn.theory.thresholds_learning import (
+    interior_point_examples,
+    threshold_excess_errors,
+    threshold_sample_size,
+)
 
 __all__ = [
     "ORDERS",
@@ -93,6 +98,7 @@ __all__ = [
     "full_rank_probability",
     "generic_failure_bound",
     "generic_sample_size",
+    "interior_point_examples",
     "interior_point_lower_bound",
     "interior_point_method",
     "interior_point_sample_size",
@@ -126,5 +132,7 @@ __all__ = [
     "stable_parity_split",
     "teachers_needed",
     "teachers_table",
+    "threshold_excess_errors",
+    "threshold_sample_size",
     "truth_probability",
 ]

@@ -20,6 +20,7 @@ from dplearn import (
     SoftLabelAggregateClassifier,
     SoftLabelTransferClassifier,
     SubsampleAggregateClassifier,
+    ThresholdClassifier,
 )
 from dplearn.learners.online import OnlineEnsembleClassifier
 from dplearn.preprocessing import CellEncoder
@@ -35,6 +36,8 @@ CLASSIFIERS = (
     ParityClassifier(),
     ParityClassifier(method="elimination", fit_intercept=True),
     STABLE_PARITY,
+    ThresholdClassifier(),
+    ThresholdClassifier(method="interior_point", epsilon=50.0),
     # Few records and all these queries take an epsilon that promises nothing.
     SubsampleAggregateClassifier(n_teachers=9, epsilon=1e5, max_queries=5000, max_unstable=5000),
     SubsampleAggregateClassifier(aggregation="gnmax", n_teachers=9, epsilon=1e5, max_queries=5000),

@@ -71,6 +71,13 @@ MUST_SHOW = {
     "interior_point_prefixes": (28, 0.35),
     "interior_point_recursive": (35, 0.3),
     "interior_point_recursive_twice": (15, 0.02),
+    "threshold_exponential": (96, 0.72),
+    "threshold_exponential_of_two_columns": (27, 0.62),
+    "threshold_interior_point": (56, 0.65),
+    "threshold_interior_point_of_four": (35, 0.55),
+    "threshold_interior_point_of_two_columns": (34, 0.52),
+    "threshold_between": (21, 0.6),
+    "threshold_between_of_two": (70, 0.66),
 }
 
 

@@ -1,0 +1,201 @@
+"""The threshold learner as its users meet it."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import train_test_split
+
+from dplearn import BudgetExceededError, PrivacyLedger
+from dplearn.domains import (
+    Bits,
+    Categories,
+    DomainError,
+    Floats,
+    Grid,
+    IntegerRange,
+    LargeIntegerRange,
+    Schema,
+)
+from dplearn.learners.threshold import ThresholdClassifier
+
+METHODS = ["exponential", "interior_point"]
+FRAMES = pytest.mark.parametrize(
+    "frame", [pd.DataFrame, lambda table: pl.DataFrame(table)], ids=["pandas", "polars"]
+)
+
+
+def a_cut(n=400, seed=0):
+    """Records of two columns, of which the second tells the label."""
+    X = np.random.default_rng(seed).normal(size=(n, 2))  # public data
+    return X, np.where(X[:, 1] > 0.3, "up", "down")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_breast_cancer_by_one_column_is_nearly_as_good_as_without_privacy(method):
+    X, y = load_breast_cancer(return_X_y=True)
+    scores = []
+    for seed in range(8):
+        X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=seed, stratify=y)
+        learner = ThresholdClassifier(epsilon=4, method=method, feature=23, classes=[0, 1])
+        scores.append(learner.fit(X_train, y_train).score(X_test, y_test))
+    assert np.mean(scores) > 0.86  # the worst area, the best column of all, has .92 without privacy
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_column_is_chosen_among_thirteen(method):
+    X, y = load_wine(return_X_y=True)
+    keep = y > 0
+    fitted = ThresholdClassifier(epsilon=100, method=method).fit(X[keep], y[keep])
+    assert fitted.score(X[keep], y[keep]) > 0.9
+    assert fitted.direction_ == ("<=" if fitted.concept_.concept.inner else ">")
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("flipped", [False, True])
+def test_threshold_direction_and_feature_are_the_rule(method, flipped):
+    X, y = a_cut()
+    y = np.where(y == "up", "down", "up") if flipped else y
+    fitted = ThresholdClassifier(epsilon=100, method=method).fit(X, y)
+    above = X[:, fitted.feature_] > fitted.threshold_
+    second = above if fitted.direction_ == ">" else ~above
+    assert (fitted.predict(X) == fitted.classes_[second.astype(int)]).all()
+    assert (fitted.feature_, fitted.direction_) == (1, "<=" if flipped else ">")
+    assert abs(fitted.threshold_ - 0.3) < 0.1
+    assert fitted.classes_.tolist() == ["down", "up"]
+    assert fitted.predict_proba(X)[:, 1].tolist() == (fitted.predict(X) == "up").tolist()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_where_one_label_is_all_there_is_the_cut_is_no_cut(method):
+    X = np.arange(10.0)[:, None]
+    learner = ThresholdClassifier(
+        epsilon=500, method=method, domain=IntegerRange(0, 9), classes=[0, 1], feature=0
+    )
+    for label in (0, 1):
+        fitted = clone(learner).fit(X, [label] * 10)
+        assert (fitted.predict(X) == label).all()
+        assert fitted.threshold_ in (-np.inf, 9)
+
+
+@FRAMES
+def test_a_frame_names_the_column_and_the_rule_names_it_back(frame):
+    X, y = a_cut()
+    table = frame({"noise": X[:, 0], "signal": X[:, 1]})
+    fitted = ThresholdClassifier(epsilon=100, feature="signal").fit(table, y)
+    assert fitted.feature_ == 1
+    assert "signal" in repr(fitted.concept_)
+    assert fitted.score(table, y) > 0.97
+    with pytest.raises(ValueError, match="feature must be the name or place of a column, got 'other'"):
+        ThresholdClassifier(feature="other").fit(table, y)
+
+
+@FRAMES
+def test_a_schema_tells_columns_and_labels_and_unordered_columns_are_passed_over(frame):
+    schema = Schema({"job": Categories(["a", "b"]), "age": IntegerRange(0, 120)}, labels=["no", "yes"])
+    table = frame({"age": list(range(100)), "job": ["a", "b"] * 50, "ignored": [0] * 100})
+    y = ["yes" if age >= 65 else "no" for age in range(100)]
+    fitted = ThresholdClassifier(epsilon=100, domain=schema).fit(table, y)
+    assert fitted.score(table, y) == 1
+    assert (fitted.feature_, fitted.direction_) == (1, ">")
+    assert repr(fitted.concept_) == "'no' if age <= 64, else 'yes'"
+    assert "labels are among the declared classes" in fitted.guarantee_.assumes
+    with pytest.raises(ValueError, match="feature must have an ordered domain"):
+        ThresholdClassifier(domain=schema, feature="job").fit(table, y)
+    with pytest.raises(ValueError, match="domain must have an ordered column"):
+        ThresholdClassifier(domain=Categories([1, 2])).fit([[1], [2]], [0, 1])
+
+
+def test_integers_beyond_64_bits_are_cut_by_an_interior_point():
+    X = [[2**90 + i] for i in range(100)] + [[2**95 + i] for i in range(100)]
+    y = [0] * 100 + [1] * 100
+    domain = LargeIntegerRange(0, 2**100)
+    fitted = ThresholdClassifier(epsilon=50, domain=domain, classes=[0, 1]).fit(X, y)
+    assert fitted.method_ == "interior_point"
+    assert fitted.score(X, y) == 1
+    assert 2**90 + 99 <= fitted.threshold_ < 2**95
+    with pytest.raises(ValueError, match=r"domain must have fewer than 2\*\*64 values with method='expon"):
+        ThresholdClassifier(method="exponential", domain=domain).fit(X, y)
+
+
+@pytest.mark.parametrize("domain", [Grid(0, 10, 101), Floats(missing=True), Bits(3.0)], ids=repr)
+@pytest.mark.parametrize("method", METHODS)
+def test_other_ordered_domains(domain, method):
+    X = np.repeat([[1.0], [9.0]], 100, axis=0)
+    y = np.repeat([0, 1], 100)
+    fitted = ThresholdClassifier(epsilon=100, method=method, domain=domain).fit(X, y)
+    assert fitted.score(X, y) == 1
+    assert fitted.threshold_ == 0 if isinstance(domain, Bits) else 1 <= fitted.threshold_ < 9
+
+
+@pytest.mark.parametrize("method", ["auto", *METHODS])
+def test_the_plan_is_what_the_fit_does_and_needs_no_data(method):
+    X, y = a_cut(50)
+    learner = ThresholdClassifier(method=method, classes=["down", "up"], alpha=0.2, epsilon=0.7)
+    plan = learner.plan(50, n_features=2)
+    fitted = learner.fit(X, y)
+    assert plan.guarantee == fitted.guarantee_
+    assert plan.method == fitted.method_
+    assert 0 < plan.excess_error <= 1 < plan.n_examples <= 50 < plan.n_needed
+    assert learner.plan(10**6).excess_error < plan.excess_error
+
+
+def test_auto_is_exponential_wherever_it_can_be_and_delta_is_not_spent():
+    learner = ThresholdClassifier(delta=1e-6, feature="named by a frame")
+    assert learner.plan(100, n_features=3).method == "exponential"
+    assert learner.plan(100, n_features=3).guarantee.delta == 0
+
+
+def test_a_ledger_is_charged_before_and_refuses_what_does_not_fit():
+    X, y = a_cut(20)
+    ledger = PrivacyLedger(1.0)
+    learner = ThresholdClassifier(epsilon=0.6, ledger=ledger, classes=["down", "up"])
+    with pytest.raises(DomainError):
+        learner.fit(X, ["left"] * 20)
+    assert ledger.spent().epsilon == 0
+    learner.fit(X, y)
+    with pytest.raises(BudgetExceededError):
+        learner.fit(X, y)
+
+
+def test_seeds_repeat_and_pickles_predict():
+    X, y = a_cut()
+    one, other = (ThresholdClassifier(epsilon=0.1, random_state=7).fit(X, y) for _ in range(2))
+    assert (one.threshold_, one.guarantee_.reproducible) == (other.threshold_, True)
+    assert (pickle.loads(pickle.dumps(one)).predict(X) == one.predict(X)).all()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "kind", "message"),
+    [
+        ({"epsilon": 0}, ValueError, "epsilon must be a finite number above 0, got 0"),
+        ({"delta": 1.5}, ValueError, "delta must be"),
+        ({"method": "tree"}, ValueError, "method must be one of 'auto', 'exponential', 'interior_point'"),
+        ({"alpha": 1}, ValueError, "alpha must be a finite number above 0 and below 1, got 1"),
+        ({"beta": 0}, ValueError, "beta must be a finite number above 0 and below 1, got 0"),
+        ({"feature": 2}, ValueError, "feature must be an integer from 0 to 1, got 2"),
+        ({"feature": 0.5}, TypeError, "feature must be an integer at least 0, got 0.5"),
+        ({"domain": "float32"}, TypeError, "domain must be 'float64' or a domain of numbers, got 'float32'"),
+        ({"domain": [IntegerRange(0, 1)] * 3}, ValueError, "domain must describe 2 columns, as X has, got 3"),
+        ({"classes": ["a", "b", "c"]}, ValueError, "a threshold needs 2 classes, got 3 classes"),
+    ],
+)
+def test_bad_parameters_are_named_with_constraint_and_value(parameters, kind, message):
+    with pytest.raises(kind, match=message):
+        ThresholdClassifier(**parameters).fit([[0, 1], [1, 0]], [0, 1])
+
+
+def test_an_unfitted_learner_says_so():
+    with pytest.raises(NotFittedError):
+        ThresholdClassifier().predict([[0]])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_missing_and_infinite_values_are_refused(value):
+    with pytest.raises(ValueError, match=r"NaN|infinity|outside the declared domain"):
+        ThresholdClassifier().fit([[0.0], [value]], [0, 1])
