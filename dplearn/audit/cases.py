@@ -15,6 +15,7 @@ from dplearn.audit.interior_point_cases import INTERIOR_POINT_CASES
 from dplearn.audit.learner_cases import LEARNER_CASES
 from dplearn.audit.mechanism_cases import MECHANISM_CASES
 from dplearn.audit.parity_cases import PARITY_CASES
+from dplearn.audit.point_cases import POINT_CASES
 from dplearn.audit.threshold_cases import THRESHOLD_CASES
 
 __all__ = ["CASES"]
@@ -28,6 +29,7 @@ CASES: dict[str, AuditCase] = {
         *PARITY_CASES,
         *ENSEMBLE_CASES,
         *INTERIOR_POINT_CASES,
+        *POINT_CASES,
         *THRESHOLD_CASES,
     )
 }

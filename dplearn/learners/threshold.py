@@ -93,7 +93,7 @@ class ThresholdClassifier(RuleClassifier):
     direction_ : {"<=", ">"}
         Released. Whether the second of `classes_` is at or below the threshold, or above it.
     feature_ : int
-        Released, unless `feature` names it. The column's place.
+        Released. The column's place; public where `feature` names it.
     concept_ : ChosenConcept
         Released. The threshold as a rule, which it prints as.
     classes_ : ndarray of shape (2,)

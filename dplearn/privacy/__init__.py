@@ -26,6 +26,7 @@ from dplearn.privacy.noisy_max import (
 )
 from dplearn.privacy.opening import open_account
 from dplearn.privacy.records import ReleaseRecord
+from dplearn.privacy.subsampled import published_subsampled, subsampled
 
 __all__ = [
     "EVENTS",
@@ -54,6 +55,8 @@ __all__ = [
     "gaussian_sigma2",
     "open_account",
     "publishable_noisy_max_cost",
+    "published_subsampled",
     "secret_noisy_max_epsilon",
     "secret_noisy_max_renyi",
+    "subsampled",
 ]

@@ -1,8 +1,19 @@
 """What is published about data: interior points, quantiles, distributions, counts of unknown keys."""
 
 from dplearn.releases.interior_point import InteriorPoint, interior_point
+from dplearn.releases.reductions import (
+    interior_point_from_counts,
+    interior_point_from_threshold_learner,
+    threshold_from_interior_point,
+)
+from dplearn.releases.stable_counts import StableCounts, stable_counts
 
 __all__ = [
     "InteriorPoint",
+    "StableCounts",
     "interior_point",
+    "interior_point_from_counts",
+    "interior_point_from_threshold_learner",
+    "stable_counts",
+    "threshold_from_interior_point",
 ]

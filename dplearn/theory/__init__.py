@@ -10,6 +10,7 @@ from dplearn.theory.aggregation import (
     teachers_table,
 )
 from dplearn.theory.bars import choosing_bar, speaking_probabilities, stable_histogram_bar
+from dplearn.theory.generalisation import generalisation_failure, generalisation_sample_size
 from dplearn.theory.generic import generic_failure_bound, generic_sample_size
 from dplearn.theory.interior_point import (
     RecursiveSizes,
@@ -34,6 +35,13 @@ from dplearn.theory.parity import (
     parity_sample_size,
 )
 from dplearn.theory.parity_chances import parity_chances
+from dplearn.theory.points import (
+    HashedPointSizes,
+    hashed_point_failure,
+    hashed_point_sizes,
+    stable_point_failure,
+    stable_point_sample_size,
+)
 from dplearn.theory.randomized_response import estimated_frequencies, truth_probability
 from dplearn.theory.soft_labels import (
     PublishedSoftLabelSetting,
@@ -76,6 +84,7 @@ from dplearn.theory.thresholds_learning import (
 __all__ = [
     "ORDERS",
     "EliminationSizes",
+    "HashedPointSizes",
     "LossConstants",
     "MeasuredStability",
     "PublishedSoftLabelSetting",
@@ -96,8 +105,12 @@ __all__ = [
     "estimated_frequencies",
     "example_order",
     "full_rank_probability",
+    "generalisation_failure",
+    "generalisation_sample_size",
     "generic_failure_bound",
     "generic_sample_size",
+    "hashed_point_failure",
+    "hashed_point_sizes",
     "interior_point_examples",
     "interior_point_lower_bound",
     "interior_point_method",
@@ -130,6 +143,8 @@ __all__ = [
     "stable_parity_failure",
     "stable_parity_sizes",
     "stable_parity_split",
+    "stable_point_failure",
+    "stable_point_sample_size",
     "teachers_needed",
     "teachers_table",
     "threshold_excess_errors",

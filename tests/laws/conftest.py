@@ -16,6 +16,7 @@ from dplearn import (
     ExponentialMechanismClassifier,
     KnowledgeTransferClassifier,
     ParityClassifier,
+    PointClassifier,
     PrivacyLedger,
     SoftLabelAggregateClassifier,
     SoftLabelTransferClassifier,
@@ -27,7 +28,9 @@ from dplearn.preprocessing import CellEncoder
 
 #: Can only answer None on iris, where every measurement is above 0 and so counts as 1.
 STABLE_PARITY = ParityClassifier(method="stable", delta=1e-6)
-SILENT = (STABLE_PARITY,)
+#: Can only answer None on iris, where no flower comes often enough.
+STABLE_POINT = PointClassifier(epsilon=1e5, method="stability", delta=1e-6)
+SILENT = (STABLE_PARITY, STABLE_POINT)
 CLASSIFIERS = (
     ExponentialMechanismClassifier(),
     ExponentialMechanismClassifier(mechanism="permute_and_flip"),
@@ -37,6 +40,8 @@ CLASSIFIERS = (
     ParityClassifier(method="elimination", fit_intercept=True),
     STABLE_PARITY,
     ThresholdClassifier(),
+    PointClassifier(epsilon=1e5),
+    STABLE_POINT,
     ThresholdClassifier(method="interior_point", epsilon=50.0),
     # Few records and all these queries take an epsilon that promises nothing.
     SubsampleAggregateClassifier(n_teachers=9, epsilon=1e5, max_queries=5000, max_unstable=5000),

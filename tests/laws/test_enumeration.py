@@ -78,6 +78,13 @@ MUST_SHOW = {
     "threshold_interior_point_of_two_columns": (34, 0.52),
     "threshold_between": (21, 0.6),
     "threshold_between_of_two": (70, 0.66),
+    "stable_counts": (28, 0.85),
+    "stable_counts_of_few": (15, 0.48),
+    "point_stability": (7, 0.999),
+    "point_stability_of_many": (10, 0.999),
+    "point_hashing": (16, 0.999),
+    "secret_sample": (5, 0.999),
+    "secret_sample_classifier": (4, 0.9),
 }
 
 

@@ -1,0 +1,97 @@
+"""Read cells as keys: values of built-in types, equal exactly where the cells mean the same.
+
+Each cell is read by itself. numpy and pandas turn a column of integers into floats as soon as one record has
+a gap, so a whole float reads like the integer; NaN, None and pandas' missing values are one key, None.
+
+>>> import numpy as np
+>>> read_keys([np.int64(3), 3.0, "3", float("nan"), (np.str_("a"), 1)])
+[3, 3, '3', None, ('a', 1)]
+>>> spelled(("a", 1)), spelled("a1")
+(b't2:s1:ai1:1', b's2:a1')
+"""
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+
+from dplearn.domains.base import DomainError
+from dplearn.domains.cells import is_missing
+
+__all__ = ["KEYS_ASSUMED", "read_keys", "spelled"]
+
+#: What a guarantee assumes of keys.
+KEYS_ASSUMED = "keys are missing, text, bytes, numbers, or tuples of these"
+
+_REFUSED = (
+    "a key is of another type than None, text, bytes, numbers, or tuples of these, nested up to 16 deep;"
+    " turn others into text first"
+)
+_AS_THEY_ARE = {str, bytes, int, type(None)}
+_DEEPEST = 16
+
+
+def read_keys(cells: Iterable[Any]) -> list[Hashable]:
+    """Return each cell as None, str, bytes, int, float with a fraction or infinite, or a tuple of these.
+
+    Parameters
+    ----------
+    cells : iterable of length n
+        Private.
+
+    Returns
+    -------
+    list of length n
+
+    Raises
+    ------
+    DomainError
+        If a cell is of another type; the message shows no cell.
+    """
+    kept = list(cells)
+    if set(map(type, kept)) <= _AS_THEY_ARE:
+        return kept
+    return [_key(cell) for cell in kept]
+
+
+def spelled(key: Hashable) -> bytes:
+    """Return the bytes that spell a key: others for every other key, the same on every machine.
+
+    Parameters
+    ----------
+    key : None, str, bytes, int, float, or tuple of these
+        As `read_keys` returns them.
+    """
+    if isinstance(key, tuple):
+        return b"t%d:%b" % (len(key), b"".join(map(spelled, key)))
+    tag, text = _text(key)
+    return b"%b%d:%b" % (tag, len(text), text)  # what has its length before it is no beginning of another
+
+
+def _text(key: Any) -> tuple[bytes, bytes]:
+    if isinstance(key, str):
+        return b"s", key.encode("utf-8", "surrogatepass")
+    if isinstance(key, bytes):
+        return b"b", key
+    if isinstance(key, int):
+        return b"i", b"%x" % key  # Python refuses to write the decimals of some thousand digits
+    if isinstance(key, float):
+        return b"f", key.hex().encode()
+    return b"n", b""
+
+
+def _key(cell: Any, depth: int = 0) -> Hashable:
+    if isinstance(cell, str):
+        return str.__str__(cell)
+    if isinstance(cell, bytes):
+        return bytes.join(b"", [cell])
+    if isinstance(cell, (bool, int, np.bool_, np.integer)):
+        return int(cell)
+    if is_missing(cell):
+        return None
+    if isinstance(cell, (float, np.floating)):
+        value = float(cell)
+        return int(value) if value.is_integer() else value
+    if isinstance(cell, tuple) and depth < _DEEPEST:
+        return tuple(_key(part, depth + 1) for part in tuple.__iter__(cell))
+    raise DomainError(_REFUSED)

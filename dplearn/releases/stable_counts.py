@@ -1,0 +1,178 @@
+"""Which keys occur, and how often: codes, words, names, without a list of those that can.
+
+>>> codes = ["J45"] * 400 + ["E11"] * 250 + [None] * 90 + ["E84"] * 2
+>>> found = stable_counts(codes, epsilon=1.0, delta=1e-6, random_state=0)
+>>> found.most_common()
+[('J45', 397), ('E11', 249), (None, 91)]
+>>> found.bar, found.error(beta=0.05)
+(28, 6)
+"""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dplearn._validation import check_count, check_number
+from dplearn.chance import dice_for
+from dplearn.chance.dice import Dice
+from dplearn.core.distributions import laplace_quantile
+from dplearn.core.exact import decay_ratio
+from dplearn.domains import DomainError
+from dplearn.domains.keys import read_keys
+from dplearn.mechanisms import stable_histogram
+from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
+from dplearn.theory import stable_histogram_bar
+
+__all__ = ["StableCounts", "stable_counts"]
+
+_ASSUMES = (
+    "the number of records is public",
+    "each record has one key: missing, text, bytes, a whole number, or a tuple of these",
+)
+
+
+@dataclass(frozen=True)
+class StableCounts:
+    """The keys that are frequent enough to be named, and their noisy counts.
+
+    Attributes
+    ----------
+    counts : dict
+        Released. From key to noisy count, the greatest first; keys of equal count in sorted order. None is a
+        missing value.
+    bar : int
+        Public. No lower noisy count is named.
+    guarantee : ApproxDP
+        Public. What the release promises, and on what assumptions.
+    """
+
+    counts: dict[Hashable, int]
+    bar: int
+    guarantee: ApproxDP
+
+    def most_common(self, k: int | None = None) -> list[tuple[Hashable, int]]:
+        """Return the `k` most frequent keys with their noisy counts, or all.
+
+        Parameters
+        ----------
+        k : int, optional
+            At least 0.
+        """
+        return list(self.counts.items())[: None if k is None else check_count("k", k)]
+
+    def error(self, beta: float = 0.05, *, n_keys: int = 1) -> int:
+        """Return a bound on the noise of a count.
+
+        Parameters
+        ----------
+        beta : float, default=0.05
+            Probability that the bound fails, in (0, 1).
+        n_keys : int, default=1
+            For how many keys, chosen beforehand, it is to hold together; the number of records is always
+            enough.
+
+        Returns
+        -------
+        int
+            The least t such that with probability at least 1 - beta the noise of all these is at most t in
+            magnitude: a named count is then off by at most t, and a key that is not named has a count
+            below `bar` + t.
+        """
+        share = check_number("beta", beta, above=0, below=1) / check_count("n_keys", n_keys, low=1)
+        # P[abs(Z) >= t + 1] is twice P[Z >= t + 1].
+        return laplace_quantile(decay_ratio(self.guarantee.epsilon / 2), share / 2) - 1
+
+
+def stable_counts(
+    keys: Any,
+    *,
+    epsilon: float = 1.0,
+    delta: float,
+    ledger: PrivacyLedger | None = None,
+    random_state: Any = None,
+) -> StableCounts:
+    """Return which keys occur often, and how often, whatever the set of possible keys.
+
+    Parameters
+    ----------
+    keys : series, array, or list of shape (n,)
+        Private. The key of each record: text, bytes, whole numbers, or tuples of these. Missing values of any
+        kind are the key None; whole floats read like integers, True like 1.
+    epsilon : float, default=1.0
+        Privacy budget; positive. The decimal that is written is meant: 0.1 is 1/10.
+    delta : float
+        Probability with which the guarantee may fail, in (0, 1): a key of a single record is named with
+        probability at most delta.
+    ledger : PrivacyLedger, optional
+        The budget that the release is charged to.
+    random_state : None, int or numpy random generator, default=None
+        None draws from the operating system. Anything else makes the release repeatable, for tests only: the
+        guarantee then says so.
+
+    Returns
+    -------
+    StableCounts
+
+    Raises
+    ------
+    DomainError
+        If a key is of another type; the message shows no key, and nothing is spent.
+    BudgetExceededError
+        If the ledger's budget does not hold it; nothing is spent.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record.
+
+    **Assumes.** What `guarantee.assumes` lists.
+
+    **Accuracy.** See `StableCounts.error`. A key with a count of at least `bar` + t is named unless its noise
+    is below -t.
+
+    **Source.** As for `dplearn.mechanisms.stable_histogram`.
+    """
+    epsilon_spent = check_number("epsilon", epsilon, above=0)
+    delta_spent = check_number("delta", delta, above=0, below=1)
+    guarantee = ApproxDP(epsilon_spent, delta_spent, assumes=_ASSUMES, reproducible=random_state is not None)
+    charge = open_account(ledger, guarantee, name="stable_counts")
+    dice = dice_for(random_state, "stable_counts", str(epsilon_spent), str(delta_spent))
+    read = _read(keys)
+    charge(guarantee)
+    return _release(read, guarantee, dice)
+
+
+def _release(keys: list[Hashable], guarantee: ApproxDP, dice: Dice) -> StableCounts:
+    found = stable_histogram(keys, privacy=guarantee, dice=dice)
+    falling = sorted(found.items(), key=lambda item: -item[1])  # stable: equal counts stay sorted by key
+    return StableCounts(dict(falling), stable_histogram_bar(guarantee), guarantee)
+
+
+def _read(keys: Any) -> list[Hashable]:
+    """Return the keys as values of built-in types, without floats."""
+    if isinstance(keys, np.ndarray) or hasattr(keys, "dtype"):
+        cells = _cells_of_array(keys)
+    elif isinstance(keys, (list, tuple)):
+        cells = list(keys)
+    else:
+        raise TypeError(f"keys must be a series, an array or a list, got {type(keys).__name__}")
+    if not cells:
+        raise ValueError("keys must have shape (n,), n at least 1, got shape (0,)")
+    read = read_keys(cells)
+    if any(_has_fraction(key) for key in read):
+        raise DomainError("a key is a number that is not whole; round it, or turn it into text, first")
+    return read
+
+
+def _cells_of_array(keys: Any) -> list[Any]:
+    shape, kind = tuple(keys.shape), getattr(keys.dtype, "kind", "O")
+    if len(shape) != 1:
+        raise ValueError(f"keys must have shape (n,), got shape {shape}")
+    if kind in "mMcV":  # numpy lists some of these as integers
+        raise TypeError(f"keys must be text, bytes or whole numbers, got dtype {keys.dtype}")
+    return list(keys.tolist() if hasattr(keys, "tolist") else keys.to_list())
+
+
+def _has_fraction(key: Hashable) -> bool:
+    return any(map(_has_fraction, key)) if isinstance(key, tuple) else isinstance(key, float)

@@ -1,0 +1,189 @@
+"""Deliberate mistakes around point functions: each breaks the claim, where the original keeps it."""
+
+import importlib
+
+import numpy as np
+import pytest
+
+from dplearn.audit import exact_law, least_exp_epsilon
+from dplearn.audit.point_cases import POINT_CASES
+from dplearn.core import points as point_core
+from dplearn.core.exact import at_most_exp
+from dplearn.learners import point
+
+CASES = {case.name: case for case in POINT_CASES}
+SECRECY = importlib.import_module("dplearn.privacy.subsampled")
+HISTOGRAM = importlib.import_module("dplearn.mechanisms.stable_histogram")
+
+
+def holds_between(case, rows, others):
+    one, other = (exact_law(lambda dice, given=given: case.fit(given, dice)) for given in (rows, others))
+    worst = [least_exp_epsilon(*laws, case.claim.delta)[0] for laws in ((one, other), (other, one))]
+    return all(found is not None and at_most_exp(found, case.claim.epsilon) for found in worst)
+
+
+def lower_bar(monkeypatch):
+    bar = HISTOGRAM.stable_histogram_bar
+    monkeypatch.setattr(HISTOGRAM, "stable_histogram_bar", lambda privacy: bar(privacy) - 1)
+
+
+def noise_for_one_key(monkeypatch):
+    ratio = HISTOGRAM.decay_ratio
+    monkeypatch.setattr(HISTOGRAM, "decay_ratio", lambda rate: ratio(2 * rate))
+
+
+def distance_one_too_far(monkeypatch):
+    monkeypatch.setattr(point_core, "distance_of_lead", lambda lead: (lead + 1) // 2)
+
+
+def lead_for_a_distance(monkeypatch):
+    monkeypatch.setattr(point_core, "distance_of_lead", lambda lead: max(0, lead - 1))
+
+
+def shown_without_a_test(monkeypatch):
+    monkeypatch.setattr(point, "release_if_stable", lambda answer, *_, **__: answer)
+
+
+def tie_to_the_first(monkeypatch):
+    honest = point_core.leading_key
+
+    def leading(keys, labels):
+        leader, distance = honest(keys, labels)
+        return (leader or (keys[0],), distance)
+
+    def spoken(answer, distance, *, privacy, dice):
+        return answer if dice.bernoulli(privacy.delta * 2) else None
+
+    monkeypatch.setattr(point, "leading_key", leading)
+    monkeypatch.setattr(point, "release_if_stable", spoken)
+
+
+def leader_kept_when_silent(monkeypatch):
+    class Kept(point._Lead):
+        def release(self, privacy, dice):
+            self.shown = super().release(privacy, dice)
+            return self.shown or self.leader
+
+    monkeypatch.setattr(point, "_Lead", Kept)
+
+
+def errors_counted_twice(monkeypatch):
+    honest = point.bucket_errors
+    monkeypatch.setattr(point, "bucket_errors", lambda *given: 2 * honest(*given))
+
+
+def best_bucket_without_noise(monkeypatch):
+    monkeypatch.setattr(
+        point, "permute_and_flip", lambda qualities, *, privacy, dice: int(np.argmax(qualities))
+    )
+
+
+def count_of_negatives_leaks(monkeypatch):
+    class Told(point._Errors):
+        def __init__(self, keys, labels, hashed):
+            super().__init__(keys, labels, hashed)
+            object.__setattr__(hashed, "n_negatives", int((labels == 0).sum()))
+
+    monkeypatch.setattr(point, "_Errors", Told)
+
+
+def hash_from_the_order_of_the_data(monkeypatch):
+    honest = point._Errors
+
+    class Reseeded(honest):
+        def __init__(self, keys, labels, hashed):
+            first = int.from_bytes(point.spelled(keys[0])[:30], "big")
+            object.__setattr__(hashed, "shift", first)
+            super().__init__(keys, labels, hashed)
+
+    monkeypatch.setattr(point, "_Errors", Reseeded)
+
+
+ALL_ZERO = (("a", 0),) * 3
+#: From a mistake to the case, and the neighbours of its universe that show it worst.
+MISTAKES = {
+    lower_bar: ("stable_counts", ("a",) * 5 + (None,), ("a",) * 6),
+    noise_for_one_key: ("stable_counts", ("a",) * 3 + (None,) * 3, ("a",) * 4 + (None,) * 2),
+    distance_one_too_far: ("point_stability_of_many", ((None, 1), ("a", 0), *ALL_ZERO), (("a", 0),) * 5),
+    lead_for_a_distance: (
+        "point_stability_of_many",
+        (*ALL_ZERO, (None, 1), (None, 1)),
+        (*ALL_ZERO, (None, 0), (None, 1)),
+    ),
+    shown_without_a_test: ("point_stability", ((None, 1), *ALL_ZERO[1:]), ALL_ZERO),
+    tie_to_the_first: ("point_stability", ((None, 0), *ALL_ZERO[1:]), ALL_ZERO),
+    leader_kept_when_silent: ("point_stability", ((None, 1), *ALL_ZERO[1:]), ALL_ZERO),
+    best_bucket_without_noise: ("point_hashing", ((None, 0), *ALL_ZERO[1:]), ALL_ZERO),
+    count_of_negatives_leaks: ("point_hashing", (("a", 1), *ALL_ZERO[1:]), ALL_ZERO),
+    errors_counted_twice: ("point_hashing", (("a", 1), *ALL_ZERO[1:]), ALL_ZERO),
+    hash_from_the_order_of_the_data: ("point_hashing", ((None, 0), *ALL_ZERO[1:]), ALL_ZERO),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.__name__)
+def test_a_mistake_breaks_the_claim(mistake, monkeypatch):
+    name, *pair = MISTAKES[mistake]
+    assert holds_between(CASES[name], *pair)
+    mistake(monkeypatch)
+    assert not holds_between(CASES[name], *pair)
+
+
+# --- Secret samples. ---
+
+PAIR = (((("a", 1),) * 3), (("a", 1), ("a", 1), ("a", 0)))
+
+
+def test_the_secret_sample_of_a_classifier_keeps_its_claim():
+    assert holds_between(CASES["secret_sample_classifier"], *PAIR)
+
+
+class Drawn:
+    """Dice whose uniform draws are looked at."""
+
+    def __init__(self, dice, look):
+        self._dice, self._look = dice, look
+
+    def below(self, n, size=None):
+        return self._look(self._dice.below(n, size=size), n)
+
+    def __getattr__(self, name):
+        return getattr(self._dice, name)
+
+
+def test_rows_drawn_in_public_break_the_claim_of_a_secret_sample():
+    case = CASES["secret_sample"]
+
+    def last_two(rows, dice):
+        return case.fit(rows, Drawn(dice, lambda _, n: np.array([n - 2, n - 1])))
+
+    assert not case.with_fit(last_two).run().keeps(case.claim)
+
+
+def test_rows_that_are_told_break_the_claim_of_a_secret_sample():
+    case = CASES["secret_sample"]
+
+    def told(rows, dice):
+        places = []
+        shown, reports = case.fit(rows, Drawn(dice, lambda drawn, _: places.append(drawn) or drawn))
+        return shown, (reports, places)
+
+    assert not case.with_fit(told).run().keeps(case.claim)
+
+
+def test_labels_that_are_read_from_the_sample_break_the_claim(monkeypatch):
+    case = CASES["secret_sample_classifier"]
+    fit = point.PointClassifier._fit
+
+    def rereads(self, X, y, dice, **options):
+        fit(self, X, y, dice, **options)
+        self.found_ = sorted(set(np.asarray(y).tolist()))
+
+    monkeypatch.setattr(point.PointClassifier, "_fit", rereads)
+    assert not holds_between(case, *PAIR)
+
+
+def test_a_sample_charged_at_half_its_exponent_breaks_the_claim():
+    case = CASES["secret_sample"]
+    half = SECRECY.subsampled(SECRECY.ApproxDP(1), m=1, n=4)
+    assert case.run().keeps(case.claim)
+    assert not case.run().keeps(half)

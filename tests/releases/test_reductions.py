@@ -1,0 +1,141 @@
+"""Interior points and thresholds made of one another, with exact, wrong and private algorithms."""
+
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pytest
+
+from dplearn.chance import SeededDice
+from dplearn.mechanisms.interior_point import interior_point_code
+from dplearn.privacy import ApproxDP
+from dplearn.releases.reductions import (
+    interior_point_from_counts,
+    interior_point_from_threshold_learner,
+    threshold_from_interior_point,
+)
+
+
+def counting(error):
+    """A release whose numbers are wrong by up to `error`, as unfavourably as it can."""
+
+    def release(codes):
+        sign = np.random.default_rng(len(codes) + sum(codes)).choice([-1, 1], 1000)
+        return lambda code: sum(value <= code for value in codes) + error * float(sign[code])
+
+    return release
+
+
+@pytest.mark.parametrize("n_padded", [4, 6, 20])
+def test_numbers_wrong_by_less_than_half_the_records_give_an_interior_point(n_padded):
+    for codes in product(range(5), repeat=4):
+        found = interior_point_from_counts(codes, 5, n_padded=n_padded, release=counting(1.9))
+        assert min(codes) <= found <= max(codes)
+
+
+def test_one_record_replaces_one_of_the_padded_codes():
+    seen = []
+
+    def release(codes):
+        seen.append(Counter(codes))
+        return lambda code: 0
+
+    for last in (3, 9):
+        interior_point_from_counts([1, 2, last], 10, n_padded=7, release=release)
+    assert (seen[0] - seen[1]).total() == 1
+    assert seen[0].total() == 7
+
+
+@pytest.mark.parametrize("m", [1, 2, 3])
+@pytest.mark.parametrize("place", ["low", "high"])
+def test_any_interior_point_makes_a_threshold_with_fewer_than_m_errors(m, place):
+    end = {"low": min, "high": max}[place]
+    for n, size in ((1, 3), (3, 3), (4, 2)):
+        for codes, t in product(product(range(size), repeat=n), range(-1, size)):
+            labels = [int(code <= t) for code in codes]
+            found = threshold_from_interior_point(
+                codes, labels, size, m=m, interior_point=lambda codes, size: end(codes)
+            )
+            assert -1 <= found < size
+            assert sum((code <= found) != label for code, label in zip(codes, labels, strict=True)) < m
+
+
+def test_one_example_replaces_at_most_two_codes():
+    records = list(product(range(3), (0, 1)))
+    seen = {}
+
+    def note(codes, size):
+        seen["codes"] = Counter(codes)
+        assert len(codes) == 4
+        assert 0 <= min(codes) <= max(codes) < size
+        return 0
+
+    def given(rows):
+        codes, labels = zip(*rows, strict=True)
+        threshold_from_interior_point(codes, labels, 3, m=2, interior_point=note)
+        return seen["codes"]
+
+    for rows in product(records, repeat=3):
+        for record in records:
+            assert (given(rows) - given((record, *rows[1:]))).total() <= 2
+
+
+def with_errors(examples, labels, size, allowed):
+    """A threshold with as many errors as are allowed, as far out as possible."""
+    codes, marks = np.array(examples), np.array(labels)
+    return max(
+        (t for t in range(-1, size) if ((codes <= t) != marks).sum() <= allowed),
+        key=lambda t: abs(2 * t - size),
+    )
+
+
+@pytest.mark.parametrize("n_padded", [4, 8])
+def test_a_learner_with_fewer_errors_than_half_the_records_gives_an_interior_point(n_padded):
+    for codes in product(range(4), repeat=4):
+        found = interior_point_from_threshold_learner(
+            codes,
+            4,
+            n_padded=n_padded,
+            learn=lambda examples, labels, size: with_errors(examples, labels, size, allowed=1),
+        )
+        assert min(codes) <= found <= max(codes)
+
+
+def test_one_code_replaces_at_most_two_examples():
+    seen = {}
+
+    def note(examples, labels, size):
+        seen["rows"] = Counter(zip(examples, labels, strict=True))
+        return 0
+
+    def given(codes):
+        interior_point_from_threshold_learner(codes, 4, n_padded=6, learn=note)
+        return seen["rows"]
+
+    for codes in product(range(4), repeat=4):
+        for code in range(4):
+            assert (given(codes) - given((code, *codes[1:]))).total() <= 2
+
+
+def test_both_ways_together_with_a_private_algorithm():
+    dice, privacy, size = SeededDice(0), ApproxDP(2), 2**64
+
+    def learn(examples, labels, size):
+        return threshold_from_interior_point(
+            examples,
+            labels,
+            size,
+            m=120,
+            interior_point=lambda codes, size: interior_point_code(codes, size, privacy=privacy, dice=dice),
+        )
+
+    codes = [2**40 + 17 * i for i in range(300)]
+    found = interior_point_from_threshold_learner(codes, size, n_padded=400, learn=learn)
+    assert codes[0] <= found <= codes[-1]
+
+
+def test_odd_numbers_are_refused():
+    with pytest.raises(ValueError, match="even"):
+        interior_point_from_counts([1, 2], 5, n_padded=3, release=counting(0))
+    with pytest.raises(ValueError, match="even"):
+        interior_point_from_threshold_learner([1], 5, n_padded=3, learn=lambda *_: 0)
