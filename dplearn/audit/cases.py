@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dplearn.audit.case import AuditCase
+from dplearn.audit.cdf_cases import CDF_CASES
 from dplearn.audit.ensemble_cases import ENSEMBLE_CASES
 from dplearn.audit.interior_point_cases import INTERIOR_POINT_CASES
 from dplearn.audit.learner_cases import LEARNER_CASES
@@ -29,6 +30,7 @@ CASES: dict[str, AuditCase] = {
         *PARITY_CASES,
         *ENSEMBLE_CASES,
         *INTERIOR_POINT_CASES,
+        *CDF_CASES,
         *POINT_CASES,
         *THRESHOLD_CASES,
     )

@@ -1,5 +1,6 @@
 """What is published about data: interior points, quantiles, distributions, counts of unknown keys."""
 
+from dplearn.releases.distribution import ConfidenceBand, ReleasedDistribution
 from dplearn.releases.interior_point import InteriorPoint, interior_point
 from dplearn.releases.reductions import (
     interior_point_from_counts,
@@ -7,10 +8,14 @@ from dplearn.releases.reductions import (
     threshold_from_interior_point,
 )
 from dplearn.releases.stable_counts import StableCounts, stable_counts
+from dplearn.releases.thresholds import ThresholdRelease
 
 __all__ = [
+    "ConfidenceBand",
     "InteriorPoint",
+    "ReleasedDistribution",
     "StableCounts",
+    "ThresholdRelease",
     "interior_point",
     "interior_point_from_counts",
     "interior_point_from_threshold_learner",

@@ -75,6 +75,7 @@ from dplearn.theory.stable_parity import (
     stable_parity_sizes,
     stable_parity_split,
 )
+from dplearn.theory.thresholds import TreePlan, dkw_bound, tree_plan
 from dplearn.theory.thresholds_learning import (
     interior_point_examples,
     threshold_excess_errors,
@@ -93,12 +94,14 @@ __all__ = [
     "SoftLabelPrecision",
     "StableAnswersNoise",
     "StableSizes",
+    "TreePlan",
     "agnostic_failure",
     "agreement_bound",
     "any_order_radius",
     "choosing_bar",
     "classification_queries_sample_size",
     "decaying_steps",
+    "dkw_bound",
     "elimination_failure",
     "elimination_sizes",
     "elimination_split",
@@ -149,5 +152,6 @@ __all__ = [
     "teachers_table",
     "threshold_excess_errors",
     "threshold_sample_size",
+    "tree_plan",
     "truth_probability",
 ]

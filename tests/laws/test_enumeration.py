@@ -85,6 +85,9 @@ MUST_SHOW = {
     "point_hashing": (16, 0.999),
     "secret_sample": (5, 0.999),
     "secret_sample_classifier": (4, 0.9),
+    "distribution_of_four_values": (10, 0.999999),
+    "distribution_of_three_values": (10, 0.74),
+    "distribution_by_gaussian_counts": (3, 0.8),
 }
 
 

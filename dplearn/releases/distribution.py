@@ -1,0 +1,333 @@
+"""A released distribution: asked as scipy's are, as often as one likes; nothing private is left in it.
+
+>>> from dplearn.releases.thresholds import ThresholdRelease
+>>> from dplearn.domains import IntegerRange
+>>> ages = [20] * 3000 + [40] * 5000 + [41] * 2000
+>>> release = ThresholdRelease(epsilon=1, domain=IntegerRange(0, 120), random_state=0).fit(ages)
+>>> found = release.distribution_
+>>> found.cdf([19, 40]).round(2).tolist(), found.ppf([0.25, 0.5, 0.9]).tolist()
+([0.0, 0.8], [20, 40, 41])
+>>> low, high = found.band(beta=0.05).at(40)
+>>> print(f"{low:.2f} to {high:.2f}")
+0.78 to 0.82
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
+
+from dplearn._validation import check_choice, check_count, check_number
+from dplearn.chance import PublicStream
+from dplearn.core.dyadic import Level, prefix_counts
+from dplearn.domains import NumberDomain
+from dplearn.privacy import ApproxDP
+from dplearn.theory.thresholds import TreePlan, dkw_bound
+
+__all__ = ["ConfidenceBand", "ReleasedDistribution", "distribution_of"]
+
+_BELOW_WIDE = np.nextafter(2.0**64, 0)
+_FINE = 53  # bits of a uniform number
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReleasedDistribution:
+    """A distribution over a domain of numbers, released from private records.
+
+    Between two neighbouring knots all codes have the same probability.
+
+    Attributes
+    ----------
+    domain : NumberDomain
+        Public. The values that are told apart.
+    n_records : int
+        Public. How many records it is of.
+    knots : ndarray of uint64 or object of shape (k,)
+        Released. Rising codes, from 0 to the size of the domain.
+    cumulative : ndarray of float64 of shape (k,)
+        Released. The share of records with codes below each knot: from 0 to 1, never falling.
+    estimates : ndarray of float64 of shape (k,)
+        Released. The same, before it was made monotone.
+    levels : ndarray of int64 of shape (k,)
+        Released. At which depth of the tree each knot was cut; 0 where the share is known.
+    plan : TreePlan
+        Public. How it was counted.
+    guarantee : ApproxDP
+        Public. What is promised to those whose records these were.
+    """
+
+    domain: NumberDomain
+    n_records: int
+    knots: NDArray[Any]
+    cumulative: NDArray[np.float64]
+    estimates: NDArray[np.float64]
+    levels: NDArray[np.int64]
+    plan: TreePlan
+    guarantee: ApproxDP
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.domain!r}, n_records={self.n_records}, knots={self.knots.size},"
+            f" guarantee={self.guarantee!r})"
+        )
+
+    def cdf(self, x: Any) -> Any:
+        """Return the share of records that are at most x.
+
+        Parameters
+        ----------
+        x : number or array-like of numbers
+            Any numbers, infinities and NaN included; of a `LargeIntegerRange`, integers.
+
+        Returns
+        -------
+        float64 or ndarray of float64
+            NaN where x is.
+        """
+        ranks, missing = self._ranks(x)
+        return _shaped(np.where(missing, np.nan, self._share(ranks)), x)
+
+    def sf(self, x: Any) -> Any:
+        """Return the share of records that are greater than x: 1 - cdf(x)."""
+        return 1.0 - self.cdf(x)
+
+    def ppf(self, q: Any) -> Any:
+        """Return the least value of the domain with at least a share q of the records at or below it.
+
+        Parameters
+        ----------
+        q : float or array-like of float
+            From 0 to 1.
+
+        Returns
+        -------
+        A value of the domain, or an array of them
+        """
+        shares = np.asarray(q, dtype=np.float64)
+        if not ((shares >= 0) & (shares <= 1)).all():
+            raise ValueError("q must be numbers from 0 to 1")
+        flat = shares.ravel()
+        piece = np.minimum(np.searchsorted(self.cumulative[1:], flat, "left"), self.knots.size - 2)
+        mass = self.cumulative[piece + 1] - self.cumulative[piece]
+        part = np.clip((flat - self.cumulative[piece]) / np.where(mass > 0, mass, 1), 0, 1)
+        lengths = self.knots[piece + 1] - self.knots[piece]
+        values = self.domain.decode(self.knots[piece] + _steps(part, lengths)).reshape(shares.shape)
+        return values if shares.ndim else values[()]
+
+    def median(self) -> Any:
+        """Return ppf(1 / 2)."""
+        return self.ppf(0.5)
+
+    def interval(self, confidence: float) -> tuple[Any, Any]:
+        """Return the ends of an interval that holds a share `confidence`, as much below it as above.
+
+        Parameters
+        ----------
+        confidence : float
+            From 0 to 1.
+        """
+        share = float(check_number("confidence", confidence, low=0, high=1))
+        return self.ppf((1 - share) / 2), self.ppf((1 + share) / 2)
+
+    def support(self) -> tuple[Any, Any]:
+        """Return the ends of the domain, which are public."""
+        ends = self.domain.decode(np.array([0, self.domain.size - 1], dtype=self.knots.dtype))
+        return ends[0], ends[1]
+
+    def rvs(self, size: Any = None, random_state: Any = None) -> Any:
+        """Return synthetic records: draws from this distribution, which spend no privacy.
+
+        Parameters
+        ----------
+        size : int or tuple of int, optional
+            Shape of what is returned; None for one value.
+        random_state : None, int, numpy.random.RandomState or numpy.random.Generator
+            An integer always gives the same.
+        """
+        shape = () if size is None else (size,) if np.ndim(size) == 0 else tuple(size)
+        count = int(np.prod([check_count("size", extent) for extent in shape], dtype=object))
+        drawn = PublicStream.of(random_state, "rvs").labels(1 << _FINE, count)
+        values = self.ppf((drawn + 0.5) / (1 << _FINE)).reshape(shape)
+        return values if shape else values[()]
+
+    def band(self, beta: float = 0.05, *, of: str = "population") -> "ConfidenceBand":
+        """Return a band that holds the whole cumulative distribution function.
+
+        Parameters
+        ----------
+        beta : float, default=0.05
+            Above 0 and below 1: the probability that it does not.
+        of : {"population", "sample"}, default="population"
+            Whether the function is that of the records, or of the population of which they are independent
+            draws; half of beta is then for how the records were drawn.
+
+        Returns
+        -------
+        ConfidenceBand
+        """
+        check_choice("of", of, ("population", "sample"))
+        beta = float(check_number("beta", beta, above=0, below=1))
+        drawn = of == "population"
+        radius = self.plan.radius(self.levels, beta / 2 if drawn else beta) / self.n_records
+        margin = dkw_bound(self.n_records, beta / 2) if drawn else 0.0
+        # What the function has reached at a knot it does not fall below later.
+        lower = np.maximum.accumulate(np.maximum(self.estimates - radius, 0))
+        upper = np.minimum.accumulate(np.minimum(self.estimates + radius, 1)[::-1])[::-1]
+        upper = np.maximum(upper, lower)
+        return ConfidenceBand(self, np.maximum(lower - margin, 0), np.minimum(upper + margin, 1))
+
+    def plot(self, ax: Any = None, *, beta: float | None = 0.05) -> Any:
+        """Draw the cumulative distribution function, and its band for the population.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure otherwise.
+        beta : float or None, default=0.05
+            As for `band`; None for no band.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        if ax is None:
+            try:
+                from matplotlib import pyplot
+            except ImportError:
+                raise ImportError("plot needs matplotlib: pip install matplotlib") from None
+            ax = pyplot.subplots()[1]
+        shares = np.linspace(0.001, 0.999, 512)
+        x = np.unique(self.ppf(shares))
+        ax.step(x, self.cdf(x), where="post", label="released")
+        if beta is not None:
+            low, high = self.band(beta).at(x)
+            ax.fill_between(x, low, high, step="post", alpha=0.25, label=f"population, {1 - beta:g}")
+        ax.set_xlabel("x")
+        ax.set_ylabel("share at or below x")
+        ax.legend()
+        return ax
+
+    def _ranks(self, x: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Return how many codes of the domain stand for values <= x, and where x is NaN."""
+        array = np.asarray(x)
+        flat = array.ravel()
+        missing, end = np.zeros(flat.size, dtype=bool), np.zeros(flat.size, dtype=np.int8)
+        if flat.dtype.kind == "f":
+            missing = np.isnan(flat)
+            end = np.sign(np.where(np.isinf(flat), flat, 0)).astype(np.int8)
+            flat = np.where(np.isfinite(flat), flat, 0)
+        codes = self.domain.nearest(flat)
+        above = np.asarray(
+            self.domain.decode(codes) > flat, dtype=bool
+        )  # rounded up, or moved up to the first
+        ranks = codes.astype(self.knots.dtype)
+        ranks = ranks + (~above).astype(self.knots.dtype)
+        ranks = np.where(end < 0, self.knots[0], np.where(end > 0, self.knots[-1], ranks))
+        return ranks.reshape(array.shape), missing.reshape(array.shape)
+
+    def _share(self, ranks: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the share of records with codes below each rank."""
+        piece = np.maximum(np.searchsorted(self.knots, ranks, "left"), 1) - 1
+        into, length = ranks - self.knots[piece], self.knots[piece + 1] - self.knots[piece]
+        if self.knots.dtype != object:
+            into, length = into.astype(np.float64), length.astype(np.float64)
+        part = np.asarray(into / length, dtype=np.float64)
+        low = self.cumulative[piece]
+        shares: NDArray[np.float64] = low + (self.cumulative[piece + 1] - low) * part
+        return shares
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConfidenceBand:
+    """Bounds on a cumulative distribution function that hold everywhere at once.
+
+    Attributes
+    ----------
+    distribution : ReleasedDistribution
+        Released. What it is a band about.
+    lower, upper : ndarray of float64 of shape (k,)
+        Released. The bounds at the knots of the distribution, never falling.
+    """
+
+    distribution: ReleasedDistribution
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+    def at(self, x: Any) -> tuple[Any, Any]:
+        """Return the lower and the upper bound at x.
+
+        Parameters
+        ----------
+        x : number or array-like of numbers
+            As for `ReleasedDistribution.cdf`.
+
+        Returns
+        -------
+        lower, upper : float64 or ndarray of float64
+        """
+        ranks, missing = self.distribution._ranks(x)
+        knots = self.distribution.knots
+        low = self.lower[np.searchsorted(knots, ranks, "right") - 1]
+        high = self.upper[np.searchsorted(knots, ranks, "left")]
+        return tuple(_shaped(np.where(missing, np.nan, end), x) for end in (low, high))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(knots={self.lower.size})"
+
+
+def distribution_of(
+    levels: list[Level], domain: NumberDomain, plan: TreePlan, guarantee: ApproxDP
+) -> ReleasedDistribution:
+    """Return the distribution that a tree of noisy counts says the records have.
+
+    Parameters
+    ----------
+    levels : list of Level
+        From `tree_counts`.
+    domain : NumberDomain
+        Whose codes they are of.
+    plan : TreePlan
+        By which they were counted.
+    guarantee : ApproxDP
+        What was promised.
+
+    Notes
+    -----
+    The estimates at the knots are made monotone by least squares, which no greatest error is enlarged by:
+    each becomes a maximum of minima of means of runs of estimates, and so lies between what comes of all
+    being as much too low, and too high, as any.
+    """
+    n = int(levels[0].counts[0])
+    leaves = prefix_counts(levels)
+    knots = np.append(leaves.starts, np.array([domain.size], dtype=leaves.starts.dtype))
+    estimates = np.append(leaves.below, n) / n
+    rising = np.clip(isotonic_regression(estimates).x, 0, 1)
+    rising[0], rising[-1] = 0, 1
+    return ReleasedDistribution(
+        domain, n, knots, rising, estimates, np.append(leaves.levels, 0), plan, guarantee
+    )
+
+
+def _steps(part: NDArray[np.float64], lengths: NDArray[Any]) -> NDArray[Any]:
+    """Return the place, in a piece of so many codes, of the code at which a share `part` of it is reached."""
+    if lengths.dtype == object:
+        exact = (part * (1 << _FINE)).astype(np.int64).tolist()
+        steps = np.empty(part.size, dtype=object)
+        steps[:] = [
+            max(0, -(-share * length >> _FINE) - 1) for share, length in zip(exact, lengths, strict=True)
+        ]
+        return steps
+    floats = np.clip(np.ceil(part * lengths.astype(np.float64)) - 1, 0, _BELOW_WIDE)
+    found: NDArray[Any] = np.minimum(floats.astype(np.uint64), lengths - np.uint64(1))
+    return found
+
+
+def _shaped(values: NDArray[np.float64], x: Any) -> Any:
+    return values if np.ndim(x) else values[()]

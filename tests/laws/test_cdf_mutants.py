@@ -1,0 +1,118 @@
+"""Deliberate mistakes in released distributions: each breaks a claim that the original keeps."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from dplearn.audit import enumerate_privacy, exact_law, least_exp_epsilon
+from dplearn.audit.cdf_cases import CDF_CASES, released
+from dplearn.core.dyadic import counted, opened, sorted_codes, whole
+from dplearn.core.exact import at_most_exp
+from dplearn.mechanisms import tree_counts as module
+from dplearn.mechanisms.noisy_counts import laplace_counts
+from dplearn.mechanisms.tree_counts import tree_counts
+from dplearn.privacy import ApproxDP
+from dplearn.theory.thresholds import TreePlan
+
+FOUR, THREE, GAUSSIAN = CDF_CASES
+
+
+def laws_of(fit, pair):
+    return [exact_law(lambda dice, rows=rows: fit(rows, dice)) for rows in pair]
+
+
+def breaks(case, pair, fit=None):
+    """Whether the claim fails between two datasets, one way or the other."""
+    one, other = laws_of(fit or case.fit, pair)
+    worst = [least_exp_epsilon(*laws, case.claim.delta)[0] for laws in ((one, other), (other, one))]
+    return not all(found is not None and at_most_exp(found, case.claim.epsilon) for found in worst)
+
+
+#: Neighbours of the first case, on which the original keeps its claim: they are among all that it compares.
+FAR, PLAN = ((0, 2), (2, 2)), TreePlan(4, 2, 2, 1, ApproxDP(1), ApproxDP(1))
+NOISY = module.laplace_counts
+
+
+def for_one_path(counts, *, sensitivity, **options):
+    """The noise of a level is for one count that moves: the record's old path, and not its new one."""
+    return NOISY(counts, sensitivity=sensitivity - 1, **options)
+
+
+def for_one_level(counts, *, privacy, **options):
+    """Each of the two levels spends all."""
+    return NOISY(counts, privacy=ApproxDP(2 * privacy.epsilon), **options)
+
+
+def one_draw_for_all(counts, *, low, high, **options):
+    """All counts of a level get the same noise."""
+    shared = NOISY(0, low=-2, high=2, **options)
+    return np.clip(counts + shared, low, high)
+
+
+def scale_five_percent_too_small(counts, *, privacy, **options):
+    return NOISY(counts, privacy=ApproxDP(privacy.epsilon * 105 / 100), **options)
+
+
+def the_last_is_not_noisy(counts, **options):
+    """As if the last count of a level followed from the others."""
+    noisy = NOISY(counts, **options)
+    noisy[-1] = counts[-1]
+    return noisy
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [for_one_path, for_one_level, one_draw_for_all, scale_five_percent_too_small, the_last_is_not_noisy],
+)
+def test_a_mistake_in_the_noise_breaks_the_claim(mistake, monkeypatch):
+    monkeypatch.setattr(module, "laplace_counts", mistake)
+    assert breaks(FOUR, FAR)
+
+
+def in_steps(codes, size, *, fan_out, bar, privacy, dice, low, high, by_true_counts=False):
+    """The mechanism written anew, with what a mistake may put in."""
+    ordered = sorted_codes(codes, size)
+    level = whole(size, ordered.size)
+    levels, decisive = [level], level.counts
+    for _ in range(2):
+        places = np.flatnonzero((decisive >= bar) & (level.lengths > 1))
+        if not places.size:
+            break
+        level = opened(level, places, fan_out)
+        true = counted(level, ordered)
+        part = ApproxDP(privacy.epsilon / 2)
+        noisy = laplace_counts(true, privacy=part, dice=dice, sensitivity=2, low=low, high=high)
+        level = level.with_counts(noisy)
+        decisive = true if by_true_counts else noisy
+        levels.append(level)
+    return levels
+
+
+def within_the_data(codes, size, **options):
+    """The domain ends where the data end."""
+    return tree_counts([code - min(codes) for code in codes], max(codes) - min(codes) + 1, **options)
+
+
+def fit_by(mechanism):
+    return partial(released, mechanism, PLAN, False)
+
+
+def test_the_mechanism_in_steps_has_the_originals_law():
+    rows = (0, 2)
+    ours, steps = (laws_of(fit_by(mechanism), [rows])[0] for mechanism in (tree_counts, in_steps))
+    assert ours.key() == steps.key()
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [partial(in_steps, by_true_counts=True), within_the_data],
+    ids=["opened where data lie", "ends"],
+)
+def test_a_mistake_in_what_is_counted_breaks_the_claim(mechanism):
+    assert breaks(FOUR, FAR, fit_by(mechanism))
+
+
+def test_a_root_without_noise_is_no_secret_where_records_come_and_go():
+    report = enumerate_privacy(FOUR.fit, range(4), 1, neighbors="add_remove", ordered=False)
+    assert report.exp_epsilon is None

@@ -1,0 +1,103 @@
+"""Trees of noisy counts: what is cut, what it costs, and that only released numbers decide."""
+
+import numpy as np
+import pytest
+
+from dplearn.audit import replay_privacy
+from dplearn.audit.rules import RULES, moved_by
+from dplearn.chance import ReplayDice, SeededDice
+from dplearn.mechanisms.tree_counts import tree_counts
+from dplearn.privacy import ApproxDP, ZeroConcentratedDP
+
+HUGE = ApproxDP(10**6)
+
+
+def tree_of(codes, size, *, privacy=HUGE, fan_out=4, bar=3, seed=0, **options):
+    return tree_counts(
+        codes, size, fan_out=fan_out, bar=bar, privacy=privacy, dice=SeededDice(seed), **options
+    )
+
+
+def test_without_noise_every_node_that_reaches_the_bar_is_cut_and_no_other():
+    codes = np.repeat([0, 5, 200], [2, 3, 4])
+    levels = tree_of(codes, 256)
+    for above, level in zip(levels, [*levels[1:], None], strict=True):
+        cut = set() if level is None else set(level.parents.tolist())
+        reached = (above.counts >= 3) & (above.lengths > 1)
+        assert cut == set(np.flatnonzero(reached).tolist())
+    singles = {
+        int(start): int(count)
+        for level in levels
+        for start, length, count in zip(level.starts, level.lengths, level.counts, strict=True)
+        if length == 1
+    }
+    assert singles[5] == 3
+    assert singles[200] == 4
+
+
+def test_a_root_with_fewer_records_than_the_bar_is_left_whole():
+    assert len(tree_of([1, 2], 100)) == 1
+
+
+def test_a_domain_of_one_code_needs_no_counts():
+    assert len(tree_of([0, 0, 0], 1)) == 1
+
+
+@pytest.mark.parametrize("size", [2**64 - 1, 2**64, 2**1000])
+def test_domains_of_any_size_cost_what_the_records_cost(size):
+    codes = [size // 3] * 300 + [size - 1] * 300
+    levels = tree_of(codes, size, privacy=ApproxDP(1000), fan_out=16, bar=100)
+    # Two paths, and few besides.
+    assert all(level.starts.size <= 64 for level in levels)
+    [place] = np.flatnonzero(levels[-1].starts == size - 1)
+    assert int(levels[-1].lengths[place]) == 1
+
+
+@pytest.mark.parametrize("privacy", [ApproxDP(2), ZeroConcentratedDP(1)], ids=["laplace", "gaussian"])
+def test_noise_has_the_scale_that_all_levels_share(privacy):
+    levels = tree_of([0] * 4000, 2**12, privacy=privacy, fan_out=64, bar=10**6, low=None)
+    assert len(levels) == 1
+    levels = tree_of([0] * 4000, 2**12, privacy=privacy, fan_out=64, bar=1, seed=3)
+    noise = np.concatenate([level.counts[1:] for level in levels[1:]])
+    # Two levels: Laplace of epsilon / 2 for a change of 2, or sigma2 = depth / rho.
+    expected = 2 * 2**2 if isinstance(privacy, ApproxDP) else 2
+    assert noise.size > 1000
+    assert noise.var() == pytest.approx(expected, rel=0.2)
+    assert abs(noise.mean()) < 5 * np.sqrt(expected / noise.size)
+
+
+def test_a_replaced_record_moves_at_most_two_counts_of_each_level():
+    generator = np.random.default_rng(0)
+    codes = generator.integers(0, 1000, 200)
+    rules = {**RULES, "discrete_laplace": moved_by(2)}
+
+    def fit(rows, dice):
+        return tree_counts(rows, 1000, fan_out=3, bar=5, privacy=ApproxDP(3), dice=dice, low=0, high=200)
+
+    for _ in range(5):
+        other = codes.copy()
+        other[generator.integers(200)] = generator.integers(1000)
+        report = replay_privacy(fit, codes, other, rules=rules)
+        assert report.kept
+        assert report.n_draws
+
+
+def test_one_draw_is_made_for_each_level():
+    dice = ReplayDice(SeededDice(0))
+    levels = tree_counts([0] * 50, 81, fan_out=3, bar=5, privacy=ApproxDP(100), dice=dice)
+    assert len(dice.trace) == len(levels) - 1 == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"bar": 0}, "bar must be an integer at least 1"),
+        ({"fan_out": 1}, "fan_out must be an integer at least 2"),
+        ({"privacy": ApproxDP(0)}, "epsilon must be a finite number above 0"),
+        ({"privacy": ZeroConcentratedDP(0)}, "rho must be a finite number above 0"),
+    ],
+    ids=["bar", "fan_out", "epsilon", "rho"],
+)
+def test_public_parameters_are_checked(options, message):
+    with pytest.raises(ValueError, match=message):
+        tree_of([1] * 9, 16, **options)

@@ -1,0 +1,200 @@
+"""Released distributions speak scipy's language, over every kind of domain."""
+
+import builtins
+import pickle
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dplearn.chance import SeededDice
+from dplearn.core.dyadic import depth_of
+from dplearn.domains import DomainError, Floats, Grid, IntegerRange
+from dplearn.domains.large import LargeIntegerRange
+from dplearn.mechanisms.tree_counts import tree_counts
+from dplearn.privacy import ApproxDP
+from dplearn.releases.distribution import distribution_of
+from dplearn.theory.thresholds import TreePlan, tree_plan
+
+PLAIN = ApproxDP(10**6)  # as good as no noise
+
+
+def made_from(codes, domain, *, privacy=PLAIN, fan_out=4, bar=1, seed=0):
+    plan = TreePlan(domain.size, fan_out, depth_of(domain.size, fan_out), bar, privacy, privacy)
+    levels = tree_counts(codes, domain.size, fan_out=fan_out, bar=bar, privacy=privacy, dice=SeededDice(seed))
+    return distribution_of(levels, domain, plan, privacy)
+
+
+@given(
+    st.lists(st.integers(0, 29), min_size=1, max_size=40),
+    st.sampled_from(["0.01", "0.5", "1000"]),
+    st.integers(0, 20),
+)
+def test_it_is_a_distribution_function_whatever_the_noise(codes, epsilon, seed):
+    domain = IntegerRange(-10, 19)
+    found = made_from(codes, domain, privacy=ApproxDP(epsilon), seed=seed)
+    x = np.arange(-12, 22)
+    shares = found.cdf(x)
+    assert (np.diff(shares) >= 0).all()
+    assert shares[:2].tolist() == [0, 0]
+    assert shares[-3:].tolist() == [1, 1, 1]
+    assert np.allclose(found.sf(x), 1 - shares)
+    q = np.linspace(0, 1, 41)
+    values = found.ppf(q)
+    assert (np.diff(values) >= 0).all()
+    assert (found.cdf(values) >= q - 1e-9).all()
+    inner = values > domain.low
+    assert (found.cdf(values[inner] - 1) <= q[inner] + 1e-9).all()
+
+
+@given(st.lists(st.integers(0, 29), min_size=1, max_size=40))
+def test_without_noise_it_is_the_distribution_of_the_records(codes):
+    found = made_from(codes, IntegerRange(0, 29))
+    x = np.arange(30)
+    assert np.allclose(found.cdf(x), [np.mean(np.array(codes) <= each) for each in x])
+    low, high = found.band(0.05, of="sample").at(x)
+    assert (low <= found.cdf(x) + 1e-9).all()
+    assert (high >= found.cdf(x) - 1e-9).all()
+
+
+@pytest.mark.parametrize(
+    ("domain", "values", "queries"),
+    [
+        (IntegerRange(-5, 100), [-5, 0, 0, 7, 100], [-9, -5, 0.5, 7, 99.9, 100, 1e9]),
+        (Grid(0, 1, size=11), [0.0, 0.31, 0.5, 0.5, 1.0], [-1, 0, 0.3, 0.5, 0.99, 2]),
+        (Floats(), [-1e300, -1.5, 0.0, 1.0, 2.5], [-np.inf, -2, -1.5, -1e-300, 0, 1, 2.4999, 2.5, np.inf]),
+        (Floats(significand_bits=3), [-3.0, -1.0, 0.0, 1.0, 1.5], [-3.3, -3, -2.99, -0.9, 0, 1.01, 1.6]),
+        (LargeIntegerRange(-(2**70), 2**70), [-(2**70), 0, 5, 2**69, 2**70], [-(2**90), -1, 5, 2**70, 2**90]),
+    ],
+    ids=["integers", "grid", "floats", "few floats", "large integers"],
+)
+def test_thresholds_are_counted_in_the_values_that_the_domain_tells_apart(domain, values, queries):
+    found = made_from(domain.encode(np.array(values, dtype=object)), domain, fan_out=16)
+    rounded = domain.decode(domain.encode(np.array(values, dtype=object)))
+    assert found.cdf(queries).tolist() == pytest.approx([np.mean(rounded <= x) for x in queries])
+    assert found.ppf([0.19, 0.39, 1.0]).tolist() == rounded[[0, 1, 4]].tolist()
+    assert found.cdf(found.support()).tolist() == pytest.approx([np.mean(rounded == found.support()[0]), 1])
+
+
+def test_scalars_give_scalars_and_arrays_their_shape():
+    found = made_from([3, 3, 5], IntegerRange(0, 9))
+    assert np.ndim(found.cdf(3)) == np.ndim(found.ppf(0.5)) == np.ndim(found.band().at(3)[0]) == 0
+    assert found.cdf([[3, 4], [5, 6]]).shape == found.ppf([[0.1, 0.2], [0.3, 1]]).shape == (2, 2)
+    assert found.median() == 3
+    assert found.interval(0.9) == (3, 5)
+
+
+def test_nan_has_no_share_and_infinities_have_none_or_all():
+    found = made_from([3, 3, 5], IntegerRange(0, 9))
+    shares = found.cdf([np.nan, -np.inf, np.inf])
+    assert np.isnan(shares[0])
+    assert shares[1:].tolist() == [0, 1]
+    assert np.isnan(found.band().at(np.nan)).all()
+
+
+def test_what_is_no_number_is_refused():
+    found = made_from([3, 3, 5], IntegerRange(0, 9))
+    with pytest.raises(DomainError):
+        found.cdf("three")
+    with pytest.raises(ValueError, match="q must be numbers from 0 to 1"):
+        found.ppf([0.5, 1.5])
+    with pytest.raises(ValueError, match="q must be numbers from 0 to 1"):
+        found.ppf(float("nan"))
+    with pytest.raises(ValueError, match="confidence must be"):
+        found.interval(2)
+    with pytest.raises(ValueError, match="of must be one of 'population', 'sample'"):
+        found.band(of="records")
+
+
+def test_an_uncut_domain_is_uniform():
+    found = made_from([0, 0], Floats(), bar=10)
+    assert found.knots.tolist() == [0, found.domain.size]
+    assert found.cdf(0.0) == pytest.approx(0.5)
+    assert found.ppf([0, 1]).tolist() == [-sys.float_info.max, sys.float_info.max]
+
+
+def test_synthetic_records_follow_the_distribution():
+    found = made_from(np.repeat([2, 7, 8], [50, 30, 20]), IntegerRange(0, 9))
+    drawn = found.rvs(20_000, random_state=0)
+    assert np.allclose([np.mean(drawn == value) for value in (2, 7, 8)], [0.5, 0.3, 0.2], atol=0.02)
+    assert found.rvs((2, 3), random_state=1).tolist() == found.rvs((2, 3), random_state=1).tolist()
+    assert np.ndim(found.rvs()) == 0
+
+
+def test_bands_for_the_population_are_wider_and_bands_for_more_confidence_too():
+    found = made_from(np.arange(1000) % 30, IntegerRange(0, 29), privacy=ApproxDP(1))
+    x = np.arange(30)
+
+    def width(band):
+        low, high = band.at(x)
+        assert (low <= high).all()
+        assert (np.diff(low) >= 0).all()
+        assert (np.diff(high) >= 0).all()
+        return high - low
+
+    sample, population = width(found.band(of="sample")), width(found.band())
+    assert (sample[:-1] < population[:-1]).all()
+    assert (width(found.band(0.001)) >= population).all()
+    low, high = found.band(of="sample").at([-1, 29])
+    assert (low[1], high[0]) == (1, 0)
+
+
+def test_bands_hold_the_function_of_the_sample_as_often_as_they_say():
+    domain = IntegerRange(0, 2**16 - 1)
+    plan = tree_plan(domain.size, ApproxDP(1))
+    generator = np.random.default_rng(0)
+    codes = np.minimum(generator.geometric(1e-3, 5000), 2**16 - 1)
+    x = np.unique(np.concatenate([codes, codes - 1]))
+    truth = np.searchsorted(np.sort(codes), x, "right") / codes.size
+    missed, widths, runs = 0, [], 40
+    for seed in range(runs):
+        levels = tree_counts(
+            codes,
+            plan.size,
+            fan_out=plan.fan_out,
+            bar=plan.bar,
+            privacy=plan.privacy,
+            dice=SeededDice(seed),
+        )
+        found = distribution_of(levels, domain, plan, plan.guarantee)
+        low, high = found.band(0.2, of="sample").at(x)
+        missed += ((truth < low) | (truth > high)).any()
+        widths.append((high - low).mean())
+        assert np.abs(found.cdf(x) - truth).max() <= plan.error(codes.size, 0.01)
+    assert missed <= 0.2 * runs
+    assert np.mean(widths) < 0.2
+
+
+def test_it_pickles_and_shows_its_guarantee_and_no_numbers_of_records():
+    found = made_from([3, 3, 5], IntegerRange(0, 9))
+    again = pickle.loads(pickle.dumps(found))
+    assert again.cdf([2, 3, 5]).tolist() == found.cdf([2, 3, 5]).tolist()
+    assert "guarantee=ApproxDP(epsilon=1000000" in repr(found)
+    assert "knots=" in repr(found.band())
+    with pytest.raises(AttributeError):
+        found.cumulative = None
+
+
+def test_plots_are_drawn_where_they_are_told(monkeypatch):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    found = made_from(np.arange(100) % 10, IntegerRange(0, 9), privacy=ApproxDP(1))
+    _, ax = pyplot.subplots()
+    assert found.plot(ax) is ax
+    assert len(ax.collections) == 1
+    own = found.plot(beta=None)
+    assert own is not ax
+    assert not own.collections
+    pyplot.close("all")
+
+    real = builtins.__import__
+
+    def without(name, *args, **kwargs):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ImportError, match="plot needs matplotlib"):
+        found.plot()

@@ -1,0 +1,118 @@
+"""ThresholdRelease: what it promises, what it refuses, what it charges, and how near it comes."""
+
+import numpy as np
+import pytest
+
+from dplearn.audit import freeze
+from dplearn.domains import DomainError, Floats, IntegerRange
+from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
+from dplearn.releases.thresholds import ThresholdRelease
+
+AGES = IntegerRange(0, 120)
+VALUES = [20] * 300 + [40] * 500 + [41] * 200
+
+
+def test_the_guarantee_says_what_is_public_and_whether_noise_repeats():
+    release = ThresholdRelease(epsilon=0.5, domain=AGES, random_state=0).fit(VALUES)
+    expected = ApproxDP(
+        0.5,
+        assumes=("values are integers from 0 to 120", "the number of records is public"),
+        reproducible=True,
+    )
+    assert release.guarantee_ == release.distribution_.guarantee == expected
+    assert not ThresholdRelease(domain=AGES).fit(VALUES).guarantee_.reproducible
+
+
+def test_delta_is_promised_only_where_it_is_used():
+    assert ThresholdRelease(delta=1e-6, domain=AGES).plan().guarantee.delta == 0
+    assert ThresholdRelease(delta=1e-6).plan().guarantee == ApproxDP(1, 1e-6)
+
+
+def test_an_integer_seed_repeats_the_release_and_parameters_have_noise_of_their_own():
+    fits = [ThresholdRelease(domain=AGES, epsilon=e, random_state=3).fit(VALUES) for e in (1, 1, 1.5)]
+    seen = [freeze(fit.distribution_.estimates) for fit in fits]
+    assert seen[0] == seen[1]
+    assert seen[0] != seen[2]
+    other = ThresholdRelease(domain=AGES).fit(VALUES)
+    again = ThresholdRelease(domain=AGES).fit(VALUES)
+    assert freeze(other.distribution_.estimates) != freeze(again.distribution_.estimates)
+
+
+def test_a_ledger_is_charged_once_and_refuses_before_values_are_read():
+    ledger = PrivacyLedger(1, 0)
+    release = ThresholdRelease(epsilon=0.6, domain=AGES, ledger=ledger)
+    release.fit(VALUES)
+    assert ledger.spent().epsilon == ApproxDP(0.6).epsilon
+
+    class Unread:
+        def __array__(self, *_, **__):
+            raise AssertionError("was read")
+
+    with pytest.raises(BudgetExceededError):
+        release.fit(Unread())
+
+
+@pytest.mark.parametrize(
+    "values", [[20, 121], [20, -1], [20.5, 3], ["20", 3], [20, None], [float("nan"), 1]], ids=str
+)
+def test_values_outside_the_domain_are_refused_and_nothing_is_spent(values):
+    ledger = PrivacyLedger(1, 0)
+    with pytest.raises(DomainError, match="a value lies outside the declared domain IntegerRange"):
+        ThresholdRelease(domain=AGES, ledger=ledger).fit(values)
+    assert ledger.spent().epsilon == 0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"epsilon": 0}, ValueError, "epsilon must be a finite number above 0"),
+        ({"delta": 1}, ValueError, "delta must be"),
+        ({"method": "forest"}, ValueError, "method must be one of 'tree'"),
+        ({"domain": "float32"}, TypeError, "domain must be 'float64' or a domain of numbers"),
+        ({"domain": Floats(missing=True)}, ValueError, "domain must not accept missing values"),
+        ({"ledger": 3}, TypeError, "ledger must be None or a PrivacyLedger"),
+        ({"random_state": "seed"}, TypeError, "random_state must be"),
+    ],
+    ids=["epsilon", "delta", "method", "domain", "missing", "ledger", "random_state"],
+)
+def test_public_parameters_are_checked(parameters, error, message):
+    with pytest.raises(error, match=message):
+        ThresholdRelease(**parameters).fit([1.0, 2.0])
+
+
+@pytest.mark.parametrize("values", [[], [[1, 2]], 3], ids=["none", "a table", "a number"])
+def test_other_shapes_are_refused(values):
+    with pytest.raises(ValueError, match="values must have shape"):
+        ThresholdRelease().fit(values)
+
+
+def test_nothing_private_is_left_behind():
+    release = ThresholdRelease(domain=AGES, random_state=0).fit(VALUES)
+    assert set(vars(release)) == {
+        "epsilon",
+        "delta",
+        "method",
+        "domain",
+        "ledger",
+        "random_state",
+        "distribution_",
+        "guarantee_",
+    }
+    shown = "ThresholdRelease(epsilon=1.0, delta=0.0, method='tree', domain=IntegerRange(low=0, high=120"
+    assert repr(release).startswith(shown)
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6], ids=["pure", "approximate"])
+def test_a_hundred_thousand_records_of_32_bits_are_known_to_within_half_a_percent(delta):
+    size, n = 2**32, 10**5
+    generator = np.random.default_rng(5)
+    codes = np.clip(generator.normal(size / 2, size / 30, n), 0, size - 1).astype(np.int64)
+    release = ThresholdRelease(delta=delta, domain=IntegerRange(0, size - 1), random_state=1).fit(codes)
+    ordered = np.sort(codes)
+    upto = np.searchsorted(ordered, ordered, "right") / n
+    assert np.abs(release.distribution_.cdf(ordered) - upto).max() < 0.005
+    q = np.linspace(0.01, 0.99, 99)
+    ranks = np.searchsorted(ordered, release.distribution_.ppf(q), "right") / n
+    assert np.abs(ranks - q).max() < 0.005
+    low, high = release.distribution_.band(0.05, of="sample").at(ordered)
+    assert ((low <= upto) & (upto <= high)).all()
