@@ -17,6 +17,7 @@ from dplearn.audit.learner_cases import LEARNER_CASES
 from dplearn.audit.mechanism_cases import MECHANISM_CASES
 from dplearn.audit.parity_cases import PARITY_CASES
 from dplearn.audit.point_cases import POINT_CASES
+from dplearn.audit.quantile_cases import QUANTILE_CASES
 from dplearn.audit.threshold_cases import THRESHOLD_CASES
 
 __all__ = ["CASES"]
@@ -30,6 +31,7 @@ CASES: dict[str, AuditCase] = {
         *PARITY_CASES,
         *ENSEMBLE_CASES,
         *INTERIOR_POINT_CASES,
+        *QUANTILE_CASES,
         *CDF_CASES,
         *POINT_CASES,
         *THRESHOLD_CASES,

@@ -25,6 +25,7 @@ from dplearn.privacy.noisy_max import (
     secret_noisy_max_renyi,
 )
 from dplearn.privacy.opening import open_account
+from dplearn.privacy.pipelines import pipeline_guarantee
 from dplearn.privacy.records import ReleaseRecord
 from dplearn.privacy.subsampled import published_subsampled, subsampled
 
@@ -54,6 +55,7 @@ __all__ = [
     "event_of",
     "gaussian_sigma2",
     "open_account",
+    "pipeline_guarantee",
     "publishable_noisy_max_cost",
     "published_subsampled",
     "secret_noisy_max_epsilon",

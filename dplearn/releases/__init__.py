@@ -2,6 +2,7 @@
 
 from dplearn.releases.distribution import ConfidenceBand, ReleasedDistribution
 from dplearn.releases.interior_point import InteriorPoint, interior_point
+from dplearn.releases.quantiles import Quantiles, median, quantiles
 from dplearn.releases.reductions import (
     interior_point_from_counts,
     interior_point_from_threshold_learner,
@@ -13,12 +14,15 @@ from dplearn.releases.thresholds import ThresholdRelease
 __all__ = [
     "ConfidenceBand",
     "InteriorPoint",
+    "Quantiles",
     "ReleasedDistribution",
     "StableCounts",
     "ThresholdRelease",
     "interior_point",
     "interior_point_from_counts",
     "interior_point_from_threshold_learner",
+    "median",
+    "quantiles",
     "stable_counts",
     "threshold_from_interior_point",
 ]

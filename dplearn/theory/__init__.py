@@ -42,6 +42,7 @@ from dplearn.theory.points import (
     stable_point_failure,
     stable_point_sample_size,
 )
+from dplearn.theory.quantiles import quantile_errors
 from dplearn.theory.randomized_response import estimated_frequencies, truth_probability
 from dplearn.theory.soft_labels import (
     PublishedSoftLabelSetting,
@@ -134,6 +135,7 @@ __all__ = [
     "published_strong_quality_teachers",
     "published_unstable_queries",
     "published_weight_bound",
+    "quantile_errors",
     "recursive_sizes",
     "score_radius",
     "sgd_stability",

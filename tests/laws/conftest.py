@@ -24,7 +24,13 @@ from dplearn import (
     ThresholdClassifier,
 )
 from dplearn.learners.online import OnlineEnsembleClassifier
-from dplearn.preprocessing import CellEncoder
+from dplearn.preprocessing import (
+    CellEncoder,
+    PrivateKBinsDiscretizer,
+    PrivateMinMaxClipper,
+    PrivateQuantileTransformer,
+    PrivateRobustScaler,
+)
 
 #: Can only answer None on iris, where every measurement is above 0 and so counts as 1.
 STABLE_PARITY = ParityClassifier(method="stable", delta=1e-6)
@@ -66,7 +72,16 @@ CLASSIFIERS = (
     SoftLabelTransferClassifier(GaussianNB(), GaussianNB(), protects="labels"),
     KnowledgeTransferClassifier(GaussianNB(), GaussianNB(), protects="labels", aggregation="lnmax"),
 )
-TRANSFORMERS = (CellEncoder(),)
+TRANSFORMERS = (
+    CellEncoder(),
+    PrivateQuantileTransformer(),
+    PrivateQuantileTransformer(n_quantiles=3, output_distribution="normal"),
+    PrivateRobustScaler(),
+    PrivateMinMaxClipper(),
+    PrivateKBinsDiscretizer(),
+    PrivateKBinsDiscretizer(encode="onehot-dense", strategy="uniform"),
+    PrivateKBinsDiscretizer(encode="ordinal"),
+)
 
 
 def expected_failures(estimator):

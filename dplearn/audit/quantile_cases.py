@@ -1,0 +1,95 @@
+"""Cases of quantiles: few records of few values, whose order makes no difference to anything that is done."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dplearn.audit.case import AuditCase
+from dplearn.audit.enumeration import Rows
+from dplearn.chance.dice import Dice
+from dplearn.core.ranks import Cell, SortedCodes, UnsortedCodes
+from dplearn.domains import IntegerRange
+from dplearn.mechanisms.rank_selection import code_near_rank
+from dplearn.preprocessing.min_max_clipper import PrivateMinMaxClipper
+from dplearn.privacy import ApproxDP
+from dplearn.releases.quantiles import release_quantiles
+
+__all__ = ["QUANTILE_CASES", "level_case", "quantiles_case"]
+
+
+def quantiles_case(name: str, q: Sequence[Fraction], *, values: int, n: int, epsilon: int) -> AuditCase:
+    """Return a case of quantiles of n numbers from 0 to values - 1.
+
+    No replay: codes are drawn in pieces, which begin and end where data stand.
+
+    Parameters
+    ----------
+    name : str
+        Of the case.
+    q : sequence of Fraction
+        Which quantiles.
+    values, n, epsilon : int
+        How many numbers there are, how many records, and what they spend.
+    """
+    domain, claim = IntegerRange(0, values - 1), ApproxDP(epsilon)
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        codes = domain.encode(np.array(rows))
+        ranks = SortedCodes(codes) if len(q) > 1 else UnsortedCodes(codes)
+        released = release_quantiles(ranks, domain, q, privacy=claim, dice=dice)
+        return str(released.tolist()), released
+
+    return AuditCase(name, fit, range(values), n, claim, ordered=False, rules=None)
+
+
+def level_case(name: str, fraction: Fraction, *, width: int, n: int, epsilon: int) -> AuditCase:
+    """Return a case of one level of halving: a code from each of two cells, between which records may move.
+
+    Parameters
+    ----------
+    name : str
+        Of the case.
+    fraction : Fraction
+        Of the data of either cell that is wanted below the code.
+    width, n, epsilon : int
+        How many codes a cell has, how many records there are in both, and what the level spends.
+    """
+    claim = ApproxDP(epsilon)
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        ranks = SortedCodes(np.array(rows))
+        cut = ranks.count(width)[0]
+        cells = Cell(ranks, 0, cut, 0, width), Cell(ranks, cut, len(rows), width, 2 * width)
+        chosen = [code_near_rank(cell, fraction, privacy=claim, dice=dice, alone=False) for cell in cells]
+        return str(chosen), chosen
+
+    return AuditCase(name, fit, range(2 * width), n, claim, ordered=False, rules=None)
+
+
+def _clipper_case() -> AuditCase:
+    """Return a case of the whole fit of a transformer, on two columns of two values."""
+    domain = [IntegerRange(0, 1)] * 2
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        fitted = PrivateMinMaxClipper(quantile_range=(0, 50), epsilon=8, domain=domain)
+        fitted._fit(np.array(rows), None, dice)
+        return str([fitted.data_low_.tolist(), fitted.data_high_.tolist()]), fitted
+
+    universe = [(0, 0), (0, 1), (1, 0), (1, 1)]
+    return AuditCase("min_max_clipper", fit, universe, 2, ApproxDP(8), ordered=False, rules=None)
+
+
+_QUARTERS = [Fraction(i, 4) for i in (1, 2, 3)]
+
+QUANTILE_CASES = (
+    quantiles_case("median", _QUARTERS[1:2], values=4, n=5, epsilon=1),
+    quantiles_case("lower_quartile", _QUARTERS[:1], values=4, n=5, epsilon=1),
+    quantiles_case("two_quantiles", _QUARTERS[:2], values=4, n=3, epsilon=4),
+    quantiles_case("quartiles", _QUARTERS, values=4, n=2, epsilon=4),
+    quantiles_case("quartiles_of_three", _QUARTERS, values=2, n=3, epsilon=4),
+    level_case("level_of_medians", Fraction(1, 2), width=3, n=4, epsilon=1),
+    level_case("level_of_lower_quartiles", Fraction(1, 4), width=3, n=4, epsilon=1),
+    _clipper_case(),
+)

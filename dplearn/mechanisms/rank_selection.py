@@ -1,0 +1,136 @@
+"""A value near a wanted rank, from a domain of any size, looking at few of the data.
+
+>>> from dplearn.chance import SeededDice
+>>> from dplearn.core.ranks import UnsortedCodes
+>>> import numpy as np
+>>> codes = np.arange(100_000) % 1000
+>>> everything = Cell(UnsortedCodes(codes), 0, len(codes), 0, 2**64)
+>>> code_near_rank(everything, Fraction(1, 4), privacy=ApproxDP(1), dice=SeededDice(0))
+250
+"""
+
+from fractions import Fraction
+from functools import lru_cache
+
+from dplearn.chance.dice import Dice
+from dplearn.core.distributions import power_at_most
+from dplearn.core.exact import selection_ratio
+from dplearn.core.halving import rank_sensitivity
+from dplearn.core.intervals import pieces
+from dplearn.core.ranks import Cell
+from dplearn.mechanisms.exponential import select_exponential
+from dplearn.privacy import ApproxDP
+from dplearn.privacy.spending import epsilon_of
+
+__all__ = ["code_near_rank"]
+
+_RARE = 64  # all data are sorted with probability at most 2**-64
+
+
+def code_near_rank(
+    cell: Cell, fraction: Fraction, *, privacy: ApproxDP, dice: Dice, alone: bool = True
+) -> int:
+    """Return a code that a given fraction of the data are below, most likely to within few of them.
+
+    Parameters
+    ----------
+    cell : Cell
+        Private, but for its ends. The data, m codes, and the stretch of the domain to choose from.
+    fraction : Fraction
+        From 0 to 1; t = fraction * m of the data are wanted below.
+    privacy : ApproxDP
+        Its `epsilon` is spent whole; its `delta` is not used.
+    dice : Dice
+        Source of chance.
+    alone : bool, default=True
+        Whether a record can count in no other cell. If it can, one code more or less costs only half of
+        epsilon: a record that leaves one cell and enters another, both asked with this privacy, costs it
+        once.
+
+    Returns
+    -------
+    int
+        Code c with probability proportional to ratio ** cost, cost = max(0, b L - a m, a m - b U), where
+        L of the data are less than c and U not greater, fraction = a / b, and ratio is just above
+        exp(-epsilon / (2 b)), or exp(-epsilon / (4 max(a, b - a))) if the cell is not alone.
+
+    Notes
+    -----
+    **Privacy.** `privacy`, for one code replaced, added or removed; with `alone=False` half its epsilon for
+    one added or removed. Proof: one replaced leaves m and moves L and U by at most 1, so b L - a m,
+    a m - b U and the cost by at most b. One added moves m by 1, L and U by 0 or 1: so b L - a m moves by -a
+    or by b - a, a m - b U by the reverse, and the cost by at most s = max(a, b - a) <= b <= 2 s. The
+    exponential mechanism gives epsilon for costs that move by up to what it is told, which is b or 2 s, and
+    half of epsilon for half of that.
+
+    **Assumes.** The ends of the cell are public, or released, and its data lie between them; `fraction` is
+    public.
+
+    **Accuracy.** With probability at least 1 - beta the cost is at most ln(size / beta) / ln(1 / ratio), size
+    being the length of the stretch; then at least t - cost / b of the data are not greater than the code and
+    at most t + cost / b are less. See `dplearn.theory.quantile_errors`.
+
+    **Source.** McSherry and Talwar (2007); Smith (2011), Algorithm 2, for quantiles. There the domain is an
+    interval of real numbers; here it is any public set of codes, ties are counted on both sides, and only
+    data of ranks around the wanted one are looked at, with the same law (see the comment in the code).
+    """
+    a, b = fraction.numerator, fraction.denominator
+    sensitivity = rank_sensitivity(fraction, alone)
+    size = cell.stop - cell.start
+    far = _far(selection_ratio(epsilon_of(privacy), sensitivity), size)
+    target = a * len(cell)
+    # Codes before the datum of rank `first` have U <= first, codes after that of rank `last` L > last. So
+    # both cost at least `far`.
+    first, last = (target - far) // b, -((-target - far) // b) - 1
+    starts, lengths, costs = _pieces(cell, target, b, first, last)
+    if first < 0 and last >= len(cell):
+        piece, place = select_exponential(costs, lengths, privacy=privacy, dice=dice, sensitivity=sensitivity)
+        return starts[piece] + place
+    # Let w be weights, I that of all codes inside, O of those outside and B = size * ratio ** far. Code i
+    # inside is drawn here with probability w(i) / (I + B), and code j outside with probability
+    # B / (I + B) / size * ratio ** (cost(j) - far) = w(j) / (I + B), all of them with O / (I + B). With what
+    # is left, (B - O) / (I + B), all is drawn anew from the law promised. So any code i has in the end
+    # w(i) / (I + B) + (B - O) / (I + B) * w(i) / (I + O) = w(i) / (I + O), which is that law. As some code
+    # inside costs 0, I >= 1, and B <= 2**-64: so rarely is more looked at than the ranks first..last.
+    piece, place = select_exponential(
+        [*costs, far], [*lengths, size], privacy=privacy, dice=dice, sensitivity=sensitivity
+    )
+    if piece < len(costs):
+        return starts[piece] + place
+    code = cell.start + place
+    if not starts[0] <= code < starts[-1] + lengths[-1]:
+        below, upto = cell.count(code)
+        excess = max(b * below - target, target - b * upto) - far
+        ratio = selection_ratio(epsilon_of(privacy), sensitivity)
+        if dice.geometric(ratio, low=excess - 1, high=excess) == excess:
+            return code
+    starts, lengths, costs = _pieces(cell, target, b, -1, len(cell))
+    piece, place = select_exponential(costs, lengths, privacy=privacy, dice=dice, sensitivity=sensitivity)
+    return starts[piece] + place
+
+
+@lru_cache(maxsize=256)
+def _far(ratio: Fraction, size: int) -> int:
+    """Return the least cost of which `size` codes weigh no more than 2**-64 of one that costs 0."""
+    return max(1, power_at_most(ratio, Fraction(1, size << _RARE)))
+
+
+def _pieces(
+    cell: Cell, target: int, unit: int, first: int, last: int
+) -> tuple[list[int], list[int], list[int]]:
+    """Return the pieces of a cell from the datum of rank `first` to that of rank `last`, and their costs.
+
+    A rank that is not there leaves that side open. Equal data outside do not count: the first datum's L is
+    only known to be at most `first`, so b L <= a m, and the last one's U is more than `last`, so b U >= a m;
+    neither enters a cost.
+    """
+    low, high = max(first, 0), min(last, len(cell) - 1) + 1
+    data = cell.window(low, high)
+    start = cell.start if first < 0 else data[0]
+    stop = cell.stop if last >= len(cell) else data[-1] + 1
+    starts, lengths, below, upto = pieces(data, stop, start=start, before=low)
+    costs = [
+        max(0, unit * less - target, target - unit * not_greater)
+        for less, not_greater in zip(below, upto, strict=True)
+    ]
+    return starts, lengths, costs

@@ -1,0 +1,113 @@
+"""Windows of ranks are those of sorting, and codes told apart keep neighbours neighbours."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dplearn.core.ranks
+from dplearn.core.ranks import ApartCodes, Cell, SortedCodes, UnsortedCodes
+from dplearn.domains import Floats
+
+few_codes = st.lists(st.integers(0, 5), min_size=1, max_size=12)
+
+
+@pytest.fixture
+def sampling(monkeypatch):
+    """Look through small data as if they were large."""
+    monkeypatch.setattr(dplearn.core.ranks, "_FEW", 30)
+    monkeypatch.setattr(dplearn.core.ranks, "_SAMPLE", 16)
+    monkeypatch.setattr(dplearn.core.ranks, "_BLOCK", 50)
+
+
+DATA = {
+    "normal": lambda rng, n: rng.normal(size=n),
+    "sorted": lambda rng, n: np.sort(rng.normal(size=n)),
+    "falling": lambda rng, n: -np.arange(n, dtype=float),
+    "periodic": lambda rng, n: np.tile([1e300, -1e300, 0.0, -0.0], n)[:n],
+    "few values": lambda rng, n: rng.integers(0, 3, n).astype(float),
+    "one far": lambda rng, n: np.where(np.arange(n) == n // 2, 1e9, 0.0),
+}
+
+
+@pytest.mark.parametrize("kind", DATA)
+@pytest.mark.parametrize("n", [31, 200, 1000])
+def test_a_window_is_that_of_sorting_whatever_the_sample(kind, n, sampling):
+    rng = np.random.default_rng(n)
+    values = DATA[kind](rng, n)
+    ranks, codes = UnsortedCodes(values, Floats().encode), np.sort(Floats().encode(values))
+    for start, stop in [
+        (0, 0),
+        (0, 3),
+        (0, n),
+        (n - 2, n),
+        *np.sort(rng.integers(0, n + 1, (40, 2))).tolist(),
+    ]:
+        assert ranks.window(start, stop) == codes[start:stop].tolist()
+
+
+def test_a_sample_that_misleads_costs_time_only(sampling):
+    values = np.zeros(1000)
+    values[:: 1000 // 16] = 5.0  # the sample sees nothing else
+    assert UnsortedCodes(values).window(400, 403) == [0.0] * 3
+    assert UnsortedCodes(values).window(998, 1000) == [5.0] * 2
+
+
+@given(few_codes, st.integers(0, 6))
+def test_sorted_and_unsorted_codes_agree(codes, code):
+    array = np.array(codes, dtype=np.uint64)
+    expected = sum(c < code for c in codes), sum(c <= code for c in codes)
+    for ranks in (SortedCodes(array), UnsortedCodes(array), SortedCodes(array.astype(object))):
+        assert ranks.count(code) == expected
+        assert ranks.window(0, len(ranks)) == sorted(codes)
+
+
+def test_large_codes_are_counted_exactly():
+    codes = np.array([2**63 - 1, 2**63, 2**63 + 1, 2**64 - 1], dtype=np.uint64)
+    for ranks in (SortedCodes(codes), UnsortedCodes(codes)):
+        assert [ranks.count(2**63 + i) for i in (-1, 0, 1)] == [(0, 1), (1, 2), (2, 3)]
+
+
+def apart(codes, bits):
+    return ApartCodes(SortedCodes(np.array(codes)), bits)
+
+
+@given(few_codes)
+def test_codes_told_apart_are_distinct_and_stay_with_their_code(codes):
+    keys = apart(codes, 4).window(0, len(codes))
+    assert len(set(keys)) == len(codes)
+    assert keys == sorted(keys)
+    assert [key >> 4 for key in keys] == sorted(codes)
+
+
+@given(few_codes, st.integers(0, 11), st.integers(0, 5))
+def test_one_replaced_code_replaces_one_of_those_told_apart(codes, place, code):
+    other = [*codes]
+    other[place % len(codes)] = code
+    one, two = (Counter(apart(each, 4).window(0, len(codes))) for each in (codes, other))
+    assert (one - two).total() <= 1
+
+
+@given(few_codes, st.integers(0, 12), st.integers(0, 12), st.integers(0, 16 * 6))
+def test_windows_and_counts_of_codes_told_apart_are_parts_of_all(codes, one, other, key):
+    start, stop = sorted(min(each, len(codes)) for each in (one, other))
+    keys = apart(codes, 4)
+    everything = keys.window(0, len(codes))
+    assert keys.window(start, stop) == everything[start:stop]
+    assert keys.count(key) == (sum(k < key for k in everything), sum(k <= key for k in everything))
+
+
+def test_equal_codes_take_van_der_corputs_places():
+    assert apart([0] * 5, 3).window(0, 5) == [0, 1, 2, 4, 6]
+    assert apart([0] * 8, 3).window(0, 8) == list(range(8))
+    assert apart([3], 0).window(0, 1) == [3]
+
+
+def test_a_cell_counts_only_what_is_within():
+    cell = Cell(SortedCodes(np.array([1, 4, 4, 6, 9])), 1, 4, 4, 8)
+    assert len(cell) == 3
+    assert cell.window(0, 3) == [4, 4, 6]
+    assert [cell.count(code) for code in (4, 5, 6, 7)] == [(0, 2), (2, 2), (2, 3), (3, 3)]
+    assert Cell(cell.ranks, 3, 4, 4, 8).count(4) == (0, 0)  # both 4 count to the cell before

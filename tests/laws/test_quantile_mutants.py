@@ -1,0 +1,177 @@
+"""Deliberate mistakes in quantiles: each breaks the claim or changes the law."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dplearn.audit import exact_law, least_exp_epsilon
+from dplearn.audit.quantile_cases import QUANTILE_CASES, level_case, quantiles_case
+from dplearn.core import halving as order
+from dplearn.core import ranks as ranked
+from dplearn.core.exact import at_most_exp
+from dplearn.core.ranks import Cell, SortedCodes
+from dplearn.mechanisms import halving, rank_selection
+from dplearn.mechanisms.rank_selection import code_near_rank
+from dplearn.privacy import ApproxDP
+
+QUARTER, HALF = Fraction(1, 4), Fraction(1, 2)
+
+
+def law(case, rows):
+    return exact_law(lambda dice: case.fit(rows, dice))
+
+
+def worst(case, pair):
+    """exp of the exact epsilon between two datasets; None if no epsilon will do."""
+    one, other = (law(case, rows) for rows in pair)
+    found = [least_exp_epsilon(*laws)[0] for laws in ((one, other), (other, one))]
+    return None if None in found else max(found)
+
+
+def keeps(case, pair):
+    found = worst(case, pair)
+    return found is not None and at_most_exp(found, case.claim.epsilon)
+
+
+# --- Costs that move by more than they are selected for. ---
+
+
+def moving(width, in_first, in_second):
+    """Two datasets that differ by one record, which goes from the second cell's start to the first's."""
+    both = tuple(in_first + in_second)
+    return (*both, width), (*both, 0)
+
+
+#: Where one record more makes near codes cheaper by b - a and the many codes beyond dearer by as much, and
+#: the reverse where it is missing: the worst that a level can meet.
+FEW_BELOW = moving(30, [0] + [2] * 2 + [29] * 5, [30] + [58] * 7)
+HALF_BELOW = moving(30, [0] + [2] * 4 + [29] * 3, [30] * 3 + [58] * 5)
+
+
+def level(fraction):
+    return level_case("level", fraction, width=30, n=17, epsilon=1)
+
+
+@pytest.mark.parametrize(("fraction", "pair"), [(QUARTER, FEW_BELOW), (HALF, HALF_BELOW)], ids=str)
+def test_a_level_costs_nearly_all_that_it_is_given(fraction, pair):
+    assert keeps(level(fraction), pair)
+    assert worst(level(fraction), pair) > np.exp(0.93)
+
+
+def test_quarters_at_the_price_of_medians_break_the_claim(monkeypatch):
+    monkeypatch.setattr(rank_selection, "rank_sensitivity", lambda fraction, alone: fraction.denominator)
+    assert keeps(level(HALF), HALF_BELOW)
+    assert not keeps(level(QUARTER), FEW_BELOW)
+    assert np.exp(1.35) < worst(level(QUARTER), FEW_BELOW) < np.exp(1.5)  # 2 max(f, 1 - f) is the limit
+
+
+def test_one_change_where_two_are_due_breaks_the_claim(monkeypatch):
+    right = order.rank_sensitivity
+    monkeypatch.setattr(rank_selection, "rank_sensitivity", lambda *task: max(1, right(*task) // 2))
+    assert not keeps(level(HALF), HALF_BELOW)
+    assert not keeps(level(QUARTER), FEW_BELOW)
+    assert not keeps(*pair_of("median"))
+    assert not keeps(*pair_of("lower_quartile"))
+
+
+#: The worst of the case's universe.
+PAIRS = {
+    "median": ((0, 2, 2, 2, 3), (0, 0, 2, 2, 2)),
+    "lower_quartile": ((2, 2, 2, 2, 3), (0, 2, 2, 2, 2)),
+    "two_quantiles": ((0, 1, 3), (1, 3, 3)),
+    "quartiles": ((0, 1), (1, 3)),
+}
+
+
+def pair_of(name):
+    [case] = [case for case in QUANTILE_CASES if case.name == name]
+    return case, PAIRS[name]
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_the_pairs_keep_the_claim_unmutated(name):
+    assert keeps(*pair_of(name))
+
+
+# --- Ends that are private. ---
+
+
+def test_ends_of_the_domain_taken_from_the_data_tell_them(monkeypatch):
+    def between_extremes(ranks, first, last, start, stop):
+        data = ranks.window(0, len(ranks))
+        return Cell(ranks, first, last, data[0], data[-1] + 1)
+
+    monkeypatch.setattr(halving, "Cell", between_extremes)
+    assert worst(*pair_of("median")) is None
+
+
+def test_ends_of_cells_taken_from_the_data_tell_them(monkeypatch):
+    def from_data(ranks, first, last, start, stop):
+        data = ranks.window(first, last)
+        return Cell(ranks, first, last, *((data[0], data[-1] + 1) if data else (start, stop)))
+
+    monkeypatch.setattr(halving, "Cell", from_data)
+    for name in ("two_quantiles", "quartiles"):
+        assert worst(*pair_of(name)) is None
+
+
+def test_cells_that_share_the_datum_between_them_have_another_law(monkeypatch):
+    class Shared(ranked.ApartCodes):
+        def count(self, code):
+            below, upto = super().count(code)
+            return below, max(below, upto - 1)
+
+    case, (rows, _) = pair_of("quartiles")
+    right = law(case, rows).key()
+    monkeypatch.setattr(halving, "ApartCodes", Shared)
+    assert law(case, rows).key() != right
+
+
+# --- Budgets, ties and the fast route. ---
+
+
+def test_levels_that_each_spend_everything_cost_twice(monkeypatch):
+    case, pair = pair_of("quartiles")
+    right = worst(case, pair)
+    monkeypatch.setattr(halving, "ApproxDP", lambda epsilon: ApproxDP(2 * epsilon))
+    assert float(worst(case, pair)) > float(right) ** 1.8
+    assert not keeps(replace(case, claim=ApproxDP(case.claim.epsilon * 9 / 10)), pair)
+
+
+def test_ties_spread_anew_for_each_number_of_them_move_more_than_one(monkeypatch):
+    def evenly(i, count, bits):
+        return (i << bits) // count
+
+    def apart(codes):
+        return set(ranked.ApartCodes(SortedCodes(np.array(codes)), 3).window(0, len(codes)))
+
+    one, other = [0] * 3 + [1], [0] * 4
+    assert len(apart(one) - apart(other)) == 1
+    monkeypatch.setattr(ranked, "_nth_place", evenly)
+    assert len(apart(one) - apart(other)) > 1
+
+
+def test_the_fast_route_with_nothing_drawn_anew_has_another_law(monkeypatch):
+    cell = Cell(SortedCodes(np.array([0, 1, 4, 5, 5])), 0, 5, 0, 6)
+    select = rank_selection.select_exponential
+
+    def run(dice):
+        return code_near_rank(cell, HALF, privacy=ApproxDP(1), dice=dice)
+
+    right = exact_law(run).key()
+    monkeypatch.setattr(rank_selection, "_far", lambda ratio, size: 1)
+    assert exact_law(run).key() == right
+
+    def inside_only(costs, lengths, **how):
+        kept = len(costs) - (lengths[-1] == 6)  # the piece that stands for all codes outside
+        return select(costs[:kept], lengths[:kept], **how)
+
+    monkeypatch.setattr(rank_selection, "select_exponential", inside_only)
+    assert exact_law(run).key() != right
+
+
+def test_a_case_of_quantiles_has_as_many_as_were_asked_for():
+    case = quantiles_case("ends", [Fraction(0), Fraction(1)], values=2, n=2, epsilon=1)
+    assert {seen[1][0] for seen in law(case, (0, 1)).masses} == {"[0, 0]", "[0, 1]", "[1, 1]"}

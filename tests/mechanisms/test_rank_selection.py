@@ -1,0 +1,93 @@
+"""A code near a rank: the law is the exponential mechanism's, and the fast route has the same."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dplearn.audit import exact_law
+from dplearn.chance import SeededDice
+from dplearn.core.distributions import power_law
+from dplearn.core.exact import selection_ratio
+from dplearn.core.ranks import Cell, SortedCodes
+from dplearn.mechanisms import rank_selection
+from dplearn.mechanisms.rank_selection import code_near_rank
+from dplearn.privacy import ApproxDP
+
+SIZE = 6
+codes = st.lists(st.integers(0, SIZE - 1), min_size=1, max_size=6)
+fractions = st.fractions(0, 1, max_denominator=7)
+
+
+def everything(data, size=SIZE):
+    return Cell(SortedCodes(np.array(data)), 0, len(data), 0, size)
+
+
+def law(data, fraction, alone=True):
+    """Probabilities of all codes."""
+    cell = everything(data)
+    found = exact_law(
+        lambda dice: code_near_rank(cell, fraction, privacy=ApproxDP(1), dice=dice, alone=alone)
+    )
+    return [found.probability(code) for code in range(SIZE)]
+
+
+def promised(data, fraction, alone=True):
+    """As the docstring has them, code by code."""
+    a, b = fraction.numerator, fraction.denominator
+    ratio = selection_ratio(Fraction(1), b if alone else 2 * max(a, b - a))
+    costs = []
+    for code in range(SIZE):
+        less, upto = sum(c < code for c in data), sum(c <= code for c in data)
+        costs.append(max(0, b * less - a * len(data), a * len(data) - b * upto))
+    return power_law(ratio, costs, [1] * SIZE)
+
+
+@given(codes, fractions, st.booleans())
+def test_the_law_is_that_of_the_docstring(data, fraction, alone):
+    assert law(data, fraction, alone) == promised(data, fraction, alone)
+
+
+@pytest.mark.parametrize("far", [1, 2, 3, 7])
+@pytest.mark.parametrize("data", [(1, 2, 2, 3), (0, 0, 0, 5), (3, 3, 3, 3), (0, 1, 4, 5, 5), (2,)], ids=str)
+def test_looking_at_few_data_changes_no_probability(data, far, monkeypatch):
+    monkeypatch.setattr(rank_selection, "_far", lambda ratio, size: far)
+    for fraction in (Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(2, 3), Fraction(1)):
+        for alone in (True, False):
+            assert law(data, fraction, alone) == promised(data, fraction, alone)
+
+
+def test_only_data_near_the_rank_are_asked_for():
+    class Watched(SortedCodes):
+        asked = ()
+
+        def window(self, start, stop):
+            self.asked = (*self.asked, (start, stop))
+            return super().window(start, stop)
+
+    ranks = Watched(np.arange(100_000))
+    cell = Cell(ranks, 0, 100_000, 0, 2**64)
+    code = code_near_rank(cell, Fraction(1, 2), privacy=ApproxDP(1), dice=SeededDice(0))
+    [(start, stop)] = ranks.asked
+    assert 49_500 < start < 50_000 < stop < 50_500
+    assert abs(code - 50_000) < 500
+
+
+def test_what_is_left_out_of_sight_weighs_less_than_2_to_the_minus_64():
+    ratio = selection_ratio(Fraction(1, 3), 4)
+    far = rank_selection._far(ratio, 10**9)
+    assert 10**9 * ratio**far <= Fraction(1, 2**64) < 10**9 * ratio ** (far - 1)
+
+
+def test_an_empty_cell_has_all_codes_alike():
+    cell = Cell(SortedCodes(np.array([9])), 0, 0, 2, 5)
+    found = exact_law(lambda dice: code_near_rank(cell, Fraction(1, 4), privacy=ApproxDP(1), dice=dice))
+    assert {code: found.probability(code) for code in (2, 3, 4)} == dict.fromkeys((2, 3, 4), Fraction(1, 3))
+
+
+def test_a_domain_of_any_size_will_do():
+    cell = Cell(SortedCodes(np.array([2**900 + i for i in range(2000)], dtype=object)), 0, 2000, 0, 2**1000)
+    code = code_near_rank(cell, Fraction(1, 2), privacy=ApproxDP(10), dice=SeededDice(0))
+    assert abs(code - 2**900 - 1000) < 400

@@ -1,0 +1,199 @@
+"""Numbers are placed among quantiles without overflow, and columns are learned each with its share."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.preprocessing import RobustScaler
+
+from dplearn.domains import Categories, DomainError, Floats, Grid, IntegerRange, LargeIntegerRange, Schema
+from dplearn.preprocessing.k_bins_discretizer import PrivateKBinsDiscretizer
+from dplearn.preprocessing.min_max_clipper import PrivateMinMaxClipper
+from dplearn.preprocessing.quantile_columns import finite, interpolate, placed
+from dplearn.preprocessing.quantile_transformer import PrivateQuantileTransformer
+from dplearn.preprocessing.robust_scaler import PrivateRobustScaler
+from dplearn.privacy import BudgetExceededError, PrivacyLedger
+
+X = np.random.default_rng(0).lognormal(3, 1, (4000, 2)) * [1, 1e6]
+ALL = (
+    PrivateQuantileTransformer(n_quantiles=9),
+    PrivateKBinsDiscretizer(encode="ordinal"),
+    PrivateRobustScaler(),
+    PrivateMinMaxClipper(),
+)
+transformers = pytest.mark.parametrize("transformer", ALL, ids=lambda each: type(each).__name__)
+floats = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(floats, floats, floats)
+def test_places_are_shares_of_the_way(x, one, other):
+    low, high = np.sort([one, other])
+    share = placed(np.array(x), low, high)
+    assert 0 <= share <= 1
+    if x >= high > low:
+        assert share == 1
+    if x <= low:
+        assert share == 0
+
+
+@given(st.lists(floats, min_size=1, max_size=6), st.lists(floats, min_size=2, max_size=2), st.booleans())
+def test_interpolation_is_finite_and_rises(points, xs, left):
+    points, heights = np.sort(points), np.linspace(0, 1, len(points))
+    low, high = interpolate(np.sort(xs), points, heights, "left" if left else "right")
+    assert 0 <= low <= high + 1e-12 <= 1 + 2e-12
+
+
+def test_interpolation_is_numpys_between_distinct_points():
+    points, heights, x = np.array([-1.0, 0.5, 4, 9]), np.array([0.0, 1, 5, 6]), np.linspace(-2, 10, 41)
+    np.testing.assert_allclose(interpolate(x, points, heights), np.interp(x, points, heights))
+
+
+def test_finite_moves_infinities_only():
+    assert finite(np.array([np.inf, -np.inf, 1.5])).tolist() == [
+        1.7976931348623157e308,
+        -1.7976931348623157e308,
+        1.5,
+    ]
+
+
+@transformers
+def test_epsilon_is_for_all_columns_and_the_ledger_holds_it(transformer):
+    ledger = PrivacyLedger(1.5)
+    fitted = clone(transformer).set_params(ledger=ledger).fit(X)
+    assert fitted.guarantee_.epsilon == 1
+    assert any("in every column, values are finite numbers" in each for each in fitted.guarantee_.assumes)
+    with pytest.raises(BudgetExceededError):
+        fitted.fit("not read")
+
+
+@transformers
+def test_data_frames_keep_names_and_numbers(transformer):
+    frame = pd.DataFrame(X, columns=["age", "wage"])
+    how = {"random_state": 1}
+    plain = clone(transformer).set_params(**how).fit_transform(X)
+    framed = clone(transformer).set_params(**how).set_output(transform="pandas").fit_transform(frame)
+    assert list(framed.columns) == ["age", "wage"]
+    np.testing.assert_array_equal(framed.to_numpy(), plain)
+
+
+@transformers
+def test_two_records_of_any_magnitude_give_finite_numbers(transformer):
+    for seed in range(10):
+        fitted = clone(transformer).set_params(random_state=seed).fit([[1.0], [2.0]])
+        assert np.isfinite(fitted.transform([[-1.7e308], [0.0], [5e-324], [1.7e308]])).all()
+
+
+@transformers
+def test_values_outside_and_domains_unfit_are_refused(transformer):
+    bad = X.copy()
+    bad[5, 1] = np.nan
+    with pytest.raises(DomainError):
+        clone(transformer).fit(bad)
+    for domain in (Floats(missing=True), Categories([1, 2]), LargeIntegerRange(0, 2**70)):
+        with pytest.raises((ValueError, TypeError), match="domain must"):
+            clone(transformer).set_params(domain=domain).fit(X)
+
+
+def test_columns_may_have_domains_of_their_own():
+    table = np.column_stack([X[:, 0], np.arange(4000) % 90])
+    domain = [Grid(0, 1000, 101), IntegerRange(0, 120)]
+    fitted = PrivateRobustScaler(domain=domain, random_state=0).fit(table)
+    assert fitted.center_[0] % 10 == pytest.approx(0)
+    assert fitted.center_[1] == pytest.approx(45, abs=3)
+    schema = Schema({"a": domain[0], "b": domain[1]})
+    framed = PrivateRobustScaler(domain=schema, random_state=0).fit(pd.DataFrame(table, columns=["a", "b"]))
+    assert framed.center_[1] == pytest.approx(45, abs=3)
+
+
+def test_a_robust_scaler_is_near_scikit_learns():
+    ours, theirs = PrivateRobustScaler(epsilon=2, random_state=0).fit(X), RobustScaler().fit(X)
+    np.testing.assert_allclose(ours.center_, theirs.center_, rtol=0.1)
+    np.testing.assert_allclose(ours.scale_, theirs.scale_, rtol=0.15)
+    np.testing.assert_allclose(ours.inverse_transform(ours.transform(X)), X)
+
+
+def test_what_is_not_done_costs_nothing():
+    neither = PrivateRobustScaler(with_centering=False, with_scaling=False).fit(X)
+    assert neither.guarantee_.epsilon == 0
+    np.testing.assert_array_equal(neither.transform(X), X)
+    centered = PrivateRobustScaler(with_scaling=False, random_state=0).fit(X)
+    assert centered.scale_ is None
+    np.testing.assert_allclose(centered.transform(X), X - centered.center_)
+
+
+@pytest.mark.parametrize("output", ["uniform", "normal"])
+def test_a_quantile_transformer_spreads_evenly_and_back(output):
+    fitted = PrivateQuantileTransformer(output_distribution=output, epsilon=4, random_state=0).fit(X)
+    spread = fitted.transform(X)
+    middle, width = (0.5, 1 / np.sqrt(12)) if output == "uniform" else (0.0, 1.0)
+    np.testing.assert_allclose(spread.mean(axis=0), middle, atol=0.05)
+    np.testing.assert_allclose(spread.std(axis=0), width, rtol=0.12)
+    inside = (fitted.quantiles_[0] < X) & (fitted.quantiles_[-1] > X)
+    np.testing.assert_allclose(fitted.inverse_transform(spread)[inside], X[inside], rtol=1e-6)
+
+
+def test_equal_quantiles_map_to_their_middle():
+    zeros = np.where(np.arange(4000) < 3600, 0.0, 5.0)[:, None]
+    fitted = PrivateQuantileTransformer(n_quantiles=3, random_state=0).fit(zeros)
+    assert fitted.quantiles_.ravel().tolist() == [0, 0, 0]
+    assert fitted.transform([[0.0]]).item() == 0.5
+
+
+@pytest.mark.parametrize("strategy", ["quantile", "uniform"])
+def test_bins_hold_what_they_should(strategy):
+    fitted = PrivateKBinsDiscretizer(5, encode="ordinal", strategy=strategy, epsilon=4, random_state=0).fit(X)
+    if strategy == "quantile":
+        shares = np.bincount(fitted.transform(X)[:, 0].astype(int)) / len(X)
+        np.testing.assert_allclose(shares, 0.2, atol=0.05)
+    else:
+        np.testing.assert_allclose(np.diff(fitted.cuts_, axis=0, n=2) / fitted.cuts_[0], 0, atol=1e-9)
+    bins = fitted.transform(X)
+    np.testing.assert_array_equal(fitted.transform(fitted.inverse_transform(bins))[bins > 0], bins[bins > 0])
+
+
+def test_one_hot_columns_mark_the_bin():
+    def fitted(encode):
+        return PrivateKBinsDiscretizer(3, encode=encode, random_state=0).fit(X)
+
+    bins, dense, sparse = (fitted(encode).transform(X) for encode in ("ordinal", "onehot-dense", "onehot"))
+    # The stream of a seed depends on the parameters, so cuts differ; each row still marks a bin a column.
+    assert dense.shape == sparse.shape == (4000, 6)
+    assert set(dense.sum(axis=1)) == set(sparse.toarray().sum(axis=1)) == {2}
+    assert bins.max() == 2
+    names = fitted("onehot").get_feature_names_out()
+    assert names.tolist() == ["x0_0", "x0_1", "x0_2", "x1_0", "x1_1", "x1_2"]
+    again = fitted("onehot")
+    middles = again.inverse_transform(again.transform(X))
+    assert middles.shape == X.shape
+
+
+def test_a_clipper_stays_in_its_range():
+    fitted = PrivateMinMaxClipper(feature_range=(-1, 3), quantile_range=(5, 95), random_state=0).fit(X)
+    moved = fitted.transform(X)
+    assert (moved.min(), moved.max()) == (-1, 3)
+    inside = (fitted.data_low_ < X) & (fitted.data_high_ > X)
+    np.testing.assert_allclose(fitted.inverse_transform(moved)[inside], X[inside])
+
+
+@pytest.mark.parametrize(
+    ("transformer", "message"),
+    [
+        (PrivateQuantileTransformer(n_quantiles=0), "n_quantiles must"),
+        (PrivateQuantileTransformer(output_distribution="flat"), "output_distribution must"),
+        (PrivateKBinsDiscretizer(1), "n_bins must"),
+        (PrivateKBinsDiscretizer(encode="hot"), "encode must"),
+        (PrivateKBinsDiscretizer(strategy="kmeans"), "strategy must"),
+        (PrivateRobustScaler(quantile_range=(75, 25)), "the second of quantile_range must"),
+        (PrivateRobustScaler(quantile_range=(25, 101)), "quantile_range must"),
+        (PrivateMinMaxClipper(feature_range=3), "feature_range must"),
+        (PrivateMinMaxClipper(epsilon=0), "epsilon must"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else type(each).__name__,
+)
+def test_parameters_are_checked(transformer, message):
+    with pytest.raises(ValueError, match=message):
+        transformer.fit(X)
+    with pytest.raises(TypeError, match="with_scaling must"):
+        PrivateRobustScaler(with_scaling=1).fit(X)

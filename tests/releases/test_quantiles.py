@@ -1,0 +1,122 @@
+"""Quantiles as users ask for them: values, guarantees, refusals."""
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dplearn.domains import DomainError, Floats, Grid, IntegerRange, LargeIntegerRange
+from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
+from dplearn.releases.quantiles import median, quantiles
+from dplearn.theory.quantiles import quantile_errors
+
+WAGES = np.random.default_rng(0).lognormal(8, 1, 20_000)
+QUARTERS = [0.25, 0.5, 0.75]
+
+
+def ranks_of(values, found):
+    return np.array([np.mean(values < value) for value in found]), np.array(
+        [np.mean(values <= value) for value in found]
+    )
+
+
+def test_values_rise_and_are_near_their_ranks():
+    found = quantiles(WAGES, QUARTERS, random_state=0)
+    errors = quantile_errors(QUARTERS, Floats().size, len(WAGES), epsilon=1) / len(WAGES)
+    less, upto = ranks_of(WAGES, found.values)
+    assert (np.diff(found.values) >= 0).all()
+    assert (less <= QUARTERS + errors).all()
+    assert (upto >= QUARTERS - errors).all()
+    assert found.q == (0.25, 0.5, 0.75)
+
+
+def test_the_guarantee_says_what_is_assumed_and_repeated():
+    found = quantiles(WAGES, 0.5, epsilon=0.1, random_state=3)
+    assert found.guarantee == ApproxDP(
+        "0.1",
+        assumes=("the number of records is public", "values are finite numbers"),
+        reproducible=True,
+    )
+    assert not median(WAGES).guarantee.reproducible
+    assert median(WAGES, random_state=3).value == median(WAGES, random_state=3).value
+    assert median(WAGES, random_state=3).value != median(WAGES, random_state=4).value
+
+
+DOMAINS = {
+    "floats": (Floats(), WAGES),
+    "coarse floats": (Floats(significand_bits=3, smallest=1, largest=1e4), WAGES),
+    "grid": (Grid(0, 1e6, 1000), WAGES),
+    "clipped grid": (Grid(0, 1000, 100, outside="clip"), WAGES),
+    "integers": (IntegerRange(0, 10**7), WAGES.astype(int)),
+    "large integers": (LargeIntegerRange(-(2**80), 2**80), WAGES[:2000].astype(int).tolist()),
+}
+
+
+@pytest.mark.parametrize("kind", DOMAINS)
+def test_looking_through_numbers_gives_what_their_codes_give(kind):
+    domain, values = DOMAINS[kind]
+    alone = quantiles(values, 0.3, domain=domain, random_state=1)
+    listed = quantiles(list(values), 0.3, domain=domain, random_state=1)
+    assert alone.values.tolist() == listed.values.tolist()
+    codes, [found] = domain.encode(np.asarray(values)), domain.encode(alone.values)
+    assert (codes < found).mean() - 0.1 <= 0.3 <= (codes <= found).mean() + 0.1
+
+
+def test_a_series_and_a_strided_view_are_read_as_they_are():
+    table = np.column_stack([WAGES, -WAGES])
+    expected = median(WAGES, random_state=2).value
+    assert median(pd.Series(WAGES), random_state=2).value == expected
+    assert median(table[:, 0], random_state=2).value == expected
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("q", [0.5, [0.25, 0.5]], ids=["one", "two"])
+def test_what_is_no_finite_number_is_refused_and_costs_nothing(bad, q):
+    ledger, values = PrivacyLedger(1), WAGES.copy()
+    values[77] = bad
+    with pytest.raises(DomainError, match="a value lies outside"):
+        quantiles(values, q, ledger=ledger)
+    assert not ledger.history()
+
+
+def test_values_beyond_a_grid_are_refused_without_being_shown():
+    with pytest.raises(DomainError) as refused:
+        median([1.0, 987654.5, 2.0], domain=Grid(0, 10))
+    assert "987654" not in str(refused.value)
+
+
+def test_a_ledger_is_charged_once_and_refuses_before_reading():
+    ledger = PrivacyLedger(1)
+    quantiles(WAGES, QUARTERS, epsilon=0.75, ledger=ledger)
+    assert [entry.estimator for entry in ledger.history()] == ["quantiles"]
+    with pytest.raises(BudgetExceededError):
+        median("not read", epsilon=0.5, ledger=ledger)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"q": [0.5, 0.5]}, "q must hold"),
+        ({"q": [0.7, 0.5]}, "q must hold"),
+        ({"q": []}, "q must hold"),
+        ({"q": 1.1}, "q must be a finite number"),
+        ({"q": 0.5, "epsilon": 0}, "epsilon must"),
+        ({"q": 0.5, "values": []}, "values must"),
+    ],
+)
+def test_parameters_are_checked(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        quantiles(**{"values": WAGES} | parameters)
+    with pytest.raises(TypeError, match="domain must"):
+        median(WAGES, domain="float32")
+
+
+def test_a_single_value_is_asked_for_only_where_there_is_one():
+    with pytest.raises(ValueError, match="single quantile"):
+        _ = quantiles(WAGES, QUARTERS, random_state=0).value
+    assert isinstance(median(WAGES).value, float)
+
+
+def test_one_record_is_enough_to_ask():
+    assert np.isfinite(quantiles([5.0], [0, 0.5, 1], epsilon=Fraction(1, 10**6)).values).all()
