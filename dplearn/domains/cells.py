@@ -92,6 +92,15 @@ def _is_row(row: Any) -> bool:
     return isinstance(row, (list, tuple)) or (isinstance(row, np.ndarray) and row.ndim == 1)
 
 
+def holds_times(dtype: Any) -> bool:
+    """Return whether a column type of numpy, pandas or polars is of dates, times or durations.
+
+    Lists of these are integers, other objects, or errors that quote a value, as value and unit have it.
+    """
+    temporal = getattr(dtype, "is_temporal", None)
+    return getattr(dtype, "kind", "") in ("m", "M") or (callable(temporal) and bool(temporal()))
+
+
 def object_array(cells: list[Any]) -> NDArray[Any]:
     """Return a one-dimensional array that holds the cells as they are."""
     array = np.empty(len(cells), dtype=object)

@@ -85,7 +85,9 @@ def _key(cell: Any, depth: int = 0) -> Hashable:
         return str.__str__(cell)
     if isinstance(cell, bytes):
         return bytes.join(b"", [cell])
-    if isinstance(cell, (bool, int, np.bool_, np.integer)):
+    if isinstance(cell, int):
+        return int.__int__(cell)
+    if isinstance(cell, (np.bool_, np.integer)):
         return int(cell)
     if is_missing(cell):
         return None

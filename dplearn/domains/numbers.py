@@ -76,11 +76,9 @@ class IntegerRange(NumberDomain):
         inside = np.empty(array.shape, dtype=bool)
         # Cell by cell: as an array of floats, large integers would lose digits because of another record.
         for place, cell in enumerate(array.ravel().tolist()):
-            if isinstance(cell, (Rational, np.integer, Decimal)) and cell == cell and cell % 1 == 0:
-                whole: Any = cell
-                cell = int(whole)
+            if _is_whole(cell):
                 inside.flat[place] = self.low <= cell <= self.high
-                codes.flat[place] = min(max(cell, self.low), self.high) - self.low
+                codes.flat[place] = int(min(max(cell, self.low), self.high)) - self.low
             else:
                 number = as_numbers(object_array([cell]), self)
                 codes.flat[place], inside.flat[place] = (part[0] for part in self._codes_of_numbers(number))
@@ -336,6 +334,13 @@ class Floats(NumberDomain):
         return "values are finite numbers" + (" or missing" if self.missing else "")
 
 
+def _is_whole(cell: Any) -> bool:
+    """Return whether a cell is an integer, but no float; of decimals, whatever precision the caller has set."""
+    if isinstance(cell, Decimal):
+        return cell.is_finite() and cell == cell.to_integral_value()
+    return isinstance(cell, np.integer) or (isinstance(cell, Rational) and cell.denominator == 1)
+
+
 def _shortest(value: float) -> str:
     """Return the shortest text that is exactly this float."""
     return repr(value).removesuffix(".0")
@@ -370,13 +375,13 @@ def as_numbers(values: Any, domain: Domain, missing: bool = False) -> NDArray[An
 def _as_float(cell: Any, missing: bool) -> float:
     if missing and is_missing(cell):
         return math.nan
-    if isinstance(cell, str):
+    if isinstance(cell, (str, bytes)):
         raise ValueError("text is no number: whether it can be read as one is for the caller to say")
     try:
         number = float(cell)
     except OverflowError:
         number = math.inf if cell > 0 else -math.inf
-    if math.isinf(number) and not isinstance(cell, (float, np.floating)):
+    if math.isinf(number) and cell != number:
         return math.copysign(_LARGEST, number)  # finite, though no float is as large
     return number
 

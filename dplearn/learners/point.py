@@ -24,7 +24,7 @@ from dplearn.chance.dice import Dice
 from dplearn.core.key_hash import KeyHash
 from dplearn.core.points import bucket_errors, leading_key
 from dplearn.domains import Hashed
-from dplearn.domains.cells import frame_column, is_frame
+from dplearn.domains.cells import frame_column, holds_times, is_frame
 from dplearn.domains.keys import KEYS_ASSUMED, read_keys, spelled
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.intake import COLUMNS, check_classes, labels_assumed, read_features, read_labels
@@ -207,6 +207,7 @@ class PointClassifier(RuleClassifier):
         hashed = terms.hash(public_seed(self.random_state, type(self).__name__, "hash"))
         declared = self.classes
         charge = self._open_account(terms.price)
+        _refuse_times(X)
         X = read_features(self, X, domain=_ANY_CELLS, reset=True)
         classes, labels = read_labels(y, len(X), declared)
         _check_two(classes)
@@ -236,6 +237,7 @@ class PointClassifier(RuleClassifier):
 
     def _codes(self, X: Any) -> NDArray[np.intp]:
         check_is_fitted(self)
+        _refuse_times(X)
         return self.concept_(_row_keys(read_features(self, X, domain=_ANY_CELLS, reset=False)))
 
     def _context(self) -> tuple[object, ...]:
@@ -360,17 +362,17 @@ class _Errors:
 def _row_keys(X: Any) -> list[Hashable]:
     """Return each row's key: the cell of the only column, or the tuple of all cells."""
     if is_frame(X):
-        columns = [_column_keys(frame_column(X, place)) for place in range(X.shape[1])]
+        columns = [read_keys(frame_column(X, place).tolist()) for place in range(X.shape[1])]
         return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
     cells = read_keys(X.ravel().tolist())
     d = X.shape[1]
     return cells if d == 1 else [tuple(cells[i : i + d]) for i in range(0, len(cells), d)]
 
 
-def _column_keys(column: NDArray[Any]) -> list[Hashable]:
-    if column.dtype.kind in "mM":  # numpy lists some of these as integers
-        raise TypeError(f"X must hold text, bytes or numbers, got dtype {column.dtype}")
-    return read_keys(column.tolist())
+def _refuse_times(X: Any) -> None:
+    types = list(X.dtypes) if is_frame(X) else [getattr(X, "dtype", None)]
+    for dtype in filter(holds_times, types):
+        raise TypeError(f"X must hold text, bytes or numbers, got dtype {dtype}")
 
 
 def _check_two(classes: NDArray[Any]) -> None:

@@ -20,6 +20,7 @@ from dplearn.chance.dice import Dice
 from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio
 from dplearn.domains import DomainError
+from dplearn.domains.cells import holds_times
 from dplearn.domains.keys import read_keys
 from dplearn.mechanisms import stable_histogram
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
@@ -169,7 +170,7 @@ def _cells_of_array(keys: Any) -> list[Any]:
     shape, kind = tuple(keys.shape), getattr(keys.dtype, "kind", "O")
     if len(shape) != 1:
         raise ValueError(f"keys must have shape (n,), got shape {shape}")
-    if kind in "mMcV":  # numpy lists some of these as integers
+    if kind in "cV" or holds_times(keys.dtype):
         raise TypeError(f"keys must be text, bytes or whole numbers, got dtype {keys.dtype}")
     return list(keys.tolist() if hasattr(keys, "tolist") else keys.to_list())
 

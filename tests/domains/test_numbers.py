@@ -4,6 +4,7 @@ import copy
 import math
 import pickle
 import sys
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -650,3 +651,38 @@ def test_the_number_of_a_code_has_that_code(domain):
 @repeatable
 def test_every_float_is_read_back(value):
     assert Floats().decode(Floats().encode(np.array([value])))[0] == value
+
+
+# decimals, which count as integers whatever precision the caller has set
+
+
+@pytest.mark.parametrize("value", ["1E27", "1E28", "1E30", "1E400", "-1E30", "1E999999", "-7"])
+def test_large_decimals_are_moved_to_the_ends_of_a_range_that_clips(value):
+    domain = IntegerRange(0, 9, outside="clip")
+    number = Decimal(value)
+    assert domain.encode(np.array([number, 3], dtype=object)).tolist() == [9 * (number > 0), 3]
+    with pytest.raises(DomainError):
+        IntegerRange(0, 9).encode(np.array([number, 3], dtype=object))
+
+
+@pytest.mark.parametrize(
+    "value", [Decimal("NaN"), Decimal("sNaN"), Decimal("Infinity"), -math.inf, b"12", "12"]
+)
+@pytest.mark.parametrize(
+    "domain",
+    [IntegerRange(0, 99), IntegerRange(0, 99, outside="clip"), Grid(0, 1, outside="clip"), Floats()],
+    ids=repr,
+)
+def test_what_is_no_finite_number_is_refused_by_every_domain(domain, value):
+    with pytest.raises(DomainError):
+        domain.encode(np.array([0, value], dtype=object))
+
+
+@pytest.mark.parametrize(
+    "value", [10**400, Decimal("1E400"), np.longdouble("1e4000")], ids=lambda v: type(v).__name__
+)
+@pytest.mark.parametrize(
+    "domain", [IntegerRange(0, 99, outside="clip"), Grid(0, 1, outside="clip"), Floats()], ids=repr
+)
+def test_finite_numbers_beyond_all_floats_are_the_largest(domain, value):
+    assert domain.encode(np.array([value], dtype=object)).tolist() == [domain.size - 1]

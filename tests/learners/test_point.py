@@ -203,3 +203,19 @@ def test_it_stands_behind_an_encoder_of_cells():
     X = [[cell] for cell in cells]
     fitted = make_pipeline(CellEncoder(buckets=4096), learner("stability")).fit(X, y)
     assert fitted.score(X, y) > 0.95
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.array([["2020-01-01"], ["NaT"]], dtype="M8[D]"),
+        np.array([["20200-01-01"], ["2020-01-01"]], dtype="M8[s]"),
+        np.array([[5], [7]], dtype="m8[ns]"),
+        pl.DataFrame({"when": pl.Series([1, 2**31 - 1], dtype=pl.Int32).cast(pl.Date)}),
+        pd.DataFrame({"when": pd.to_datetime(["2020-01-01", None])}),
+    ],
+    ids=["days", "seconds", "durations", "polars", "pandas"],
+)
+def test_dates_and_times_are_refused_by_their_type_whatever_they_are(X):
+    with pytest.raises(TypeError, match="X must hold text, bytes or numbers, got dtype"):
+        PointClassifier(delta=0.5, epsilon=50, classes=[0, 1]).fit(X, [1, 1])

@@ -142,3 +142,20 @@ def test_it_counts_a_long_column_that_only_a_few_keys_fill():
     assert max(abs(exact[key] - count) for key, count in found.counts.items()) <= found.error(
         1e-6, n_keys=len(exact)
     )
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        pl.Series([1, 2**31 - 1], dtype=pl.Int32).cast(pl.Date),
+        pl.Series([2**62]).cast(pl.Datetime("us")),
+        pl.Series([2**62]).cast(pl.Duration("ms")),
+        pl.Series([1]).cast(pl.Time),
+        np.array(["20200-01-01"], dtype="M8[D]"),
+        pd.Series(pd.to_datetime(["2020-01-01", None])),
+    ],
+    ids=lambda keys: str(keys.dtype),
+)
+def test_dates_and_times_are_refused_by_their_type(keys):
+    with pytest.raises(TypeError, match="keys must be text, bytes or whole numbers, got dtype"):
+        stable_counts(keys, delta=0.01)
