@@ -335,7 +335,7 @@ class Floats(NumberDomain):
 
 
 def _is_whole(cell: Any) -> bool:
-    """Return whether a cell is an integer, but no float; of decimals, whatever precision the caller has set."""
+    """Return whether a cell is an integer, but no float; of decimals, whatever precision the caller set."""
     if isinstance(cell, Decimal):
         return cell.is_finite() and cell == cell.to_integral_value()
     return isinstance(cell, np.integer) or (isinstance(cell, Rational) and cell.denominator == 1)
