@@ -1,6 +1,7 @@
 """What is published about data: interior points, quantiles, distributions, counts of unknown keys."""
 
 from dplearn.releases.distribution import ConfidenceBand, ReleasedDistribution
+from dplearn.releases.distribution_learning import LearnedDistribution, learned_distribution
 from dplearn.releases.interior_point import InteriorPoint, interior_point
 from dplearn.releases.quantiles import Quantiles, median, quantiles
 from dplearn.releases.reductions import (
@@ -14,6 +15,7 @@ from dplearn.releases.thresholds import ThresholdRelease
 __all__ = [
     "ConfidenceBand",
     "InteriorPoint",
+    "LearnedDistribution",
     "Quantiles",
     "ReleasedDistribution",
     "StableCounts",
@@ -21,6 +23,7 @@ __all__ = [
     "interior_point",
     "interior_point_from_counts",
     "interior_point_from_threshold_learner",
+    "learned_distribution",
     "median",
     "quantiles",
     "stable_counts",
