@@ -76,7 +76,7 @@ def learned_distribution(queries: Any, answers: Any) -> LearnedDistribution:
         raise ValueError(_NO_ANSWER)
     # Minimise t over weights w >= 0 of sum 1, where -t <= Q w - answers <= t.
     apart = csr_array(np.full((wanted.size, 1), -1.0))
-    bounds = vstack([hstack([rows, apart]), hstack([-rows, apart])])
+    bounds: Any = vstack([hstack([rows, apart]), hstack([-rows, apart])])  # the stubs know no sparse ones
     n_values = rows.shape[1]
     found = linprog(
         np.append(np.zeros(n_values), 1.0),
