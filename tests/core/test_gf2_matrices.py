@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
 
-from dplearn.core.gf2 import BitMatrix, pack, rank, rref, solve
+from dplearn.core.gf2 import BitMatrix, pack, rank, rref, solve, unpack
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=40)
 WIDTHS = (0, 1, 7, 8, 63, 64, 65, 127, 128, 129, 700)
@@ -23,7 +24,10 @@ def test_unpacking_gives_back_what_was_packed(n, d, dtype):
     matrix = pack(bits.astype(dtype))
     assert matrix.shape == (n, d)
     assert matrix.words.shape == (n, -(-d // 64))
-    assert np.array_equal(matrix.unpack(), bits)
+    for read in (matrix.unpack(), unpack(matrix), np.asarray(matrix)):
+        assert np.array_equal(read, bits)
+        assert read.dtype == np.uint8
+    assert np.asarray(matrix, dtype=float).dtype == float
     assert np.array_equal(pack(np.asfortranarray(bits)).words, matrix.words)
     assert np.array_equal(pack(bits[::-1, ::-1]).unpack(), bits[::-1, ::-1])
 
@@ -124,3 +128,13 @@ def test_words_hold_all_columns():
 def test_factors_that_do_not_fit_are_refused(other):
     with pytest.raises(ValueError, match=r"^other must have shape \(3,\) or \(3, k\)"):
         pack([[1, 0, 1]]).dot(other)
+
+
+def test_sparse_matrices_are_refused_by_name():
+    with pytest.raises(TypeError, match=r"must be dense: use \.toarray\(\)"):
+        rank(csr_matrix(np.eye(3, dtype=int)))
+
+
+def test_packed_bits_are_no_array_without_a_copy():
+    with pytest.raises(ValueError, match="by copying only"):
+        np.asarray(pack(bits_of(3, 3)), copy=False)

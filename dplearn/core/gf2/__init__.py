@@ -17,7 +17,7 @@ True
 """
 
 from dplearn.core.gf2.elimination import Elimination
-from dplearn.core.gf2.matrices import BitMatrix, pack
+from dplearn.core.gf2.matrices import BitMatrix, pack, unpack
 from dplearn.core.gf2.systems import nullspace, only_solution, rank, rref, solve, uniform_solution
 
 __all__ = [
@@ -30,4 +30,5 @@ __all__ = [
     "rref",
     "solve",
     "uniform_solution",
+    "unpack",
 ]

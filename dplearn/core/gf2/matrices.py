@@ -18,7 +18,7 @@ from dplearn._validation import check_count
 from dplearn.core.gf2.products import add_product
 from dplearn.core.gf2.words import WORD, Words, low_bits, n_words, packed, read_bits
 
-__all__ = ["BitMatrix", "as_columns", "as_matrix", "pack"]
+__all__ = ["BitMatrix", "as_columns", "as_matrix", "pack", "unpack"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)  # a traceback may show it
@@ -134,6 +134,21 @@ def pack(bits: Any) -> BitMatrix:
     if array.ndim != 2:
         raise ValueError(f"a matrix of bits must have two dimensions, got {array.ndim}")
     return BitMatrix(packed(array), array.shape[1])
+
+
+def unpack(matrix: BitMatrix) -> NDArray[np.uint8]:
+    """Return a packed matrix as 0/1 integers, a byte each.
+
+    Parameters
+    ----------
+    matrix : BitMatrix
+        Of shape (n_rows, n_columns).
+
+    Returns
+    -------
+    ndarray of uint8 of shape (n_rows, n_columns)
+    """
+    return matrix.unpack()
 
 
 def as_matrix(A: Any) -> BitMatrix:
