@@ -131,8 +131,8 @@ def test_a_beta_that_is_no_probability_is_refused(beta):
 def both_blocks_accept(records, j, k, per_length, per_block):
     """About how probable it is, over one cut of noisy length, that the blocks on its two sides both accept.
 
-    A block's mechanism accepts with probability proportional to exp(per_block s): s is 1 if x is in it, less 1
-    for each record that the cut at j would not have put there. One record more or less moves s by 1.
+    A block's mechanism accepts with probability proportional to exp(per_block s): s is 1 if x is in it, less
+    1 for each record that the cut at j would not have put there. One record more or less moves s by 1.
     """
     total = 0.0
     for cut in range(len(records) + 1):
