@@ -298,7 +298,7 @@ def test_bits_and_unordered_columns_mix_in_one_table():
     ("column", "message"),
     [
         (["clerk", "farmer"] * 5, "not a number; declare the columns"),
-        ([None, 1.0] * 5, "missing value; declare"),
+        ([None, 1.0] * 5, "missing value; fill it"),
     ],
 )
 def test_a_frame_that_nobody_declared_and_that_holds_more_than_numbers_is_told_what_to_do(column, message):
