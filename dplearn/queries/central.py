@@ -1,0 +1,115 @@
+"""An oracle that holds all records: the answer is the mean of all, with noise.
+
+>>> import numpy as np
+>>> from dplearn.chance import SeededDice
+>>> from dplearn.queries.query import MeanQuery
+>>> coins = np.arange(1000) % 4 == 0
+>>> heads = MeanQuery(lambda coins: coins.astype(int), low=0, high=1)
+>>> oracle = CentralOracle(coins, privacy=ApproxDP(1), dice=SeededDice(0))
+>>> answer = oracle.ask(heads, share=0.5)[0]
+>>> answer.mean, round(answer.tolerance(0.05), 3), oracle.left
+(0.251, 0.056, Fraction(1, 2))
+"""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dplearn._validation import AUTO, check_choice
+from dplearn.chance.dice import Dice
+from dplearn.core.exact import decay_ratio
+from dplearn.mechanisms.noisy_counts import gaussian_counts, laplace_counts
+from dplearn.privacy import ApproxDP, ZeroConcentratedDP
+from dplearn.privacy.shares import concentrated_budget
+from dplearn.privacy.spending import epsilon_of
+from dplearn.queries.budgeted import BudgetedOracle
+from dplearn.queries.oracle import Answer
+from dplearn.queries.query import StatisticalQuery
+from dplearn.theory.queries import TailBound, sampling_bound
+
+__all__ = ["CentralOracle"]
+
+_FAR = 1 << 62
+_NOISES = (AUTO, "laplace", "gaussian")
+
+
+class CentralOracle(BudgetedOracle):
+    """Answers statistical queries by noisy means of all records.
+
+    Parameters
+    ----------
+    records : sequence of length n
+        Private. What the queries' functions take.
+    privacy : ApproxDP
+        What all answers may spend together; it must have been charged already.
+    dice : Dice
+        Source of chance.
+    noise : {"auto", "laplace", "gaussian"}, default="auto"
+        "laplace" spends epsilon only; "gaussian" needs a positive delta and suits many queries and vectors.
+        "auto" is Gaussian where delta is positive.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        Public. What was charged.
+    rounds : tuple of Round
+        Public. What was asked so far.
+
+    Notes
+    -----
+    **Privacy.** `privacy`, for one replaced record. Proof: each query's totals move by at most `l1` in sum,
+    and `squared_l2` in squares; the noise of an answer is for the part of epsilon, or of rho, that it takes;
+    parts add up to at most all of it, also where queries depend on earlier answers; and that much rho implies
+    `privacy`.
+
+    **Assumes.** A query's value for a record is a function of that record alone; the number of records, and
+    which queries are asked given the answers, are public.
+
+    **Accuracy.** `Answer.tolerance`.
+
+    **Source.** Blum, Dwork, McSherry and Nissim (2005), here with exact discrete noise.
+    """
+
+    def __init__(self, records: Any, *, privacy: ApproxDP, dice: Dice, noise: str = AUTO):
+        super().__init__()
+        self.guarantee = privacy
+        self._records, self._n = records, len(records)
+        self._dice = dice
+        noise = check_choice("noise", noise, _NOISES)
+        gaussian = noise == "gaussian" or (noise == AUTO and privacy.delta > 0)
+        self._rho = concentrated_budget(privacy) if gaussian else None
+        self._epsilon = epsilon_of(privacy)
+
+    def _check(self, asked: list[StatisticalQuery], part: Fraction) -> None:  # noqa: ARG002
+        if any(self._n * max(abs(query.low), abs(query.high)) >= _FAR for query in asked):
+            raise ValueError(f"queries must have bounds below 2**62 / n for {self._n} records")
+
+    def _bounds(self, query: StatisticalQuery, part: Fraction) -> tuple[TailBound, TailBound]:
+        if self._rho is None:
+            ratio = decay_ratio(part * self._epsilon / query.l1)
+            noise = TailBound(linear=1 / -_log(ratio), size=query.size)
+        else:
+            sigma2 = query.squared_l2 / (2 * self._rho * part)
+            noise = TailBound(root=math.sqrt(2 * sigma2), size=query.size)
+        sampling = sampling_bound(query.high - query.low, self._n, query.size)
+        return noise.times(float(query.unit) / self._n), sampling.times(float(query.unit))
+
+    def _answer(self, query: StatisticalQuery, part: Fraction) -> Answer:
+        totals = query.total(self._records)
+        ends = {"low": self._n * query.low, "high": self._n * query.high}  # public, and no total is beyond
+        if self._rho is None:
+            privacy = ApproxDP(part * self._epsilon)
+            noisy = laplace_counts(totals, privacy=privacy, dice=self._dice, sensitivity=query.l1, **ends)
+        else:
+            rho = ZeroConcentratedDP(part * self._rho)
+            noisy = gaussian_counts(
+                totals, privacy=rho, dice=self._dice, squared_sensitivity=query.squared_l2, **ends
+            )
+        means = np.asarray(noisy, dtype=np.float64) * float(query.unit) / self._n
+        return Answer(means, self._n, *self._bounds(query, part))
+
+
+def _log(ratio: Fraction) -> float:
+    return math.log(ratio.numerator) - math.log(ratio.denominator)

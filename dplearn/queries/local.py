@@ -1,0 +1,110 @@
+"""An oracle that never sees a record: each one randomises its own answer, and answers one query only.
+
+>>> import numpy as np
+>>> from dplearn.chance import PublicStream, SeededDice
+>>> from dplearn.queries.query import MeanQuery
+>>> coins = np.arange(100_000) % 4 == 0
+>>> heads = MeanQuery(lambda coins: coins.astype(int), low=0, high=1)
+>>> oracle = LocalOracle(coins, privacy=ApproxDP(1), dice=SeededDice(0), stream=PublicStream(0))
+>>> answer = oracle.ask(heads, share=0.5)[0]
+>>> round(answer.mean, 2), round(answer.tolerance(0.05), 3), answer.n
+(0.25, 0.013, 50000)
+"""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+from dplearn._validation import AUTO, check_choice
+from dplearn.chance import PublicStream
+from dplearn.chance.dice import Dice
+from dplearn.privacy import ApproxDP
+from dplearn.privacy.spending import epsilon_of
+from dplearn.queries.budgeted import BudgetedOracle
+from dplearn.queries.oracle import Answer
+from dplearn.queries.query import StatisticalQuery
+from dplearn.queries.randomizers import LocalRandomizer
+from dplearn.theory.queries import TailBound
+
+__all__ = ["LocalOracle"]
+
+_KINDS = (AUTO, "bit", "laplace")
+
+
+class LocalOracle(BudgetedOracle):
+    """Answers statistical queries from what records report of themselves.
+
+    Parameters
+    ----------
+    records : sequence of length n that an array of places can index
+        Private. What the queries' functions take.
+    privacy : ApproxDP
+        What each record may give away, of which epsilon alone is spent; it must have been charged already.
+    dice : Dice
+        Source of chance.
+    stream : PublicStream
+        Of the public order in which records are asked.
+    randomizer : {"auto", "bit", "laplace"}, default="auto"
+        How a record randomises a number: to a bit, or by Laplace noise. "auto": what varies less.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        Public. What was charged.
+    rounds : tuple of Round
+        Public. What was asked so far.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, 0) for one replaced record, even towards whoever collects the reports. Proof: which
+    records are asked is settled by public numbers; each answers at most one query, once, by a randomiser of
+    epsilon; all other reports, given the queries, do not depend on it.
+
+    **Assumes.** A query's value for a record is a function of that record alone; the number of records, and
+    which queries are asked given the answers, are public.
+
+    **Accuracy.** `Answer.tolerance`; `dplearn.theory.query_sample_size` says how many records keep one.
+
+    **Source.** Kasiviswanathan et al. (2011), Section 5.1.1 and Theorem 5.7. There each record adds Laplace
+    noise to its value; a bit tells more where epsilon is small.
+    """
+
+    def __init__(
+        self, records: Any, *, privacy: ApproxDP, dice: Dice, stream: PublicStream, randomizer: str = AUTO
+    ):
+        super().__init__()
+        self.guarantee = privacy
+        self._records, self._n = records, len(records)
+        self._order = stream.permutation(self._n)
+        self._dice = dice
+        self._epsilon = epsilon_of(privacy)
+        self._kind = check_choice("randomizer", randomizer, _KINDS)
+        self._asked = 0
+
+    def randomizer(self, query: StatisticalQuery) -> LocalRandomizer:
+        """Return what a record that is asked this query randomises its answer by."""
+        return query.randomizer(self._epsilon, self._kind)
+
+    def _check(self, asked: list[StatisticalQuery], part: Fraction) -> None:
+        if self._count(part) < 1:
+            raise ValueError(
+                f"queries must leave each at least one of {self._n} records, got {len(asked)} queries for"
+                f" {float(part * len(asked)):g} of the records"
+            )
+
+    def _count(self, part: Fraction) -> int:
+        """Return how many records answer one query."""
+        return math.floor(part * self._n)
+
+    def _bounds(self, query: StatisticalQuery, part: Fraction) -> tuple[TailBound, TailBound]:
+        unit = float(query.unit)
+        noise, sampling = self.randomizer(query).bounds(max(self._count(part), 1))
+        return noise.times(unit), sampling.times(unit)
+
+    def _answer(self, query: StatisticalQuery, part: Fraction) -> Answer:
+        count, randomizer = self._count(part), self.randomizer(query)
+        asked = self._records[self._order[self._asked : self._asked + count]]
+        self._asked += count
+        reports = randomizer.draw(query.inputs(asked), self._dice)
+        means = randomizer.estimate(reports) * float(query.unit)
+        return Answer(means, count, *self._bounds(query, part))

@@ -1,0 +1,127 @@
+"""Open an oracle over records of one's own, and charge for all that it will ever answer.
+
+>>> import numpy as np
+>>> from dplearn.queries.query import MeanQuery
+>>> ages = np.random.default_rng(0).integers(20, 80, 10_000)
+>>> oracle = central(ages, epsilon=1, random_state=0)
+>>> mean_age = MeanQuery(lambda ages: ages, low=0, high=120)
+>>> round(oracle.ask(mean_age, share=0.5)[0].mean, 1), round(float(ages.mean()), 1)
+(49.5, 49.5)
+>>> oracle = local(ages, epsilon=1, random_state=0)  # nobody need be trusted
+>>> round(oracle.ask(mean_age)[0].mean)
+52
+"""
+
+from typing import Any
+
+from dplearn._validation import AUTO, check_number
+from dplearn.chance import PublicStream, dice_for
+from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
+from dplearn.queries.central import CentralOracle
+from dplearn.queries.local import LocalOracle
+from dplearn.queries.population import PopulationOracle
+
+__all__ = ["central", "local", "population"]
+
+#: What the guarantee of an oracle assumes of those who ask it.
+ASKED = (
+    "the number of records is public",
+    "each query's value for a record is a function of that record alone, and never raises",
+)
+
+population = PopulationOracle
+
+
+def central(
+    records: Any,
+    *,
+    epsilon: Any = 1.0,
+    delta: Any = 0.0,
+    noise: str = AUTO,
+    ledger: PrivacyLedger | None = None,
+    random_state: Any = None,
+) -> CentralOracle:
+    """Return an oracle that answers by noisy means of all records.
+
+    Parameters
+    ----------
+    records : sequence of length n
+        Private. What the queries' functions take: an array, or `Examples`.
+    epsilon, delta : number, default=1.0 and 0.0
+        What all answers together may spend.
+    noise : {"auto", "laplace", "gaussian"}, default="auto"
+        As for `CentralOracle`.
+    ledger : PrivacyLedger, optional
+        Is charged for all of it, before anything is asked.
+    random_state : None, int or numpy random generator, optional
+        None: the operating system's entropy. Anything else repeats itself, and the guarantee says so.
+
+    Returns
+    -------
+    CentralOracle
+        Its `guarantee` says what was charged.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as described.
+    BudgetExceededError
+        If the ledger's budget does not hold it; nothing is spent.
+    """
+    privacy = ApproxDP(
+        check_number("epsilon", epsilon, above=0),
+        delta,
+        assumes=ASKED,
+        reproducible=random_state is not None,
+    )
+    charge = open_account(ledger, privacy, name="queries.central")
+    dice = dice_for(random_state, "queries.central", repr(privacy), noise)
+    oracle = CentralOracle(records, privacy=privacy, dice=dice, noise=noise)
+    charge(privacy)
+    return oracle
+
+
+def local(
+    records: Any,
+    *,
+    epsilon: Any = 1.0,
+    randomizer: str = AUTO,
+    ledger: PrivacyLedger | None = None,
+    random_state: Any = None,
+) -> LocalOracle:
+    """Return an oracle to which each record reports a randomised answer to one query.
+
+    Parameters
+    ----------
+    records : sequence of length n that an array of places can index
+        Private. What the queries' functions take: an array, or `Examples`.
+    epsilon : number, default=1.0
+        What each record may give away.
+    randomizer : {"auto", "bit", "laplace"}, default="auto"
+        As for `LocalOracle`.
+    ledger : PrivacyLedger, optional
+        Is charged for all of it, before anything is asked.
+    random_state : None, int or numpy random generator, optional
+        None: the operating system's entropy. Anything else repeats itself, and the guarantee says so.
+
+    Returns
+    -------
+    LocalOracle
+        Its `guarantee` says what was charged.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as described.
+    BudgetExceededError
+        If the ledger's budget does not hold it; nothing is spent.
+    """
+    privacy = ApproxDP(
+        check_number("epsilon", epsilon, above=0), assumes=ASKED, reproducible=random_state is not None
+    )
+    charge = open_account(ledger, privacy, name="queries.local")
+    dice = dice_for(random_state, "queries.local", repr(privacy), randomizer)
+    stream = PublicStream.of(random_state, "queries.local")
+    oracle = LocalOracle(records, privacy=privacy, dice=dice, stream=stream, randomizer=randomizer)
+    charge(privacy)
+    return oracle

@@ -1,0 +1,295 @@
+"""Local randomisers: what a record says of itself, and with what probability it says it.
+
+Each is transparent: `probability(value, report)` is known exactly, so that anyone can check that no report is
+more than exp(epsilon) times as probable for one value as for another, and so that statistical queries can
+stand in for it (`dplearn.queries.simulation`).
+
+>>> from dplearn.chance import SeededDice
+>>> randomizer = BitRandomizer(0, 10, Fraction(1))
+>>> reports = randomizer.draw(np.full(10_000, 7), SeededDice(0))
+>>> round(float(randomizer.estimate(reports)[0]), 1)
+7.1
+>>> float(randomizer.probability(7, 1)) > 0.5 > float(randomizer.probability(3, 1))
+True
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.chance.dice import Dice
+from dplearn.core.exact import decay_ratio
+from dplearn.core.turning import turned_coordinate, turned_size, unturned
+from dplearn.mechanisms.randomized_response import randomized_response
+from dplearn.privacy import ApproxDP
+from dplearn.theory.queries import TailBound, sampling_bound
+from dplearn.theory.randomized_response import estimated_frequencies, truth_probability
+
+__all__ = ["BitRandomizer", "CategoryRandomizer", "LaplaceRandomizer", "LocalRandomizer", "VectorRandomizer"]
+
+_RARE = 100  # one turned coordinate in this many may be beyond its bound
+_FAR = 1 << 62
+
+
+class LocalRandomizer(ABC):
+    """What one record reports in place of its value; records report independently.
+
+    Attributes
+    ----------
+    epsilon : Fraction
+        For every two values and each report, one probability is at most exp(epsilon) times the other.
+    """
+
+    epsilon: Fraction
+
+    @abstractmethod
+    def draw(self, values: NDArray[np.int64], dice: Dice) -> NDArray[np.int64]:
+        """Return each record's report, shape (n,)."""
+
+    @abstractmethod
+    def probability(self, value: Any, report: int) -> Fraction:
+        """Return the exact probability of a report, given a record's value."""
+
+    @abstractmethod
+    def estimate(self, reports: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the unbiased estimate of the mean value, of shape (k,)."""
+
+    @property
+    @abstractmethod
+    def reach(self) -> float:
+        """How far apart two of one record's estimates of a number can be; infinite where noise has no end."""
+
+    @property
+    def variance(self) -> float:
+        """At most this is the variance of one record's estimate of each number."""
+        return self.reach**2 / 4
+
+    def bounds(self, count: int) -> tuple[TailBound, TailBound]:
+        """Return how far the estimate from `count` records may be off, by noise and by sampling.
+
+        Reports within a range are independent and each has the mean that it stands for: what they are off
+        by, noise and sampling together, is Hoeffding's. The second bound is then 0.
+        """
+        return sampling_bound(self.reach, count, self._size), TailBound()
+
+    @property
+    def _size(self) -> int:
+        """How many numbers are estimated."""
+        return 1
+
+
+@dataclass(frozen=True)
+class BitRandomizer(LocalRandomizer):
+    """A number within low..high, rounded to one of its ends by chance, through randomised response.
+
+    Notes
+    -----
+    **Privacy.** epsilon, for the one record. Proof: whatever the bit, it is reported with probability p or
+    1 - p, and p / (1 - p) <= exp(epsilon).
+
+    **Source.** Duchi, Jordan and Wainwright (2013), one coordinate; here all probabilities are rational.
+    """
+
+    low: int
+    high: int
+    epsilon: Fraction
+
+    @cached_property
+    def _truth(self) -> Fraction:
+        return truth_probability(2, self.epsilon)
+
+    def draw(self, values: NDArray[np.int64], dice: Dice) -> NDArray[np.int64]:
+        """Return bits."""
+        # P[bit] = (value - low) / (high - low), so that its mean tells the value's.
+        bits = dice.below(self.high - self.low, size=len(values)) < values - self.low
+        reports: NDArray[np.int64] = randomized_response(
+            bits.astype(np.int64), 2, privacy=ApproxDP(self.epsilon), dice=dice
+        )
+        return reports
+
+    def probability(self, value: Any, report: int) -> Fraction:
+        """Return the probability of a bit."""
+        share = Fraction(int(value) - self.low, self.high - self.low)
+        one = share * self._truth + (1 - share) * (1 - self._truth)
+        return one if report == 1 else 1 - one if report == 0 else Fraction(0)
+
+    def estimate(self, reports: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return low + (high - low) times the estimated share of ones."""
+        ones = (float(np.mean(reports)) - float(1 - self._truth)) / float(2 * self._truth - 1)
+        return np.array([self.low + (self.high - self.low) * ones])
+
+    @property
+    def reach(self) -> float:
+        """The range, stretched by what randomised response shrinks it by."""
+        return (self.high - self.low) / float(2 * self._truth - 1)
+
+
+@dataclass(frozen=True)
+class LaplaceRandomizer(LocalRandomizer):
+    """A number within low..high with discrete Laplace noise.
+
+    Notes
+    -----
+    **Privacy.** epsilon, for the one record. Proof: two values are at most high - low apart, and
+    ratio ** (low - high) <= exp(epsilon).
+
+    **Source.** Kasiviswanathan et al. (2011), Section 5.1.1; here the noise is discrete.
+    """
+
+    low: int
+    high: int
+    epsilon: Fraction
+
+    @cached_property
+    def _ratio(self) -> Fraction:
+        return decay_ratio(self.epsilon / (self.high - self.low))
+
+    def draw(self, values: NDArray[np.int64], dice: Dice) -> NDArray[np.int64]:
+        """Return integers."""
+        noise = dice.discrete_laplace(self._ratio, -_FAR, _FAR, size=len(values))
+        return np.asarray(values + noise, dtype=np.int64)
+
+    def probability(self, value: Any, report: int) -> Fraction:
+        """Return the probability of an integer."""
+        return (1 - self._ratio) / (1 + self._ratio) * self._ratio ** abs(report - int(value))
+
+    def estimate(self, reports: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the mean."""
+        return np.array([float(np.mean(reports))])
+
+    @property
+    def reach(self) -> float:
+        """It has no end."""
+        return math.inf
+
+    @property
+    def variance(self) -> float:
+        """That of the noise, and at most that of a number within its range."""
+        ratio = float(self._ratio)
+        return 2 * ratio / (1 - ratio) ** 2 + (self.high - self.low) ** 2 / 4
+
+    def bounds(self, count: int) -> tuple[TailBound, TailBound]:
+        """Return how far the mean of `count` reports may be off, by noise and by sampling.
+
+        With s = 1 / ln(1 / ratio) and t <= 1 / (2 s) one noise has
+        E exp(t Z) = 1 / (1 - (sinh(t / 2) / sinh(1 / (2 s)))**2) <= 1 / (1 - t**2 s**2)
+        <= exp(5/4 t**2 s**2). So m of them exceed x with probability at most exp(5/4 m t**2 s**2 - t x). For this to be exp(-L),
+        x = sqrt(5 m L) s suffices where t = sqrt(4 L / (5 m)) / s is no more than 1 / (2 s), else, at
+        t = 1 / (2 s), x = 2 s L + 5/8 s m < 4 s L.
+        """
+        scale = -1 / math.log(float(self._ratio)) if self._ratio < 1 else math.inf
+        noise = TailBound(linear=4 * scale / count, root=math.sqrt(5 / count) * scale)
+        return noise, sampling_bound(self.high - self.low, count)
+
+
+@dataclass(frozen=True)
+class CategoryRandomizer(LocalRandomizer):
+    """One of `size` categories, through randomised response.
+
+    Notes
+    -----
+    **Privacy.** epsilon, for the one record: see `randomized_response`.
+
+    **Source.** Warner (1965); Kairouz, Bonawitz and Ramage (2016).
+    """
+
+    size: int
+    epsilon: Fraction
+
+    @cached_property
+    def _truth(self) -> Fraction:
+        return truth_probability(self.size, self.epsilon)
+
+    def draw(self, values: NDArray[np.int64], dice: Dice) -> NDArray[np.int64]:
+        """Return categories."""
+        reports: NDArray[np.int64] = randomized_response(
+            values, self.size, privacy=ApproxDP(self.epsilon), dice=dice
+        )
+        return reports
+
+    def probability(self, value: Any, report: int) -> Fraction:
+        """Return the probability of a category."""
+        if not 0 <= report < self.size:
+            return Fraction(0)
+        return self._truth if report == int(value) else (1 - self._truth) / (self.size - 1)
+
+    def estimate(self, reports: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the estimated share of each category."""
+        return estimated_frequencies(reports, self.size, epsilon=self.epsilon)
+
+    @property
+    def _size(self) -> int:
+        return self.size
+
+    @property
+    def reach(self) -> float:
+        """1, stretched by what randomised response shrinks it by."""
+        truth = self._truth
+        return 1 / float(truth - (1 - truth) / (self.size - 1))
+
+
+@dataclass(frozen=True)
+class VectorRandomizer(LocalRandomizer):
+    """A vector no longer than `norm`: one coordinate of it, picked by chance, as a bit.
+
+    The vector is turned first, by public signs and a Walsh-Hadamard transform, which spreads its length
+    evenly: turned coordinates of nearly all vectors keep to a bound far below the norm, and those beyond are
+    moved to it.
+
+    Notes
+    -----
+    **Privacy.** epsilon, for the one record. Proof: the coordinate is picked whatever the vector, and its bit
+    is a `BitRandomizer`'s.
+
+    **Source.** Duchi, Jordan and Wainwright (2013) for one coordinate; Bassily and Smith (2015) for the turn.
+    """
+
+    size: int
+    norm: int
+    epsilon: Fraction
+
+    @cached_property
+    def _turned(self) -> int:
+        return turned_size(self.size)
+
+    @cached_property
+    def _bit(self) -> BitRandomizer:
+        # Under random signs a turned coordinate exceeds norm * sqrt(2 ln(2 t)) once in t times at most.
+        bound = math.ceil(self.norm * min(math.sqrt(2 * math.log(2 * _RARE)), math.sqrt(self.size)))
+        return BitRandomizer(-bound, bound, self.epsilon)
+
+    def draw(self, values: NDArray[np.int64], dice: Dice) -> NDArray[np.int64]:
+        """Return 2 * coordinate + bit."""
+        picked = dice.below(self._turned, size=len(values))
+        turned = turned_coordinate(values, picked).clip(self._bit.low, self._bit.high)
+        return np.asarray(2 * picked + self._bit.draw(turned, dice), dtype=np.int64)
+
+    def probability(self, value: Any, report: int) -> Fraction:
+        """Return the probability of a coordinate and its bit."""
+        picked, bit = divmod(report, 2)
+        if not 0 <= picked < self._turned:
+            return Fraction(0)
+        row = np.asarray(value, dtype=np.int64)[None, :]
+        turned = turned_coordinate(row, np.array([picked])).clip(self._bit.low, self._bit.high)
+        return self._bit.probability(int(turned[0]), bit) / self._turned
+
+    def estimate(self, reports: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the estimated mean vector; unbiased but for turned coordinates beyond their bound."""
+        signed = (2 * (reports & 1) - 1) * self._bit.reach / 2
+        sums = np.bincount(reports >> 1, weights=signed, minlength=self._turned)
+        return unturned(sums * (self._turned / len(reports)), self.size)
+
+    @property
+    def reach(self) -> float:
+        """Of each coordinate: each report moves all of them alike, up or down."""
+        return self._bit.reach
+
+    @property
+    def _size(self) -> int:
+        return self.size
