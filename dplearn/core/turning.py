@@ -2,11 +2,12 @@
 
 >>> row = np.array([[3, 0, 0]])
 >>> [int(turned_coordinate(row, np.array([j]))[0]) for j in range(turned_size(3))]
-[3, 3, 3, 3]
->>> unturned(np.array([3.0, 3.0, 3.0, 3.0]), 3).tolist()
+[-3, -3, -3, -3]
+>>> unturned(np.array([-3.0, -3.0, -3.0, -3.0]), 3).tolist()
 [3.0, 0.0, 0.0]
 """
 
+import hashlib
 from functools import lru_cache
 from typing import Any
 
@@ -56,9 +57,9 @@ def unturned(turned: NDArray[Any], size: int) -> NDArray[np.float64]:
 def _turn(size: int) -> NDArray[np.int8]:
     """Return signs of shape (turned_size(size), size): a Hadamard matrix, its columns' signs mixed up."""
     full = hadamard(turned_size(size), dtype=np.int8)[:, :size]
-    # Public and fixed: bits of multiples of the golden ratio, which show no pattern that data have.
-    golden = 0x9E3779B97F4A7C15
-    flips = [1 - 2 * ((j * golden >> 40) & 1) for j in range(size)]
-    signs: NDArray[np.int8] = full * np.array(flips, dtype=np.int8)
+    # Public and fixed, with no pattern that data have.
+    stream = hashlib.shake_128(b"signs of turned vectors").digest(-(-size // 8))
+    flips = 1 - 2 * np.unpackbits(np.frombuffer(stream, dtype=np.uint8))[:size].astype(np.int8)
+    signs: NDArray[np.int8] = full * flips
     signs.flags.writeable = False
     return signs

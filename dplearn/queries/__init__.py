@@ -1,10 +1,10 @@
 """Statistical queries: algorithms that ask for averages, and oracles that answer about private records."""
 
-from dplearn.queries.central import CentralOracle
-from dplearn.queries.local import LocalOracle
+from dplearn.queries.central_oracle import CentralOracle
+from dplearn.queries.local_oracle import LocalOracle
 from dplearn.queries.opening import central, local, population
 from dplearn.queries.oracle import Answer, Oracle, Round
-from dplearn.queries.population import PopulationOracle
+from dplearn.queries.population_oracle import PopulationOracle
 from dplearn.queries.query import Examples, MeanQuery, ShareQuery, StatisticalQuery, VectorQuery, on_grid
 from dplearn.queries.randomizers import (
     BitRandomizer,

@@ -17,9 +17,9 @@ from typing import Any
 from dplearn._validation import AUTO, check_number
 from dplearn.chance import PublicStream, dice_for
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
-from dplearn.queries.central import CentralOracle
-from dplearn.queries.local import LocalOracle
-from dplearn.queries.population import PopulationOracle
+from dplearn.queries.central_oracle import CentralOracle
+from dplearn.queries.local_oracle import LocalOracle
+from dplearn.queries.population_oracle import PopulationOracle
 
 __all__ = ["central", "local", "population"]
 
@@ -85,7 +85,7 @@ def local(
     records: Any,
     *,
     epsilon: Any = 1.0,
-    randomizer: str = AUTO,
+    randomizer: str = "bit",
     ledger: PrivacyLedger | None = None,
     random_state: Any = None,
 ) -> LocalOracle:
@@ -97,7 +97,7 @@ def local(
         Private. What the queries' functions take: an array, or `Examples`.
     epsilon : number, default=1.0
         What each record may give away.
-    randomizer : {"auto", "bit", "laplace"}, default="auto"
+    randomizer : {"bit", "laplace"}, default="bit"
         As for `LocalOracle`.
     ledger : PrivacyLedger, optional
         Is charged for all of it, before anything is asked.

@@ -35,6 +35,10 @@ from dplearn.queries.randomizers import (
 
 __all__ = ["Examples", "MeanQuery", "ShareQuery", "StatisticalQuery", "VectorQuery", "on_grid"]
 
+_OF_NUMBERS: dict[str, Callable[[int, int, Fraction], LocalRandomizer]] = {
+    "bit": BitRandomizer,
+    "laplace": LaplaceRandomizer,
+}
 _FAR = 1 << 62
 _MOST = 1 << 40  # so that sums over many records, with their noise, keep to 64 bits
 
@@ -130,9 +134,7 @@ class MeanQuery(StatisticalQuery):
 
     def randomizer(self, epsilon: Fraction, kind: str) -> LocalRandomizer:
         """Return a bit with the right mean through randomised response, or the number with Laplace noise."""
-        kinds = {"bit": BitRandomizer, "laplace": LaplaceRandomizer}
-        offered = [kinds[name](self.low, self.high, epsilon) for name in kinds if kind in ("auto", name)]
-        return min(offered, key=lambda randomizer: randomizer.variance)
+        return _OF_NUMBERS[kind](self.low, self.high, epsilon)
 
 
 class ShareQuery(StatisticalQuery):

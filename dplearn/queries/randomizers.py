@@ -179,9 +179,9 @@ class LaplaceRandomizer(LocalRandomizer):
 
         With s = 1 / ln(1 / ratio) and t <= 1 / (2 s) one noise has
         E exp(t Z) = 1 / (1 - (sinh(t / 2) / sinh(1 / (2 s)))**2) <= 1 / (1 - t**2 s**2)
-        <= exp(5/4 t**2 s**2). So m of them exceed x with probability at most exp(5/4 m t**2 s**2 - t x). For this to be exp(-L),
-        x = sqrt(5 m L) s suffices where t = sqrt(4 L / (5 m)) / s is no more than 1 / (2 s), else, at
-        t = 1 / (2 s), x = 2 s L + 5/8 s m < 4 s L.
+        <= exp(5/4 t**2 s**2). So m of them exceed x with probability at most exp(5/4 m t**2 s**2 - t x). For
+        this to be exp(-L), x = sqrt(5 m L) s suffices where t = sqrt(4 L / (5 m)) / s is no more than
+        1 / (2 s), else, at t = 1 / (2 s), x = 2 s L + 5/8 s m < 4 s L.
         """
         scale = -1 / math.log(float(self._ratio)) if self._ratio < 1 else math.inf
         noise = TailBound(linear=4 * scale / count, root=math.sqrt(5 / count) * scale)

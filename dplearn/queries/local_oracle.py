@@ -15,7 +15,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from dplearn._validation import AUTO, check_choice
+from dplearn._validation import check_choice
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.privacy import ApproxDP
@@ -28,7 +28,7 @@ from dplearn.theory.queries import TailBound
 
 __all__ = ["LocalOracle"]
 
-_KINDS = (AUTO, "bit", "laplace")
+_KINDS = ("bit", "laplace")
 
 
 class LocalOracle(BudgetedOracle):
@@ -44,8 +44,9 @@ class LocalOracle(BudgetedOracle):
         Source of chance.
     stream : PublicStream
         Of the public order in which records are asked.
-    randomizer : {"auto", "bit", "laplace"}, default="auto"
-        How a record randomises a number: to a bit, or by Laplace noise. "auto": what varies less.
+    randomizer : {"bit", "laplace"}, default="bit"
+        How a record randomises a number: to a bit, or by Laplace noise, which tells more only where epsilon
+        is large and numbers vary far less than their bounds allow.
 
     Attributes
     ----------
@@ -66,11 +67,12 @@ class LocalOracle(BudgetedOracle):
     **Accuracy.** `Answer.tolerance`; `dplearn.theory.query_sample_size` says how many records keep one.
 
     **Source.** Kasiviswanathan et al. (2011), Section 5.1.1 and Theorem 5.7. There each record adds Laplace
-    noise to its value; a bit tells more where epsilon is small.
+    noise to its value; a bit has less variance for the worst values, at every epsilon: with w their range,
+    w**2 / (4 tanh(epsilon / 2)**2) < 2 (w / epsilon)**2 + w**2 / 4, since sinh(x) > x.
     """
 
     def __init__(
-        self, records: Any, *, privacy: ApproxDP, dice: Dice, stream: PublicStream, randomizer: str = AUTO
+        self, records: Any, *, privacy: ApproxDP, dice: Dice, stream: PublicStream, randomizer: str = "bit"
     ):
         super().__init__()
         self.guarantee = privacy

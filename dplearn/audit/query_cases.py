@@ -1,0 +1,94 @@
+"""Cases of statistical queries: each oracle, asked of a few records all that it can be asked in two rounds."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dplearn.audit.case import AuditCase
+from dplearn.audit.enumeration import Rows
+from dplearn.audit.rules import RULES, moved_by
+from dplearn.chance import PublicStream
+from dplearn.chance.dice import Dice
+from dplearn.privacy import ApproxDP
+from dplearn.queries import (
+    CentralOracle,
+    LocalOracle,
+    MeanQuery,
+    Oracle,
+    ShareQuery,
+    StatisticalQuery,
+    VectorQuery,
+)
+
+__all__ = ["MEAN", "QUERY_CASES", "SHARES", "VECTOR", "Opened", "local_oracle", "oracle_case"]
+
+Opened = Callable[[Any, ApproxDP, Dice], Oracle]  # records, privacy and dice to an oracle
+
+#: Records are whole numbers, such that one replaced moves all totals by all that it may.
+MEAN = MeanQuery(lambda records: records, low=-1, high=2)
+SHARES = ShareQuery(lambda records: np.clip(records, 0, 2), categories=3)
+VECTOR = VectorQuery(lambda records: np.multiply.outer(records, [-1, 1, -1, 1]), size=4, norm=2)
+
+
+def local_oracle(records: Any, privacy: ApproxDP, dice: Dice, randomizer: str = "bit") -> Oracle:
+    """Return a local oracle whose public order is the same each time."""
+    return LocalOracle(records, privacy=privacy, dice=dice, stream=PublicStream(0), randomizer=randomizer)
+
+
+def _central(records: Any, privacy: ApproxDP, dice: Dice) -> Oracle:
+    return CentralOracle(records, privacy=privacy, dice=dice)
+
+
+def oracle_case(
+    name: str,
+    opened: Opened,
+    rounds: Sequence[tuple[Sequence[StatisticalQuery], Any]],
+    universe: Sequence[int],
+    n: int,
+    claim: ApproxDP,
+    moves: int,
+) -> AuditCase:
+    """Return a case of an oracle that is asked some rounds of queries; a later one depends on what came out.
+
+    Parameters
+    ----------
+    name : str
+        Of the case.
+    opened : callable
+        From records, privacy and dice to an oracle.
+    rounds : sequence of (queries, share)
+        What is asked, in turn; of a later round only the first query, where the first answer was below 0.
+    universe : sequence of int
+        Records.
+    n : int
+        How many.
+    claim : ApproxDP
+        What the oracle may spend.
+    moves : int
+        By how much totals may move.
+    """
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        oracle = opened(np.array(rows), claim, dice)
+        released: list[list[float]] = []
+        for queries, share in rounds:
+            few = bool(released) and released[0][0] < 0
+            for answer in oracle.ask(queries[:1] if few else queries, share):
+                released.append(answer.means.tolist())
+        return str([[round(mean, 6) for mean in means] for means in released]), oracle.rounds
+
+    rules = {**RULES, "discrete_laplace": moved_by(moves)}
+    return AuditCase(name, fit, universe, n, claim, rules=rules)
+
+
+QUERY_CASES = (
+    oracle_case("central_queries", _central, [([MEAN], 0.5), ([SHARES], 0.5)], (-1, 0, 2), 2, ApproxDP(2), 3),
+    oracle_case("central_vector", _central, [([VECTOR], None)], (-1, 0, 1), 1, ApproxDP(2), 8),
+    oracle_case("central_gaussian", _central, [([MEAN], None)], (-1, 0, 2), 2, ApproxDP(4, 0.01), 3),
+    # A record for each query.
+    oracle_case(
+        "local_queries", local_oracle, [([MEAN], "1/2"), ([SHARES], "1/2")], (-1, 0, 2), 2, ApproxDP(1), 0
+    ),
+    oracle_case("local_vector", local_oracle, [([VECTOR], None)], (-1, 0, 1), 1, ApproxDP(1), 0),
+)

@@ -1,0 +1,112 @@
+"""Deliberate mistakes in oracles: each breaks the claim, or is no longer what the proof replays."""
+
+import numpy as np
+import pytest
+
+from dplearn.audit.query_cases import MEAN, QUERY_CASES, SHARES, VECTOR, oracle_case
+from dplearn.mechanisms import noisy_counts
+from dplearn.privacy import ApproxDP
+from dplearn.queries import CentralOracle, LocalOracle, MeanQuery, VectorQuery, query
+from dplearn.queries import randomizers as randomised
+
+CASES = {case.name: case for case in QUERY_CASES}
+
+
+def report(name):
+    """What a case finds now; the case itself keeps what it found before."""
+    case = CASES[name]
+    return case.with_fit(case.fit).run()
+
+
+def keeps(name):
+    return report(name).keeps(CASES[name].claim)
+
+
+def central_report(asked, universe, moves, n=1):
+    """Of one central answer about n records, at epsilon 1."""
+
+    def opened(records, privacy, dice):
+        return CentralOracle(records, privacy=privacy, dice=dice)
+
+    return oracle_case("one", opened, [([asked], None)], universe, n, ApproxDP(1), moves).run()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_all_cases_keep_their_claim_unmutated(name):
+    assert keeps(name)
+    assert not CASES[name].replay(seeds=1)
+
+
+def test_noise_for_an_added_record_where_one_is_replaced_breaks_the_claim(monkeypatch):
+    monkeypatch.setattr(VECTOR, "l1", VECTOR.l1 // 2)
+    assert not keeps("central_vector")
+    monkeypatch.setattr(MEAN, "l1", max(abs(MEAN.low), abs(MEAN.high)))
+    monkeypatch.setattr(SHARES, "l1", 1)
+    assert not keeps("central_queries")
+
+
+def test_gaussian_noise_for_an_added_record_breaks_the_claim(monkeypatch):
+    monkeypatch.setattr(MEAN, "squared_l2", MEAN.high**2 // 4)
+    assert not keeps("central_gaussian")
+
+
+def test_one_noise_for_all_numbers_of_a_vector_breaks_the_claim(monkeypatch):
+    class Repeating:
+        def __init__(self, dice):
+            self._dice = dice
+
+        def discrete_laplace(self, ratio, low, high, size):
+            return np.full(size, self._dice.discrete_laplace(ratio, -9, 9))
+
+    right = noisy_counts.laplace_counts
+    monkeypatch.setattr(
+        "dplearn.queries.central_oracle.laplace_counts",
+        lambda counts, *, dice, **how: right(counts, dice=Repeating(dice), **how),
+    )
+    assert report("central_vector").exp_epsilon is None
+
+
+def test_a_part_of_the_records_that_answers_twice_breaks_the_claim(monkeypatch):
+    right = LocalOracle._answer
+
+    def again(self, *task):
+        self._asked = 0
+        return right(self, *task)
+
+    monkeypatch.setattr(LocalOracle, "_answer", again)
+    assert not keeps("local_queries")
+
+
+def test_a_budget_that_each_round_has_whole_breaks_the_claim(monkeypatch):
+    right = CentralOracle._answer
+    monkeypatch.setattr(CentralOracle, "_answer", lambda self, asked, part: right(self, asked, 2 * part))
+    assert not keeps("central_queries")
+
+
+def test_records_that_are_clipped_after_they_are_summed_break_the_claim(monkeypatch):
+    monkeypatch.setattr(MeanQuery, "total", lambda self, records: records.sum(keepdims=True).clip(-18, 18))
+    assert central_report(MEAN, (-9, 0, 9), 3, n=2).exp_epsilon > np.exp(1.99)
+
+
+def test_rows_that_are_longer_than_their_norm_break_the_claim(monkeypatch):
+    long = VectorQuery(lambda records: np.multiply.outer(records, [-1, 1, -1, 1]), size=4, norm=1)
+    assert central_report(long, (-1, 0, 1), 4).exp_epsilon == 1  # all count as zeros
+    monkeypatch.setattr(query, "total_of_short", lambda rows, *_: rows.sum(axis=0))
+    assert central_report(long, (-1, 0, 1), 4).exp_epsilon > np.exp(1.5)
+
+
+def test_bits_that_are_reported_as_they_are_break_the_claim(monkeypatch):
+    monkeypatch.setattr(randomised, "randomized_response", lambda values, *_, **__: values)
+    assert report("local_queries").exp_epsilon is None
+    assert report("local_vector").exp_epsilon is None
+
+
+def test_a_coordinate_that_is_picked_by_what_it_holds_breaks_the_claim(monkeypatch):
+    right = randomised.turned_coordinate
+
+    def by_sign(rows, picked):
+        picked[:] = 1 + np.sign(rows[:, 0])
+        return right(rows, picked)
+
+    monkeypatch.setattr(randomised, "turned_coordinate", by_sign)
+    assert report("local_vector").exp_epsilon is None

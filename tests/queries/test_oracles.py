@@ -1,0 +1,204 @@
+"""Oracles: what they answer, how far off it may be, what they keep account of, and what they refuse."""
+
+from fractions import Fraction
+from itertools import chain
+
+import numpy as np
+import pytest
+
+from dplearn.chance import PublicStream, SeededDice
+from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
+from dplearn.queries import (
+    CentralOracle,
+    LocalOracle,
+    MeanQuery,
+    Oracle,
+    PopulationOracle,
+    ShareQuery,
+    VectorQuery,
+    central,
+    local,
+    population,
+)
+
+N = 4000
+RECORDS = np.random.default_rng(0).integers(0, 5, N)
+MEAN = MeanQuery(lambda records: records, low=0, high=4, unit=Fraction(1, 4))
+SHARES = ShareQuery(lambda records: records, categories=5)
+VECTOR = VectorQuery(lambda records: np.eye(5, dtype=int)[records] * 3, size=5, norm=3, unit=Fraction(1, 3))
+TRUTH = [np.array([RECORDS.mean() / 4]), np.bincount(RECORDS) / N, np.bincount(RECORDS) / N]
+
+
+def central_oracle(epsilon=1, delta=0, seed=0, **how):
+    return CentralOracle(RECORDS, privacy=ApproxDP(epsilon, delta), dice=SeededDice(seed), **how)
+
+
+def local_oracle(epsilon=1, seed=0, **how):
+    dice, stream = SeededDice(seed), PublicStream(seed)
+    return LocalOracle(RECORDS, privacy=ApproxDP(epsilon), dice=dice, stream=stream, **how)
+
+
+PRIVATE = {
+    "central": central_oracle,
+    "gaussian": lambda seed=0: central_oracle(delta=1e-6, seed=seed),
+    "local": local_oracle,
+    "laplace": lambda seed=0: local_oracle(seed=seed, randomizer="laplace"),
+}
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_answers_keep_the_tolerance_that_they_state(name):
+    off = []
+    for seed in range(30):
+        answers = PRIVATE[name](seed=seed).ask([MEAN, SHARES, VECTOR])
+        off.append(
+            [abs(a.means - truth).max() / a.noise.at(0.05) for a, truth in zip(answers, TRUTH, strict=True)]
+        )
+    # Each fails with probability .05 at most; of 30, more than 6 with one of 0.001.
+    assert ((np.array(off) > 1).sum(axis=0) <= 6).all()
+    assert (np.array(off).max(axis=0) > 0.15).all()  # the bound says something
+
+
+def test_what_one_oracle_was_asked_is_known():
+    oracle = central_oracle()
+    assert (oracle.rounds, oracle.adaptive, oracle.left) == ((), False, 1)
+    oracle.ask([MEAN, SHARES], 0.25)
+    assert (oracle.rounds[0].n_queries, oracle.rounds[0].share, oracle.adaptive) == (2, Fraction(1, 4), False)
+    oracle.ask(MEAN, "1/2")
+    assert oracle.adaptive
+    assert oracle.left == Fraction(1, 4)
+    oracle.ask(MEAN)
+    assert oracle.left == 0
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_more_than_is_left_is_refused_and_costs_nothing(name):
+    oracle = PRIVATE[name]()
+    oracle.ask(MEAN, 0.75)
+    with pytest.raises(BudgetExceededError, match="at most what is left of the oracle's budget"):
+        oracle.ask(MEAN, 0.5)
+    assert oracle.left == Fraction(1, 4)
+    oracle.ask(MEAN)
+    with pytest.raises(BudgetExceededError, match="budget, 0,"):
+        oracle.ask(MEAN)
+    assert len(oracle.rounds) == 2
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_a_tolerance_takes_the_least_share_that_keeps_it(name):
+    oracle = PRIVATE[name]()
+    everything = PRIVATE[name]().ask(MEAN)[0].tolerance(0.01)
+    with pytest.raises(BudgetExceededError):
+        oracle.ask(MEAN, tolerance=everything * 0.99, beta=0.01)
+    answer = oracle.ask(MEAN, tolerance=2 * everything, beta=0.01)[0]
+    taken = 1 - oracle.left
+    assert answer.tolerance(0.01) <= 2 * everything
+    assert 0 < taken < 1
+    if name != "gaussian":  # and no smaller share does: one record less, or a little less epsilon
+        less = PRIVATE[name]().ask(MEAN, taken - Fraction(2, N))[0]
+        assert less.tolerance(0.01) > 2 * everything
+
+
+def test_a_share_is_of_epsilon_centrally_and_of_the_records_locally():
+    first, second = (central_oracle().ask(MEAN, share)[0] for share in (0.5, 0.25))
+    assert second.noise.linear == pytest.approx(2 * first.noise.linear, rel=1e-6)
+    assert (first.n, second.n) == (N, N)
+    counts = [local_oracle().ask([MEAN, SHARES], share)[0].n for share in (1, 0.5)]
+    assert counts == [N // 2, N // 4]
+
+
+def test_no_record_answers_two_local_queries_and_the_order_is_public():
+    asked = []
+    query = MeanQuery(lambda records: asked.append(records.tolist()) or records, low=0, high=N)
+    for seed in (0, 0, 1):
+        dice, stream = SeededDice(5), PublicStream(seed)
+        oracle = LocalOracle(np.arange(N), privacy=ApproxDP(1), dice=dice, stream=stream)
+        oracle.ask([query, query], 0.5)
+        oracle.ask(query)
+    once, again, other = (list(chain(*asked[i : i + 3])) for i in (0, 3, 6))
+    assert sorted(once) == list(range(N)) != once
+    assert once == again != other
+
+
+def test_queries_that_leave_a_record_to_nobody_are_refused():
+    with pytest.raises(
+        ValueError, match="queries must leave each at least one of 4000 records, got 2 queries"
+    ):
+        local_oracle().ask([MEAN, MEAN], 1 / 4000)
+
+
+def test_a_known_population_is_answered_exactly_or_within_its_tolerance():
+    oracle = population(RECORDS)
+    for answer, truth in zip(oracle.ask([MEAN, SHARES, VECTOR]), TRUTH, strict=True):
+        np.testing.assert_allclose(answer.means, truth, atol=1e-12)
+        assert answer.tolerance(0.01) == 0
+    for off, kept in ((0.05, 0.05), (0.4, 0.1), (-9, -0.1)):
+        liar = population(RECORDS, tolerance=0.1, adversary=lambda exact, off=off: exact + off)
+        assert liar.ask(MEAN)[0].mean - TRUTH[0][0] == pytest.approx(kept)
+        assert liar.ask(MEAN, tolerance=0.01)[0].mean - TRUTH[0][0] == pytest.approx(
+            np.clip(off, -0.01, 0.01)
+        )
+        assert liar.adaptive
+        assert {each.share for each in liar.rounds} == {0}
+
+
+def test_weights_of_a_population_are_proportions():
+    oracle = population(np.array([0, 4]), weights=[3, 1])
+    assert oracle.ask(MEAN)[0].mean == 0.25
+    for wrong in ([1], [-1, 2], [0, 0]):
+        with pytest.raises(ValueError, match="weights must be 2 nonnegative numbers, not all 0"):
+            population(np.array([0, 4]), weights=wrong)
+
+
+@pytest.mark.parametrize("name", [*PRIVATE, "population"])
+@pytest.mark.parametrize(
+    ("queries", "how", "error", "message"),
+    [
+        ([], {}, TypeError, "queries must be at least one StatisticalQuery, got"),
+        ([MEAN, 3], {}, TypeError, "queries must be at least one StatisticalQuery, got"),
+        (MEAN, {"tolerance": 0}, ValueError, "tolerance must be a finite number above 0, got 0"),
+    ],
+)
+def test_what_is_asked_is_checked(name, queries, how, error, message):
+    oracle = population(RECORDS) if name == "population" else PRIVATE[name]()
+    with pytest.raises(error, match=message):
+        oracle.ask(queries, **how)
+    assert oracle.rounds == ()
+
+
+def test_share_and_tolerance_exclude_each_other():
+    with pytest.raises(ValueError, match="share must be None where tolerance is given, got both"):
+        central_oracle().ask(MEAN, 0.5, tolerance=0.1)
+
+
+def test_records_too_many_for_their_bounds_are_refused():
+    wide = MeanQuery(lambda records: records, low=0, high=1 << 40)
+    many = np.broadcast_to(np.int64(1), 1 << 22)
+    oracle = CentralOracle(many, privacy=ApproxDP(1), dice=SeededDice(0))
+    with pytest.raises(ValueError, match=r"bounds below 2\*\*62 / n for 4194304 records"):
+        oracle.ask(wide)
+    assert oracle.rounds == ()
+
+
+@pytest.mark.parametrize("open_one", [central, local])
+def test_opening_charges_all_of_it_at_once(open_one):
+    ledger = PrivacyLedger(1.5, allow_reproducible=True)
+    oracle = open_one(RECORDS, epsilon=1, ledger=ledger, random_state=0)
+    assert ledger.spent().epsilon == oracle.guarantee.epsilon == 1
+    assert oracle.guarantee.reproducible
+    oracle.ask(MEAN)
+    assert ledger.spent().epsilon == 1
+    with pytest.raises(BudgetExceededError):
+        open_one(RECORDS, epsilon=1, ledger=ledger, random_state=0)
+
+
+@pytest.mark.parametrize("open_one", [central, local])
+def test_a_seed_repeats_the_answers(open_one):
+    first, second, other = (open_one(RECORDS, random_state=seed).ask(SHARES)[0].means for seed in (0, 0, 1))
+    assert first.tolist() == second.tolist() != other.tolist()
+    assert not open_one(RECORDS).guarantee.reproducible
+
+
+def test_all_oracles_are_tested():
+    assert {CentralOracle, LocalOracle} <= {type(make()) for make in PRIVATE.values()}
+    assert PopulationOracle in Oracle.__subclasses__()

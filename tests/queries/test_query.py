@@ -1,0 +1,91 @@
+"""Queries: declared bounds hold whatever a function returns, and totals move by at most what is declared."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from dplearn.queries import Examples, MeanQuery, ShareQuery, VectorQuery, on_grid
+
+WILD = [-(1 << 60), -7, -1, 0, 1, 2, 3, 9, 1 << 60]
+
+
+def worst_moves(query, universe):
+    """The most by which one replaced record moves the totals: in sum, and in the sum of squares."""
+    totals = [query.total(np.array([record])) for record in universe]
+    moves = [a - b for a, b in product(totals, repeat=2)]
+    return max(int(abs(m).sum()) for m in moves), max(int((m**2).sum()) for m in moves)
+
+
+def test_numbers_beyond_the_bounds_are_moved_to_them():
+    query = MeanQuery(lambda records: records, low=-3, high=5)
+    assert query.inputs(np.array(WILD)).tolist() == [-3, -3, -1, 0, 1, 2, 3, 5, 5]
+    assert worst_moves(query, WILD) == (query.l1, query.squared_l2) == (8, 64)
+
+
+def test_categories_beyond_the_last_are_the_last():
+    query = ShareQuery(lambda records: records, categories=4)
+    assert query.total(np.array(WILD)).tolist() == [4, 1, 1, 3]
+    assert worst_moves(query, WILD) == (query.l1, query.squared_l2) == (2, 2)
+
+
+def test_rows_longer_than_the_norm_are_zeros():
+    query = VectorQuery(lambda records: np.multiply.outer(records, [1, 1, 1, 1]), size=4, norm=2)
+    assert query.total(np.array(WILD)).tolist() == [0, 0, 0, 0]  # -1, 0 and 1 are kept
+    assert query.total(np.array([1, 1, 0, 5])).tolist() == [2, 2, 2, 2]
+    assert worst_moves(query, WILD) == (query.l1, query.squared_l2) == (8, 16)
+
+
+def test_the_norm_in_one_dimension_and_in_two_is_the_least_that_holds():
+    assert VectorQuery(None, size=1, norm=5).l1 == 10
+    assert VectorQuery(None, size=2, norm=5).l1 == 15  # 10 sqrt(2), rounded up
+    assert VectorQuery(None, size=2, norm=5).squared_l2 == 100
+
+
+def test_a_total_that_is_known_quicker_is_taken():
+    rows = np.random.default_rng(0).integers(-2, 3, (50, 3))
+    slow = VectorQuery(lambda records: records, size=3, norm=9)
+    quick = VectorQuery(lambda records: records, size=3, norm=9, total=lambda records: records.sum(axis=0))
+    assert slow.total(rows).tolist() == quick.total(rows).tolist()
+
+
+def test_the_grid_rounds_towards_zero_and_lengthens_nothing():
+    rows = np.full((1, 44), 0.15)
+    assert np.linalg.norm(on_grid(lambda records: records, 10)(rows)) / 10 < np.linalg.norm(rows) < 1
+    seen = on_grid(lambda records: records, 10)(np.array([0.19, -0.19, np.nan, np.inf, -np.inf]))
+    assert seen.tolist() == [1, -1, 0, 1 << 62, -(1 << 62)]
+
+
+def test_examples_are_parts_of_rows_and_labels_together():
+    for X in (np.arange(6).reshape(3, 2), csr_matrix(np.arange(6).reshape(3, 2))):
+        part = Examples(X, np.array([7, 8, 9]))[np.array([2, 0])]
+        assert len(part) == 2
+        assert part.y.tolist() == [9, 7]
+        assert np.asarray(part.X.sum(axis=1)).ravel().tolist() == [9, 1]
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (
+            lambda: MeanQuery(None, low=1, high=1),
+            ValueError,
+            "high must be an integer from 2 to 1099511627776, got 1",
+        ),
+        (lambda: MeanQuery(None, low=0.5, high=1), TypeError, "low must be an integer"),
+        (lambda: MeanQuery(None, low=0, high=1, unit=0), ValueError, "unit must be a positive number, got 0"),
+        (lambda: ShareQuery(None, categories=1), ValueError, "categories must be an integer from 2"),
+        (lambda: VectorQuery(None, size=0, norm=1), ValueError, "size must be an integer at least 1, got 0"),
+        (lambda: VectorQuery(None, size=1, norm=0), ValueError, "norm must be an integer from 1"),
+        (lambda: on_grid(None, 0), ValueError, "steps must be an integer from 1"),
+    ],
+)
+def test_what_is_public_is_checked(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_units_are_exact():
+    assert MeanQuery(None, low=0, high=1, unit=0.1).unit == Fraction(1, 10)
