@@ -1,25 +1,38 @@
-"""Cases of released distributions: small domains, cut by noisy counts within public ends."""
+"""Cases of released distributions: small domains, cut by noisy counts within public ends; and blocks.
 
-from collections.abc import Callable, Mapping
+With one block on a side the noise of its length is walked whole. With more the first lengths have an open
+end, whose rest is charged to a small delta. Blocks use a twentieth to a seventh of their claim: it has each
+of three blocks at its worst, for all noises at once, which blocks of so few records are not.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from dplearn.audit.case import AuditCase
 from dplearn.audit.enumeration import Rows
+from dplearn.audit.interior_point_cases import tiny_sizes
 from dplearn.audit.rules import RULES, Rule, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.core.dyadic import Level, depth_of
 from dplearn.domains import IntegerRange
+from dplearn.mechanisms.block_points import block_points
 from dplearn.mechanisms.tree_counts import tree_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
-from dplearn.releases.distribution import distribution_of
+from dplearn.releases.distribution import distribution_of, distribution_of_points
+from dplearn.theory.interior_point import RecursiveSizes
 from dplearn.theory.thresholds import TreePlan
+from dplearn.theory.thresholds_blocks import BlockPlan
 
-__all__ = ["CDF_CASES", "distribution_case", "released"]
+__all__ = ["BLOCK_CASES", "CDF_CASES", "block_case", "distribution_case", "released", "released_blocks"]
 
 #: A replaced record moves two counts of a level by 1.
 _LEVELS: Mapping[str, Rule] = {**RULES, "discrete_laplace": moved_by(2)}
+
+#: The noise of a block's length is drawn without a look at the data.
+_LENGTHS: Mapping[str, Rule] = {**RULES, "discrete_laplace": RULES["below"]}
 
 
 def released(
@@ -34,7 +47,7 @@ def released(
     shown = [(level.starts.tolist(), level.counts.tolist()) for level in levels]
     made = distribution_of(levels, domain, plan, plan.guarantee)
     # All of it but what is public: the domain, the plan and the guarantee.
-    return str(shown), (made.n_records, made.knots, made.cumulative, made.estimates, made.levels)
+    return str(shown), (made.n_records, made.knots, made.cumulative, made.least, made.levels)
 
 
 def distribution_case(
@@ -73,4 +86,77 @@ CDF_CASES = (
         _GAUSSIAN.to_approx(Fraction(1, 100)),
         tail_bits=30,
     ),
+)
+
+
+def released_blocks(
+    mechanism: Callable[..., list[int]], plan: BlockPlan, rows: Rows, dice: Dice
+) -> tuple[str, Any]:
+    """Return the distribution that blocks make of integers from 0 on, and their points as text."""
+    points = mechanism(rows, plan, privacy=plan.guarantee, dice=dice)
+    return str(points), _made_of(tuple(points), len(rows), plan)
+
+
+@lru_cache(maxsize=1024)
+def _made_of(points: tuple[int, ...], n: int, plan: BlockPlan) -> tuple[Any, ...]:
+    """Return what is published about points, without what is public."""
+    made = distribution_of_points(list(points), n, IntegerRange(0, plan.size - 1), plan, plan.guarantee)
+    return made.n_records, made.knots, made.cumulative, made.least, made.most, made.levels
+
+
+def block_case(
+    name: str,
+    universe: Sequence[int],
+    n: int,
+    sides: tuple[int, int],
+    noise: Any,
+    point: Any,
+    *,
+    size: int | None = None,
+    spacing: int = 2,
+    sizes: RecursiveSizes | None = None,
+    tail_bits: int | None = None,
+) -> AuditCase:
+    """Return a case of the points of blocks.
+
+    Parameters
+    ----------
+    name : str
+        Of the case.
+    universe : sequence of int
+        Codes that records take.
+    n : int
+        Number of records.
+    sides : tuple of two int
+        How many blocks there are from below and from above.
+    noise, point : number
+        Epsilon of a length's noise and of a point.
+    size : int, optional
+        How many codes the domain has; as many as the universe otherwise.
+    spacing : int, default=2
+        How long blocks are but for noise.
+    sizes : RecursiveSizes, optional
+        Of the recursive method; the exponential one otherwise.
+    tail_bits : int, optional
+        How far open ends are walked. Needed where a side has more than one block.
+    """
+    spent = ApproxDP(point) if sizes is None else sizes.privacy
+    plan = BlockPlan(size or len(universe), 1, *sides, spacing, ApproxDP(noise), spent, sizes, _ANY)
+    # Of each open end 2**-tail_bits may be left out, of the law at hand and of its neighbour's.
+    left_out = Fraction(0) if tail_bits is None else Fraction(2 * sum(sides), 1 << tail_bits)
+    claim = ApproxDP(plan.privacy.epsilon, plan.privacy.delta + left_out)
+    fit = partial(released_blocks, block_points, plan)
+    return AuditCase(name, fit, universe, n, claim, ordered=False, tail_bits=tail_bits or 40, rules=_LENGTHS)
+
+
+_ANY = ApproxDP(1000, Fraction(99, 100))  # for the mechanism's own check, which a case does without
+_HALF = Fraction(1, 2)
+
+_FILLED = replace(tiny_sizes(choice=ApproxDP(1), comparison=1, base=_HALF), n_samples=2)
+
+BLOCK_CASES = (
+    block_case("distribution_by_blocks", range(3), 3, (1, 1), _HALF, _HALF),
+    block_case("distribution_by_blocks_at_large_epsilon", (0, 1, 3), 3, (1, 1), _HALF, 4, size=4, spacing=1),
+    block_case("distribution_by_blocks_from_below", range(3), 3, (2, 0), 1, _HALF, spacing=1, tail_bits=8),
+    block_case("distribution_by_filled_blocks", range(3), 3, (1, 1), _HALF, _HALF, sizes=_FILLED),
 )

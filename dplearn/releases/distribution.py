@@ -13,7 +13,7 @@
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +21,23 @@ from scipy.optimize import isotonic_regression
 
 from dplearn._validation import check_choice, check_count, check_number
 from dplearn.chance import PublicStream
-from dplearn.core.dyadic import Level, prefix_counts
+from dplearn.core.dyadic import Level, prefix_counts, sorted_codes
 from dplearn.domains import NumberDomain
 from dplearn.privacy import ApproxDP
-from dplearn.theory.thresholds import TreePlan, dkw_bound
+from dplearn.theory.thresholds import dkw_bound
+from dplearn.theory.thresholds_blocks import BlockPlan
 
-__all__ = ["ConfidenceBand", "ReleasedDistribution", "distribution_of"]
+__all__ = ["ConfidenceBand", "ReleasedDistribution", "distribution_of", "distribution_of_points"]
 
 _BELOW_WIDE = np.nextafter(2.0**64, 0)
 _FINE = 53  # bits of a uniform number
+
+
+class _Plan(Protocol):
+    """How the records were counted."""
+
+    def radius(self, levels: Any, beta: float) -> NDArray[np.float64]:
+        """Return by how many records bounds at knots of these levels may be off, all at once."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,11 +56,12 @@ class ReleasedDistribution:
         Released. Rising codes, from 0 to the size of the domain.
     cumulative : ndarray of float64 of shape (k,)
         Released. The share of records with codes below each knot: from 0 to 1, never falling.
-    estimates : ndarray of float64 of shape (k,)
-        Released. The same, before it was made monotone.
+    least, most : ndarray of float64 of shape (k,)
+        Released. Bounds on that share but for noise; the same number where it was counted.
     levels : ndarray of int64 of shape (k,)
-        Released. At which depth of the tree each knot was cut; 0 where the share is known.
-    plan : TreePlan
+        Released. What noise the bounds have, as the plan counts it: at which depth of the tree each knot was
+        cut; 0 where the share is known.
+    plan : TreePlan or BlockPlan
         Public. How it was counted.
     guarantee : ApproxDP
         Public. What is promised to those whose records these were.
@@ -62,9 +71,10 @@ class ReleasedDistribution:
     n_records: int
     knots: NDArray[Any]
     cumulative: NDArray[np.float64]
-    estimates: NDArray[np.float64]
+    least: NDArray[np.float64]
+    most: NDArray[np.float64]
     levels: NDArray[np.int64]
-    plan: TreePlan
+    plan: _Plan
     guarantee: ApproxDP
 
     def __repr__(self) -> str:
@@ -173,8 +183,8 @@ class ReleasedDistribution:
         radius = self.plan.radius(self.levels, beta / 2 if drawn else beta) / self.n_records
         margin = dkw_bound(self.n_records, beta / 2) if drawn else 0.0
         # What the function has reached at a knot it does not fall below later.
-        lower = np.maximum.accumulate(np.maximum(self.estimates - radius, 0))
-        upper = np.minimum.accumulate(np.minimum(self.estimates + radius, 1)[::-1])[::-1]
+        lower = np.maximum.accumulate(np.maximum(self.least - radius, 0))
+        upper = np.minimum.accumulate(np.minimum(self.most + radius, 1)[::-1])[::-1]
         upper = np.maximum(upper, lower)
         return ConfidenceBand(self, np.maximum(lower - margin, 0), np.minimum(upper + margin, 1))
 
@@ -283,7 +293,7 @@ class ConfidenceBand:
 
 
 def distribution_of(
-    levels: list[Level], domain: NumberDomain, plan: TreePlan, guarantee: ApproxDP
+    levels: list[Level], domain: NumberDomain, plan: _Plan, guarantee: ApproxDP
 ) -> ReleasedDistribution:
     """Return the distribution that a tree of noisy counts says the records have.
 
@@ -311,8 +321,50 @@ def distribution_of(
     rising = np.clip(isotonic_regression(estimates).x, 0, 1)
     rising[0], rising[-1] = 0, 1
     return ReleasedDistribution(
-        domain, n, knots, rising, estimates, np.append(leaves.levels, 0), plan, guarantee
+        domain, n, knots, rising, estimates, estimates, np.append(leaves.levels, 0), plan, guarantee
     )
+
+
+def distribution_of_points(
+    points: list[int], n: int, domain: NumberDomain, plan: BlockPlan, guarantee: ApproxDP
+) -> ReleasedDistribution:
+    """Return the distribution of records that have a point in each of their blocks.
+
+    Parameters
+    ----------
+    points : list of int
+        From `block_points`.
+    n : int
+        Number of records.
+    domain : NumberDomain
+        Whose codes they are.
+    plan : BlockPlan
+        By which blocks were cut.
+    guarantee : ApproxDP
+        What was promised.
+
+    Notes
+    -----
+    A point that no other equals has the middle rank of its block, and no probability of its own. One that
+    several share has all their records: from half-way to the point before up to half-way to the next.
+    """
+    ordered = sorted_codes(points, domain.size)
+    codes, counts = np.unique(ordered, return_counts=True)
+    knots = np.unique(np.concatenate([codes, codes + 1, np.array([0, domain.size], dtype=codes.dtype)]))
+    behind = np.searchsorted(ordered, knots, "left")
+    least, most = plan.ranks(n)
+    middles = (least + most) / 2
+    halfway = np.concatenate([[0], (middles[1:] + middles[:-1]) / 2, [n]])
+    ranks, alone = halfway[behind], codes[counts == 1]
+    starts, stops = np.isin(knots, alone), np.isin(knots, alone + 1)
+    ranks[starts] += (middles - halfway[:-1])[behind[starts]]
+    ranks[stops] += (middles - halfway[1:])[behind[stops] - 1]
+    # The points below a knot have `least` records at most them, and `most` are below the next point.
+    bounds = np.append(0, least)[behind], np.append(most, n)[behind]
+    shares, low, high = (np.concatenate([[0], part[1:-1] / n, [1]]) for part in (ranks, *bounds))
+    levels = np.ones(knots.size, dtype=np.int64)
+    levels[[0, -1]] = 0
+    return ReleasedDistribution(domain, n, knots, shares, low, high, levels, plan, guarantee)
 
 
 def _steps(part: NDArray[np.float64], lengths: NDArray[Any]) -> NDArray[Any]:

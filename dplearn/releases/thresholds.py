@@ -9,21 +9,24 @@
 0.73
 """
 
+from collections.abc import Callable
 from typing import Any, Self
 
 from dplearn._validation import check_choice, check_number
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.domains import NumberDomain
+from dplearn.mechanisms.block_points import block_points
 from dplearn.mechanisms.tree_counts import tree_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
-from dplearn.releases.distribution import ReleasedDistribution, distribution_of
+from dplearn.releases.distribution import ReleasedDistribution, distribution_of, distribution_of_points
 from dplearn.releases.reading import as_number_domain, read_codes
 from dplearn.theory.thresholds import TreePlan, tree_plan
+from dplearn.theory.thresholds_blocks import BlockPlan, block_plan, block_promise
 
 __all__ = ["ThresholdRelease"]
 
-_METHODS = ("tree",)
+_METHODS = ("tree", "blocks")
 
 
 class ThresholdRelease:
@@ -32,10 +35,12 @@ class ThresholdRelease:
     Parameters
     ----------
     epsilon, delta : number, default=1.0 and 0.0
-        What may be spent. Where delta is positive, Gaussian noise is taken if it is the better; where it is
-        not, the guarantee has delta 0.
-    method : {"tree"}, default="tree"
-        How: by noisy counts of nested intervals, finer where there are many records.
+        What may be spent. Delta is spent only where that is the better: on Gaussian noise ("tree"), or on
+        points in domains of many hundred bits ("blocks"); else the guarantee has delta 0.
+    method : {"tree", "blocks"}, default="tree"
+        "tree": noisy counts of nested intervals, finer where there are many records. "blocks": a point in
+        each of many blocks of the sorted records, whose lengths are noisy. It needs more records, some
+        thousands, and then hardly minds how large the domain is.
     domain : "float64" or NumberDomain, default="float64"
         The values that are told apart, which are public; "float64" stands for all finite floats. The fewer,
         the less noise.
@@ -53,14 +58,16 @@ class ThresholdRelease:
 
     Notes
     -----
-    **Privacy.** (epsilon, delta), for one replaced record: `tree_counts`; the rest works on what it released.
+    **Privacy.** (epsilon, delta), for one replaced record: `tree_counts` or `block_points`; the rest works on
+    what they released.
 
     **Assumes.** All values lie in the domain; the number of records is public.
 
     **Accuracy.** With probability at least 1 - beta the distribution of the records is nowhere further from
-    the released one than `plan().error(n, beta)`; `distribution_.band` says more, from what was released.
+    the released one than `plan(n).error(n, beta)`; `distribution_.band` says more, from what was released.
 
-    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 4; Dwork, Naor, Pitassi and Rothblum (2010).
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 4, of which Theorem 4.6 is "blocks", mended;
+    Dwork, Naor, Pitassi and Rothblum (2010).
     """
 
     distribution_: ReleasedDistribution
@@ -83,9 +90,23 @@ class ThresholdRelease:
         self.ledger = ledger
         self.random_state = random_state
 
-    def plan(self) -> TreePlan:
-        """Return how the records will be counted, and so how far off the release may be, without data."""
-        return self._settled()[1]
+    def plan(self, n_samples: int | None = None) -> TreePlan | BlockPlan:
+        """Return how the records will be counted, and so how far off the release may be, without data.
+
+        Parameters
+        ----------
+        n_samples : int, optional
+            Number of records: "blocks" needs it, "tree" does without.
+
+        Raises
+        ------
+        ValueError
+            If "blocks" is not told the number of records, or they are too few; the message says how many are
+            needed.
+        """
+        domain, target, _ = self._settled()
+        plan: TreePlan | BlockPlan = _PLANS[self.method](domain.size, target, n_samples)
+        return plan
 
     def fit(self, values: Any) -> Self:
         """Release the distribution of some values.
@@ -102,39 +123,40 @@ class ThresholdRelease:
         Raises
         ------
         TypeError, ValueError
-            If a parameter is not as described, or `values` has another shape.
+            If a parameter is not as described, `values` has another shape, or there are too few for "blocks".
         BudgetExceededError
             If the ledger's budget does not hold it; nothing is spent.
         DomainError
             If a value is outside the domain; nothing is spent, and the message shows no value.
         """
-        domain, plan, guarantee = self._settled()
+        domain, target, guarantee = self._settled()
         charge = open_account(self.ledger, guarantee, name=type(self).__name__)
         codes = read_codes(values, domain)
+        plan = _PLANS[self.method](domain.size, target, len(codes))
         public = (self.method, domain, plan.guarantee)
         dice = dice_for(self.random_state, type(self).__name__, *map(repr, public))
         charge(guarantee)
-        self.distribution_ = _release(codes, domain, plan, guarantee, dice)
+        self.distribution_ = _RELEASES[self.method](codes, domain, plan, guarantee, dice)
         self.guarantee_ = guarantee
         return self
 
-    def _settled(self) -> tuple[NumberDomain, TreePlan, ApproxDP]:
-        """Check what is public; return the domain, the plan and the guarantee."""
+    def _settled(self) -> tuple[NumberDomain, ApproxDP, ApproxDP]:
+        """Check what is public; return the domain, what may be spent, and the guarantee."""
         check_choice("method", self.method, _METHODS)
         epsilon = check_number("epsilon", self.epsilon, above=0)
         delta = check_number("delta", self.delta, low=0, below=1)
         domain = as_number_domain(self.domain)
         if domain.accepts_missing:
             raise ValueError(f"domain must not accept missing values, got {domain!r}")
-        plan = tree_plan(domain.size, ApproxDP(epsilon, delta))
-        kept = plan.guarantee
+        target = ApproxDP(epsilon, delta)
+        kept = _PROMISES[self.method](domain.size, target)
         guarantee = ApproxDP(
             kept.epsilon,
             kept.delta,
             assumes=(domain.assumption, "the number of records is public"),
             reproducible=self.random_state is not None,
         )
-        return domain, plan, guarantee
+        return domain, target, guarantee
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in _SHOWN)
@@ -144,10 +166,35 @@ class ThresholdRelease:
 _SHOWN = ("epsilon", "delta", "method", "domain", "random_state")
 
 
-def _release(
+def _plan_blocks(size: int, privacy: ApproxDP, n_samples: int | None) -> BlockPlan:
+    if n_samples is None:
+        raise ValueError("n_samples must be given: method='blocks' plans for a number of records")
+    return block_plan(size, privacy, n_samples)
+
+
+def _by_tree(
     codes: Any, domain: NumberDomain, plan: TreePlan, guarantee: ApproxDP, dice: Dice
 ) -> ReleasedDistribution:
     levels = tree_counts(
         codes, plan.size, fan_out=plan.fan_out, bar=plan.bar, privacy=plan.privacy, dice=dice
     )
     return distribution_of(levels, domain, plan, guarantee)
+
+
+def _by_blocks(
+    codes: Any, domain: NumberDomain, plan: BlockPlan, guarantee: ApproxDP, dice: Dice
+) -> ReleasedDistribution:
+    points = block_points(codes, plan, privacy=plan.guarantee, dice=dice)
+    return distribution_of_points(points, len(codes), domain, plan, guarantee)
+
+
+# Of each method: what it promises, its plan, and what it does with the records.
+_PROMISES: dict[str, Callable[[int, ApproxDP], ApproxDP]] = {
+    "tree": lambda size, target: tree_plan(size, target).guarantee,
+    "blocks": block_promise,
+}
+_PLANS: dict[str, Callable[[int, ApproxDP, int | None], Any]] = {
+    "tree": lambda size, target, _: tree_plan(size, target),
+    "blocks": _plan_blocks,
+}
+_RELEASES: dict[str, Callable[..., ReleasedDistribution]] = {"tree": _by_tree, "blocks": _by_blocks}

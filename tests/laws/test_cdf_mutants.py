@@ -1,20 +1,23 @@
 """Deliberate mistakes in released distributions: each breaks a claim that the original keeps."""
 
+import importlib
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
 
-from dplearn.audit import enumerate_privacy, exact_law, least_exp_epsilon
-from dplearn.audit.cdf_cases import CDF_CASES, released
+from dplearn.audit import cdf_cases, enumerate_privacy, exact_law, least_exp_epsilon
+from dplearn.audit.cdf_cases import BLOCK_CASES, CDF_CASES, released
 from dplearn.core.dyadic import counted, opened, sorted_codes, whole
 from dplearn.core.exact import at_most_exp
-from dplearn.mechanisms import tree_counts as module
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.mechanisms.tree_counts import tree_counts
 from dplearn.privacy import ApproxDP
 from dplearn.theory.thresholds import TreePlan
 
+blocks = importlib.import_module("dplearn.mechanisms.block_points")
+module = importlib.import_module("dplearn.mechanisms.tree_counts")  # where the package has the function
 FOUR, THREE, GAUSSIAN = CDF_CASES
 
 
@@ -116,3 +119,109 @@ def test_a_mistake_in_what_is_counted_breaks_the_claim(mechanism):
 def test_a_root_without_noise_is_no_secret_where_records_come_and_go():
     report = enumerate_privacy(FOUR.fit, range(4), 1, neighbors="add_remove", ordered=False)
     assert report.exp_epsilon is None
+
+
+# Blocks. No small case comes near their claim, so that most mistakes keep it: they show as another law.
+
+BLOCKS, LARGE, BELOW, FILLED = BLOCK_CASES
+
+
+@pytest.mark.parametrize("case", BLOCK_CASES, ids=lambda case: case.name)
+def test_blocks_keep_their_claim_and_replay(case):
+    report = case.run()
+    assert report.keeps(case.claim)
+    assert 0.04 < report.tightness(case.claim) < 0.2
+    assert report.n_laws == report.n_datasets
+    assert case.replay() == []
+
+
+CUTS, POINT, SELECT = blocks._cuts, blocks._point, blocks.interior_point_code
+
+
+def the_same_noise_on_both_sides(monkeypatch):
+    drawn = []
+
+    def cuts(n, count, spacing, ratio, dice):
+        if not drawn:
+            drawn.extend(CUTS(3, count, spacing, ratio, dice))
+            return list(drawn)
+        return [min(n, drawn.pop())]
+
+    monkeypatch.setattr(blocks, "_cuts", cuts)
+
+
+def cuts_without_noise(monkeypatch):
+    monkeypatch.setattr(blocks, "_cuts", lambda n, count, spacing, *_: [min(n, spacing)] * count)
+
+
+def noise_of_twice_the_epsilon(monkeypatch):
+    monkeypatch.setattr(
+        blocks, "_cuts", lambda n, count, spacing, ratio, dice: CUTS(n, count, spacing, ratio**2, dice)
+    )
+
+
+def blocks_that_share_a_record(monkeypatch):
+    """Overlapping shards: each block from above begins within the one from below."""
+
+    def cuts(n, *others):
+        return [max(1, cut) for cut in CUTS(n, *others)] if n < 3 else CUTS(n, *others)
+
+    monkeypatch.setattr(blocks, "_cuts", cuts)
+
+
+def points_at_twice_the_epsilon(monkeypatch):
+    def point(block, plan, dice):
+        return POINT(block, replace(plan, point=ApproxDP(2 * plan.point.epsilon)), dice)
+
+    monkeypatch.setattr(blocks, "_point", point)
+
+
+def points_without_noise(monkeypatch):
+    monkeypatch.setattr(blocks, "_point", lambda block, *_: block[len(block) // 2] if block else 0)
+
+
+MISTAKES = [
+    the_same_noise_on_both_sides,
+    cuts_without_noise,
+    noise_of_twice_the_epsilon,
+    blocks_that_share_a_record,
+    points_at_twice_the_epsilon,
+    points_without_noise,
+]
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_in_blocks_changes_their_law(mistake, monkeypatch):
+    rows = (0, 1, 2)
+    [original] = laws_of(BLOCKS.fit, [rows])
+    mistake(monkeypatch)
+    [changed] = laws_of(BLOCKS.fit, [rows])
+    assert changed.key() != original.key()
+
+
+def test_points_without_noise_break_the_claim_of_blocks(monkeypatch):
+    points_without_noise(monkeypatch)
+    assert breaks(BLOCKS, ((1, 1, 2), (1, 1, 1)))
+
+
+def lengths_by_the_data(codes, plan, **options):
+    """Blocks are as long as the least value is frequent."""
+    frequent = sum(code == min(codes) for code in codes)
+    return blocks.block_points(codes, replace(plan, spacing=frequent), **options)
+
+
+def test_lengths_taken_from_the_data_break_replay():
+    case = BLOCKS.with_fit(partial(cdf_cases.released_blocks, lengths_by_the_data, BLOCKS.fit.args[1]))
+    assert any("discrete_laplace" in found for found in case.replay())
+
+
+def test_the_recursive_method_on_blocks_that_are_not_filled_has_another_law(monkeypatch):
+    rows = (0, 1, 2)
+    [original] = laws_of(FILLED.fit, [rows])
+    monkeypatch.setattr(
+        blocks,
+        "_point",
+        lambda block, plan, dice: SELECT(block, plan.size, privacy=plan.sizes.base, dice=dice),
+    )
+    [changed] = laws_of(FILLED.fit, [rows])
+    assert changed.key() != original.key()

@@ -15,8 +15,9 @@ from dplearn.domains import DomainError, Floats, Grid, IntegerRange
 from dplearn.domains.large import LargeIntegerRange
 from dplearn.mechanisms.tree_counts import tree_counts
 from dplearn.privacy import ApproxDP
-from dplearn.releases.distribution import distribution_of
+from dplearn.releases.distribution import distribution_of, distribution_of_points
 from dplearn.theory.thresholds import TreePlan, tree_plan
+from dplearn.theory.thresholds_blocks import BlockPlan
 
 PLAIN = ApproxDP(10**6)  # as good as no noise
 
@@ -198,3 +199,53 @@ def test_plots_are_drawn_where_they_are_told(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ImportError, match="plot needs matplotlib"):
         found.plot()
+
+
+# From points of blocks.
+
+FOUR_BLOCKS = BlockPlan(100, 1, 2, 2, 10, PLAIN, PLAIN, None, PLAIN)
+
+
+def made_of_points(points, n=40):
+    return distribution_of_points(points, n, IntegerRange(0, 99), FOUR_BLOCKS, PLAIN)
+
+
+def test_single_points_have_the_middle_ranks_of_their_blocks():
+    found = made_of_points([10, 20, 30, 40])
+    assert found.cdf([-1, 9, 10, 20, 30, 40, 99]).tolist() == [0, 0.125, 0.125, 0.375, 0.625, 0.875, 1]
+    assert found.cdf(15) == pytest.approx(0.25, abs=0.02)
+
+
+def test_points_that_agree_have_all_of_their_blocks():
+    found = made_of_points([10, 20, 20, 40])
+    assert found.cdf([19, 20]).tolist() == [0.25, 0.75]
+    assert found.median() == 20
+    assert made_of_points([0, 0, 99, 99]).cdf([0, 98, 99]).tolist() == [0.5, 0.5, 1]
+    assert made_of_points([7] * 4).cdf([6, 7]).tolist() == [0, 1]
+
+
+def test_what_is_left_between_the_sides_is_half_way_between_their_points():
+    assert made_of_points([10, 20, 20, 20], n=60).cdf([19, 20, 98]).tolist() == pytest.approx(
+        [1 / 6, 1, 1], abs=1e-9
+    )
+    assert made_of_points([10, 10, 30, 30], n=60).cdf([10, 29]).tolist() == pytest.approx([0.5, 0.5])
+
+
+def test_bands_of_points_reach_from_the_point_before_to_the_next():
+    band = made_of_points([10, 20, 30, 40]).band(0.05, of="sample")
+    low, high = band.at([5, 10, 15, 20, 35, 40, 99])
+    assert low.tolist() == pytest.approx([0, 1 / 40, 1 / 40, 11 / 40, 21 / 40, 31 / 40, 1], abs=1e-3)
+    assert high.tolist() == pytest.approx([9 / 40, 19 / 40, 19 / 40, 29 / 40, 39 / 40, 1, 1], abs=1e-3)
+
+
+@given(st.lists(st.integers(0, 99), min_size=4, max_size=4))
+def test_any_four_points_make_a_distribution_within_its_band(points):
+    found = made_of_points(sorted(points))
+    x = np.arange(-1, 101)
+    shares = found.cdf(x)
+    low, high = found.band(0.05, of="sample").at(x)
+    assert (np.diff(shares) >= 0).all()
+    assert (shares[0], shares[-1]) == (0, 1)
+    # No step is further off than the error promised: half a block beyond the band's own half.
+    assert (shares - low <= 15 / 40 + 1e-3).all()
+    assert (high - shares <= 15 / 40 + 1e-3).all()

@@ -5,6 +5,7 @@ import pytest
 
 from dplearn.audit import freeze
 from dplearn.domains import DomainError, Floats, IntegerRange
+from dplearn.domains.large import LargeIntegerRange
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
 from dplearn.releases.thresholds import ThresholdRelease
 
@@ -30,12 +31,12 @@ def test_delta_is_promised_only_where_it_is_used():
 
 def test_an_integer_seed_repeats_the_release_and_parameters_have_noise_of_their_own():
     fits = [ThresholdRelease(domain=AGES, epsilon=e, random_state=3).fit(VALUES) for e in (1, 1, 1.5)]
-    seen = [freeze(fit.distribution_.estimates) for fit in fits]
+    seen = [freeze(fit.distribution_.cumulative) for fit in fits]
     assert seen[0] == seen[1]
     assert seen[0] != seen[2]
     other = ThresholdRelease(domain=AGES).fit(VALUES)
     again = ThresholdRelease(domain=AGES).fit(VALUES)
-    assert freeze(other.distribution_.estimates) != freeze(again.distribution_.estimates)
+    assert freeze(other.distribution_.cumulative) != freeze(again.distribution_.cumulative)
 
 
 def test_a_ledger_is_charged_once_and_refuses_before_values_are_read():
@@ -67,7 +68,7 @@ def test_values_outside_the_domain_are_refused_and_nothing_is_spent(values):
     [
         ({"epsilon": 0}, ValueError, "epsilon must be a finite number above 0"),
         ({"delta": 1}, ValueError, "delta must be"),
-        ({"method": "forest"}, ValueError, "method must be one of 'tree'"),
+        ({"method": "forest"}, ValueError, "method must be one of 'tree', 'blocks'"),
         ({"domain": "float32"}, TypeError, "domain must be 'float64' or a domain of numbers"),
         ({"domain": Floats(missing=True)}, ValueError, "domain must not accept missing values"),
         ({"ledger": 3}, TypeError, "ledger must be None or a PrivacyLedger"),
@@ -116,3 +117,55 @@ def test_a_hundred_thousand_records_of_32_bits_are_known_to_within_half_a_percen
     assert np.abs(ranks - q).max() < 0.005
     low, high = release.distribution_.band(0.05, of="sample").at(ordered)
     assert ((low <= upto) & (upto <= high)).all()
+
+
+# By blocks.
+
+
+@pytest.mark.parametrize("domain", [IntegerRange(0, 2**32 - 1), Floats()], ids=["integers", "floats"])
+def test_blocks_are_as_near_as_they_promise_and_bands_hold(domain):
+    n = 20_000
+    values = np.random.default_rng(6).lognormal(11, 2, n).astype(np.int64)
+    release = ThresholdRelease(method="blocks", domain=domain, random_state=2).fit(values)
+    ordered = np.sort(values)
+    upto = np.searchsorted(ordered, ordered, "right") / n
+    off = np.abs(release.distribution_.cdf(ordered) - upto).max()
+    promise = release.plan(n).error(n, 0.05)
+    assert off < 0.6 * promise
+    assert promise < 0.09
+    low, high = release.distribution_.band(0.05, of="sample").at(ordered)
+    assert ((low <= upto) & (upto <= high)).all()
+    assert 0 < (high - low).max() < 2 * promise
+    assert release.guarantee_.delta == 0
+
+
+def test_blocks_know_the_distribution_of_integers_of_thousands_of_bits():
+    domain, n = LargeIntegerRange(0, 2**4096), 60_000
+    values = [2**4000 + (i << 3000) for i in range(n)]
+    release = ThresholdRelease(delta=1e-6, method="blocks", domain=domain, random_state=0).fit(values)
+    assert release.guarantee_.epsilon == 1
+    assert release.guarantee_.delta == ApproxDP(1, 1e-6).delta
+    asked = values[:: n // 50]
+    upto = (np.arange(n)[:: n // 50] + 1) / n
+    promise = release.plan(n).error(n, 0.05)
+    assert np.abs(release.distribution_.cdf(asked) - upto).max() < promise < 0.2
+
+
+def test_blocks_plan_for_a_number_of_records_and_say_how_many_they_need():
+    release = ThresholdRelease(method="blocks", domain=AGES)
+    with pytest.raises(ValueError, match="n_samples must be given: method='blocks'"):
+        release.plan()
+    ledger = PrivacyLedger(1, 0)
+    with pytest.raises(ValueError, match=r"n_samples must be at least [0-9]+ for blocks"):
+        ThresholdRelease(method="blocks", domain=AGES, ledger=ledger).fit([20, 40])
+    assert ledger.spent().epsilon == 0
+    assert ThresholdRelease(domain=AGES).plan(5) == ThresholdRelease(domain=AGES).plan()
+
+
+def test_blocks_charge_a_ledger_before_values_are_read():
+    ledger = PrivacyLedger(1, 0)
+    release = ThresholdRelease(epsilon=0.6, method="blocks", domain=AGES, ledger=ledger)
+    release.fit(VALUES * 5)
+    assert ledger.spent().epsilon == ApproxDP(0.6).epsilon
+    with pytest.raises(BudgetExceededError):
+        release.fit(object())

@@ -125,7 +125,7 @@ def test_a_beta_that_is_no_probability_is_refused(beta):
         tree_plan(100, ApproxDP(1)).radius(1, beta)
 
 
-# Theorem 4.6, whose blocks are not offered: docs/errata.md has the story.
+# Theorem 4.6 as it was published: docs/errata.md has the story.
 
 
 def both_blocks_accept(records, j, k, per_length, per_block):

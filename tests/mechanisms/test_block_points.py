@@ -1,0 +1,220 @@
+"""Points of blocks: the proof's pairing tried on all noise of a box; the law, written anew; what it gives."""
+
+import math
+from collections import defaultdict
+from fractions import Fraction
+from itertools import accumulate, combinations_with_replacement, product
+
+import numpy as np
+import pytest
+
+from dplearn.audit import exact_law
+from dplearn.chance import SeededDice
+from dplearn.mechanisms.block_points import block_points
+from dplearn.mechanisms.interior_point import interior_point_code
+from dplearn.privacy import ApproxDP
+from dplearn.theory.interior_point import recursive_sizes
+from dplearn.theory.thresholds_blocks import BlockPlan, block_plan
+
+MUCH = ApproxDP(10**6, 0.99)
+
+
+def plan_of(size, left, right, spacing, noise, point, sizes=None):
+    return BlockPlan(size, 1, left, right, spacing, ApproxDP(noise), ApproxDP(point), sizes, MUCH)
+
+
+# The proof: what each pairing of noises leaves as it was.
+
+
+def cut_off(records, noise, spacing):
+    """Return the blocks from below, and last what they leave."""
+    reached = list(accumulate((spacing + z for z in noise), initial=0))
+    ends = list(accumulate((max(0, end) for end in reached), max))
+    return [records[a:b] for a, b in zip(ends, [*ends[1:], None], strict=True)]
+
+
+def moved(noise, place, by):
+    return tuple(z + by * (i == place) for i, z in enumerate(noise))
+
+
+def without_a_record(noise, spacing, rank):
+    """Return the noise that is paired with this one where the record of a rank is removed."""
+    cuts = list(accumulate(spacing + z for z in noise))
+    first = next((i for i, cut in enumerate(cuts) if cut >= rank), len(cuts))
+    return moved(noise, first + 1, -1)
+
+
+def with_a_record(noise, spacing, rank):
+    """Return the noise that is paired with this one where a record comes to have a rank."""
+    cuts = list(accumulate(spacing + z for z in noise))
+    first = next((i for i, cut in enumerate(cuts) if cut >= rank - 1), len(cuts))
+    return moved(noise, first, 1)
+
+
+def differences(before, after):
+    """Return of each block that differs how many records it has lost and gained."""
+    changes = [(len(set(a) - set(b)), len(set(b) - set(a))) for a, b in zip(before, after, strict=True)]
+    return sorted(change for change in changes if change != (0, 0))
+
+
+BOX = list(product(range(-5, 6), repeat=3))
+
+
+@pytest.mark.parametrize("rank", range(1, 6))
+@pytest.mark.parametrize("spacing", [1, 2])
+def test_noises_are_paired_one_to_one_and_at_most_two_blocks_change(spacing, rank):
+    records = (10, 20, 30, 40, 50)
+    fewer = records[: rank - 1] + records[rank:]
+    removed = [without_a_record(noise, spacing, rank) for noise in BOX]
+    added = [with_a_record(noise, spacing, rank) for noise in BOX]
+    assert len(set(removed)) == len(set(added)) == len(BOX)
+    seen = set()
+    for noise, less, more in zip(BOX, removed, added, strict=True):
+        # One block, or what is left, loses x and may gain the next record; the next one loses that.
+        loss = differences(cut_off(records, noise, spacing), cut_off(fewer, less, spacing))
+        assert loss in ([(1, 0)], [(1, 0), (1, 1)])
+        seen.add(len(loss))
+        gain = differences(cut_off(fewer, noise, spacing), cut_off(records, more, spacing))
+        assert gain == [(0, 1)]
+    assert seen == ({1, 2} if rank < 5 else {1})
+
+
+def test_the_papers_pairing_is_not_one_to_one():
+    def shortened(noise):
+        cuts = list(accumulate(2 + z for z in noise))
+        return moved(noise, next((i for i, cut in enumerate(cuts) if cut >= 3), len(cuts)), -1)
+
+    assert len({shortened(noise) for noise in BOX}) < len(BOX)
+
+
+# The law, with noise walked so far that no Fraction of it is missed by more than a float's digits.
+
+
+def weights(block, size, epsilon):
+    raw = [
+        math.exp(epsilon / 2 * min(sum(b >= c for b in block), sum(b <= c for b in block)))
+        for c in range(size)
+    ]
+    return [w / sum(raw) for w in raw]
+
+
+def lengths_law(n, count, spacing, ratio):
+    """Return the probability of each tuple of M_1, .., M_count."""
+    states = {(0, ()): 1.0}
+    for _ in range(count):
+        after = defaultdict(float)
+        for (cut, ends), p in states.items():
+            for z in range(-50, 51):
+                reached = cut + spacing + z
+                end = min(n, max(reached, ends[-1] if ends else 0, 0))
+                after[reached, (*ends, end)] += p * (1 - ratio) / (1 + ratio) * ratio ** abs(z)
+        states = after
+    law = defaultdict(float)
+    for (_, ends), p in states.items():
+        law[ends] += p
+    return law
+
+
+def law_of(records, plan):
+    """Return the probability of each sorted tuple of points."""
+    ordered, ratio = sorted(records), float(plan.ratio)
+    law = defaultdict(float)
+    for below, p in lengths_law(len(ordered), plan.left, plan.spacing, ratio).items():
+        rest = ordered[max(below, default=0) :][::-1]
+        for above, q in lengths_law(len(rest), plan.right, plan.spacing, ratio).items():
+            blocks = [*cut_at(ordered, below), *cut_at(rest, above)]
+            laws = [weights(block, plan.size, float(plan.point.epsilon)) for block in blocks]
+            for points in product(range(plan.size), repeat=len(laws)):
+                law[tuple(sorted(points))] += (
+                    p * q * math.prod(one[c] for one, c in zip(laws, points, strict=True))
+                )
+    return law
+
+
+def cut_at(records, ends):
+    return [records[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+
+
+@pytest.mark.parametrize("sides", [(1, 1), (1, 0), (2, 0)], ids=str)
+def test_the_law_is_the_one_described(sides):
+    plan = plan_of(3, *sides, 1, 2, Fraction(1, 2))
+    for records in [(0, 1, 2), (2, 0, 0)]:
+        found = exact_law(
+            lambda dice, records=records: str(block_points(records, plan, privacy=MUCH, dice=dice)),
+            tail_bits=12,
+        )
+        expected = law_of(records, plan)
+        assert {str(list(points)) for points in expected} == set(found.masses)
+        for points, p in expected.items():
+            assert float(found.probability(str(list(points)))) == pytest.approx(p, abs=2**-11)
+
+
+@pytest.mark.parametrize(
+    ("sides", "noise", "point"), [((1, 1), 0.1, 1), ((2, 0), 1, 2), ((2, 1), 0.5, 0.5), ((1, 1), 3, 0.1)]
+)
+def test_no_replaced_record_costs_more_than_is_claimed(sides, noise, point):
+    plan, n = plan_of(3, *sides, 2, noise, point), 5
+    laws = {rows: law_of(rows, plan) for rows in combinations_with_replacement(range(3), n)}
+    worst = 0.0
+    for rows, law in laws.items():
+        for place, record in product(range(n), range(3)):
+            other = laws[tuple(sorted((*rows[:place], *rows[place + 1 :], record)))]
+            worst = max(worst, *(math.log(p / other[points]) for points, p in law.items()))
+    claim = float(plan.privacy.epsilon)
+    assert claim == pytest.approx(2 * noise + 2 * point)
+    assert 0.01 * claim < worst <= claim
+
+
+# What it gives.
+
+
+def test_points_lie_in_their_blocks():
+    n, size = 20_000, 2**64
+    plan = block_plan(size, ApproxDP(1), n)
+    codes = np.random.default_rng(0).integers(0, 2**62, n).astype(np.uint64)
+    ordered = np.sort(codes)
+    points = block_points(codes, plan, privacy=ApproxDP(1), dice=SeededDice(0))
+    ranks = np.searchsorted(ordered, np.array(points, dtype=np.uint64))
+    least, most = plan.ranks(n)
+    off = plan.radius(1, 0.05)
+    assert len(points) == plan.left + plan.right > 10
+    assert (ranks >= least - off).all()
+    assert (ranks <= most + off).all()
+
+
+def test_huge_domains_get_points_by_the_recursive_method():
+    size, n = 2**4096, 40_000
+    plan = block_plan(size, ApproxDP(1, 1e-6), n)
+    assert plan.sizes is not None
+    assert plan.privacy.epsilon <= 1
+    assert plan.privacy.delta <= ApproxDP(1, 1e-6).delta
+    codes = [size // 3 + i * i for i in range(n)]
+    points = block_points(codes, plan, privacy=ApproxDP(1, 1e-6), dice=SeededDice(1))
+    assert points == sorted(points)
+    assert codes[0] <= points[0] <= points[-1] <= codes[-1]
+
+
+def test_short_blocks_are_filled_to_the_same_length_and_long_ones_cut(monkeypatch):
+    sizes = recursive_sizes(2**20, epsilon=1, delta=1e-6)
+    plan = plan_of(2**20, 3, 0, 500, 0.01, sizes.privacy.epsilon, sizes)
+    seen = []
+
+    def looked_at(codes, size, **options):
+        seen.append(list(codes))
+        return interior_point_code(codes, size, privacy=ApproxDP(1), dice=options["dice"])
+
+    monkeypatch.setattr("dplearn.mechanisms.block_points.recursive_interior_point", looked_at)
+    block_points(range(1, 1501), plan, privacy=MUCH, dice=SeededDice(2))
+    assert [len(block) for block in seen] == [sizes.n_samples] * 3
+    assert all(block == sorted(block) for block in seen)
+
+
+def test_where_no_point_is_found_the_one_before_is_taken(monkeypatch):
+    answers = iter([None, 7, None])
+    monkeypatch.setattr("dplearn.mechanisms.block_points.interior_point_code", lambda *_, **__: next(answers))
+    assert block_points([5] * 9, plan_of(9, 3, 0, 3, 9, 1), privacy=MUCH, dice=SeededDice(0)) == [0, 7, 7]
+
+
+def test_a_plan_that_spends_more_is_refused():
+    with pytest.raises(ValueError, match="plan must spend no more than"):
+        block_points([1], plan_of(3, 1, 1, 1, 1, 1), privacy=ApproxDP(3), dice=SeededDice(0))
