@@ -3,6 +3,7 @@
 from dplearn._version import __version__
 from dplearn.aggregation import PublicData, QueriesExhaustedError
 from dplearn.learners import (
+    ConjunctionClassifier,
     ExponentialMechanismClassifier,
     KnowledgeTransferClassifier,
     ParityClassifier,
@@ -10,6 +11,7 @@ from dplearn.learners import (
     SecretSampleClassifier,
     SoftLabelAggregateClassifier,
     SoftLabelTransferClassifier,
+    StatisticalQueryNaiveBayes,
     SubsampleAggregateClassifier,
     ThresholdClassifier,
 )
@@ -18,6 +20,7 @@ from dplearn.privacy import ApproxDP, BudgetExceededError, LedgerError, PrivacyL
 __all__ = [
     "ApproxDP",
     "BudgetExceededError",
+    "ConjunctionClassifier",
     "ExponentialMechanismClassifier",
     "KnowledgeTransferClassifier",
     "LedgerError",
@@ -29,6 +32,7 @@ __all__ = [
     "SecretSampleClassifier",
     "SoftLabelAggregateClassifier",
     "SoftLabelTransferClassifier",
+    "StatisticalQueryNaiveBayes",
     "SubsampleAggregateClassifier",
     "ThresholdClassifier",
     "ZeroConcentratedDP",

@@ -10,14 +10,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dplearn.audit.case import AuditCase
-from dplearn.audit.cdf_cases import CDF_CASES
+from dplearn.audit.cdf_cases import BLOCK_CASES, CDF_CASES
+from dplearn.audit.conjunction_cases import CONJUNCTION_CASES
 from dplearn.audit.ensemble_cases import ENSEMBLE_CASES
 from dplearn.audit.interior_point_cases import INTERIOR_POINT_CASES
 from dplearn.audit.learner_cases import LEARNER_CASES
 from dplearn.audit.mechanism_cases import MECHANISM_CASES
+from dplearn.audit.naive_bayes_cases import NAIVE_BAYES_CASES
 from dplearn.audit.parity_cases import PARITY_CASES
 from dplearn.audit.point_cases import POINT_CASES
 from dplearn.audit.quantile_cases import QUANTILE_CASES
+from dplearn.audit.query_cases import QUERY_CASES
 from dplearn.audit.threshold_cases import THRESHOLD_CASES
 
 __all__ = ["CASES"]
@@ -33,8 +36,12 @@ CASES: dict[str, AuditCase] = {
         *INTERIOR_POINT_CASES,
         *QUANTILE_CASES,
         *CDF_CASES,
+        *BLOCK_CASES,
         *POINT_CASES,
         *THRESHOLD_CASES,
+        *QUERY_CASES,
+        *NAIVE_BAYES_CASES,
+        *CONJUNCTION_CASES,
     )
 }
 

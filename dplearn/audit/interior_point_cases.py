@@ -1,8 +1,16 @@
 """Cases of interior points: both methods whole, over domains of a few codes.
 
 The exponential method attains its claim where nearly all codes lie between two records of which one moves:
-the weight of a code on the one side falls, and the sum of all others' rises. RecPrefix has no size at which
-its claim is attained: what is released is the last of its steps, and the others show through it.
+the weight of a code on the one side falls, and the sum of all others' rises. RecPrefix spends a share on each
+of its steps, and its cases are chosen so that each shows. The lengths alone nearly attain their share, as the
+exponential method does. The choice of a prefix attains half of its epsilon at most (a replaced record raises
+one prefix by 1 and lowers another, so the sum of weights falls little while one of them rises), but its delta
+up to rounding. The whole shows all three together where all records but one are alike.
+
+RecPrefix is not replayed: its proof maps the ways to pair the one data set to those to pair the other, and a
+record that moves past others takes all between to other pairs in the same draws; nor are the candidates of a
+choice the same, since only prefixes that some record has are listed. Where the moved record keeps its place
+among the sorted and all prefixes stay, replay does hold: tests/laws/test_interior_point_mutants.py.
 """
 
 from collections.abc import Sequence
@@ -57,7 +65,6 @@ def recursive_case(name: str, sizes: RecursiveSizes, universe: Sequence[int], n:
         found = recursive_interior_point(rows, size, sizes=sizes, privacy=sizes.privacy, dice=dice)
         return str(found), ()
 
-    # The proof maps the pairs of one data set to those of the other: equal draws do not make the equal ones.
     return AuditCase(name, fit, universe, n, sizes.privacy, ordered=False, rules=None)
 
 
@@ -81,6 +88,7 @@ def _prefix_case(name: str, universe: Sequence[int], n: int, claim: ApproxDP) ->
 
 
 _CHOICE = ApproxDP(8, Fraction(1, 20))
+_TOP = (1 << 80) - 1
 
 INTERIOR_POINT_CASES = (
     _exponential_case("interior_point_exponential", (0, 1, 2, 70, 79), 3, 80, 1),
@@ -88,16 +96,30 @@ INTERIOR_POINT_CASES = (
     _lengths_case(
         "interior_point_lengths", tiny_sizes(1, choice=_CHOICE, comparison=1, base=1), (0, 1, 3, 4, 7), 5, 8
     ),
-    _prefix_case("interior_point_prefixes", (0, 1, 2, 6), 6, ApproxDP(4, Fraction(1, 20))),
+    # The same with codes of 80 bits: nearly all lengths lie between those of two pairs.
+    _lengths_case(
+        "interior_point_long_lengths",
+        tiny_sizes(1, choice=_CHOICE, comparison=1, base=1),
+        (0, 1 << 40, _TOP - 1, _TOP),
+        5,
+        _TOP + 1,
+    ),
+    # The bar is 8: halves of the records are 7 each, and one that leaves makes a third prefix appear.
+    _prefix_case("interior_point_prefixes", (0, 2, 6), 14, ApproxDP(4, Fraction(1, 1000))),
+    # The bars are 6: if all 6 are alike they have both. The length is theirs most likely, one apart or not.
     recursive_case(
-        "interior_point_recursive", tiny_sizes(0, choice=_CHOICE, comparison=1, base=1), (0, 3, 4, 7), 4, 8
+        "interior_point_recursive",
+        tiny_sizes(0, choice=ApproxDP(4, Fraction(1, 200)), comparison=8, base=8, bar=6),
+        (0, 2, 7),
+        6,
+        8,
     ),
     # 4 pair into 2, these into 1: the lengths of lengths.
     recursive_case(
         "interior_point_recursive_twice",
-        tiny_sizes(0, 0, choice=_CHOICE, comparison=1, base=1, bar=1),
-        (0, 1, 3),
+        tiny_sizes(0, 0, choice=ApproxDP(16, Fraction(1, 50)), comparison=24, base=2),
+        (0, 1, 4, 7),
         4,
-        4,
+        8,
     ),
 )

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from dplearn.estimator.base import Unrepeatable
 from dplearn.privacy import PrivateHolder
 
 __all__ = ["freeze", "kept_by"]
@@ -103,6 +104,8 @@ class _Freezer:
             return self._array(value)
         if kind is PrivateHolder:  # it shows nothing: what is answered from it is published by the answers
             return "holder", value.closed
+        if kind is Unrepeatable:  # whatever it is pickled as tells nothing
+            return "unrepeatable"
         if isinstance(value, BaseException):
             linked = (value.__context__, value.__cause__, value.__suppress_context__)
             return "exception", self._object(value), self._all(linked), self._all(kept_by(value).items())

@@ -1,6 +1,12 @@
-"""Cases of quantiles: few records of few values, whose order makes no difference to anything that is done."""
+"""Cases of quantiles: few records of few values, whose order makes no difference to anything that is done.
 
-from collections.abc import Sequence
+A single quantile, and a level, are replayed: the costs of all codes move by no more than they are selected
+for. Of several levels only the first could be: a replayed selection names codes by their cost, so that
+neighbours find different ones, and the next level looks at different cells.
+"""
+
+import warnings
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -8,7 +14,9 @@ import numpy as np
 
 from dplearn.audit.case import AuditCase
 from dplearn.audit.enumeration import Rows
+from dplearn.audit.rules import RULES, Rule
 from dplearn.chance.dice import Dice
+from dplearn.core.halving import rank_sensitivity
 from dplearn.core.ranks import Cell, SortedCodes, UnsortedCodes
 from dplearn.domains import IntegerRange
 from dplearn.mechanisms.rank_selection import code_near_rank
@@ -21,8 +29,6 @@ __all__ = ["QUANTILE_CASES", "level_case", "quantiles_case"]
 
 def quantiles_case(name: str, q: Sequence[Fraction], *, values: int, n: int, epsilon: int) -> AuditCase:
     """Return a case of quantiles of n numbers from 0 to values - 1.
-
-    No replay: codes are drawn in pieces, which begin and end where data stand.
 
     Parameters
     ----------
@@ -41,7 +47,19 @@ def quantiles_case(name: str, q: Sequence[Fraction], *, values: int, n: int, eps
         released = release_quantiles(ranks, domain, q, privacy=claim, dice=dice)
         return str(released.tolist()), released
 
-    return AuditCase(name, fit, range(values), n, claim, ordered=False, rules=None)
+    rules = _selected_within(rank_sensitivity(q[0], alone=True)) if len(q) == 1 else None
+    return AuditCase(name, fit, range(values), n, claim, ordered=False, rules=rules)
+
+
+def _selected_within(sensitivity: int) -> Mapping[str, Rule]:
+    """Return the rules under which the costs of a selection may move by `sensitivity`."""
+    within_one = RULES["power_weighted"]
+
+    def in_units(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        ratio, costs, sizes = arguments
+        return ratio, [Fraction(int(cost), sensitivity) for cost in costs], sizes
+
+    return {**RULES, "power_weighted": lambda mine, theirs: within_one(in_units(mine), in_units(theirs))}
 
 
 def level_case(name: str, fraction: Fraction, *, width: int, n: int, epsilon: int) -> AuditCase:
@@ -65,7 +83,8 @@ def level_case(name: str, fraction: Fraction, *, width: int, n: int, epsilon: in
         chosen = [code_near_rank(cell, fraction, privacy=claim, dice=dice, alone=False) for cell in cells]
         return str(chosen), chosen
 
-    return AuditCase(name, fit, range(2 * width), n, claim, ordered=False, rules=None)
+    rules = _selected_within(rank_sensitivity(fraction, alone=False))
+    return AuditCase(name, fit, range(2 * width), n, claim, ordered=False, rules=rules)
 
 
 def _clipper_case() -> AuditCase:
@@ -74,7 +93,10 @@ def _clipper_case() -> AuditCase:
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         fitted = PrivateMinMaxClipper(quantile_range=(0, 50), epsilon=8, domain=domain)
-        fitted._fit(np.array(rows), None, dice)
+        with warnings.catch_warnings():
+            # Of any two records, whatever they are, it says that they are few; all other warnings count.
+            warnings.filterwarnings("ignore", "n_samples is 2: ", UserWarning)
+            fitted._fit(np.array(rows), None, dice)
         return str([fitted.data_low_.tolist(), fitted.data_high_.tolist()]), fitted
 
     universe = [(0, 0), (0, 1), (1, 0), (1, 1)]

@@ -1,7 +1,9 @@
 """Private learners: one estimator family a file."""
 
+from dplearn.learners.conjunction import ConjunctionClassifier, ConjunctionPlan
 from dplearn.learners.generic import ExponentialMechanismClassifier, GenericPlan
 from dplearn.learners.knowledge_transfer import KnowledgeTransferClassifier
+from dplearn.learners.naive_bayes import NaiveBayesPlan, StatisticalQueryNaiveBayes
 from dplearn.learners.parity import ParityClassifier, ParityPlan
 from dplearn.learners.point import ChosenPoint, PointClassifier, PointPlan
 from dplearn.learners.reductions import SecretSampleClassifier
@@ -12,9 +14,12 @@ from dplearn.learners.threshold import ThresholdClassifier, ThresholdPlan
 
 __all__ = [
     "ChosenPoint",
+    "ConjunctionClassifier",
+    "ConjunctionPlan",
     "ExponentialMechanismClassifier",
     "GenericPlan",
     "KnowledgeTransferClassifier",
+    "NaiveBayesPlan",
     "ParityClassifier",
     "ParityPlan",
     "PointClassifier",
@@ -23,6 +28,7 @@ __all__ = [
     "SoftLabelAggregateClassifier",
     "SoftLabelPlan",
     "SoftLabelTransferClassifier",
+    "StatisticalQueryNaiveBayes",
     "SubsampleAggregateClassifier",
     "ThresholdClassifier",
     "ThresholdPlan",

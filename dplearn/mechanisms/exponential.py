@@ -1,17 +1,24 @@
 """The exponential mechanism over integer qualities, exact however many candidates there are."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
+from fractions import Fraction
+from itertools import accumulate
 from typing import Any
 
 from numpy.typing import NDArray
 
 from dplearn.chance.dice import Dice
+from dplearn.core.distributions import power_at_most
 from dplearn.core.exact import selection_ratio
 from dplearn.core.grouping import check_integers, group_counts, nth_equal
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.spending import epsilon_of
 
 __all__ = ["exponential_mechanism", "select_exponential"]
+
+_MANY = 1 << 10  # groups, of which those that cost much are put together
+_RARE = 64  # these are looked at with probability at most 2**-64
 
 
 def exponential_mechanism(
@@ -111,5 +118,41 @@ def select_exponential(
     **Source.** As for `exponential_mechanism`.
     """
     ratio = selection_ratio(epsilon_of(privacy), sensitivity)
+    draw = _draw_from_many if len(costs) > _MANY else _draw
+    return draw(ratio, costs, multiplicities, dice)
+
+
+def _draw(
+    ratio: Fraction, costs: Sequence[int], multiplicities: Sequence[int], dice: Dice
+) -> tuple[int, int]:
     group = dice.power_weighted(ratio, costs, multiplicities)
     return group, dice.below(multiplicities[group])
+
+
+def _draw_from_many(
+    ratio: Fraction, costs: Sequence[int], multiplicities: Sequence[int], dice: Dice
+) -> tuple[int, int]:
+    """Return a candidate of the same law, most likely without a look at those that cost much.
+
+    Let w be weights, I that of all candidates near, which cost less than `bar`, and O that of the F far ones.
+    A group of F candidates that cost `bar` stands for these; its weight is B >= O. A far candidate is drawn
+    with probability B / (I + B) / F and kept with probability ratio ** (cost - bar): that is w / (I + B), and
+    O / (I + B) for all. With what is left, (B - O) / (I + B), all is drawn anew from the law promised. So any
+    candidate has in the end w / (I + B) + (B - O) / (I + B) * w / (I + O) = w / (I + O), which is that law.
+    Where k candidates have the least cost, I >= k and B <= 2**-64 k: so rarely is more looked at.
+    """
+    total, least = sum(multiplicities), min(costs)
+    best = max(1, multiplicities[costs.index(least)])
+    bar = least + power_at_most(ratio, Fraction(best, total << _RARE))
+    near = [group for group, cost in enumerate(costs) if cost < bar]
+    sizes = [multiplicities[group] for group in near]
+    piece, member = _draw(ratio, [*(costs[group] for group in near), bar], [*sizes, total - sum(sizes)], dice)
+    if piece < len(near):
+        return near[piece], member
+    far = [group for group, cost in enumerate(costs) if cost >= bar]
+    ends = list(accumulate((multiplicities[group] for group in far), initial=0))
+    place = bisect_right(ends, member) - 1
+    excess = costs[far[place]] - bar
+    if dice.geometric(ratio, low=excess - 1, high=excess) == excess:
+        return far[place], member - ends[place]
+    return _draw(ratio, costs, multiplicities, dice)

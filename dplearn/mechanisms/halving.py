@@ -57,7 +57,7 @@ def codes_at_fractions(
 
     **Assumes.** All values lie in the domain, which is public; the number of records is public.
 
-    **Accuracy.** `dplearn.theory.quantile_errors`.
+    **Accuracy.** `dplearn.theory.quantile_errors` says by how many ranks they may miss.
 
     **Source.** Kaplan, Schnapp and Stemmer (2022), Algorithm 2, for one record added or removed and distinct
     data. There all steps use one sensitivity; here each has its own, so that a replaced record costs no more

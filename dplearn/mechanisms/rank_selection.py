@@ -9,14 +9,17 @@
 250
 """
 
+from bisect import bisect_left
 from fractions import Fraction
 from functools import lru_cache
+
+import numpy as np
 
 from dplearn.chance.dice import Dice
 from dplearn.core.distributions import power_at_most
 from dplearn.core.exact import selection_ratio
 from dplearn.core.halving import rank_sensitivity
-from dplearn.core.intervals import pieces
+from dplearn.core.intervals import EqualCosts, piece_arrays
 from dplearn.core.ranks import Cell
 from dplearn.mechanisms.exponential import select_exponential
 from dplearn.privacy import ApproxDP
@@ -76,37 +79,39 @@ def code_near_rank(
     """
     a, b = fraction.numerator, fraction.denominator
     sensitivity = rank_sensitivity(fraction, alone)
+    ratio = selection_ratio(epsilon_of(privacy), sensitivity)
     size = cell.stop - cell.start
-    far = _far(selection_ratio(epsilon_of(privacy), sensitivity), size)
+    far = _far(ratio, size)
     target = a * len(cell)
     # Codes before the datum of rank `first` have U <= first, codes after that of rank `last` L > last. So
     # both cost at least `far`.
     first, last = (target - far) // b, -((-target - far) // b) - 1
-    starts, lengths, costs = _pieces(cell, target, b, first, last)
+    near = _codes_between(cell, target, b, first, last)
     if first < 0 and last >= len(cell):
-        piece, place = select_exponential(costs, lengths, privacy=privacy, dice=dice, sensitivity=sensitivity)
-        return starts[piece] + place
-    # Let w be weights, I that of all codes inside, O of those outside and B = size * ratio ** far. Code i
-    # inside is drawn here with probability w(i) / (I + B), and code j outside with probability
-    # B / (I + B) / size * ratio ** (cost(j) - far) = w(j) / (I + B), all of them with O / (I + B). With what
+        return _draw(near, privacy, dice, sensitivity)
+    # Of the k codes of the least cost, which is 0, k >= 1 are inside. With size / k <= 2**(bits - 64),
+    # size * ratio ** bar <= 2**-64 k.
+    bits = _RARE + (-(-size // near.sizes[0]) - 1).bit_length()
+    bar = min(far, -(-_far(ratio, 1) * bits // _RARE))
+    # Let codes be inside that cost less than `bar`; all of them were looked at. Let w be weights, I that of
+    # all codes inside, O of those outside and B = size * ratio ** bar. Code i inside is drawn here with
+    # probability w(i) / (I + B), and code j outside with probability
+    # B / (I + B) / size * ratio ** (cost(j) - bar) = w(j) / (I + B), all of them with O / (I + B). With what
     # is left, (B - O) / (I + B), all is drawn anew from the law promised. So any code i has in the end
-    # w(i) / (I + B) + (B - O) / (I + B) * w(i) / (I + O) = w(i) / (I + O), which is that law. As some code
-    # inside costs 0, I >= 1, and B <= 2**-64: so rarely is more looked at than the ranks first..last.
-    piece, place = select_exponential(
-        [*costs, far], [*lengths, size], privacy=privacy, dice=dice, sensitivity=sensitivity
-    )
-    if piece < len(costs):
-        return starts[piece] + place
+    # w(i) / (I + B) + (B - O) / (I + B) * w(i) / (I + O) = w(i) / (I + O), which is that law. As I >= k and
+    # B <= 2**-64 k, it is this rare that more is looked at than the ranks first..last.
+    inside = bisect_left(near.costs, bar)
+    costs, sizes = [*near.costs[:inside], bar], [*near.sizes[:inside], size]
+    group, place = select_exponential(costs, sizes, privacy=privacy, dice=dice, sensitivity=sensitivity)
+    if group < inside:
+        return near.code(group, place)
     code = cell.start + place
-    if not starts[0] <= code < starts[-1] + lengths[-1]:
-        below, upto = cell.count(code)
-        excess = max(b * below - target, target - b * upto) - far
-        ratio = selection_ratio(epsilon_of(privacy), sensitivity)
-        if dice.geometric(ratio, low=excess - 1, high=excess) == excess:
-            return code
-    starts, lengths, costs = _pieces(cell, target, b, -1, len(cell))
-    piece, place = select_exponential(costs, lengths, privacy=privacy, dice=dice, sensitivity=sensitivity)
-    return starts[piece] + place
+    below, upto = cell.count(code)
+    excess = max(0, b * below - target, target - b * upto) - bar
+    if excess >= 0 and dice.geometric(ratio, low=excess - 1, high=excess) == excess:
+        return code
+    everything = _codes_between(cell, target, b, -1, len(cell))
+    return _draw(everything, privacy, dice, sensitivity)
 
 
 @lru_cache(maxsize=256)
@@ -115,10 +120,8 @@ def _far(ratio: Fraction, size: int) -> int:
     return max(1, power_at_most(ratio, Fraction(1, size << _RARE)))
 
 
-def _pieces(
-    cell: Cell, target: int, unit: int, first: int, last: int
-) -> tuple[list[int], list[int], list[int]]:
-    """Return the pieces of a cell from the datum of rank `first` to that of rank `last`, and their costs.
+def _codes_between(cell: Cell, target: int, unit: int, first: int, last: int) -> EqualCosts:
+    """Return the codes of a cell from the datum of rank `first` to that of rank `last`, by their costs.
 
     A rank that is not there leaves that side open. Equal data outside do not count: the first datum's L is
     only known to be at most `first`, so b L <= a m, and the last one's U is more than `last`, so b U >= a m;
@@ -128,9 +131,15 @@ def _pieces(
     data = cell.window(low, high)
     start = cell.start if first < 0 else data[0]
     stop = cell.stop if last >= len(cell) else data[-1] + 1
-    starts, lengths, below, upto = pieces(data, stop, start=start, before=low)
-    costs = [
-        max(0, unit * less - target, target - unit * not_greater)
-        for less, not_greater in zip(below, upto, strict=True)
-    ]
-    return starts, lengths, costs
+    starts, lengths, below, upto = piece_arrays(data, stop, start=start, before=low)
+    if unit * len(cell) >= 1 << 63:  # no product is larger, nor is the target
+        below, upto = below.astype(object), upto.astype(object)
+    return EqualCosts(starts, lengths, np.maximum(np.maximum(0, unit * below - target), target - unit * upto))
+
+
+def _draw(codes: EqualCosts, privacy: ApproxDP, dice: Dice, sensitivity: int) -> int:
+    """Return one of these codes, with probability proportional to its weight."""
+    group, place = select_exponential(
+        codes.costs, codes.sizes, privacy=privacy, dice=dice, sensitivity=sensitivity
+    )
+    return codes.code(group, place)

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
-from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import check_choice, check_count
-from dplearn.preprocessing.quantile_columns import Numbers, QuantilesOfColumns, check_range
+from dplearn.preprocessing.quantile_columns import Numbers, QuantilesOfColumns, check_percents
 from dplearn.privacy import PrivacyLedger
 
 __all__ = ["PrivateKBinsDiscretizer"]
@@ -30,7 +29,8 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
     n_bins : int, default=4
         Bins of each column, at least 2. The first and the last have no outer end.
     encode : {"onehot", "onehot-dense", "ordinal"}, default="onehot"
-        A column of zeros and ones for each bin, in a sparse matrix or in an array; or the bin's number.
+        A column of zeros and ones for each bin, in a sparse matrix or in an array; or the bin's number. For
+        `set_output` one of the latter two.
     strategy : {"quantile", "uniform"}, default="quantile"
         Bins of equally many records, or bins of equal width between the two quantiles of `quantile_range`.
     quantile_range : pair of float, default=(1.0, 99.0)
@@ -38,7 +38,8 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
     epsilon : float, default=1.0
         Privacy budget of one fit, divided evenly over columns; positive, at least 1e-9.
     domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
-        What values can occur: one domain for all columns or one for each. "float64": all finite floats.
+        What values can occur: one domain for all columns or one for each. "float64": all finite floats. Of
+        a data frame, columns that a Schema does not name are left out.
     ledger : PrivacyLedger, optional
         The budget that each fit is charged to.
     random_state : None, int or numpy random generator, default=None
@@ -67,7 +68,7 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
 
     **Assumes.** What `guarantee_.assumes` lists.
 
-    **Accuracy.** `quantile_errors` at epsilon / n_features.
+    **Accuracy.** `quantile_errors` at epsilon / n_features; `plan(n_samples, n_features=...)` tells them.
 
     **Source.** As for `dplearn.releases.quantiles`.
     """
@@ -97,7 +98,7 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
         check_choice("encode", self.encode, ("onehot", "onehot-dense", "ordinal"))
         check_choice("strategy", self.strategy, ("quantile", "uniform"))
         bins = check_count("n_bins", self.n_bins, low=2)
-        ends = [end / 100 for end in check_range("quantile_range", self.quantile_range, high=100)]
+        ends = list(check_percents("quantile_range", self.quantile_range))
         return ends if self.strategy == "uniform" else [Fraction(i, bins) for i in range(1, bins)]
 
     def _publish(self, released: Numbers) -> None:
@@ -142,7 +143,7 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
         ndarray of float64 of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        d = self.n_features_in_
+        d = self._n_columns
         dense: Any = X  # issparse narrows to a type without its methods
         dense = dense.toarray() if issparse(X) else dense
         rows = self._transformed(dense, len(self.get_feature_names_out()))
@@ -163,7 +164,7 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
             Names of the input's columns.
         """
         check_is_fitted(self)
-        names: NDArray[Any] = OneToOneFeatureMixin.get_feature_names_out(self, input_features)
+        names = super().get_feature_names_out(input_features)
         if self.encode == "ordinal":
             return names
         return np.array([f"{name}_{i}" for name in names for i in range(self.n_bins)], dtype=object)

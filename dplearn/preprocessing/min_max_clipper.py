@@ -10,15 +10,20 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from sklearn.base import OneToOneFeatureMixin
 
-from dplearn.preprocessing.quantile_columns import Numbers, QuantilesOfColumns, check_range, placed
+from dplearn.preprocessing.quantile_columns import (
+    Numbers,
+    QuantilesOfColumns,
+    check_percents,
+    check_range,
+    placed,
+)
 from dplearn.privacy import PrivacyLedger
 
 __all__ = ["PrivateMinMaxClipper"]
 
 
-class PrivateMinMaxClipper(OneToOneFeatureMixin, QuantilesOfColumns):
+class PrivateMinMaxClipper(QuantilesOfColumns):
     """Move numbers beyond two private quantiles to these, and scale the rest to a range.
 
     Least and greatest of the data are single records; quantiles near the ends take their place. What comes
@@ -33,7 +38,8 @@ class PrivateMinMaxClipper(OneToOneFeatureMixin, QuantilesOfColumns):
     epsilon : float, default=1.0
         Privacy budget of one fit, divided evenly over columns; positive, at least 1e-9.
     domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
-        What values can occur: one domain for all columns or one for each. "float64": all finite floats.
+        What values can occur: one domain for all columns or one for each. "float64": all finite floats. Of
+        a data frame, columns that a Schema does not name are left out.
     ledger : PrivacyLedger, optional
         The budget that each fit is charged to.
     random_state : None, int or numpy random generator, default=None
@@ -61,7 +67,7 @@ class PrivateMinMaxClipper(OneToOneFeatureMixin, QuantilesOfColumns):
 
     **Assumes.** What `guarantee_.assumes` lists.
 
-    **Accuracy.** `quantile_errors` at epsilon / n_features.
+    **Accuracy.** `quantile_errors` at epsilon / n_features; `plan(n_samples, n_features=...)` tells them.
 
     **Source.** As for `dplearn.releases.quantiles`.
     """
@@ -85,7 +91,7 @@ class PrivateMinMaxClipper(OneToOneFeatureMixin, QuantilesOfColumns):
 
     def _fractions(self) -> list[Fraction]:
         check_range("feature_range", self.feature_range)
-        return [end / 100 for end in check_range("quantile_range", self.quantile_range, high=100)]
+        return list(check_percents("quantile_range", self.quantile_range))
 
     def _publish(self, released: Numbers) -> None:
         self.data_low_, self.data_high_ = released
@@ -118,6 +124,6 @@ class PrivateMinMaxClipper(OneToOneFeatureMixin, QuantilesOfColumns):
         ndarray of float64 of shape (n_samples, n_features)
         """
         low, high = (np.array(float(end)) for end in check_range("feature_range", self.feature_range))
-        share = placed(self._transformed(X, self.n_features_in_), low, high)
+        share = placed(self._transformed(X, self._n_columns), low, high)
         numbers: Numbers = (1 - share) * self.data_low_ + share * self.data_high_
         return numbers

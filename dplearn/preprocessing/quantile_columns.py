@@ -7,34 +7,93 @@
 import sys
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from dplearn._validation import check_number
+from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.ranks import SortedCodes
-from dplearn.domains import Floats, NumberDomain, Product
+from dplearn.domains import DomainError, Floats, NumberDomain, Product, Schema
+from dplearn.domains.base import shortened
 from dplearn.domains.cells import frame_column, is_frame
 from dplearn.domains.numbers import as_numbers
 from dplearn.estimator import PrivateTransformer
 from dplearn.estimator.intake import COLUMNS, as_product, read_features
 from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.releases.few_records import warn_of_quantiles
+from dplearn.releases.quantile_plan import QuantilePlan, quantile_plan
 from dplearn.releases.quantiles import release_quantiles
-from dplearn.releases.reading import as_number_domain
+from dplearn.releases.reading import as_number_domain, is_pair
 
-__all__ = ["Numbers", "QuantilesOfColumns", "check_range", "finite", "interpolate", "placed"]
+__all__ = [
+    "ColumnsPlan",
+    "Numbers",
+    "QuantilesOfColumns",
+    "check_percents",
+    "check_range",
+    "finite",
+    "interpolate",
+    "placed",
+]
 
 Numbers = NDArray[np.float64]
 
 _LARGEST = sys.float_info.max
 
 
-class QuantilesOfColumns(PrivateTransformer):
+@dataclass(frozen=True)
+class ColumnsPlan:
+    """What a fit of a transformer made of quantiles would give.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        What it would promise.
+    n_samples : int
+        Number of records.
+    columns : dict of str to QuantilePlan
+        For each column what its share of epsilon gives: by how many ranks its quantiles may miss, and how
+        many records they take. Empty where nothing is learned.
+    error : int
+        The greatest of all errors: with probability at least 1 - beta, no quantile of a given column misses
+        by more ranks.
+    n_inside : int or None
+        From how many records on the quantiles of a given column lie, with that probability, between its least
+        and its greatest number; None: 0% or 100% is among them. With fewer they may be any value of the
+        domain.
+    n_needed : int
+        From how many records on no error exceeds the share alpha of them.
+    """
+
+    guarantee: ApproxDP
+    n_samples: int
+    columns: dict[str, QuantilePlan]
+
+    @property
+    def error(self) -> int:
+        """The greatest error."""
+        return max((error for plan in self.columns.values() for error in plan.errors), default=0)
+
+    @property
+    def n_inside(self) -> int | None:
+        """Number of records, or None."""
+        inside = [plan.n_inside for plan in self.columns.values()]
+        return None if None in inside else max((n for n in inside if n is not None), default=1)
+
+    @property
+    def n_needed(self) -> int:
+        """Number of records."""
+        return max((plan.n_needed for plan in self.columns.values()), default=1)
+
+
+class QuantilesOfColumns(OneToOneFeatureMixin, PrivateTransformer):
     """Base of transformers that learn some quantiles of each column and nothing else.
 
     A subclass says which, and makes its fitted attributes of them. Epsilon is divided evenly over columns: a
@@ -56,16 +115,56 @@ class QuantilesOfColumns(PrivateTransformer):
     def _publish(self, released: Numbers) -> None:
         """Set fitted attributes from the quantiles, an array of shape (k, n_features)."""
 
+    def plan(
+        self, n_samples: int, *, n_features: int | None = None, alpha: Any = 0.05, beta: Any = 0.05
+    ) -> ColumnsPlan:
+        """Return what a fit would promise and how accurate it would be, without any data.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records.
+        n_features : int, optional
+            Number of columns; if left out, those of the domain, of the fit, or 1.
+        alpha : float, default=0.05
+            Error that is wanted, as a share of the records, in (0, 1).
+        beta : float, default=0.05
+            Probability of failure, for each column, in (0, 1).
+        """
+        declared, fractions = _declared(self.domain), self._fractions()
+        n_samples = check_count("n_samples", n_samples, low=1)
+        if isinstance(declared, Product):
+            n_features = len(declared)
+        elif n_features is None:
+            n_features = getattr(self, "n_features_in_", 1)
+        product = as_product(declared, check_count("n_features", n_features, low=1), None)
+        price = self._price(fractions, self.random_state is not None)
+        share = price.epsilon / len(product)
+
+        @cache
+        def of(domain: Any) -> QuantilePlan:
+            return quantile_plan(n_samples, fractions, epsilon=share, domain=domain, alpha=alpha, beta=beta)
+
+        named = zip(product.names, product.domains, strict=True) if fractions else ()
+        guarantee = replace(price, assumes=(COLUMNS, *product.assumes))
+        return ColumnsPlan(guarantee, n_samples, {name: of(domain) for name, domain in named})
+
+    def _price(self, fractions: list[Fraction], reproducible: bool) -> ApproxDP:
+        """Return what a fit spends: nothing, where nothing is learned."""
+        epsilon = check_number("epsilon", self.epsilon, low=Fraction(1, 10**9))
+        return ApproxDP(epsilon if fractions else 0, reproducible=reproducible)
+
     def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:  # noqa: ARG002
         # 1. Check what is public, and that the data are where they were declared to be.
         fractions = self._fractions()
-        epsilon = check_number("epsilon", self.epsilon, low=Fraction(1, 10**9))
-        price = ApproxDP(epsilon if fractions else 0, reproducible=reproducible)
+        price = self._price(fractions, reproducible)
         charge = self._open_account(price)
         declared = _declared(self.domain)
         X = read_features(self, X, domain=declared, reset=True)
         product = as_product(declared, X.shape[1], getattr(self, "feature_names_in_", None))
         columns = product.encode(X)
+        share = ApproxDP(price.epsilon / len(product))
+        _warn_if_few(len(columns[0]), fractions, product, share)
 
         # 2. Fix the guarantee, and charge it to the ledger.
         guarantee = replace(price, assumes=(COLUMNS, *product.assumes))
@@ -76,10 +175,9 @@ class QuantilesOfColumns(PrivateTransformer):
 
         # 4. Release, each column with its share.
         released = np.empty((len(fractions), len(ranks)))
-        if fractions:
-            share = ApproxDP(epsilon / len(ranks))
-            for place, (each, domain) in enumerate(zip(ranks, product.domains, strict=True)):
-                assert isinstance(domain, NumberDomain)  # `_declared` saw to it
+        for place, (each, domain) in enumerate(zip(ranks, product.domains, strict=True)):
+            assert isinstance(domain, NumberDomain)  # `_declared` saw to it
+            if fractions:
                 released[:, place] = release_quantiles(each, domain, fractions, privacy=share, dice=dice)
 
         # 5. Publish.
@@ -91,13 +189,30 @@ class QuantilesOfColumns(PrivateTransformer):
         del others["ledger"], others["random_state"]
         return tuple(repr(item) for item in sorted(others.items()))
 
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the columns that were learned: those of the schema, where it names fewer.
+
+        Parameters
+        ----------
+        input_features : sequence of str, optional
+            Names of the input's columns.
+        """
+        names: NDArray[Any] = super().get_feature_names_out(input_features)
+        framed = isinstance(self.domain, Schema) and hasattr(self, "feature_names_in_")
+        return np.array(self.domain.names, dtype=object) if framed else names
+
+    @property
+    def _n_columns(self) -> int:
+        """How many columns were learned: a schema may name fewer than a data frame has."""
+        return len(self.domain) if isinstance(self.domain, Product) else self.n_features_in_
+
     def _numbers(self, X: Any) -> Numbers:
         """Return new records as floats."""
         check_is_fitted(self)
         X = read_features(self, X, domain=_declared(self.domain), reset=False)
         if not is_frame(X):
             return as_numbers(X, Floats()).astype(np.float64)
-        columns = [as_numbers(frame_column(X, place), Floats()) for place in range(X.shape[1])]
+        columns = [_column_numbers(X, place) for place in range(X.shape[1])]
         return np.column_stack(columns).astype(np.float64)
 
     def _transformed(self, X: Any, width: int) -> Numbers:
@@ -109,18 +224,58 @@ class QuantilesOfColumns(PrivateTransformer):
         return rows
 
 
+def _column_numbers(X: Any, place: int) -> NDArray[Any]:
+    """Return a column of a data frame as numbers; what is wrong with it is said with its name."""
+    refused = None
+    try:
+        return as_numbers(frame_column(X, place), Floats())
+    except DomainError as error:
+        refused = error
+    raise type(refused)(f"in column {list(X.columns)[place]!r}, {refused}")
+
+
 def _declared(domain: Any) -> Any:
     """Return what was declared of the columns; each must be a domain of numbers that floats can hold."""
-    if isinstance(domain, (list, tuple)):
+    if isinstance(domain, (list, tuple)) and not is_pair(domain):
         domain = Product([as_number_domain(part) for part in domain])
     declared = domain if isinstance(domain, Product) else as_number_domain(domain)
-    for part in getattr(declared, "domains", (declared,)):
-        if not isinstance(part, NumberDomain) or part.accepts_missing or part.size > 1 << 64:
-            raise ValueError(
-                "domain must be 'float64', or of numbers that are not missing, at most 2**64 of them, for"
-                f" every column, got {part!r}"
-            )
+    parts = declared.domains if isinstance(declared, Product) else (declared,)
+    unfit = [place for place, part in enumerate(parts) if not _fits(part)]
+    if unfit and isinstance(domain, Schema):
+        names = ", ".join(repr(domain.names[place]) for place in unfit)
+        raise ValueError(
+            "domain must be of numbers that are not missing, at most 2**64 of them, for every column, and"
+            f" that of {names} is not: leave such columns to other parts of a ColumnTransformer, and out of"
+            " this schema"
+        )
+    if unfit:
+        raise ValueError(
+            "domain must be 'float64', or of numbers that are not missing, at most 2**64 of them, for"
+            f" every column, got {shortened(parts[unfit[0]])}"
+        )
     return declared
+
+
+def _fits(part: Any) -> bool:
+    return isinstance(part, NumberDomain) and not part.accepts_missing and part.size <= 1 << 64
+
+
+def _warn_if_few(n: int, fractions: list[Fraction], product: Product, share: ApproxDP) -> None:
+    """Warn of the column with the largest domain, if its quantiles may be any value."""
+    if fractions:
+        size = max(domain.size for domain in product.domains)
+        warn_of_quantiles(n, fractions, size, epsilon=share.epsilon, columns=len(product), stacklevel=5)
+
+
+def check_percents(name: str, value: Any) -> tuple[Fraction, Fraction]:
+    """Return two rising percentages as fractions, from 0 to 1."""
+    low, high = check_range(name, value, high=100)
+    if high <= 1:
+        raise ValueError(
+            f"{name} must be in percent, as in (25, 75), which is not (0.25, 0.75); with both ends at most 1,"
+            f" it would be the lowest percent of the data, got {value!r}"
+        )
+    return low / 100, high / 100
 
 
 def check_range(name: str, value: Any, high: int | None = None) -> tuple[Fraction, Fraction]:

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from scipy.special import ndtr, ndtri
-from sklearn.base import OneToOneFeatureMixin
 
 from dplearn._validation import check_choice, check_count
 from dplearn.preprocessing.quantile_columns import Numbers, QuantilesOfColumns, interpolate
@@ -20,7 +19,7 @@ from dplearn.privacy import PrivacyLedger
 __all__ = ["PrivateQuantileTransformer"]
 
 
-class PrivateQuantileTransformer(OneToOneFeatureMixin, QuantilesOfColumns):
+class PrivateQuantileTransformer(QuantilesOfColumns):
     """Map each column to its private ranks, as shares of all or as a normal distribution has them.
 
     Parameters
@@ -33,7 +32,8 @@ class PrivateQuantileTransformer(OneToOneFeatureMixin, QuantilesOfColumns):
     epsilon : float, default=1.0
         Privacy budget of one fit, divided evenly over columns; positive, at least 1e-9.
     domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
-        What values can occur: one domain for all columns or one for each. "float64": all finite floats.
+        What values can occur: one domain for all columns or one for each. "float64": all finite floats. Of
+        a data frame, columns that a Schema does not name are left out.
     ledger : PrivacyLedger, optional
         The budget that each fit is charged to.
     random_state : None, int or numpy random generator, default=None
@@ -63,7 +63,7 @@ class PrivateQuantileTransformer(OneToOneFeatureMixin, QuantilesOfColumns):
 
     **Assumes.** What `guarantee_.assumes` lists.
 
-    **Accuracy.** `quantile_errors` at epsilon / n_features.
+    **Accuracy.** `quantile_errors` at epsilon / n_features; `plan(n_samples, n_features=...)` tells them.
 
     **Source.** As for `dplearn.releases.quantiles`.
     """
@@ -124,7 +124,7 @@ class PrivateQuantileTransformer(OneToOneFeatureMixin, QuantilesOfColumns):
         -------
         ndarray of float64 of shape (n_samples, n_features)
         """
-        shares = self._transformed(X, self.n_features_in_)
+        shares = self._transformed(X, self._n_columns)
         shares = ndtr(shares) if self.output_distribution == "normal" else shares
         columns = zip(shares.T, self.quantiles_.T, strict=True)
         return np.column_stack([interpolate(column, self.references_, points) for column, points in columns])

@@ -10,9 +10,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from sklearn.base import OneToOneFeatureMixin
 
-from dplearn.preprocessing.quantile_columns import Numbers, QuantilesOfColumns, check_range, finite
+from dplearn.preprocessing.quantile_columns import Numbers, QuantilesOfColumns, check_percents, finite
 from dplearn.privacy import PrivacyLedger
 
 __all__ = ["PrivateRobustScaler"]
@@ -20,7 +19,7 @@ __all__ = ["PrivateRobustScaler"]
 _HALF = Fraction(1, 2)
 
 
-class PrivateRobustScaler(OneToOneFeatureMixin, QuantilesOfColumns):
+class PrivateRobustScaler(QuantilesOfColumns):
     """Subtract a private median and divide by a private distance of quantiles, column by column.
 
     Parameters
@@ -32,7 +31,8 @@ class PrivateRobustScaler(OneToOneFeatureMixin, QuantilesOfColumns):
     epsilon : float, default=1.0
         Privacy budget of one fit, divided evenly over columns; positive, at least 1e-9.
     domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
-        What values can occur: one domain for all columns or one for each. "float64": all finite floats.
+        What values can occur: one domain for all columns or one for each. "float64": all finite floats. Of
+        a data frame, columns that a Schema does not name are left out.
     ledger : PrivacyLedger, optional
         The budget that each fit is charged to.
     random_state : None, int or numpy random generator, default=None
@@ -62,7 +62,7 @@ class PrivateRobustScaler(OneToOneFeatureMixin, QuantilesOfColumns):
 
     **Assumes.** What `guarantee_.assumes` lists.
 
-    **Accuracy.** `quantile_errors` at epsilon / n_features.
+    **Accuracy.** `quantile_errors` at epsilon / n_features; `plan(n_samples, n_features=...)` tells them.
 
     **Source.** As for `dplearn.releases.quantiles`.
     """
@@ -90,7 +90,7 @@ class PrivateRobustScaler(OneToOneFeatureMixin, QuantilesOfColumns):
         for name in ("with_centering", "with_scaling"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}")
-        ends = [end / 100 for end in check_range("quantile_range", self.quantile_range, high=100)]
+        ends = check_percents("quantile_range", self.quantile_range)
         return sorted({*([_HALF] * self.with_centering), *(ends * self.with_scaling)})
 
     def _publish(self, released: Numbers) -> None:
@@ -98,7 +98,7 @@ class PrivateRobustScaler(OneToOneFeatureMixin, QuantilesOfColumns):
         self.center_ = found[_HALF] if self.with_centering else None
         self.scale_ = None
         if self.with_scaling:
-            low, high = (found[end / 100] for end in check_range("quantile_range", self.quantile_range))
+            low, high = (found[end] for end in check_percents("quantile_range", self.quantile_range))
             with np.errstate(over="ignore"):
                 distance = finite(high - low)
             self.scale_ = np.where(distance > 0, distance, 1.0)
@@ -133,7 +133,7 @@ class PrivateRobustScaler(OneToOneFeatureMixin, QuantilesOfColumns):
         -------
         ndarray of float64 of shape (n_samples, n_features)
         """
-        numbers = self._transformed(X, self.n_features_in_)
+        numbers = self._transformed(X, self._n_columns)
         with np.errstate(over="ignore", under="ignore"):
             if self.scale_ is not None:
                 numbers = finite(numbers * self.scale_)

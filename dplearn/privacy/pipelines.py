@@ -21,7 +21,18 @@ __all__ = ["pipeline_guarantee"]
 #: Where pipelines, feature unions and column transformers keep their parts, each a tuple that begins with the
 #: part's name and the part.
 _PARTS = ("steps", "transformer_list", "transformers_")
-_NO_STEP = ("passthrough", "drop", None)
+_NO_STEP = ("drop", None)
+_NO_PREDICTION = (
+    "take a learner of dplearn in its place, or ask of what stands before it,"
+    " pipeline_guarantee(pipeline[:-1])"
+)
+_ONCE = "the pipeline was fitted once: each further fit, such as those of a search, costs as much again"
+_ALONE = "each step turns each record into one record, by itself"
+_DENSE = "columns that are passed through are dense"
+#: scikit-learn's transformers that learn nothing and treat each record by itself. (That a class needs no fit,
+#: as some say of themselves, does not make it one: GaussianProcessRegressor keeps its data.)
+_ALONE_BY_NATURE = ("AdditiveChi2Sampler", "Binarizer", "FeatureHasher", "HashingVectorizer", "Normalizer")
+_SELECTORS = ("make_column_selector",)  # look at names and types of columns, and at no value
 
 
 def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Guarantee:
@@ -34,8 +45,8 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
     stateless : collection of str, default=()
         Names of steps that you know to learn nothing from any value and to turn each record into another by
         itself, such as a CellEncoder or PolynomialFeatures; the guarantee lists them among its assumptions.
-        Of a step within a step, both names with a dot between. Steps whose tag `requires_fit` is false say so
-        themselves, as Normalizer does; so does FunctionTransformer, of whose function nobody knows.
+        Of a step within a step, both names with a dot between. Of Normalizer, Binarizer, FeatureHasher and
+        HashingVectorizer it is known; of what a FunctionTransformer is given, you know.
 
     Returns
     -------
@@ -49,7 +60,11 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
         If `pipeline` has no steps, or their guarantees are of two kinds.
     ValueError
         If a step is fitted on the data without a guarantee, or is not fitted: the message names each. If
-        `stateless` names a step that is not there, or one that has a guarantee. If deltas add up to 1.
+        `stateless` names a step that is not there, one that has a guarantee, or one that predicts, which it
+        cannot without having learned. If deltas add up to 1. If two steps have one name, with dots between.
+        If values decide what is published besides: a column transformer that chooses columns by a function of
+        them, or how to store its output by how many are 0; a function whose inverse is checked on them; a
+        cache, which tells whether data are those of an earlier fit, and keeps them.
 
     Notes
     -----
@@ -57,45 +72,140 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
     turn each record into one. A step that is fitted on the data without a guarantee publishes what it
     learned, so nothing can be promised: there is no sum to return.
 
-    **Assumes.** That no step mixes records when it transforms, and that the pipeline was fitted once.
+    **Assumes.** What the guarantee lists: that no step mixes records when it transforms; that the pipeline
+    was fitted once: what a search keeps is one of many fits, and what they all cost a ledger tells.
 
     **Source.** Dwork, McSherry, Nissim and Smith (2006), on composition.
     """
-    steps = dict(_steps(pipeline))
+    pairs = list(_steps(pipeline))
+    steps = dict(pairs)
     if not steps:
-        raise TypeError(f"pipeline must have steps, got {type(pipeline).__name__}")
+        raise TypeError(f"pipeline must have steps, got {type(pipeline).__name__}{_ask_instead(pipeline)}")
+    if len(steps) < len(pairs):
+        twice = next(name for name, _ in pairs if [each for each, _ in pairs].count(name) > 1)
+        raise ValueError(f"steps must have names of their own, got two {twice!r}: rename one")
     declared = {stateless} if isinstance(stateless, str) else set(stateless)
     if absent := sorted(declared - steps.keys()):
         raise ValueError(f"stateless must name steps, {', '.join(map(repr, steps))}, got {absent[0]!r}")
     promises = {name: step.guarantee_ for name, step in steps.items() if hasattr(step, "guarantee_")}
     if both := sorted(declared & promises.keys()):
         raise ValueError(f"stateless must name steps without a guarantee, got {both[0]!r}, which has one")
-    known = promises.keys() | declared
-    if unknown := [name for name, step in steps.items() if name not in known and _learns(step)]:
-        named = " and ".join(f"{name!r} ({type(steps[name]).__name__})" for name in unknown)
+    if predicting := sorted(name for name in declared if _predicts(steps[name])):
         raise ValueError(
-            f"nothing is promised of the pipeline: {named} is fitted on the data without a guarantee, or not"
-            " fitted; name a step that learns nothing from the data in stateless="
+            f"stateless must name steps that learn nothing from the data, got {predicting[0]!r}, which"
+            f" predicts what it learned: {_NO_PREDICTION}"
         )
+    known = promises.keys() | declared
+    if unknown := {name: step for name, step in steps.items() if name not in known and _learns(step)}:
+        raise ValueError(f"nothing is promised of the pipeline: {_named(unknown)}")
+    _check_nothing_told(pipeline, "the pipeline")
     assumed = [f"step {name!r} learns nothing from the data" for name in steps if name in declared]
-    return _sum(list(promises.values()), assumed)
+    if any(isinstance(step, _Passed) for step in steps.values()):
+        assumed.append(_DENSE)
+    return _sum(list(promises.values()), [*assumed, _ALONE, _ONCE])
+
+
+class _Passed:
+    """Columns that a column transformer passes through."""
+
+
+def _check_nothing_told(whole: Any, name: str) -> None:
+    """Refuse what publishes something of values beside what its steps release."""
+    if getattr(whole, "memory", None) is not None:
+        raise ValueError(
+            f"{name} must have memory=None: a cache tells whether data are those of an earlier fit, and keeps"
+            " them"
+        )
+    if getattr(whole, "check_inverse", False) and getattr(whole, "inverse_func", None) is not None:
+        raise ValueError(f"{name} must have check_inverse=False: whether it warns depends on the values")
+    chosen = getattr(whole, "transformers", None) if hasattr(whole, "transformers_") else None
+    for part, _, columns, *_ in chosen or ():
+        if callable(columns) and type(columns).__name__ not in _SELECTORS:
+            raise ValueError(f"{name} must list the columns of {part!r}, got a function of their values")
+    parts = _parts(whole)
+    if chosen is not None and getattr(whole, "sparse_threshold", 0) and not all(map(_known_size, parts)):
+        raise ValueError(
+            f"{name} must have sparse_threshold=0: else how many values are 0 decides how output is stored"
+        )
+    for part, step, *_ in parts:
+        if step is not None and not isinstance(step, str):
+            _check_nothing_told(step, repr(part))
+
+
+def _known_size(part: tuple[Any, ...]) -> bool:
+    """Return whether how many values a part stores is the same for all data of a shape."""
+    step = part[1]
+    return step is None or isinstance(step, str) or _passes(step) or hasattr(step, "guarantee_")
+
+
+def _parts(whole: Any) -> list[tuple[Any, ...]]:
+    """Return the parts of what has some, each a tuple that begins with its name and itself."""
+    kept = next((place for place in _PARTS if isinstance(getattr(whole, place, None), list)), None)
+    return list(getattr(whole, kept)) if kept else []
+
+
+def _ask_instead(other: Any) -> str:
+    """Return where what is no pipeline tells what it promises."""
+    if hasattr(other, "guarantee_"):
+        return ", which tells by itself what it promises: guarantee_"
+    if hasattr(other, "best_estimator_"):
+        return (
+            ": the pipeline that a search keeps is its best_estimator_; all its fits together cost what a"
+            " ledger says, ledger.spent()"
+        )
+    return ""
+
+
+def _named(unknown: dict[str, Any]) -> str:
+    """Return which steps promise nothing, and what to do about them."""
+    parts = [f"{name!r} ({type(step).__name__})" for name, step in unknown.items()]
+    verb = "is" if len(parts) == 1 else "are"
+    advice = []
+    if transforming := [name for name, step in unknown.items() if not _predicts(step)]:
+        whether = f"{transforming[0]!r} learns" if len(transforming) == 1 else "they learn"
+        advice.append(
+            f"; only if you know that {whether} nothing from the data, say stateless={transforming}"
+        )
+    if predicting := [name for name, step in unknown.items() if _predicts(step)]:
+        advice.append(f"; of {predicting[0]!r}, {_NO_PREDICTION}")
+    return (
+        f"{' and '.join(parts)} {verb} fitted on the data without a guarantee, or not fitted{''.join(advice)}"
+    )
 
 
 def _steps(whole: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the names and the steps that do something, those within others in place of these."""
-    kept = next((place for place in _PARTS if isinstance(getattr(whole, place, None), list)), None)
-    for name, step, *_ in getattr(whole, kept) if kept else ():
-        if isinstance(step, str | None) and step in _NO_STEP:
+    for name, step, *_ in _parts(whole):
+        if _passes(step) and hasattr(whole, "transformers_"):
+            yield f"{prefix}{name}", _Passed()
+            continue
+        if _passes(step) or (isinstance(step, str | None) and step in _NO_STEP):
             yield f"{prefix}{name}", None
             continue
         within = list(_steps(step, f"{prefix}{name}."))
         yield from within or [(f"{prefix}{name}", step)]
 
 
+def _passes(step: Any) -> bool:
+    """Return whether a step returns what it is given; fitted, scikit-learn's have a function in its place."""
+    if isinstance(step, str):
+        return step == "passthrough"
+    return type(step).__name__ == "FunctionTransformer" and step.func is None
+
+
 def _learns(step: Any) -> bool:
-    """Return whether a step may keep something of the data, as far as it tells itself."""
-    tags = getattr(step, "__sklearn_tags__", None)
-    return step is not None and (tags is None or bool(tags().requires_fit))
+    """Return whether a step may keep something of the data, so far as is known."""
+    if step is None or isinstance(step, _Passed):
+        return False
+    kind = type(step)
+    return kind.__module__.partition(".")[0] != "sklearn" or kind.__name__ not in _ALONE_BY_NATURE
+
+
+def _predicts(step: Any) -> bool:
+    """Return whether a step predicts: then it has learned, whatever anybody says."""
+    if hasattr(step, "predict") or hasattr(step, "fit_predict"):
+        return True
+    return hasattr(step, "score_samples") and not hasattr(step, "transform")
 
 
 def _sum(promises: list[Any], assumed: list[str]) -> Guarantee:

@@ -3,6 +3,7 @@
 from dplearn.releases.distribution import ConfidenceBand, ReleasedDistribution
 from dplearn.releases.distribution_learning import LearnedDistribution, learned_distribution
 from dplearn.releases.interior_point import InteriorPoint, interior_point
+from dplearn.releases.quantile_plan import QuantilePlan, quantile_plan
 from dplearn.releases.quantiles import Quantiles, median, quantiles
 from dplearn.releases.reductions import (
     interior_point_from_counts,
@@ -16,6 +17,7 @@ __all__ = [
     "ConfidenceBand",
     "InteriorPoint",
     "LearnedDistribution",
+    "QuantilePlan",
     "Quantiles",
     "ReleasedDistribution",
     "StableCounts",
@@ -25,6 +27,7 @@ __all__ = [
     "interior_point_from_threshold_learner",
     "learned_distribution",
     "median",
+    "quantile_plan",
     "quantiles",
     "stable_counts",
     "threshold_from_interior_point",

@@ -158,6 +158,8 @@ def _settled(
     public = {"epsilon": epsilon, "delta": delta, "beta": beta, "constants": constants}
     if check_choice("method", method, _METHODS) == AUTO:
         method = interior_point_method(size, **public)
+    if method == "recursive":
+        check_number("delta with method='recursive'", delta, above=0, below=1)
     needed = interior_point_sample_size(method, domain_size=size, **public)
     recursive = method == "recursive"
     price = ApproxDP(epsilon, delta if recursive else Fraction(0), reproducible=reproducible)

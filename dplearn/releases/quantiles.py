@@ -21,12 +21,16 @@ from dplearn._validation import check_number
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.core.ranks import Ranks, SortedCodes, UnsortedCodes
-from dplearn.domains import Floats, Grid, NumberDomain
+from dplearn.domains import Floats, Grid, IntegerRange, NumberDomain
+from dplearn.domains.numbers import as_numbers
 from dplearn.mechanisms.halving import codes_at_fractions
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.releases.reading import as_number_domain, read_column
 
 __all__ = ["Quantiles", "check_fractions", "median", "quantiles", "release_quantiles"]
+
+#: Of which domains numbers of a type fill an interval, where codes rise with them.
+_INTERVALS = {"f": (Floats, Grid), "i": (Floats, Grid, IntegerRange), "u": (Floats, Grid, IntegerRange)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +155,7 @@ def _quantiles(
     )
     charge = open_account(ledger, guarantee, name=name)
     dice = dice_for(random_state, name, repr(numbers), repr(fractions), str(guarantee.epsilon))
-    ranks = _read(values, numbers, several=len(fractions) > 1)
+    ranks = _read(values, numbers, fractions)
     charge(guarantee)
     released = release_quantiles(ranks, numbers, fractions, privacy=guarantee, dice=dice)
     return Quantiles(released, tuple(map(float, fractions)), guarantee)
@@ -165,15 +169,24 @@ def check_fractions(name: str, q: Sequence[Any]) -> list[Fraction]:
     return fractions
 
 
-def _read(values: Any, domain: NumberDomain, *, several: bool) -> Ranks:
+def _read(values: Any, domain: NumberDomain, fractions: Sequence[Fraction]) -> Ranks:
     """Return private numbers by their rank, once all are known to lie in the domain."""
     column = read_column(values)
-    if several or type(domain) not in (Floats, Grid) or domain.accepts_missing or column.dtype.kind != "f":
-        codes = domain.encode(column)
-        return SortedCodes(codes) if several else UnsortedCodes(codes)
-    # Such a domain is an interval, and its codes rise with values. The least value is NaN if any is.
-    domain.encode(np.array([np.minimum.reduce(column), np.maximum.reduce(column)]))
-    return UnsortedCodes(column, domain.encode)
+    if len(fractions) > 1:
+        return SortedCodes(domain.encode(column))
+    if type(domain) not in _INTERVALS.get(column.dtype.kind, ()) or domain.accepts_missing:
+        return UnsortedCodes(domain.encode(column))
+    ranks = UnsortedCodes(column, domain.encode)
+    ranks.check(lambda block: _check(block, domain), min(int(fractions[0] * len(column)), len(column) - 1))
+    return ranks
+
+
+def _check(numbers: NDArray[Any], domain: NumberDomain) -> None:
+    """Refuse what is outside the domain, an interval of such numbers."""
+    if isinstance(domain, Floats):
+        as_numbers(numbers, domain)  # refuses what is not finite
+    else:
+        domain.encode(np.array([numbers.min(), numbers.max()]))  # both are NaN if any is
 
 
 def release_quantiles(

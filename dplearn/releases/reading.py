@@ -2,21 +2,58 @@
 
 from typing import Any
 
-import numpy as np
+from dplearn.domains import Domain, Floats, NumberDomain, Schema
+from dplearn.domains.base import Codes, shortened
+from dplearn.domains.cells import as_cells, holds_times, is_frame, is_row
 
-from dplearn.domains import Floats, NumberDomain
-from dplearn.domains.base import Codes
+__all__ = ["as_number_domain", "is_pair", "read_codes", "read_column"]
 
-__all__ = ["as_number_domain", "read_codes", "read_column"]
+_ALL_FLOATS = Floats()
+_DAYS = (
+    "give days, (d - pd.Timestamp('1970-01-01')).dt.days, with domain=IntegerRange(0, 40_000), and turn what"
+    " comes out back with pd.to_datetime(v, unit='D')"
+)
+_SECONDS = "give seconds, d.dt.total_seconds()"
+_NUMBERS = "give numbers, such as pd.to_numeric(d); stable_counts counts text"
 
 
 def as_number_domain(domain: Any) -> NumberDomain:
     """Return the domain that a parameter `domain` names: "float64", all finite floats, or itself."""
     if isinstance(domain, str) and domain == "float64":
-        return Floats()
+        return _ALL_FLOATS
     if not isinstance(domain, NumberDomain):
-        raise TypeError(f"domain must be 'float64' or a domain of numbers, got {domain!r}")
+        raise TypeError(
+            f"domain must be 'float64' or a domain of numbers, got {shortened(domain)}{_advice(domain)}"
+        )
     return domain
+
+
+def _advice(domain: Any) -> str:
+    """Return what somebody may have meant by what is no domain of numbers."""
+    if isinstance(domain, Schema):
+        return f": take that of the column, schema.columns[{domain.names[0]!r}]"
+    if is_pair(domain):
+        low, high = (f"{end:.15g}" for end in domain)
+        return (
+            f"; for numbers from {low} to {high}, take Grid({low}, {high}, 1001) or, of whole ones,"
+            f" IntegerRange({low}, {high}) from dplearn.domains"
+        )
+    if isinstance(domain, dict):
+        return "; a dict of columns is for Schema(...), whose columns[name] is the domain of one"
+    if isinstance(domain, str) and "int" in domain.lower():
+        return "; for integers, IntegerRange(low, high) from dplearn.domains"
+    if isinstance(domain, Domain):
+        return "; stable_counts counts values that are no numbers"
+    return ""
+
+
+def is_pair(domain: Any) -> bool:
+    """Return whether something is two numbers, which are no domain, though somebody may mean one by them."""
+    return (
+        isinstance(domain, (list, tuple))
+        and len(domain) == 2
+        and all(isinstance(x, (int, float)) for x in domain)
+    )
 
 
 def read_column(values: Any) -> Any:
@@ -24,10 +61,31 @@ def read_column(values: Any) -> Any:
 
     A list is read cell by cell: a common type would depend on all records.
     """
-    cells = np.asarray(values, dtype=object) if isinstance(values, (list, tuple)) else np.asarray(values)
+    if is_frame(values):
+        name = next(iter(values.columns)) if values.shape[1] else "..."
+        raise ValueError(
+            f"values must have shape (n,), got a data frame of shape {values.shape}: give one column,"
+            f" such as df[{name!r}]"
+        )
+    _refuse_types(getattr(values, "dtype", None))
+    cells = as_cells(values)
+    if cells.dtype == object and cells.size and is_row(cells.flat[0]):
+        raise ValueError("values must have shape (n,), got rows: give one number of each record")
     if cells.ndim != 1 or not cells.size:
-        raise ValueError(f"values must have shape (n,), n at least 1, got shape {cells.shape}")
+        advice = ": give one column, such as values[:, 0]" if cells.ndim == 2 else ""
+        raise ValueError(f"values must have shape (n,), n at least 1, got shape {cells.shape}{advice}")
     return cells
+
+
+def _refuse_types(dtype: Any) -> None:
+    """Refuse a column whose type, which is public, has no numbers: dates, durations, text."""
+    kind = getattr(dtype, "kind", "")
+    if holds_times(dtype):
+        raise TypeError(
+            f"values are {dtype}: {_SECONDS if kind == 'm' or 'uration' in str(dtype) else _DAYS}"
+        )
+    if kind in ("U", "S") or str(dtype).lower() in ("str", "string"):
+        raise TypeError(f"values are text: {_NUMBERS}")
 
 
 def read_codes(values: Any, domain: NumberDomain) -> Codes:
@@ -44,6 +102,8 @@ def read_codes(values: Any, domain: NumberDomain) -> Codes:
     ------
     DomainError
         If a value is outside the domain; the message shows no value.
+    TypeError
+        If the type of the column has no numbers: dates, durations, text.
     ValueError
         If `values` has another shape, or is empty.
     """

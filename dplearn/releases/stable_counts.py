@@ -20,7 +20,7 @@ from dplearn.chance.dice import Dice
 from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio
 from dplearn.domains import DomainError
-from dplearn.domains.cells import holds_times
+from dplearn.domains.cells import as_cells, holds_times, is_frame
 from dplearn.domains.keys import read_keys
 from dplearn.mechanisms import stable_histogram
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
@@ -99,8 +99,9 @@ def stable_counts(
     Parameters
     ----------
     keys : series, array, or list of shape (n,)
-        Private. The key of each record: text, bytes, whole numbers, or tuples of these. Missing values of any
-        kind are the key None; whole floats read like integers, True like 1.
+        Private. The key of each record, not counts of them: text, bytes, whole numbers, or tuples of these,
+        such as `list(zip(df.sex, df.race))` for pairs. Missing values of any kind are the key None; whole
+        floats read like integers, True like 1.
     epsilon : float, default=1.0
         Privacy budget; positive. The decimal that is written is meant: 0.1 is 1/10.
     delta : float
@@ -157,7 +158,8 @@ def _read(keys: Any) -> list[Hashable]:
     elif isinstance(keys, (list, tuple)):
         cells = list(keys)
     else:
-        raise TypeError(f"keys must be a series, an array or a list, got {type(keys).__name__}")
+        pairs = "; list(zip(df.sex, df.race)) counts pairs" if is_frame(keys) else ""
+        raise TypeError(f"keys must be a series, an array or a list, got {type(keys).__name__}{pairs}")
     if not cells:
         raise ValueError("keys must have shape (n,), n at least 1, got shape (0,)")
     read = read_keys(cells)
@@ -171,8 +173,11 @@ def _cells_of_array(keys: Any) -> list[Any]:
     if len(shape) != 1:
         raise ValueError(f"keys must have shape (n,), got shape {shape}")
     if kind in "cV" or holds_times(keys.dtype):
-        raise TypeError(f"keys must be text, bytes or whole numbers, got dtype {keys.dtype}")
-    return list(keys.tolist() if hasattr(keys, "tolist") else keys.to_list())
+        raise TypeError(
+            f"keys must be text, bytes or whole numbers, got dtype {keys.dtype}: turn them into text first,"
+            " such as d.astype(str) or d.dt.strftime('%Y-%m')"
+        )
+    return list(as_cells(keys).tolist())
 
 
 def _has_fraction(key: Hashable) -> bool:

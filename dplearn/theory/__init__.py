@@ -42,7 +42,8 @@ from dplearn.theory.points import (
     stable_point_failure,
     stable_point_sample_size,
 )
-from dplearn.theory.quantiles import quantile_errors
+from dplearn.theory.quantiles import quantile_errors, quantile_range_sample_size, quantile_sample_size
+from dplearn.theory.queries import TailBound, query_sample_size, sampling_bound
 from dplearn.theory.randomized_response import estimated_frequencies, truth_probability
 from dplearn.theory.soft_labels import (
     PublishedSoftLabelSetting,
@@ -77,6 +78,7 @@ from dplearn.theory.stable_parity import (
     stable_parity_split,
 )
 from dplearn.theory.thresholds import TreePlan, dkw_bound, tree_plan
+from dplearn.theory.thresholds_blocks import BlockPlan, block_plan, block_promise
 from dplearn.theory.thresholds_learning import (
     interior_point_examples,
     threshold_excess_errors,
@@ -85,6 +87,7 @@ from dplearn.theory.thresholds_learning import (
 
 __all__ = [
     "ORDERS",
+    "BlockPlan",
     "EliminationSizes",
     "HashedPointSizes",
     "LossConstants",
@@ -95,10 +98,13 @@ __all__ = [
     "SoftLabelPrecision",
     "StableAnswersNoise",
     "StableSizes",
+    "TailBound",
     "TreePlan",
     "agnostic_failure",
     "agreement_bound",
     "any_order_radius",
+    "block_plan",
+    "block_promise",
     "choosing_bar",
     "classification_queries_sample_size",
     "decaying_steps",
@@ -136,7 +142,11 @@ __all__ = [
     "published_unstable_queries",
     "published_weight_bound",
     "quantile_errors",
+    "quantile_range_sample_size",
+    "quantile_sample_size",
+    "query_sample_size",
     "recursive_sizes",
+    "sampling_bound",
     "score_radius",
     "sgd_stability",
     "soft_label_precision",

@@ -149,6 +149,7 @@ def fitted(labels, dice):
 LABELS, OTHER_LABELS = ("no", "yes"), ("yes", "yes")
 
 
+@pytest.mark.nightly
 def test_a_whole_fit_is_not_refuted():
     report = sample_privacy(fitted, LABELS, OTHER_LABELS, claim=ApproxDP(2), n_samples=5000)
     exact = least_exp_epsilon(
@@ -158,6 +159,7 @@ def test_a_whole_fit_is_not_refuted():
     assert 0.7 < report.epsilon_lower <= log(exact)
 
 
+@pytest.mark.nightly
 def test_a_whole_fit_with_weights_for_the_whole_epsilon_is_refuted(monkeypatch):
     """Its exact epsilon is 3.3, and the event has probability 1/4 on one side."""
     monkeypatch.setattr(

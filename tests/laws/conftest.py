@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dplearn import (
     ApproxDP,
+    ConjunctionClassifier,
     ExponentialMechanismClassifier,
     KnowledgeTransferClassifier,
     ParityClassifier,
@@ -20,9 +21,11 @@ from dplearn import (
     PrivacyLedger,
     SoftLabelAggregateClassifier,
     SoftLabelTransferClassifier,
+    StatisticalQueryNaiveBayes,
     SubsampleAggregateClassifier,
     ThresholdClassifier,
 )
+from dplearn.domains import Grid
 from dplearn.learners.online import OnlineEnsembleClassifier
 from dplearn.preprocessing import (
     CellEncoder,
@@ -49,6 +52,10 @@ CLASSIFIERS = (
     PointClassifier(epsilon=1e5),
     STABLE_POINT,
     ThresholdClassifier(method="interior_point", epsilon=50.0),
+    StatisticalQueryNaiveBayes(epsilon=50.0, n_bins=2, domain=Grid(-1000, 1000, outside="clip")),
+    StatisticalQueryNaiveBayes(epsilon=50.0, n_bins=4, model="local"),
+    ConjunctionClassifier(),
+    ConjunctionClassifier(model="local"),
     # Few records and all these queries take an epsilon that promises nothing.
     SubsampleAggregateClassifier(n_teachers=9, epsilon=1e5, max_queries=5000, max_unstable=5000),
     SubsampleAggregateClassifier(aggregation="gnmax", n_teachers=9, epsilon=1e5, max_queries=5000),

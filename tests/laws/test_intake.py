@@ -180,7 +180,12 @@ def test_the_sorted_route_has_the_same_exact_laws_as_the_histogram(monkeypatch):
 @pytest.mark.parametrize("holder", ["list", "pandas", "polars"])
 def test_the_whole_of_fit_keeps_its_claim_on_lists_and_frames(holder, monkeypatch):
     # Records that are equal, 1 and 1.0, or that change the type of a column, None.
-    domain = Schema({"a": Categories([BIG, BIG + 1, None], other=True), "b": Floats(1, 1, 2, missing=True)})
+    domain = Schema(
+        {
+            "a": Categories([BIG, BIG + 1, None], other=True),
+            "b": Floats(significand_bits=1, smallest=1, largest=2, missing=True),
+        }
+    )
     records = [(BIG, 1.0, 0), (BIG + 1, 1, 1), (None, None, 0), (float(BIG), 0.5, 1)]
 
     def fit(rows, dice):

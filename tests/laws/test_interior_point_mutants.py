@@ -2,12 +2,15 @@
 
 from collections import Counter
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
 
 from dplearn.audit import exact_law, least_exp_epsilon
 from dplearn.audit.interior_point_cases import INTERIOR_POINT_CASES
+from dplearn.audit.replay import replay_violations
+from dplearn.chance import SeededDice
 from dplearn.core.exact import at_most_exp, decay_ratio
 from dplearn.mechanisms import choosing, interior_point, rec_prefix
 from dplearn.mechanisms.exponential import select_exponential
@@ -35,6 +38,8 @@ def weights_of_the_whole_epsilon(costs, multiplicities, *, privacy, dice):
 
 
 POINT = interior_point.interior_point_code
+HALVES = (0,) * 7 + (2,) * 7
+LONG = CASES["long_lengths"].universe[2]
 
 
 def ends_of_the_data(codes, size, *, privacy, dice):
@@ -63,25 +68,51 @@ def chosen_without_test(codes, n_bits, length, *, privacy, dice):
     return found[select_exponential(costs, [1] * len(found), privacy=privacy, dice=dice)[0]]
 
 
-#: From a mistake to where it is made, the case, and the neighbours that show it.
-MISTAKES = {
-    weights_of_the_whole_epsilon: (
+def point_for_twice_as_much(codes, size, *, privacy, dice):
+    """The innermost call spends twice what it is told."""
+    return POINT(codes, size, privacy=ApproxDP(2 * privacy.epsilon), dice=dice)
+
+
+def the_least_bar(growth, privacy):
+    return 1
+
+
+ALIKE = ((7,) * 6, (0, *(7,) * 5))
+ONE_MORE_PREFIX = ((7,) * 6, (2, *(7,) * 5))
+#: What is made where, in which case, and the neighbours that show it.
+MISTAKES = [
+    (
+        weights_of_the_whole_epsilon,
         interior_point,
         "select_exponential",
         "exponential",
         ((0, 0, 1), (0, 1, 79)),
     ),
-    ends_of_the_data: (rec_prefix, "interior_point_code", "lengths", ((0, 0, 1, 3, 4), (0, 1, 3, 4, 4))),
-    sorted_pairs: (rec_prefix, "_random_pairs", "lengths", ((0, 0, 1, 1, 4), (0, 1, 1, 4, 4))),
-    pairs_keyed_by_values: (rec_prefix, "_random_pairs", "lengths", ((0, 0, 1, 1, 4), (0, 0, 1, 4, 4))),
-    one_lower: (choosing, "choosing_bar", "prefixes", ((0, 0, 0, 2, 2, 6), (0, 0, 0, 0, 2, 2))),
-    chosen_without_test: (rec_prefix, "choose_prefix", "recursive", ((0, 3, 4, 7), (0, 3, 4, 4))),
-}
+    (ends_of_the_data, rec_prefix, "interior_point_code", "lengths", ((0, 0, 1, 3, 4), (0, 1, 3, 4, 4))),
+    (sorted_pairs, rec_prefix, "_random_pairs", "lengths", ((0, 0, 1, 1, 4), (0, 1, 1, 4, 4))),
+    (pairs_keyed_by_values, rec_prefix, "_random_pairs", "lengths", ((0, 0, 1, 1, 4), (0, 0, 1, 4, 4))),
+    (
+        point_for_twice_as_much,
+        rec_prefix,
+        "interior_point_code",
+        "long_lengths",
+        ((0,) * 5, (0, 0, 0, LONG, LONG)),
+    ),
+    (one_lower, choosing, "choosing_bar", "prefixes", (HALVES, (*HALVES[:-1], 6))),
+    (the_least_bar, choosing, "choosing_bar", "prefixes", (HALVES, (*HALVES[:-1], 6))),
+    (one_lower, choosing, "choosing_bar", "recursive", ONE_MORE_PREFIX),
+    (the_least_bar, choosing, "choosing_bar", "recursive", ONE_MORE_PREFIX),
+    (chosen_without_test, rec_prefix, "choose_prefix", "recursive", ((0, 0, 0, 7, 7, 7), (0, 0, 2, 7, 7, 7))),
+    (point_for_twice_as_much, rec_prefix, "interior_point_code", "recursive", ALIKE),
+]
 
 
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_breaks_the_claim(mistake, monkeypatch):
-    module, name, case, pair = MISTAKES[mistake]
+@pytest.mark.parametrize(
+    ("mistake", "module", "name", "case", "pair"),
+    MISTAKES,
+    ids=[f"{mistake.__name__}-{case}" for mistake, _, _, case, _ in MISTAKES],
+)
+def test_a_mistake_breaks_the_claim(mistake, module, name, case, pair, monkeypatch):
     assert keeps(CASES[case], pair)
     monkeypatch.setattr(module, name, mistake)
     assert not keeps(CASES[case], pair)
@@ -124,7 +155,7 @@ def domain_of_the_data(codes, size, depth, sizes, dice):
     ],
 )
 def test_a_mistake_in_the_whole_changes_the_law(name, mistake, monkeypatch):
-    case, rows = CASES["recursive"], (0, 3, 3, 4)
+    case, rows = CASES["recursive"], (0, 2, 2, 7, 7, 7)
     [ours] = laws_of(case, [rows])
     monkeypatch.setattr(rec_prefix, name, mistake)
     [theirs] = laws_of(case, [rows])
@@ -147,10 +178,44 @@ class NoiseReused:
 
 
 def test_noise_that_both_comparisons_share_changes_the_law():
-    case, rows = CASES["recursive_twice"], (0, 1, 1, 3)
-    ratio = decay_ratio(Fraction(1))
+    case, rows = CASES["recursive_twice"], (0, 1, 4, 7)
+    ratio = decay_ratio(Fraction(24))
     mistaken = case.with_fit(lambda rows, dice: case.fit(rows, NoiseReused(dice, ratio)))
     apart = case.with_fit(lambda rows, dice: case.fit(rows, NoiseReused(dice, None)))
     [ours], [same], [theirs] = (laws_of(one, [rows]) for one in (case, apart, mistaken))
     assert ours.key() == same.key()
     assert ours.key() != theirs.key()
+
+
+# --- Replay: where a replaced record keeps its place, and each prefix some other record. ---
+
+
+def replayed(case, pair):
+    runs = [partial(case.fit, rows) for rows in pair]
+    return [
+        found
+        for first, last in (runs, runs[::-1])
+        for seed in range(20)
+        for found in replay_violations(first, last, SeededDice(seed, case.name))
+    ]
+
+
+#: Neighbours with records on both sides of the one that moves, and more of either prefix.
+IN_PLACE = ((0, 0, 0, 2, 7, 7), (0, 0, 2, 2, 7, 7))
+
+
+def test_draws_for_records_that_keep_their_places_differ_as_the_proof_allows():
+    assert replayed(CASES["recursive"], IN_PLACE) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "mistake"),
+    [
+        ("interior_point_code", ends_of_the_data),
+        ("_interior_point", domain_of_the_data),
+        ("choose_prefix", chosen_without_test),
+    ],
+)
+def test_a_mistake_in_the_whole_breaks_replay(name, mistake, monkeypatch):
+    monkeypatch.setattr(rec_prefix, name, mistake)
+    assert replayed(CASES["recursive"], IN_PLACE)

@@ -77,6 +77,7 @@ def mutant(name, mistake, mechanism):
     return Mutant(mistake, CASE_OF[name], MECHANISM_FITS[CASE_OF[name].name](mechanism))
 
 
+@pytest.mark.nightly  # enumeration runs each with every change
 @pytest.mark.parametrize("name", CASE_OF)
 def test_the_unchanged_mechanism_is_not_caught(name):
     case = CASE_OF[name]

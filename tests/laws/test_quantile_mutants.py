@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dplearn.audit import exact_law, least_exp_epsilon
+from dplearn.audit import exact_law, least_exp_epsilon, quantile_cases
 from dplearn.audit.quantile_cases import QUANTILE_CASES, level_case, quantiles_case
 from dplearn.core import halving as order
 from dplearn.core import ranks as ranked
@@ -103,8 +103,11 @@ def test_ends_of_the_domain_taken_from_the_data_tell_them(monkeypatch):
         data = ranks.window(0, len(ranks))
         return Cell(ranks, first, last, data[0], data[-1] + 1)
 
+    case, pair = pair_of("median")
+    assert case.replay() == []
     monkeypatch.setattr(halving, "Cell", between_extremes)
-    assert worst(*pair_of("median")) is None
+    assert worst(case, pair) is None
+    assert case.replay()
 
 
 def test_ends_of_cells_taken_from_the_data_tell_them(monkeypatch):
@@ -115,6 +118,18 @@ def test_ends_of_cells_taken_from_the_data_tell_them(monkeypatch):
     monkeypatch.setattr(halving, "Cell", from_data)
     for name in ("two_quantiles", "quartiles"):
         assert worst(*pair_of(name)) is None
+
+
+def test_a_record_that_counts_twice_breaks_replay(monkeypatch):
+    class Twice(Cell):
+        def window(self, start, stop):
+            data = super().window(start, stop)
+            return [data[0], *data[:-1]]
+
+    [case] = [case for case in QUANTILE_CASES if case.name == "level_of_lower_quartiles"]
+    assert case.replay() == []
+    monkeypatch.setattr(quantile_cases, "Cell", Twice)
+    assert case.replay()
 
 
 def test_cells_that_share_the_datum_between_them_have_another_law(monkeypatch):

@@ -1,5 +1,8 @@
 """Numbers are placed among quantiles without overflow, and columns are learned each with its share."""
 
+import warnings
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,6 +18,10 @@ from dplearn.preprocessing.quantile_columns import finite, interpolate, placed
 from dplearn.preprocessing.quantile_transformer import PrivateQuantileTransformer
 from dplearn.preprocessing.robust_scaler import PrivateRobustScaler
 from dplearn.privacy import BudgetExceededError, PrivacyLedger
+from dplearn.theory import quantile_errors
+
+# Many of these tables are too small for what is worst at their sizes; what comes of that is tested below.
+pytestmark = pytest.mark.filterwarnings("ignore:n_samples is")
 
 X = np.random.default_rng(0).lognormal(3, 1, (4000, 2)) * [1, 1e6]
 ALL = (
@@ -129,7 +136,7 @@ def test_a_quantile_transformer_spreads_evenly_and_back(output):
     spread = fitted.transform(X)
     middle, width = (0.5, 1 / np.sqrt(12)) if output == "uniform" else (0.0, 1.0)
     np.testing.assert_allclose(spread.mean(axis=0), middle, atol=0.05)
-    np.testing.assert_allclose(spread.std(axis=0), width, rtol=0.12)
+    np.testing.assert_allclose(spread.std(axis=0), width, rtol=0.15)
     inside = (fitted.quantiles_[0] < X) & (fitted.quantiles_[-1] > X)
     np.testing.assert_allclose(fitted.inverse_transform(spread)[inside], X[inside], rtol=1e-6)
 
@@ -187,13 +194,112 @@ def test_a_clipper_stays_in_its_range():
         (PrivateKBinsDiscretizer(strategy="kmeans"), "strategy must"),
         (PrivateRobustScaler(quantile_range=(75, 25)), "the second of quantile_range must"),
         (PrivateRobustScaler(quantile_range=(25, 101)), "quantile_range must"),
+        (
+            PrivateRobustScaler(quantile_range=(0.25, 0.75)),
+            r"in percent, as in \(25, 75\).*got \(0\.25, 0\.75\)",
+        ),
+        (PrivateMinMaxClipper(quantile_range=(0, 1)), "quantile_range must be in percent"),
+        (PrivateKBinsDiscretizer(quantile_range=(0.01, 0.99)), "quantile_range must be in percent"),
+        (PrivateRobustScaler(quantile_range=(75, 20.5)), "above 75, got 20.5"),
+        (
+            PrivateRobustScaler(domain=(0, 1e6)),
+            r"got \(0, 1000000\.0\); for numbers from 0 to 1000000, take Grid",
+        ),
         (PrivateMinMaxClipper(feature_range=3), "feature_range must"),
         (PrivateMinMaxClipper(epsilon=0), "epsilon must"),
     ],
     ids=lambda each: each if isinstance(each, str) else type(each).__name__,
 )
 def test_parameters_are_checked(transformer, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         transformer.fit(X)
+    with pytest.raises((TypeError, ValueError), match=message):
+        transformer.plan(10)
     with pytest.raises(TypeError, match="with_scaling must"):
         PrivateRobustScaler(with_scaling=1).fit(X)
+
+
+SCHEMA = Schema({"b": IntegerRange(0, 90), "a": Grid(0, 1000, 101)})
+WIDE = pd.DataFrame({"a": X[:, 0].clip(0, 1000), "text": "t", "b": np.arange(4000) % 90, "gap": np.nan})
+
+
+@transformers
+def test_columns_that_the_schema_does_not_name_are_left_out(transformer):
+    fitted = clone(transformer).set_params(domain=SCHEMA).set_output(transform="pandas").fit(WIDE)
+    moved = fitted.transform(WIDE)
+    assert list(moved.columns) == fitted.get_feature_names_out().tolist() == ["b", "a"]
+    assert fitted.guarantee_ == fitted.plan(4000).guarantee
+    assert fitted.n_features_in_ == 4
+    assert fitted.inverse_transform(moved.to_numpy()).shape == (4000, 2)
+    reordered = WIDE[["b", "a"]].to_numpy()
+    assert clone(fitted).set_output(transform="default").fit(reordered).transform(reordered).shape == (
+        4000,
+        2,
+    )
+
+
+def test_one_hot_names_are_of_the_columns_that_the_schema_names():
+    binner = PrivateKBinsDiscretizer(2, encode="onehot-dense", domain=SCHEMA).set_output(transform="pandas")
+    assert list(binner.fit_transform(WIDE).columns) == ["b_0", "b_1", "a_0", "a_1"]
+    assert binner.inverse_transform(binner.transform(WIDE).to_numpy()).shape == (4000, 2)
+
+
+@transformers
+def test_a_schema_with_columns_that_cannot_be_scaled_is_refused_by_their_names(transformer):
+    schema = Schema({"job": Categories(["a"]), "age": IntegerRange(0, 9), "wage": Floats(missing=True)})
+    with pytest.raises(ValueError, match="that of 'job', 'wage' is not: leave such columns to"):
+        clone(transformer).set_params(domain=schema).fit(WIDE)
+
+
+@transformers
+def test_new_records_that_are_refused_are_so_by_the_name_of_the_column(transformer):
+    fitted = clone(transformer).fit(WIDE[["a", "b"]])
+    bad = WIDE[["a", "b"]].assign(b=np.nan)
+    with pytest.raises(DomainError, match=r"in column 'b', .* missing, infinite, or no number") as refusal:
+        fitted.transform(bad)
+    assert refusal.value.__context__ is None
+
+
+@transformers
+def test_a_plan_promises_what_the_fit_does(transformer):
+    fitted = clone(transformer).fit(X)
+    assert fitted.plan(4000).guarantee.epsilon == fitted.guarantee_.epsilon
+    assert list(fitted.plan(4000).columns) == ["x0", "x1"]
+    assert list(clone(transformer).plan(4000).columns) == ["x0"]
+    plan = clone(transformer).plan(4000, n_features=30)
+    assert len(plan.columns) == 30
+    errors = quantile_errors(plan.columns["x7"].q, Floats().size, 4000, epsilon=Fraction(1, 30))
+    assert plan.error == max(errors)
+    assert plan.n_inside <= plan.n_needed or min(plan.columns["x0"].q) < 0.05
+    enough = clone(transformer).plan(plan.n_needed, n_features=30)
+    assert enough.error <= 0.05 * plan.n_needed
+
+
+def test_a_plan_of_nothing_needs_nothing():
+    plan = PrivateRobustScaler(with_centering=False, with_scaling=False).plan(5, n_features=3)
+    assert (plan.guarantee.epsilon, plan.error, plan.n_inside, plan.n_needed) == (0, 0, 1, 1)
+    ends = PrivateRobustScaler(quantile_range=(0, 100), domain=IntegerRange(0, 9)).plan(5)
+    assert ends.n_inside is None
+
+
+@transformers
+def test_too_few_records_are_warned_of_from_where_the_plan_says(transformer):
+    narrow = clone(transformer).set_params(domain=IntegerRange(0, 9))
+    needed = narrow.plan(1, n_features=2).n_inside
+    rows = np.arange(2 * needed).reshape(-1, 2) % 10
+    with pytest.warns(UserWarning, match=f"n_samples is {needed // 2}: with epsilon 0.5 a column"):
+        narrow.fit(rows[: needed // 2])
+    ledger = PrivacyLedger(5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        narrow.fit(rows)
+        with pytest.raises(UserWarning, match="or take fewer columns"):
+            clone(narrow).set_params(ledger=ledger).fit(rows[: needed // 2])
+    assert ledger.history() == []
+
+
+def test_the_warning_points_at_who_called_fit():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        PrivateRobustScaler().fit([[1.0], [2.0]])
+    assert caught[0].filename == __file__

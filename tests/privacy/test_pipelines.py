@@ -2,18 +2,33 @@
 
 from fractions import Fraction
 
+import numpy as np
+import pandas as pd
 import pytest
-from sklearn.compose import ColumnTransformer
+from sklearn.cluster import DBSCAN, KMeans
+from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.datasets import load_iris
-from sklearn.pipeline import make_pipeline, make_union
-from sklearn.preprocessing import Normalizer, StandardScaler
+from sklearn.feature_extraction.image import PatchExtractor
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KernelDensity, LocalOutlierFactor
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline, make_union
+from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
 
 from dplearn import ExponentialMechanismClassifier
+from dplearn.domains import Grid
 from dplearn.preprocessing import CellEncoder
 from dplearn.preprocessing.robust_scaler import PrivateRobustScaler
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.pipelines import pipeline_guarantee
 
+# Iris is too small for scalers of four columns.
+pytestmark = pytest.mark.filterwarnings("ignore:n_samples is")
+
+ALONE = "each step turns each record into one record, by itself"
+ONCE = "the pipeline was fitted once: each further fit, such as those of a search, costs as much again"
 X, y = load_iris(return_X_y=True)
 
 
@@ -40,8 +55,38 @@ def test_a_fitted_pipeline_promises_the_sum():
 
 def test_each_step_that_learned_without_a_guarantee_is_named():
     pipeline = make_pipeline(StandardScaler(), StandardScaler(), PrivateRobustScaler(), learner()).fit(X, y)
-    with pytest.raises(ValueError, match=r"'standardscaler-1' \(StandardScaler\) and 'standardscaler-2'"):
+    with pytest.raises(ValueError, match="nothing is promised") as refusal:
         pipeline_guarantee(pipeline)
+    assert str(refusal.value).split(": ")[1] == (
+        "'standardscaler-1' (StandardScaler) and 'standardscaler-2' (StandardScaler) are fitted on the data"
+        " without a guarantee, or not fitted; only if you know that they learn nothing from the data, say"
+        " stateless=['standardscaler-1', 'standardscaler-2']"
+    )
+
+
+@pytest.mark.parametrize(
+    "last",
+    [LogisticRegression(), LinearRegression(), KMeans(2), DBSCAN(), LocalOutlierFactor(), KernelDensity()],
+)
+def test_what_predicts_can_not_be_said_to_learn_nothing(last):
+    pipeline = make_pipeline(PrivateRobustScaler(epsilon=1, domain=Grid(0, 10)), last).fit(X, y)
+    name = pipeline.steps[-1][0]
+    with pytest.raises(ValueError, match=f"of '{name}', take a learner of dplearn in its place") as refusal:
+        pipeline_guarantee(pipeline)
+    assert "stateless" not in str(refusal.value)
+    with pytest.raises(ValueError, match=f"learn nothing from the data, got '{name}', which predicts"):
+        pipeline_guarantee(pipeline, stateless=[name])
+    assert pipeline_guarantee(pipeline[:-1]).epsilon == 1
+
+
+def test_what_a_search_keeps_is_told_to_be_one_fit():
+    pipeline = make_pipeline(PrivateRobustScaler(epsilon=1), learner())
+    search = GridSearchCV(pipeline, {"privaterobustscaler__with_centering": [True]}, cv=2).fit(X, y)
+    with pytest.raises(TypeError, match=r"got GridSearchCV: the pipeline that a search keeps is its best_"):
+        pipeline_guarantee(search)
+    total = pipeline_guarantee(search.best_estimator_)
+    assert total.epsilon == Fraction(3, 2)
+    assert total.assumes[-1] == ONCE
 
 
 def test_a_step_that_is_not_fitted_promises_nothing():
@@ -54,7 +99,7 @@ def test_what_the_caller_says_of_a_step_is_assumed():
     with pytest.raises(ValueError, match="cellencoder"):
         pipeline_guarantee(pipeline)
     total = pipeline_guarantee(pipeline, stateless=["cellencoder"])
-    assert total == ApproxDP(0, assumes=("step 'cellencoder' learns nothing from the data",))
+    assert total == ApproxDP(0, assumes=("step 'cellencoder' learns nothing from the data", ALONE, ONCE))
     assert pipeline_guarantee(pipeline, stateless="cellencoder") == total
 
 
@@ -82,7 +127,7 @@ def test_steps_within_steps_count_and_are_named():
 
 def test_numbers_add_up_in_their_kind():
     total = pipeline_guarantee(Steps(ZeroConcentratedDP(1), ZeroConcentratedDP("0.5")))
-    assert total == ZeroConcentratedDP("1.5")
+    assert total == ZeroConcentratedDP("1.5", assumes=[ALONE, ONCE])
     with pytest.raises(TypeError, match="ApproxDP, ZeroConcentratedDP"):
         pipeline_guarantee(Steps(ZeroConcentratedDP(1), ApproxDP(1)))
     with pytest.raises(ValueError, match="delta must"):
@@ -97,10 +142,72 @@ def test_all_is_promised_in_terms_that_every_step_keeps():
             ApproxDP(1, reproducible=True),
         )
     )
-    assert total == ApproxDP(4, protects="labels", reproducible=True)
+    assert total == ApproxDP(4, protects="labels", assumes=[ALONE, ONCE], reproducible=True)
     assert pipeline_guarantee(Steps(ApproxDP(1, neighbors="add_remove"))).neighbors == "add_remove"
 
 
 def test_what_has_no_steps_is_no_pipeline():
     with pytest.raises(TypeError, match="pipeline must have steps, got StandardScaler"):
         pipeline_guarantee(StandardScaler())
+    with pytest.raises(TypeError, match="by itself what it promises: guarantee_"):
+        pipeline_guarantee(Step(ApproxDP(1)))
+
+
+def columns_scaled(columns, **how):
+    return ColumnTransformer([("scale", PrivateRobustScaler(epsilon=1), columns)], **how)
+
+
+def test_steps_of_one_name_are_refused():
+    inner = make_union(PrivateRobustScaler(epsilon=1))
+    union = FeatureUnion([("a", inner), ("a.privaterobustscaler", PrivateRobustScaler(epsilon=5))]).fit(X)
+    with pytest.raises(ValueError, match=r"names of their own, got two 'a\.privaterobustscaler': rename one"):
+        pipeline_guarantee(union)
+
+
+@pytest.mark.parametrize("step", [GaussianProcessRegressor(), PatchExtractor(), FunctionTransformer(abs)])
+def test_to_need_no_fit_is_not_to_learn_nothing(step):
+    pipeline = Pipeline([("scale", PrivateRobustScaler(epsilon=1).fit(X)), ("step", step)])
+    with pytest.raises(ValueError, match="nothing is promised of the pipeline: 'step'"):
+        pipeline_guarantee(pipeline)
+
+
+def test_a_function_of_the_callers_is_assumed_to_treat_records_alone():
+    pipeline = make_pipeline(FunctionTransformer(np.abs), PrivateRobustScaler(epsilon=1)).fit(X)
+    total = pipeline_guarantee(pipeline, stateless=["functiontransformer"])
+    assert total.assumes[-3:] == ("step 'functiontransformer' learns nothing from the data", ALONE, ONCE)
+    checked = FunctionTransformer(np.abs, np.abs)
+    with pytest.raises(ValueError, match="'step' must have check_inverse=False: whether it warns depends"):
+        pipeline_guarantee(Pipeline([("step", checked)]), stateless=["step"])
+    checked.set_params(check_inverse=False)
+    assert pipeline_guarantee(Pipeline([("step", checked)]), stateless=["step"]).epsilon == 0
+
+
+def test_columns_must_not_be_chosen_by_their_values():
+    chosen = columns_scaled(lambda table: [j for j in range(4) if table[:, j].max() > 3]).fit(X)
+    with pytest.raises(ValueError, match="the pipeline must list the columns of 'scale', got a function"):
+        pipeline_guarantee(chosen)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    by_type = columns_scaled(make_column_selector(dtype_include=float)).fit(frame)
+    assert pipeline_guarantee(by_type).epsilon == 1
+
+
+def test_how_output_is_stored_must_not_depend_on_values():
+    texts = HashingVectorizer(n_features=8)
+    parts = [("text", texts, "words"), ("scale", PrivateRobustScaler(epsilon=1), ["a"])]
+    frame = pd.DataFrame({"a": X[:, 0], "words": ["one two"] * len(X)})
+    with pytest.raises(ValueError, match="the pipeline must have sparse_threshold=0: else how many"):
+        pipeline_guarantee(ColumnTransformer(parts).fit(frame))
+    total = pipeline_guarantee(ColumnTransformer(parts, sparse_threshold=0).fit(frame))
+    assert total.epsilon == 1
+    passed = columns_scaled([0], remainder="passthrough").fit(X)
+    assert "columns that are passed through are dense" in pipeline_guarantee(passed).assumes
+
+
+def test_a_cache_is_refused(tmp_path):
+    pipeline = make_pipeline(PrivateRobustScaler(epsilon=1), learner(), memory=str(tmp_path)).fit(X, y)
+    with pytest.raises(
+        ValueError, match="the pipeline must have memory=None: a cache tells whether data are"
+    ):
+        pipeline_guarantee(pipeline)
+    with pytest.raises(ValueError, match="'within' must have memory=None"):
+        pipeline_guarantee(Pipeline([("within", pipeline)]))

@@ -1,5 +1,6 @@
 """Quantiles as users ask for them: values, guarantees, refusals."""
 
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -68,6 +69,39 @@ def test_a_series_and_a_strided_view_are_read_as_they_are():
     expected = median(WAGES, random_state=2).value
     assert median(pd.Series(WAGES), random_state=2).value == expected
     assert median(table[:, 0], random_state=2).value == expected
+
+
+MANY = np.random.default_rng(1).normal(size=200_000)
+LARGE = {
+    "floats": (Floats(), MANY),
+    "short floats": (Floats(), MANY.astype(np.float32)),
+    "rounded": (Floats(), np.round(MANY)),
+    "whole numbers as floats": (Floats(), (MANY * 1000).astype(np.int64)),
+    "grid": (Grid(-100, 100, 10**6), MANY),
+    "integers": (IntegerRange(-(10**6), 10**6), (MANY * 1000).astype(np.int32)),
+    "clipped integers": (IntegerRange(0, 10, outside="clip"), (MANY * 1000).astype(np.int16)),
+    "unsigned": (IntegerRange(5, 10**6), (MANY * 1000).clip(5).astype(np.uint16)),
+}
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_many_numbers_looked_through_give_what_their_codes_give(kind, monkeypatch):
+    domain, values = LARGE[kind]
+    found = quantiles(values, 0.3, domain=domain, random_state=1).values.tolist()
+    # The package has a function of the same name as the module.
+    monkeypatch.setattr(sys.modules["dplearn.releases.quantiles"], "_INTERVALS", {})
+    assert found == quantiles(values, 0.3, domain=domain, random_state=1).values.tolist()
+
+
+@pytest.mark.parametrize("kind", ["floats", "grid", "integers", "unsigned"])
+@pytest.mark.parametrize("place", [0, 77, 150_000, 199_999])
+def test_one_of_many_numbers_outside_is_refused_and_costs_nothing(kind, place):
+    domain, values = LARGE[kind]
+    ledger, values = PrivacyLedger(1), values.copy()
+    values[place] = {"floats": -np.inf, "grid": np.nan, "integers": 10**6 + 1, "unsigned": 4}[kind]
+    with pytest.raises(DomainError, match="a value lies outside"):
+        median(values, domain=domain, ledger=ledger)
+    assert not ledger.history()
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

@@ -6,6 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dplearn.domains import Floats
+from dplearn.releases.quantile_plan import quantile_plan
+
 PAGE = Path(__file__).parents[2] / "docs" / "quantiles.md"
 
 
@@ -19,13 +22,14 @@ def shown():
 
 def test_the_page_shows_what_it_says(shown):
     lines, _ = shown
-    (plain,), (released,), (guarantee,), *errors, (ages,), (three,), (left,), (promised,), (error,) = lines
+    (plain,), (released,), (guarantee,), *plans, (left,), (promised,), (error,) = lines
     assert plain.tolist() == [1530, 2950, 5950]
     np.testing.assert_allclose(released, plain, rtol=0.15)
     assert (guarantee.epsilon, guarantee.delta) == (1, 0)
-    assert errors == [(n, 95) for n in (100, 1000, 10_000, 1_000_000)]
-    assert ages == 15
-    assert three == [112, 75, 112]
+    (errors,), (needed,), (alone,), (of_ages,), (few,), (inside,), (ages_inside,) = plans
+    assert (errors, needed, alone, of_ages) == ((351, 234, 351), 6920, (95,), (15,))
+    assert (inside, ages_inside) == (1353, 31)
+    assert "".join(f"# {line}\n" for line in str(few).splitlines()) in PAGE.read_text()
     assert left == 0
     assert promised == 2
     expected = "nothing is promised of the pipeline: 'standardscaler' (StandardScaler) is fitted on the data"
@@ -37,3 +41,14 @@ def test_most_zeros_give_zeros():
 
     zeros = np.where(np.arange(10_000) % 5 < 3, 0.0, 7.5)
     assert quantiles(zeros, [0.25, 0.5, 0.75]).values.tolist() == [0, 0, 7.5]
+
+
+def test_the_share_of_floats_beyond_a_magnitude_is_what_the_page_says():
+    domain = Floats()
+    above = [1 - int(domain.encode(np.array([bar]))[0]) / domain.size for bar in (1.0, 1e154)]
+    np.testing.assert_allclose(2 * np.array(above), [1 / 2, 1 / 4], atol=0.01)
+
+
+@pytest.mark.parametrize("q", [0.1, 0.25, 0.4])
+def test_a_quantile_further_out_takes_more_records_as_the_page_says(q):
+    assert quantile_plan(1, q).n_inside == pytest.approx(191 / (2 * q), rel=0.05)

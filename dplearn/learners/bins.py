@@ -1,0 +1,189 @@
+"""Public bins of columns: what a learner counts a value as, a function of that value and its domain alone.
+
+>>> import numpy as np
+>>> from dplearn.domains import Categories, Floats, IntegerRange
+>>> age = binned(IntegerRange(0, 119), n_bins=4)
+>>> age.size, age.of(np.array([29, 30, 119])).tolist(), age.describe("age", [True, False, False, False])
+(4, [0, 1, 3], 'age <= 29')
+>>> town = binned(Categories(["north", "south", "west"]), n_bins=2)  # without an order, each value is its own
+>>> town.size, town.describe("town", [True, True, False])
+(3, "town != 'west'")
+>>> income = binned(Floats(), n_bins=4)  # no bounds: by powers of two
+>>> income.describe("income", [False] * 37 + [True] * (income.size - 37))
+'income >= 8'
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.concepts.bits import literal
+from dplearn.domains import Bits, Domain, Floats, Product
+
+__all__ = ["MOST_BINS", "Bins", "binned", "declared_columns", "stacked"]
+
+#: Of one column: values without an order that are more share them.
+MOST_BINS = 1 << 12
+
+_LEAST_EXPONENT = 8  # magnitudes of floats below 2**-8 count as 0, and those above 2**16 as that
+_FINE = 16  # of so many bins, each power of two has two, and of twice as many four
+
+
+@dataclass(frozen=True)
+class Bins:
+    """The bins of one column.
+
+    Attributes
+    ----------
+    domain : Domain
+        The column's own.
+    kept : Domain
+        What is left of it: of floats a coarser domain, else the same.
+    width : int
+        How many neighbouring codes of `kept` share a bin; 0 where those share one that are apart by a
+        multiple of `size`.
+    size : int
+        How many bins there are.
+    """
+
+    domain: Domain
+    kept: Domain
+    width: int
+    size: int
+
+    @property
+    def ordered(self) -> bool:
+        """Whether neighbouring bins hold neighbouring values."""
+        return self.domain.ordered
+
+    @property
+    def first(self) -> int:
+        """The first bin of the order: 1 where bin 0 is that of missing values, which are in none, else 0."""
+        return int(isinstance(self.kept, Floats) and self.kept.missing)
+
+    def of(self, codes: NDArray[Any]) -> NDArray[np.int32]:
+        """Return each value's bin; `size` where a code stands for no value of the domain.
+
+        Parameters
+        ----------
+        codes : ndarray of unsigned int, or of Python integers, of shape (n,)
+            As `domain.encode` or `domain.nearest` gives them.
+
+        Returns
+        -------
+        ndarray of int32 of shape (n,)
+        """
+        if isinstance(self.domain, Floats) and isinstance(self.kept, Floats) and self.kept != self.domain:
+            codes = self.kept.encode(self.domain.decode(codes))
+        if self.width:
+            return np.asarray(codes // self.width, dtype=np.int32)
+        return np.where(codes == self.domain.size, self.size, codes % self.size).astype(np.int32)
+
+    def describe(self, name: str, allowed: Sequence[bool]) -> str:
+        """Return in words that a value is in an allowed bin.
+
+        Parameters
+        ----------
+        name : str
+            Of the column.
+        allowed : sequence of bool of length size
+            Some, but not all. In an order, those that are allowed are neighbours.
+        """
+        if isinstance(self.domain, Bits):
+            return literal(name, 0, Product([self.domain]), positive=bool(allowed[1]))
+        if self.ordered:
+            return self._range(name, allowed)
+        places = [place for place, each in enumerate(allowed) if each]
+        if not self.width:
+            return f"{name} is in group {' or '.join(map(str, places))} of {self.size}"
+        if 2 * len(places) > self.size:
+            others = sorted(set(range(self.size)) - set(places))
+            return " and ".join(_denied(name, self.kept.describe_test(place)) for place in others)
+        words = " or ".join(f"{name} {self.kept.describe_test(place)}" for place in places)
+        return words if len(places) == 1 else f"({words})"
+
+    def _range(self, name: str, allowed: Sequence[bool]) -> str:
+        """Return between which two numbers a value is, and whether it may be missing."""
+        numbers = [place for place in range(self.first, self.size) if allowed[place]]
+        if not numbers:
+            return f"{name} is missing"
+        words = []
+        if numbers[0] > self.first:
+            words.append(_denied(name, self._at_most(numbers[0] - 1)))
+        if numbers[-1] < self.size - 1:
+            words.append(f"{name} {self._at_most(numbers[-1])}")
+        if self.first and not allowed[0]:
+            words.append(f"{name} is not missing")
+        text = " and ".join(words)
+        return f"({name} is missing or {text})" if self.first and allowed[0] else text
+
+    def _at_most(self, place: int) -> str:
+        return self.kept.describe_test((place + 1) * self.width - 1).removesuffix(" (or missing)")
+
+
+def binned(domain: Domain, n_bins: int, most: int = MOST_BINS) -> Bins:
+    """Return the bins of a column.
+
+    Parameters
+    ----------
+    domain : Domain
+        A range of numbers is cut into bins of equal width; floats, which have no bounds, between powers of
+        two; what has no order keeps its values apart.
+    n_bins : int
+        How many bins a range of numbers has, at most; of floats this tells whether powers of two are cut.
+    most : int, default=4096
+        How many other bins a column has at most, at least 3: values without an order share them, and floats
+        are told apart over fewer powers of two.
+    """
+    if isinstance(domain, Floats):
+        kept = _coarser(domain, n_bins, most)
+        return Bins(domain, kept, 1, kept.size)
+    if not domain.ordered:
+        return Bins(domain, domain, int(domain.size <= most), min(domain.size, most))
+    width = -(-domain.size // n_bins)
+    return Bins(domain, domain, width, -(-domain.size // width))
+
+
+def declared_columns(domain: Any, default: Domain) -> Domain | Product:
+    """Return the domain of all columns alike, or of each; `default` where None is declared.
+
+    Parameters
+    ----------
+    domain : Domain, sequence of Domain, Product or None
+        A parameter of an estimator.
+    default : Domain
+        Of all columns.
+    """
+    if isinstance(domain, (list, tuple)):
+        return Product(domain)
+    if domain is not None and not isinstance(domain, (Domain, Product)):
+        raise TypeError(f"domain must be a Domain, a sequence of them, a Product or a Schema, got {domain!r}")
+    return default if domain is None else domain
+
+
+def stacked(bins: Sequence[Bins], columns: Sequence[NDArray[Any]]) -> NDArray[np.int32]:
+    """Return the bins of a table, of shape (n, d), given the codes of its columns."""
+    return np.stack([each.of(column) for each, column in zip(bins, columns, strict=True)], axis=1)
+
+
+def _coarser(domain: Floats, n_bins: int, most: int) -> Floats:
+    """Return a domain of at most `most` of the same floats, told apart by powers of two about 1."""
+    digits = (n_bins >= _FINE) + (n_bins >= 2 * _FINE)
+    # Powers from -r to 2 r, each cut 2**digits times, on both sides of 0: 2 (3 r 2**digits + 1) + 2 at most.
+    reach = min(_LEAST_EXPONENT, max(0, most - 4) // (6 << digits))
+    smallest = min(max(2.0**-reach, domain.smallest), domain.largest)
+    largest = max(min(4.0**reach, domain.largest), smallest)
+    bits = min(digits, domain.significand_bits)
+    return replace(domain, significand_bits=bits, smallest=smallest, largest=largest)
+
+
+def _denied(name: str, test: str) -> str:
+    """Return a test's contrary."""
+    contrary = {"== ": "!= ", "<= ": "> ", "< ": ">= ", "is ": "is not "}
+    for word, other in contrary.items():
+        if test.startswith(word):
+            return f"{name} {other}{test.removeprefix(word)}"
+    return f"not ({name} {test})"

@@ -1,0 +1,54 @@
+"""Warnings come from public numbers, exactly where nothing is promised of what is released."""
+
+import warnings
+from fractions import Fraction
+
+import pytest
+
+from dplearn.releases.few_records import warn_if_few, warn_of_quantiles
+from dplearn.theory import quantile_errors
+
+HALF, TENTH = Fraction(1, 2), Fraction(1, 10)
+
+
+def told(*arguments, **parameters):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_of_quantiles(*arguments, **parameters)
+    assert all(each.category is UserWarning and each.filename == __file__ for each in caught)
+    return [str(each.message) for each in caught]
+
+
+@pytest.mark.parametrize("q", [(HALF,), (TENTH, HALF), (TENTH, 1 - TENTH)])
+def test_quantiles_are_warned_of_where_one_may_leave_the_data(q):
+    for n in range(10, 3000, 37):
+        errors = quantile_errors(q, 2**64, n, epsilon=1)
+        loose = any(error >= n * min(each, 1 - each) for error, each in zip(errors, q, strict=True))
+        assert bool(told(n, q, 2**64, epsilon=Fraction(1))) == loose
+
+
+def test_the_message_says_how_many_what_may_happen_and_what_helps():
+    [message] = told(569, [HALF], 2**64, epsilon=Fraction(1, 30), columns=30)
+    assert message == (
+        "n_samples is 569: with epsilon 0.0333 a column, quantiles among 2^64 values may miss by 569 ranks,"
+        " so that any value may come out; declare a smaller domain=, such as Grid(0, 100, 1001), spend more"
+        " epsilon, or take fewer columns"
+    )
+    [message] = told(3, [HALF], 121, epsilon=Fraction(1))
+    assert "among 121 values may miss by 3 ranks" in message
+    assert "columns" not in message
+
+
+def test_the_ends_are_warned_of_at_any_number_of_records():
+    [message] = told(10**9, [Fraction(0), HALF], 2**64, epsilon=Fraction(1))
+    assert "quantiles 0 and 1 may be any value beyond the data" in message
+    assert len(told(10, [Fraction(0), HALF], 2**64, epsilon=Fraction(1))) == 2
+    assert told(10**9, [HALF], 2**64, epsilon=Fraction(1)) == told(5, [], 2**64, epsilon=Fraction(1)) == []
+
+
+def test_nothing_is_said_below_the_bar():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_if_few(10, 4.9, enough=5, problem="all is lost")
+        with pytest.raises(UserWarning, match="n_samples is 10: all is lost; declare a smaller domain="):
+            warn_if_few(10, 5, enough=5, problem="all is lost")

@@ -1,0 +1,91 @@
+"""What is refused before a column is read says what to give instead, by what is public of it alone."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from dplearn.domains import Categories, DomainError, Floats, Grid, IntegerRange, Schema
+from dplearn.releases.reading import as_number_domain, is_pair, read_codes, read_column
+
+DAY = datetime.date(2020, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("domain", "words"),
+    [
+        ((0, 1e6), r"got (0, 1000000.0); for numbers from 0 to 1000000, take Grid(0, 1000000, 1001) or"),
+        ([0, 1], "IntegerRange(0, 1) from dplearn.domains"),
+        ({"age": IntegerRange(0, 9)}, "a dict of columns is for Schema(...)"),
+        ("int64", "got 'int64'; for integers, IntegerRange(low, high)"),
+        ("float32", "domain must be 'float64' or a domain of numbers, got 'float32'"),
+        (Schema({"age": IntegerRange(0, 9)}), ": take that of the column, schema.columns['age']"),
+        (Categories([f"town {i}" for i in range(999)]), "stable_counts counts values that are no numbers"),
+    ],
+    ids=["tuple", "list", "dict", "int64", "float32", "Schema", "Categories"],
+)
+def test_what_is_no_domain_of_numbers_is_refused_with_what_to_take(domain, words):
+    with pytest.raises(TypeError, match="domain must be 'float64' or a domain of numbers") as refusal:
+        as_number_domain(domain)
+    assert words in str(refusal.value)
+    assert len(str(refusal.value)) < 400
+
+
+def test_domains_of_numbers_are_taken_as_they_are():
+    assert as_number_domain("float64") == Floats()
+    assert as_number_domain(Grid(0, 1)) == Grid(0, 1)
+    assert is_pair((1, 2.5))
+    assert not any(map(is_pair, [(1,), (1, 2, 3), (Grid(0, 1), 2), "ab"]))
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (np.array(["2020-01-01"], "M8[ns]"), "give days"),
+        (pd.Series(pd.to_datetime(["2020-01-01"])), "give days"),
+        (pd.Series(pd.to_datetime(["2020-01-01"], utc=True)), "give days"),
+        (pl.Series([DAY]), "give days"),
+        (pd.Series(pd.to_timedelta([1], unit="D")), "give seconds"),
+        (pl.Series([datetime.timedelta(1)]), "give seconds"),
+        (np.array(["secret"]), "text: give numbers"),
+        (pd.Series(["secret"], dtype="string"), "text: give numbers"),
+        (pl.Series(["secret"]), "text: give numbers"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else f"{type(each).__module__} {each.dtype}",
+)
+def test_columns_of_times_and_text_are_refused_by_their_type(values, words):
+    with pytest.raises(TypeError, match=words) as refusal:
+        read_column(values)
+    assert not any(shown in str(refusal.value) for shown in ("secret", "2020"))
+
+
+def test_dates_as_days_come_back_as_dates():
+    d = pd.Series(pd.to_datetime(["2020-01-01", "2024-02-29"]))
+    domain = IntegerRange(0, 40_000)
+    codes = read_codes((d - pd.Timestamp("1970-01-01")).dt.days, domain)
+    assert pd.to_datetime(domain.decode(codes), unit="D").tolist() == d.tolist()
+
+
+def test_tables_are_refused_with_the_name_of_a_column():
+    with pytest.raises(
+        ValueError, match=r"data frame of shape \(2, 1\): give one column, such as df\['age'\]"
+    ):
+        read_column(pd.DataFrame({"age": [1, 2]}))
+    with pytest.raises(ValueError, match=r"got shape \(3, 2\): give one column, such as values\[:, 0\]"):
+        read_column(np.zeros((3, 2)))
+    with pytest.raises(ValueError, match=r"n at least 1, got shape \(0,\)$"):
+        read_column([])
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, np.inf])
+def test_what_no_domain_has_is_refused_alike_with_what_to_do(missing):
+    told = []
+    for domain in (Floats(), Grid(0, 9), Grid(0, 9, outside="clip"), IntegerRange(0, 9)):
+        with pytest.raises(DomainError, match="fill in a constant") as refusal:
+            read_codes([1, missing], domain)
+        told.append(str(refusal.value))
+    assert "it is missing, infinite, or no number" in told[0]
+    assert "outside='clip'" in told[1]
+    assert "Grid takes decimals" in told[3]
