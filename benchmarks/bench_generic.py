@@ -235,7 +235,10 @@ def choose_coarse(number: int = 100) -> None:
     splits = [split for X, y in data for split in splits_of(X, y, number)]
     for low, high in ((-10, 12), (-20, 20), (-40, 40)):
         for bits in (0, 1, 2, 3, 4, 6, 8, 32):
-            make = partial(ExponentialMechanismClassifier, domain=Floats(bits, 2.0**low, 2.0**high))
+            make = partial(
+                ExponentialMechanismClassifier,
+                domain=Floats(significand_bits=bits, smallest=2.0**low, largest=2.0**high),
+            )
             means = [np.mean(accuracies(make(epsilon=e, classes=[0, 1, 2]), splits)) for e in EPSILONS]
             print(f"{bits:3} 2**{low:<4} 2**{high:<4} {np.mean(means):6.2f}", flush=True)
 

@@ -32,7 +32,7 @@ def adult(directory: Path | None) -> pd.DataFrame:
 
 def draw(axes: Any, values: np.ndarray, domain: Any, at: np.ndarray, name: str) -> None:
     distribution = ThresholdRelease(epsilon=EPSILON, domain=domain).fit(values).distribution_
-    low, high = distribution.band(BETA).at(at)
+    low, high = distribution.band(beta=BETA).at(at)
     axes.fill_between(at, low, high, step="post", color="#1b6ca8", alpha=0.2, label="band, .95")
     axes.step(at, distribution.cdf(at), where="post", color="#1b6ca8", label="released")
     true = np.searchsorted(np.sort(values), at, side="right") / len(values)

@@ -74,7 +74,7 @@ def check_number(
         If it is not finite or out of bounds.
     """
     wanted = " and ".join(
-        f"{words} {bound}"
+        f"{words} {_written(bound)}"
         for words, bound in (("at least", low), ("at most", high), ("above", above), ("below", below))
         if bound is not None
     )
@@ -92,7 +92,7 @@ def check_number(
         and (below is None or number < as_fraction(below))
     )
     if not inside:
-        raise ValueError(f"{rule}, got {_shown(value)}")
+        raise ValueError(f"{rule}, got {_written(value)}")
     return number
 
 
@@ -122,6 +122,14 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
     return value
+
+
+def _written(value: object) -> str:
+    """Return how a number is written: a fraction as a decimal, where it has a short one."""
+    if not isinstance(value, Fraction) or abs(value) > 10**300:
+        return _shown(value)
+    short = f"{float(value):g}"
+    return short if Fraction(short) == value else str(value)
 
 
 def _shown(value: object) -> str:

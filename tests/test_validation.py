@@ -91,7 +91,19 @@ def test_a_number_is_returned_exactly(value, exact):
         (
             9,
             {"low": Fraction(1, 2), "high": 8},
-            "rate must be a finite number at least 1/2 and at most 8, got 9",
+            "rate must be a finite number at least 0.5 and at most 8, got 9",
+        ),
+        (Fraction(51, 2), {"high": Fraction(25)}, "rate must be a finite number at most 25, got 25.5"),
+        (Fraction(1, 30), {"low": Fraction(1, 3)}, "rate must be a finite number at least 1/3, got 1/30"),
+        (
+            Fraction(10**400),
+            {"high": 1},
+            f"rate must be a finite number at most 1, got {Fraction(10**400)!r}",
+        ),
+        (
+            "1e-12",
+            {"low": Fraction(1, 10**9)},
+            "rate must be a finite number at least 1e-09, got '1e-12'",
         ),
         (float("nan"), {}, "rate must be a finite number, got nan"),
         (float("inf"), {"low": 0}, "rate must be a finite number at least 0, got inf"),

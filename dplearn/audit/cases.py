@@ -15,6 +15,7 @@ from dplearn.audit.conjunction_cases import CONJUNCTION_CASES
 from dplearn.audit.ensemble_cases import ENSEMBLE_CASES
 from dplearn.audit.interior_point_cases import INTERIOR_POINT_CASES
 from dplearn.audit.learner_cases import LEARNER_CASES
+from dplearn.audit.masked_parity_cases import MASKED_PARITY_CASES
 from dplearn.audit.mechanism_cases import MECHANISM_CASES
 from dplearn.audit.naive_bayes_cases import NAIVE_BAYES_CASES
 from dplearn.audit.parity_cases import PARITY_CASES
@@ -42,6 +43,7 @@ CASES: dict[str, AuditCase] = {
         *QUERY_CASES,
         *NAIVE_BAYES_CASES,
         *CONJUNCTION_CASES,
+        *MASKED_PARITY_CASES,
     )
 }
 

@@ -1,4 +1,4 @@
-"""Cases of statistical queries: each oracle, asked of a few records all that it can be asked in two rounds."""
+"""Cases of statistical queries: each oracle, asked of a few records in one round or two."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

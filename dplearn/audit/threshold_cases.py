@@ -4,6 +4,7 @@ In a universe this small a fit looks at all examples of either label; the step i
 records is seen by either: each multiset is run once.
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
@@ -43,7 +44,10 @@ def threshold_case(name: str, method: str, values: Sequence[int], n: int, **para
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         fitted = ThresholdClassifier(method=method, **chosen | parameters)
-        fitted._fit(np.array([row[:-1] for row in rows]), [row[-1] for row in rows], dice)
+        with warnings.catch_warnings():
+            # Of any so many records, whatever they are, it says that they are few; all other warnings count.
+            warnings.filterwarnings("ignore", f"n_samples is {n}: ", UserWarning)
+            fitted._fit(np.array([row[:-1] for row in rows]), [row[-1] for row in rows], dice)
         return f"x{fitted.feature_} {fitted.direction_} {fitted.threshold_}", fitted
 
     universe = list(product(*map(range, values), ("no", "yes")))

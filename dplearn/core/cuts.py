@@ -84,8 +84,10 @@ def cut_column(codes: NDArray[Any], y: NDArray[Any], size: int, n_labels: int) -
     starts = np.concatenate((np.zeros(1, dtype=np.uint64), sorted_codes[last].astype(np.uint64)))
     lengths = np.diff(starts, append=np.uint64(size))
     inside = np.zeros((n_labels, starts.size), dtype=np.int64)
-    for label in range(n_labels):
+    inside[-1, 1:] = last + 1
+    for label in range(n_labels - 1):
         inside[label, 1:] = np.cumsum(sorted_y == label)[last]
+        inside[-1] -= inside[label]
     return Cuts(starts, lengths, inside)
 
 
@@ -159,11 +161,10 @@ class ErrorHistogram:
         """Return the numbers of errors that occur, rising, and how many cuts make each."""
         self._count_waiting()
         occurring = np.flatnonzero(self._low | self._high)
-        cuts = [
-            low + (high << 32)
-            for low, high in zip(self._low[occurring].tolist(), self._high[occurring].tolist(), strict=True)
-        ]
-        return occurring.tolist(), cuts
+        low, high = self._low[occurring], self._high[occurring]
+        if high.size and high.max() >= 1 << 30:  # else high * 2**32 and low are each below 2**62
+            low, high = low.astype(object), high.astype(object)
+        return occurring.tolist(), (low + (high << 32)).tolist()
 
     def _count_waiting(self) -> None:
         if self._single:

@@ -11,9 +11,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Codes", "Domain", "DomainError", "NumberDomain", "smallest_uint"]
+__all__ = ["Codes", "Domain", "DomainError", "NumberDomain", "shortened", "smallest_uint"]
 
 Codes = NDArray[Any]  # unsigned integers, as narrow as the domain allows
+
+#: What to do about missing values where a domain of numbers has none.
+GAPS = "drop missing ones if their number may be public, or fill in a constant"
+
+_SHOWN = 160  # characters of a domain in a message
 
 
 class DomainError(ValueError):
@@ -36,6 +41,11 @@ class Domain(ABC):
     ordered: ClassVar[bool] = True
     numeric: bool = True
     accepts_missing: bool = False
+
+    @property
+    def _advice(self) -> str:
+        """What the error for a value outside adds: the same whichever value it is."""
+        return ""
 
     @property
     @abstractmethod
@@ -79,7 +89,8 @@ class Domain(ABC):
 
     def refuse(self) -> DomainError:
         """Return the error for a value outside."""
-        return DomainError(f"a value lies outside the declared domain {self!r}, where {self.assumption}")
+        where = f"{shortened(self)}, where {self.assumption}{self._advice}"
+        return DomainError(f"a value lies outside the declared domain {where}")
 
 
 class NumberDomain(Domain):
@@ -99,6 +110,13 @@ class NumberDomain(Domain):
         ndarray of the same shape
             Numbers of the domain, the greater the greater their codes are.
         """
+
+
+def shortened(domain: object) -> str:
+    """Return how a domain is written, for a message: its middle left out where that is long."""
+    text = repr(domain)
+    half = (_SHOWN - 5) // 2
+    return text if len(text) <= _SHOWN else f"{text[:half]} ... {text[-half:]}"
 
 
 def smallest_uint(size: int) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from dplearn._validation import check_count, check_number
 from dplearn.domains.base import Codes, Domain, smallest_uint
-from dplearn.domains.cells import is_missing, text_of
+from dplearn.domains.cells import as_cells, is_missing, text_of
 from dplearn.domains.numbers import as_numbers
 
 __all__ = ["Bits", "Categories", "Hashed"]
@@ -79,7 +79,7 @@ class Categories(Domain):
     def _code(self, cell: Any) -> int:
         try:
             code = self._code_of.get(cell)
-        except TypeError:  # a cell that cannot be hashed is no category
+        except Exception:  # a cell that cannot be hashed, or compared, is no category
             return self.size - self.other
         if code is None:
             code = self._code_of.get(None) if is_missing(cell) else None
@@ -186,8 +186,10 @@ class Bits(Domain):
 
     def encode(self, values: Any) -> Codes:
         """Return 1 where the value is above `binarize`."""
-        array = as_numbers(values, self)
-        if self.binarize is None and not ((array == 0) | (array == 1)).all():
+        cells = as_cells(values)
+        array = as_numbers(cells, self)
+        # As it is: as a float, a fraction may be 0 or 1 that is neither.
+        if self.binarize is None and not ((cells == 0) | (cells == 1)).all():
             raise self.refuse()
         return self.nearest(array)
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dplearn.domains.base import DomainError
-from dplearn.domains.cells import is_missing
+from dplearn.domains.cells import is_missing, is_number
 
 __all__ = ["KEYS_ASSUMED", "read_keys", "spelled"]
 
@@ -87,7 +87,7 @@ def _key(cell: Any, depth: int = 0) -> Hashable:
         return bytes.join(b"", [cell])
     if isinstance(cell, int):
         return int.__int__(cell)
-    if isinstance(cell, (np.bool_, np.integer)):
+    if isinstance(cell, (np.bool_, np.integer)) and is_number(cell):
         return int(cell)
     if is_missing(cell):
         return None

@@ -5,6 +5,7 @@
 True
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.domains.base import Codes, NumberDomain
-from dplearn.domains.cells import object_array
+from dplearn.domains.cells import as_cells, is_number, object_array
 
 __all__ = ["LargeIntegerRange"]
 
@@ -75,11 +76,14 @@ class LargeIntegerRange(NumberDomain):
 
     def _cells(self, values: Any) -> NDArray[Any]:
         """Return Python integers; a float that is whole is refused too, for it may have lost digits."""
-        array = np.asarray(values, dtype=object)
+        array = as_cells(values)
         cells = array.ravel().tolist()
-        if not all(isinstance(cell, Integral) and not isinstance(cell, bool) for cell in cells):
+        read: list[int] = []
+        with suppress(Exception):  # a cell of any kind may do anything, and its error may quote it
+            read = [int(cell) for cell in cells if _is_integer(cell)]
+        if array.dtype.kind not in "iuO" or len(read) < len(cells):
             raise self.refuse()
-        return object_array([int(cell) for cell in cells]).reshape(array.shape)
+        return object_array(read).reshape(array.shape)
 
     def describe_test(self, code: int) -> str:
         """Return '<= value'."""
@@ -89,6 +93,10 @@ class LargeIntegerRange(NumberDomain):
     def assumption(self) -> str:
         """What a guarantee assumes of the column."""
         return f"values are integers from {_written(self.low)} to {_written(self.high)}"
+
+
+def _is_integer(cell: Any) -> bool:
+    return isinstance(cell, Integral) and is_number(cell) and not isinstance(cell, bool)
 
 
 def _written(number: int) -> str:

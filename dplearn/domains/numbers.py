@@ -2,18 +2,17 @@
 
 import math
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
-from numbers import Rational
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_choice, check_count, check_number
-from dplearn.domains.base import Codes, Domain, NumberDomain, smallest_uint
-from dplearn.domains.cells import is_missing, object_array
+from dplearn.domains.base import GAPS, Codes, Domain, NumberDomain, smallest_uint
+from dplearn.domains.cells import as_cells, floor_of, is_missing, is_number
 
 __all__ = ["Floats", "Grid", "IntegerRange", "as_numbers"]
 
@@ -69,20 +68,21 @@ class IntegerRange(NumberDomain):
 
     def _codes(self, values: Any) -> tuple[Codes, NDArray[np.bool_]]:
         """Return codes, and which values are in the range."""
-        array = np.asarray(values)
+        array = as_cells(values)
         if array.dtype.kind != "O":
             return self._codes_of_numbers(as_numbers(array, self))
-        codes = np.empty(array.shape, dtype=smallest_uint(self.size))
-        inside = np.empty(array.shape, dtype=bool)
+        codes: list[int] = []
+        inside: list[bool] = []
         # Cell by cell: as an array of floats, large integers would lose digits because of another record.
-        for place, cell in enumerate(array.ravel().tolist()):
-            if _is_whole(cell):
-                inside.flat[place] = self.low <= cell <= self.high
-                codes.flat[place] = int(min(max(cell, self.low), self.high)) - self.low
-            else:
-                number = as_numbers(object_array([cell]), self)
-                codes.flat[place], inside.flat[place] = (part[0] for part in self._codes_of_numbers(number))
-        return codes, inside
+        with suppress(Exception):  # a cell of any kind may do anything, and its error may quote it
+            for cell in array.ravel().tolist():
+                floor, whole = floor_of(cell)
+                codes.append(int(min(max(floor, self.low), self.high)) - self.low)
+                inside.append(bool(whole and self.low <= floor <= self.high))
+        if len(inside) < array.size:
+            raise self.refuse()
+        coded = np.array(codes, dtype=smallest_uint(self.size)).reshape(array.shape)
+        return coded, np.array(inside, dtype=bool).reshape(array.shape)
 
     def _codes_of_numbers(self, values: NDArray[Any]) -> tuple[Codes, NDArray[np.bool_]]:
         if values.dtype.kind == "f":
@@ -118,6 +118,12 @@ class IntegerRange(NumberDomain):
         if self.outside == "clip":
             return f"values are numbers; integers from {self.low} to {self.high} are told apart"
         return f"values are integers from {self.low} to {self.high}"
+
+    @property
+    def _advice(self) -> str:
+        if self.outside == "clip":
+            return f"; {GAPS}"
+        return f"; outside='clip' rounds down and moves to the ends, Grid takes decimals; {GAPS}"
 
 
 @dataclass(frozen=True)
@@ -220,8 +226,12 @@ class Grid(NumberDomain):
             return f"values are numbers; {self.size} points from {self.low:g} to {self.high:g} are told apart"
         return f"values are numbers from {self.low:g} to {self.high:g}"
 
+    @property
+    def _advice(self) -> str:
+        return f"; {GAPS}" if self.outside == "clip" else f"; outside='clip' moves to the bounds; {GAPS}"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, kw_only=True)
 class Floats(NumberDomain):
     """All finite floats, rounded towards zero to a number of significand bits: no bounds to guess.
 
@@ -235,7 +245,14 @@ class Floats(NumberDomain):
         Magnitudes below `smallest` count as 0, magnitudes above `largest` as `largest`: a public guess of
         the useful scales, which spares a learner the others. Nothing is refused.
     missing : bool, default=False
-        Whether NaN is a value, below all numbers; else it is refused. Infinities are always refused.
+        Whether NaN is a value, below all numbers; else it is refused. Infinities are always refused. Missing
+        values count in a quantile: where 30% are missing, the quantiles up to .3 are NaN, and the median is
+        the quantile 2/7 of the numbers.
+
+    Notes
+    -----
+    Has no bounds: for numbers from 0 to 100 take `Grid(0, 100)` or `IntegerRange(0, 100)`. So parameters go
+    by name.
 
     Examples
     --------
@@ -263,16 +280,16 @@ class Floats(NumberDomain):
         object.__setattr__(self, "largest", float(largest))
         object.__setattr__(self, "accepts_missing", self.missing)
 
-    @property
+    @cached_property
     def _shift(self) -> int:
         return 52 - self.significand_bits
 
-    @property
+    @cached_property
     def _first(self) -> int:
         """The rounded bits of the least magnitude that is not 0; subnormals may round to 0 whole."""
         return max(1, _bits_of(self.smallest) >> self._shift)
 
-    @property
+    @cached_property
     def _magnitudes(self) -> int:
         return (_bits_of(self.largest) >> self._shift) - self._first + 1
 
@@ -333,12 +350,11 @@ class Floats(NumberDomain):
         """What a guarantee assumes of the column."""
         return "values are finite numbers" + (" or missing" if self.missing else "")
 
-
-def _is_whole(cell: Any) -> bool:
-    """Return whether a cell is an integer, but no float; of decimals, whatever precision the caller set."""
-    if isinstance(cell, Decimal):
-        return cell.is_finite() and cell == cell.to_integral_value()
-    return isinstance(cell, np.integer) or (isinstance(cell, Rational) and cell.denominator == 1)
+    @property
+    def _advice(self) -> str:
+        if self.missing:
+            return ": it is infinite, or no number"
+        return f": it is missing, infinite, or no number; {GAPS}"
 
 
 def _shortest(value: float) -> str:
@@ -355,13 +371,13 @@ def as_numbers(values: Any, domain: Domain, missing: bool = False) -> NDArray[An
 
     Raised outside the `except` blocks, so that no error carries another that quotes a cell.
     """
-    array = values if isinstance(values, np.ndarray) else np.asarray(values)
+    array = as_cells(values)
     readable = True
     if array.dtype.kind == "O":
         try:
             cells = [_as_float(cell, missing) for cell in array.ravel().tolist()]
             array = np.array(cells, dtype=np.float64).reshape(array.shape)
-        except (TypeError, ValueError, OverflowError):
+        except Exception:  # a cell of any kind may do anything when asked for its value
             readable = False
     if array.dtype.kind == "b":
         array = array.astype(np.uint8)
@@ -375,8 +391,8 @@ def as_numbers(values: Any, domain: Domain, missing: bool = False) -> NDArray[An
 def _as_float(cell: Any, missing: bool) -> float:
     if missing and is_missing(cell):
         return math.nan
-    if isinstance(cell, (str, bytes)):
-        raise ValueError("text is no number: whether it can be read as one is for the caller to say")
+    if not is_number(cell):
+        raise TypeError("no number; whether text can be read as one is for the caller to say")
     try:
         number = float(cell)
     except OverflowError:
@@ -387,7 +403,5 @@ def _as_float(cell: Any, missing: bool) -> float:
 
 
 def _is_finite(array: NDArray[Any], missing: bool) -> bool:
-    """Return True if no element is infinite nor, unless `missing`, NaN. Extremes tell without copies."""
-    least, greatest = (np.fmin, np.fmax) if missing else (np.minimum, np.maximum)
-    low, high = least.reduce(array, axis=None), greatest.reduce(array, axis=None)
-    return bool(np.isfinite(low) and np.isfinite(high)) or (missing and bool(np.isnan(array).all()))
+    """Return True if no element is infinite nor, unless `missing`, NaN."""
+    return not np.isinf(array).any() if missing else bool(np.isfinite(array).all())

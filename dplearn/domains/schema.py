@@ -27,7 +27,10 @@ _KINDS: dict[str, type[Domain]] = {
 
 
 class Schema(Product):
-    """What is public about a table, stated once and accepted as `domain=` everywhere.
+    """What is public about a table, stated once and accepted as `domain=` by all that reads tables.
+
+    Of a data frame, columns that it does not name are left out. Transformers made of quantiles take a schema
+    of numbers without missing ones; a release about one column takes the domain of that, `columns[name]`.
 
     Parameters
     ----------

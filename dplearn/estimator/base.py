@@ -6,6 +6,7 @@ release; publish. An auditor calls `_fit` with dice of their own, so that the co
 that is verified.
 """
 
+import os
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -16,7 +17,23 @@ from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.privacy import Guarantee, PrivacyLedger, open_account
 
-__all__ = ["PrivateClassifier", "PrivateEstimator", "PrivateTransformer"]
+__all__ = ["PrivateClassifier", "PrivateEstimator", "PrivateTransformer", "Unrepeatable"]
+
+_MARK = "_unrepeatable"
+
+
+class Unrepeatable:
+    """What is never pickled alike twice.
+
+    joblib knows a call again by how its arguments pickle. Were a fit on an equal table taken from its cache,
+    the release would be the first one again, unpaid: so it would tell that the tables are equal.
+    """
+
+    def __init__(self, written: bytes = b""):
+        """Forget what was written."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Unrepeatable, (os.urandom(16),)
 
 
 class PrivateEstimator(BaseEstimator):
@@ -28,6 +45,15 @@ class PrivateEstimator(BaseEstimator):
     """
 
     ledger: PrivacyLedger | None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled; of an unfitted estimator also something that no cache knows again."""
+        state: dict[str, Any] = super().__getstate__()
+        return state if "guarantee_" in state else state | {_MARK: Unrepeatable()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over what was pickled."""
+        super().__setstate__({name: value for name, value in state.items() if name != _MARK})
 
     def _fit_privately(self, X: Any, y: Any) -> Self:
         dice, reproducible = self._dice()

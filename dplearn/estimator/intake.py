@@ -13,7 +13,16 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from dplearn.domains import DomainError, Product, Schema
-from dplearn.domains.cells import cells_of, frame_column, is_frame, is_missing, object_array
+from dplearn.domains.cells import (
+    as_cells,
+    cells_of,
+    frame_column,
+    is_frame,
+    is_missing,
+    is_number,
+    is_row,
+    object_array,
+)
 
 __all__ = [
     "COLUMNS",
@@ -37,6 +46,8 @@ NO_GAPS = (
     " has a parameter domain, declare one that has missing values, such as domain=Floats(missing=True)"
 )
 NOT_A_CELL = "X holds an object whose argument must be a string or a real number"
+
+_PLAIN = {int, bool, float, str}
 
 
 def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
@@ -135,12 +146,12 @@ def _check_columns(X: Any) -> None:
 
 def _check_numbers(cells: NDArray[Any], *, missing: bool) -> None:
     """Refuse cells that are no numbers, in the words that scikit-learn's users know."""
-    kinds = {type(cell) for cell in cells.ravel().tolist()}
-    if any(issubclass(kind, (str, bytes)) for kind in kinds):
+    listed = cells.ravel().tolist()
+    if any(issubclass(kind, (str, bytes)) for kind in set(map(type, listed))):
         raise DomainError(NOT_NUMERIC)
-    if any(issubclass(kind, (dict, list, tuple, complex)) for kind in kinds):
+    if not all(is_number(cell) or is_missing(cell) for cell in listed):
         raise CellTypeError(NOT_A_CELL)
-    if not missing and any(is_missing(cell) for cell in cells.ravel().tolist()):
+    if not missing and any(is_missing(cell) for cell in listed):
         raise DomainError(NO_GAPS)
 
 
@@ -216,26 +227,28 @@ def labels_assumed(classes: Sequence[Any] | None) -> str:
 
 
 def _label_cells(y: Any) -> NDArray[Any]:
-    """Return the labels as a one-dimensional array: a list's as they are, whatever the others are."""
-    if is_frame(y):
-        y = frame_column(y, 0)
-    elif hasattr(y, "to_list") and not isinstance(getattr(y, "dtype", None), np.dtype):
-        return object_array([None if is_missing(label) else label for label in y.to_list()])
-    elif isinstance(y, Sequence) and not isinstance(y, (str, bytes)):
-        y = object_array([_bare(label) for label in y])
-    _refuse_complex(getattr(y, "dtype", None))
-    labels: NDArray[Any] = column_or_1d(y, warn=True)
-    _refuse_complex(*map(type, labels.tolist() if labels.dtype.kind == "O" else ()))
+    """Return the labels as a one-dimensional array: each as it is, whatever the others are."""
+    if is_frame(y) and y.shape[1] != 1:
+        raise ValueError(f"y must have one column of labels, got a data frame of shape {y.shape}")
+    cells = frame_column(y, 0) if is_frame(y) else as_cells(y)
+    listed = cells.ravel().tolist() if cells.dtype == object else []
+    if not set(map(type, listed)) <= _PLAIN:
+        listed = [_bare(label) for label in listed]
+        if any(map(is_row, listed)):
+            raise ValueError("y must hold one label for each record, got a row of several")
+        cells = object_array(listed).reshape(cells.shape)
+    _refuse_complex(cells.dtype, *set(map(type, listed)))
+    labels: NDArray[Any] = column_or_1d(cells, warn=True)
     return labels
 
 
 def _bare(label: Any) -> Any:
-    """Return the one label in a row of a single column, or in an array without axes."""
+    """Return the one label in a row of one column, or in an array without axes; None for a missing one."""
     if isinstance(label, np.ndarray) and label.size == 1:
-        return label.ravel().tolist()[0]
-    if isinstance(label, (list, tuple)) and len(label) == 1:
-        return label[0]
-    return label
+        label = label.ravel().tolist()[0]
+    elif is_row(label) and len(label) == 1:
+        label = label[0]
+    return None if is_missing(label) else label
 
 
 def _found_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
@@ -254,7 +267,7 @@ def _found_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]
 def _place(place: dict[Any, int], label: Any) -> int:
     try:
         return place.get(label, -1)
-    except TypeError:  # what cannot be hashed is no label
+    except Exception:  # what cannot be hashed, or compared, is no label
         return -1
 
 

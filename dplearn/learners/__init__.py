@@ -3,6 +3,7 @@
 from dplearn.learners.conjunction import ConjunctionClassifier, ConjunctionPlan
 from dplearn.learners.generic import ExponentialMechanismClassifier, GenericPlan
 from dplearn.learners.knowledge_transfer import KnowledgeTransferClassifier
+from dplearn.learners.masked_parity import MaskedParityClassifier, MaskedParityPlan
 from dplearn.learners.naive_bayes import NaiveBayesPlan, StatisticalQueryNaiveBayes
 from dplearn.learners.parity import ParityClassifier, ParityPlan
 from dplearn.learners.point import ChosenPoint, PointClassifier, PointPlan
@@ -19,6 +20,8 @@ __all__ = [
     "ExponentialMechanismClassifier",
     "GenericPlan",
     "KnowledgeTransferClassifier",
+    "MaskedParityClassifier",
+    "MaskedParityPlan",
     "NaiveBayesPlan",
     "ParityClassifier",
     "ParityPlan",

@@ -199,7 +199,8 @@ class PointClassifier(RuleClassifier):
         """
         n = check_count("n_samples", n_samples, low=1)
         terms = self._terms(self.random_state is not None)
-        return terms.plan(n, self.alpha, self.beta)
+        guarantee = _promise(terms.price, self.classes)
+        return replace(terms.plan(n, self.alpha, self.beta), guarantee=guarantee)
 
     def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
         # 1. Check what is public, and that the data are where they were declared to be.
@@ -214,7 +215,7 @@ class PointClassifier(RuleClassifier):
         keys = _row_keys(X)
 
         # 2. Fix the guarantee, and charge it to the ledger.
-        guarantee = replace(terms.price, assumes=(COLUMNS, KEYS_ASSUMED, labels_assumed(declared)))
+        guarantee = _promise(terms.price, declared)
         charge(guarantee)
 
         # 3. Summarise the data into integers: a replaced record moves a distance, or each number of errors,
@@ -263,7 +264,7 @@ class PointClassifier(RuleClassifier):
             delta = delta * 0
             n_buckets = given or hashed_point_sizes(epsilon=epsilon, alpha=alpha, beta=beta).n_buckets
         else:
-            check_number("delta", self.delta, above=0)
+            check_number("delta with method='stability'", self.delta, above=0)
             n_buckets = 0
         price = ApproxDP(epsilon, delta, reproducible=reproducible)
         if not n_buckets:
@@ -333,6 +334,11 @@ class _Terms:
             failure = stable_point_failure(n, epsilon=epsilon, delta=delta, alpha=alpha)
             needed = stable_point_sample_size(epsilon=epsilon, delta=delta, alpha=alpha, beta=beta)
         return PointPlan(self.price, self.method, self.n_buckets, n, min(1.0, failure), needed, alpha, beta)
+
+
+def _promise(price: ApproxDP, classes: Sequence[Any] | None) -> ApproxDP:
+    """Return what a fit promises."""
+    return replace(price, assumes=(COLUMNS, KEYS_ASSUMED, labels_assumed(classes)))
 
 
 class _Lead:

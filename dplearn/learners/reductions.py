@@ -13,9 +13,9 @@ and so has few errors on them. Which records were drawn is secret, and that make
 (True, True)
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,13 +28,15 @@ from dplearn._validation import check_count
 from dplearn.aggregation.rows import rows_of
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
+from dplearn.domains import Schema
 from dplearn.estimator.base import PrivateClassifier
 from dplearn.estimator.intake import labels_assumed, read_labels, read_rows
 from dplearn.learners.ensembles import EnsembleClassifier
 from dplearn.privacy import ApproxDP, Guarantee, PrivacyLedger
 from dplearn.privacy.subsampled import subsampled
+from dplearn.theory.search import first
 
-__all__ = ["SecretSampleClassifier"]
+__all__ = ["SecretSampleClassifier", "SecretSamplePlan"]
 
 
 class SecretSampleClassifier(PrivateClassifier):
@@ -46,8 +48,8 @@ class SecretSampleClassifier(PrivateClassifier):
         What is fitted; one whose fit releases all that it predicts by, and that promises an `ApproxDP` for
         examples. It has no ledger of its own.
     sample_size : int
-        How many rows are drawn, at least 1; with an epsilon of at most 1, at most half as many as there are
-        records.
+        How many rows are drawn, at least 1; with an epsilon of at most 1, half as many as there are records
+        are never too many. Of the most there can be, `plan` tells.
     ledger : PrivacyLedger, optional
         The budget that each fit is charged to, whoever calls it: clones, searches and workers too.
     random_state : None, int or numpy random generator, default=None
@@ -101,32 +103,54 @@ class SecretSampleClassifier(PrivateClassifier):
         self.ledger = ledger
         self.random_state = random_state
 
+    def plan(self, n_samples: int, **parameters: Any) -> "SecretSamplePlan":
+        """Return what a fit would promise, and what the estimator plans for its sample, without any data.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records.
+        **parameters
+            As the `plan` of `estimator` takes them besides the number of records, such as n_features.
+
+        Raises
+        ------
+        ValueError
+            If `sample_size` is too large for so many records; the message says how large it may be.
+        """
+        inner, m = self._inner(), check_count("sample_size", self.sample_size, low=1)
+        n = check_count("n_samples", n_samples, low=1)
+        plan = inner.plan(m, **parameters)
+        promised = replace(
+            _promised(plan.guarantee, m, n, _declared_classes(inner)),
+            reproducible=self.random_state is not None,
+        )
+        return SecretSamplePlan(promised, n, m, _largest(plan.guarantee, n), plan)
+
     def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
         # 1. Check what is public, and that the data are where they were declared to be.
         inner, m = self._inner(), check_count("sample_size", self.sample_size, low=1)
-        declared = inner.classes
-        if (length := _length(X)) is not None:
-            self._open_account(_promised(ApproxDP(inner.epsilon), m, length, declared))
+        declared = _declared_classes(inner)
         rows = read_rows(self, X, reset=True, sparse=False)
         n = rows.shape[0]
-        classes, codes = read_labels(y, n, declared)
-        inner.set_params(classes=classes.tolist())  # a sample need not hold all labels, and must not tell
-        _read_all(inner, rows, classes[codes], dice)
-
-        # 2 to 4. Draw in secret; then the learner takes its own steps, but for what it charges.
-        places = np.asarray(dice.below(n, size=m), dtype=np.int64)
 
         def open_account(price: Any) -> Callable[[Any], None]:
             charge = self._open_account(_promised(price, m, n, declared))
             return lambda guarantee: charge(_promised(guarantee, m, n, declared))
 
+        _read_all(inner, rows, y, dice, reproducible, open_account)
+        classes, codes = read_labels(y, n, declared)
+        inner.set_params(classes=classes.tolist())  # a sample need not hold all labels, and must not tell
+
+        # 2 to 4. Draw in secret; then the learner takes its own steps, but for what it charges.
+        places = np.asarray(dice.below(n, size=m), dtype=np.int64)
         vars(inner)["_open_account"] = open_account
         inner._fit(rows_of(rows, places), classes[codes[places]], dice, reproducible=reproducible)
         del vars(inner)["_open_account"]
 
         # 5. Publish.
         inner.guarantee_ = self.guarantee_ = _promised(inner.guarantee_, m, n, declared)
-        self.estimator_ = inner.set_params(classes=declared)
+        self.estimator_ = inner.set_params(classes=self.estimator.classes)
         self.classes_ = classes
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -165,7 +189,7 @@ class SecretSampleClassifier(PrivateClassifier):
     def _inner(self) -> Any:
         """Return an unfitted copy of the estimator, with public choices of its own."""
         if not isinstance(self.estimator, PrivateClassifier) or isinstance(
-            self.estimator, EnsembleClassifier
+            self.estimator, (EnsembleClassifier, SecretSampleClassifier)
         ):
             raise TypeError(
                 "estimator must be a private classifier that releases all it predicts by when it is fitted,"
@@ -190,20 +214,61 @@ class SecretSampleClassifier(PrivateClassifier):
         return tags
 
 
+@dataclass(frozen=True)
+class SecretSamplePlan:
+    """What a fit of `SecretSampleClassifier` would give.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        What it would promise to the records.
+    n_samples : int
+        Number of records.
+    sample_size : int
+        How many rows are drawn.
+    largest_sample_size : int
+        How many may be drawn of so many records.
+    estimator_plan : object
+        What `estimator` plans for a table of `sample_size` rows.
+    """
+
+    guarantee: ApproxDP
+    n_samples: int
+    sample_size: int
+    largest_sample_size: int
+    estimator_plan: Any
+
+
 class _AllReadError(Exception):
     """Raised in place of a charge: all records have been read."""
 
 
-def _read_all(inner: Any, rows: Any, y: NDArray[Any], dice: Dice) -> None:
+def _declared_classes(inner: Any) -> Sequence[Any] | None:
+    """Return the labels that the learner was told of, by itself or by its schema."""
+    if inner.classes is None and isinstance(getattr(inner, "domain", None), Schema):
+        labels: Sequence[Any] | None = inner.domain.labels
+        return labels
+    told: Sequence[Any] | None = inner.classes
+    return told
+
+
+def _read_all(
+    inner: Any, rows: Any, y: Any, dice: Dice, reproducible: bool, open_account: Callable[[Any], Any]
+) -> None:
     """Let the learner read all records, as far as its charge: what it refuses must not depend on the draw."""
 
     def stop(_: Guarantee) -> None:
         raise _AllReadError
 
     reader = clone(inner)
-    vars(reader)["_open_account"] = lambda _: stop
+
+    def opened(price: Any) -> Callable[[Any], None]:
+        open_account(price)  # is asked before anything is read
+        return stop
+
+    vars(reader)["_open_account"] = opened
     with suppress(_AllReadError):
-        reader._fit(rows, y, dice)
+        reader._fit(rows, y, dice, reproducible=reproducible)
 
 
 def _promised(guarantee: ApproxDP, m: int, n: int, classes: Any) -> ApproxDP:
@@ -211,13 +276,26 @@ def _promised(guarantee: ApproxDP, m: int, n: int, classes: Any) -> ApproxDP:
     try:
         promised = subsampled(guarantee, m=m, n=n)
     except ValueError as error:
+        if m > 1 and _fits(guarantee, 1, n) and not _fits(guarantee, m, n):
+            raise ValueError(
+                f"sample_size must be at most {_largest(guarantee, n)} with epsilon"
+                f" {float(guarantee.epsilon):g} and n_samples={n}, got {m}: of more rows the secrecy"
+                " hides less than drawing some of them twice shows"
+            ) from None
         raise ValueError(f"sample_size={m} does not go with n_samples={n}: {error}") from None
     told, known = labels_assumed(()), labels_assumed(classes)
     return replace(promised, assumes=tuple(known if words == told else words for words in promised.assumes))
 
 
-def _length(X: Any) -> int | None:
-    """Return the number of records if it can be told before anything is read."""
-    shape = getattr(X, "shape", None)
-    length = shape[0] if shape else len(X) if isinstance(X, (list, tuple)) else 0
-    return int(length) or None  # what is wrong with none, reading tells
+def _fits(guarantee: ApproxDP, m: int, n: int) -> bool:
+    """Return whether so many rows may be drawn."""
+    try:
+        subsampled(guarantee, m=m, n=n)
+    except ValueError:
+        return False
+    return True
+
+
+def _largest(guarantee: ApproxDP, n: int) -> int:
+    """Return the most rows that may be drawn of n records: fewer than n, by Bernoulli's inequality."""
+    return max(1, first(lambda m: not _fits(guarantee, m, n), 1, n) - 1)

@@ -26,6 +26,7 @@ from dplearn.chance.dice import Dice
 from dplearn.concepts.base import ChosenConcept
 from dplearn.concepts.stumps import Stump
 from dplearn.domains import Domain, NumberDomain, Product, Schema
+from dplearn.domains.base import shortened
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.intake import (
     COLUMNS,
@@ -37,7 +38,8 @@ from dplearn.estimator.intake import (
 )
 from dplearn.learners.threshold_methods import CutColumn, by_errors, by_interior_point
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.releases.reading import as_number_domain
+from dplearn.releases.few_records import warn_if_few
+from dplearn.releases.reading import as_number_domain, is_pair
 from dplearn.theory.thresholds_learning import (
     THRESHOLD_METHODS,
     interior_point_examples,
@@ -46,6 +48,8 @@ from dplearn.theory.thresholds_learning import (
 )
 
 __all__ = ["ThresholdClassifier", "ThresholdPlan"]
+
+_NAMES = 8  # columns in a message
 
 # What makes the stream of a seeded fit no other: the seed has it, or it draws nothing.
 _NOT_OF_THE_STREAM = {"classes", "ledger", "random_state"}
@@ -152,18 +156,20 @@ class ThresholdClassifier(RuleClassifier):
         self.ledger = ledger
         self.random_state = random_state
 
-    def plan(self, n_samples: int, *, n_features: int = 1) -> "ThresholdPlan":
+    def plan(self, n_samples: int, *, n_features: int | None = None) -> "ThresholdPlan":
         """Return what a fit would promise and how accurate it would be, without any data.
 
         Parameters
         ----------
         n_samples : int
             Number of records.
-        n_features : int, default=1
-            Number of columns; those of a domain that lists them count instead.
+        n_features : int, optional
+            Number of columns; if left out, those of the fit, or 1. Those of a domain that lists them count
+            instead.
         """
         n_samples = check_count("n_samples", n_samples, low=1)
-        n_features = check_count("n_features", n_features, low=1)
+        seen = getattr(self, "n_features_in_", 1)
+        n_features = check_count("n_features", seen if n_features is None else n_features, low=1)
         terms = self._terms(self.random_state is not None)
         if isinstance(terms.declared, Product):
             n_features = len(terms.declared)
@@ -185,6 +191,7 @@ class ThresholdClassifier(RuleClassifier):
         method = terms.settled(columns)
         m = terms.examples(method, len(X), columns)
         codes = domain.encode(X)
+        terms.warn_if_few(len(y), method, columns)
 
         # 2. Fix the guarantee, and charge it to the ledger.
         guarantee = terms.guarantee(domain)
@@ -325,6 +332,21 @@ class _Terms:
             return n_samples
         return interior_point_examples(n_samples, alpha=self.alpha, **self._sizes(columns))
 
+    def warn_if_few(self, n_samples: int, method: str, columns: Sequence[CutColumn]) -> None:
+        """Warn if a constant label, of which half are right, may be as good as what comes out."""
+        sizes = self._sizes(columns)
+        spent, cuts = float(self.price.epsilon), f"2^{math.log2(sizes['n_cuts']):.0f} cuts"
+        several = f" in each of {len(columns)} columns" if len(columns) > 1 else ""
+        warn_if_few(
+            n_samples,
+            threshold_excess_errors(method, **sizes),
+            enough=n_samples / 2,
+            problem=f"with epsilon {spent:.3g} and {cuts}{several}, half of the records more may"
+            " come out wrong than with the best cut",
+            fewer=", or name the column with feature=" if several else "",
+            stacklevel=5,
+        )
+
     def settled(self, columns: Sequence[CutColumn]) -> str:
         """Return the method, the one that promises fewer errors where there is a choice."""
         large = [column.domain for column in columns if column.size >= 1 << 64]
@@ -348,7 +370,7 @@ class _Terms:
 
 def _declared(domain: Any) -> Any:
     """Return a domain of all columns alike, or of each; "float64" is read."""
-    if isinstance(domain, (list, tuple)):
+    if isinstance(domain, (list, tuple)) and not is_pair(domain):
         return Product([_declared(each) for each in domain])
     return domain if isinstance(domain, (Domain, Product)) else as_number_domain(domain)
 
@@ -358,16 +380,27 @@ def _columns(domain: Product, feature: int | str | None) -> list[CutColumn]:
     if feature is None:
         ordered = [CutColumn(place, each) for place, each in enumerate(domain.domains) if each.ordered]
         if not ordered:
-            raise ValueError(f"domain must have an ordered column, got {domain!r}")
+            raise ValueError(f"domain must have an ordered column, got {shortened(domain)}")
         return ordered
     if isinstance(feature, str):
         if feature not in domain.names:
-            raise ValueError(f"feature must be the name or place of a column, got {feature!r}")
+            raise ValueError(f"feature must be {_places(domain.names)}, got {feature!r}")
         feature = list(domain.names).index(feature)
     place = check_count("feature", feature, high=len(domain) - 1)
     if not domain.domains[place].ordered:
-        raise ValueError(f"feature must have an ordered domain, got {domain.domains[place]!r}")
+        raise ValueError(f"feature must have an ordered domain, got {shortened(domain.domains[place])}")
     return [CutColumn(place, domain.domains[place])]
+
+
+def _places(names: Sequence[str]) -> str:
+    """Return what a column can be named by."""
+    if list(names) == [f"x{place}" for place in range(len(names))]:
+        return (
+            "the place of a column, as X has no names (a step before may have dropped them:"
+            " pipe.set_output(transform='pandas'))"
+        )
+    shown = [*map(repr, names[:_NAMES]), *(["..."] if len(names) > _NAMES else [])]
+    return f"the name or place of a column, among {', '.join(shown)}"
 
 
 def _check_two_labels(classes: NDArray[Any]) -> None:

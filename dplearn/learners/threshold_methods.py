@@ -172,7 +172,11 @@ def by_interior_point(
     """
     epsilon = epsilon_of(privacy)
     places = [column.of(part) for column, part in zip(columns, codes, strict=True)]
-    errors = [wrong for part in places for wrong in _least_errors(part, y)]
+    errors = [
+        wrong
+        for column, part in zip(columns, places, strict=True)
+        for wrong in _least_errors(part, y, column.size)
+    ]
     pair, _ = select_permute_and_flip(
         errors, [1] * len(errors), privacy=ApproxDP(COLUMN_SHARE * epsilon), dice=dice
     )
@@ -241,10 +245,13 @@ def threshold_between(
     return interior_point_code(points, size + 1, privacy=one_point, dice=dice) - 1
 
 
-def _least_errors(codes: NDArray[Any], y: Labels) -> tuple[int, int]:
+def _least_errors(codes: NDArray[Any], y: Labels, size: int) -> tuple[int, int]:
     """Return the fewest errors of a cut with label 1 at or below it, and of one with label 1 above it."""
-    values, ranks = np.unique(codes, return_inverse=True)
-    cuts = cut_column(ranks.ravel().astype(np.uint64), y, values.size, 2)
+    if size >= 1 << 64:
+        values, codes = np.unique(codes, return_inverse=True)
+        codes, size = codes.ravel().astype(np.uint64), values.size
+    # Empty intervals of cuts count here too: they have no record inside, like the cut below the domain.
+    cuts = cut_column(codes, y, size, 2)
     totals = np.bincount(y, minlength=2)
     # The cut below the domain errs on all records of the label that it gives to none.
     return (

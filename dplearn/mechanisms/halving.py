@@ -6,7 +6,7 @@
 >>> ranks = SortedCodes(np.arange(100_000) // 100)
 >>> quarters = [Fraction(i, 4) for i in (1, 2, 3)]
 >>> codes_at_fractions(ranks, 2**64, quarters, privacy=ApproxDP(1), dice=SeededDice(0))
-[250, 500, 750]
+[249, 500, 750]
 """
 
 from collections.abc import Sequence

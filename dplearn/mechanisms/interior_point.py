@@ -8,8 +8,10 @@ True
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from dplearn.chance.dice import Dice
-from dplearn.core.intervals import pieces
+from dplearn.core.intervals import EqualCosts, piece_arrays
 from dplearn.mechanisms.exponential import select_exponential
 from dplearn.privacy import ApproxDP
 
@@ -50,7 +52,7 @@ def interior_point_code(codes: Sequence[int], size: int, *, privacy: ApproxDP, d
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 3: the mechanism of McSherry and Talwar
     (2007), here with the codes between two neighbouring data drawn as one piece.
     """
-    starts, lengths, below, upto = pieces(sorted(codes), size)
-    costs = [-min(len(codes) - less, not_greater) for less, not_greater in zip(below, upto, strict=True)]
-    piece, place = select_exponential(costs, lengths, privacy=privacy, dice=dice)
-    return starts[piece] + place
+    starts, lengths, below, upto = piece_arrays(sorted(codes), size)
+    alike = EqualCosts(starts, lengths, -np.minimum(len(codes) - below, upto))
+    group, place = select_exponential(alike.costs, alike.sizes, privacy=privacy, dice=dice)
+    return alike.code(group, place)

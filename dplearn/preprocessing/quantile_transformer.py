@@ -1,8 +1,8 @@
 """Spread each column evenly, or like a bell, by its private quantiles.
 
->>> X = np.arange(4000.0)[:, None] ** 2
+>>> X = np.arange(10_000.0)[:, None] ** 2
 >>> spread = PrivateQuantileTransformer(n_quantiles=7, random_state=0).fit(X)
->>> np.round(spread.transform([[1000.0**2], [3000.0**2]]), 1).tolist()
+>>> np.round(spread.transform([[3000.0**2], [7000.0**2]]), 1).tolist()
 [[0.3], [0.7]]
 """
 

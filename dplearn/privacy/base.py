@@ -3,13 +3,13 @@
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from html import escape
 from typing import Any, ClassVar, Self
 
 from dplearn._validation import check_choice
-from dplearn.privacy.conversion import decimal_up
 
 __all__ = ["Guarantee", "decimal"]
 
@@ -30,6 +30,8 @@ class Guarantee(ABC):
     assumes: tuple[str, ...]
     reproducible: bool
 
+    # How numbers are shown that have no short decimal: what is spent is rounded up.
+    _rounding: ClassVar[str] = ROUND_CEILING
     _numbers: ClassVar[tuple[str, ...]]
     # Fixed where the kinds are defined: a subclass must not change what a record on file is read as.
     _kinds: ClassVar[Mapping[str, type["Guarantee"]]]
@@ -138,15 +140,21 @@ class Guarantee(ABC):
         except TypeError as error:
             raise ValueError(f"not a dplearn.{kind.__name__} record: {error}") from None
 
+    def left_over(self) -> Self:
+        """Return an equal guarantee for what is not yet spent: it shows its numbers rounded down."""
+        left = replace(self)
+        object.__setattr__(left, "_rounding", ROUND_FLOOR)
+        return left
+
     def __repr__(self) -> str:
-        parts = [f"{name}={decimal(getattr(self, name))}" for name in self._numbers]
+        parts = [f"{name}={decimal(getattr(self, name), self._rounding)}" for name in self._numbers]
         parts += [f"{name}={getattr(self, name)!r}" for name in ("neighbors", "protects", "assumes")]
         if self.reproducible:
             parts.append("reproducible=True")
         return f"{type(self).__name__}({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
-        rows = [(name, decimal(getattr(self, name))) for name in self._numbers]
+        rows = [(name, decimal(getattr(self, name), self._rounding)) for name in self._numbers]
         rows += [
             ("neighbours", self.neighbors.replace("_", " ")),
             ("protects", self.protects),
@@ -162,7 +170,9 @@ class Guarantee(ABC):
         return type(self), (*numbers, self.neighbors, self.protects, self.assumes, self.reproducible)
 
 
-def decimal(x: Fraction) -> str:
-    """Return x as a decimal: exact where it has a short one, else rounded up to 6 digits."""
+def decimal(x: Fraction, rounding: str = ROUND_CEILING) -> str:
+    """Return x as a decimal: exact where it has a short one, else rounded to 6 digits, upwards by default."""
     short = f"{float(x):.15g}" if x < 10**300 else "0"
-    return short if Fraction(short) == x else f"{decimal_up(x, digits=6):g}"
+    if Fraction(short) == x:
+        return short
+    return f"{Context(prec=6, rounding=rounding).divide(Decimal(x.numerator), Decimal(x.denominator)):g}"

@@ -206,8 +206,8 @@ class PrivacyLedger:
         return _together(self._account.entries(), self._terms.nothing)
 
     def remaining(self) -> Guarantee:
-        """Return what is left of the budget."""
-        return self._terms.left(self._account.spent())
+        """Return what is left of the budget, exactly; shown, its numbers are rounded down."""
+        return self._terms.left(self._account.spent()).left_over()
 
     def history(self) -> list[ReleaseRecord]:
         """Return the records of all releases, in order."""

@@ -123,7 +123,7 @@ def _check_nothing_told(whole: Any, name: str) -> None:
         if callable(columns) and type(columns).__name__ not in _SELECTORS:
             raise ValueError(f"{name} must list the columns of {part!r}, got a function of their values")
     parts = _parts(whole)
-    if chosen is not None and getattr(whole, "sparse_threshold", 0) and not all(map(_known_size, parts)):
+    if chosen is not None and getattr(whole, "sparse_threshold", False) and not all(map(_known_size, parts)):
         raise ValueError(
             f"{name} must have sparse_threshold=0: else how many values are 0 decides how output is stored"
         )

@@ -11,10 +11,11 @@ Fraction(3, 4)
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 from typing import Any
 
+from dplearn.privacy.base import decimal
 from dplearn.privacy.errors import BudgetExceededError, LedgerError
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
 
@@ -181,17 +182,9 @@ def with_amounts(guarantee: Guarantee, numbers: Mapping[str, Any]) -> Guarantee:
 
 def decimals(guarantee: Guarantee, rounding: str = ROUND_CEILING) -> dict[str, str]:
     """Return the numbers of a guarantee as decimals, by name."""
-    return {name: _decimal(x, rounding) for name, x in amounts(guarantee).items()}
+    return {name: decimal(x, rounding) for name, x in amounts(guarantee).items()}
 
 
 def in_words(guarantee: Guarantee, rounding: str = ROUND_CEILING) -> str:
     """Return the numbers of a guarantee in a line of text."""
     return ", ".join(f"{name} {number}" for name, number in decimals(guarantee, rounding).items())
-
-
-def _decimal(x: Fraction, rounding: str) -> str:
-    """Return x as a decimal: exact where it has a short one, else rounded to 6 digits."""
-    short = f"{float(x):.15g}" if x < 10**300 else "0"
-    if Fraction(short) == x:
-        return short
-    return f"{Context(prec=6, rounding=rounding).divide(Decimal(x.numerator), Decimal(x.denominator)):g}"

@@ -13,6 +13,7 @@ from dplearn.queries.randomizers import (
     LocalRandomizer,
     VectorRandomizer,
 )
+from dplearn.queries.simulation import Request, run_locally, simulate_by_queries, simulate_locally
 
 __all__ = [
     "Answer",
@@ -26,6 +27,7 @@ __all__ = [
     "MeanQuery",
     "Oracle",
     "PopulationOracle",
+    "Request",
     "Round",
     "ShareQuery",
     "StatisticalQuery",
@@ -35,4 +37,7 @@ __all__ = [
     "local",
     "on_grid",
     "population",
+    "run_locally",
+    "simulate_by_queries",
+    "simulate_locally",
 ]

@@ -9,7 +9,7 @@
 (49.5, 49.5)
 >>> oracle = local(ages, epsilon=1, random_state=0)  # nobody need be trusted
 >>> round(oracle.ask(mean_age)[0].mean)
-52
+49
 """
 
 from typing import Any

@@ -7,7 +7,7 @@ each by itself: on that, and on the declared bounds, which are enforced, all pri
 >>> query = MeanQuery(lambda ages: ages, low=0, high=120)
 >>> query.total(ages).tolist(), query.l1
 ([120], 120)
->>> tall = ShareQuery(lambda ages: (ages > 35).astype(int), categories=2)
+>>> tall = ShareQuery(lambda ages: ages > 35, categories=2)
 >>> tall.total(ages).tolist(), tall.l1  # a replaced record leaves one category and enters another
 ([1, 2], 2)
 """
@@ -39,6 +39,7 @@ _OF_NUMBERS: dict[str, Callable[[int, int, Fraction], LocalRandomizer]] = {
     "bit": BitRandomizer,
     "laplace": LaplaceRandomizer,
 }
+_VALUES = "a query's values"
 _FAR = 1 << 62
 _MOST = 1 << 40  # so that sums over many records, with their noise, keep to 64 bits
 
@@ -106,8 +107,8 @@ class MeanQuery(StatisticalQuery):
     Parameters
     ----------
     function : callable
-        From records to integers of shape (n,), each of its own record alone. What lies beyond the bounds is
-        moved to them. It must not raise: an error would tell of the data.
+        From records to integers, or yes and no, of shape (n,), each of its own record alone. What lies beyond
+        the bounds is moved to them. It must not raise: an error would tell of the data.
     low, high : int
         Public bounds, low < high.
     unit : number, default=1
@@ -126,7 +127,7 @@ class MeanQuery(StatisticalQuery):
 
     def inputs(self, records: Any) -> NDArray[np.int64]:
         """Return each record's number."""
-        return near_integers("a query's values", np.asarray(self._function(records)), self.low, self.high)
+        return near_integers("a query's values", self._function(records), self.low, self.high)
 
     def total(self, records: Any) -> NDArray[np.int64]:
         """Return the sum, of shape (1,)."""
@@ -159,7 +160,7 @@ class ShareQuery(StatisticalQuery):
 
     def inputs(self, records: Any) -> NDArray[np.int64]:
         """Return each record's category."""
-        return near_integers("a query's values", np.asarray(self._function(records)), 0, self.size - 1)
+        return near_integers("a query's values", self._function(records), 0, self.size - 1)
 
     def total(self, records: Any) -> NDArray[np.int64]:
         """Return how many records are in each category."""
@@ -242,6 +243,12 @@ def on_grid(function: Callable[[Any], Any], steps: int) -> Callable[[Any], NDArr
         return np.asarray(np.trunc(near), dtype=np.int64)
 
     return whole
+
+
+def _answered(values: Any) -> NDArray[Any]:
+    """Return what a function answers as an array; yes and no count as 1 and 0."""
+    array = np.asarray(values)
+    return array.astype(np.int64) if array.dtype.kind == "b" else array
 
 
 def _positive_unit(unit: Any) -> Fraction:

@@ -162,7 +162,7 @@ class ReleasedDistribution:
         values = self.ppf((drawn + 0.5) / (1 << _FINE)).reshape(shape)
         return values if shape else values[()]
 
-    def band(self, beta: float = 0.05, *, of: str = "population") -> "ConfidenceBand":
+    def band(self, *, beta: float = 0.05, of: str = "population") -> "ConfidenceBand":
         """Return a band that holds the whole cumulative distribution function.
 
         Parameters
@@ -211,13 +211,13 @@ class ReleasedDistribution:
             try:
                 from matplotlib import pyplot
             except ImportError:
-                raise ImportError("plot needs matplotlib: pip install matplotlib") from None
+                raise ImportError("plot needs matplotlib: pip install '.[plot]'") from None
             ax = pyplot.subplots()[1]
         shares = np.linspace(0.001, 0.999, 512)
         x = np.unique(self.ppf(shares))
         ax.step(x, self.cdf(x), where="post", label="released")
         if beta is not None:
-            low, high = self.band(beta).at(x)
+            low, high = self.band(beta=beta).at(x)
             ax.fill_between(x, low, high, step="post", alpha=0.25, label=f"population, {1 - beta:g}")
         ax.set_xlabel("x")
         ax.set_ylabel("share at or below x")
@@ -250,7 +250,8 @@ class ReleasedDistribution:
             into, length = into.astype(np.float64), length.astype(np.float64)
         part = np.asarray(into / length, dtype=np.float64)
         low = self.cumulative[piece]
-        shares: NDArray[np.float64] = low + (self.cumulative[piece + 1] - low) * part
+        high = self.cumulative[piece + 1]
+        shares: NDArray[np.float64] = np.minimum(low + (high - low) * part, high)  # whatever is rounded
         return shares
 
 

@@ -25,6 +25,7 @@ from dplearn.domains import Floats, Grid, IntegerRange, NumberDomain
 from dplearn.domains.numbers import as_numbers
 from dplearn.mechanisms.halving import codes_at_fractions
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
+from dplearn.releases.few_records import warn_of_quantiles
 from dplearn.releases.reading import as_number_domain, read_column
 
 __all__ = ["Quantiles", "check_fractions", "median", "quantiles", "release_quantiles"]
@@ -156,6 +157,7 @@ def _quantiles(
     charge = open_account(ledger, guarantee, name=name)
     dice = dice_for(random_state, name, repr(numbers), repr(fractions), str(guarantee.epsilon))
     ranks = _read(values, numbers, fractions)
+    warn_of_quantiles(len(ranks), fractions, numbers.size, epsilon=guarantee.epsilon, stacklevel=4)
     charge(guarantee)
     released = release_quantiles(ranks, numbers, fractions, privacy=guarantee, dice=dice)
     return Quantiles(released, tuple(map(float, fractions)), guarantee)

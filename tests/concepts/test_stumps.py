@@ -46,7 +46,9 @@ def profile_of(stumps, columns, y):
 SMALL = {
     "numbers": Product([IntegerRange(0, 6), Grid(0, 6, 4)]),
     "names": Product([Categories(["a", "b", None]), Hashed(4)]),
-    "mixed": Product([Bits(), Floats(0, smallest=1, largest=2, missing=True), Categories(["a", "b"])]),
+    "mixed": Product(
+        [Bits(), Floats(significand_bits=0, smallest=1, largest=2, missing=True), Categories(["a", "b"])]
+    ),
     "one value": Product([IntegerRange(3, 3), Categories(["a"])]),
     "one column": Product([IntegerRange(0, 50)]),
 }
@@ -120,10 +122,10 @@ LARGE = {
     "2**40": IntegerRange(-5, 2**40),
     "2**63": IntegerRange(-(2**63), -1),
     "2**64 - 1": INT64,
-    "Floats(0)": Floats(0),
-    "Floats(32)": Floats(32, 2.0**-40, 2.0**40),
-    "Floats(52)": Floats(52),
-    "Floats(52, missing)": Floats(52, missing=True),
+    "Floats(0)": Floats(significand_bits=0),
+    "Floats(32)": Floats(significand_bits=32, smallest=2.0**-40, largest=2.0**40),
+    "Floats(52)": Floats(significand_bits=52),
+    "Floats(52, missing)": Floats(significand_bits=52, missing=True),
 }
 
 
@@ -175,7 +177,7 @@ def test_members_of_large_classes_make_the_errors_that_are_counted(name, n_label
 
 
 def test_neighbouring_places_hold_neighbouring_cuts_of_a_large_domain():
-    stumps = DecisionStumps(Product([Floats(52)]))
+    stumps = DecisionStumps(Product([Floats(significand_bits=52)]))
     codes, y = stumps.domain.encode(np.array([[-1.5], [0.0], [3.25]])), np.array([0, 1, 1])
     profile, groups = profile_of(stumps, codes, y)
     for errors, number in groups:
@@ -186,8 +188,8 @@ def test_neighbouring_places_hold_neighbouring_cuts_of_a_large_domain():
 
 
 def test_seven_times_10_to_the_21_stumps_are_told_apart():
-    stumps = DecisionStumps(Product([Floats(52)] * 100))
-    assert stumps.size == 100 * Floats(52).size * 4 > 7 * 10**21
+    stumps = DecisionStumps(Product([Floats(significand_bits=52)] * 100))
+    assert stumps.size == 100 * Floats(significand_bits=52).size * 4 > 7 * 10**21
     X = np.random.default_rng(0).standard_cauchy((50, 100))
     y = (X[:, 41] > 0.5).astype(np.intp)
     columns = stumps.domain.encode(X)
@@ -294,8 +296,11 @@ def answer(rule, name, value):
     [
         (IntegerRange(-3, 4), range(-3, 5)),
         (Grid(0, 10, 11), [0, 0.5, 1, 1.5, 9.99, 10]),
-        (Floats(1, 0.5, 4), [-5, -4, -3.9, -0.5, -0.1, 0, 0.1, 0.5, 0.75, 2.9, 3, 99]),
-        (Floats(0, 1, 2, missing=True), [None, -2, -1, 0, 1, 2]),
+        (
+            Floats(significand_bits=1, smallest=0.5, largest=4),
+            [-5, -4, -3.9, -0.5, -0.1, 0, 0.1, 0.5, 0.75, 2.9, 3, 99],
+        ),
+        (Floats(significand_bits=0, smallest=1, largest=2, missing=True), [None, -2, -1, 0, 1, 2]),
         (Categories(["a", 7, None]), ["a", 7, None]),
         (Bits(), [-1, 0, 0.5, 1]),
         (Bits(None), [0, 1]),
@@ -350,7 +355,10 @@ def test_labels_that_do_not_occur_are_labels_still():
 
 
 def test_sizes_are_exact():
-    assert DecisionStumps(Product([Floats(52)] * 3), 5).size == 3 * 25 * Floats(52).size
+    assert (
+        DecisionStumps(Product([Floats(significand_bits=52)] * 3), 5).size
+        == 3 * 25 * Floats(significand_bits=52).size
+    )
     assert DecisionStumps(Product([Bits(), Categories(["a", "b", "c"])]), 2).size == 20
     assert DecisionStumps.over(Product([Bits()]), 3).size == 18
     assert Thresholds.over(Product([Bits()]), 3).size == 18
@@ -369,7 +377,10 @@ VALUES = {
     "integers": (IntegerRange(0, 6), st.integers(0, 6)),
     "clipped": (IntegerRange(0, 6, "clip"), st.floats(-9, 9)),
     "grid": (Grid(0, 6, 5), st.floats(0, 6)),
-    "floats": (Floats(1, 0.5, 4, missing=True), st.none() | st.floats(-9, 9)),
+    "floats": (
+        Floats(significand_bits=1, smallest=0.5, largest=4, missing=True),
+        st.none() | st.floats(-9, 9),
+    ),
     "names": (Categories(["a", "b"], other=True), st.sampled_from(["a", "b", "c", None])),
     "hashed": (Hashed(5), st.text(max_size=2) | st.none()),
     "bits": (Bits(), st.floats(-1, 1)),

@@ -14,12 +14,12 @@ from dplearn.domains import Floats
 few_codes = st.lists(st.integers(0, 5), min_size=1, max_size=12)
 
 
-@pytest.fixture
-def sampling(monkeypatch):
+@pytest.fixture(params=[48, 50], ids=["whole words", "parts of words"])
+def sampling(monkeypatch, request):
     """Look through small data as if they were large."""
     monkeypatch.setattr(dplearn.core.ranks, "_FEW", 30)
     monkeypatch.setattr(dplearn.core.ranks, "_SAMPLE", 16)
-    monkeypatch.setattr(dplearn.core.ranks, "_BLOCK", 50)
+    monkeypatch.setattr(dplearn.core.ranks, "_BLOCK", request.param)
 
 
 DATA = {
@@ -46,6 +46,45 @@ def test_a_window_is_that_of_sorting_whatever_the_sample(kind, n, sampling):
         *np.sort(rng.integers(0, n + 1, (40, 2))).tolist(),
     ]:
         assert ranks.window(start, stop) == codes[start:stop].tolist()
+
+
+@pytest.mark.parametrize("kind", DATA)
+@pytest.mark.parametrize("n", [20, 1000])
+def test_all_values_are_checked_once_and_windows_stay_the_same(kind, n, sampling):
+    rng = np.random.default_rng(n)
+    values, checked = DATA[kind](rng, n), []
+    ranks, codes = UnsortedCodes(values, Floats().encode), np.sort(Floats().encode(values))
+    for rank in (0, n // 2, n - 1):
+        checked.clear()
+        ranks.check(lambda block: checked.extend(block.tolist()), rank)
+        assert checked == values.tolist()
+        for start, stop in [(rank, rank + 1), (n // 2, n // 2 + 2), (0, n)]:
+            assert ranks.window(start, stop) == codes[start:stop].tolist()
+
+
+def test_windows_near_a_rank_that_was_checked_are_not_looked_for_again(sampling, monkeypatch):
+    ranks = UnsortedCodes(np.random.default_rng(0).normal(size=1000))
+    ranks.check(len, 500)
+    expected = np.sort(ranks._values)
+    monkeypatch.setattr(dplearn.core.ranks, "_around", None)
+    assert ranks.window(499, 502) == expected[499:502].tolist()
+
+
+def test_what_a_check_raises_is_passed_on(sampling):
+    def check(block):
+        if np.isnan(block).any():
+            raise ValueError("refused")
+
+    values = np.arange(1000.0)
+    values[777] = np.nan
+    with pytest.raises(ValueError, match="refused"):
+        UnsortedCodes(values).check(check, 3)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i8", "u2", ">f8"])
+def test_a_window_of_numbers_of_any_type_and_layout_is_that_of_sorting(dtype, sampling):
+    table = np.random.default_rng(0).integers(0, 300, (1000, 3)).astype(dtype)
+    assert UnsortedCodes(table[:, 1]).window(400, 440) == np.sort(table[:, 1])[400:440].tolist()
 
 
 def test_a_sample_that_misleads_costs_time_only(sampling):

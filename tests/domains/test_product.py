@@ -177,7 +177,7 @@ def test_refusals_name_the_column_and_never_a_value(name, holder):
             STRICT.encode(table)
         domain = STRICT.domains[place]
         words = f"in column {name!r}, a value lies outside the declared domain {domain!r}"
-        assert str(refusal.value) == f"{words}, where {domain.assumption}"
+        assert str(refusal.value) == f"{words}, where {domain.assumption}{domain._advice}"
         shown = "".join(traceback.format_exception(refusal.value))
         assert not [text for text in ("31.41592", "3141592", "secret") if text in shown]
         assert refusal.value.__context__ is None  # what a debugger or a log could follow to the value

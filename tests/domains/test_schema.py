@@ -19,7 +19,7 @@ repeatable = settings(deadline=None, derandomize=True, database=None, max_exampl
 COLUMNS = {
     "age": IntegerRange(0, 120, outside="clip"),
     "income": Grid(0, 1e6, size=50),
-    "weight": Floats(8, smallest=1, largest=1000, missing=True),
+    "weight": Floats(significand_bits=8, smallest=1, largest=1000, missing=True),
     "town": Categories(["Bonn", "Rome", None], other=True),
     "job": Hashed(16),
     "smoker": Bits(None),
@@ -33,7 +33,13 @@ def example():
 domains = (
     st.builds(IntegerRange, st.integers(-9, 0), st.integers(1, 9), st.sampled_from(["refuse", "clip"]))
     | st.builds(Grid, st.floats(-9, 0), st.floats(1, 9), st.integers(2, 99))
-    | st.builds(Floats, st.integers(0, 52), st.floats(0.1, 1), st.floats(2, 9), st.booleans())
+    | st.builds(
+        Floats,
+        significand_bits=st.integers(0, 52),
+        smallest=st.floats(0.1, 1),
+        largest=st.floats(2, 9),
+        missing=st.booleans(),
+    )
     | st.builds(
         Categories,
         st.lists(st.none() | st.text() | st.integers(-9, 9), min_size=1, unique=True),

@@ -3,12 +3,18 @@
 import copy
 import pickle
 
+import joblib
 import numpy as np
 import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import make_pipeline
 
-from dplearn import ExponentialMechanismClassifier
+from dplearn import ExponentialMechanismClassifier, ThresholdClassifier
+from dplearn.audit.outcomes import freeze
 from dplearn.chance import ReplayDice, SeededDice, TapeDice
 from dplearn.domains import Grid
+from dplearn.preprocessing import PrivateRobustScaler
+from dplearn.privacy import PrivacyLedger
 
 
 def learner(**parameters):
@@ -60,3 +66,48 @@ def test_global_generators_are_left_alone(table):
 )
 def test_any_seed_makes_the_guarantee_reproducible(table, seed):
     assert learner(random_state=seed).fit(*table).guarantee_.reproducible
+
+
+@pytest.mark.filterwarnings("ignore:n_samples is")  # few, and the domain is large
+@pytest.mark.parametrize("secret", [3.0, 4.0])
+def test_a_pipeline_with_a_cache_pays_for_every_fit_whether_tables_are_equal_or_not(secret, tmp_path):
+    y = np.arange(51) > 20
+    ledger = PrivacyLedger(100, path=tmp_path / "ledger")
+    for last in (secret, 3.0):
+        X = np.array([[float(i)] for i in range(50)] + [[last]])
+        make_pipeline(
+            PrivateRobustScaler(ledger=ledger),
+            ThresholdClassifier(classes=[False, True], ledger=ledger),
+            memory=str(tmp_path / "cache"),
+        ).fit(X, y)
+    names = [record.estimator for record in ledger.history()]
+    assert names == ["PrivateRobustScaler", "ThresholdClassifier"] * 2
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_no_pickle_of_what_is_unfitted_is_ever_the_same(protocol):
+    inner = PrivateRobustScaler()
+    for kept in (inner, [inner], {"a": inner}, ColumnTransformer([("a", inner, [0])])):
+        assert len({pickle.dumps(kept, protocol) for _ in range(5)}) == 5
+        assert len({joblib.hash(kept) for _ in range(5)}) == 5
+
+
+def test_what_is_fitted_pickles_alike(table):
+    fitted = learner().fit(*table)
+    assert pickle.dumps(fitted) == pickle.dumps(fitted)
+
+
+def test_what_makes_pickles_differ_is_left_behind_by_them(table):
+    unfitted = learner(epsilon=2)
+    twins = [copy.copy(unfitted), copy.deepcopy(unfitted)]
+    twins += [
+        pickle.loads(pickle.dumps(unfitted, protocol)) for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
+    ]
+    for twin in twins:
+        assert vars(twin) == vars(unfitted)
+        assert twin.fit(*table).guarantee_.epsilon == 2
+
+
+def test_an_auditor_sees_one_outcome_in_equal_unfitted_estimators():
+    assert freeze([learner()]) == freeze([learner()])
+    assert freeze([learner()]) != freeze([learner(epsilon=2)])

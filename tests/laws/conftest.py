@@ -16,6 +16,7 @@ from dplearn import (
     ConjunctionClassifier,
     ExponentialMechanismClassifier,
     KnowledgeTransferClassifier,
+    MaskedParityClassifier,
     ParityClassifier,
     PointClassifier,
     PrivacyLedger,
@@ -56,6 +57,9 @@ CLASSIFIERS = (
     StatisticalQueryNaiveBayes(epsilon=50.0, n_bins=4, model="local"),
     ConjunctionClassifier(),
     ConjunctionClassifier(model="local"),
+    MaskedParityClassifier(),
+    MaskedParityClassifier(model="local", epsilon=2.0),
+    MaskedParityClassifier(interactive=False, model="local"),
     # Few records and all these queries take an epsilon that promises nothing.
     SubsampleAggregateClassifier(n_teachers=9, epsilon=1e5, max_queries=5000, max_unstable=5000),
     SubsampleAggregateClassifier(aggregation="gnmax", n_teachers=9, epsilon=1e5, max_queries=5000),

@@ -219,3 +219,18 @@ def test_it_stands_behind_an_encoder_of_cells():
 def test_dates_and_times_are_refused_by_their_type_whatever_they_are(X):
     with pytest.raises(TypeError, match="X must hold text, bytes or numbers, got dtype"):
         PointClassifier(delta=0.5, epsilon=50, classes=[0, 1]).fit(X, [1, 1])
+
+
+def test_a_plan_promises_what_the_fit_does():
+    for classes in (None, ["a", "b"]):
+        learner = PointClassifier(delta=1e-6, classes=classes)
+        fitted = learner.fit([["k"]] * 40 + [["l"]] * 60, ["b"] * 40 + ["a"] * 60)
+        assert learner.plan(100).guarantee == fitted.guarantee_
+        assert len(fitted.guarantee_.assumes) == 3
+
+
+def test_a_method_that_needs_a_delta_says_that_it_is_the_one():
+    with pytest.raises(
+        ValueError, match="delta with method='stability' must be a finite number above 0, got 0"
+    ):
+        PointClassifier(method="stability").plan(100)

@@ -14,11 +14,12 @@ from dplearn import (
     ParityClassifier,
     PrivacyLedger,
     SubsampleAggregateClassifier,
+    ThresholdClassifier,
 )
-from dplearn.domains import DomainError, IntegerRange
+from dplearn.domains import DomainError, IntegerRange, Schema
 from dplearn.learners.point import PointClassifier
 from dplearn.learners.reductions import SecretSampleClassifier
-from dplearn.privacy import ApproxDP, BudgetExceededError
+from dplearn.privacy import ApproxDP, BudgetExceededError, LedgerError
 from dplearn.privacy.subsampled import subsampled
 
 X = np.arange(2000)[:, None] % 100
@@ -129,3 +130,65 @@ def test_what_cannot_be_sampled_is_refused(estimator, error, words):
 def test_the_sample_size_is_checked_by_name(m):
     with pytest.raises((TypeError, ValueError), match="sample_size"):
         sampled(m=m).fit(X, Y)
+
+
+def test_the_largest_sample_is_told_and_one_row_more_is_too_many():
+    with pytest.raises(
+        ValueError, match="sample_size must be at most 1164 with epsilon 1 and n_samples=2000, got 2"
+    ):
+        sampled(m=2000).fit(X, Y)
+    assert sampled(m=1164).fit(X, Y).guarantee_.epsilon <= 1
+    with pytest.raises(ValueError, match="at most 1164"):
+        sampled(m=1165).fit(X, Y)
+
+
+def test_a_plan_promises_what_the_fit_does():
+    model = sampled(thresholds(classes=[0, 1]))
+    plan = model.plan(2000, n_features=1, n_labels=2)
+    assert plan.guarantee == model.fit(X, Y).guarantee_
+    assert (plan.n_samples, plan.sample_size, plan.largest_sample_size) == (2000, 400, 1164)
+    assert plan.estimator_plan == thresholds(classes=[0, 1], random_state=0).plan(
+        400, n_features=1, n_labels=2
+    )
+    points = SecretSampleClassifier(PointClassifier(delta=1e-6), sample_size=100).plan(2000)
+    assert points.guarantee.delta < 1e-7
+    with pytest.raises(ValueError, match="sample_size must be at most"):
+        sampled(m=5000).plan(2000, n_features=1, n_labels=2)
+
+
+SCHEMA = Schema({"x": IntegerRange(0, 9)}, labels=["no", "yes"])
+TABLE = pd.DataFrame({"x": [1, 8] * 20})
+
+
+@pytest.mark.filterwarnings("ignore:n_samples is")
+@pytest.mark.parametrize("y", [["no"] * 40, ["no"] * 39 + ["yes"]], ids=["one label", "two labels"])
+def test_labels_that_a_schema_declares_need_not_all_occur(y):
+    model = SecretSampleClassifier(ThresholdClassifier(domain=SCHEMA), sample_size=10).fit(TABLE, y)
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert "labels are among the declared classes" in model.guarantee_.assumes
+    assert model.estimator_.classes is None
+    with pytest.raises(DomainError, match="not among the declared classes"):
+        model.fit(TABLE, ["maybe", *y[1:]])
+
+
+@pytest.mark.parametrize(
+    ("inner", "seed"),
+    [
+        (PointClassifier(method="stability", delta=1e-6, classes=[0, 1]), None),
+        (ThresholdClassifier(classes=[0, 1]), 0),
+    ],
+    ids=["delta", "seed"],
+)
+@pytest.mark.parametrize("label", [1, 7])
+def test_the_ledger_refuses_before_a_label_is_read(inner, seed, label):
+    ledger = PrivacyLedger(1)  # without delta, and not for tests
+    model = SecretSampleClassifier(inner, sample_size=10, ledger=ledger, random_state=seed)
+    with pytest.raises((BudgetExceededError, LedgerError)):
+        model.fit(np.arange(40.0)[:, None], [0] * 39 + [label])
+    assert ledger.spent().epsilon == 0
+
+
+def test_samples_of_samples_are_refused():
+    inner = SecretSampleClassifier(ThresholdClassifier(), sample_size=20)
+    with pytest.raises(TypeError, match="got SecretSampleClassifier"):
+        SecretSampleClassifier(inner, sample_size=10).fit(TABLE, [0, 1] * 20)

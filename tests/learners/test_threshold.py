@@ -28,6 +28,7 @@ METHODS = ["exponential", "interior_point"]
 FRAMES = pytest.mark.parametrize(
     "frame", [pd.DataFrame, lambda table: pl.DataFrame(table)], ids=["pandas", "polars"]
 )
+FEW = pytest.mark.filterwarnings("ignore:n_samples is")
 
 
 def a_cut(n=400, seed=0):
@@ -91,7 +92,10 @@ def test_a_frame_names_the_column_and_the_rule_names_it_back(frame):
     assert fitted.feature_ == 1
     assert "signal" in repr(fitted.concept_)
     assert fitted.score(table, y) > 0.97
-    with pytest.raises(ValueError, match="feature must be the name or place of a column, got 'other'"):
+    with pytest.raises(
+        ValueError,
+        match="feature must be the name or place of a column, among 'noise', 'signal', got 'other'",
+    ):
         ThresholdClassifier(feature="other").fit(table, y)
 
 
@@ -133,6 +137,7 @@ def test_other_ordered_domains(domain, method):
     assert fitted.threshold_ == 0 if isinstance(domain, Bits) else 1 <= fitted.threshold_ < 9
 
 
+@FEW
 @pytest.mark.parametrize("method", ["auto", *METHODS])
 def test_the_plan_is_what_the_fit_does_and_needs_no_data(method):
     X, y = a_cut(50)
@@ -151,6 +156,7 @@ def test_auto_is_exponential_wherever_it_can_be_and_delta_is_not_spent():
     assert learner.plan(100, n_features=3).guarantee.delta == 0
 
 
+@FEW
 def test_a_ledger_is_charged_before_and_refuses_what_does_not_fit():
     X, y = a_cut(20)
     ledger = PrivacyLedger(1.0)
@@ -163,6 +169,7 @@ def test_a_ledger_is_charged_before_and_refuses_what_does_not_fit():
         learner.fit(X, y)
 
 
+@FEW
 def test_seeds_repeat_and_pickles_predict():
     X, y = a_cut()
     one, other = (ThresholdClassifier(epsilon=0.1, random_state=7).fit(X, y) for _ in range(2))
@@ -188,6 +195,44 @@ def test_seeds_repeat_and_pickles_predict():
 def test_bad_parameters_are_named_with_constraint_and_value(parameters, kind, message):
     with pytest.raises(kind, match=message):
         ThresholdClassifier(**parameters).fit([[0, 1], [1, 0]], [0, 1])
+
+
+def test_a_name_is_of_no_use_where_columns_have_none():
+    X, y = a_cut()
+    with pytest.raises(
+        ValueError, match=r"feature must be the place of a column, as X has no names .*set_output"
+    ):
+        ThresholdClassifier(feature="signal").fit(X, y)
+    named = pd.DataFrame(np.zeros((400, 9)), columns=[f"c{i}" for i in range(9)])
+    with pytest.raises(ValueError, match=r"among 'c0', .*'c7', \.\.\., got 'signal'"):
+        ThresholdClassifier(feature="signal").fit(named, y)
+
+
+def test_two_numbers_are_no_domain():
+    with pytest.raises(TypeError, match=r"got \(0, 5\); for numbers from 0 to 5, take Grid\(0, 5, 1001\)"):
+        ThresholdClassifier(domain=(0, 5)).fit(*a_cut())
+
+
+def test_a_fitted_learner_plans_for_the_columns_it_saw():
+    X, y = a_cut(3000)
+    learner = ThresholdClassifier()
+    one = learner.plan(3000)
+    assert learner.fit(X, y).plan(3000) == learner.plan(3000, n_features=2)
+    assert learner.plan(3000).excess_error > one.excess_error == learner.plan(3000, n_features=1).excess_error
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_too_few_records_are_warned_of_before_anything_is_spent(method):
+    learner = ThresholdClassifier(method=method, classes=["down", "up"])
+    enough = 2 * round(learner.plan(10**6).excess_error * 10**6) + 1
+    X, y = a_cut(enough)
+    learner.fit(X[:, 1:], y)
+    ledger = PrivacyLedger(1)
+    with pytest.raises(
+        UserWarning, match=f"n_samples is {enough - 1}: with epsilon 1 and 2.56 cuts, half of"
+    ):
+        clone(learner).set_params(ledger=ledger).fit(X[1:, 1:], y[1:])
+    assert ledger.history() == []
 
 
 def test_an_unfitted_learner_says_so():

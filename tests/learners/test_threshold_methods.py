@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 from dplearn.chance import SeededDice
 from dplearn.core.tapering import TAPERED_SIZE
 from dplearn.domains import Floats, IntegerRange, LargeIntegerRange
-from dplearn.learners.threshold_methods import CutColumn, by_errors, by_interior_point, threshold_between
+from dplearn.learners.threshold_methods import (
+    CutColumn,
+    _least_errors,
+    by_errors,
+    by_interior_point,
+    threshold_between,
+)
 from dplearn.privacy import ApproxDP
 
 PLENTY = ApproxDP(2000)
@@ -34,6 +40,19 @@ def test_with_plenty_of_privacy_errors_are_the_fewest(table):
     column = CutColumn(0, IntegerRange(0, SIZE - 1))
     stump = by_errors([column], [codes], y.astype(np.intp), privacy=PLENTY, dice=SeededDice(0))
     assert errors_of(stump, codes, y) == least_errors(codes, y)
+
+
+@given(TABLES)
+@settings(max_examples=60, deadline=None)
+def test_the_fewest_errors_of_each_direction_are_those_of_all_cuts(table):
+    codes, y = np.array(table, dtype=np.uint8).T
+    y = y.astype(np.intp)
+    expected = tuple(
+        min(int((np.where(codes <= cut, low, 1 - low) != y).sum()) for cut in range(-1, SIZE))
+        for low in (1, 0)
+    )
+    for kind, size in ((np.uint8, SIZE), (np.uint64, 2**63), (object, 2**70)):
+        assert _least_errors(codes.astype(kind), y, size) == expected
 
 
 @given(TABLES, st.integers(1, 12))

@@ -59,6 +59,41 @@ def test_looking_at_few_data_changes_no_probability(data, far, monkeypatch):
             assert law(data, fraction, alone) == promised(data, fraction, alone)
 
 
+@pytest.mark.parametrize("far", [2, 5, 9])
+@pytest.mark.parametrize("nearest", [0, 1, 3])
+def test_leaving_out_some_of_those_looked_at_changes_no_probability(far, nearest, monkeypatch):
+    # What is asked of one code settles the bar where the best are few or many: between 0 and far.
+    monkeypatch.setattr(rank_selection, "_far", lambda ratio, size: far if size > 1 else nearest)
+    for data in ((1, 2, 2, 3), (0, 0, 0, 5), (3, 3, 3, 3), (0, 1, 4, 5, 5)):
+        for fraction in (Fraction(0), Fraction(1, 2), Fraction(2, 3)):
+            assert law(data, fraction) == promised(data, fraction)
+
+
+def test_what_is_left_out_of_sight_weighs_little_beside_the_best(monkeypatch):
+    asked = []
+
+    def select(costs, sizes, **_):
+        asked.append((costs, sizes))
+        return 0, 0
+
+    monkeypatch.setattr(rank_selection, "select_exponential", select)
+    data = np.arange(10_000) << 40
+    assert code_near_rank(everything(data, 2**64), Fraction(1, 2), privacy=ApproxDP(1), dice=SeededDice(0))
+    [(costs, sizes)] = asked
+    ratio = selection_ratio(Fraction(1), 2)
+    assert costs[0] == 0
+    assert sizes[-1] * ratio ** costs[-1] <= Fraction(sizes[0], 2**64) < sizes[-1] * ratio ** (costs[-1] - 12)
+    assert costs[:-1] == list(range(0, costs[-1], 2))
+
+
+def test_a_fraction_of_any_denominator_will_do():
+    fraction = Fraction(2**69 + 1, 2**70)
+    code = code_near_rank(
+        everything(np.arange(1000), 2000), fraction, privacy=ApproxDP(2**70), dice=SeededDice(0)
+    )
+    assert code == 500
+
+
 def test_only_data_near_the_rank_are_asked_for():
     class Watched(SortedCodes):
         asked = ()

@@ -9,9 +9,10 @@ import pytest
 
 from dplearn import ApproxDP
 from dplearn.audit import exact_law
-from dplearn.chance import SystemDice, TapeDice
+from dplearn.chance import SeededDice, SystemDice, TapeDice
 from dplearn.core.exact import decay_ratio
 from dplearn.mechanisms import (
+    exponential,
     exponential_mechanism,
     permute_and_flip,
     select_exponential,
@@ -107,3 +108,44 @@ def test_epsilon_zero_and_bad_sensitivity_are_refused(mechanism):
         mechanism(np.array([1]), privacy=ApproxDP(0), dice=TapeDice())
     with pytest.raises(ValueError, match="sensitivity must be an integer at least 1, got 0"):
         mechanism(np.array([1]), privacy=ONE, dice=TapeDice(), sensitivity=0)
+
+
+GROUPS = [
+    ([4, 0, 2, 7, 2], [1, 2, 3, 4, 5]),
+    ([0, 1, 2, 3], [0, 2, 0, 3]),  # no candidate has the least cost
+    ([5, 3, 3], [1, 0, 2]),
+    ([9], [3]),
+]
+
+
+@pytest.mark.parametrize("bar", [0, 1, 2, 3, 20])
+@pytest.mark.parametrize(("costs", "multiplicities"), GROUPS, ids=repr)
+def test_putting_what_costs_much_together_changes_no_probability(costs, multiplicities, bar, monkeypatch):
+    def law():
+        return exact_law(lambda dice: select_exponential(costs, multiplicities, privacy=ONE, dice=dice))
+
+    expected = law()
+    monkeypatch.setattr(exponential, "_MANY", 0)
+    monkeypatch.setattr(exponential, "power_at_most", lambda ratio, target: bar)
+    found = law()
+    assert {seen: found.probability(seen) for seen in found.masses} == {
+        seen: expected.probability(seen) for seen in expected.masses
+    }
+
+
+def test_of_many_groups_only_those_that_may_be_drawn_are_weighed():
+    class Watched(SeededDice):
+        def power_weighted(self, ratio, exponents, multiplicities):
+            self.asked = exponents, multiplicities, ratio
+            return super().power_weighted(ratio, exponents, multiplicities)
+
+    dice = Watched(0)
+    costs, multiplicities = list(range(50, 20_050)), [3] * 20_000
+    group, member = select_exponential(costs, multiplicities, privacy=ONE, dice=dice)
+    asked, sizes, ratio = dice.asked
+    assert group < 50
+    assert 0 <= member < 3
+    assert asked == list(range(50, asked[-1] + 1))
+    assert sizes == [3] * (len(asked) - 1) + [60_000 - 3 * (len(asked) - 1)]
+    bar = asked[-1] - 50
+    assert 60_000 * ratio**bar <= Fraction(3, 2**64) < 60_000 * ratio ** (bar - 1)

@@ -55,7 +55,7 @@ def test_without_noise_it_is_the_distribution_of_the_records(codes):
     found = made_from(codes, IntegerRange(0, 29))
     x = np.arange(30)
     assert np.allclose(found.cdf(x), [np.mean(np.array(codes) <= each) for each in x])
-    low, high = found.band(0.05, of="sample").at(x)
+    low, high = found.band(beta=0.05, of="sample").at(x)
     assert (low <= found.cdf(x) + 1e-9).all()
     assert (high >= found.cdf(x) - 1e-9).all()
 
@@ -137,7 +137,7 @@ def test_bands_for_the_population_are_wider_and_bands_for_more_confidence_too():
 
     sample, population = width(found.band(of="sample")), width(found.band())
     assert (sample[:-1] < population[:-1]).all()
-    assert (width(found.band(0.001)) >= population).all()
+    assert (width(found.band(beta=0.001)) >= population).all()
     low, high = found.band(of="sample").at([-1, 29])
     assert (low[1], high[0]) == (1, 0)
 
@@ -160,7 +160,7 @@ def test_bands_hold_the_function_of_the_sample_as_often_as_they_say():
             dice=SeededDice(seed),
         )
         found = distribution_of(levels, domain, plan, plan.guarantee)
-        low, high = found.band(0.2, of="sample").at(x)
+        low, high = found.band(beta=0.2, of="sample").at(x)
         missed += ((truth < low) | (truth > high)).any()
         widths.append((high - low).mean())
         assert np.abs(found.cdf(x) - truth).max() <= plan.error(codes.size, 0.01)
@@ -232,7 +232,7 @@ def test_what_is_left_between_the_sides_is_half_way_between_their_points():
 
 
 def test_bands_of_points_reach_from_the_point_before_to_the_next():
-    band = made_of_points([10, 20, 30, 40]).band(0.05, of="sample")
+    band = made_of_points([10, 20, 30, 40]).band(beta=0.05, of="sample")
     low, high = band.at([5, 10, 15, 20, 35, 40, 99])
     assert low.tolist() == pytest.approx([0, 1 / 40, 1 / 40, 11 / 40, 21 / 40, 31 / 40, 1], abs=1e-3)
     assert high.tolist() == pytest.approx([9 / 40, 19 / 40, 19 / 40, 29 / 40, 39 / 40, 1, 1], abs=1e-3)
@@ -243,7 +243,7 @@ def test_any_four_points_make_a_distribution_within_its_band(points):
     found = made_of_points(sorted(points))
     x = np.arange(-1, 101)
     shares = found.cdf(x)
-    low, high = found.band(0.05, of="sample").at(x)
+    low, high = found.band(beta=0.05, of="sample").at(x)
     assert (np.diff(shares) >= 0).all()
     assert (shares[0], shares[-1]) == (0, 1)
     # No step is further off than the error promised: half a block beyond the band's own half.

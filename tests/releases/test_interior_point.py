@@ -92,7 +92,11 @@ def test_what_is_released_follows_the_plan():
         ({"method": "tree"}, ValueError, "method must be one of"),
         ({"epsilon": 0}, ValueError, "epsilon must be"),
         ({"beta": 0}, ValueError, "beta must be"),
-        ({"method": "recursive"}, ValueError, "delta with method='recursive' must be a finite number above 0"),
+        (
+            {"method": "recursive"},
+            ValueError,
+            "delta with method='recursive' must be a finite number above 0",
+        ),
         ({"constants": "loose"}, ValueError, "constants must be one of"),
         ({"domain": 7}, TypeError, "domain must be"),
         ({"ledger": 7}, TypeError, "ledger must be"),

@@ -115,7 +115,7 @@ def test_a_hundred_thousand_records_of_32_bits_are_known_to_within_half_a_percen
     q = np.linspace(0.01, 0.99, 99)
     ranks = np.searchsorted(ordered, release.distribution_.ppf(q), "right") / n
     assert np.abs(ranks - q).max() < 0.005
-    low, high = release.distribution_.band(0.05, of="sample").at(ordered)
+    low, high = release.distribution_.band(beta=0.05, of="sample").at(ordered)
     assert ((low <= upto) & (upto <= high)).all()
 
 
@@ -133,7 +133,7 @@ def test_blocks_are_as_near_as_they_promise_and_bands_hold(domain):
     promise = release.plan(n).error(n, 0.05)
     assert off < 0.6 * promise
     assert promise < 0.09
-    low, high = release.distribution_.band(0.05, of="sample").at(ordered)
+    low, high = release.distribution_.band(beta=0.05, of="sample").at(ordered)
     assert ((low <= upto) & (upto <= high)).all()
     assert 0 < (high - low).max() < 2 * promise
     assert release.guarantee_.delta == 0

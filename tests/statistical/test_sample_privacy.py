@@ -190,7 +190,13 @@ def test_every_mechanism_has_a_claim():
 
 
 #: Enumeration runs all of them with every change; of samples one kind of each is enough for that.
-DAILY = ("laplace_counts", "gaussian_counts", "exponential_mechanism", "AboveThreshold", "randomized_response")
+DAILY = (
+    "laplace_counts",
+    "gaussian_counts",
+    "exponential_mechanism",
+    "AboveThreshold",
+    "randomized_response",
+)
 SAMPLED = [pytest.param(name, marks=() if name in DAILY else pytest.mark.nightly) for name in CLAIMS]
 
 

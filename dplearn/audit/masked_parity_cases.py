@@ -1,0 +1,88 @@
+"""Cases of masked parity: the whole fit over one bit, in both models and ways of asking; two local rounds.
+
+The universes hold what differs: with mask or without, and either label. Centrally two bits have too many
+noisy counts for all to be enumerated; the oracle's own cases stand for them.
+"""
+
+import warnings
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dplearn.audit.case import AuditCase
+from dplearn.audit.enumeration import Rows
+from dplearn.audit.rules import RULES, Rule, each_moved_by, moved_by
+from dplearn.chance import PublicStream
+from dplearn.chance.dice import Dice
+from dplearn.core.gf2 import pack
+from dplearn.learners.masked_parity import MaskedParityClassifier
+from dplearn.learners.masked_parity_rounds import Asking, MaskedRecords, learn_masked_parity
+from dplearn.privacy import ApproxDP
+from dplearn.queries import LocalOracle
+
+__all__ = ["MASKED_PARITY_CASES", "masked_parity_case"]
+
+#: A bit and the mask, and the label: one of each kind, and one besides.
+_ONE_BIT = ((0, 1, 0), (0, 1, 1), (1, 0, 0), (1, 0, 1), (0, 0, 1))
+#: Two bits, the index, the mask, and the label: a sign each way for one index, and without mask.
+_TWO_BITS = ((0, 1, 1, 1, 0), (0, 1, 1, 1, 1), (1, 1, 0, 0, 0), (1, 0, 0, 0, 1))
+
+
+def masked_parity_case(
+    name: str, model: MaskedParityClassifier, universe: Sequence[tuple[int, ...]], n: int
+) -> AuditCase:
+    """Return a case of the whole fit of a masked parity.
+
+    Parameters
+    ----------
+    name : str
+        Of the case.
+    model : MaskedParityClassifier
+        Is built anew for each dataset, with these parameters.
+    universe : sequence of tuple of int
+        Records: columns, and the label.
+    n : int
+        Number of records.
+    """
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        fitted = MaskedParityClassifier(**model.get_params(deep=False))
+        X, y = np.split(np.array(rows), [-1], axis=1)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            fitted._fit(X, y[:, 0], dice)
+        shown = f"{fitted.parity_.tolist()} + {fitted.intercept_}"
+        return shown, (fitted, [str(warning.message) for warning in caught])
+
+    # A record's report is drawn whatever it holds. Counts move by 2 in all: a single signed one by itself.
+    rules: dict[str, Rule] = {**RULES, "discrete_laplace": moved_by(2), "geometric": each_moved_by(2)}
+    return AuditCase(name, fit, universe, n, ApproxDP(model.epsilon), rules=rules)
+
+
+def _rounds_of_two_bits(rows: Rows, dice: Dice) -> tuple[str, Any]:
+    """Run the two rounds of a local fit, without the estimator around them."""
+    table = np.array(rows, dtype=np.uint8)
+    records = MaskedRecords.of(pack(table[:, :-1]), 2, table[:, -1])
+    oracle = LocalOracle(records, privacy=ApproxDP(1), dice=dice, stream=PublicStream(0))
+    first, second = Asking("cells", {"share": Fraction(1, 2)}), Asking("turned")
+    chosen = learn_masked_parity(oracle, 2, first, second)
+    return repr(chosen), oracle.rounds
+
+
+def _model(**parameters: Any) -> MaskedParityClassifier:
+    chosen: dict[str, Any] = {"epsilon": 1.0, "binarize": None, "classes": (0, 1), "random_state": 0}
+    return MaskedParityClassifier(**chosen | parameters)
+
+
+MASKED_PARITY_CASES = (
+    masked_parity_case("masked_parity_central", _model(), _ONE_BIT, 2),
+    masked_parity_case("masked_parity_central_one_round", _model(interactive=False), _ONE_BIT, 1),
+    masked_parity_case("masked_parity_local", _model(model="local"), _ONE_BIT, 2),
+    masked_parity_case(
+        "masked_parity_local_one_round", _model(model="local", interactive=False), _ONE_BIT, 2
+    ),
+    masked_parity_case("masked_parity_local_cells", _model(model="local", epsilon=4.0), _ONE_BIT, 2),
+    AuditCase("masked_parity_rounds_of_two_bits", _rounds_of_two_bits, _TWO_BITS, 2, ApproxDP(1)),
+)

@@ -1,0 +1,162 @@
+"""Draw what a random record would report, from averages alone: candidates, and how probable each should be.
+
+>>> from dplearn.chance import SeededDice
+>>> from dplearn.queries.population_oracle import PopulationOracle
+>>> heads = MeanQuery(lambda coins: coins, low=0, high=1)
+>>> request = Request(0, heads, heads.randomizer(Fraction(1), "bit"))
+>>> rejection = Rejection([], [request], Fraction(1, 20), SeededDice(0))
+>>> candidate = rejection.candidate()  # of a reference record, which is 0
+>>> [answer] = PopulationOracle(np.array([0, 0, 0, 1])).ask(rejection.asked(candidate))
+>>> candidate, rejection.accepts(answer), rejection.most
+([1], False, 8)
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, log, log1p, prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.chance.dice import Dice
+from dplearn.core.exact import exp_bounds
+from dplearn.queries.oracle import Answer
+from dplearn.queries.query import MeanQuery, StatisticalQuery, VectorQuery
+from dplearn.queries.randomizers import LocalRandomizer
+
+__all__ = ["Rejection", "Request", "drawn"]
+
+_SPARE = 64  # one part in this many of a tolerance is left to rounding
+
+
+@dataclass(frozen=True)
+class Request:
+    """What one record is asked to report.
+
+    Attributes
+    ----------
+    record : int
+        Which one; anything that tells records apart, where there are none.
+    query : StatisticalQuery
+        What of it is randomised.
+    randomizer : LocalRandomizer
+        How.
+    """
+
+    record: int
+    query: StatisticalQuery
+    randomizer: LocalRandomizer
+
+
+class Rejection:
+    """Draws a random record's reports, given those that it made before.
+
+    A candidate w comes with its probability q(w) for a reference record. For a record z let h(z) be how much
+    more probable z makes w and all earlier reports than the reference does: between 1/E and E. Accepting w in
+    proportion to the mean of h makes it as probable as a random record does, given those reports.
+
+    Parameters
+    ----------
+    past : list of (Request, int)
+        What the record was asked before, and reported.
+    now : list of Request
+        What it is asked now.
+    off : Fraction
+        By how much, in total variation, the law of an accepted candidate may be off; and how probable it may
+        be that none of the first `most` candidates is accepted.
+    dice : Dice
+        Source of chance.
+
+    Attributes
+    ----------
+    past : list of (Request, int)
+        As given.
+    tolerance : Fraction
+        By how much answers may be off.
+    most : int
+        How many candidates to ask about.
+    """
+
+    def __init__(self, past: list[tuple[Request, int]], now: list[Request], off: Fraction, dice: Dice):
+        self.past, self._now, self._dice = past, now, dice
+        before, self._spread = (
+            exp_bounds(sum((request.randomizer.epsilon for request in each), Fraction(0)))[1]
+            for each in ([request for request, _ in past], now)
+        )
+        whole = before * self._spread
+        self._scale = whole - 1 / whole
+        # Means of h average to 1 / before or more over candidates. They may be off by x times that: then the
+        # law is off by x / (1 - x) = off at most.
+        x = off / (1 + off)
+        self._error = x / before
+        self.tolerance = self._error / self._scale * (1 - Fraction(1, _SPARE))
+        self._steps = ceil(_SPARE * self._scale / self._error)
+        self._most_weight = self._spread + self._error
+        accepted = (1 - x) / ((1 + 2 * x) * self._spread + x)
+        self.most = ceil(log(off) / log1p(-float(accepted)))
+
+    def weigh(self, answer: Answer) -> None:
+        """Settle how great a mean of h can be, given the mean for the earlier reports alone."""
+        self._most_weight = (self._weight(answer) + self._error) * self._spread + self._error
+
+    def candidate(self) -> list[int]:
+        """Return what the reference record reports."""
+        return [drawn(request, _reference(request.query), self._dice) for request in self._now]
+
+    def asked(self, candidate: list[int]) -> MeanQuery:
+        """Return the query of the mean of h."""
+        return self.question([*self.past, *zip(self._now, candidate, strict=True)])
+
+    def accepts(self, answer: Answer) -> bool:
+        """Decide whether a candidate with this answer is the report."""
+        chance = self._weight(answer) / self._most_weight
+        return bool(self._dice.bernoulli(min(max(chance, Fraction(0)), Fraction(1))))
+
+    def _weight(self, answer: Answer) -> Fraction:
+        return 1 + Fraction(answer.mean) * self._scale
+
+    def question(self, reports: list[tuple[Request, int]]) -> MeanQuery:
+        """Return the query of (h - 1) / (E - 1/E), which is within -1..1, to the nearest step."""
+
+        def steps(values: list[NDArray[np.int64]]) -> int:
+            pairs = zip(reports, values, strict=True)
+            h = prod(
+                (_times(request, value, report) for (request, report), value in pairs), start=Fraction(1)
+            )
+            return round((h - 1) / self._scale * self._steps)
+
+        def function(records: Any) -> NDArray[np.int64]:
+            columns = [_rows(request.query.inputs(records)) for request, _ in reports]
+            distinct, places = np.unique(np.hstack(columns), axis=0, return_inverse=True)
+            cuts = np.cumsum([column.shape[1] for column in columns])[:-1]
+            whole = [steps(np.split(row, cuts)) for row in distinct]
+            return np.array(whole, dtype=np.int64)[places.ravel()]
+
+        return MeanQuery(function, low=-self._steps, high=self._steps, unit=Fraction(1, self._steps))
+
+
+def drawn(request: Request, values: NDArray[np.int64], dice: Dice) -> int:
+    """Return what one record of these values reports."""
+    return int(request.randomizer.draw(values, dice)[0])
+
+
+def _times(request: Request, value: NDArray[np.int64], report: int) -> Fraction:
+    """Return how much more probable a report is for a value than for the reference."""
+    reference = _rows(_reference(request.query))[0]
+    one, other = (
+        request.randomizer.probability(each if isinstance(request.query, VectorQuery) else each[0], report)
+        for each in (value, reference)
+    )
+    return one / other
+
+
+def _reference(query: StatisticalQuery) -> NDArray[np.int64]:
+    """Return what some record might answer: no matter which."""
+    if isinstance(query, VectorQuery):
+        return np.zeros((1, query.size), dtype=np.int64)
+    return np.array([query.low], dtype=np.int64)
+
+
+def _rows(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    return values.reshape(len(values), -1)

@@ -1,0 +1,173 @@
+"""Deliberate mistakes in logistic regression: each breaks the claim, or is no longer what the proof replays."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dplearn.audit.logistic_cases import (
+    LOGISTIC_CASES,
+    LOGISTIC_REPLAYS,
+    MOMENTS,
+    STEP,
+    UNIVERSE,
+    logistic_fit_case,
+    logistic_task_case,
+)
+from dplearn.learners import logistic_queries as queries
+from dplearn.learners.logistic_queries import LogisticTask, RowQuery, mean_row_query, moments_query
+from dplearn.mechanisms import noisy_counts
+from dplearn.privacy import ApproxDP
+from dplearn.queries import CentralOracle, Examples, LocalOracle
+
+CASES = {case.name: case for case in LOGISTIC_CASES}
+ENDS = UNIVERSE[::5]  # a record of each end and label
+
+
+def few():
+    """The whole fit, on the two records that differ most."""
+    return logistic_fit_case("few", 1, ENDS)
+
+
+def excess(case):
+    """By what factor a case exceeds its claim; infinite where an outcome has no probability on one side."""
+    found = case.run().exp_epsilon
+    return math.inf if found is None else math.log(found) / float(case.claim.epsilon)
+
+
+def answered(asked, n, universe, replaced=None):
+    """The case of one query about n records at epsilon 1, whose rows may be made by another function."""
+    task = LogisticTask(2, 2, order=1, n_steps=1, bits=0)
+
+    def fit(rows, dice):
+        table = np.array(rows)[:, :-1]
+        scaled = task.rows(table) if replaced is None else replaced(table)
+        oracle = CentralOracle(Examples(scaled, np.zeros(n)), privacy=ApproxDP(1), dice=dice)
+        return str(oracle.ask(asked(task))[0].means.round(6).tolist()), None
+
+    return logistic_task_case("answered", task, universe, n).with_fit(fit)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_all_cases_keep_their_claim(name):
+    case = CASES[name]
+    report = case.run()
+    assert report.keeps(case.claim)
+    assert not case.replay(seeds=1)
+    assert math.log(report.exp_epsilon) > 0.4 * float(case.claim.epsilon)
+
+
+@pytest.mark.parametrize("case", LOGISTIC_REPLAYS, ids=lambda case: case.name)
+def test_larger_fits_draw_as_the_proof_says(case):
+    assert not case.replay(seeds=1)
+
+
+def test_noise_for_an_added_record_where_one_is_replaced_breaks_the_claim(monkeypatch):
+    right = RowQuery.__init__
+
+    def half(self, *given, **known):
+        right(self, *given, **known)
+        self.l1 //= 2
+
+    assert excess(few()) <= 1
+    monkeypatch.setattr(RowQuery, "__init__", half)
+    assert excess(few()) > 1.3
+
+
+def test_gradients_with_half_the_noise_break_the_claim(monkeypatch):
+    """In a fit of which the queries about labels and predictions take most."""
+    monkeypatch.setattr(LogisticTask, "norm", property(lambda task: task.reach * task.portion))
+    assert excess(logistic_task_case("step", STEP, ENDS)) <= 1
+    right = RowQuery.__init__
+
+    def half(self, *given, **known):
+        right(self, *given, **known)
+        self.l1 = self.norm
+
+    monkeypatch.setattr(RowQuery, "__init__", half)
+    assert excess(logistic_task_case("step", STEP, ENDS)) > 1
+
+
+def test_one_noise_for_all_numbers_breaks_the_claim(monkeypatch):
+    class Repeating:
+        def __init__(self, dice):
+            self._dice = dice
+
+        def discrete_laplace(self, ratio, low, high, size):
+            return np.full(size, self._dice.discrete_laplace(ratio, -3, 3))
+
+    right = noisy_counts.laplace_counts
+    monkeypatch.setattr(
+        "dplearn.queries.central_oracle.laplace_counts",
+        lambda counts, *, dice, **how: right(counts, dice=Repeating(dice), **how),
+    )
+    assert excess(few()) == math.inf
+
+
+def test_rows_that_are_clipped_after_they_are_summed_break_the_claim():
+    far = [(-3.0, 0), (0.0, 0), (3.0, 0)]
+    assert excess(answered(mean_row_query, 2, far)) <= 1
+    as_they_are = lambda table: np.hstack([table, np.zeros_like(table)])  # noqa: E731
+    assert excess(answered(mean_row_query, 2, far, as_they_are)) > 1.5
+
+
+def test_a_norm_that_the_longest_row_sets_breaks_the_claim():
+    """One far record takes the other's row from 1 to 0, and its own from one end to the other."""
+
+    def by_longest(table):
+        rows = np.hstack([table, np.zeros_like(table)])
+        return np.trunc(rows / max(np.abs(rows).max(), 1.0))
+
+    universe = [(-9.0, 0), (1.0, 0), (9.0, 0)]
+    assert excess(answered(mean_row_query, 2, universe, by_longest)) > 1.2
+
+
+def test_an_intercept_that_is_left_out_of_the_length_breaks_the_claim():
+    def apart(table):
+        return np.hstack([np.sign(table), np.ones_like(table)])
+
+    universe = [(-1.0, 0), (1.0, 0)]
+    assert excess(answered(moments_query, 1, universe)) <= 1
+    assert excess(answered(moments_query, 1, universe, apart)) > 1.5
+
+
+def test_products_of_columns_whose_doubled_weight_is_forgotten_break_the_claim(monkeypatch):
+    """Weights of 2 on the diagonal too, with the norm for 1."""
+    right = queries.moment_weights
+
+    def forgotten(query):
+        def asked(task):
+            monkeypatch.setattr(queries, "moment_weights", lambda order: (2, 2))
+            found = query(task)
+            monkeypatch.setattr(queries, "moment_weights", right)
+            found.l1 //= 2
+            return found
+
+        return asked
+
+    assert excess(answered(forgotten(moments_query), 1, UNIVERSE[::2])) > 1.5
+
+
+def test_a_portion_that_answers_two_local_queries_breaks_the_claim(monkeypatch):
+    right = LocalOracle._answer
+
+    def again(self, *task):
+        self._asked = 0
+        return right(self, *task)
+
+    monkeypatch.setattr(LocalOracle, "_answer", again)
+    case = CASES["logistic_local_queries"]
+    reused = case.with_fit(case.fit)
+    assert reused.run().exp_epsilon > CASES["logistic_local_queries"].run().exp_epsilon
+
+
+def test_a_step_for_which_the_data_say_when_to_stop_breaks_replay(monkeypatch):
+    case = LOGISTIC_REPLAYS[1]
+    right = CentralOracle._answer
+
+    def early(self, query, part):
+        rho = part / 2 if self._records.X[:, 0].sum() > 0 else part
+        return right(self, query, rho)
+
+    monkeypatch.setattr(CentralOracle, "_answer", early)
+    assert case.with_fit(case.fit).replay(seeds=1)

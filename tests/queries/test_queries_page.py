@@ -1,0 +1,89 @@
+"""The examples of docs/queries.md run, one after another, and show what the page says."""
+
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dplearn.chance import SeededDice
+from dplearn.queries import central
+
+PAGE = Path(__file__).parents[2] / "docs" / "queries.md"
+
+
+@pytest.fixture(scope="module")
+def shown():
+    """Return for each block what it printed, and what all of them left behind."""
+    blocks, scope = [], {"print": lambda *values: blocks[-1].append(values)}
+    for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL):
+        blocks.append([])
+        exec(compile(block, PAGE.name, "exec"), scope)
+    return blocks, scope
+
+
+def test_three_oracles_answer_as_precisely_as_the_page_says(shown):
+    (exact, none, trusted, trusted_within, reported, reported_within), *_ = shown[0]
+    assert (exact, none) == ((42.0, 0.109), (0, 0))
+    assert (trusted_within, reported_within) == ((0.82, 0.0068), (2.23, 0.0186))
+    # Three times what holds with probability .95 fails with less than 1e-13: the noise's tails are Gaussian.
+    for answers, within in ((trusted, trusted_within), (reported, reported_within)):
+        assert (np.abs(np.subtract(answers, exact)) <= 3 * np.array(within) + 0.05).all()
+
+
+def test_the_noise_of_a_central_answer_is_what_the_page_says(shown):
+    scope = shown[1]
+    _, share = central(scope["ages"], epsilon=1).ask([scope["age"], scope["over_60"]])
+    assert round(share.noise.at(0.05), 5) == 0.00015
+
+
+def test_shares_are_spent_as_the_page_says(shown):
+    (central_left,), (local_left,), (error,) = shown[0][1]
+    assert (central_left, local_left) == (0.47, 0.81)
+    assert str(error).startswith("share must be at most what is left of the oracle's budget, 0.80")
+
+
+def test_the_algorithm_runs_with_each_oracle(shown):
+    (exact,), (trusted,), (reported,) = shown[0][2]
+    assert (exact, trusted) == (42, 42)
+    assert abs(reported - 42) <= 4
+    assert shown[0][3] == [(41, True)]
+
+
+def test_sample_sizes_are_what_the_page_says(shown):
+    assert shown[0][4] == [(22779, 86370), (30035, 7390059), (40009, 923510), (100758, 79018569)]
+    assert round(7390059 / 86370) == 86
+
+
+def test_learners_are_about_as_accurate_as_the_page_says(shown):
+    (regression,), (bayes,), (local_bayes,) = shown[0][5]
+    (found,), (left,) = shown[0][6]
+    # Over 20 fits each these had means of .851, .808, .316 and .828, and standard deviations of .02 to .04.
+    np.testing.assert_allclose([regression, bayes, found], [0.85, 0.81, 0.82], atol=0.12)
+    np.testing.assert_allclose(local_bayes, 0.3, atol=0.25)
+    assert left == 0
+
+
+def test_plans_are_what_the_page_says(shown):
+    assert shown[0][7] == [("gaussian", 64, 4, 0.014), ("local", 64, 2, 0.071)]
+    scope = shown[1]
+    plan = scope["plan"]
+    n_cells = 10 * plan.n_bins
+    assert (len(scope["y_train"]), len(scope["y_train"]) // plan.n_queries, 1 / n_cells) == (1347, 21, 0.05)
+
+
+def test_every_block_and_every_link_is_there(shown):
+    assert len(shown[0]) == 8
+    for link in re.findall(r"\]\(([^)]+)\)", PAGE.read_text()):
+        assert (PAGE.parent / link).exists()
+
+
+def test_records_that_are_elsewhere_can_report_as_the_page_says(shown):
+    age, ages = shown[1]["age"], shown[1]["ages"]
+    randomizer = age.randomizer(Fraction(1), "bit")
+    reports = np.concatenate(
+        [randomizer.draw(part, SeededDice(i)) for i, part in enumerate(ages.reshape(5, -1))]
+    )
+    assert set(reports.tolist()) == {0, 1}
+    assert abs(randomizer.estimate(reports)[0] - ages.mean()) < 6 * randomizer.reach / np.sqrt(len(ages))
