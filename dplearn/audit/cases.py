@@ -15,6 +15,7 @@ from dplearn.audit.conjunction_cases import CONJUNCTION_CASES
 from dplearn.audit.ensemble_cases import ENSEMBLE_CASES
 from dplearn.audit.interior_point_cases import INTERIOR_POINT_CASES
 from dplearn.audit.learner_cases import LEARNER_CASES
+from dplearn.audit.logistic_cases import LOGISTIC_CASES
 from dplearn.audit.masked_parity_cases import MASKED_PARITY_CASES
 from dplearn.audit.mechanism_cases import MECHANISM_CASES
 from dplearn.audit.naive_bayes_cases import NAIVE_BAYES_CASES
@@ -44,6 +45,7 @@ CASES: dict[str, AuditCase] = {
         *NAIVE_BAYES_CASES,
         *CONJUNCTION_CASES,
         *MASKED_PARITY_CASES,
+        *LOGISTIC_CASES,
     )
 }
 

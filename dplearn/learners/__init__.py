@@ -3,6 +3,8 @@
 from dplearn.learners.conjunction import ConjunctionClassifier, ConjunctionPlan
 from dplearn.learners.generic import ExponentialMechanismClassifier, GenericPlan
 from dplearn.learners.knowledge_transfer import KnowledgeTransferClassifier
+from dplearn.learners.logistic_regression import StatisticalQueryLogisticRegression
+from dplearn.learners.logistic_terms import LogisticPlan
 from dplearn.learners.masked_parity import MaskedParityClassifier, MaskedParityPlan
 from dplearn.learners.naive_bayes import NaiveBayesPlan, StatisticalQueryNaiveBayes
 from dplearn.learners.parity import ParityClassifier, ParityPlan
@@ -20,6 +22,7 @@ __all__ = [
     "ExponentialMechanismClassifier",
     "GenericPlan",
     "KnowledgeTransferClassifier",
+    "LogisticPlan",
     "MaskedParityClassifier",
     "MaskedParityPlan",
     "NaiveBayesPlan",
@@ -31,6 +34,7 @@ __all__ = [
     "SoftLabelAggregateClassifier",
     "SoftLabelPlan",
     "SoftLabelTransferClassifier",
+    "StatisticalQueryLogisticRegression",
     "StatisticalQueryNaiveBayes",
     "SubsampleAggregateClassifier",
     "ThresholdClassifier",

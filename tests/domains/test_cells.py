@@ -129,7 +129,9 @@ def test_a_table_of_times_is_refused_by_its_type(kind):
 
 
 @pytest.mark.parametrize(
-    "X", [[1, 2], [], deque(), deque([{}]), "ab", {"a": 1}, {1}, 5, None, Rows(["ab"])], ids=repr
+    "X",
+    [[1, 2], [], deque(), deque([{}]), "ab", {"a": 1}, {1}, 5, None, Rows(["ab"])],
+    ids=lambda X: type(X).__name__,
 )
 def test_what_is_no_table_is_refused(X):
     with pytest.raises(ValueError, match="Expected 2D array"):

@@ -89,3 +89,10 @@ def test_what_is_public_is_checked(make, error, message):
 
 def test_units_are_exact():
     assert MeanQuery(None, low=0, high=1, unit=0.1).unit == Fraction(1, 10)
+
+
+def test_a_list_of_numbers_is_moved_to_the_bounds_whatever_their_size():
+    numbers = MeanQuery(lambda rows: [2**70, -1, 5][: len(rows)], low=0, high=9)
+    assert numbers.inputs([0, 0, 0]).tolist() == [9, 0, 5]
+    categories = ShareQuery(lambda rows: [2**64, -1, 1][: len(rows)], categories=3)
+    assert categories.inputs([0, 0, 0]).tolist() == [2, 0, 1]

@@ -1,0 +1,137 @@
+"""Cases of logistic regression: on the coarsest grid a whole fit, and each further query that a fit may ask.
+
+Rows are 1, 0 or -1 then, and all that is asked for is small: so that every outcome can be walked.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dplearn.audit.case import AuditCase
+from dplearn.audit.enumeration import Rows
+from dplearn.audit.query_cases import local_oracle
+from dplearn.audit.rules import RULES, moved_by
+from dplearn.chance.dice import Dice
+from dplearn.learners.logistic_queries import (
+    LogisticTask,
+    Mapped,
+    label_parts,
+    mean_row_query,
+    products_query,
+)
+from dplearn.learners.logistic_regression import StatisticalQueryLogisticRegression
+from dplearn.learners.logistic_steps import learn_logistic
+from dplearn.privacy import ApproxDP
+from dplearn.queries import CentralOracle, Examples
+
+__all__ = [
+    "LOGISTIC_CASES",
+    "LOGISTIC_REPLAYS",
+    "MOMENTS",
+    "STEP",
+    "UNIVERSE",
+    "logistic_fit_case",
+    "logistic_task_case",
+]
+
+_FAR = 1e17  # so far that nothing of a row's intercept is left
+#: One column's value and a label.
+UNIVERSE = ((-_FAR, 0), (-_FAR, 1), (0.0, 0), (0.0, 1), (_FAR, 0), (_FAR, 1))
+#: Tasks of which all outcomes can be walked: with a step, and with second moments.
+STEP = LogisticTask(2, 2, order=1, n_steps=2, second_moments=False, bits=0)
+MOMENTS = LogisticTask(2, 2, order=1, n_steps=1, bits=0)
+_PLAIN = ((-2.0, 0), (0.0, 1), (1.0, 2), (3.0, 1))
+
+
+def _split(rows: Rows) -> tuple[Any, Any]:
+    table: Any = np.array(rows)
+    return table[:, :-1], table[:, -1].astype(np.intp)
+
+
+def logistic_fit_case(
+    name: str, n: int, universe: Any = UNIVERSE, bits: int = 0, moves: int = 2, **parameters: Any
+) -> AuditCase:
+    """Return a case of a whole fit.
+
+    Parameters
+    ----------
+    name : str
+        Of the case.
+    n : int
+        Number of records.
+    universe : sequence of tuples of numbers
+        Records, the label last.
+    bits : int, default=0
+        Of the grid that rows are on.
+    moves : int, default=2
+        By how much a query's totals may move.
+    **parameters
+        Of the classifier.
+    """
+    classes = sorted({row[-1] for row in universe})
+    chosen: dict[str, Any] = {"classes": classes, "random_state": 0} | parameters
+    model = StatisticalQueryLogisticRegression(**chosen)
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        fitted = StatisticalQueryLogisticRegression(**model.get_params(deep=False))
+        fitted._finest = bits
+        fitted._fit(*_split(rows), dice)
+        released = (fitted.metric_, fitted.coef_, fitted.intercept_)
+        return str([np.round(part, 6).tolist() for part in released]), fitted
+
+    rules = {**RULES, "discrete_laplace": moved_by(moves)}
+    claim = ApproxDP(model.epsilon, model.delta)
+    return AuditCase(name, fit, universe, n, claim, ordered=model.model == "local", rules=rules)
+
+
+def logistic_task_case(name: str, task: LogisticTask, universe: Any, n: int = 1) -> AuditCase:
+    """Return a case of the algorithm alone, with Laplace noise for epsilon 1.
+
+    Parameters
+    ----------
+    name : str
+        Of the case.
+    task : LogisticTask
+        What is public.
+    universe : sequence of tuples of numbers
+        Records, the label last.
+    n : int, default=1
+        Number of records.
+    """
+    claim = ApproxDP(1)
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        X, y = _split(rows)
+        oracle = CentralOracle(Examples(task.rows(X), y), privacy=claim, dice=dice)
+        model = learn_logistic(oracle, task)
+        return str([np.round(part, 6).tolist() for part in (model.metric, model.weights)]), oracle.rounds
+
+    rules = {**RULES, "discrete_laplace": moved_by(2 * task.reach**2)}
+    return AuditCase(name, fit, universe, n, claim, ordered=False, rules=rules)
+
+
+def _local_queries(rows: Rows, dice: Dice) -> tuple[str, Any]:
+    """Ask one record for its row, and the other for what its label says."""
+    task = LogisticTask(2, 2, bits=0)
+    X, y = _split(rows)
+    oracle = local_oracle(Examples(task.rows(X), y), ApproxDP(1), dice)
+    half = Fraction(1, 2)
+    mean = oracle.ask(mean_row_query(task), half)[0].means
+    labels = oracle.ask(products_query(task, Mapped(task, np.eye(2)), label_parts(task)), half)[0].means
+    return str([mean.round(6).tolist(), labels.round(6).tolist()]), oracle.rounds
+
+
+LOGISTIC_CASES = (
+    logistic_fit_case("logistic", 1),
+    logistic_task_case("logistic_step", STEP, UNIVERSE[::4]),
+    logistic_task_case("logistic_second_moments", MOMENTS, UNIVERSE[::2]),
+    AuditCase("logistic_local_queries", _local_queries, UNIVERSE[2:6:3], 2, ApproxDP(1)),
+)
+
+#: Whole fits that are too large to walk, to be replayed on neighbours.
+LOGISTIC_REPLAYS = (
+    logistic_fit_case("logistic_laplace", 4, _PLAIN, bits=10, moves=1 << 22, n_steps=3),
+    logistic_fit_case("logistic_gaussian", 4, _PLAIN, bits=10, delta=1e-6, n_steps=8),
+    logistic_fit_case("logistic_local", 6, _PLAIN, bits=10, model="local", n_steps=2),
+)

@@ -1,0 +1,113 @@
+"""A table as a matrix of numbers, by its columns' public domains: each row of it is a function of its record.
+
+>>> from dplearn.domains import Categories, IntegerRange, Product
+>>> design = DesignMatrix(Product([IntegerRange(0, 100), Categories(["north", "south"])], ["age", "town"]))
+>>> design.of(np.array([[25, "south"], [100, "north"]], dtype=object)).tolist()
+[[-0.5, 0.0, 1.0], [1.0, 1.0, 0.0]]
+>>> design.names
+('age', "town == 'north'", "town == 'south'")
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from dplearn.domains import Bits, Domain, DomainError, Floats, Product
+from dplearn.domains.base import Codes
+
+__all__ = ["DesignMatrix", "plain_matrix"]
+
+_WIDE = 12.0  # of arsinh: magnitudes from 80,000 on count alike
+
+
+@dataclass(frozen=True)
+class DesignMatrix:
+    """How the columns of a table are turned into columns of numbers from -1 to 1.
+
+    Parameters
+    ----------
+    domain : Product
+        Public. Values without an order get a column each, which is 1 where it is that value. Numbers between
+        bounds are scaled, the lowest to -1 and the highest to 1. Bits are 0 or 1. Floats, which have no
+        bounds, become arsinh(x) / 12, near to which is sign(x) log(2 |x|) / 12 where they are large; where
+        they may be missing, they are 0 then, and a column more is 1.
+    """
+
+    domain: Product
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """A name of each column of numbers."""
+        names: list[str] = []
+        for name, domain in zip(self.domain.names, self.domain.domains, strict=True):
+            if domain.ordered:
+                names += [name, f"{name} is missing"] if _has_gaps(domain) else [name]
+            else:
+                names += [f"{name} {domain.describe_test(code)}" for code in range(domain.size)]
+        return tuple(names)
+
+    def of(self, X: Any, *, nearest: bool = False) -> NDArray[np.float64]:
+        """Return the matrix of a table, of shape (n, len(names)).
+
+        Parameters
+        ----------
+        X : ndarray or data frame of shape (n, d)
+            As `read_features` gives it.
+        nearest : bool, default=False
+            Whether to take values outside the domain for the nearest inside, as predictions do; what has no
+            order is then none of the values.
+
+        Raises
+        ------
+        DomainError
+            If a value is outside its column's domain; the message names the column and the domain.
+        """
+        columns = self.domain.nearest(X) if nearest else self.domain.encode(X)
+        parts = [_numbers(domain, codes) for domain, codes in zip(self.domain.domains, columns, strict=True)]
+        return np.concatenate(parts, axis=1)
+
+
+def plain_matrix(X: Any) -> Any:
+    """Return a table of finite numbers as a matrix of floats; a sparse one as a CSR matrix.
+
+    Parameters
+    ----------
+    X : ndarray, CSR matrix or data frame of shape (n, d)
+        As `read_features` or `read_rows` gives it.
+
+    Raises
+    ------
+    DomainError
+        If a value is not a finite number; the message shows none.
+    """
+    table: Any = X
+    if issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "iufb"):
+        if not np.isfinite(table.data if issparse(X) else table).all():
+            raise DomainError("X must hold finite numbers")
+        return table.astype(np.float64, copy=False)
+    floats = Floats()
+    columns = Product([floats] * X.shape[1]).encode(X)
+    return np.stack([floats.decode(column) for column in columns], axis=1)
+
+
+def _has_gaps(domain: Domain) -> bool:
+    return isinstance(domain, Floats) and domain.missing
+
+
+def _numbers(domain: Domain, codes: Codes) -> NDArray[np.float64]:
+    """Return the columns of numbers that stand for one column of codes."""
+    if isinstance(domain, Bits):
+        return np.asarray(codes[:, None], dtype=np.float64)
+    if isinstance(domain, Floats):
+        values = domain.decode(codes)
+        gaps = np.isnan(values)
+        flat = (np.arcsinh(np.where(gaps, 0.0, values)) / _WIDE).clip(-1.0, 1.0)[:, None]
+        return np.hstack([flat, gaps[:, None]]) if domain.missing else flat
+    if domain.ordered:
+        # Codes may be Python integers of any size: the quotient of two is a float.
+        return np.asarray(2 * (codes / max(domain.size - 1, 1)) - 1, dtype=np.float64)[:, None]
+    return np.asarray(codes[:, None] == np.arange(domain.size), dtype=np.float64)

@@ -1,0 +1,345 @@
+"""Private logistic regression: from noisy sums over all records, or from one report of each.
+
+>>> from sklearn.datasets import load_iris
+>>> X, y = load_iris(return_X_y=True)
+>>> learner = StatisticalQueryLogisticRegression(
+...     epsilon=3.0, delta=1e-6, classes=[0, 1, 2], random_state=0
+... ).fit(X, y)
+>>> learner.score(X, y) > 0.7
+True
+>>> learner.guarantee_.epsilon, learner.noise_, learner.n_steps_
+(Fraction(3, 1), 'gaussian', 24)
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from scipy.special import log_softmax
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from dplearn._validation import AUTO, check_choice, check_count, check_count_or_auto, check_number
+from dplearn.chance import PublicStream
+from dplearn.chance.dice import Dice
+from dplearn.domains import Domain, Floats, Product, Schema
+from dplearn.estimator import PrivateClassifier
+from dplearn.estimator.design_matrix import DesignMatrix, plain_matrix
+from dplearn.estimator.intake import as_product, check_classes, read_features, read_labels, read_rows
+from dplearn.learners.bins import declared_columns
+from dplearn.learners.logistic_queries import FINEST
+from dplearn.learners.logistic_steps import LogisticModel, learn_logistic
+from dplearn.learners.logistic_terms import LogisticPlan, LogisticTerms, row_order
+from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.queries import CentralOracle, Examples, LocalOracle, Oracle
+
+__all__ = ["LogisticPlan", "StatisticalQueryLogisticRegression"]
+
+# What makes the stream of a seeded fit no other: the seed has it, or it draws nothing.
+_NOT_OF_THE_STREAM = {"classes", "ledger", "random_state"}
+_MODELS = ("central", "local")
+_NUMBERS = Product([Floats()])  # what is assumed of columns that nobody declared
+
+
+class StatisticalQueryLogisticRegression(PrivateClassifier):
+    """Learn linear margins of classes by statistical queries: sums of short vectors, each of one record.
+
+    Each row, with a 1 added for the intercept, is scaled to length 1, so that no bound need be guessed: how
+    long a row is tells nothing. No record's row is clipped.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy budget of one fit; positive. The decimal that is written is meant: 0.1 is 1/10.
+    delta : float, default=0.0
+        Probability with which the guarantee may fail. Some, such as 1e-6, lets many more steps and columns be
+        paid for in the central model; "local" spends none.
+    model : {"central", "local"}, default="central"
+        "central": noise is added to sums over all records. "local": each record reports one bit on one number
+        of one sum, so that nobody need be trusted with it; that takes very many records.
+    domain : Domain, sequence of Domain, Product or Schema, optional
+        What values can occur: one domain for all columns or one for each. Values without an order get a
+        column of 0 and 1 each, and numbers between bounds are scaled to -1..1; see `DesignMatrix`. None:
+        finite numbers, taken as they are, also in a sparse matrix; columns should then be of like size.
+    n_steps : int or "auto", default="auto"
+        How many steps of accelerated gradient descent, each with a query of its own. "auto": 24 (6 where
+        delta is 0 in the central model), or 1 where the noise leaves nothing to learn from the others.
+    classes : sequence, optional
+        All labels that can occur. None takes those of the schema, or else those in `y`, and the guarantee
+        then says that it assumes the set of labels public.
+    ledger : PrivacyLedger, optional
+        The budget that each fit is charged to, whoever calls it: clones, searches and workers too.
+    random_state : None, int or numpy random generator, default=None
+        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
+        guarantee then says so.
+
+    Attributes
+    ----------
+    coef_ : ndarray of float64 of shape (n_classes, n_numbers), or (1, n_numbers) of two classes
+        Released. The weight of each column of numbers; with two classes, for the second.
+    intercept_ : ndarray of float64 of shape (n_classes,) or (1,)
+        Released. The weight of the 1 that is added to each row.
+    metric_ : ndarray of float64 of shape (n_numbers + 1, n_numbers + 1)
+        Released. Margins are divided by the length of a row, with a 1 added, times this matrix.
+    n_steps_ : int
+        Public. How many steps were taken.
+    noise_ : str
+        Public. "laplace", "gaussian" or "local".
+    design_ : DesignMatrix or None
+        Public. How columns are turned into columns of numbers, whose `names` go with `coef_`.
+    classes_ : ndarray of shape (n_classes,)
+        Public. The labels, sorted: declared, or assumed public.
+    guarantee_ : ApproxDP
+        Public. What the fit promises, and on what assumptions.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    See Also
+    --------
+    dplearn.queries.VectorQuery : What is asked of records.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record; "local" with delta 0, even
+    towards whoever collects the reports. Proof: each query is a sum over records of whole vectors, each a
+    function of its own record and of what was released before, no longer than a public norm, which is checked
+    in integers: products of a row of length 1 with itself, with what its label says, or with what the
+    released weights say of it. The oracle's noise is for that norm and the query's share of the budget, and
+    the shares sum to 1. What is made of the answers is public.
+
+    **Assumes.** What `guarantee_.assumes` lists.
+
+    **Accuracy.** With probability at least 1 - beta no number of the first gradient is released with more
+    noise than `plan(n_samples).tolerance`.
+
+    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5: what can be learned
+    by statistical queries can be learned locally. Rows scaled to one length in a released metric, and a
+    gradient whose part that labels have is asked for once, are ours.
+    """
+
+    _finest = FINEST  # bits of the grid on which rows are; audits take fewer
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        model: str = "central",
+        domain: Any = None,
+        n_steps: int | str = AUTO,
+        classes: Sequence[Any] | None = None,
+        ledger: PrivacyLedger | None = None,
+        random_state: Any = None,
+    ):
+        self.epsilon = epsilon
+        self.delta = delta
+        self.model = model
+        self.domain = domain
+        self.n_steps = n_steps
+        self.classes = classes
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def plan(
+        self,
+        n_samples: int,
+        *,
+        n_features: int | None = None,
+        n_labels: int | None = None,
+        beta: float = 0.05,
+    ) -> LogisticPlan:
+        """Return what a fit would promise and how it would ask, without any data.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records.
+        n_features : int, optional
+            Number of columns; needed unless the domain tells.
+        n_labels : int, optional
+            Number of labels; needed unless `classes` or the schema tells.
+        beta : float, default=0.05
+            Probability of failure that is allowed, in (0, 1).
+        """
+        terms = self._terms(self.random_state is not None)
+        failure = check_number("beta", beta, above=0, below=1)
+        features = len(terms.declared) if isinstance(terms.declared, Product) else n_features
+        labels = n_labels if terms.classes is None else len(terms.classes)
+        for name, value, source in (("n_features", features, "domain"), ("n_labels", labels, "classes")):
+            if value is None:
+                raise ValueError(f"{name} must be given, since {source} does not tell it")
+        features = check_count("n_features", features, low=1)
+        design = _design(terms.declared, features, None)
+        layout = terms.layout(
+            check_count("n_samples", n_samples, low=1),
+            features if design is None else len(design.names),
+            check_count("n_labels", labels, low=1),
+        )
+        return layout.plan(terms.guarantee(_assumed(design)), failure)
+
+    def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
+        # 1. Check what is public, and that the data are where they were declared to be.
+        terms = self._terms(reproducible)
+        stream = PublicStream.of(self.random_state, type(self).__name__)
+        charge = self._open_account(terms.price)
+        X = self._read(X, terms.declared, reset=True)
+        classes, codes = read_labels(y, X.shape[0], terms.classes)
+        design = _design(terms.declared, X.shape[1], getattr(self, "feature_names_in_", None))
+        matrix = plain_matrix(X) if design is None else design.of(X)
+        layout = terms.layout(matrix.shape[0], matrix.shape[1], len(classes))
+
+        # 2. Fix the guarantee, and charge it to the ledger.
+        guarantee = terms.guarantee(_assumed(design))
+        charge(guarantee)
+
+        # 3. Summarise the data into integers: one replaced record replaces one row and one label.
+        records = Examples(layout.task.rows(matrix), codes)
+        oracle: Oracle
+        if layout.kind == "local":
+            oracle = LocalOracle(records, privacy=guarantee, dice=dice, stream=stream)
+        else:
+            oracle = CentralOracle(records, privacy=guarantee, dice=dice, noise=layout.kind)
+
+        # 4. Release.
+        model = learn_logistic(oracle, layout.task)
+
+        # 5. Publish.
+        self.classes_ = classes
+        self.guarantee_ = guarantee
+        self.design_ = design
+        self.noise_, self.n_steps_ = layout.kind, layout.task.n_steps
+        self.metric_ = model.metric
+        weights = model.weights.T
+        weights = weights[1:] - weights[:1] if len(classes) == 2 else weights
+        self.coef_, self.intercept_ = weights[:, :-1], weights[:, -1]
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return margins: above 0 for the second of two classes, or the greatest for the predicted one.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            As for `fit`; numbers outside the domain count as its nearest value. Costs no privacy.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_classes) of more than two
+        """
+        margins = self._model().margins(self._matrix(X))
+        return margins[:, 1] if len(self.classes_) == 2 else margins
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probability of each class; where only one step was taken, no more than an order of rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            As for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return self._model().probabilities(self._matrix(X))
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return logarithms of what `predict_proba` returns.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            As for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return np.asarray(log_softmax(self._model().margins(self._matrix(X)), axis=1), dtype=np.float64)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict labels; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            As for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Entries of `classes_`.
+        """
+        codes = self._model().margins(self._matrix(X)).argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[codes]
+        return labels
+
+    def _model(self) -> LogisticModel:
+        check_is_fitted(self)
+        weights = np.column_stack([self.coef_, self.intercept_]).T
+        if len(self.classes_) == 2:
+            weights = np.hstack([np.zeros_like(weights), weights])
+        return LogisticModel(row_order(self.noise_), self.metric_, weights)
+
+    def _matrix(self, X: Any) -> Any:
+        design = self.design_
+        X = self._read(X, None if design is None else design.domain, reset=False)
+        return plain_matrix(X) if design is None else design.of(X, nearest=True)
+
+    def _read(self, X: Any, declared: Any, *, reset: bool) -> Any:
+        if declared is None and issparse(X):
+            return read_rows(self, X, reset=reset, sparse=True)
+        return read_features(self, X, domain=declared, reset=reset)
+
+    def _context(self) -> tuple[object, ...]:
+        parameters = self.get_params(deep=False)
+        return tuple(
+            (name, repr(parameters[name])) for name in sorted(parameters.keys() - _NOT_OF_THE_STREAM)
+        )
+
+    def _terms(self, reproducible: bool) -> LogisticTerms:
+        """Read and check all parameters."""
+        classes = self.classes
+        if classes is None and isinstance(self.domain, Schema):
+            classes = self.domain.labels
+        if classes is not None:
+            check_classes(classes)
+        model = check_choice("model", self.model, _MODELS)
+        budget = ApproxDP(
+            check_number("epsilon", self.epsilon, above=0), self.delta, reproducible=reproducible
+        )
+        return LogisticTerms(
+            price=budget if model == "central" else replace(budget, delta=Fraction(0)),
+            model=model,
+            declared=_declared(self.domain),
+            n_steps=check_count_or_auto("n_steps", self.n_steps, low=1),
+            classes=classes,
+            finest=self._finest,
+        )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        domain = _declared(self.domain)
+        tags.input_tags.sparse = domain is None
+        if domain is not None:
+            tags.input_tags.allow_nan = domain.accepts_missing
+            tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
+        return tags
+
+
+def _declared(domain: Any) -> Any:
+    """Return the domain of all columns alike, or of each; None where none is declared."""
+    return None if domain is None else declared_columns(domain, Floats())
+
+
+def _design(declared: Domain | Product | None, n_features: int, names: Any) -> DesignMatrix | None:
+    return None if declared is None else DesignMatrix(as_product(declared, n_features, names))
+
+
+def _assumed(design: DesignMatrix | None) -> tuple[str, ...]:
+    return (_NUMBERS if design is None else design.domain).assumes

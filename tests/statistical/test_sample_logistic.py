@@ -1,0 +1,42 @@
+"""Whole fits of logistic regression, through the operating system's entropy: what a weight's sign tells.
+
+As in `test_sample_privacy`, the control has an epsilon so much greater that the claim must be refuted.
+"""
+
+import numpy as np
+import pytest
+
+from dplearn.audit import sample_privacy
+from dplearn.learners.logistic_regression import StatisticalQueryLogisticRegression
+from dplearn.privacy import ApproxDP
+
+ROWS = ((0.0, 0), (1.0, 1))
+NEIGHBOUR = ((0.0, 0), (-1.0, 1))
+CLAIM = ApproxDP(1, "0.01")
+KINDS = {
+    "laplace": {"n_steps": 2},
+    "gaussian": {"n_steps": 2, "delta": "0.01"},
+}
+
+
+def sampled(epsilon, parameters, n_samples):
+    model = StatisticalQueryLogisticRegression(epsilon=epsilon, classes=[0, 1], **parameters)
+
+    def fit(rows, dice):
+        table = np.array(rows)
+        model._fit(table[:, :-1], table[:, -1].astype(int), dice)
+        return bool(model.coef_[0, 0] > 0)
+
+    return sample_privacy(fit, ROWS, NEIGHBOUR, claim=CLAIM, n_samples=n_samples)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_claim_is_not_refuted(kind):
+    report = sampled(1, KINDS[kind], 200)
+    assert not report.refutes, report
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_looser_fit_with_the_same_claim_is_refuted(kind):
+    report = sampled(200, KINDS[kind], 200)
+    assert report.refutes, report
