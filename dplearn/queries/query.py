@@ -127,7 +127,7 @@ class MeanQuery(StatisticalQuery):
 
     def inputs(self, records: Any) -> NDArray[np.int64]:
         """Return each record's number."""
-        return near_integers("a query's values", self._function(records), self.low, self.high)
+        return near_integers(_VALUES, _answered(self._function(records)), self.low, self.high)
 
     def total(self, records: Any) -> NDArray[np.int64]:
         """Return the sum, of shape (1,)."""
@@ -160,7 +160,7 @@ class ShareQuery(StatisticalQuery):
 
     def inputs(self, records: Any) -> NDArray[np.int64]:
         """Return each record's category."""
-        return near_integers("a query's values", self._function(records), 0, self.size - 1)
+        return near_integers(_VALUES, _answered(self._function(records)), 0, self.size - 1)
 
     def total(self, records: Any) -> NDArray[np.int64]:
         """Return how many records are in each category."""
@@ -245,10 +245,10 @@ def on_grid(function: Callable[[Any], Any], steps: int) -> Callable[[Any], NDArr
     return whole
 
 
-def _answered(values: Any) -> NDArray[Any]:
-    """Return what a function answers as an array; yes and no count as 1 and 0."""
-    array = np.asarray(values)
-    return array.astype(np.int64) if array.dtype.kind == "b" else array
+def _answered(values: Any) -> Any:
+    """Return what a function answers; an array of yes and no counts as 1 and 0."""
+    yes_or_no = isinstance(values, np.ndarray) and values.dtype.kind == "b"
+    return values.astype(np.int64) if yes_or_no else values
 
 
 def _positive_unit(unit: Any) -> Fraction:

@@ -96,3 +96,9 @@ def test_a_list_of_numbers_is_moved_to_the_bounds_whatever_their_size():
     assert numbers.inputs([0, 0, 0]).tolist() == [9, 0, 5]
     categories = ShareQuery(lambda rows: [2**64, -1, 1][: len(rows)], categories=3)
     assert categories.inputs([0, 0, 0]).tolist() == [2, 0, 1]
+
+
+def test_yes_and_no_count_as_one_and_zero():
+    old = MeanQuery(lambda ages: ages > 60, low=0, high=1)
+    assert old.total(np.array([30, 61, 90])).tolist() == [2]
+    assert ShareQuery(lambda ages: ages > 60, categories=2).total(np.array([30, 61, 90])).tolist() == [1, 2]
