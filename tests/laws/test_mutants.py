@@ -27,6 +27,7 @@ def tried(case):
     return Mutant("none", case, case.fit)
 
 
+@pytest.mark.nightly  # enumeration runs each with every change
 @pytest.mark.parametrize("case", [SMALL, SELECTION, FLIP], ids=lambda case: case.name)
 def test_the_unchanged_code_is_not_caught(case):
     assert how_caught(tried(case)) == []

@@ -86,7 +86,7 @@ def pairs_of(length):
     return product([CRITICAL, *shared], repeat=length)
 
 
-@pytest.mark.parametrize("most", [1, 2])
+@pytest.mark.parametrize("most", [1, pytest.param(2, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("bar", [0, 1, 3])
 def test_no_queries_cost_more_than_the_closed_form(bar, most):
     noise = small(bar, most, renew=False)
