@@ -100,6 +100,30 @@ TRANSFORMERS = (
 )
 
 
+#: Settings whose ways others go too, and whose many small fits take half of all the time: run at night.
+NIGHTLY = [
+    each
+    for each in CLASSIFIERS
+    if getattr(each, "aggregation", None) in ("confident_gnmax", "lnmax", "mean")
+    or (isinstance(each, SoftLabelTransferClassifier) and each.estimator is None)
+]
+
+
+def settings(estimators):
+    """Return estimators as parameters, some of them for the night."""
+    return [
+        pytest.param(each, marks=pytest.mark.nightly if any(each is late for late in NIGHTLY) else ())
+        for each in estimators
+    ]
+
+
+def in_its_time(check):
+    """Return one of scikit-learn's checks, which is at least an estimator and a function, as a parameter."""
+    values, marks = getattr(check, "values", check), getattr(check, "marks", ())
+    late = [pytest.mark.nightly] if any(values[0] is each for each in NIGHTLY) else []
+    return pytest.param(*values, marks=[*marks, *late])
+
+
 def expected_failures(estimator):
     """Which of scikit-learn's checks an estimator fails on purpose, and why."""
     if not isinstance(estimator, OnlineEnsembleClassifier):
@@ -113,12 +137,13 @@ def pytest_generate_tests(metafunc):
         chosen = draws if "fit_draws" in metafunc.fixturenames else CLASSIFIERS
         if "speaks" in metafunc.fixturenames:
             chosen = [each for each in chosen if each not in SILENT]
-        metafunc.parametrize("classifier", chosen, ids=repr)
+        metafunc.parametrize("classifier", settings(chosen), ids=repr)
     if "common_check" in metafunc.fixturenames:
         checks = parametrize_with_checks(
             [*CLASSIFIERS, *TRANSFORMERS], expected_failed_checks=expected_failures
         )
-        metafunc.parametrize("checked_estimator, common_check", checks.args[1], ids=checks.kwargs["ids"])
+        parameters = [in_its_time(check) for check in checks.args[1]]
+        metafunc.parametrize("checked_estimator, common_check", parameters, ids=checks.kwargs["ids"])
 
 
 @pytest.fixture

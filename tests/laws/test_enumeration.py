@@ -128,9 +128,20 @@ MUST_SHOW = {
 }
 
 
+#: Whole ensembles like others that run with every change, but for the aggregation or the number of labels.
+LIKE_OTHERS = (
+    "small_ensemble_three_labels",
+    "small_ensemble_confident_gnmax",
+    "small_ensemble_lnmax",
+    "small_soft_labels_of_three",
+    "small_soft_means",
+    "small_transfer",
+)
+
+
 def affordable(case):
-    """Mark cases of which there is a small one: they run at night."""
-    nightly = f"small_{case.name}" in CASES
+    """Mark cases of which there is a small one, and those like others: they run at night."""
+    nightly = f"small_{case.name}" in CASES or case.name in LIKE_OTHERS
     return pytest.param(case, id=case.name, marks=pytest.mark.nightly if nightly else ())
 
 

@@ -80,6 +80,7 @@ def test_more_than_two_labels_have_a_probability_each():
     assert model.score(X3[TEST], np.array(["low", "middle", "high"])[y3][TEST]) > 0.6
 
 
+@pytest.mark.nightly
 def test_frames_with_texts_and_gaps_and_sparse_tables_are_learned_from():
     frame = pd.DataFrame(X[:, :6].copy(), columns=list("abcdef"))
     frame["text"] = np.where(Y == 1, "often", "seldom")
@@ -104,6 +105,7 @@ def test_only_labels_can_be_protected_without_public_rows():
         clone(model).set_params(protects="examples").fit(X, y)
 
 
+@pytest.mark.nightly
 def test_a_search_charges_every_fit():
     ledger = PrivacyLedger(100.0, 1e-3)
     model = SoftLabelTransferClassifier(student=FAST, classes=[0, 1], ledger=ledger, max_queries=200)

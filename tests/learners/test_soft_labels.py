@@ -444,6 +444,7 @@ def _tables():
     yield "float32", X.astype(np.float32)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("kind", "rows"), list(_tables()), ids=lambda value: value if isinstance(value, str) else ""
 )
