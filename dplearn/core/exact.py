@@ -23,6 +23,7 @@ from dplearn._validation import check_count
 __all__ = [
     "at_most_exp",
     "decay_bounds",
+    "decay_rate",
     "decay_ratio",
     "exp_bounds",
     "float_above",
@@ -208,6 +209,20 @@ def selection_ratio(epsilon: Fraction, sensitivity: int = 1) -> Fraction:
     if epsilon <= 0:
         raise ValueError(f"epsilon must be above 0, got {epsilon}")
     return decay_ratio(epsilon / (2 * check_count("sensitivity", sensitivity, low=1)))
+
+
+def decay_rate(ratio: Fraction) -> float:
+    """Return ln(1 / ratio), which keeps its digits where the ratio is next to 1.
+
+    Parameters
+    ----------
+    ratio : Fraction
+        Above 0 and below 1.
+    """
+    below = 1 - ratio
+    if below < Fraction(1, 2):
+        return -math.log1p(-float(below))
+    return math.log(ratio.denominator) - math.log(ratio.numerator)
 
 
 def _decimal_places(n: int) -> int:

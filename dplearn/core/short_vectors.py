@@ -1,11 +1,11 @@
-"""Rows of integers that must be short: those longer than a norm count as zeros, and sums are exact."""
+"""Rows of integers that must be short: those longer than a norm count as zeros."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["kept_short", "total_of_short"]
+__all__ = ["kept_short"]
 
 _ROWS = 1 << 12  # rows looked at together
 
@@ -38,11 +38,6 @@ def kept_short(rows: Any, size: int, norm: int) -> NDArray[np.int64]:
         )
         short[start : start + _ROWS] = np.where((beyond | (lengths > norm**2))[:, None], 0, near)
     return short
-
-
-def total_of_short(rows: Any, size: int, norm: int) -> NDArray[np.int64]:
-    """Return the sum of the rows that are no longer than `norm`, of shape (size,)."""
-    return np.asarray(kept_short(rows, size, norm).sum(axis=0), dtype=np.int64)
 
 
 def _exact_lengths(rows: NDArray[np.int64]) -> NDArray[Any]:

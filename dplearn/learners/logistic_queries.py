@@ -229,7 +229,7 @@ def moments_query(task: LogisticTask) -> RowQuery:
     def upper(moments: Any) -> NDArray[np.int64]:
         first, second = np.triu_indices(d)
         weights = np.where(first == second, on, off)
-        return _whole((moments[first, second].T * weights).T)
+        return (_whole(moments[first, second]).T * weights).T  # as integers: a product may be beyond 2**53
 
     # No two rows x, y are at obtuse angles with 5 and 7: 25 x_i^2 y_i^2 and 49 x_i x_j y_i y_j sum to
     # (49 (x y)^2 + sum x_i^2 y_i^2) / 2 >= 0.

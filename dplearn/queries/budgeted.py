@@ -2,28 +2,84 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from dplearn._validation import check_number
+from dplearn.chance.dice import Dice
 from dplearn.privacy.errors import BudgetExceededError
+from dplearn.privacy.holder import PrivateHolder
 from dplearn.queries.oracle import Answer, Oracle, Round, as_queries, tolerance_of
 from dplearn.queries.query import StatisticalQuery
 from dplearn.theory.queries import TailBound
 from dplearn.theory.search import first
 
-__all__ = ["BudgetedOracle"]
+__all__ = ["Account", "BudgetedOracle"]
 
 _PARTS = 1 << 40  # a share found for a tolerance is a multiple of one part in this many
 
+Bounds = tuple[TailBound, TailBound]  # how far an answer may be off, by noise and by sampling
 
-class BudgetedOracle(Oracle):
-    """Answers statistical queries about private records, until its budget is used up."""
+
+@dataclass(repr=False)
+class Account:
+    """What an oracle has, and what it gave away: private, and never in two places.
+
+    Attributes
+    ----------
+    records : sequence
+        Private.
+    dice : Dice
+        Source of chance.
+    rounds : tuple of Round
+        What was asked.
+    asked : int
+        How many records answered, where each answers once.
+    """
+
+    records: Any
+    dice: Dice
+    rounds: tuple[Round, ...] = ()
+    asked: int = 0
 
     @property
     def left(self) -> Fraction:
         """What part of the budget is left."""
         return 1 - sum((each.share for each in self.rounds), Fraction(0))
+
+
+class BudgetedOracle(Oracle):
+    """Answers statistical queries about private records, until its budget is used up.
+
+    Copies are the same oracle, threads take turns, and a forked child finds it closed: so nothing is
+    answered twice. It cannot be pickled.
+
+    Parameters
+    ----------
+    records : sequence of length n
+        Private. What the queries' functions take; n at least 1.
+    dice : Dice
+        Source of chance.
+    """
+
+    def __init__(self, records: Any, dice: Dice):
+        self._n = len(records)
+        if not self._n:
+            raise ValueError("records must be at least one, got none")
+        self._account = PrivateHolder(Account(records, dice))
+
+    @property
+    def rounds(self) -> tuple[Round, ...]:
+        """What was asked so far."""
+        with self._account.use() as account:
+            return account.rounds
+
+    @property
+    def left(self) -> Fraction:
+        """What part of the budget is left."""
+        with self._account.use() as account:
+            return account.left
 
     def ask(
         self,
@@ -33,15 +89,24 @@ class BudgetedOracle(Oracle):
         tolerance: Any = None,
         beta: Any = 0.05,
     ) -> list[Answer]:
-        """Answer some queries together, in one round; see `Oracle.ask`."""
-        asked = as_queries(queries)
-        together = self._share(asked, share, tolerance, beta)
-        part = together / len(asked)
-        self._check(asked, part)
-        self.rounds += (Round(len(asked), together),)
-        return [self._answer(query, part) for query in asked]
+        """Answer some queries together, in one round; see `Oracle.ask`.
 
-    def _share(self, asked: list[StatisticalQuery], share: Any, tolerance: Any, beta: Any) -> Fraction:
+        An error of a query's own function comes when its share is spent.
+        """
+        asked = as_queries(queries)
+        with self._account.use() as account:
+            together = self._share(asked, share, tolerance, beta, account.left)
+            part = together / len(asked)
+            self._check(asked, part)
+            bounds = [self._bounds(query, part) for query in asked]
+            account.rounds += (Round(len(asked), together),)
+            return [
+                self._answer(account, query, part, known) for query, known in zip(asked, bounds, strict=True)
+            ]
+
+    def _share(
+        self, asked: list[StatisticalQuery], share: Any, tolerance: Any, beta: Any, left: Fraction
+    ) -> Fraction:
         """Return what all the queries of a round take together."""
         if tolerance is not None and share is not None:
             raise ValueError("share must be None where tolerance is given, got both")
@@ -52,10 +117,10 @@ class BudgetedOracle(Oracle):
         elif share is not None:
             together = check_number("share", share, above=0, high=1)
         else:
-            together = self.left
-        if not 0 < together <= self.left:
+            together = left
+        if not 0 < together <= left:
             raise BudgetExceededError(
-                f"share must be at most what is left of the oracle's budget, {float(self.left):g},"
+                f"share must be at most what is left of the oracle's budget, {float(left):g},"
                 f" got {float(together):g}"
             )
         return together
@@ -73,9 +138,9 @@ class BudgetedOracle(Oracle):
         """Refuse what cannot be answered with a part each, by public numbers alone."""
 
     @abstractmethod
-    def _bounds(self, query: StatisticalQuery, part: Fraction) -> tuple[TailBound, TailBound]:
+    def _bounds(self, query: StatisticalQuery, part: Fraction) -> Bounds:
         """Return how far the answer may be off, by noise and by sampling."""
 
     @abstractmethod
-    def _answer(self, query: StatisticalQuery, part: Fraction) -> Answer:
+    def _answer(self, account: Account, query: StatisticalQuery, part: Fraction, bounds: Bounds) -> Answer:
         """Return the answer to one query."""

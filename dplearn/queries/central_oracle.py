@@ -19,12 +19,12 @@ import numpy as np
 
 from dplearn._validation import AUTO, check_choice
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import decay_ratio
+from dplearn.core.exact import decay_rate, decay_ratio
 from dplearn.mechanisms.noisy_counts import gaussian_counts, laplace_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.shares import concentrated_budget
 from dplearn.privacy.spending import epsilon_of
-from dplearn.queries.budgeted import BudgetedOracle
+from dplearn.queries.budgeted import Account, Bounds, BudgetedOracle
 from dplearn.queries.oracle import Answer
 from dplearn.queries.query import StatisticalQuery
 from dplearn.theory.queries import TailBound, sampling_bound
@@ -32,6 +32,7 @@ from dplearn.theory.queries import TailBound, sampling_bound
 __all__ = ["CentralOracle"]
 
 _FAR = 1 << 62
+_WIDEST = 1 << 56  # variance that Gaussian noise is drawn with
 _NOISES = (AUTO, "laplace", "gaussian")
 
 
@@ -73,43 +74,45 @@ class CentralOracle(BudgetedOracle):
     """
 
     def __init__(self, records: Any, *, privacy: ApproxDP, dice: Dice, noise: str = AUTO):
-        super().__init__()
+        super().__init__(records, dice)
         self.guarantee = privacy
-        self._records, self._n = records, len(records)
-        self._dice = dice
         noise = check_choice("noise", noise, _NOISES)
         gaussian = noise == "gaussian" or (noise == AUTO and privacy.delta > 0)
         self._rho = concentrated_budget(privacy) if gaussian else None
         self._epsilon = epsilon_of(privacy)
 
-    def _check(self, asked: list[StatisticalQuery], part: Fraction) -> None:  # noqa: ARG002
+    def _check(self, asked: list[StatisticalQuery], part: Fraction) -> None:
         if any(self._n * max(abs(query.low), abs(query.high)) >= _FAR for query in asked):
             raise ValueError(f"queries must have bounds below 2**62 / n for {self._n} records")
+        if self._rho is not None and any(self._sigma2(query, part) >= _WIDEST for query in asked):
+            raise ValueError(
+                "queries must have bounds so narrow, or a share so large, that Gaussian noise has sigma2"
+                " below 2**56; noise='laplace' has no such limit"
+            )
 
-    def _bounds(self, query: StatisticalQuery, part: Fraction) -> tuple[TailBound, TailBound]:
+    def _sigma2(self, query: StatisticalQuery, part: Fraction) -> Fraction:
+        """Return the variance parameter of Gaussian noise."""
+        return query.squared_l2 / (2 * Fraction(self._rho or 0) * part)
+
+    def _bounds(self, query: StatisticalQuery, part: Fraction) -> Bounds:
         if self._rho is None:
             ratio = decay_ratio(part * self._epsilon / query.l1)
-            noise = TailBound(linear=1 / -_log(ratio), size=query.size)
+            noise = TailBound(linear=1 / decay_rate(ratio), size=query.size)
         else:
-            sigma2 = query.squared_l2 / (2 * self._rho * part)
-            noise = TailBound(root=math.sqrt(2 * sigma2), size=query.size)
+            noise = TailBound(root=math.sqrt(2 * self._sigma2(query, part)), size=query.size)
         sampling = sampling_bound(query.high - query.low, self._n, query.size)
         return noise.times(float(query.unit) / self._n), sampling.times(float(query.unit))
 
-    def _answer(self, query: StatisticalQuery, part: Fraction) -> Answer:
-        totals = query.total(self._records)
+    def _answer(self, account: Account, query: StatisticalQuery, part: Fraction, bounds: Bounds) -> Answer:
+        totals = query.total(account.records)
         ends = {"low": self._n * query.low, "high": self._n * query.high}  # public, and no total is beyond
         if self._rho is None:
             privacy = ApproxDP(part * self._epsilon)
-            noisy = laplace_counts(totals, privacy=privacy, dice=self._dice, sensitivity=query.l1, **ends)
+            noisy = laplace_counts(totals, privacy=privacy, dice=account.dice, sensitivity=query.l1, **ends)
         else:
             rho = ZeroConcentratedDP(part * self._rho)
             noisy = gaussian_counts(
-                totals, privacy=rho, dice=self._dice, squared_sensitivity=query.squared_l2, **ends
+                totals, privacy=rho, dice=account.dice, squared_sensitivity=query.squared_l2, **ends
             )
         means = np.asarray(noisy, dtype=np.float64) * float(query.unit) / self._n
-        return Answer(means, self._n, *self._bounds(query, part))
-
-
-def _log(ratio: Fraction) -> float:
-    return math.log(ratio.numerator) - math.log(ratio.denominator)
+        return Answer(means, self._n, *bounds)

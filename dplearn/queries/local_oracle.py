@@ -20,11 +20,10 @@ from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.spending import epsilon_of
-from dplearn.queries.budgeted import BudgetedOracle
+from dplearn.queries.budgeted import Account, Bounds, BudgetedOracle
 from dplearn.queries.oracle import Answer
 from dplearn.queries.query import StatisticalQuery
 from dplearn.queries.randomizers import LocalRandomizer
-from dplearn.theory.queries import TailBound
 
 __all__ = ["LocalOracle"]
 
@@ -74,14 +73,11 @@ class LocalOracle(BudgetedOracle):
     def __init__(
         self, records: Any, *, privacy: ApproxDP, dice: Dice, stream: PublicStream, randomizer: str = "bit"
     ):
-        super().__init__()
+        super().__init__(records, dice)
         self.guarantee = privacy
-        self._records, self._n = records, len(records)
         self._order = stream.permutation(self._n)
-        self._dice = dice
         self._epsilon = epsilon_of(privacy)
         self._kind = check_choice("randomizer", randomizer, _KINDS)
-        self._asked = 0
 
     def randomizer(self, query: StatisticalQuery) -> LocalRandomizer:
         """Return what a record that is asked this query randomises its answer by."""
@@ -98,15 +94,15 @@ class LocalOracle(BudgetedOracle):
         """Return how many records answer one query."""
         return math.floor(part * self._n)
 
-    def _bounds(self, query: StatisticalQuery, part: Fraction) -> tuple[TailBound, TailBound]:
+    def _bounds(self, query: StatisticalQuery, part: Fraction) -> Bounds:
         unit = float(query.unit)
         noise, sampling = self.randomizer(query).bounds(max(self._count(part), 1))
         return noise.times(unit), sampling.times(unit)
 
-    def _answer(self, query: StatisticalQuery, part: Fraction) -> Answer:
+    def _answer(self, account: Account, query: StatisticalQuery, part: Fraction, bounds: Bounds) -> Answer:
         count, randomizer = self._count(part), self.randomizer(query)
-        asked = self._records[self._order[self._asked : self._asked + count]]
-        self._asked += count
-        reports = randomizer.draw(query.inputs(asked), self._dice)
+        asked = account.records[self._order[account.asked : account.asked + count]]
+        account.asked += count
+        reports = randomizer.draw(query.inputs(asked), account.dice)
         means = randomizer.estimate(reports) * float(query.unit)
-        return Answer(means, count, *self._bounds(query, part))
+        return Answer(means, count, *bounds)

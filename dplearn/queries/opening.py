@@ -27,6 +27,7 @@ __all__ = ["central", "local", "population"]
 ASKED = (
     "the number of records is public",
     "each query's value for a record is a function of that record alone, and never raises",
+    "queries, their bounds and their shares depend on the records through answers alone",
 )
 
 population = PopulationOracle

@@ -76,8 +76,10 @@ class Oracle(ABC):
         Public. What was asked so far.
     """
 
-    def __init__(self) -> None:
-        self.rounds: tuple[Round, ...] = ()
+    @property
+    @abstractmethod
+    def rounds(self) -> tuple[Round, ...]:
+        """What was asked so far."""
 
     @property
     def adaptive(self) -> bool:
@@ -125,7 +127,7 @@ def as_queries(queries: Any) -> list[StatisticalQuery]:
     """Return what is asked as a list."""
     asked = [queries] if isinstance(queries, StatisticalQuery) else list(queries)
     if not asked or not all(isinstance(query, StatisticalQuery) for query in asked):
-        raise TypeError(f"queries must be at least one StatisticalQuery, got {queries!r}")
+        raise TypeError(f"queries must be at least one StatisticalQuery, got {type(queries).__name__}")
     return asked
 
 

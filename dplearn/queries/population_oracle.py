@@ -49,16 +49,21 @@ class PopulationOracle(Oracle):
         tolerance: Any = 0,
         adversary: Callable[[NDArray[np.float64]], Any] | None = None,
     ):
-        super().__init__()
+        self._rounds: tuple[Round, ...] = ()
         self._records = records
         shares = np.ones(len(records)) if weights is None else np.array([float(w) for w in weights])
-        if len(shares) != len(records) or not (shares >= 0).all() or not shares.sum() > 0:
+        if len(shares) != len(records) or not (shares >= 0).all() or not 0 < shares.sum() < np.inf:
             raise ValueError(
                 f"weights must be {len(records)} nonnegative numbers, not all 0, got {weights!r}"
             )
         self._weights = shares / shares.sum()
         self._tolerance = float(check_number("tolerance", tolerance, low=0))
         self._adversary = adversary
+
+    @property
+    def rounds(self) -> tuple[Round, ...]:
+        """What was asked so far."""
+        return self._rounds
 
     def ask(
         self,
@@ -73,7 +78,7 @@ class PopulationOracle(Oracle):
         within = (
             self._tolerance if tolerance is None else float(check_number("tolerance", tolerance, above=0))
         )
-        self.rounds += (Round(len(asked), Fraction(0)),)
+        self._rounds += (Round(len(asked), Fraction(0)),)
         return [self._answer(query, within) for query in asked]
 
     def _answer(self, query: StatisticalQuery, tolerance: float) -> Answer:

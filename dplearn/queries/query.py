@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from dplearn._validation import as_fraction, check_count
 from dplearn.core.grouping import near_integers
-from dplearn.core.short_vectors import kept_short, total_of_short
+from dplearn.core.short_vectors import kept_short
 from dplearn.queries.randomizers import (
     BitRandomizer,
     CategoryRandomizer,
@@ -44,7 +44,7 @@ _FAR = 1 << 62
 _MOST = 1 << 40  # so that sums over many records, with their noise, keep to 64 bits
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Examples:
     """Rows and their labels, as one sequence of records.
 
@@ -58,6 +58,10 @@ class Examples:
 
     X: Any
     y: NDArray[Any]
+
+    def __post_init__(self) -> None:
+        if self.X.shape[0] != len(self.y):
+            raise ValueError("X and y must have equal numbers of records")
 
     def __len__(self) -> int:
         return len(self.y)
@@ -127,7 +131,8 @@ class MeanQuery(StatisticalQuery):
 
     def inputs(self, records: Any) -> NDArray[np.int64]:
         """Return each record's number."""
-        return near_integers(_VALUES, _answered(self._function(records)), self.low, self.high)
+        values = near_integers(_VALUES, _answered(self._function(records)), self.low, self.high)
+        return _one_each(values, records)
 
     def total(self, records: Any) -> NDArray[np.int64]:
         """Return the sum, of shape (1,)."""
@@ -160,7 +165,8 @@ class ShareQuery(StatisticalQuery):
 
     def inputs(self, records: Any) -> NDArray[np.int64]:
         """Return each record's category."""
-        return near_integers(_VALUES, _answered(self._function(records)), 0, self.size - 1)
+        values = near_integers(_VALUES, _answered(self._function(records)), 0, self.size - 1)
+        return _one_each(values, records)
 
     def total(self, records: Any) -> NDArray[np.int64]:
         """Return how many records are in each category."""
@@ -210,13 +216,13 @@ class VectorQuery(StatisticalQuery):
 
     def inputs(self, records: Any) -> NDArray[np.int64]:
         """Return each record's row, zeros where it is longer than `norm`."""
-        return kept_short(self._function(records), self.size, self.norm)
+        return _one_each(kept_short(self._function(records), self.size, self.norm), records)
 
     def total(self, records: Any) -> NDArray[np.int64]:
         """Return the sum of all rows."""
         if self._total is not None:
             return np.asarray(self._total(records), dtype=np.int64)
-        return total_of_short(self._function(records), self.size, self.norm)
+        return np.asarray(self.inputs(records).sum(axis=0), dtype=np.int64)
 
     def randomizer(self, epsilon: Fraction, kind: str) -> LocalRandomizer:  # noqa: ARG002 - one fits all
         """Return one coordinate of the turned vector, picked by chance, as a bit."""
@@ -238,11 +244,19 @@ def on_grid(function: Callable[[Any], Any], steps: int) -> Callable[[Any], NDArr
     steps = check_count("steps", steps, low=1, high=1 << 30)
 
     def whole(records: Any) -> NDArray[np.int64]:
-        values = np.asarray(function(records), dtype=np.float64) * steps
+        with np.errstate(over="ignore", invalid="ignore"):  # a warning would tell of a record
+            values = np.asarray(function(records), dtype=np.float64) * steps
         near = np.nan_to_num(values, nan=0.0).clip(-_FAR, _FAR)
         return np.asarray(np.trunc(near), dtype=np.int64)
 
     return whole
+
+
+def _one_each(values: NDArray[np.int64], records: Any) -> NDArray[np.int64]:
+    """Return the answers if there is one for each record: on that all accounts rest."""
+    if len(values) != len(records):
+        raise TypeError("a query must answer once for each record")
+    return values
 
 
 def _answered(values: Any) -> Any:

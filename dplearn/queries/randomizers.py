@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import decay_ratio
+from dplearn.core.exact import decay_rate, decay_ratio
 from dplearn.core.turning import turned_coordinate, turned_size, unturned
 from dplearn.mechanisms.randomized_response import randomized_response
 from dplearn.privacy import ApproxDP
@@ -106,6 +106,7 @@ class BitRandomizer(LocalRandomizer):
 
     def draw(self, values: NDArray[np.int64], dice: Dice) -> NDArray[np.int64]:
         """Return bits."""
+        values = values.clip(self.low, self.high)
         # P[bit] = (value - low) / (high - low), so that its mean tells the value's.
         bits = dice.below(self.high - self.low, size=len(values)) < values - self.low
         reports: NDArray[np.int64] = randomized_response(
@@ -115,7 +116,7 @@ class BitRandomizer(LocalRandomizer):
 
     def probability(self, value: Any, report: int) -> Fraction:
         """Return the probability of a bit."""
-        share = Fraction(int(value) - self.low, self.high - self.low)
+        share = Fraction(min(max(int(value), self.low), self.high) - self.low, self.high - self.low)
         one = share * self._truth + (1 - share) * (1 - self._truth)
         return one if report == 1 else 1 - one if report == 0 else Fraction(0)
 
@@ -153,11 +154,15 @@ class LaplaceRandomizer(LocalRandomizer):
     def draw(self, values: NDArray[np.int64], dice: Dice) -> NDArray[np.int64]:
         """Return integers."""
         noise = dice.discrete_laplace(self._ratio, -_FAR, _FAR, size=len(values))
-        return np.asarray(values + noise, dtype=np.int64)
+        return np.asarray(values.clip(self.low, self.high) + noise, dtype=np.int64)
 
     def probability(self, value: Any, report: int) -> Fraction:
         """Return the probability of an integer."""
-        return (1 - self._ratio) / (1 + self._ratio) * self._ratio ** abs(report - int(value))
+        return (
+            (1 - self._ratio)
+            / (1 + self._ratio)
+            * self._ratio ** abs(report - min(max(int(value), self.low), self.high))
+        )
 
     def estimate(self, reports: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the mean."""
@@ -172,7 +177,7 @@ class LaplaceRandomizer(LocalRandomizer):
     def variance(self) -> float:
         """That of the noise, and at most that of a number within its range."""
         ratio = float(self._ratio)
-        return 2 * ratio / (1 - ratio) ** 2 + (self.high - self.low) ** 2 / 4
+        return 2 * ratio / float(1 - self._ratio) ** 2 + (self.high - self.low) ** 2 / 4
 
     def bounds(self, count: int) -> tuple[TailBound, TailBound]:
         """Return how far the mean of `count` reports may be off, by noise and by sampling.
@@ -183,7 +188,7 @@ class LaplaceRandomizer(LocalRandomizer):
         this to be exp(-L), x = sqrt(5 m L) s suffices where t = sqrt(4 L / (5 m)) / s is no more than
         1 / (2 s), else, at t = 1 / (2 s), x = 2 s L + 5/8 s m < 4 s L.
         """
-        scale = -1 / math.log(float(self._ratio)) if self._ratio < 1 else math.inf
+        scale = 1 / decay_rate(self._ratio)
         noise = TailBound(linear=4 * scale / count, root=math.sqrt(5 / count) * scale)
         return noise, sampling_bound(self.high - self.low, count)
 
@@ -209,7 +214,7 @@ class CategoryRandomizer(LocalRandomizer):
     def draw(self, values: NDArray[np.int64], dice: Dice) -> NDArray[np.int64]:
         """Return categories."""
         reports: NDArray[np.int64] = randomized_response(
-            values, self.size, privacy=ApproxDP(self.epsilon), dice=dice
+            values.clip(0, self.size - 1), self.size, privacy=ApproxDP(self.epsilon), dice=dice
         )
         return reports
 
@@ -217,7 +222,11 @@ class CategoryRandomizer(LocalRandomizer):
         """Return the probability of a category."""
         if not 0 <= report < self.size:
             return Fraction(0)
-        return self._truth if report == int(value) else (1 - self._truth) / (self.size - 1)
+        return (
+            self._truth
+            if report == min(max(int(value), 0), self.size - 1)
+            else (1 - self._truth) / (self.size - 1)
+        )
 
     def estimate(self, reports: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the estimated share of each category."""
@@ -253,6 +262,9 @@ class VectorRandomizer(LocalRandomizer):
     size: int
     norm: int
     epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        turned_size(self.size)  # which refuses sizes beyond memory
 
     @cached_property
     def _turned(self) -> int:

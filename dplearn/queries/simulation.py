@@ -38,7 +38,7 @@ from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.errors import BudgetExceededError
 from dplearn.queries.local_oracle import LocalOracle
 from dplearn.queries.opening import local
-from dplearn.queries.oracle import Answer, Oracle, as_queries
+from dplearn.queries.oracle import Answer, Oracle, Round, as_queries
 from dplearn.queries.query import MeanQuery, StatisticalQuery
 from dplearn.queries.rejection import Rejection, Request, drawn
 from dplearn.theory.queries import query_sample_size
@@ -147,9 +147,12 @@ class _Portions(Oracle):
     """A local oracle that gives each query the same part of the records."""
 
     def __init__(self, oracle: LocalOracle, n_queries: int, tolerance: Fraction, width: Fraction):
-        super().__init__()
         self._oracle, self._most, self._asked = oracle, n_queries, 0
         self._tolerance, self._width = tolerance, width
+
+    @property
+    def rounds(self) -> tuple[Round, ...]:
+        return self._oracle.rounds
 
     def ask(
         self,
@@ -170,9 +173,7 @@ class _Portions(Oracle):
         if self._asked + len(asked) > self._most:
             raise BudgetExceededError(f"queries must be at most {self._most}, as was said")
         self._asked += len(asked)
-        answers = self._oracle.ask(asked, share=Fraction(len(asked), self._most))
-        self.rounds = self._oracle.rounds
-        return answers
+        return self._oracle.ask(asked, share=Fraction(len(asked), self._most))
 
 
 #: An algorithm that asks records: it yields the requests of a round, gets their reports, returns a result.
@@ -215,6 +216,8 @@ def run_locally(algorithm: Callable[[], Rounds], records: Any, *, epsilon: Any, 
     told = _Told(check_number("epsilon", epsilon, above=0))
 
     def answer(requests: Sequence[Request]) -> list[int]:
+        for request in requests:
+            check_count("record", request.record, high=len(records) - 1)  # so that none has two names
         told.allow(requests)
         values = [request.query.inputs(records[np.array([request.record])]) for request in requests]
         return [drawn(request, value, dice) for request, value in zip(requests, values, strict=True)]
@@ -255,7 +258,7 @@ def simulate_by_queries(
     algorithm : callable
         As for `run_locally`.
     oracle : Oracle
-        Answers `MeanQuery` of records, within the tolerance that it is told.
+        Answers `MeanQuery` of records, always within the tolerance that it is told, as a population's does.
     n_reports : int
         At most so many reports t the algorithm asks for.
     epsilon : number

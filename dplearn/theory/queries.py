@@ -14,11 +14,10 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 from dplearn._validation import check_choice, check_count, check_number
-from dplearn.core.exact import decay_ratio
+from dplearn.core.exact import decay_rate, decay_ratio
 from dplearn.theory.randomized_response import truth_probability
 from dplearn.theory.search import first
 
@@ -123,7 +122,7 @@ def query_sample_size(
     if check_choice("model", model, _MODELS) == "local":
         reach = width / float(2 * truth_probability(2, epsilon) - 1)
         return queries * _least(lambda n: sampling_bound(reach, n).at(beta), tolerance)
-    scale = width / -_log(decay_ratio(epsilon / queries))
+    scale = width / decay_rate(decay_ratio(epsilon / queries))
 
     def off(n: int) -> float:
         return sampling_bound(width, n).at(beta / 2) + TailBound(linear=scale / n).at(beta / 2)
@@ -134,7 +133,3 @@ def query_sample_size(
 def _least(off: Callable[[int], float], tolerance: float) -> int:
     """Return the least number of records with which they are off by no more than the tolerance."""
     return first(lambda n: off(n) <= tolerance, 1, _MOST)
-
-
-def _log(ratio: Fraction) -> float:
-    return math.log(ratio.numerator) - math.log(ratio.denominator)

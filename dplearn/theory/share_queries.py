@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dplearn._validation import check_choice, check_count, check_number
-from dplearn.core.exact import decay_ratio
+from dplearn.core.exact import decay_rate, decay_ratio
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.shares import concentrated_budget
 from dplearn.theory.queries import TailBound, sampling_bound
@@ -82,8 +82,7 @@ def share_noise(
         ratio = decay_ratio(epsilon / (2 * n_queries))
         below = float(1 - ratio)
         deviation = math.sqrt(2 * float(ratio)) / below
-        rate = -math.log1p(-below) if below < 1 / 2 else math.log(1 / ratio)
-        return ShareNoise(deviation / n, TailBound(1 / rate / n, size=categories))
+        return ShareNoise(deviation / n, TailBound(1 / decay_rate(ratio) / n, size=categories))
     if model == "gaussian":
         sigma2 = float(n_queries / concentrated_budget(ApproxDP(epsilon, delta)))
         return ShareNoise(math.sqrt(sigma2) / n, TailBound(root=math.sqrt(2 * sigma2) / n, size=categories))

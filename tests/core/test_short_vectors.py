@@ -1,11 +1,11 @@
-"""Rows that are too long count as zeros; sums are exact whatever the integers."""
+"""Rows that are too long count as zeros, whatever the integers."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.core.short_vectors import kept_short, total_of_short
+from dplearn.core.short_vectors import kept_short
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=80)
 
@@ -16,7 +16,6 @@ def test_short_rows_stay_and_long_rows_are_zeros(rows, norm):
     kept = kept_short(np.array(rows), 3, norm)
     for row, shown in zip(rows, kept.tolist(), strict=True):
         assert shown == (list(row) if sum(v * v for v in row) <= norm**2 else [0, 0, 0])
-    assert total_of_short(np.array(rows), 3, norm).tolist() == kept.sum(axis=0).tolist()
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint64])

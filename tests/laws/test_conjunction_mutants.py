@@ -39,9 +39,9 @@ def no_noise(monkeypatch):
     """Values that no positive record has are told by the counts themselves."""
     right = CentralOracle._answer
 
-    def exact(self, query, part):
-        answer = right(self, query, part)
-        answer.means[:] = query.total(self._records) / len(self._records)
+    def exact(self, account, query, *task):
+        answer = right(self, account, query, *task)
+        answer.means[:] = query.total(account.records) / len(account.records)
         return answer
 
     monkeypatch.setattr(CentralOracle, "_answer", exact)
@@ -49,7 +49,9 @@ def no_noise(monkeypatch):
 
 def the_whole_budget_for_each_column(monkeypatch):
     right = CentralOracle._answer
-    monkeypatch.setattr(CentralOracle, "_answer", lambda self, query, part: right(self, query, 2 * part))
+    monkeypatch.setattr(
+        CentralOracle, "_answer", lambda self, *task: right(self, *task[:2], 2 * task[2], task[3])
+    )
 
 
 def labels_found(monkeypatch):

@@ -152,9 +152,9 @@ def test_products_of_columns_whose_doubled_weight_is_forgotten_break_the_claim(m
 def test_a_portion_that_answers_two_local_queries_breaks_the_claim(monkeypatch):
     right = LocalOracle._answer
 
-    def again(self, *task):
-        self._asked = 0
-        return right(self, *task)
+    def again(self, account, *task):
+        account.asked = 0
+        return right(self, account, *task)
 
     def fit(rows, dice):
         """Ask about labels alone, of two portions."""
@@ -174,8 +174,9 @@ def test_shares_that_the_data_settle_break_replay(monkeypatch):
     case = LOGISTIC_REPLAYS[1]
     right = CentralOracle._answer
 
-    def settled(self, query, part):
-        return right(self, query, part / 2 if self._records.X[:, 0].sum() > 0 else part)
+    def settled(self, account, query, part, bounds):
+        less = account.records.X[:, 0].sum() > 0
+        return right(self, account, query, part / 2 if less else part, bounds)
 
     monkeypatch.setattr(CentralOracle, "_answer", settled)
     assert case.with_fit(case.fit).replay(seeds=1)

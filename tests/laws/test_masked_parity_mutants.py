@@ -48,32 +48,32 @@ def keeps(case, pair):
 class AllToEach(CentralOracle):
     """Each round has all of epsilon."""
 
-    def _answer(self, query, part):
-        return super()._answer(query, Fraction(1))
+    def _answer(self, account, query, part, bounds):
+        return super()._answer(account, query, Fraction(1), bounds)
 
 
 class HalfTheNoise(CentralOracle):
     """A replaced record is taken to leave a category and to enter none."""
 
-    def _answer(self, query, part):
+    def _answer(self, account, query, part, bounds):
         query.l1 = 1
-        return super()._answer(query, part)
+        return super()._answer(account, query, part, bounds)
 
 
 class OnceMore(LocalOracle):
     """The second round asks the records of the first again."""
 
-    def _answer(self, query, part):
-        self._asked = 0
-        return super()._answer(query, part)
+    def _answer(self, account, *task):
+        account.asked = 0
+        return super()._answer(account, *task)
 
 
 class Truthful(LocalOracle):
     """Reports are not randomised."""
 
-    def _answer(self, query, part):
-        answer = super()._answer(query, part)
-        asked = self._records[self._order[self._asked - answer.n : self._asked]]
+    def _answer(self, account, query, *task):
+        answer = super()._answer(account, query, *task)
+        asked = account.records[self._order[account.asked - answer.n : account.asked]]
         exact = query.total(asked) / answer.n
         return type(answer)(exact * float(query.unit), answer.n, answer.noise, answer.sampling)
 

@@ -54,15 +54,17 @@ def one_noise_for_all_cells(monkeypatch):
 
 def the_whole_budget_for_each_column(monkeypatch):
     right = CentralOracle._answer
-    monkeypatch.setattr(CentralOracle, "_answer", lambda self, query, part: right(self, query, 2 * part))
+    monkeypatch.setattr(
+        CentralOracle, "_answer", lambda self, *task: right(self, *task[:2], 2 * task[2], task[3])
+    )
 
 
 def a_record_that_answers_for_both_columns(monkeypatch):
     right = LocalOracle._answer
 
-    def again(self, query, part):
-        self._asked = 0
-        return right(self, query, part)
+    def again(self, account, *task):
+        account.asked = 0
+        return right(self, account, *task)
 
     monkeypatch.setattr(LocalOracle, "_answer", again)
 
@@ -72,7 +74,8 @@ def true_class_shares(monkeypatch):
     right = naive_bayes.learn_naive_bayes
 
     def learned(oracle, task):
-        shares = np.bincount(oracle._records.y, minlength=task.n_classes) / task.n_samples
+        with oracle._account.use() as account:
+            shares = np.bincount(account.records.y, minlength=task.n_classes) / task.n_samples
         monkeypatch.setattr(naive_bayes_tables, "_class_shares", lambda *_: (shares, 0.0))
         return right(oracle, task)
 
@@ -87,7 +90,7 @@ def label_told_as_it_is(monkeypatch):
     """A record randomises its value alone: reports are moved to the true label's."""
     right = LocalOracle._answer
 
-    def told(self, query, part):
+    def told(self, *task):
         class Draws:
             def __init__(self, randomizer):
                 self._randomizer = randomizer
@@ -99,7 +102,7 @@ def label_told_as_it_is(monkeypatch):
         whole = LocalOracle.randomizer
         with monkeypatch.context() as patch:
             patch.setattr(LocalOracle, "randomizer", lambda self, query: Draws(whole(self, query)))
-            return right(self, query, part)
+            return right(self, *task)
 
     monkeypatch.setattr(LocalOracle, "_answer", told)
 

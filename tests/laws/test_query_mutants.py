@@ -69,9 +69,9 @@ def test_one_noise_for_all_numbers_of_a_vector_breaks_the_claim(monkeypatch):
 def test_a_part_of_the_records_that_answers_twice_breaks_the_claim(monkeypatch):
     right = LocalOracle._answer
 
-    def again(self, *task):
-        self._asked = 0
-        return right(self, *task)
+    def again(self, account, *task):
+        account.asked = 0
+        return right(self, account, *task)
 
     monkeypatch.setattr(LocalOracle, "_answer", again)
     assert not keeps("local_queries")
@@ -79,7 +79,9 @@ def test_a_part_of_the_records_that_answers_twice_breaks_the_claim(monkeypatch):
 
 def test_a_budget_that_each_round_has_whole_breaks_the_claim(monkeypatch):
     right = CentralOracle._answer
-    monkeypatch.setattr(CentralOracle, "_answer", lambda self, asked, part: right(self, asked, 2 * part))
+    monkeypatch.setattr(
+        CentralOracle, "_answer", lambda self, *task: right(self, *task[:2], 2 * task[2], task[3])
+    )
     assert not keeps("central_queries")
 
 
@@ -91,7 +93,7 @@ def test_records_that_are_clipped_after_they_are_summed_break_the_claim(monkeypa
 def test_rows_that_are_longer_than_their_norm_break_the_claim(monkeypatch):
     long = VectorQuery(lambda records: np.multiply.outer(records, [-1, 1, -1, 1]), size=4, norm=1)
     assert central_report(long, (-1, 0, 1), 4).exp_epsilon == 1  # all count as zeros
-    monkeypatch.setattr(query, "total_of_short", lambda rows, *_: rows.sum(axis=0))
+    monkeypatch.setattr(query, "kept_short", lambda rows, *_: rows)
     assert central_report(long, (-1, 0, 1), 4).exp_epsilon > np.exp(1.5)
 
 

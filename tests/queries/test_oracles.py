@@ -1,7 +1,11 @@
 """Oracles: what they answer, how far off it may be, what they keep account of, and what they refuse."""
 
+import copy
+import pickle
+from contextlib import suppress
 from fractions import Fraction
 from itertools import chain
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -202,3 +206,62 @@ def test_a_seed_repeats_the_answers(open_one):
 def test_all_oracles_are_tested():
     assert {CentralOracle, LocalOracle} <= {type(make()) for make in PRIVATE.values()}
     assert PopulationOracle in Oracle.__subclasses__()
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_copies_are_the_same_oracle_and_nothing_is_pickled(name):
+    oracle = PRIVATE[name]()
+    for twin in (copy.copy(oracle), copy.copy(oracle)):
+        twin.ask(MEAN, 0.5)
+    assert oracle.left == 0
+    with pytest.raises(BudgetExceededError):
+        oracle.ask(MEAN)
+    with pytest.raises(TypeError):
+        pickle.dumps(oracle)
+    assert not any(isinstance(value, np.ndarray) and value is RECORDS for value in vars(oracle).values())
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_threads_share_one_budget(name):
+    oracle, answered = PRIVATE[name](), []
+
+    def asking():
+        with suppress(BudgetExceededError):
+            while True:
+                answered.extend(oracle.ask(MEAN, 0.125))
+
+    threads = [Thread(target=asking) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(answered) == len(oracle.rounds) == 8
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+@pytest.mark.parametrize(
+    "wrong", [MeanQuery(lambda r: np.repeat(r, 3), low=0, high=4), ShareQuery(lambda r: r[:-1], categories=5)]
+)
+def test_a_query_that_does_not_answer_once_for_each_record_is_refused(name, wrong):
+    with pytest.raises(TypeError, match="a query must answer once for each record"):
+        PRIVATE[name]().ask(wrong)
+
+
+def test_what_cannot_be_drawn_is_refused_before_a_share_is_spent():
+    gaussian = central_oracle(epsilon=0.01, delta=1e-6)
+    with pytest.raises(ValueError, match=r"Gaussian noise has sigma2 below 2\*\*56; noise='laplace'"):
+        gaussian.ask(MeanQuery(lambda records: records, low=0, high=1 << 30))
+    with pytest.raises(ValueError, match="size must be at most 8192, got 10000"):
+        local_oracle().ask(VectorQuery(None, size=10_000, norm=1))
+    assert gaussian.rounds == ()
+
+
+def test_tolerances_keep_their_digits_where_epsilon_is_tiny():
+    tiny = MeanQuery(lambda records: records, low=0, high=10**9)
+    answer = central_oracle(epsilon=0.01).ask(tiny, 1e-5)[0]
+    assert answer.noise.linear == pytest.approx(10**9 / 1e-7 / N, rel=1e-9)
+
+
+def test_an_oracle_without_records_is_refused():
+    with pytest.raises(ValueError, match="records must be at least one, got none"):
+        CentralOracle(RECORDS[:0], privacy=ApproxDP(1), dice=SeededDice(0))

@@ -110,3 +110,18 @@ def test_a_bit_varies_less_than_laplace_noise_for_the_worst_values(epsilon):
     bit, laplace = (query.randomizer(Fraction(epsilon), kind) for kind in ("bit", "laplace"))
     assert (type(bit), type(laplace)) == (BitRandomizer, LaplaceRandomizer)
     assert bit.variance < laplace.variance
+
+
+@pytest.mark.parametrize("make", [BitRandomizer, LaplaceRandomizer])
+def test_numbers_beyond_the_bounds_are_reported_as_if_at_them(make):
+    randomizer = make(0, 4, Fraction(1))
+    wild, near = (randomizer.draw(np.array(values), SeededDice(0)) for values in ([-99, 10**6], [0, 4]))
+    assert wild.tolist() == near.tolist()
+    assert randomizer.probability(10**6, 1) == randomizer.probability(4, 1)
+
+
+def test_categories_beyond_the_last_are_reported_as_if_the_last():
+    randomizer = CategoryRandomizer(3, Fraction(1))
+    wild, near = (randomizer.draw(np.array(values), SeededDice(0)) for values in ([-1, 7], [0, 2]))
+    assert wild.tolist() == near.tolist()
+    assert randomizer.probability(7, 2) == randomizer.probability(2, 2)

@@ -250,6 +250,9 @@ def test_a_record_that_is_asked_for_too_much_reports_nothing():
     class Counted:
         draws = 0
 
+        def __len__(self):
+            return len(COINS)
+
         def __getitem__(self, places):
             Counted.draws += 1
             return COINS[places]
@@ -271,3 +274,12 @@ def test_there_and_back_again():
     run = by_queries(few, oracle, n_reports=3, beta=0.9, interactive=False)
     assert 0 <= run.result <= 3
     assert oracle.left >= 0
+
+
+@pytest.mark.parametrize("record", [-1, len(COINS), True, (0,), np.array([0])], ids=str)
+def test_no_record_has_a_second_name(record):
+    def algorithm():
+        yield [Request(record, MeanQuery(None, low=0, high=1), BitRandomizer(0, 1, Fraction(1)))]
+
+    with pytest.raises((TypeError, ValueError), match="record must be an integer from 0 to"):
+        run_locally(algorithm, COINS, epsilon=1, dice=SeededDice(0))
