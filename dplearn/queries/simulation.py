@@ -12,7 +12,7 @@ random record would report by asking for averages. `run_locally` is what the lat
 ...     lambda oracle: oracle.ask(heads)[0].mean, coins, n_queries=1, tolerance=0.1, width=1, random_state=0
 ... )
 >>> round(run.result, 1), run.n_needed, run.adaptive
-(0.3, 864, False)
+(0.2, 864, False)
 >>> def reported():
 ...     reports = yield [Request(i, heads, heads.randomizer(Fraction(1), "bit")) for i in range(40)]
 ...     return sum(reports)

@@ -128,8 +128,9 @@ MUST_SHOW = {
 }
 
 
-#: Whole ensembles like others that run with every change, but for the aggregation or the number of labels.
+#: Whole fits like others that run with every change, but for the aggregation or the number of labels.
 LIKE_OTHERS = (
+    "small_exponential_classifier",
     "small_ensemble_three_labels",
     "small_ensemble_confident_gnmax",
     "small_ensemble_lnmax",

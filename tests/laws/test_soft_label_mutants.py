@@ -151,6 +151,7 @@ def test_one_none_charged_where_two_are_due_exceeds_the_claim(monkeypatch):
     assert exact_epsilon(laws_of(AGAINST, privacy=LEAN), allowed) == 11.43
 
 
+@pytest.mark.nightly
 def test_a_shifted_test_that_shares_the_bars_noise_where_that_is_to_be_renewed_has_another_law(monkeypatch):
     renewed = stable_answers_noise(PRIVACY, 2, n_queries=2, renew_threshold=True)
     monkeypatch.setattr(soft_aggregators, "stable_noise", lambda _: (renewed, 0))
@@ -188,6 +189,7 @@ def published_test(distance, dice):
     return "passed" if dice.discrete_laplace(decay_ratio(1 / (2 * scale)), gap, gap + 1) > gap else "failed"
 
 
+@pytest.mark.nightly
 def test_the_papers_bar_speaks_on_an_unstable_query_about_the_square_root_of_delta_of_the_time():
     # By its distance, a lead of 2 is at distance 1, and one moved vote away from another winner. Where
     # neighbours have other winners in both histograms, all that is said in either test tells them apart.
