@@ -324,8 +324,8 @@ def test_a_batch_of_another_type_is_refused():
     ("parameters", "message"),
     [
         ({"n_samples": 99}, "n_samples must be an integer from 100 to 1000000000, got 99"),
-        ({"confidence": 1}, "confidence must be a finite number at least 1/2 and below 1, got 1"),
-        ({"confidence": 0.4}, "confidence must be a finite number at least 1/2 and below 1, got 0.4"),
+        ({"confidence": 1}, "confidence must be a finite number at least 0.5 and below 1, got 1"),
+        ({"confidence": 0.4}, "confidence must be a finite number at least 0.5 and below 1, got 0.4"),
     ],
 )
 def test_parameters_out_of_range_are_refused_by_name(parameters, message):

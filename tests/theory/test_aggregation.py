@@ -141,7 +141,7 @@ def test_a_transfer_labels_what_the_student_needs_and_no_fewer_than_the_theorems
     ("change", "match"),
     [
         ({"alpha": 0}, "alpha must be"),
-        ({"beta": 0.2}, "beta must be a finite number at most 1/10"),
+        ({"beta": 0.2}, "beta must be a finite number at most 0.1"),
         ({"constant": 0}, "constant must be"),
         ({"vc_dimension": 0}, "vc_dimension must be"),
         ({"privacy": ApproxDP(1)}, "delta must be"),

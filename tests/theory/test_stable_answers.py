@@ -340,7 +340,7 @@ def test_extreme_promises_are_calibrated_too():
     [
         (ApproxDP(1), 1, ValueError, "delta must be"),
         (ApproxDP(0, 0.1), 1, ValueError, "epsilon must be"),
-        (ApproxDP("1e-13", 0.1), 1, ValueError, "epsilon must be a finite number at least 1/10"),
+        (ApproxDP("1e-13", 0.1), 1, ValueError, "epsilon must be a finite number at least 1e-"),
         (1, 1, TypeError, "privacy must be of type ApproxDP"),
         (ApproxDP(1, 0.1), 0, ValueError, "max_unstable must be an integer from 1"),
         (ApproxDP(1, 0.1), 1.0, TypeError, "max_unstable must be an integer"),
