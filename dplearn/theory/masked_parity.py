@@ -23,12 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_choice, check_count, check_number
-from dplearn.core.exact import decay_ratio
+from dplearn.core.exact import decay_rate, decay_ratio
+from dplearn.theory.queries import QUERY_MODELS
 from dplearn.theory.randomized_response import truth_probability
 from dplearn.theory.search import first, lowest
 
 __all__ = [
-    "MASKED_PARITY_MODELS",
     "MaskedParitySizes",
     "masked_parity_sample_size",
     "masked_parity_sizes",
@@ -36,7 +36,6 @@ __all__ = [
     "signs_failure",
 ]
 
-MASKED_PARITY_MODELS = ("central", "local")
 
 _LARGEST_TURN = 1 << 13
 _SHARES = 64  # of epsilon that are compared
@@ -96,7 +95,7 @@ def masked_parity_sizes(
         n,
         check_count("n_bits", n_bits, low=1),
         check_number("epsilon", epsilon, above=0),
-        check_choice("model", model, MASKED_PARITY_MODELS),
+        check_choice("model", model, QUERY_MODELS),
         bool(interactive),
     )
 
@@ -152,7 +151,7 @@ def masked_parity_sample_size(
         check_count("n_bits", n_bits, low=1),
         check_number("epsilon", epsilon, above=0),
         check_number("beta", beta, above=0, below=1),
-        check_choice("model", model, MASKED_PARITY_MODELS),
+        check_choice("model", model, QUERY_MODELS),
         bool(interactive),
     )
 
@@ -320,7 +319,7 @@ def _central_logs(
     X + Z <= max(Z', 0), or Z' >= n; a single signed count is wrong if X + Z <= 0.
     """
     ratio = decay_ratio(epsilon / 2)
-    steep = math.log(ratio.denominator) - math.log(ratio.numerator)
+    steep = decay_rate(ratio)
     t, r = _SLOPES * steep, float(ratio)
     above = -np.expm1(t - steep)  # 1 - r exp(t), without cancellation
     noise = 2 * np.log(-np.expm1(-steep)) - np.log(above) - np.log(-np.expm1(-t - steep))

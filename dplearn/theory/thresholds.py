@@ -21,17 +21,17 @@ from numpy.typing import NDArray
 from dplearn._validation import check_count, check_number
 from dplearn.core.distributions import laplace_quantile
 from dplearn.core.dyadic import depth_of
-from dplearn.core.exact import decay_ratio
+from dplearn.core.exact import decay_rate, decay_ratio
 from dplearn.privacy import ApproxDP, ZeroConcentrated, ZeroConcentratedDP, calibrate
-from dplearn.privacy.conversion import log_float
 from dplearn.privacy.spending import epsilon_of
 from dplearn.theory.search import first
+from dplearn.theory.walks import walk_bound
 
 __all__ = ["TreePlan", "dkw_bound", "tree_plan"]
 
 _WIDEST = 256  # children of a node
 _OFTEN = 64  # an empty node has one cut child in so many generations
-_RATES = np.geomspace(1e-4, 0.999, 400)  # of the exponent in Chernoff's bound, as a share of its limit
+_SHARES = np.geomspace(1e-4, 0.999, 400)  # of the exponent in Chernoff's bound, as a share of its limit
 _MOST = 1 << 62
 
 
@@ -155,18 +155,14 @@ class TreePlan:
 
     @property
     def _rate(self) -> float:
-        """Return -ln(ratio), of which floats near 1 keep no digits and floats near 0 may keep all."""
-        gap = float(1 - self._ratio)
-        return -math.log1p(-gap) if gap < 1 / 2 else -log_float(self._ratio)
+        """Return ln(1 / ratio)."""
+        return decay_rate(self._ratio)
 
     def _tail(self, spread: float, log_odds: float) -> float:
         """Return what a sum with weights of squared length `spread` exceeds at odds of exp(-log_odds)."""
         if isinstance(self.privacy, ZeroConcentratedDP):
             return math.sqrt(2 * self.variance * spread * log_odds)
-        ratio, gap = float(self._ratio), float(1 - self._ratio)
-        exponents = self._rate * _RATES
-        moments = -np.log1p(-ratio * (2 * np.sinh(exponents / 2) / gap) ** 2)
-        return float(np.min((spread * moments + log_odds) / exponents))
+        return float(walk_bound(self._ratio, spread, log_odds, shares=_SHARES))
 
     def _noise_tail(self, log_odds: float) -> float:
         """Return what one count's noise exceeds with probability at most exp(-log_odds)."""

@@ -20,19 +20,18 @@ from dplearn._validation import check_count, check_number
 from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio, exp_bounds
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.conversion import log_float
 from dplearn.privacy.spending import epsilon_of
 from dplearn.theory.interior_point import RecursiveSizes, interior_point_sample_size, recursive_sizes
 from dplearn.theory.search import first, lowest
+from dplearn.theory.walks import walk_bound
 
-__all__ = ["BlockPlan", "block_plan", "block_promise", "walk_bound"]
+__all__ = ["BlockPlan", "block_plan", "block_promise"]
 
 _FAILURE = Fraction(
     1, 1000
 )  # that blocks are short, overlap, or have a point that is not among their records
 _BETA = 0.05  # for which the error of a plan is least
 _SHARES = 32  # epsilon is shared out in so many equal parts
-_RATES = np.geomspace(1e-6, 0.999, 400)  # of the exponent in Chernoff's bound, as a share of its limit
 
 
 @dataclass(frozen=True)
@@ -199,31 +198,6 @@ def block_promise(size: int, privacy: ApproxDP) -> ApproxDP:
         As for `block_plan`.
     """
     return privacy if _recursive(size, privacy) else ApproxDP(privacy.epsilon)
-
-
-def walk_bound(ratio: Fraction, steps: Any, log_odds: float) -> Any:
-    """Return what the greatest of all partial sums of discrete Laplace noise hardly ever reaches.
-
-    Parameters
-    ----------
-    ratio : Fraction
-        Of the noise.
-    steps : int or array of int
-        How many draws there are.
-    log_odds : float
-        A partial sum reaches the bound with probability at most exp(-log_odds).
-
-    Notes
-    -----
-    exp(t sum) is a submartingale; Doob's inequality gives the bound of Chernoff for the whole sum. The
-    logarithm of E[exp(t Z)] is -ln(1 - 4 r sinh(t / 2)**2 / (1 - r)**2).
-    """
-    gap = float(1 - ratio)
-    # Of ln(ratio) floats near 1 keep no digits, and floats near 0 may keep all.
-    rates = _RATES * (-math.log1p(-gap) if gap < 1 / 2 else -log_float(ratio))
-    moments = -np.log1p(-float(ratio) * (2 * np.sinh(rates / 2) / gap) ** 2)
-    found = np.min((np.asarray(steps)[..., np.newaxis] * moments + log_odds) / rates, axis=-1)
-    return found if np.ndim(steps) else float(found)
 
 
 @lru_cache(maxsize=256)

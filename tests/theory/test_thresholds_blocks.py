@@ -4,15 +4,13 @@ import math
 import re
 from fractions import Fraction
 
-import numpy as np
 import pytest
 
-from dplearn.chance import SeededDice
 from dplearn.core.distributions import laplace_tail
-from dplearn.core.exact import decay_ratio
 from dplearn.privacy import ApproxDP
 from dplearn.theory.interior_point import interior_point_sample_size
-from dplearn.theory.thresholds_blocks import block_plan, block_promise, walk_bound
+from dplearn.theory.thresholds_blocks import block_plan, block_promise
+from dplearn.theory.walks import walk_bound
 
 
 @pytest.mark.parametrize("bits", [1, 32, 64])
@@ -70,17 +68,6 @@ def test_too_few_records_are_told_how_many_are_needed(delta):
     assert block_plan(size, ApproxDP(1, delta), needed).left == 1
     with pytest.raises(ValueError, match=f"at least {needed}"):
         block_plan(size, ApproxDP(1, delta), needed - 1)
-
-
-@pytest.mark.parametrize("rate", [0.05, 1, 5])
-@pytest.mark.parametrize("steps", [1, 40])
-def test_partial_sums_exceed_their_bound_as_rarely_as_it_says(steps, rate):
-    ratio = decay_ratio(Fraction(rate))
-    bound = walk_bound(ratio, steps, math.log(20))
-    sums = SeededDice(0).discrete_laplace(ratio, size=4000 * steps).reshape(4000, steps).cumsum(axis=1)
-    share = (sums.max(axis=1) >= bound).mean()
-    assert 0 < share <= 0.05
-    assert walk_bound(ratio, np.array([steps, 2 * steps]), math.log(20))[0] == bound
 
 
 @pytest.mark.parametrize(
