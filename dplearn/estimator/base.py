@@ -22,6 +22,10 @@ __all__ = ["PrivateClassifier", "PrivateEstimator", "PrivateTransformer", "Unrep
 _MARK = "_unrepeatable"
 
 
+# What makes the stream of a seeded fit no other: the seed has it, or it draws nothing.
+_NOT_OF_THE_STREAM = {"classes", "ledger", "random_state"}
+
+
 class Unrepeatable:
     """What is never pickled alike twice.
 
@@ -70,8 +74,11 @@ class PrivateEstimator(BaseEstimator):
         return open_account(self.ledger, price, name=type(self).__name__)
 
     def _context(self) -> tuple[object, ...]:
-        """Return what, besides seed and class, the stream of a seeded fit depends on."""
-        raise NotImplementedError
+        """Return what, besides seed and class, the stream of a seeded fit depends on: all that is chosen."""
+        parameters = self.get_params(deep=False)
+        return tuple(
+            (name, repr(parameters[name])) for name in sorted(parameters.keys() - _NOT_OF_THE_STREAM)
+        )
 
     def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
         """Fit with these dice; `reproducible` says whether they can be thrown again."""

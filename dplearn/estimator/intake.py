@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from dplearn._validation import check_count
 from dplearn.domains import DomainError, Product, Schema
 from dplearn.domains.cells import (
     as_cells,
@@ -28,6 +29,9 @@ __all__ = [
     "COLUMNS",
     "as_product",
     "check_classes",
+    "check_told",
+    "check_two_labels",
+    "known_classes",
     "labels_assumed",
     "read_features",
     "read_labels",
@@ -224,6 +228,35 @@ def labels_assumed(classes: Sequence[Any] | None) -> str:
     if classes is None:
         return "the set of labels, and their type, is public"
     return "labels are among the declared classes"
+
+
+def known_classes(classes: Sequence[Any] | None, domain: Any) -> Sequence[Any] | None:
+    """Return all labels that can occur, if they were told: as such, or by the schema of the columns."""
+    return domain.labels if classes is None and isinstance(domain, Schema) else classes
+
+
+def check_two_labels(classes: NDArray[Any], learned: str) -> None:
+    """Refuse any other number of labels, in the words that scikit-learn's users know.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+        All labels.
+    learned : str
+        What needs two of them, with its article.
+    """
+    if len(classes) != 2:
+        raise ValueError(
+            f"Only binary classification is supported: {learned} needs 2 classes, got"
+            f" {len(classes)} class" + ("es" if len(classes) != 1 else "; classes=[...] declares both")
+        )
+
+
+def check_told(name: str, value: Any, *, source: str, low: int = 1) -> int:
+    """Return a number that a plan needs, and that must be given where the parameter `source` tells none."""
+    if value is None:
+        raise ValueError(f"{name} must be given, since {source} does not tell it")
+    return check_count(name, value, low=low)
 
 
 def _label_cells(y: Any) -> NDArray[Any]:

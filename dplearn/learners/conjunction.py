@@ -20,16 +20,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 
-from dplearn._validation import check_choice, check_count, check_number
+from dplearn._validation import check_count, check_number
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.concepts.base import ChosenConcept
-from dplearn.domains import Bits, Product, Schema
+from dplearn.domains import Bits, Product
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.intake import (
     COLUMNS,
     as_product,
     check_classes,
+    check_told,
+    check_two_labels,
+    known_classes,
     labels_assumed,
     read_features,
     read_labels,
@@ -37,15 +40,13 @@ from dplearn.estimator.intake import (
 from dplearn.learners.bins import MOST_BINS, Bins, binned, declared_columns, stacked
 from dplearn.learners.conjunction_rule import learn_conjunction
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.queries import CentralOracle, Examples, LocalOracle, Oracle
+from dplearn.queries import Examples
+from dplearn.queries.opening import opened, price_of
 from dplearn.theory.conjunction_queries import conjunction_error, conjunction_query_sample_size
 from dplearn.theory.share_queries import central_noise
 
 __all__ = ["ConjunctionClassifier", "ConjunctionPlan"]
 
-# What makes the stream of a seeded fit no other: the seed has it, or it draws nothing.
-_NOT_OF_THE_STREAM = {"classes", "ledger", "random_state"}
-_MODELS = ("central", "local")
 _UNDECLARED = Bits()
 
 
@@ -168,11 +169,8 @@ class ConjunctionClassifier(RuleClassifier):
         terms = self._terms(self.random_state is not None)
         n_samples = check_count("n_samples", n_samples, low=1)
         features = len(terms.declared) if isinstance(terms.declared, Product) else n_features
-        if features is None:
-            raise ValueError("n_features must be given, since domain does not tell it")
-        return terms.plan(
-            n_samples, as_product(terms.declared, check_count("n_features", features, low=1), None)
-        )
+        features = check_told("n_features", features, source="domain")
+        return terms.plan(n_samples, as_product(terms.declared, features, None))
 
     def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
         # 1. Check what is public, and that the data are where they were declared to be.
@@ -181,7 +179,7 @@ class ConjunctionClassifier(RuleClassifier):
         charge = self._open_account(terms.price)
         X = read_features(self, X, domain=terms.declared, reset=True)
         classes, y = read_labels(y, len(X), terms.classes)
-        _check_two_labels(classes)
+        check_two_labels(classes, "a conjunction")
         positive = terms.positive_code(classes)
         domain = as_product(terms.declared, X.shape[1], getattr(self, "feature_names_in_", None))
         plan = terms.plan(len(X), domain)
@@ -194,11 +192,7 @@ class ConjunctionClassifier(RuleClassifier):
         # 3. Summarise the data into integers: one replaced record replaces one bin a column, and one label.
         bins = terms.bins(domain)
         records = Examples(stacked(bins, codes), y)
-        oracle: Oracle
-        if plan.noise == "local":
-            oracle = LocalOracle(records, privacy=plan.guarantee, dice=dice, stream=stream)
-        else:
-            oracle = CentralOracle(records, privacy=plan.guarantee, dice=dice, noise=plan.noise)
+        oracle = opened(plan.noise, records, privacy=plan.guarantee, dice=dice, stream=stream)
 
         # 4. Release.
         found = learn_conjunction(oracle, bins, positive=positive, alpha=plan.alpha, beta=plan.beta)
@@ -213,26 +207,15 @@ class ConjunctionClassifier(RuleClassifier):
     def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
         return self.concept_.predict(columns)
 
-    def _context(self) -> tuple[object, ...]:
-        parameters = self.get_params(deep=False)
-        return tuple(
-            (name, repr(parameters[name])) for name in sorted(parameters.keys() - _NOT_OF_THE_STREAM)
-        )
-
     def _terms(self, reproducible: bool) -> "_Terms":
         """Read and check all parameters."""
-        classes = self.classes
-        if classes is None and isinstance(self.domain, Schema):
-            classes = self.domain.labels
+        classes = known_classes(self.classes, self.domain)
         if classes is not None:
-            _check_two_labels(check_classes(classes))
-        model = check_choice("model", self.model, _MODELS)
-        budget = ApproxDP(
-            check_number("epsilon", self.epsilon, above=0), self.delta, reproducible=reproducible
-        )
+            check_two_labels(check_classes(classes), "a conjunction")
+        price = price_of(self.model, self.epsilon, self.delta, reproducible=reproducible)
         terms = _Terms(
-            price=budget if model == "central" else replace(budget, delta=Fraction(0)),
-            model=model,
+            price=price,
+            model=self.model,
             declared=declared_columns(self.domain, _UNDECLARED),
             n_bins=check_count("n_bins", self.n_bins, low=2, high=MOST_BINS),
             positive=self.positive,
@@ -335,15 +318,6 @@ class _Terms:
         if self.model == "local":
             return "local"
         return central_noise(n_queries, epsilon=self.price.epsilon, delta=self.price.delta)
-
-
-def _check_two_labels(classes: NDArray[Any]) -> None:
-    """Refuse any other number of labels, in the words that scikit-learn's users know."""
-    if len(classes) != 2:
-        raise ValueError(
-            "Only binary classification is supported: a conjunction needs 2 classes, got"
-            f" {len(classes)} class" + ("es" if len(classes) != 1 else "; classes=[...] declares both")
-        )
 
 
 def _warn_if_few(plan: ConjunctionPlan) -> None:

@@ -16,7 +16,14 @@ from dplearn.aggregation.standard import standard_estimator
 from dplearn.aggregation.teachers import check_teachable
 from dplearn.chance import PublicStream
 from dplearn.estimator import PrivateClassifier
-from dplearn.estimator.intake import COLUMNS, check_classes, labels_assumed, read_labels, read_rows
+from dplearn.estimator.intake import (
+    COLUMNS,
+    check_classes,
+    check_told,
+    labels_assumed,
+    read_labels,
+    read_rows,
+)
 from dplearn.privacy import ApproxDP
 
 __all__ = [
@@ -142,9 +149,7 @@ class EnsembleClassifier(PrivateClassifier):
         n_samples = check_count("n_samples", n_samples, low=1)
         terms = self._terms(self.random_state is not None)
         labels = n_labels if terms.classes is None else len(check_classes(terms.classes))
-        if labels is None:
-            raise ValueError("n_labels must be given, since classes does not tell it")
-        labels = check_count("n_labels", labels, low=2)
+        labels = check_told("n_labels", labels, source="classes", low=2)
         ballot = self._ballot(terms, n_samples, labels, check_count("n_rows", n_rows, low=1))
         aggregator = self._aggregator(terms, ballot)
         return AggregationPlan(

@@ -26,12 +26,14 @@ from dplearn.chance.dice import Dice
 from dplearn.concepts import CONCEPT_CLASSES, ConceptClass
 from dplearn.concepts.base import ChosenConcept
 from dplearn.core.exact import selection_ratio
-from dplearn.domains import Domain, Product, Schema
+from dplearn.domains import Domain, Product
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.intake import (
     COLUMNS,
     as_product,
     check_classes,
+    check_told,
+    known_classes,
     labels_assumed,
     read_features,
     read_labels,
@@ -154,10 +156,8 @@ class ExponentialMechanismClassifier(RuleClassifier):
         features = len(self.domain) if isinstance(self.domain, (Product, list, tuple)) else n_features
         if isinstance(self.concept_class, ConceptClass):
             labels, features = self.concept_class.n_labels, 0
-        for name, value, source in (("n_features", features, "domain"), ("n_labels", labels, "classes")):
-            if value is None:
-                raise ValueError(f"{name} must be given, since {source} does not tell it")
-        features, labels = check_count("n_features", features), check_count("n_labels", labels)
+        features = check_told("n_features", features, source="domain", low=0)
+        labels = check_told("n_labels", labels, source="classes", low=0)
         concepts = _concepts(self.concept_class, self.domain, features, labels, None)
         guarantee = _guarantee(self._price(self.random_state is not None), concepts, range(labels))
         beta = float(check_number("beta", beta, above=0, below=1))
@@ -224,9 +224,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
         return check_choice("mechanism", self.mechanism, tuple(_MECHANISMS))
 
     def _known_classes(self) -> Sequence[Any] | None:
-        if self.classes is None and isinstance(self.domain, Schema):
-            return self.domain.labels
-        return self.classes
+        return known_classes(self.classes, self.domain)
 
     def _declared(self) -> Any:
         """Return what was declared of the columns; it tells how to read them."""

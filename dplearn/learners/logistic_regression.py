@@ -12,8 +12,6 @@ True
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -23,25 +21,31 @@ from scipy.special import log_softmax
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from dplearn._validation import AUTO, check_choice, check_count, check_count_or_auto, check_number
+from dplearn._validation import AUTO, check_count, check_count_or_auto, check_number
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.domains import Domain, Floats, Product, Schema
+from dplearn.domains import Domain, Floats, Product
 from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.design_matrix import DesignMatrix, plain_matrix
-from dplearn.estimator.intake import as_product, check_classes, read_features, read_labels, read_rows
+from dplearn.estimator.intake import (
+    as_product,
+    check_classes,
+    check_told,
+    known_classes,
+    read_features,
+    read_labels,
+    read_rows,
+)
 from dplearn.learners.bins import declared_columns
 from dplearn.learners.logistic_queries import FINEST
 from dplearn.learners.logistic_steps import LogisticModel, learn_logistic
 from dplearn.learners.logistic_terms import LogisticPlan, LogisticTerms, row_order
-from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.queries import CentralOracle, Examples, LocalOracle, Oracle
+from dplearn.privacy import PrivacyLedger
+from dplearn.queries import Examples
+from dplearn.queries.opening import opened, price_of
 
 __all__ = ["LogisticPlan", "StatisticalQueryLogisticRegression"]
 
-# What makes the stream of a seeded fit no other: the seed has it, or it draws nothing.
-_NOT_OF_THE_STREAM = {"classes", "ledger", "random_state"}
-_MODELS = ("central", "local")
 _NUMBERS = Product([Floats()])  # what is assumed of columns that nobody declared
 
 
@@ -171,15 +175,13 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         failure = check_number("beta", beta, above=0, below=1)
         features = len(terms.declared) if isinstance(terms.declared, Product) else n_features
         labels = n_labels if terms.classes is None else len(terms.classes)
-        for name, value, source in (("n_features", features, "domain"), ("n_labels", labels, "classes")):
-            if value is None:
-                raise ValueError(f"{name} must be given, since {source} does not tell it")
-        features = check_count("n_features", features, low=1)
+        features = check_told("n_features", features, source="domain")
+        labels = check_told("n_labels", labels, source="classes")
         design = _design(terms.declared, features, None)
         layout = terms.layout(
             check_count("n_samples", n_samples, low=1),
             features if design is None else len(design.names),
-            check_count("n_labels", labels, low=1),
+            labels,
         )
         return layout.plan(terms.guarantee(_assumed(design)), failure)
 
@@ -200,11 +202,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
 
         # 3. Summarise the data into integers: one replaced record replaces one row and one label.
         records = Examples(layout.task.rows(matrix), codes)
-        oracle: Oracle
-        if layout.kind == "local":
-            oracle = LocalOracle(records, privacy=guarantee, dice=dice, stream=stream)
-        else:
-            oracle = CentralOracle(records, privacy=guarantee, dice=dice, noise=layout.kind)
+        oracle = opened(layout.kind, records, privacy=guarantee, dice=dice, stream=stream)
 
         # 4. Release.
         model = learn_logistic(oracle, layout.task)
@@ -296,26 +294,15 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
             return read_rows(self, X, reset=reset, sparse=True)
         return read_features(self, X, domain=declared, reset=reset)
 
-    def _context(self) -> tuple[object, ...]:
-        parameters = self.get_params(deep=False)
-        return tuple(
-            (name, repr(parameters[name])) for name in sorted(parameters.keys() - _NOT_OF_THE_STREAM)
-        )
-
     def _terms(self, reproducible: bool) -> LogisticTerms:
         """Read and check all parameters."""
-        classes = self.classes
-        if classes is None and isinstance(self.domain, Schema):
-            classes = self.domain.labels
+        classes = known_classes(self.classes, self.domain)
         if classes is not None:
             check_classes(classes)
-        model = check_choice("model", self.model, _MODELS)
-        budget = ApproxDP(
-            check_number("epsilon", self.epsilon, above=0), self.delta, reproducible=reproducible
-        )
+        price = price_of(self.model, self.epsilon, self.delta, reproducible=reproducible)
         return LogisticTerms(
-            price=budget if model == "central" else replace(budget, delta=Fraction(0)),
-            model=model,
+            price=price,
+            model=self.model,
             declared=_declared(self.domain),
             n_steps=check_count_or_auto("n_steps", self.n_steps, low=1),
             classes=classes,

@@ -38,6 +38,7 @@ from dplearn.estimator.intake import (
     COLUMNS,
     as_product,
     check_classes,
+    check_two_labels,
     labels_assumed,
     read_features,
     read_labels,
@@ -45,19 +46,15 @@ from dplearn.estimator.intake import (
 )
 from dplearn.learners.masked_parity_rounds import Asking, MaskedRecords, learn_masked_parity
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.queries import CentralOracle, LocalOracle
-from dplearn.queries.budgeted import BudgetedOracle
+from dplearn.queries.opening import opened
 from dplearn.theory.masked_parity import (
-    MASKED_PARITY_MODELS,
     MaskedParitySizes,
     masked_parity_sample_size,
     masked_parity_sizes,
 )
+from dplearn.theory.queries import QUERY_MODELS
 
 __all__ = ["MaskedParityClassifier", "MaskedParityPlan", "masked_rows"]
-
-# What makes the stream of a seeded fit no other: the seed has it, or it draws nothing.
-_NOT_OF_THE_STREAM = {"classes", "ledger", "random_state"}
 
 
 class MaskedParityClassifier(RuleClassifier):
@@ -194,7 +191,7 @@ class MaskedParityClassifier(RuleClassifier):
         X = self._rows(X, reset=True)
         n_bits, _ = masked_layout(X.shape[1])
         classes, codes = read_labels(y, X.shape[0], terms.classes)
-        _check_two_labels(classes)
+        check_two_labels(classes, "a masked parity")
         sizes = terms.sizes(X.shape[0], n_bits)
         domain = as_product(terms.bits, X.shape[1], getattr(self, "feature_names_in_", None))
         matrix = packed_rows(X, domain)
@@ -208,11 +205,8 @@ class MaskedParityClassifier(RuleClassifier):
         records = MaskedRecords.of(matrix, n_bits, codes)
 
         # 4. Release.
-        oracle: BudgetedOracle
-        if terms.model == "local":
-            oracle = LocalOracle(records, privacy=guarantee, dice=dice, stream=stream)
-        else:
-            oracle = CentralOracle(records, privacy=guarantee, dice=dice)
+        kind = "local" if terms.model == "local" else "laplace"
+        oracle = opened(kind, records, privacy=guarantee, dice=dice, stream=stream)
         chosen = learn_masked_parity(oracle, n_bits, *_askings(sizes), domain)
 
         # 5. Publish.
@@ -239,16 +233,10 @@ class MaskedParityClassifier(RuleClassifier):
             return read_rows(self, X, reset=reset, sparse=True)
         return read_features(self, X, domain=Bits(self.binarize), reset=reset)
 
-    def _context(self) -> tuple[object, ...]:
-        parameters = self.get_params(deep=False)
-        return tuple(
-            (name, repr(parameters[name])) for name in sorted(parameters.keys() - _NOT_OF_THE_STREAM)
-        )
-
     def _terms(self, reproducible: bool) -> "_Terms":
         """Read and check all parameters."""
         if self.classes is not None:
-            _check_two_labels(check_classes(self.classes))
+            check_two_labels(check_classes(self.classes), "a masked parity")
         if not isinstance(self.interactive, (bool, np.bool_)):
             raise TypeError(f"interactive must be True or False, got {self.interactive!r}")
         budget = ApproxDP(
@@ -256,7 +244,7 @@ class MaskedParityClassifier(RuleClassifier):
         )
         return _Terms(
             price=replace(budget, delta=Fraction(0)),
-            model=check_choice("model", self.model, MASKED_PARITY_MODELS),
+            model=check_choice("model", self.model, QUERY_MODELS),
             interactive=bool(self.interactive),
             beta=check_number("beta", self.beta, above=0, below=1),
             bits=Bits(self.binarize),
@@ -347,15 +335,6 @@ def _askings(sizes: MaskedParitySizes) -> tuple[Asking, Asking | None]:
     if sizes.second_way is None:
         return Asking(sizes.first_way), None
     return Asking(sizes.first_way, {"share": sizes.first_share}), Asking(sizes.second_way)
-
-
-def _check_two_labels(labels: NDArray[Any]) -> None:
-    """Refuse any other number of labels, in the words that scikit-learn's users know."""
-    if len(labels) != 2:
-        raise ValueError(
-            "Only binary classification is supported: a masked parity needs 2 classes, got"
-            f" {len(labels)} class" + ("es" if len(labels) != 1 else "; classes=[...] declares both")
-        )
 
 
 def _warn_if_few(terms: _Terms, sizes: MaskedParitySizes, n_samples: int, n_bits: int) -> None:

@@ -13,8 +13,6 @@ True
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -23,23 +21,28 @@ from scipy.special import log_softmax
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from dplearn._validation import AUTO, check_choice, check_count, check_count_or_auto, check_number
+from dplearn._validation import AUTO, check_count, check_count_or_auto, check_number
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.domains import Floats, Product, Schema
+from dplearn.domains import Floats, Product
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.intake import as_product, check_classes, read_features, read_labels
+from dplearn.estimator.intake import (
+    as_product,
+    check_classes,
+    check_told,
+    known_classes,
+    read_features,
+    read_labels,
+)
 from dplearn.learners.bins import MOST_BINS, declared_columns, stacked
 from dplearn.learners.naive_bayes_tables import NaiveBayesTables, learn_naive_bayes
 from dplearn.learners.naive_bayes_terms import NaiveBayesPlan, NaiveBayesTerms
-from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.queries import CentralOracle, Examples, LocalOracle, Oracle
+from dplearn.privacy import PrivacyLedger
+from dplearn.queries import Examples
+from dplearn.queries.opening import opened, price_of
 
 __all__ = ["NaiveBayesPlan", "StatisticalQueryNaiveBayes"]
 
-# What makes the stream of a seeded fit no other: the seed has it, or it draws nothing.
-_NOT_OF_THE_STREAM = {"classes", "ledger", "random_state"}
-_MODELS = ("central", "local")
 _UNDECLARED = Floats()
 
 
@@ -171,13 +174,10 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         failure = check_number("beta", beta, above=0, below=1)
         features = len(terms.declared) if isinstance(terms.declared, Product) else n_features
         labels = n_labels if terms.classes is None else len(terms.classes)
-        for name, value, source in (("n_features", features, "domain"), ("n_labels", labels, "classes")):
-            if value is None:
-                raise ValueError(f"{name} must be given, since {source} does not tell it")
-        domain = as_product(terms.declared, check_count("n_features", features, low=1), None)
-        layout = terms.layout(
-            check_count("n_samples", n_samples, low=1), domain, check_count("n_labels", labels, low=1)
-        )
+        features = check_told("n_features", features, source="domain")
+        labels = check_told("n_labels", labels, source="classes")
+        domain = as_product(terms.declared, features, None)
+        layout = terms.layout(check_count("n_samples", n_samples, low=1), domain, labels)
         noises = [layout.noise(each.size) for each in layout.bins]
         return NaiveBayesPlan(
             guarantee=terms.guarantee(layout, domain),
@@ -206,11 +206,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
 
         # 3. Summarise the data into integers: one replaced record replaces one bin a column, and one label.
         records = Examples(stacked(layout.bins, codes), y)
-        oracle: Oracle
-        if layout.kind == "local":
-            oracle = LocalOracle(records, privacy=guarantee, dice=dice, stream=stream)
-        else:
-            oracle = CentralOracle(records, privacy=guarantee, dice=dice, noise=layout.kind)
+        oracle = opened(layout.kind, records, privacy=guarantee, dice=dice, stream=stream)
 
         # 4. Release.
         tables = learn_naive_bayes(oracle, layout.task(terms.smoothing))
@@ -259,29 +255,18 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         tables = NaiveBayesTables(self.log_prior_, tuple(self.log_ratios_))
         return tables.log_joint([each.of(column) for each, column in zip(self.bins_, columns, strict=True)])
 
-    def _context(self) -> tuple[object, ...]:
-        parameters = self.get_params(deep=False)
-        return tuple(
-            (name, repr(parameters[name])) for name in sorted(parameters.keys() - _NOT_OF_THE_STREAM)
-        )
-
     def _terms(self, reproducible: bool) -> NaiveBayesTerms:
         """Read and check all parameters."""
-        classes = self.classes
-        if classes is None and isinstance(self.domain, Schema):
-            classes = self.domain.labels
+        classes = known_classes(self.classes, self.domain)
         if classes is not None:
             check_classes(classes)
         n_bins = check_count_or_auto("n_bins", self.n_bins, low=2)
         if n_bins is not None:
             check_count("n_bins", n_bins, low=2, high=MOST_BINS)
-        model = check_choice("model", self.model, _MODELS)
-        budget = ApproxDP(
-            check_number("epsilon", self.epsilon, above=0), self.delta, reproducible=reproducible
-        )
+        price = price_of(self.model, self.epsilon, self.delta, reproducible=reproducible)
         return NaiveBayesTerms(
-            price=budget if model == "central" else replace(budget, delta=Fraction(0)),
-            model=model,
+            price=price,
+            model=self.model,
             declared=declared_columns(self.domain, _UNDECLARED),
             n_bins=n_bins,
             smoothing=float(check_number("smoothing", self.smoothing, above=0)),

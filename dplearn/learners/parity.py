@@ -38,16 +38,20 @@ from dplearn.concepts.base import ChosenConcept
 from dplearn.domains import Bits, Product
 from dplearn.estimator.base import PrivateClassifier
 from dplearn.estimator.bit_rows import packed_rows
-from dplearn.estimator.intake import COLUMNS, as_product, labels_assumed, read_features, read_rows
+from dplearn.estimator.intake import (
+    COLUMNS,
+    as_product,
+    check_two_labels,
+    labels_assumed,
+    read_features,
+    read_rows,
+)
 from dplearn.estimator.outputs import Outputs, declared_sets, n_outputs_of, output_column, read_outputs
 from dplearn.learners.parity_methods import PARITY_METHODS, Equations, ParityMethod, ParityTask
 from dplearn.learners.parity_terms import ParityPlan, ParityTerms
 from dplearn.privacy import ApproxDP, PrivacyLedger
 
 __all__ = ["ParityClassifier", "ParityPlan"]
-
-# What makes the stream of a seeded fit no other: the seed has it, or it draws nothing.
-_NOT_OF_THE_STREAM = {"classes", "ledger", "random_state"}
 
 
 class ParityClassifier(PrivateClassifier):
@@ -305,12 +309,6 @@ class ParityClassifier(PrivateClassifier):
             return read_rows(self, X, reset=reset, sparse=True)
         return read_features(self, X, domain=Bits(self.binarize), reset=reset)
 
-    def _context(self) -> tuple[object, ...]:
-        parameters = self.get_params(deep=False)
-        return tuple(
-            (name, repr(parameters[name])) for name in sorted(parameters.keys() - _NOT_OF_THE_STREAM)
-        )
-
     def _terms(self, reproducible: bool) -> ParityTerms:
         """Read and check all parameters."""
         check_choice("method", self.method, (AUTO, *PARITY_METHODS))
@@ -370,13 +368,9 @@ def _is_positive(delta: Any) -> bool:
 
 
 def _check_two_labels(classes: Sequence[NDArray[Any]]) -> None:
-    """Refuse any other number of labels, in the words that scikit-learn's users know."""
+    """Refuse any other number of labels in some output."""
     for labels in classes:
-        if len(labels) != 2:
-            raise ValueError(
-                "Only binary classification is supported: a parity needs 2 classes, got"
-                f" {len(labels)} class" + ("es" if len(labels) != 1 else "; classes=[...] declares both")
-            )
+        check_two_labels(labels, "a parity")
 
 
 def _warn_if_few(plan: ParityPlan, n_features: int) -> None:

@@ -13,7 +13,7 @@ and so has few errors on them. Which records were drawn is secret, and that make
 (True, True)
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,9 +28,13 @@ from dplearn._validation import check_count
 from dplearn.aggregation.rows import rows_of
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
-from dplearn.domains import Schema
 from dplearn.estimator.base import PrivateClassifier
-from dplearn.estimator.intake import labels_assumed, read_labels, read_rows
+from dplearn.estimator.intake import (
+    known_classes,
+    labels_assumed,
+    read_labels,
+    read_rows,
+)
 from dplearn.learners.ensembles import EnsembleClassifier
 from dplearn.privacy import ApproxDP, Guarantee, PrivacyLedger
 from dplearn.privacy.subsampled import subsampled
@@ -122,7 +126,7 @@ class SecretSampleClassifier(PrivateClassifier):
         n = check_count("n_samples", n_samples, low=1)
         plan = inner.plan(m, **parameters)
         promised = replace(
-            _promised(plan.guarantee, m, n, _declared_classes(inner)),
+            _promised(plan.guarantee, m, n, known_classes(inner.classes, getattr(inner, "domain", None))),
             reproducible=self.random_state is not None,
         )
         return SecretSamplePlan(promised, n, m, _largest(plan.guarantee, n), plan)
@@ -130,7 +134,7 @@ class SecretSampleClassifier(PrivateClassifier):
     def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
         # 1. Check what is public, and that the data are where they were declared to be.
         inner, m = self._inner(), check_count("sample_size", self.sample_size, low=1)
-        declared = _declared_classes(inner)
+        declared = known_classes(inner.classes, getattr(inner, "domain", None))
         rows = read_rows(self, X, reset=True, sparse=False)
         n = rows.shape[0]
 
@@ -241,15 +245,6 @@ class SecretSamplePlan:
 
 class _AllReadError(Exception):
     """Raised in place of a charge: all records have been read."""
-
-
-def _declared_classes(inner: Any) -> Sequence[Any] | None:
-    """Return the labels that the learner was told of, by itself or by its schema."""
-    if inner.classes is None and isinstance(getattr(inner, "domain", None), Schema):
-        labels: Sequence[Any] | None = inner.domain.labels
-        return labels
-    told: Sequence[Any] | None = inner.classes
-    return told
 
 
 def _read_all(

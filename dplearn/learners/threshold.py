@@ -25,13 +25,15 @@ from dplearn._validation import AUTO, check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.concepts.base import ChosenConcept
 from dplearn.concepts.stumps import Stump
-from dplearn.domains import Domain, NumberDomain, Product, Schema
+from dplearn.domains import Domain, NumberDomain, Product
 from dplearn.domains.base import shortened
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.intake import (
     COLUMNS,
     as_product,
     check_classes,
+    check_two_labels,
+    known_classes,
     labels_assumed,
     read_features,
     read_labels,
@@ -50,9 +52,6 @@ from dplearn.theory.thresholds_learning import (
 __all__ = ["ThresholdClassifier", "ThresholdPlan"]
 
 _NAMES = 8  # columns in a message
-
-# What makes the stream of a seeded fit no other: the seed has it, or it draws nothing.
-_NOT_OF_THE_STREAM = {"classes", "ledger", "random_state"}
 
 
 class ThresholdClassifier(RuleClassifier):
@@ -185,7 +184,7 @@ class ThresholdClassifier(RuleClassifier):
         charge = self._open_account(terms.price)
         X = read_features(self, X, domain=terms.declared, reset=True)
         classes, y = read_labels(y, len(X), terms.classes)
-        _check_two_labels(classes)
+        check_two_labels(classes, "a threshold")
         domain = as_product(terms.declared, X.shape[1], getattr(self, "feature_names_in_", None))
         columns = _columns(domain, terms.feature)
         method = terms.settled(columns)
@@ -223,19 +222,11 @@ class ThresholdClassifier(RuleClassifier):
     def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
         return self.concept_.predict(columns)
 
-    def _context(self) -> tuple[object, ...]:
-        parameters = self.get_params(deep=False)
-        return tuple(
-            (name, repr(parameters[name])) for name in sorted(parameters.keys() - _NOT_OF_THE_STREAM)
-        )
-
     def _terms(self, reproducible: bool) -> "_Terms":
         """Read and check all parameters."""
-        classes = self.classes
-        if classes is None and isinstance(self.domain, Schema):
-            classes = self.domain.labels
+        classes = known_classes(self.classes, self.domain)
         if classes is not None:
-            _check_two_labels(check_classes(classes))
+            check_two_labels(check_classes(classes), "a threshold")
         feature = self.feature
         if feature is not None and not isinstance(feature, str):
             feature = check_count("feature", feature)
@@ -401,15 +392,6 @@ def _places(names: Sequence[str]) -> str:
         )
     shown = [*map(repr, names[:_NAMES]), *(["..."] if len(names) > _NAMES else [])]
     return f"the name or place of a column, among {', '.join(shown)}"
-
-
-def _check_two_labels(classes: NDArray[Any]) -> None:
-    """Refuse any other number of labels, in the words that scikit-learn's users know."""
-    if len(classes) != 2:
-        raise ValueError(
-            "Only binary classification is supported: a threshold needs 2 classes, got"
-            f" {len(classes)} class" + ("es" if len(classes) != 1 else "; classes=[...] declares both")
-        )
 
 
 def _number(stump: Stump) -> Any:

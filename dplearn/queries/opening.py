@@ -12,16 +12,21 @@
 49
 """
 
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
-from dplearn._validation import AUTO, check_number
+from dplearn._validation import AUTO, check_choice, check_number
 from dplearn.chance import PublicStream, dice_for
+from dplearn.chance.dice import Dice
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.queries.central_oracle import CentralOracle
 from dplearn.queries.local_oracle import LocalOracle
 from dplearn.queries.population_oracle import PopulationOracle
+from dplearn.theory.queries import QUERY_MODELS
 
-__all__ = ["central", "local", "population"]
+__all__ = ["central", "local", "opened", "population", "price_of"]
+
 
 #: What the guarantee of an oracle assumes of those who ask it.
 ASKED = (
@@ -31,6 +36,46 @@ ASKED = (
 )
 
 population = PopulationOracle
+
+
+def price_of(model: str, epsilon: Any, delta: Any, *, reproducible: bool) -> ApproxDP:
+    """Return what a learner's oracle may spend at most: no delta where records report for themselves.
+
+    Parameters
+    ----------
+    model : {"central", "local"}
+        As the learner has it; checked.
+    epsilon, delta : number
+        As the learner has them; checked.
+    reproducible : bool
+        Whether the noise can be drawn again.
+    """
+    local_only = check_choice("model", model, QUERY_MODELS) == "local"
+    budget = ApproxDP(check_number("epsilon", epsilon, above=0), delta, reproducible=reproducible)
+    return replace(budget, delta=Fraction(0)) if local_only else budget
+
+
+def opened(
+    kind: str, records: Any, *, privacy: ApproxDP, dice: Dice, stream: PublicStream
+) -> CentralOracle | LocalOracle:
+    """Return the oracle that a learner asks, for what was charged already.
+
+    Parameters
+    ----------
+    kind : {"laplace", "gaussian", "local"}
+        Where noise comes from; the first two are of a central oracle.
+    records : sequence
+        Private. What the queries' functions take.
+    privacy : ApproxDP
+        What all answers may spend together.
+    dice : Dice
+        Source of chance.
+    stream : PublicStream
+        Of the order in which records report.
+    """
+    if kind == "local":
+        return LocalOracle(records, privacy=privacy, dice=dice, stream=stream)
+    return CentralOracle(records, privacy=privacy, dice=dice, noise=kind)
 
 
 def central(

@@ -21,10 +21,12 @@ from dplearn.core.exact import decay_rate, decay_ratio
 from dplearn.theory.randomized_response import truth_probability
 from dplearn.theory.search import first
 
-__all__ = ["TailBound", "query_sample_size", "sampling_bound"]
+__all__ = ["QUERY_MODELS", "TailBound", "query_sample_size", "sampling_bound"]
 
 _MOST = 1 << 62
-_MODELS = ("central", "local")
+
+#: Who is trusted with the records: one who asks all of them, or nobody.
+QUERY_MODELS = ("central", "local")
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ def query_sample_size(
     beta = check_number("beta", beta, above=0, below=1) / check_count("queries", queries, low=1)
     epsilon = check_number("epsilon", epsilon, above=0)
     width = float(check_number("width", width, above=0))
-    if check_choice("model", model, _MODELS) == "local":
+    if check_choice("model", model, QUERY_MODELS) == "local":
         reach = width / float(2 * truth_probability(2, epsilon) - 1)
         return queries * _least(lambda n: sampling_bound(reach, n).at(beta), tolerance)
     scale = width / decay_rate(decay_ratio(epsilon / queries))
