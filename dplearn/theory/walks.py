@@ -4,7 +4,7 @@
 >>> from dplearn.core.exact import decay_ratio
 >>> ratio = decay_ratio(Fraction(1, 10))  # a scale of 10
 >>> round(walk_bound(ratio, 1, math.log(20))), round(walk_bound(ratio, 100, math.log(20)))
-(37, 356)
+(50, 349)
 """
 
 from fractions import Fraction
