@@ -23,6 +23,7 @@ from dplearn.audit.parity_cases import PARITY_CASES
 from dplearn.audit.point_cases import POINT_CASES
 from dplearn.audit.quantile_cases import QUANTILE_CASES
 from dplearn.audit.query_cases import QUERY_CASES
+from dplearn.audit.search_cases import SEARCH_CASES
 from dplearn.audit.threshold_cases import THRESHOLD_CASES
 
 __all__ = ["CASES"]
@@ -46,6 +47,7 @@ CASES: dict[str, AuditCase] = {
         *CONJUNCTION_CASES,
         *MASKED_PARITY_CASES,
         *LOGISTIC_CASES,
+        *SEARCH_CASES,
     )
 }
 

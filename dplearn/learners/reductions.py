@@ -14,7 +14,6 @@ and so has few errors on them. Which records were drawn is secret, and that make
 """
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,8 +34,9 @@ from dplearn.estimator.intake import (
     read_labels,
     read_rows,
 )
+from dplearn.estimator.within import fit_within, read_all
 from dplearn.learners.ensembles import EnsembleClassifier
-from dplearn.privacy import ApproxDP, Guarantee, PrivacyLedger
+from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.subsampled import subsampled
 from dplearn.theory.search import first
 
@@ -142,15 +142,18 @@ class SecretSampleClassifier(PrivateClassifier):
             charge = self._open_account(_promised(price, m, n, declared))
             return lambda guarantee: charge(_promised(guarantee, m, n, declared))
 
-        _read_all(inner, rows, y, dice, reproducible, open_account)
+        def opened(price: Any) -> Callable[[Any], None]:
+            open_account(price)  # is asked before anything is read, and not charged
+            return lambda _: None
+
+        read_all(inner, rows, y, dice, reproducible=reproducible, open_account=opened)
         classes, codes = read_labels(y, n, declared)
         inner.set_params(classes=classes.tolist())  # a sample need not hold all labels, and must not tell
 
         # 2 to 4. Draw in secret; then the learner takes its own steps, but for what it charges.
         places = np.asarray(dice.below(n, size=m), dtype=np.int64)
-        vars(inner)["_open_account"] = open_account
-        inner._fit(rows_of(rows, places), classes[codes[places]], dice, reproducible=reproducible)
-        del vars(inner)["_open_account"]
+        drawn = rows_of(rows, places), classes[codes[places]]
+        fit_within(inner, *drawn, dice, reproducible=reproducible, open_account=open_account)
 
         # 5. Publish.
         inner.guarantee_ = self.guarantee_ = _promised(inner.guarantee_, m, n, declared)
@@ -241,29 +244,6 @@ class SecretSamplePlan:
     sample_size: int
     largest_sample_size: int
     estimator_plan: Any
-
-
-class _AllReadError(Exception):
-    """Raised in place of a charge: all records have been read."""
-
-
-def _read_all(
-    inner: Any, rows: Any, y: Any, dice: Dice, reproducible: bool, open_account: Callable[[Any], Any]
-) -> None:
-    """Let the learner read all records, as far as its charge: what it refuses must not depend on the draw."""
-
-    def stop(_: Guarantee) -> None:
-        raise _AllReadError
-
-    reader = clone(inner)
-
-    def opened(price: Any) -> Callable[[Any], None]:
-        open_account(price)  # is asked before anything is read
-        return stop
-
-    vars(reader)["_open_account"] = opened
-    with suppress(_AllReadError):
-        reader._fit(rows, y, dice, reproducible=reproducible)
 
 
 def _promised(guarantee: ApproxDP, m: int, n: int, classes: Any) -> ApproxDP:

@@ -16,7 +16,7 @@ from typing import Any
 
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
 
-__all__ = ["pipeline_guarantee"]
+__all__ = ["check_nothing_told", "may_learn", "pipeline_guarantee"]
 
 #: Where pipelines, feature unions and column transformers keep their parts, each a tuple that begins with the
 #: part's name and the part.
@@ -96,9 +96,9 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
             f" predicts what it learned: {_NO_PREDICTION}"
         )
     known = promises.keys() | declared
-    if unknown := {name: step for name, step in steps.items() if name not in known and _learns(step)}:
+    if unknown := {name: step for name, step in steps.items() if name not in known and may_learn(step)}:
         raise ValueError(f"nothing is promised of the pipeline: {_named(unknown)}")
-    _check_nothing_told(pipeline, "the pipeline")
+    check_nothing_told(pipeline, "the pipeline")
     assumed = [f"step {name!r} learns nothing from the data" for name in steps if name in declared]
     if any(isinstance(step, _Passed) for step in steps.values()):
         assumed.append(_DENSE)
@@ -109,7 +109,7 @@ class _Passed:
     """Columns that a column transformer passes through."""
 
 
-def _check_nothing_told(whole: Any, name: str) -> None:
+def check_nothing_told(whole: Any, name: str) -> None:
     """Refuse what publishes something of values beside what its steps release."""
     if getattr(whole, "memory", None) is not None:
         raise ValueError(
@@ -129,7 +129,7 @@ def _check_nothing_told(whole: Any, name: str) -> None:
         )
     for part, step, *_ in parts:
         if step is not None and not isinstance(step, str):
-            _check_nothing_told(step, repr(part))
+            check_nothing_told(step, repr(part))
 
 
 def _known_size(part: tuple[Any, ...]) -> bool:
@@ -193,7 +193,7 @@ def _passes(step: Any) -> bool:
     return type(step).__name__ == "FunctionTransformer" and step.func is None
 
 
-def _learns(step: Any) -> bool:
+def may_learn(step: Any) -> bool:
     """Return whether a step may keep something of the data, so far as is known."""
     if step is None or isinstance(step, _Passed):
         return False

@@ -16,6 +16,16 @@ from dplearn.audit.ensemble_cases import LONG_CASES
 #: at most half of its epsilon, alone and in a recursion, and few records do not reach the worst cells of
 #: quantiles.
 MUST_SHOW = {
+    "best_of_runs": (2, 0.85),
+    "best_of_logarithmically_many_runs": (2, 0.9),
+    "best_of_concentrated_runs": (2, 0.79),
+    "best_of_two_runs": (2, 0.69),
+    "search_by_permute_and_flip": (4, 0.79),
+    "search_and_refit": (4, 0.56),
+    "search_by_random_stopping": (4, 0.57),
+    "search_with_delta": (4, 0.54),
+    "search_over_folds": (2, 0.07),
+    "private_score": (5, 0.999999),
     "permute_and_flip": (61, 0.999999),
     "exponential_mechanism": (169, 0.95),
     "report_noisy_max": (7, 0.999999),

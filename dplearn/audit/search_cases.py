@@ -1,0 +1,150 @@
+"""Cases of private search and private scores: whole searches for a tiny learner, and the mechanism within.
+
+The learner makes as few draws as one can, so that a search of several fits can be run over every outcome.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import KFold, PredefinedSplit
+
+from dplearn.audit.case import AuditCase
+from dplearn.audit.enumeration import Rows
+from dplearn.chance.dice import Dice
+from dplearn.estimator.base import PrivateClassifier
+from dplearn.mechanisms import best_of_runs, randomized_response
+from dplearn.model_selection.score import _release
+from dplearn.model_selection.search import PrivateSearchCV
+from dplearn.privacy import ApproxDP
+from dplearn.privacy.random_stopping import RandomStopping
+
+__all__ = ["SEARCH_CASES", "OneAnswer", "best_of_runs_case", "search_case"]
+
+_DELTA = Fraction(1, 20)
+#: Probabilities of a run's three outcomes: each differs by a factor of at most 8 / 5.
+_OF_5000 = {0: (3092, 8, 1900), 1: (1955, 5, 3040)}
+
+
+def best_of_runs_case(name: str, stopping: RandomStopping, claim: ApproxDP, **options: Any) -> AuditCase:
+    """Return a case in which each run releases a rank; the price of keeping the best shows at the middle one.
+
+    Parameters
+    ----------
+    name : str
+        Of the case.
+    stopping : RandomStopping
+        How many runs there are.
+    claim : ApproxDP
+        What is to be verified; each run spends ln(8 / 5), less than 1/2.
+    **options
+        Of the case.
+    """
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        def run(dice: Dice) -> tuple[int, None]:
+            return dice.power_weighted(Fraction(1, 2), (0, 0, 0), _OF_5000[rows[0]]), None
+
+        found = best_of_runs(run, stopping=stopping, dice=dice)
+        return str(found), found
+
+    return AuditCase(name, fit, (0, 1), 1, claim, **{"rules": None} | options)
+
+
+class OneAnswer(PrivateClassifier):
+    """Predict one label always: what one of the training records answers, most likely.
+
+    Parameters
+    ----------
+    place : int
+        Which record is asked.
+    epsilon, delta : float
+        With probability `delta` it answers its label, else by randomised response.
+    classes : sequence
+        Two labels.
+    ledger, random_state
+        As for all learners.
+    """
+
+    def __init__(
+        self,
+        *,
+        place: int = 0,
+        epsilon: Any = 1.0,
+        delta: Any = 0.0,
+        classes: Any = None,
+        ledger: Any = None,
+        random_state: Any = None,
+    ):
+        self.place = place
+        self.epsilon = epsilon
+        self.delta = delta
+        self.classes = classes
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:  # noqa: ARG002
+        price = ApproxDP(self.epsilon, self.delta, reproducible=reproducible)
+        self._open_account(price)(price)
+        label = int(y[self.place])
+        if not (price.delta and dice.bernoulli(price.delta)):
+            label = int(randomized_response(np.array([label]), 2, privacy=price, dice=dice)[0])
+        self.guarantee_, self.classes_, self.concept_ = price, np.array(self.classes), label
+
+    def predict(self, X: Any) -> Any:
+        """Return the same label for each row."""
+        return self.classes_[[self.concept_] * len(X)]
+
+
+def search_case(
+    name: str, claim: ApproxDP, *, n: int = 2, refit: bool = False, **parameters: Any
+) -> AuditCase:
+    """Return a case of a whole search, for which of the first two training records is asked.
+
+    Parameters
+    ----------
+    name : str
+        Of the case.
+    claim : ApproxDP
+        What is to be verified, and what the search is given.
+    n : int, default=2
+        Number of records; their labels are private.
+    refit : bool, default=False
+        As for the search.
+    **parameters
+        Of the search.
+    """
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        search = PrivateSearchCV(
+            OneAnswer(classes=[0, 1]),
+            {"place": [0, -1]},
+            refit=refit,
+            random_state=0,
+            **{"cv": PredefinedSplit([-1] * (n - 1) + [0]), "epsilon": claim.epsilon, "delta": claim.delta}
+            | parameters,
+        )
+        search._fit(np.zeros((n, 1)), np.array(rows), dice, reproducible=True)
+        best = getattr(search, "best_estimator_", None)
+        return f"{search.best_index_} {search.best_score_:.3f} {getattr(best, 'concept_', None)}", search
+
+    return AuditCase(name, fit, (0, 1), n, claim, rules=None)
+
+
+def _score(rows: Rows, dice: Dice) -> tuple[str, Any]:
+    found = _release(sum(rows), len(rows), Fraction(1, 20), ApproxDP(1), dice)
+    return f"{found.value:.3f}", found
+
+
+SEARCH_CASES = (
+    best_of_runs_case("best_of_runs", RandomStopping(7), ApproxDP("1.5")),
+    best_of_runs_case("best_of_logarithmically_many_runs", RandomStopping(7, 0), ApproxDP(1)),
+    best_of_runs_case("best_of_concentrated_runs", RandomStopping(7, 2), ApproxDP(2)),
+    best_of_runs_case("best_of_two_runs", RandomStopping(2), ApproxDP(1)),
+    search_case("search_by_permute_and_flip", ApproxDP(2), method="permute_and_flip"),
+    search_case("search_and_refit", ApproxDP(2), method="permute_and_flip", refit=True),
+    search_case("search_by_random_stopping", ApproxDP(2), method="random_stopping", n_iter=2),
+    search_case("search_with_delta", ApproxDP(2, _DELTA), method="random_stopping", n_iter=2),
+    search_case("search_over_folds", ApproxDP(2), method="permute_and_flip", cv=KFold(2)),
+    AuditCase("private_score", _score, (0, 1), 4, ApproxDP(1), ordered=False),
+)

@@ -1,0 +1,7 @@
+"""Private search and private scores: what tuning and measuring publish, they pay for."""
+
+from dplearn.model_selection.plan import SearchPlan
+from dplearn.model_selection.score import PrivateScore, private_score
+from dplearn.model_selection.search import PrivateSearchCV
+
+__all__ = ["PrivateScore", "PrivateSearchCV", "SearchPlan", "private_score"]

@@ -1,0 +1,85 @@
+"""What a private search would spend on what, before there are any data."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dplearn._validation import check_number
+from dplearn.core.distributions import laplace_quantile
+from dplearn.core.exact import decay_ratio
+from dplearn.model_selection.splits import Exposure, Split
+from dplearn.model_selection.terms import SearchTerms
+from dplearn.privacy import ApproxDP
+
+__all__ = ["SearchPlan"]
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """What a search would promise and spend.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        What it would promise.
+    method : str
+        "permute_and_flip" or "random_stopping".
+    n_candidates, n_samples : int
+        As asked for.
+    fit, scoring : ApproxDP
+        What each fit of a candidate on one split may spend, and what is spent on errors: of one run, with
+        random stopping.
+    refit : ApproxDP or None
+        What the last fit, on all records, may spend.
+    mean_fits : float
+        How many fits are made on average, the last one included.
+    missed : float
+        How likely it is that a given candidate is never tried.
+    score_error : float
+        With probability at least 1 - beta the noise moves a score, such as `best_score_`, by less than this.
+    beta : float
+        As asked for.
+    """
+
+    guarantee: ApproxDP
+    method: str
+    n_candidates: int
+    n_samples: int
+    fit: ApproxDP
+    scoring: ApproxDP
+    refit: ApproxDP | None
+    mean_fits: float
+    missed: float
+    score_error: float
+    beta: float
+
+    @classmethod
+    def of(
+        cls,
+        price: ApproxDP,
+        terms: SearchTerms,
+        splits: Sequence[Split],
+        n_samples: int,
+        n_candidates: int,
+        beta: Any,
+    ) -> "SearchPlan":
+        """Return the plan of a search on these terms."""
+        beta = check_number("beta", beta, above=0, below=1)
+        stopping = terms.stopping
+        runs = Fraction(n_candidates) if stopping is None else stopping.mean
+        epsilon = terms.scoring.epsilon if stopping else terms.scoring.epsilon / 2
+        ratio = decay_ratio(epsilon / Exposure.of(splits, n_samples).tests)
+        return cls(
+            guarantee=price,
+            method=terms.method,
+            n_candidates=n_candidates,
+            n_samples=n_samples,
+            fit=terms.fit,
+            scoring=terms.scoring,
+            refit=terms.refit,
+            mean_fits=float(runs * len(splits) + (terms.refit is not None)),
+            missed=float(stopping.missed(Fraction(1, n_candidates))) if stopping else 0.0,
+            score_error=laplace_quantile(ratio, beta / 2) / sum(len(test) for _, test in splits),
+            beta=float(beta),
+        )

@@ -1,0 +1,171 @@
+"""How good a classifier is on private records, with noise that protects them and intervals that count it in.
+
+>>> import numpy as np
+>>> from sklearn.dummy import DummyClassifier
+>>> X, y = np.zeros((1000, 1)), np.arange(1000) % 4 == 0
+>>> model = DummyClassifier(strategy="constant", constant=False).fit(X[:4], y[:4])
+>>> score = private_score(model, X, y, epsilon=1.0, random_state=0)
+>>> score.value, score.interval[0] < 0.75 < score.interval[1]
+(0.75, True)
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from sklearn.base import BaseEstimator
+from sklearn.utils import get_tags
+
+from dplearn._validation import check_number
+from dplearn.chance import dice_for
+from dplearn.chance.dice import Dice
+from dplearn.core.binomial import success_bounds
+from dplearn.core.distributions import laplace_quantile
+from dplearn.core.exact import decay_ratio
+from dplearn.domains import DomainError
+from dplearn.estimator.intake import read_labels
+from dplearn.mechanisms import laplace_counts
+from dplearn.model_selection.trial import count_errors
+from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
+from dplearn.privacy.spending import epsilon_of
+
+__all__ = ["PrivateScore", "private_score"]
+
+_ASSUMES = (
+    "the number of records is public",
+    "the classifier predicts for each record by itself",
+    "the classifier was made without these records, or has a guarantee of its own, which adds to this one",
+)
+
+
+@dataclass(frozen=True)
+class PrivateScore:
+    """What was released of a classifier's accuracy.
+
+    Attributes
+    ----------
+    value : float
+        Released. Share of correct predictions, with noise, from 0 to 1.
+    records_interval : tuple of float
+        Released. It holds the accuracy on these records with probability at least 1 - beta over the noise.
+    interval : tuple of float
+        Released. It holds the accuracy on the population with probability at least 1 - beta over the noise
+        and the records, if these were drawn from it independently and the classifier without them.
+    n_samples : int
+        Public. Number of records.
+    beta : float
+        Public. As asked for.
+    guarantee : ApproxDP
+        Public. What the release spends.
+    """
+
+    value: float
+    records_interval: tuple[float, float]
+    interval: tuple[float, float]
+    n_samples: int
+    beta: float
+    guarantee: ApproxDP
+
+
+def private_score(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    epsilon: Any = 1.0,
+    beta: Any = 0.05,
+    ledger: PrivacyLedger | None = None,
+    random_state: Any = None,
+) -> PrivateScore:
+    """Release the accuracy of a fitted classifier on private records.
+
+    Parameters
+    ----------
+    estimator : object
+        Fitted, with a method `predict` that treats each record by itself. One that answers from a budget is
+        refused.
+    X : array-like or data frame of shape (n_samples, n_features)
+        Private. As `estimator` takes it.
+    y : array-like of shape (n_samples,)
+        Private. The true labels.
+    epsilon : float, default=1.0
+        What the release spends.
+    beta : float, default=0.05
+        Probability with which an interval may fail.
+    ledger : PrivacyLedger, optional
+        Is charged before any draw.
+    random_state : None, int or numpy random generator, optional
+        None: the operating system's entropy. Anything else repeats itself, and the guarantee says so.
+
+    Returns
+    -------
+    PrivateScore
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as described, or the classifier refuses the records; nothing is spent.
+    BudgetExceededError
+        If the ledger's budget does not hold it; nothing is spent.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, 0) for one replaced record: it changes at most one prediction or label, so the
+    number of errors by at most 1, which discrete Laplace noise hides.
+
+    **Assumes.** What `guarantee.assumes` lists.
+
+    **Accuracy.** The noise moves the score by more than ln(1 / beta) / (epsilon n_samples), about, with
+    probability beta.
+
+    **Source.** Dwork, McSherry, Nissim and Smith (2006); Clopper and Pearson (1934) for the records.
+    """
+    guarantee = ApproxDP(
+        check_number("epsilon", epsilon, above=0), assumes=_ASSUMES, reproducible=random_state is not None
+    )
+    beta = check_number("beta", beta, above=0, below=1)
+    charge = open_account(ledger, guarantee, name="private_score")
+    errors, n = _errors(estimator, X, y)
+    charge(guarantee)
+    return _release(
+        errors, n, beta, guarantee, dice_for(random_state, "private_score", str(guarantee.epsilon))
+    )
+
+
+def _errors(estimator: Any, X: Any, y: Any) -> tuple[int, int]:
+    """Return how many predictions are wrong, of how many; no error tells what the records hold."""
+    if not hasattr(estimator, "predict"):
+        raise TypeError(f"estimator must have a method predict, got {type(estimator).__name__}")
+    if isinstance(estimator, BaseEstimator) and get_tags(estimator).non_deterministic:
+        raise TypeError(
+            f"estimator must predict without noise, got {type(estimator).__name__}, which answers from a"
+            " budget: what it answers for one record depends on others"
+        )
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    labels, codes = read_labels(y, n, None)
+    try:
+        predicted = estimator.predict(X)
+        wrong = count_errors(predicted, labels[codes])
+    except Exception:  # it may quote a record
+        raise DomainError(
+            "X holds what the classifier does not predict for (its own message might quote records); try"
+            " estimator.predict on records that you made up"
+        ) from None
+    return wrong, n
+
+
+def _release(errors: int, n: int, beta: Fraction, guarantee: ApproxDP, dice: Dice) -> PrivateScore:
+    """Return the score and its intervals, from the number of errors."""
+    noisy = laplace_counts(errors, privacy=guarantee, dice=dice, low=0, high=n)
+    ratio = decay_ratio(epsilon_of(guarantee))
+    low, high = (_ends(noisy, n, laplace_quantile(ratio, share)) for share in (beta / 2, beta / 4))
+    surest = (
+        success_bounds(n - high[1], n, beta / 4)[0],
+        success_bounds(n - high[0], n, beta / 4)[1],
+    )
+    return PrivateScore(1 - noisy / n, (1 - low[1] / n, 1 - low[0] / n), surest, n, float(beta), guarantee)
+
+
+def _ends(noisy: int, n: int, bar: int) -> tuple[int, int]:
+    """Return the least and the greatest number of errors from which less noise than `bar` leads to this."""
+    return max(0, noisy - bar + 1), min(n, noisy + bar - 1)

@@ -1,0 +1,351 @@
+"""A search for good parameters that is private as a whole: what was tried, what was chosen, how good it is.
+
+>>> import numpy as np
+>>> from dplearn.domains import IntegerRange
+>>> from dplearn.learners.generic import ExponentialMechanismClassifier
+>>> X = np.arange(4000)[:, None] % 100
+>>> y = X[:, 0] > 40
+>>> model = ExponentialMechanismClassifier(domain=IntegerRange(0, 99))
+>>> search = PrivateSearchCV(model, {"concept_class": ["stumps", "thresholds"]}, random_state=0).fit(X, y)
+>>> search.best_params_, search.guarantee_.epsilon
+({'concept_class': 'thresholds'}, Fraction(1, 1))
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from dplearn._validation import check_choice, check_count
+from dplearn.chance import public_seed
+from dplearn.chance.dice import Dice
+from dplearn.estimator.base import PrivateClassifier
+from dplearn.estimator.intake import (
+    COLUMNS,
+    check_classes,
+    known_classes,
+    labels_assumed,
+    read_labels,
+    read_rows,
+)
+from dplearn.model_selection.candidates import check_candidate, last_step
+from dplearn.model_selection.plan import SearchPlan
+from dplearn.model_selection.splits import Exposure, splits_by_position
+from dplearn.model_selection.terms import METHODS, SearchTerms
+from dplearn.model_selection.trial import Trial
+from dplearn.privacy import ApproxDP, PrivacyLedger
+
+__all__ = ["PrivateSearchCV"]
+
+_SPLITS = "which records train and which test depends on their places alone"
+_ALONE = "a fitted candidate predicts for each record by itself"
+_UNOBSERVED = "how many candidates were tried, and how long it took, is not observed"
+
+
+def _predicts_likelihoods(search: Any) -> bool:
+    return hasattr(search.estimator, "predict_proba")
+
+
+class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
+    """Try the candidates of a grid on held-out records, and keep the best, all within one budget.
+
+    Parameters
+    ----------
+    estimator : PrivateClassifier or Pipeline
+        What is fitted: a classifier of dplearn that releases all it predicts by when it is fitted, or a
+        pipeline that ends in one and whose other steps are private too. Its own `epsilon` and `delta` are not
+        used but where several steps share a budget: then as their epsilons are to each other. It has no
+        ledger of its own.
+    param_grid : dict or list of dicts
+        Names of parameters, with the values to try; as for scikit-learn's GridSearchCV.
+    epsilon : float, default=1.0
+        What the whole search spends, the last fit included.
+    delta : float, default=0.0
+        Likewise; of use where `estimator` has a `delta`.
+    method : {"auto", "permute_and_flip", "random_stopping"}, default="auto"
+        How the best is found. "permute_and_flip" fits every candidate, each with its share of the budget, and
+        selects one by noisy counts of errors. "random_stopping" fits candidates drawn at random, a random
+        number of times, each with a third of the budget however many candidates there are, and keeps the run
+        of the fewest noisy errors. "auto" takes the one that leaves more for each fit.
+    n_iter : int, optional
+        With random stopping, the largest number of runs; 4 for each candidate if left out.
+    concentration : int, default=1
+        With random stopping: larger ones make few runs less likely, and each fit gets one part of
+        2 + `concentration`. With 1 all numbers of runs up to `n_iter` are equally likely.
+    refit : bool, default=True
+        Whether the candidate chosen is fitted anew on all records, with half of the budget. If not, the
+        search has all of it, and what is kept is the fit on the training records, if there is one split.
+    cv : None, int or splitter, default=None
+        Which records train and which test. None: a fifth of them tests, drawn by their places and not by
+        their values. An int: so many folds of successive records; each record then trains in all but one, and
+        each fit has that much less to spend. Or scikit-learn's KFold, PredefinedSplit, RepeatedKFold,
+        ShuffleSplit or TimeSeriesSplit. Folds that look at labels are refused.
+    stateless : collection of str, default=()
+        Names of steps of a pipeline that you know to learn nothing from any value; see
+        `dplearn.privacy.pipeline_guarantee`.
+    ledger : PrivacyLedger, optional
+        The budget that each search is charged to, once and whole.
+    random_state : None, int or numpy random generator, default=None
+        None draws from the operating system. Anything else makes the search repeatable, for tests only: the
+        guarantee then says so. That of `estimator` is not used.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        Released. The parameters chosen.
+    best_index_ : int
+        Released. Their place in `cv_results_`.
+    best_score_ : float
+        Released. Share of correct predictions on held-out records, with noise, from 0 to 1. That of a best
+        one is likely to be too high; for a number to report take `private_score` on other records.
+    best_estimator_ : PrivateClassifier or Pipeline
+        Released. The candidate chosen, fitted; there is none with `refit=False` and several splits.
+    cv_results_ : dict of str to ndarray or list
+        Released. `params` and `param_<name>` list the candidates; `mean_test_score` and `rank_test_score`
+        hold numbers of the chosen one, and NaN and 2 for those of which nothing is released.
+    terms_ : SearchTerms
+        Public. How the budget was cut up.
+    classes_ : ndarray of shape (n_classes,)
+        Public. The labels, sorted: declared for `estimator`, or assumed public.
+    guarantee_ : ApproxDP
+        Public. What the whole search promises, with all it published, and on what assumptions.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    See Also
+    --------
+    private_score : The accuracy of one fitted classifier, with its confidence interval.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, delta) for one replaced record; the number of records is public. Proof in
+    `SearchTerms` and `RandomStopping`.
+
+    **Assumes.** What `guarantee_.assumes` lists.
+
+    **Accuracy.** `plan` tells what each fit may spend, how far noisy errors may be off, and how likely a
+    candidate is never tried.
+
+    **Source.** McKenna and Sheldon (2020) for permute-and-flip; Liu and Talwar (2019) and Papernot and
+    Steinke (2022) for random stopping, with other numbers of runs: see `RandomStopping`.
+    """
+
+    best_estimator_: Any
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]],
+        *,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        method: str = "auto",
+        n_iter: int | None = None,
+        concentration: int = 1,
+        refit: bool = True,
+        cv: Any = None,
+        stateless: Collection[str] = (),
+        ledger: PrivacyLedger | None = None,
+        random_state: Any = None,
+    ):
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.epsilon = epsilon
+        self.delta = delta
+        self.method = method
+        self.n_iter = n_iter
+        self.concentration = concentration
+        self.refit = refit
+        self.cv = cv
+        self.stateless = stateless
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def plan(self, n_samples: int, *, beta: float = 0.05) -> "SearchPlan":
+        """Return what a search would promise, and what it would spend on what, without any data.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records.
+        beta : float, default=0.05
+            Probability with which noisy errors may be further off.
+        """
+        n = check_count("n_samples", n_samples, low=2)
+        candidates, price = self._candidates(), self._price(self.random_state is not None)
+        splits = splits_by_position(self.cv, n)
+        terms = self._terms(price, Exposure.of(splits, n), len(candidates))
+        return SearchPlan.of(price, terms, splits, n, len(candidates), beta)
+
+    def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
+        # 1. Check what is public, and that the data are where they were declared to be.
+        candidates, price = self._candidates(), self._price(reproducible)
+        charge = self._open_account(price)
+        rows = read_rows(self, X, reset=True, sparse=get_tags(self.estimator).input_tags.sparse)
+        n = rows.shape[0]
+        splits = splits_by_position(self.cv, n)
+        terms = self._terms(price, Exposure.of(splits, n), len(candidates))
+        known = self._known_classes(candidates)
+        classes, codes = read_labels(y, n, known)
+        for candidate in candidates:
+            last_step(candidate).set_params(classes=classes.tolist())  # whatever labels train
+        seed = public_seed(self.random_state, type(self).__name__) if reproducible else None
+        trial = Trial(candidates, rows, classes[codes], splits, terms, reproducible, seed)
+        promises = trial.read_all(dice)
+
+        # 2. Fix the guarantee, and charge it to the ledger.
+        guarantee = _guarantee(price, promises, known, terms)
+        charge(guarantee)
+
+        # 3 and 4. Fit, count errors and release, again and again; then fit what was chosen.
+        choice = trial.choose(dice)
+        kept = choice.fitted if terms.refit is None else trial.refit(choice.index, terms.refit, dice)
+
+        # 5. Publish.
+        self.classes_ = classes
+        self.guarantee_ = guarantee
+        self.terms_ = terms
+        self._publish(choice.index, 1 - choice.errors / trial.tested, kept)
+
+    def _publish(self, index: int, score: float, kept: Any) -> None:
+        """Set what depends on the choice alone."""
+        params = list(ParameterGrid(self.param_grid))
+        self.best_index_, self.best_params_, self.best_score_ = index, params[index], score
+        self.cv_results_ = _results(params, index, score)
+        if kept is not None:
+            last_step(kept).set_params(classes=last_step(self.estimator).classes)
+            if kept is last_step(kept):
+                kept.guarantee_ = self.guarantee_  # it was chosen by what all of it cost
+            self.best_estimator_ = kept
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict labels by the best candidate; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `estimator`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Entries of `classes_`.
+        """
+        labels: NDArray[Any] = self._best().predict(X)
+        return labels
+
+    @available_if(_predicts_likelihoods)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return what the best candidate gives for probabilities.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `estimator`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        likely: NDArray[np.float64] = self._best().predict_proba(X)
+        return likely
+
+    def _best(self) -> Any:
+        check_is_fitted(self)
+        if not hasattr(self, "best_estimator_"):
+            raise AttributeError(
+                "there is no best_estimator_ with refit=False and several splits: fit one with best_params_"
+            )
+        return self.best_estimator_
+
+    def _candidates(self) -> list[Any]:
+        """Return one unfitted copy for each member of the grid, once all that is public is checked."""
+        check_choice("method", self.method, METHODS)
+        if self.n_iter is not None:
+            check_count("n_iter", self.n_iter, low=1)
+        check_count("concentration", self.concentration, low=0)
+        check_candidate(self.estimator, self.stateless)
+        grid = list(ParameterGrid(self.param_grid))
+        if not grid:
+            raise ValueError("param_grid must hold at least one candidate, got an empty one")
+        for name in {name for params in grid for name in params}:
+            _check_searched(name, self.estimator)
+        candidates = [clone(self.estimator).set_params(**clone(params, safe=False)) for params in grid]
+        for candidate in candidates:
+            check_candidate(candidate, self.stateless)
+        return candidates
+
+    def _known_classes(self, candidates: Sequence[Any]) -> Sequence[Any] | None:
+        """Return the labels that were declared, which all candidates must agree on."""
+        last = [last_step(candidate) for candidate in candidates]
+        told = [known_classes(each.classes, getattr(each, "domain", None)) for each in last]
+        sets = [None if each is None else tuple(check_classes(each).tolist()) for each in told]
+        if len(set(sets)) > 1:
+            raise ValueError("param_grid must leave all candidates with the same classes")
+        return told[0]
+
+    def _price(self, reproducible: bool) -> ApproxDP:
+        return ApproxDP(self.epsilon, self.delta, reproducible=reproducible)
+
+    def _terms(self, price: ApproxDP, exposure: Exposure, candidates: int) -> SearchTerms:
+        return SearchTerms.of(
+            price,
+            exposure,
+            candidates=candidates,
+            method=self.method,
+            refit=bool(self.refit),
+            n_iter=self.n_iter,
+            concentration=self.concentration,
+        )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags = replace(inner.input_tags)
+        if inner.classifier_tags is not None:
+            tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
+        return tags
+
+
+def _check_searched(name: str, estimator: Any) -> None:
+    """Refuse parameters that the search sets, or that decide what is public."""
+    own = name.rpartition("__")[2]
+    alone = estimator is last_step(estimator)
+    if own in ("ledger", "random_state", "classes") or (own in ("epsilon", "delta") and alone):
+        raise ValueError(f"param_grid must not hold {name!r}: the search sets it for all candidates alike")
+
+
+def _results(params: list[dict[str, Any]], index: int, score: float) -> dict[str, Any]:
+    """Return a table of the candidates, with what is released of them."""
+    scores, ranks = np.full(len(params), np.nan), np.full(len(params), 2)
+    scores[index], ranks[index] = score, 1
+    table: dict[str, Any] = {}
+    for name in sorted({name for each in params for name in each}):
+        column = np.ma.MaskedArray(np.empty(len(params), dtype=object), mask=True)
+        for place, each in enumerate(params):
+            if name in each:
+                column[place] = each[name]
+        table[f"param_{name}"] = column
+    return {**table, "params": params, "mean_test_score": scores, "rank_test_score": ranks}
+
+
+def _guarantee(
+    price: ApproxDP, promises: Sequence[ApproxDP], known: Sequence[Any] | None, terms: SearchTerms
+) -> ApproxDP:
+    """Return the price with all that the candidates assume."""
+    told = labels_assumed(())
+    assumed = [words for promise in promises for words in promise.assumes if words != told]
+    own = [COLUMNS, labels_assumed(known), _SPLITS, _ALONE]
+    if terms.stopping is not None:
+        own.append(_UNOBSERVED)
+    protects = "labels" if any(promise.protects == "labels" for promise in promises) else "examples"
+    return replace(price, protects=protects, assumes=(*dict.fromkeys([*own, *assumed]),))

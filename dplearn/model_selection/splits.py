@@ -1,0 +1,88 @@
+"""Which records train and which ones test: settled by their places, before any of them is looked at.
+
+>>> [(train.tolist(), test.tolist()) for train, test in splits_by_position(2, 4)]
+[([2, 3], [0, 1]), ([0, 1], [2, 3])]
+>>> Exposure.of(splits_by_position(3, 6), 6)
+Exposure(trains=2, tests=1, apart=False)
+>>> Exposure.of(splits_by_position(None, 10), 10)
+Exposure(trains=1, tests=1, apart=True)
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import KFold, PredefinedSplit, RepeatedKFold, ShuffleSplit, TimeSeriesSplit
+
+from dplearn._validation import check_count
+
+__all__ = ["Exposure", "Split", "splits_by_position"]
+
+Split = tuple[NDArray[np.int64], NDArray[np.int64]]
+_BY_POSITION = (KFold, PredefinedSplit, RepeatedKFold, ShuffleSplit, TimeSeriesSplit)
+_HELD_OUT = 0.2
+
+
+def splits_by_position(cv: Any, n: int) -> list[Split]:
+    """Return the places of the records that train and of those that test, of each split.
+
+    Parameters
+    ----------
+    cv : None, int or splitter
+        Public. None: a fifth of the places, publicly drawn, tests once. An int: so many folds of successive
+        records. Or scikit-learn's KFold, PredefinedSplit, RepeatedKFold, ShuffleSplit or TimeSeriesSplit.
+    n : int
+        Number of records.
+
+    Raises
+    ------
+    TypeError
+        If `cv` is anything else: a splitter that looks at labels or groups splits by what is private.
+    ValueError
+        If there are too few records.
+    """
+    if cv is None:
+        cv = ShuffleSplit(1, test_size=_HELD_OUT, random_state=0)
+    elif isinstance(cv, int) and not isinstance(cv, bool):
+        cv = KFold(check_count("cv", cv, low=2))
+    if type(cv) not in _BY_POSITION:
+        kinds = ", ".join(kind.__name__ for kind in _BY_POSITION)
+        raise TypeError(
+            f"cv must be None, an int or a splitter that looks at places alone ({kinds}), got {cv!r}: folds"
+            " made by labels or groups depend on private values"
+        )
+    if n < 2:
+        raise ValueError(
+            f"n_samples must be at least 2, so that some train and some test, got n_samples = {n}"
+        )
+    splits = [(np.asarray(train), np.asarray(test)) for train, test in cv.split(np.empty((n, 0)))]
+    if not splits or not all(len(train) and len(test) for train, test in splits):
+        raise ValueError(f"cv must leave records to train and to test in each split, got {cv!r} for {n}")
+    return splits
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """What one record can meet with in all splits together.
+
+    Attributes
+    ----------
+    trains, tests : int
+        In how many splits one record trains, and in how many one tests, at most.
+    apart : bool
+        Whether no record does both, in one split or another.
+    """
+
+    trains: int
+    tests: int
+    apart: bool
+
+    @classmethod
+    def of(cls, splits: Sequence[Split], n: int) -> "Exposure":
+        """Return that of some splits of n records."""
+        trains, tests = (
+            np.bincount(np.concatenate([split[part] for split in splits]), minlength=n) for part in (0, 1)
+        )
+        return cls(int(trains.max()), int(tests.max()), not (trains.astype(bool) & tests.astype(bool)).any())

@@ -1,0 +1,166 @@
+"""How candidates are tried: fitted on some records, judged by their errors on others.
+
+>>> count_errors(np.array(["b", "a"], dtype=object), np.array(["b", "b"]))
+1
+"""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.aggregation.rows import rows_of
+from dplearn.chance.dice import Dice
+from dplearn.mechanisms import laplace_counts, permute_and_flip
+from dplearn.mechanisms.random_stopping import best_of_runs
+from dplearn.model_selection.candidates import fit_candidate, read_by_candidate, with_budget
+from dplearn.model_selection.splits import Exposure, Split
+from dplearn.model_selection.terms import SearchTerms
+from dplearn.privacy import ApproxDP
+
+__all__ = ["Choice", "Trial", "count_errors"]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a search has released.
+
+    Attributes
+    ----------
+    index : int
+        Which candidate.
+    errors : int
+        How many errors it made on the records that test, with noise.
+    fitted : object or None
+        The candidate as it was fitted to be judged, if there is one split.
+    """
+
+    index: int
+    errors: int
+    fitted: Any
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Candidates, and the records to try them on.
+
+    Attributes
+    ----------
+    candidates : sequence of estimators
+        Public. Unfitted.
+    rows, labels : table of shape (n, d), and ndarray of shape (n,)
+        Private.
+    splits : sequence of (ndarray, ndarray)
+        Public. Which places train and which test.
+    terms : SearchTerms
+        Public. What may be spent on what.
+    reproducible : bool
+        Whether the dice can be thrown again.
+    seed : int or None
+        Public choices of the candidates are made from it.
+    """
+
+    candidates: Sequence[Any]
+    rows: Any
+    labels: NDArray[Any]
+    splits: Sequence[Split]
+    terms: SearchTerms
+    reproducible: bool
+    seed: int | None
+
+    @property
+    def tested(self) -> int:
+        """How many predictions are judged for each candidate."""
+        return sum(len(test) for _, test in self.splits)
+
+    def read_all(self, dice: Dice) -> list[ApproxDP]:
+        """Let each candidate read all records, and those that train first; return what they would promise."""
+        everything = np.arange(len(self.labels))
+        whole = self.terms.refit or self.terms.fit
+        promises: list[ApproxDP] = []
+        for candidate in self.candidates:
+            for places, budget in ((self.splits[0][0], self.terms.fit), (everything, whole)):
+                promises += read_by_candidate(
+                    with_budget(candidate, budget, self.seed),
+                    rows_of(self.rows, places),
+                    self.labels[places],
+                    dice,
+                    reproducible=self.reproducible,
+                    budget=budget,
+                )
+        return promises
+
+    def choose(self, dice: Dice) -> Choice:
+        """Release which candidate makes few errors, and how many; it costs what `SearchTerms` says."""
+        with _no_warnings():
+            return self._by_permute_and_flip(dice) if self.terms.stopping is None else self._by_runs(dice)
+
+    def refit(self, index: int, budget: ApproxDP, dice: Dice) -> Any:
+        """Return a candidate fitted on all records."""
+        with _no_warnings():
+            return self._fitted(index, np.arange(len(self.labels)), budget, dice)
+
+    def _by_permute_and_flip(self, dice: Dice) -> Choice:
+        found = [self._errors(index, dice) for index in range(len(self.candidates))]
+        errors = np.array([each for each, _ in found])
+        half = replace(self.terms.scoring, epsilon=self.terms.scoring.epsilon / 2)
+        index = permute_and_flip(-errors, privacy=half, dice=dice, sensitivity=self._sensitivity)
+        return Choice(index, self._noisy(found[index][0], half, dice), found[index][1])
+
+    def _by_runs(self, dice: Dice) -> Choice:
+        def run(dice: Dice) -> tuple[int, Choice]:
+            index = dice.below(len(self.candidates))
+            errors, fitted = self._errors(index, dice)
+            noisy = self._noisy(errors, self.terms.scoring, dice)
+            return -noisy, Choice(index, noisy, fitted)
+
+        assert self.terms.stopping is not None
+        return best_of_runs(run, stopping=self.terms.stopping, dice=dice)[1]
+
+    @property
+    def _sensitivity(self) -> int:
+        """How many errors one record can make, or unmake, once the fitted candidates are given."""
+        return Exposure.of(self.splits, len(self.labels)).tests
+
+    def _noisy(self, errors: int, privacy: ApproxDP, dice: Dice) -> int:
+        noisy: int = laplace_counts(
+            errors, privacy=privacy, dice=dice, sensitivity=self._sensitivity, low=0, high=self.tested
+        )
+        return noisy
+
+    def _errors(self, index: int, dice: Dice) -> tuple[int, Any]:
+        """Return how many errors a candidate makes in all splits, and the candidate if it was fitted once."""
+        errors, fitted = 0, None
+        for train, test in self.splits:
+            fitted = self._fitted(index, train, self.terms.fit, dice)
+            errors += count_errors(fitted.predict(rows_of(self.rows, test)), self.labels[test])
+        return errors, fitted if len(self.splits) == 1 else None
+
+    def _fitted(self, index: int, places: NDArray[np.int64], budget: ApproxDP, dice: Dice) -> Any:
+        candidate = with_budget(self.candidates[index], budget, self.seed)
+        fit_candidate(
+            candidate,
+            rows_of(self.rows, places),
+            self.labels[places],
+            dice,
+            reproducible=self.reproducible,
+            budget=budget,
+        )
+        return candidate
+
+
+def count_errors(predicted: Any, labels: NDArray[Any]) -> int:
+    """Return at how many places two arrays differ, of whatever types their entries are."""
+    return int(np.count_nonzero(np.asarray(predicted, dtype=object) != labels.astype(object)))
+
+
+@contextmanager
+def _no_warnings() -> Iterator[None]:
+    """Keep silent: what was said when records were read would be said again as often as there are runs."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

@@ -1,0 +1,138 @@
+"""Deliberate mistakes in private search: each breaks a claim that the original keeps."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dplearn.audit import search_cases
+from dplearn.audit.search_cases import SEARCH_CASES
+from dplearn.mechanisms import random_stopping
+from dplearn.model_selection import score, search, terms, trial
+
+CASES = {case.name: case for case in SEARCH_CASES}
+
+
+def always_as_many_runs_as_there_may_be(monkeypatch):
+    class Stubborn:
+        def __init__(self, dice):
+            self.dice = dice
+
+        def power_weighted(self, ratio, exponents, multiplicities):
+            return len(multiplicities) - 1
+
+    honest = random_stopping.best_of_runs
+
+    def best(run, *, stopping, dice):
+        return honest(lambda _: run(dice), stopping=stopping, dice=Stubborn(dice))
+
+    return best
+
+
+def number_of_runs_shown(monkeypatch):
+    honest = random_stopping.best_of_runs
+
+    def best(run, *, stopping, dice):
+        runs = []
+
+        def counted(dice):
+            runs.append(0)
+            return run(dice)
+
+        score, outcome = honest(counted, stopping=stopping, dice=dice)
+        return score, (outcome, len(runs))
+
+    return best
+
+
+@pytest.mark.parametrize("mistake", [always_as_many_runs_as_there_may_be, number_of_runs_shown])
+@pytest.mark.parametrize("name", ["best_of_runs", "best_of_logarithmically_many_runs"])
+def test_a_mistake_in_when_to_stop_exceeds_the_claim(monkeypatch, name, mistake):
+    monkeypatch.setattr(search_cases, "best_of_runs", mistake(monkeypatch))
+    assert not CASES[name].with_fit(CASES[name].fit).run().keeps(CASES[name].claim)
+
+
+def each_fit_has_the_whole_budget(monkeypatch):
+    honest = terms._part
+    monkeypatch.setattr(
+        terms, "_part", lambda budget, part: budget if part == 1 / 2 else honest(budget, part)
+    )
+
+
+def errors_without_noise(monkeypatch):
+    monkeypatch.setattr(trial.Trial, "_noisy", lambda self, errors, privacy, dice: errors)
+
+
+def candidate_chosen_by_true_errors(monkeypatch):
+    monkeypatch.setattr(
+        trial, "permute_and_flip", lambda qualities, *, privacy, dice, sensitivity: int(np.argmax(qualities))
+    )
+
+
+def records_that_test_train_too(monkeypatch):
+    honest = search.splits_by_position
+
+    def splits(cv, n):
+        return [(np.concatenate([test, train]), test) for train, test in honest(cv, n)]
+
+    monkeypatch.setattr(search, "splits_by_position", splits)
+    honest_exposure = search.Exposure.of
+    monkeypatch.setattr(
+        search.Exposure,
+        "of",
+        classmethod(lambda cls, splits, n: replace(honest_exposure(splits, n), apart=True)),
+    )
+
+
+def number_of_runs_published(monkeypatch):
+    honest = trial.Trial._errors
+    fitted = []
+
+    def errors(self, index, dice):
+        fitted.append(index)
+        return honest(self, index, dice)
+
+    publish = search.PrivateSearchCV._publish
+
+    def published(self, *found):
+        self.n_fits_ = len(fitted)
+        fitted.clear()
+        publish(self, *found)
+
+    monkeypatch.setattr(trial.Trial, "_errors", errors)
+    monkeypatch.setattr(search.PrivateSearchCV, "_publish", published)
+
+
+BREACHES = [
+    ("search_by_permute_and_flip", each_fit_has_the_whole_budget),
+    ("search_by_permute_and_flip", errors_without_noise),
+    ("search_by_permute_and_flip", candidate_chosen_by_true_errors),
+    ("search_by_permute_and_flip", records_that_test_train_too),
+    ("search_by_random_stopping", errors_without_noise),
+    ("search_and_refit", each_fit_has_the_whole_budget),
+]
+#: Universes so small hold not the worst data for these: their laws are others than the frozen ones.
+CHANGES = [
+    ("search_by_random_stopping", number_of_runs_published),
+    ("search_and_refit", records_that_test_train_too),
+]
+
+
+@pytest.mark.parametrize(("name", "mistake"), BREACHES, ids=lambda each: getattr(each, "__name__", each))
+def test_a_mistake_in_a_search_exceeds_the_claim(monkeypatch, name, mistake):
+    case = CASES[name].with_fit(CASES[name].fit)
+    mistake(monkeypatch)
+    assert not case.run().keeps(case.claim)
+
+
+@pytest.mark.parametrize(("name", "mistake"), CHANGES, ids=lambda each: getattr(each, "__name__", each))
+def test_a_mistake_that_few_records_do_not_show_changes_the_law(monkeypatch, name, mistake):
+    case = CASES[name].with_fit(CASES[name].fit)
+    mistake(monkeypatch)
+    assert case.run().epsilon > CASES[name].frozen()["epsilon"]
+
+
+def test_a_score_without_its_noise_is_caught(monkeypatch):
+    case = CASES["private_score"]
+    monkeypatch.setattr(score, "laplace_counts", lambda errors, **_: errors)
+    assert not case.with_fit(case.fit).run().keeps(case.claim)

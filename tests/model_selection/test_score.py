@@ -1,0 +1,93 @@
+"""Private scores: the noise, both intervals, and what is refused."""
+
+from ast import literal_eval
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+
+from dplearn import ExponentialMechanismClassifier, PrivacyLedger, SubsampleAggregateClassifier
+from dplearn.audit import exact_law
+from dplearn.domains import DomainError
+from dplearn.model_selection import private_score
+from dplearn.model_selection.score import _release
+from dplearn.privacy import ApproxDP
+
+NO = DummyClassifier(strategy="constant", constant=0).fit([[0]] * 2, [0, 1])
+
+
+def labels(ones, n):
+    return np.arange(n) < ones
+
+
+@pytest.mark.parametrize("errors", [0, 1, 5, 9, 10])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), 2])
+def test_the_interval_of_the_records_fails_no_more_often_than_beta_exactly(errors, epsilon):
+    beta = Fraction(1, 10)
+    law = exact_law(
+        lambda dice: (
+            str((_release(errors, 10, beta, ApproxDP(epsilon), dice)).records_interval),
+            None,
+        ),
+    )
+    failing = sum(
+        mass
+        for seen, mass in law.masses.items()
+        if not (lambda low, high: low <= 1 - errors / 10 <= high)(*literal_eval(seen[1][0]))
+    )
+    assert failing <= beta * law.total
+
+
+def test_the_interval_of_the_population_holds_the_truth_about_as_often_as_it_says():
+    generator = np.random.default_rng(0)
+    X = np.zeros((300, 1))
+    missed = 0
+    for seed in range(200):
+        y = generator.random(300) < 0.2
+        low, high = private_score(NO, X, y, epsilon=0.3, beta=0.2, random_state=seed).interval
+        missed += not low <= 0.8 <= high
+    assert missed <= 40  # 40 are allowed, and the bounds are not tight
+
+
+def test_the_score_is_near_the_truth_and_says_what_it_costs():
+    X, y = np.zeros((10_000, 1)), labels(2_500, 10_000)
+    ledger = PrivacyLedger(epsilon=1)
+    score = private_score(NO, X, y, epsilon=0.5, ledger=ledger)
+    assert abs(score.value - 0.75) < 0.01
+    assert score.records_interval[0] <= score.value <= score.records_interval[1]
+    assert score.interval[0] < score.records_interval[0]
+    assert score.interval[1] > score.records_interval[1]
+    assert ledger.spent().epsilon == score.guarantee.epsilon == Fraction(1, 2)
+
+
+def test_labels_may_be_strings_and_a_model_of_ours_may_be_scored():
+    X = np.arange(2000.0)[:, None]
+    y = np.where(X[:, 0] < 900, "low", "high")
+    model = ExponentialMechanismClassifier(epsilon=5.0, random_state=0).fit(X, y)
+    assert private_score(model, X, y, epsilon=5.0, random_state=0).value > 0.95
+    assert private_score(model, X, np.arange(2000), epsilon=5.0, random_state=0).value < 0.05
+
+
+def test_what_answers_from_a_budget_is_refused():
+    with pytest.raises(TypeError, match="answers from a budget"):
+        private_score(SubsampleAggregateClassifier(), np.zeros((3, 1)), [0, 1, 1])
+    with pytest.raises(TypeError, match="estimator must have a method predict"):
+        private_score("model", np.zeros((3, 1)), [0, 1, 1])
+
+
+def test_an_error_of_the_model_shows_no_record_and_spends_nothing():
+    ledger = PrivacyLedger(epsilon=1)
+    model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(DomainError, match="does not predict for") as caught:
+        private_score(model, np.array([["secret"], ["x"]], dtype=object), [0, 1], ledger=ledger)
+    assert "secret" not in str(caught.value)
+    assert caught.value.__suppress_context__
+    assert not ledger.history()
+
+
+@pytest.mark.parametrize("parameters", [{"epsilon": 0}, {"beta": 0}, {"beta": 1}, {"ledger": 3}])
+def test_parameters_that_are_not_as_described_are_refused(parameters):
+    with pytest.raises((TypeError, ValueError), match=next(iter(parameters))):
+        private_score(NO, np.zeros((3, 1)), [0, 1, 1], **parameters)

@@ -1,0 +1,273 @@
+"""Private search: what it releases, what it charges, what it refuses, and that it finds what is good."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold, PredefinedSplit, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
+
+from dplearn import (
+    BudgetExceededError,
+    ExponentialMechanismClassifier,
+    PointClassifier,
+    PrivacyLedger,
+    StatisticalQueryLogisticRegression,
+    SubsampleAggregateClassifier,
+    ThresholdClassifier,
+)
+from dplearn.domains import DomainError, Grid, IntegerRange
+from dplearn.learners.reductions import SecretSampleClassifier
+from dplearn.model_selection import PrivateSearchCV
+from dplearn.model_selection.splits import splits_by_position
+from dplearn.preprocessing import PrivateMinMaxClipper, PrivateRobustScaler
+from dplearn.privacy import pipeline_guarantee
+
+X = np.arange(3000)[:, None] % 100
+Y = (X[:, 0] > 40).astype(int)
+STUMPS = ExponentialMechanismClassifier(domain=IntegerRange(0, 99), classes=[0, 1])
+GRID = {"concept_class": ["stumps", "thresholds"], "mechanism": ["exponential", "permute_and_flip"]}
+
+
+def search(estimator=STUMPS, grid=GRID, **parameters):
+    return PrivateSearchCV(estimator, grid, **{"random_state": 0} | parameters)
+
+
+@pytest.mark.parametrize("method", ["permute_and_flip", "random_stopping"])
+@pytest.mark.parametrize("refit", [True, False])
+@pytest.mark.parametrize("cv", [None, 3], ids=repr)
+def test_a_search_releases_one_candidate_and_promises_what_it_was_given(method, refit, cv):
+    fitted = search(epsilon=8.0, method=method, refit=refit, cv=cv).fit(X, Y)
+    assert fitted.guarantee_.epsilon == 8
+    assert fitted.best_params_ == fitted.cv_results_["params"][fitted.best_index_]
+    assert fitted.cv_results_["rank_test_score"][fitted.best_index_] == 1
+    shown = fitted.cv_results_["mean_test_score"]
+    assert shown[fitted.best_index_] == fitted.best_score_
+    assert np.isnan(np.delete(shown, fitted.best_index_)).all()
+    if refit or cv is None:
+        assert fitted.score(X, Y) > 0.9
+        assert fitted.best_estimator_.guarantee_ == fitted.guarantee_
+        assert clone(fitted.best_estimator_).get_params()["classes"] == [0, 1]
+    else:
+        assert not hasattr(fitted, "best_estimator_")
+        with pytest.raises(AttributeError, match="no best_estimator_"):
+            fitted.predict(X)
+
+
+@pytest.mark.parametrize("method", ["permute_and_flip", "random_stopping"])
+def test_the_better_candidate_is_found_if_the_budget_is_large(method):
+    grid = {
+        "domain": [IntegerRange(0, 99), Grid(60, 99, 2, outside="clip")]
+    }  # the second cannot tell 40 from 60
+    found = [
+        search(grid=grid, epsilon=30.0, method=method, random_state=seed).fit(X, Y).best_index_
+        for seed in range(8)
+    ]
+    assert found.count(0) >= 7
+
+
+def test_what_was_promised_lists_splits_and_what_candidates_assume():
+    assumes = search(method="random_stopping").fit(X, Y).guarantee_.assumes
+    assert "labels are among the declared classes" in assumes
+    assert "which records train and which test depends on their places alone" in assumes
+    assert any("not observed" in words for words in assumes)
+    untold = ExponentialMechanismClassifier(domain=IntegerRange(0, 99))
+    assumes = search(untold, method="permute_and_flip").fit(X, Y).guarantee_.assumes
+    assert "the set of labels, and their type, is public" in assumes
+    assert "labels are among the declared classes" not in assumes
+    assert not any("not observed" in words for words in assumes)
+
+
+def test_a_ledger_is_charged_once_for_all_and_before_anything_else():
+    ledger = PrivacyLedger(epsilon=2.5)
+    fitted = search(ledger=ledger, random_state=None, epsilon=2.0).fit(X, Y)
+    assert ledger.spent().epsilon == 2
+    assert [entry.estimator for entry in ledger.history()] == ["PrivateSearchCV"]
+    with pytest.raises(BudgetExceededError):
+        fitted.fit(X, Y)
+    assert ledger.spent().epsilon == 2
+
+
+def test_records_outside_the_domain_are_refused_wherever_they_stand_and_nothing_is_spent():
+    for place in (0, 1500, 2999):
+        ledger = PrivacyLedger(epsilon=5)
+        outside = X.copy()
+        outside[place] = 1000
+        with pytest.raises(DomainError, match="outside the declared domain"):
+            search(ledger=ledger, random_state=None).fit(outside, Y)
+        assert not ledger.history()
+
+
+def test_labels_that_were_not_declared_are_refused_and_a_rare_one_is_known_to_all_candidates():
+    with pytest.raises(DomainError, match="not among the declared classes"):
+        search().fit(X, np.where(np.arange(3000) == 7, 5, Y))
+    labels = np.where(np.arange(3000) == 7, "c", np.where(Y, "b", "a"))
+    fitted = search(
+        ExponentialMechanismClassifier(domain=IntegerRange(0, 99)), {"mechanism": ["exponential"]}
+    )
+    fitted.set_params(epsilon=20.0).fit(X, labels)
+    assert fitted.classes_.tolist() == ["a", "b", "c"]
+    assert fitted.best_estimator_.classes_.tolist() == ["a", "b", "c"]
+    assert fitted.best_estimator_.classes is None
+
+
+def test_seeded_searches_repeat_themselves_and_say_so():
+    one, other = (search(method="random_stopping", random_state=3).fit(X, Y) for _ in range(2))
+    assert one.guarantee_.reproducible
+    assert (one.best_params_, one.best_score_) == (other.best_params_, other.best_score_)
+    assert pickle.loads(pickle.dumps(one)).best_estimator_.concept_ == other.best_estimator_.concept_
+    assert not search(random_state=None).fit(X, Y).guarantee_.reproducible
+
+
+def test_data_frames_keep_their_names_and_sparse_tables_go_where_the_estimator_takes_them():
+    frame = pd.DataFrame({"age": X[:, 0]})
+    fitted = search(epsilon=10.0).fit(frame, Y)
+    assert fitted.feature_names_in_.tolist() == ["age"]
+    assert fitted.predict(frame).shape == (3000,)
+    with pytest.raises(ValueError, match="feature names"):
+        fitted.predict(frame.rename(columns={"age": "height"}))
+
+
+def test_a_pipeline_of_private_steps_shares_the_budget():
+    X, y = load_breast_cancer(return_X_y=True)
+    pipeline = make_pipeline(
+        PrivateMinMaxClipper(domain=Grid(0, 5000, 5001, outside="clip")),
+        Normalizer(),
+        ThresholdClassifier(feature=0, classes=[0, 1]),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # so few records for so many quantiles
+        fitted = search(pipeline, {"privateminmaxclipper__epsilon": [1.0, 3.0]}, epsilon=8.0, delta=1e-6).fit(
+            X, y
+        )
+    steps = pipeline_guarantee(fitted.best_estimator_)
+    share = fitted.best_params_["privateminmaxclipper__epsilon"]
+    assert steps.epsilon == fitted.terms_.refit.epsilon == 4
+    assert fitted.best_estimator_[0].guarantee_.epsilon == 4 * share / (share + 1)
+    assert fitted.best_estimator_[2].guarantee_.delta <= fitted.terms_.refit.delta
+
+
+def test_steps_that_are_not_private_are_refused_unless_they_are_known_to_learn_nothing():
+    with pytest.raises(ValueError, match="got StandardScaler as 'standardscaler'"):
+        search(make_pipeline(StandardScaler(), STUMPS), {}).fit(X, Y)
+    doubling = make_pipeline(FunctionTransformer(lambda rows: rows // 2), clone(STUMPS))
+    with pytest.raises(ValueError, match="stateless"):
+        search(doubling, {}).fit(X, Y)
+    fitted = search(doubling, {}, stateless=["functiontransformer"], epsilon=10.0).fit(X, Y)
+    assert fitted.score(X, Y) > 0.9
+    telling = make_pipeline(
+        FunctionTransformer(lambda r: r, inverse_func=lambda r: r, check_inverse=True), STUMPS
+    )
+    with pytest.raises(ValueError, match="check_inverse"):
+        search(telling, {}, stateless=["functiontransformer"]).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LogisticRegression(),
+        SubsampleAggregateClassifier(),
+        SecretSampleClassifier(STUMPS, sample_size=10),
+        PrivateRobustScaler(),
+        make_pipeline(PrivateRobustScaler(), LogisticRegression()),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_estimators_that_answer_from_a_budget_or_have_none_are_refused(estimator):
+    with pytest.raises(TypeError, match="estimator must"):
+        search(estimator, {}).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"grid": {"epsilon": [1.0, 2.0]}}, "param_grid must not hold 'epsilon'"),
+        ({"grid": {"classes": [[0, 1]]}}, "param_grid must not hold 'classes'"),
+        ({"grid": {"random_state": [1]}}, "param_grid must not hold 'random_state'"),
+        ({"grid": []}, "at least one candidate"),
+        ({"grid": {"depth": [3]}}, "Invalid parameter 'depth'"),
+        ({"method": "grid"}, "method must be"),
+        ({"n_iter": 0}, "n_iter must be"),
+        ({"concentration": -1}, "concentration must be"),
+        ({"epsilon": 0}, "epsilon must be"),
+        ({"delta": 1}, "delta must be"),
+        ({"cv": StratifiedKFold(2)}, "cv must be"),
+        ({"estimator": clone(STUMPS).set_params(ledger=PrivacyLedger(epsilon=1))}, "no ledger of its own"),
+        ({"estimator": clone(STUMPS).set_params(epsilon=-1)}, "epsilon must be"),
+    ],
+)
+def test_parameters_that_make_no_search_are_refused_and_nothing_is_spent(parameters, message):
+    ledger = PrivacyLedger(epsilon=5)
+    with pytest.raises((TypeError, ValueError), match=message):
+        search(**{"ledger": ledger, "random_state": None} | parameters).fit(X, Y)
+    assert not ledger.history()
+
+
+def test_warnings_do_not_tell_how_many_runs_there_were():
+    def said(seed):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            search(
+                ThresholdClassifier(classes=[0, 1]),
+                {"feature": [0, None]},
+                method="random_stopping",
+                random_state=seed,
+            ).fit(X[:40], Y[:40])
+        return [str(warning.message) for warning in caught]
+
+    found = [said(seed) for seed in range(6)]
+    assert found[0]
+    assert all(each == found[0] for each in found)
+
+
+def test_the_plan_says_without_data_what_a_search_spends():
+    plan = search(epsilon=2.0).plan(3000)
+    fitted = search(epsilon=2.0).fit(X, Y)
+    assert (plan.fit, plan.scoring, plan.refit) == (
+        fitted.terms_.fit,
+        fitted.terms_.scoring,
+        fitted.terms_.refit,
+    )
+    assert plan.n_candidates == 4
+    assert plan.method == "random_stopping"
+    assert plan.mean_fits == 9.5
+    assert plan.missed == pytest.approx(sum(0.75**k for k in range(1, 17)) / 16)
+    none_missed = search(epsilon=2.0, method="permute_and_flip").plan(3000)
+    assert (none_missed.missed, none_missed.mean_fits) == (0, 5)
+
+
+def test_noisy_scores_are_as_near_as_the_plan_says():
+    chosen = {"epsilon": 4.0, "method": "permute_and_flip", "refit": False}
+    plan = search(grid={}, **chosen).plan(3000, beta=0.1)
+    [(_, test)] = splits_by_position(None, 3000)
+    off = 0
+    for seed in range(60):
+        fitted = search(grid={}, random_state=seed, **chosen).fit(X, Y)
+        off += abs(fitted.best_score_ - fitted.best_estimator_.score(X[test], Y[test])) >= plan.score_error
+    assert off <= 14  # 6 are expected; 15 would be as unlikely as one in a thousand
+
+
+@pytest.mark.parametrize("cv", [PredefinedSplit([0] * 50 + [-1] * 100), KFold(3), None], ids=repr)
+def test_multinomial_regression_is_searched_on_real_data(cv):
+    X, y = load_iris(return_X_y=True)
+    model = StatisticalQueryLogisticRegression(domain=Grid(0, 10, outside="clip"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # one step is all that the budget gives
+        fitted = search(model, {"n_steps": [1, 24]}, epsilon=400.0, delta=1e-6, cv=cv).fit(X, y)
+    assert fitted.score(X, y) > 0.6
+    assert fitted.predict_proba(X).shape == (150, 3)
+
+
+def test_candidates_with_a_delta_share_it_and_no_fit_spends_more_than_its_part():
+    keys = np.array([["a"], ["b"]] * 50, dtype=object)
+    labels = np.array([1, 0] * 50)
+    model = PointClassifier(classes=[0, 1])
+    fitted = search(model, {"method": ["stability"]}, epsilon=8.0, delta=1e-6, refit=False).fit(keys, labels)
+    assert fitted.terms_.fit.delta == fitted.guarantee_.delta
+    assert fitted.best_estimator_.concept_ is not None
