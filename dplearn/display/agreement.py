@@ -1,0 +1,224 @@
+"""How far teachers agree, on votes that are public; and how a budget of answers is used up.
+
+>>> display = TeacherAgreementDisplay([["a", "b"], ["a", "a"], ["a", "b"], ["a", "a"]])
+>>> display.gaps.tolist(), display.n_teachers
+([4, 0], 4)
+>>> answers = QueryBudgetDisplay(["yes", "?", "no", "?"], abstain_label="?", max_unstable=3)
+>>> answers.declined.tolist()
+[0, 1, 1, 2]
+"""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.aggregation import QueriesExhaustedError
+from dplearn.display.axes import axes_or_new
+
+__all__ = ["QueryBudgetDisplay", "TeacherAgreementDisplay"]
+
+
+class TeacherAgreementDisplay:
+    """By how many votes the first label leads, over queries.
+
+    Parameters
+    ----------
+    votes : array-like of shape (n_teachers, n_queries)
+        Public. The label that each teacher gives to each query. A fitted ensemble's votes are private and
+        cannot be had from it: train teachers of your own on public or made-up records.
+    least_lead : int, optional
+        From which lead on a query is answered in all likelihood, such as `plan(n).least_lead` says.
+
+    Attributes
+    ----------
+    gaps : ndarray of int64 of shape (n_queries,)
+        Votes of the first label less those of the second.
+    n_teachers : int
+        Number of teachers.
+    least_lead : int or None
+        As given.
+    bars_ : matplotlib BarContainer
+        After `plot`.
+    ax_, figure_ : matplotlib Axes and Figure
+        After `plot`.
+    """
+
+    def __init__(self, votes: Any, *, least_lead: int | None = None):
+        cast = np.asarray(votes)
+        if cast.ndim != 2 or not cast.size:
+            raise ValueError(
+                f"votes must be of shape (n_teachers, n_queries), neither of them 0, got {cast.shape}"
+            )
+        labels, codes = np.unique(cast, return_inverse=True)
+        kinds = max(len(labels), 2)  # a label that nobody gives is second where all agree
+        places = codes.reshape(cast.shape) + kinds * np.arange(cast.shape[1])
+        counts = np.bincount(places.ravel(), minlength=kinds * cast.shape[1]).reshape(-1, kinds)
+        counts.sort(axis=1)
+        self.gaps: NDArray[np.int64] = counts[:, -1] - counts[:, -2]
+        self.n_teachers = len(cast)
+        self.least_lead = least_lead
+
+    @classmethod
+    def from_predictions(
+        cls, votes: Any, *, least_lead: int | None = None, ax: Any = None, **bar_kw: Any
+    ) -> Self:
+        """Draw how far public votes agree.
+
+        Parameters
+        ----------
+        votes, least_lead
+            As for the class.
+        ax, **bar_kw
+            As for `plot`.
+
+        Returns
+        -------
+        TeacherAgreementDisplay
+        """
+        return cls(votes, least_lead=least_lead).plot(ax, **bar_kw)
+
+    def plot(self, ax: Any = None, *, bins: int = 30, **bar_kw: Any) -> Self:
+        """Draw a histogram of the gaps.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure otherwise.
+        bins : int, default=30
+            How many bars, at most one for each possible gap.
+        **bar_kw
+            Of matplotlib's `hist`.
+
+        Returns
+        -------
+        self : TeacherAgreementDisplay
+        """
+        axes = axes_or_new(ax)
+        edges = np.linspace(-0.5, self.n_teachers + 0.5, min(bins, self.n_teachers + 1) + 1)
+        _, _, self.bars_ = axes.hist(self.gaps, edges, **{"label": "queries"} | bar_kw)
+        if self.least_lead is not None:
+            style = {"color": "0.25", "linestyle": "--", "label": "answered in all likelihood from here on"}
+            axes.axvline(self.least_lead, **style)
+        axes.set(xlabel=f"lead of the first label, in votes of {self.n_teachers}", ylabel="queries")
+        axes.legend()
+        self.ax_, self.figure_ = axes, axes.figure
+        return self
+
+
+class QueryBudgetDisplay:
+    """How many queries were declined so far, beside how many may be; released answers alone are drawn.
+
+    Parameters
+    ----------
+    answers : array-like of shape (n_queries,)
+        Released. What an ensemble's `predict` returned, in order.
+    abstain_label : object
+        What stands in it for a declined query; nan is found too.
+    max_unstable : int, optional
+        Public. After how many declined queries the ensemble stops.
+
+    Attributes
+    ----------
+    declined : ndarray of int64 of shape (n_queries,)
+        Released. How many of the queries so far were declined.
+    max_unstable : int or None
+        As given.
+    line_ : matplotlib Line2D
+        After `plot`.
+    ax_, figure_ : matplotlib Axes and Figure
+        After `plot`.
+    """
+
+    def __init__(self, answers: Any, *, abstain_label: Any, max_unstable: int | None = None):
+        given = np.asarray(answers)
+        if given.ndim != 1:
+            raise ValueError(f"answers must be of shape (n_queries,), got {given.shape}")
+        silent = given != given if abstain_label != abstain_label else given == abstain_label
+        self.declined: NDArray[np.int64] = np.cumsum(silent, dtype=np.int64)
+        self.max_unstable = max_unstable
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, *, ax: Any = None, **line_kw: Any) -> Self:
+        """Ask a fitted ensemble, which uses its answers up, and draw what it declines.
+
+        Parameters
+        ----------
+        estimator : SubsampleAggregateClassifier
+            Fitted, with an `abstain_label`, without which nobody can tell what was declined.
+        X : array-like of shape (n_queries, n_features)
+            Public rows. If the ensemble stops on the way, the answers before are drawn.
+        ax, **line_kw
+            As for `plot`.
+
+        Returns
+        -------
+        QueryBudgetDisplay
+
+        Raises
+        ------
+        QueriesExhaustedError
+            If no answer was released: there are more rows than queries left.
+        ValueError
+            If `estimator` has no `abstain_label`; nothing was asked.
+        """
+        label = getattr(estimator, "abstain_label", None)
+        if label is None:
+            raise ValueError("abstain_label of estimator must be set: else declined queries look like others")
+        try:
+            answers = estimator.predict(X)
+        except QueriesExhaustedError as error:
+            if not error.released.size:
+                raise
+            answers = error.released
+        most = estimator.max_unstable_
+        return cls(answers, abstain_label=label, max_unstable=most).plot(ax, **line_kw)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        answers: Any,
+        *,
+        abstain_label: Any,
+        max_unstable: int | None = None,
+        ax: Any = None,
+        **line_kw: Any,
+    ) -> Self:
+        """Draw what was declined among released answers.
+
+        Parameters
+        ----------
+        answers, abstain_label, max_unstable
+            As for the class.
+        ax, **line_kw
+            As for `plot`.
+
+        Returns
+        -------
+        QueryBudgetDisplay
+        """
+        return cls(answers, abstain_label=abstain_label, max_unstable=max_unstable).plot(ax, **line_kw)
+
+    def plot(self, ax: Any = None, **line_kw: Any) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure otherwise.
+        **line_kw
+            Of matplotlib's `step`.
+
+        Returns
+        -------
+        self : QueryBudgetDisplay
+        """
+        axes = axes_or_new(ax)
+        asked = np.arange(1, self.declined.size + 1)
+        (self.line_,) = axes.step(asked, self.declined, where="post", **{"label": "declined"} | line_kw)
+        if self.max_unstable is not None:
+            axes.axhline(self.max_unstable, color="0.4", linestyle="--", label="where it stops")
+        axes.set(xlabel="queries asked", ylabel="declined so far")
+        axes.legend()
+        self.ax_, self.figure_ = axes, axes.figure
+        return self

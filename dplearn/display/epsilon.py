@@ -1,0 +1,226 @@
+"""Accuracy against epsilon.
+
+>>> display = EpsilonDisplay({0.1: [0.6, 0.5, 0.7], 1: [0.9, 0.8, 0.9]}, baseline=0.95)
+>>> display.epsilons.tolist(), display.middle.tolist()
+([0.1, 1.0], [0.6, 0.9])
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from dplearn._validation import check_count, check_number
+from dplearn.chance import PublicStream
+from dplearn.display.axes import axes_or_new
+
+__all__ = ["EpsilonDisplay"]
+
+_SHARE = 0.8
+
+
+class EpsilonDisplay:
+    """Accuracy against epsilon, with a band for the noise.
+
+    Parameters
+    ----------
+    accuracies : mapping of float to sequence of float
+        Of each epsilon, the accuracies of one or more fits.
+    baseline : float, optional
+        The accuracy without privacy.
+
+    Attributes
+    ----------
+    epsilons : ndarray of float64 of shape (k,)
+        Rising.
+    accuracies : list of ndarray of float64
+        Of each epsilon, one for each fit.
+    baseline : float or None
+        The accuracy without privacy.
+    line_, band_, baseline_ : matplotlib artists
+        After `plot`; `baseline_` is None if there is no baseline.
+    ax_, figure_ : matplotlib Axes and Figure
+        After `plot`.
+
+    See Also
+    --------
+    from_estimator : Fit, score and draw.
+    from_predictions : Score and draw.
+    """
+
+    def __init__(self, accuracies: Mapping[Any, Sequence[float]], *, baseline: float | None = None):
+        if not accuracies:
+            raise ValueError("accuracies must hold an epsilon, got none")
+        found = {_epsilon(epsilon): np.asarray(each, float) for epsilon, each in accuracies.items()}
+        if any(each.ndim != 1 or not each.size for each in found.values()):
+            raise ValueError("accuracies must hold one or more numbers for each epsilon")
+        self.epsilons: NDArray[np.float64] = np.array(sorted(found))
+        self.accuracies = [found[epsilon] for epsilon in sorted(found)]
+        self.baseline = baseline
+
+    @property
+    def middle(self) -> NDArray[np.float64]:
+        """The median accuracy at each epsilon."""
+        return np.array([np.median(each) for each in self.accuracies])
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        X_test: Any,
+        y_test: Any,
+        *,
+        epsilons: Sequence[float] = (0.1, 0.3, 1, 3, 10),
+        repeats: int = 10,
+        param_name: str = "epsilon",
+        baseline: Any = None,
+        random_state: Any = None,
+        ax: Any = None,
+        **how: Any,
+    ) -> Self:
+        """Fit clones of an estimator at each epsilon, several times, and draw their accuracies.
+
+        Parameters
+        ----------
+        estimator : classifier
+            With an `epsilon`. Each of the `repeats` fits at each epsilon costs that epsilon: for public or
+            made-up data, or with a ledger, to which all of them are charged.
+        X, y : array-like
+            What is fitted.
+        X_test, y_test : array-like
+            Public rows and labels: an accuracy on private rows is a release that nobody pays for.
+        epsilons : sequence of float, default=(0.1, 0.3, 1, 3, 10)
+            Positive.
+        repeats : int, default=10
+            Fits at each epsilon.
+        param_name : str, default="epsilon"
+            The parameter that is varied, such as "learner__epsilon" of a pipeline; other steps keep theirs.
+        baseline : classifier, optional
+            Without privacy: it is cloned and fitted once, and what it learns is protected by nothing.
+        random_state : None, int or numpy random generator, default=None
+            None leaves the estimator's, which must then not be set. Anything else seeds each fit with
+            another number, which makes all fits repeatable: for public data only.
+        ax, **how
+            As for `plot`.
+
+        Returns
+        -------
+        EpsilonDisplay
+
+        Raises
+        ------
+        BudgetExceededError
+            If the ledger does not hold another fit; those before are paid.
+        ValueError
+            If `estimator` has a seed of its own and `random_state` is None: all fits would draw the same.
+        """
+        values = [_epsilon(epsilon) for epsilon in epsilons]
+        count = check_count("repeats", repeats, low=1)
+        seeds = _seeds(estimator, param_name, random_state, len(values) * count)
+        found: dict[float, list[float]] = {epsilon: [] for epsilon in values}
+        for epsilon, seed in zip(np.repeat(values, count).tolist(), seeds, strict=True):
+            model = clone(estimator).set_params(**{param_name: epsilon}, **seed)
+            found[epsilon].append(_accuracy(y_test, model.fit(X, y).predict(X_test)))
+        plain = None if baseline is None else _accuracy(y_test, clone(baseline).fit(X, y).predict(X_test))
+        return cls(found, baseline=plain).plot(ax, **how)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        predictions: Mapping[Any, Any],
+        *,
+        baseline: Any = None,
+        ax: Any = None,
+        **how: Any,
+    ) -> Self:
+        """Draw the accuracies of predictions.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            Public labels.
+        predictions : mapping of float to array-like of shape (n,) or (repeats, n)
+            Of each epsilon, what one or more fits predict.
+        baseline : array-like of shape (n,), optional
+            What a model without privacy predicts.
+        ax, **how
+            As for `plot`.
+
+        Returns
+        -------
+        EpsilonDisplay
+        """
+        found = {
+            epsilon: [_accuracy(y_true, row) for row in np.atleast_2d(np.asarray(each))]
+            for epsilon, each in predictions.items()
+        }
+        plain = None if baseline is None else _accuracy(y_true, baseline)
+        return cls(found, baseline=plain).plot(ax, **how)
+
+    def plot(self, ax: Any = None, *, share: float = _SHARE, label: str = "private", **line_kw: Any) -> Self:
+        """Draw the median accuracy, and a band that holds a share of the fits.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure otherwise.
+        share : float, default=0.8
+            Of the fits at each epsilon that lie in the band; from 0 to 1.
+        label : str, default="private"
+            Of the line in the legend.
+        **line_kw
+            Of matplotlib's `plot`.
+
+        Returns
+        -------
+        self : EpsilonDisplay
+        """
+        part = float(check_number("share", share, low=0, high=1))
+        axes = axes_or_new(ax)
+        low, high = (
+            np.array([np.quantile(each, q) for each in self.accuracies])
+            for q in ((1 - part) / 2, (1 + part) / 2)
+        )
+        (self.line_,) = axes.plot(self.epsilons, self.middle, **{"marker": "o", "label": label} | line_kw)
+        shade = {"color": self.line_.get_color(), "alpha": 0.25}
+        self.band_ = axes.fill_between(self.epsilons, low, high, label=f"{part:.0%} of the fits", **shade)
+        self.baseline_ = None
+        if self.baseline is not None:
+            style = {"linestyle": "--", "color": "0.4", "label": "without privacy"}
+            self.baseline_ = axes.axhline(self.baseline, **style)
+        axes.set(xscale="log", xlabel="epsilon", ylabel="accuracy")
+        axes.legend()
+        self.ax_, self.figure_ = axes, axes.figure
+        return self
+
+
+def _epsilon(epsilon: Any) -> float:
+    return float(check_number("epsilon", epsilon, above=0))
+
+
+def _accuracy(y_true: Any, predicted: Any) -> float:
+    """Return the share of labels that are the same; a label that stands for no answer is wrong."""
+    truth, answers = np.asarray(y_true), np.asarray(predicted)
+    if truth.shape != answers.shape or truth.ndim != 1 or not truth.size:
+        raise ValueError(
+            f"predictions must be labels, one for each true label, got shapes {answers.shape} and"
+            f" {truth.shape}"
+        )
+    return float(np.mean(truth == answers))
+
+
+def _seeds(estimator: Any, param_name: str, random_state: Any, count: int) -> list[dict[str, int]]:
+    """Return the seed of each fit, as a parameter; none if the operating system's entropy is used."""
+    name = param_name.rpartition("epsilon")[0] + "random_state"
+    if random_state is not None:
+        return [{name: int(seed)} for seed in PublicStream.of(random_state, "EpsilonDisplay").seeds(count)]
+    if estimator.get_params().get(name) is not None:
+        raise ValueError(
+            f"{name} of estimator must be None unless random_state is given: its fits would be one"
+        )
+    return [{} for _ in range(count)]

@@ -1,0 +1,12 @@
+"""Pictures are drawn nowhere, and closed after each test."""
+
+import pytest
+
+
+@pytest.fixture
+def pyplot():
+    from matplotlib import pyplot
+
+    pyplot.switch_backend("agg")
+    yield pyplot
+    pyplot.close("all")

@@ -1,0 +1,79 @@
+"""Agreement is drawn of public votes, and budgets of released answers."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.naive_bayes import GaussianNB
+
+from dplearn import QueriesExhaustedError, SubsampleAggregateClassifier
+from dplearn.display import QueryBudgetDisplay, TeacherAgreementDisplay
+
+GENERATOR = np.random.default_rng(0)
+X = GENERATOR.normal(size=(600, 2))
+Y = np.where(X[:, 0] > 0, "yes", "no")
+
+
+def ensemble(**parameters):
+    chosen = {"n_teachers": 20, "epsilon": 1000.0, "classes": ["no", "yes"], "abstain_label": "?"}
+    model = SubsampleAggregateClassifier(GaussianNB(), random_state=0, **chosen | parameters)
+    return model.fit(X, Y)
+
+
+@given(arrays(np.int64, st.tuples(st.integers(1, 9), st.integers(1, 5)), elements=st.integers(-2, 2)))
+def test_a_gap_is_the_first_labels_votes_less_the_seconds(votes):
+    for gap, column in zip(TeacherAgreementDisplay(votes).gaps, votes.T, strict=True):
+        counts = sorted((np.count_nonzero(column == label) for label in range(-2, 3)), reverse=True)
+        assert gap == counts[0] - counts[1]
+
+
+def test_every_query_is_in_the_histogram_and_the_bar_where_it_was_said(pyplot):
+    votes = GENERATOR.integers(0, 3, size=(100, 250))
+    axes = pyplot.subplots()[1]
+    display = TeacherAgreementDisplay.from_predictions(votes, least_lead=40, ax=axes)
+    assert sum(bar.get_height() for bar in display.bars_) == 250
+    assert display.ax_ is axes
+    assert display.figure_ is axes.figure
+    assert axes.lines[0].get_xdata()[0] == 40
+
+
+@pytest.mark.parametrize(
+    "votes", [np.zeros(3), np.zeros((0, 3)), np.zeros((2, 0))], ids=["1d", "no teacher", "none"]
+)
+def test_votes_of_another_shape_are_refused(votes):
+    with pytest.raises(ValueError, match="votes must be of shape"):
+        TeacherAgreementDisplay(votes)
+
+
+def test_declined_queries_are_counted_whatever_stands_for_them():
+    for answers, label in ((["a", "?", "?"], "?"), ([1, -1, -1], -1), ([0.5, np.nan, np.nan], np.nan)):
+        assert QueryBudgetDisplay(answers, abstain_label=label).declined.tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match="answers must be of shape"):
+        QueryBudgetDisplay([["a"]], abstain_label="?")
+
+
+def test_asking_an_ensemble_uses_its_queries_up_and_draws_what_it_released(pyplot):
+    model = ensemble(max_queries=50, max_unstable=7)
+    display = QueryBudgetDisplay.from_estimator(model, GENERATOR.normal(size=(50, 2)))
+    assert model.remaining_queries_ == 0
+    assert display.max_unstable == 7
+    assert display.declined[-1] == 7 - model.remaining_unstable_
+    np.testing.assert_array_equal(display.line_.get_ydata(), display.declined)
+    with pytest.raises(QueriesExhaustedError):
+        QueryBudgetDisplay.from_estimator(model, X[:1])
+
+
+def test_where_an_ensemble_stops_the_answers_before_are_drawn(pyplot):
+    model = ensemble(max_queries=200, max_unstable=1)
+    model.fit(X, GENERATOR.choice(["no", "yes"], 600))  # of which teachers learn this or that
+    display = QueryBudgetDisplay.from_estimator(model, X[:200])
+    assert display.declined.size < 200
+    assert display.declined[-1] == 1
+
+
+def test_without_a_label_for_declined_queries_nothing_is_asked():
+    model = ensemble(abstain_label=None, max_queries=9)
+    with pytest.raises(ValueError, match="abstain_label of estimator must be set"):
+        QueryBudgetDisplay.from_estimator(model, X[:2])
+    assert model.remaining_queries_ == 9

@@ -1,0 +1,292 @@
+"""The privacy card: it says what the guarantee says, and nothing of the data."""
+
+import datetime
+import warnings
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer, StandardScaler
+
+import dplearn
+from dplearn import ApproxDP, ExponentialMechanismClassifier, PrivacyLedger, PublicData, ThresholdClassifier
+from dplearn.display import privacy_card
+from dplearn.display.evidence import EVIDENCE
+from dplearn.domains import Grid
+from dplearn.model_selection import PrivateSearchCV, private_score
+from dplearn.preprocessing import (
+    CellEncoder,
+    PrivateKBinsDiscretizer,
+    PrivateMinMaxClipper,
+    PrivateQuantileTransformer,
+    PrivateRobustScaler,
+)
+from dplearn.privacy import LedgerError
+from dplearn.releases import ThresholdRelease, interior_point, quantiles, stable_counts
+
+DAY = datetime.date(2030, 1, 2)
+DOMAIN = Grid(-9, 9, 19)  # small, so that so few records are enough
+RARE = 0.8642097531  # a value that no text has by chance
+GENERATOR = np.random.default_rng(0)
+X = np.round(GENERATOR.normal(size=(400, 2)), 3)
+Y = (X[:, 0] > 0).astype(int)
+FEW_TEACHERS = {"n_teachers": 5, "epsilon": 1e5, "classes": [0, 1]}
+
+
+def bits(X):
+    return (X > 0).astype(int)
+
+
+#: One small fit of each class: from X, y and a seed to what the card is of.
+FITS = {
+    "ConjunctionClassifier": lambda X, y, seed: dplearn.ConjunctionClassifier(random_state=seed).fit(
+        bits(X), y
+    ),
+    "ExponentialMechanismClassifier": lambda X, y, seed: ExponentialMechanismClassifier(
+        random_state=seed, classes=[0, 1]
+    ).fit(X, y),
+    "KnowledgeTransferClassifier": lambda X, y, seed: dplearn.KnowledgeTransferClassifier(
+        GaussianNB(), GaussianNB(), random_state=seed, **FEW_TEACHERS
+    ).fit(X, y, X_public=PublicData(np.eye(2).repeat(20, 0))),
+    "MaskedParityClassifier": lambda X, y, seed: dplearn.MaskedParityClassifier(random_state=seed).fit(
+        np.hstack([bits(X), bits(-X)]), y
+    ),
+    "ParityClassifier": lambda X, y, seed: dplearn.ParityClassifier(random_state=seed).fit(bits(X), y),
+    "PointClassifier": lambda X, y, seed: dplearn.PointClassifier(random_state=seed).fit(X[:, :1], y),
+    "SecretSampleClassifier": lambda X, y, seed: dplearn.SecretSampleClassifier(
+        ExponentialMechanismClassifier(classes=[0, 1]), sample_size=200, random_state=seed
+    ).fit(X, y),
+    "SoftLabelAggregateClassifier": lambda X, y, seed: dplearn.SoftLabelAggregateClassifier(
+        GaussianNB(), random_state=seed, **FEW_TEACHERS
+    ).fit(X, y),
+    "SoftLabelTransferClassifier": lambda X, y, seed: dplearn.SoftLabelTransferClassifier(
+        GaussianNB(), GaussianNB(), random_state=seed, **FEW_TEACHERS
+    ).fit(X, y, X_public=PublicData(np.eye(2).repeat(20, 0))),
+    "StatisticalQueryLogisticRegression": lambda X, y, seed: dplearn.StatisticalQueryLogisticRegression(
+        random_state=seed
+    ).fit(X, y),
+    "StatisticalQueryNaiveBayes": lambda X, y, seed: dplearn.StatisticalQueryNaiveBayes(
+        random_state=seed
+    ).fit(bits(X), y),
+    "SubsampleAggregateClassifier": lambda X, y, seed: dplearn.SubsampleAggregateClassifier(
+        GaussianNB(), random_state=seed, **FEW_TEACHERS
+    ).fit(X, y),
+    "ThresholdClassifier": lambda X, y, seed: ThresholdClassifier(random_state=seed).fit(X, y),
+    "CellEncoder": lambda X, *_: CellEncoder().fit(X),
+    "PrivateKBinsDiscretizer": lambda X, _, seed: PrivateKBinsDiscretizer(random_state=seed).fit(X),
+    "PrivateMinMaxClipper": lambda X, _, seed: PrivateMinMaxClipper(random_state=seed).fit(X),
+    "PrivateQuantileTransformer": lambda X, _, seed: PrivateQuantileTransformer(random_state=seed).fit(X),
+    "PrivateRobustScaler": lambda X, _, seed: PrivateRobustScaler(random_state=seed).fit(X),
+    "PrivateScore": lambda X, y, seed: private_score(
+        GaussianNB().fit(np.eye(2), [0, 1]), X, y, random_state=seed
+    ),
+    "PrivateSearchCV": lambda X, y, seed: PrivateSearchCV(
+        ExponentialMechanismClassifier(classes=[0, 1], domain=Grid(-9, 9, 19)),
+        {"mechanism": ["exponential", "permute_and_flip"]},
+        epsilon=4.0,
+        random_state=seed,
+    ).fit(X, y),
+    "InteriorPoint": lambda X, _, seed: interior_point(X[:, 0], epsilon=1, random_state=seed),
+    "Quantiles": lambda X, _, seed: quantiles(X[:, 0], [0.5], epsilon=1, random_state=seed),
+    "ReleasedDistribution": lambda X, _, seed: (
+        ThresholdRelease(epsilon=1, random_state=seed).fit(X[:, 0]).distribution_
+    ),
+    "StableCounts": lambda X, _, seed: stable_counts(
+        list(map(str, X[:, 0])), epsilon=1, delta=1e-6, random_state=seed
+    ),
+    "ThresholdRelease": lambda X, _, seed: ThresholdRelease(epsilon=1, random_state=seed).fit(X[:, 0]),
+}
+
+
+def fitted(name, X, y, seed=0):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that so few records learn nothing is not at stake
+        return FITS[name](X, y, seed)
+
+
+class Balanced(HTMLParser):
+    """Fails where elements do not nest."""
+
+    def __init__(self):
+        super().__init__()
+        self.open = []
+
+    def handle_starttag(self, tag, _):
+        self.open += [tag] if tag != "meta" else []
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def learned(**parameters):
+    return ExponentialMechanismClassifier(classes=[0, 1], **parameters).fit(X, Y)
+
+
+def test_there_is_a_fit_of_every_class_that_has_evidence():
+    assert FITS.keys() == EVIDENCE.keys()
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_neighbouring_data_and_other_noise_make_the_same_card_and_nothing_of_them_is_on_it(name):
+    other, labels = X.copy(), Y.copy()
+    other[7], labels[7] = RARE, 1 - labels[7]
+    fits = ((X, Y, 0), (other, labels, 0), (X, Y, 1))
+    cards = [privacy_card(fitted(name, *fit), date=DAY) for fit in fits]
+    assert cards[0].html == cards[1].html == cards[2].html
+    assert str(cards[0]) == str(cards[1]) == str(cards[2])
+    assert str(RARE) not in cards[1].html
+    assert name in cards[0].html
+    Balanced().feed(cards[0].html)
+
+
+def test_a_card_says_what_the_guarantee_says():
+    card = privacy_card(learned(epsilon=0.5), date=DAY)
+    assert card.guarantee.epsilon == 0.5
+    text = " ".join(str(card).split())
+    assert "factor of exp(0.5) = 1.65" in text
+    assert all(entry in text for entry in card.guarantee.assumes)
+    assert f"Made on 2030-01-02 with dplearn {dplearn.__version__}" in text
+    assert "Not for release" not in text
+
+
+def test_a_seeded_fit_is_not_for_release():
+    text = str(privacy_card(learned(random_state=45678)))
+    assert text.index("Not for release") < text.index("What is protected")
+    assert "45678" not in text
+
+
+def test_a_sum_of_steps_is_on_the_card_of_a_pipeline_and_the_evidence_of_each():
+    chain = make_pipeline(
+        Normalizer(),
+        PrivateQuantileTransformer(epsilon=4, n_quantiles=3, domain=DOMAIN),
+        ExponentialMechanismClassifier(epsilon=0.5, classes=[0, 1]),
+    ).fit(X, Y)
+    card = privacy_card(chain)
+    assert card.guarantee.epsilon == 4.5
+    assert "no whole-fit enumeration; its mechanisms are enumerated" in card.html
+    assert "exponential_classifier" in card.html
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        make_pipeline(StandardScaler(), ExponentialMechanismClassifier(classes=[0, 1])),
+        make_column_transformer((StandardScaler(), [0]), remainder="passthrough"),
+        make_pipeline(GaussianNB()),
+    ],
+    ids=["scaler", "columns", "learner"],
+)
+def test_a_step_that_is_not_private_is_named_and_nothing_is_promised(whole):
+    card = privacy_card(whole.fit(X, Y))
+    assert card.guarantee is None
+    text = " ".join(str(card).split())
+    assert "Nothing is promised." in text
+    assert type(whole.steps[0][1] if hasattr(whole, "steps") else StandardScaler()).__name__ in text
+    assert "What is protected" not in text
+
+
+def test_a_step_that_is_declared_to_learn_nothing_is_assumed_to():
+    chain = make_pipeline(CellEncoder(), ExponentialMechanismClassifier(classes=[0, 1])).fit(X, Y)
+    card = privacy_card(chain, stateless=["cellencoder"])
+    assert "step 'cellencoder' learns nothing from the data" in card.guarantee.assumes
+    assert privacy_card(chain).guarantee is None
+
+
+def test_the_history_of_the_estimators_ledger_is_shown():
+    ledger = PrivacyLedger(2, 1e-5)
+    model = learned(epsilon=0.5, ledger=ledger)
+    ledger.charge(ApproxDP(0.25, 1e-6), estimator="<b>a survey</b>")
+    card = privacy_card(model)
+    assert "&lt;b&gt;a survey&lt;/b&gt;" in card.html
+    lines = [line.split() for line in str(card).splitlines()]
+    assert ["spent", "0.75", "1e-06"] in lines
+    assert ["left", "1.25", "9e-06"] in lines
+    assert ["budget", "2", "1e-05"] in lines
+
+
+def test_the_evidence_of_what_a_search_fits_is_shown_too():
+    text = str(privacy_card(fitted("PrivateSearchCV", X, Y)))
+    assert "ExponentialMechanismClassifier (estimator), from the data to all that is published" in " ".join(
+        text.split()
+    )
+
+
+def test_a_ledger_that_is_given_goes_first_and_long_histories_are_cut():
+    ledger = PrivacyLedger(2)
+    for number in range(102):
+        ledger.charge(ApproxDP("0.01"), estimator=f"release {number}")
+    text = str(privacy_card(learned(ledger=PrivacyLedger(7)), ledger=ledger))
+    assert "All 102 releases that were charged to this ledger, the latest 100 of them listed" in text
+    assert "release 1 " not in text
+    assert "release 101 " in text
+
+
+def test_one_file_is_one_account_and_two_accounts_are_not_mixed(tmp_path):
+    def chain(first, second):
+        return make_pipeline(
+            PrivateQuantileTransformer(epsilon=4, n_quantiles=3, domain=DOMAIN, ledger=first),
+            ExponentialMechanismClassifier(epsilon=0.5, classes=[0, 1], ledger=second),
+        ).fit(X, Y)
+
+    paths = [tmp_path / "account"] * 2
+    assert "4.5" in str(privacy_card(chain(*(PrivacyLedger(9, path=path) for path in paths))))
+    with pytest.raises(ValueError, match="ledger must be given: the steps are charged to 2 ledgers"):
+        privacy_card(chain(PrivacyLedger(9), PrivacyLedger(9)))
+
+
+def test_a_ledger_that_cannot_be_read_is_no_reason_to_fail(monkeypatch):
+    def broken(_):
+        raise LedgerError("at a secret place")
+
+    model = learned(ledger=PrivacyLedger(2))
+    monkeypatch.setattr(PrivacyLedger, "history", broken)
+    text = str(privacy_card(model))
+    assert "could not be read" in text
+    assert "secret place" not in text
+
+
+def test_names_labels_titles_and_notes_are_escaped():
+    model = ExponentialMechanismClassifier(classes=["<i>0</i>", "1"]).fit(X, np.array(["<i>0</i>", "1"])[Y])
+    card = privacy_card(model, title="A <script>", notes=["a </style> note"])
+    assert not {"<i>", "<script", "</style> note"} & {
+        each for each in ("<i>", "<script", "</style> note") if each in card.html
+    }
+    assert "&lt;i&gt;0&lt;/i&gt;" in card.html
+    Balanced().feed(card.html)
+
+
+def test_a_card_is_saved_shown_in_a_notebook_and_printed(tmp_path):
+    card = privacy_card(learned(), title="Trial 7")
+    card.save(tmp_path / "card.html")
+    assert (tmp_path / "card.html").read_text(encoding="utf-8") == card.html
+    assert card._repr_html_() in card.html
+    assert str(card).startswith("Trial 7\n=======\n")
+    assert repr(card) == "PrivacyCard('Trial 7')"
+
+
+@pytest.mark.parametrize(
+    ("estimator", "error", "message"),
+    [
+        (ExponentialMechanismClassifier(), NotFittedError, "estimator must be fitted"),
+        (CellEncoder(), NotFittedError, "estimator must be fitted"),
+        (LogisticRegression(), TypeError, "estimator must be fitted and have a guarantee"),
+        ([1.5], TypeError, "estimator must be fitted and have a guarantee.*got list"),
+    ],
+    ids=["unfitted", "encoder", "not private", "list"],
+)
+def test_what_promises_nothing_has_no_card(estimator, error, message):
+    with pytest.raises(error, match=message):
+        privacy_card(estimator)
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"notes": "one text"}, {"notes": [1]}, {"title": 3}, {"ledger": "account"}], ids=str
+)
+def test_parameters_of_another_type_are_refused(parameters):
+    with pytest.raises(TypeError, match=next(iter(parameters))):
+        privacy_card(learned(), **parameters)

@@ -1,0 +1,95 @@
+"""Accuracy against epsilon."""
+
+import numpy as np
+import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
+
+from dplearn import ApproxDP, BudgetExceededError, ExponentialMechanismClassifier, PrivacyLedger
+from dplearn.display import EpsilonDisplay
+from dplearn.domains import IntegerRange
+
+X = np.random.default_rng(0).integers(0, 64, size=(400, 1))
+Y = (X[:, 0] > 31).astype(int)
+
+
+def learner(**parameters):
+    return ExponentialMechanismClassifier(classes=[0, 1], domain=IntegerRange(0, 63), **parameters)
+
+
+def test_accuracies_of_seeded_fits_repeat_differ_and_rise(pyplot):
+    def found():
+        return EpsilonDisplay.from_estimator(
+            learner(), X, Y, X, Y, epsilons=(1, 0.001), repeats=8, random_state=3
+        )
+
+    first, second = found(), found()
+    assert first.epsilons.tolist() == [0.001, 1]
+    np.testing.assert_array_equal(first.accuracies, second.accuracies)
+    assert len(set(first.accuracies[0].tolist())) > 1
+    assert first.middle[0] < first.middle[1]
+    assert first.ax_.get_xscale() == "log"
+
+
+def test_every_fit_is_charged_to_the_ledger(pyplot):
+    ledger = PrivacyLedger(2)
+    EpsilonDisplay.from_estimator(learner(ledger=ledger), X, Y, X, Y, epsilons=(0.1, 0.3), repeats=2)
+    assert ledger.spent().epsilon == ApproxDP("0.8").epsilon
+    with pytest.raises(BudgetExceededError):
+        EpsilonDisplay.from_estimator(learner(ledger=ledger), X, Y, X, Y, epsilons=(1,), repeats=2)
+
+
+def test_a_step_of_a_pipeline_can_be_varied_and_a_baseline_drawn(pyplot):
+    chain = make_pipeline(Normalizer(), ExponentialMechanismClassifier(classes=[0, 1]))
+    display = EpsilonDisplay.from_estimator(
+        chain,
+        X,
+        Y,
+        X,
+        Y,
+        epsilons=(1,),
+        repeats=1,
+        param_name="exponentialmechanismclassifier__epsilon",
+        baseline=DummyClassifier(strategy="constant", constant=1),
+        random_state=0,
+    )
+    assert display.baseline == Y.mean()
+    assert display.baseline_.get_ydata()[0] == Y.mean()
+
+
+def test_an_estimator_with_a_seed_of_its_own_is_refused():
+    with pytest.raises(ValueError, match="random_state of estimator must be None"):
+        EpsilonDisplay.from_estimator(learner(random_state=0), X, Y, X, Y)
+
+
+def test_predictions_are_compared_with_the_truth_and_the_band_holds_its_share(pyplot):
+    truth = np.array([0, 1, 1, 0])
+    axes = pyplot.subplots()[1]
+    display = EpsilonDisplay.from_predictions(
+        truth, {1: [truth, 1 - truth, [0, 0, 0, 0]], 0.1: [1, 1, 1, 1]}, ax=axes, share=1.0
+    )
+    assert [each.tolist() for each in display.accuracies] == [[0.5], [1, 0, 0.5]]
+    heights = display.band_.get_paths()[0].vertices
+    assert heights[heights[:, 0] == 1, 1].min() == 0
+    assert heights[heights[:, 0] == 1, 1].max() == 1
+    assert display.ax_ is axes
+    assert display.baseline_ is None
+
+
+def test_an_answer_that_was_declined_is_wrong():
+    found = EpsilonDisplay({1: [0.5]})
+    assert found.middle.tolist() == [0.5]
+    display = EpsilonDisplay.from_predictions
+    with pytest.raises(ValueError, match="one for each true label"):
+        display([0, 1], {1: [0, 1, 1]})
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "message"),
+    [({}, "accuracies must hold"), ({1: []}, "accuracies must hold"), ({0: [1.0]}, "epsilon must be")],
+    ids=["none", "no fit", "epsilon 0"],
+)
+def test_accuracies_that_cannot_be_drawn_are_refused(accuracies, message):
+    with pytest.raises(ValueError, match=message):
+        EpsilonDisplay(accuracies)

@@ -1,0 +1,70 @@
+"""Settings: what was chosen is shown, and no seed, no account and no place in memory."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from dplearn import PointClassifier, PrivacyLedger, SecretSampleClassifier
+from dplearn.display.settings import settings_of
+from dplearn.releases import ThresholdRelease
+
+
+def test_seeds_are_not_shown_however_deep_they_are():
+    inner = PointClassifier(epsilon=0.25, random_state=918273)
+    found = settings_of(make_pipeline(SecretSampleClassifier(inner, sample_size=9, random_state=918273)))
+    assert found["secretsampleclassifier__estimator__random_state"] == "set (not shown)"
+    assert found["secretsampleclassifier__estimator__epsilon"] == "0.25"
+    assert "918273" not in str(found)
+
+
+def test_a_ledger_is_not_shown(tmp_path):
+    found = settings_of(PointClassifier(ledger=PrivacyLedger(3, path=tmp_path / "account")))
+    assert found["ledger"] == "set (not shown)"
+    assert "account" not in str(found)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.arange(1000.0) + 0.125,
+        [np.arange(3) + 0.125],
+        object(),
+        lambda x: x,
+        np.random.RandomState(0),
+        PrivacyLedger(0.125),
+        {"a": np.arange(9) + 0.125},
+        LogisticRegression(random_state=5),
+    ],
+    ids=["array", "array in a list", "object", "function", "generator", "ledger", "mapping", "estimator"],
+)
+def test_a_value_shows_no_numbers_of_arrays_and_no_place_in_memory(value):
+    text = settings_of(FunctionTransformer(kw_args={"value": value}))["kw_args"]
+    assert "0x" not in text
+    assert ".125" not in text
+    assert "random_state" not in text
+
+
+def test_a_long_value_is_cut():
+    assert len(settings_of(FunctionTransformer(kw_args={"a": list(range(10**4))}))["kw_args"]) == 160
+
+
+def test_parts_are_listed_by_their_names_and_not_twice():
+    found = settings_of(make_pipeline(StandardScaler(), LogisticRegression(C=3.0)))
+    assert found["logisticregression"] == "LogisticRegression"
+    assert found["logisticregression__C"] == "3.0"
+    assert "steps" not in found
+
+
+def test_a_release_shows_what_it_was_made_with_and_a_result_shows_nothing():
+    release = ThresholdRelease(epsilon=0.5, random_state=1).fit(np.arange(50.0))
+    assert settings_of(release) | {"domain": ""} == {
+        "delta": settings_of(release)["delta"],
+        "domain": "",
+        "epsilon": "0.5",
+        "ledger": "None",
+        "method": "'tree'",
+        "random_state": "set (not shown)",
+    }
+    assert settings_of(release.distribution_) == {}
