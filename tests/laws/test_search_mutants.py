@@ -129,7 +129,7 @@ def test_a_mistake_in_a_search_exceeds_the_claim(monkeypatch, name, mistake):
 def test_a_mistake_that_few_records_do_not_show_changes_the_law(monkeypatch, name, mistake):
     case = CASES[name].with_fit(CASES[name].fit)
     mistake(monkeypatch)
-    assert case.run().epsilon > CASES[name].frozen()["epsilon"]
+    assert case.run().epsilon > float(CASES[name].frozen()["epsilon"]) + 1e-5
 
 
 def test_a_score_without_its_noise_is_caught(monkeypatch):

@@ -72,6 +72,16 @@ def test_the_better_candidate_is_found_if_the_budget_is_large(method):
     assert found.count(0) >= 7
 
 
+def test_a_search_leaves_its_parameters_as_they_are():
+    estimator, grid = clone(STUMPS), {"mechanism": ["exponential", "permute_and_flip"]}
+    before = estimator.get_params()
+    fitted = search(estimator, grid).fit(X, Y)
+    assert fitted.estimator is estimator
+    assert fitted.param_grid is grid
+    assert estimator.get_params() == before
+    assert not hasattr(estimator, "concept_")
+
+
 def test_what_was_promised_lists_splits_and_what_candidates_assume():
     assumes = search(method="random_stopping").fit(X, Y).guarantee_.assumes
     assert "labels are among the declared classes" in assumes
