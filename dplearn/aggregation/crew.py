@@ -29,7 +29,6 @@ from joblib import Parallel, cpu_count, delayed, effective_n_jobs, wrap_non_pick
 from joblib.parallel import get_active_backend
 
 from dplearn.aggregation.native_threads import native_threads
-from dplearn.aggregation.progress import Progress
 from dplearn.aggregation.seclusion import attempt, secluded, untold
 from dplearn.aggregation.silence import silence
 
@@ -61,7 +60,7 @@ def carried_out(
     *,
     here: Callable[[], AbstractContextManager[None]] = nullcontext,
     n_jobs: int | None = None,
-    progress: bool = False,
+    progress: Callable[[], None] | None = None,
 ) -> list[Any]:
     """Return what `work` makes of each parcel.
 
@@ -79,8 +78,8 @@ def carried_out(
         joblib's. A joblib context's choice is followed: its backend is used if it has processes. Where it
         has threads, parcels are worked on in turn; see above why. Without one, work begins in this process,
         and goes on in others as soon as the measured pace says that they would be clearly faster.
-    progress : bool
-        Whether a bar on standard error tells how many are done.
+    progress : callable, optional
+        Called once for each parcel that is done, soon after; never while what parcels share is set for one.
 
     Raises
     ------
@@ -92,7 +91,7 @@ def carried_out(
     threads = None
     if workers > 1 and not _has_threads(backend):
         threads = getattr(backend, "inner_max_num_threads", None) or max(1, cpu_count() // workers)
-    crew = _Crew(work, parcel_of, count, here, threads, Progress(count, shown=progress))
+    crew = _Crew(work, parcel_of, count, here, threads, progress)
     with silence(), native_threads(threads):
         if threads is None:
             crew.work_here()
@@ -124,11 +123,12 @@ class _Crew:
         count: int,
         here: Callable[[], AbstractContextManager[None]],
         threads: int | None,
-        progress: Progress,
+        progress: Callable[[], None] | None,
     ):
         self._work, self._parcel_of, self._count = work, parcel_of, count
         self._here, self._threads, self._progress = here, threads, progress
         self.done: dict[int, Any] = {}
+        self._told = 0
         self._first = self._later = self._alone = (
             0.0  # seconds: first fits import and allocate, and say little
         )
@@ -139,6 +139,7 @@ class _Crew:
         while left and not (workers > 1 and self._pays(workers)):
             with self._here():
                 left = self._work_a_while(left, workers)
+            self._tell()
             sleep(_PAUSE)  # whoever waits for the context may have it now
 
     def _work_a_while(self, left: list[int], workers: int) -> list[int]:
@@ -231,6 +232,7 @@ class _Crew:
             with secluded():
                 for i, outcome in zip(batch, outcomes, strict=True):
                     self._unpack(i, outcome)
+            self._tell()
             _last_spread = monotonic()
 
     def _unpack(self, i: int, packed: bytes | None) -> None:
@@ -239,7 +241,13 @@ class _Crew:
 
     def _keep(self, i: int, outcome: Any) -> None:
         self.done[i] = outcome
-        self._progress.advance()
+
+    def _tell(self) -> None:
+        """Tell what is done since, outside what parcels share: nobody may draw on where one left off."""
+        if self._progress is not None:
+            for _ in range(self._told, len(self.done)):
+                self._progress()
+        self._told = len(self.done)
 
 
 def _batch(work: Work, parcels: Sequence[bytes | None], threads: int | None) -> list[bytes | None]:

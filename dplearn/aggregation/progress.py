@@ -1,6 +1,7 @@
 """A bar of text that says how many teachers are done."""
 
 import sys
+from collections.abc import Callable
 from time import monotonic
 
 __all__ = ["Progress"]
@@ -20,14 +21,17 @@ class Progress:
         Number of teachers.
     shown : bool
         Whether anything is written.
+    tell : callable
+        Called without arguments for each teacher that is done.
     """
 
-    def __init__(self, count: int, *, shown: bool):
-        self._count, self._shown, self._done, self._start = count, shown, 0, monotonic()
+    def __init__(self, count: int, *, shown: bool, tell: Callable[[], None]):
+        self._count, self._shown, self._tell, self._done, self._start = count, shown, tell, 0, monotonic()
 
-    def advance(self) -> None:
+    def __call__(self) -> None:
         """Count one more."""
         self._done += 1
+        self._tell()
         if not self._shown:
             return
         filled = _WIDTH * self._done // self._count

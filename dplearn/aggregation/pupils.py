@@ -57,11 +57,16 @@ def check_teachable(estimator: Any) -> None:
 
 
 def quiet(estimator: Any) -> Any:
-    """Return a clone that is not verbose and has no cache.
+    """Return a clone that is not verbose and has neither a cache nor callbacks.
 
-    What an estimator tells of its progress, or leaves on a disk, is of a shard.
+    What an estimator tells of its progress, or leaves on a disk, is of a shard. scikit-learn hands callbacks
+    the very rows, and scores on them.
     """
     clone_ = clone(estimator)
+    given = {id(part) for part in _parts(estimator, set())}
+    for part in _parts(clone_, set()):
+        if id(part) not in given and hasattr(part, "set_callbacks"):
+            part.set_callbacks()
     parameters = clone_.get_params()
     told = {name: type(value)(0) for name, value in parameters.items() if _is_loud(name, value)}
     kept = {name: None for name, value in parameters.items() if _is_kept(name, value)}

@@ -14,7 +14,7 @@ type tells what a shard held.
 [[0, 1], [0, 1], [-1, -1]]
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -43,7 +43,7 @@ def train_teachers(
     *,
     seeds: Sequence[int],
     n_jobs: int | None = None,
-    progress: bool = False,
+    progress: Callable[[], None] | None = None,
 ) -> list[Any]:
     """Return a fitted estimator for each shard, or None where there is no teacher.
 
@@ -67,8 +67,8 @@ def train_teachers(
     n_jobs : int or None
         joblib's. Processes are used where they are clearly faster, and wherever a joblib context asks for
         them; never threads (see `carried_out`). Results are the same, unless pickling changes an estimator.
-    progress : bool
-        Whether a bar on standard error tells how many are done, and the time, which depends on the data.
+    progress : callable, optional
+        Called once for each shard that is done; when it is called depends on the data.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def train_and_ask(
     asked: Asked,
     seeds: Sequence[int],
     n_jobs: int | None = None,
-    progress: bool = False,
+    progress: Callable[[], None] | None = None,
 ) -> NDArray[Any]:
     """Return the answers of teachers that nobody keeps: no model leaves the process that trained it.
 

@@ -15,6 +15,8 @@ from sklearn.utils import Tags
 
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
+from dplearn.estimator.fit_parameters import ROUTED, refuse_parameters
+from dplearn.estimator.shown import promise_html
 from dplearn.privacy import Guarantee, PrivacyLedger, open_account
 
 __all__ = ["PrivateClassifier", "PrivateEstimator", "PrivateTransformer", "Unrepeatable"]
@@ -50,6 +52,8 @@ class PrivateEstimator(BaseEstimator):
 
     ledger: PrivacyLedger | None
 
+    __metadata_request__fit = ROUTED
+
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled; of an unfitted estimator also something that no cache knows again."""
         state: dict[str, Any] = super().__getstate__()
@@ -58,6 +62,18 @@ class PrivateEstimator(BaseEstimator):
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over what was pickled."""
         super().__setstate__({name: value for name, value in state.items() if name != _MARK})
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        """Show the usual diagram, and under it what was promised, or what a fit will cost."""
+        diagram: Callable[[], str] = super()._repr_html_  # no attribute, where a user wants texts
+        return lambda: diagram() + promise_html(self)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        return bundle | {
+            kind: told + promise_html(self) for kind, told in bundle.items() if kind == "text/html"
+        }
 
     def _fit_privately(self, X: Any, y: Any) -> Self:
         dice, reproducible = self._dice()
@@ -88,7 +104,7 @@ class PrivateEstimator(BaseEstimator):
 class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     """Base of all private classifiers; their `_fit` sets `classes_` too."""
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, **fit_parameters: Any) -> Self:
         """Fit privately; the data are used for this one release and not kept.
 
         Parameters
@@ -97,6 +113,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
             Within the declared domain. A sparse matrix is refused, unless the class takes one.
         y : array-like of shape (n_samples,)
             Labels; where the class learns several at once, also of shape (n_samples, n_outputs).
+        **fit_parameters : None
+            There are none: a `sample_weight` other than None is refused.
 
         Returns
         -------
@@ -106,9 +124,12 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         ------
         DomainError
             If a value is outside its declared domain; nothing is spent.
+        TypeError
+            If there are weights; nothing is spent.
         BudgetExceededError
             If the ledger's budget does not hold this fit; nothing is spent. No `except Exception` catches it.
         """
+        refuse_parameters(type(self).__name__, fit_parameters)
         return self._fit_privately(X, y)
 
     def __sklearn_tags__(self) -> Tags:
@@ -120,7 +141,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
 class PrivateTransformer(TransformerMixin, PrivateEstimator):
     """Base of all private transformers."""
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
+    def fit(self, X: Any, y: Any = None, **fit_parameters: Any) -> Self:  # noqa: ARG002 - scikit-learn's signature
         """Fit privately; the data are used for this one release and not kept.
 
         Parameters
@@ -128,6 +149,8 @@ class PrivateTransformer(TransformerMixin, PrivateEstimator):
         X : array-like or data frame of shape (n_samples, n_features)
             Within the declared domain. A sparse matrix is refused.
         y : ignored
+        **fit_parameters : None
+            As for classifiers.
 
         Returns
         -------
@@ -137,7 +160,10 @@ class PrivateTransformer(TransformerMixin, PrivateEstimator):
         ------
         DomainError
             If a value is outside its declared domain; nothing is spent.
+        TypeError
+            If there are weights; nothing is spent.
         BudgetExceededError
             If the ledger's budget does not hold this fit; nothing is spent. No `except Exception` catches it.
         """
+        refuse_parameters(type(self).__name__, fit_parameters)
         return self._fit_privately(X, None)

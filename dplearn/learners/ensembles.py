@@ -1,9 +1,9 @@
 """What the classifiers share that learn through an ensemble of teachers: parameters, plan and promise."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from numpy.typing import NDArray
 from sklearn.base import is_regressor
@@ -11,11 +11,13 @@ from sklearn.utils import Tags, get_tags
 
 from dplearn._validation import check_choice, check_count, check_count_or_auto, check_number
 from dplearn.aggregation.aggregators import AGGREGATIONS, Aggregator, Ballot
+from dplearn.aggregation.progress import Progress
 from dplearn.aggregation.shards import shards
 from dplearn.aggregation.standard import standard_estimator
 from dplearn.aggregation.teachers import check_teachable
 from dplearn.chance import PublicStream
 from dplearn.estimator import PrivateClassifier
+from dplearn.estimator.callbacks import TellsProgress
 from dplearn.estimator.intake import (
     COLUMNS,
     check_classes,
@@ -35,6 +37,8 @@ __all__ = [
     "promise",
     "warn_of_noise",
 ]
+
+Outcome = TypeVar("Outcome")
 
 _CATEGORIES = COLUMNS + ", the categories of categorical columns among them"
 
@@ -113,11 +117,10 @@ class Records:
             "shards": shards(len(self.y), n_teachers, terms.stream),
             "seeds": terms.stream.seeds(n_teachers),
             "n_jobs": terms.n_jobs,
-            "progress": terms.verbose,
         }
 
 
-class EnsembleClassifier(PrivateClassifier):
+class EnsembleClassifier(TellsProgress, PrivateClassifier):
     """Base of classifiers that learn through teachers.
 
     A subclass has the parameters `estimator`, `n_teachers`, `epsilon`, `delta`, `aggregation`, `max_queries`,
@@ -194,6 +197,18 @@ class EnsembleClassifier(PrivateClassifier):
     def _standard(self, X: Any) -> Any:
         """Return the teacher that is taken where `estimator` is None."""
         return standard_estimator(X, C=10)
+
+    def _watched(
+        self, terms: Terms, lessons: dict[str, Any], train: Callable[[dict[str, Any]], Outcome]
+    ) -> Outcome:
+        """Return what comes of training, which is given how to tell that one more teacher is done."""
+        count = len(lessons["shards"])
+        outcome: Outcome = self._telling(
+            lambda tell: train({"progress": Progress(count, shown=terms.verbose, tell=tell)}),
+            task="teacher",
+            count=count,
+        )
+        return outcome
 
     def _rows(self, X: Any, *, reset: bool = False) -> Any:
         return read_rows(self, X, reset=reset, sparse=get_tags(self).input_tags.sparse)

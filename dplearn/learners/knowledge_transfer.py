@@ -34,6 +34,7 @@ from dplearn.aggregation.teachers import train_and_ask
 from dplearn.chance.dice import Dice
 from dplearn.core.votes import tally
 from dplearn.domains.cells import is_frame
+from dplearn.estimator.fit_parameters import refuse_parameters
 from dplearn.learners.ensembles import (
     AggregationPlan,
     EnsembleClassifier,
@@ -177,7 +178,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         self.ledger = ledger
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, X_public: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, X_public: Any = None, **fit_parameters: Any) -> Self:
         """Train teachers, ask them about public rows, and train the student on what they answer.
 
         Parameters
@@ -188,6 +189,8 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
             Private labels.
         X_public : PublicData, optional
             Public rows without labels; needed where examples are protected, refused where only labels are.
+        **fit_parameters : None
+            There are none: a `sample_weight` other than None is refused.
 
         Returns
         -------
@@ -195,9 +198,12 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
 
         Raises
         ------
+        TypeError
+            If there are weights, or `X_public` is not as it must be; nothing is spent.
         BudgetExceededError
             If the ledger's budget does not hold this fit; nothing is spent. No `except Exception` catches it.
         """
+        refuse_parameters(type(self).__name__, fit_parameters)
         dice, reproducible = self._dice()
         self._fit(X, y, dice, reproducible=reproducible, X_public=X_public)
         return self
@@ -206,8 +212,8 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         # 1. Check what is public; the data are read, and settle nothing but their number and types.
         terms = self._terms(reproducible)
         student = self._student()
-        wrapped = _public_part(terms.price.protects, X_public)
         charge = self._open_account(terms.price)
+        wrapped = _public_part(terms.price.protects, X_public)
         records = self._read(terms, X, y)
         public = records.X if wrapped is None else self._rows(wrapped)
         self._check_gaps(public)
@@ -225,7 +231,9 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         charge(guarantee)
 
         # 3. Summarise the data into votes: one replaced record, or label, changes one vote on each query.
-        votes = self._votes(terms, lessons, queries, records.classes)
+        votes = self._watched(
+            terms, lessons, lambda more: self._votes(terms, lessons | more, queries, records.classes)
+        )
 
         # 4. Release.
         answers = aggregator.answer(votes)

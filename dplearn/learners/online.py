@@ -131,7 +131,8 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         charge(guarantee)
 
         # 3. Summarise the data into teachers: one replaced record changes one of them.
-        teachers = train_teachers(**records.lessons(terms, ballot.n_teachers))
+        lessons = records.lessons(terms, ballot.n_teachers)
+        teachers = self._watched(terms, lessons, lambda more: train_teachers(**lessons, **more))
 
         # 4. Release: nothing yet; answers are released when they are asked for.
 

@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from dplearn._validation import check_number
+from dplearn.aggregation.pupils import quiet
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateClassifier, PrivateEstimator
 from dplearn.estimator.within import OpenAccount, fit_within, read_all
@@ -95,7 +96,7 @@ def with_budget(estimator: Any, budget: ApproxDP, seed: int | None) -> Any:
     seed : int or None
         What public choices of the copy are made from, if they are to be repeated.
     """
-    copy = clone(estimator)
+    copy = quiet(estimator)  # what it told of its progress would tell how often it is fitted
     private = [step for _, step in _steps(copy) if isinstance(step, PrivateEstimator)]
     epsilons = [check_number("epsilon", step.epsilon, above=0) for step in private]
     n_deltas = sum(hasattr(step, "delta") for step in private)

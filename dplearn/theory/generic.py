@@ -27,7 +27,7 @@ def generic_sample_size(class_size: int, *, epsilon: Any, alpha: Any, beta: Any,
     Parameters
     ----------
     class_size : int
-        Number of concepts, |H|; any size.
+        Number of concepts, ``|H|``; any size.
     epsilon : float
         Positive.
     alpha : float
@@ -36,7 +36,7 @@ def generic_sample_size(class_size: int, *, epsilon: Any, alpha: Any, beta: Any,
         Probability of failure, in (0, 1).
     bound : {"proof", "paper"}, default="proof"
         "proof": the least n from which on the failure bound in the proof of Theorem 3.4 is at most beta.
-        "paper": the closed form 6 (ln|H| + ln(1/beta)) max(1/(epsilon alpha), 1/alpha**2) as the theorem
+        "paper": the closed form ``6 (ln|H| + ln(1/beta)) max(1/(epsilon alpha), 1/alpha**2)`` as the theorem
         states it, which for small classes is less than its own proof needs.
 
     Returns

@@ -137,7 +137,7 @@ def interior_point_sample_size(
     if there is one, has depth n/2 - u. Together they weigh r ** -(n/2) (r ** -u + r ** u), least where u is 0
     (n even) or 1/2 (n odd), and at most domain_size - 2 codes are outside the data, of weight 1 each.
     Halves of the records at two neighbouring codes attain both. If there is no next value, all are alike: one
-    code weighs r ** -n and all others 1. "paper": (4 / epsilon) ln(|X| / beta), from Proposition 3.5.
+    code weighs r ** -n and all others 1. "paper": ``(4 / epsilon) ln(|X| / beta)``, from Proposition 3.5.
 
     "recursive" is `recursive_sizes`; "paper" is Theorem 3.4.
 
@@ -190,8 +190,8 @@ def recursive_sizes(
     constants : {"tight", "paper"}, default="tight"
         "tight": bars from exact tails, shares and depth those that were found to need the fewest records.
         "paper": k = floor((386 / e) ln(4 / (b e d))), 2 k records aside, bar 3 k / 2, and the n of
-        Theorem 3.4, with b = beta / (3 L), e = epsilon / (2 L), d = delta / (2 L) in each call, L = log*|X|;
-        epsilon at most 1. (The choosing mechanism's bar is ours in both.)
+        Theorem 3.4, with b = beta / (3 L), e = epsilon / (2 L), d = delta / (2 L) in each call,
+        ``L = log*|X|``; epsilon at most 1. (The choosing mechanism's bar is ours in both.)
 
     Notes
     -----

@@ -44,8 +44,8 @@ def interior_point_lower_bound(domain_size: int, *, epsilon: Any, delta: Any = 0
     -----
     *Records all alike.* With n records y only y is right. n replacements lead from n records x to them, so
     that on these y has probability at least exp(-n epsilon) (1 - beta) - D (1 - exp(-n epsilon)),
-    D = delta / (exp(epsilon) - 1). Summed over the |X| - 1 other y that is at most beta: n is at least
-    ln((1 - beta + D) / (beta / (|X| - 1) + D)) / epsilon.
+    D = delta / (exp(epsilon) - 1). Summed over the ``|X| - 1`` other y that is at most beta: n is at least
+    ``ln((1 - beta + D) / (beta / (|X| - 1) + D)) / epsilon``.
 
     *Recursion.* There are data of n records of S(n) codes on which no method succeeds with probability above
     P(n). One record: any of m codes, S(1) = m; from x's chance to be found where x' stands,
@@ -58,7 +58,8 @@ def interior_point_lower_bound(domain_size: int, *, epsilon: Any, delta: Any = 0
     n + 1 records are too few for S(n + 1) codes or more. Every m and b prove a bound; we try some.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 3.2 and Lemma 3.3, which has one digit more,
-    base 1 / delta(n), m = 2, and n of order log*|X| for delta(n) <= 1 / (50 n**2), with no constant stated.
+    base 1 / delta(n), m = 2, and n of order ``log*|X|`` for delta(n) <= 1 / (50 n**2), with no constant
+    stated.
     """
     size = check_count("domain_size", domain_size, low=1)
     epsilon = check_number("epsilon", epsilon, above=0)

@@ -100,7 +100,7 @@ class SGDStability:
 
 
 def logistic_constants(radius: Any, alpha: Any = 0, *, intercept: bool = False) -> LossConstants:
-    """Return the constants of ln(1 + exp(-y w.x)) + alpha/2 |w|^2, y being -1 or 1.
+    """Return the constants of ``ln(1 + exp(-y w.x)) + alpha/2 |w|^2``, y being -1 or 1.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def sgd_stability(
     Notes
     -----
     Both runs start alike and meet examples in the same order. A step of size e on the same example multiplies
-    the distance of their weights by at most k = max(|1 - e mu|, |1 - e smoothness|), and on the replaced
+    the distance of their weights by at most ``k = max(|1 - e mu|, |1 - e smoothness|)``, and on the replaced
     example by k with 2 L e added. So the final distance is at most the sum, over the steps that met that
     example, of their influence 2 L e times the k of all later steps. The moments of that sum, over the order
     and the example's place, are the bounds. The sum of all influences is at most 2 L/mu, if no step is above

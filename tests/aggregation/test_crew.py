@@ -16,6 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from dplearn.aggregation import crew
 from dplearn.aggregation.asking import Labels
 from dplearn.aggregation.crew import carried_out
+from dplearn.aggregation.progress import Progress
 from dplearn.aggregation.shards import shards
 from dplearn.aggregation.teachers import answers_of, train_and_ask, train_teachers
 from dplearn.chance import PublicStream
@@ -375,7 +376,7 @@ def test_a_first_parcel_counts_only_if_it_takes_long():
 @pytest.mark.parametrize("backend", ["sequential", "loky"])
 def test_a_bar_on_standard_error_tells_how_many_are_done(backend, capsys):
     with parallel_config(backend=backend, n_jobs=2):
-        train_and_ask(TREE, X, Y, progress=True, **ASK)
+        train_and_ask(TREE, X, Y, progress=Progress(K, shown=True, tell=list), **ASK)
     out, err = capsys.readouterr()
     assert out == ""
     lines = err.split("\r")[1:]

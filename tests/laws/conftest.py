@@ -135,7 +135,7 @@ def in_its_time(check):
 def expected_failures(estimator):
     """Which of scikit-learn's checks an estimator fails on purpose, and why."""
     if isinstance(estimator, PrivateSearchCV):
-        reason = "no unfitted private estimator is pickled alike twice, lest a cache takes one fit for another"
+        reason = "no unfitted private estimator is pickled alike twice, lest a cache takes one for another"
         return {"check_estimators_overwrite_params": reason}
     if not isinstance(estimator, OnlineEnsembleClassifier):
         return {}

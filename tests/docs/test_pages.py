@@ -1,0 +1,119 @@
+"""The pages show what is true: blocks run, links lead somewhere, and nothing public is left out."""
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+import dplearn
+from dplearn import preprocessing, releases
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = sorted(page for page in DOCS.rglob("*.md") if "changelog.d" not in page.parts)
+BLOCK = re.compile(r"^( *)```python\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
+#: Pages that only these tests run; others have test files of their own.
+RUN_HERE = ("composition", "contributing", "getting_started", "index", "rules")
+
+
+def run(page):
+    """Run the blocks of a page one after another; return what they printed, and what they made."""
+    lines, scope = [], {"print": lambda *values: lines.append(values)}
+    for _, block in BLOCK.findall(page.read_text(encoding="utf-8")):
+        exec(compile(dedent(block), page.name, "exec"), scope)
+    return lines, scope
+
+
+@pytest.mark.parametrize("name", RUN_HERE)
+def test_every_block_of_a_page_runs(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    _, scope = run(DOCS / f"{name}.md")
+    assert len(scope) > 2
+
+
+def test_getting_started_shows_what_it_says():
+    lines, _ = run(DOCS / "getting_started.md")
+    (rule,), (score,), (guarantee,), plan, (own,), (refusal,) = lines
+    assert "if x" in str(rule)
+    assert score > 0.8
+    assert (guarantee.epsilon, guarantee.delta, guarantee.reproducible) == (1, 0, False)
+    assert plan[0] == 16080
+    assert "else 'no'" in str(own) or "else 'yes'" in str(own)
+    assert "asked epsilon 0.5, delta 0; spent epsilon 1" in str(refusal)
+
+
+def test_rules_are_what_the_page_says():
+    lines, _ = run(DOCS / "rules.md")
+    (stump,), (needed,), (mine,), (both,), (cut,), (few,), (point,) = map(tuple, lines)
+    assert "smoker" in str(stump)
+    assert needed < 20_000
+    assert str(mine) == "high above 80"
+    assert "smoker == 'yes'" in str(both)
+    assert "age <= 6" in str(cut)
+    assert few == 310
+    assert str(point) == "'sick' if ward == 'east', else 'healthy'"
+
+
+def test_the_case_that_contributing_shows_is_right():
+    lines, _ = run(DOCS / "contributing.md")
+    assert lines == [(True,)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_every_link_between_pages_leads_somewhere(page):
+    links = re.findall(r"\]\(((?!https?:|#)[^)#\s]+)", page.read_text(encoding="utf-8"))
+    missing = [link for link in links if not (page.parent / link).exists()]
+    assert not missing
+
+
+def test_every_page_is_in_the_contents_of_another(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    site_parts = importlib.import_module("site_parts")
+    listed = {
+        (page.parent / f"{name}.md").resolve()
+        for page in PAGES
+        if site_parts.CONTENTS.search(page.read_text(encoding="utf-8"))
+        for name in site_parts.contents(page.read_text(encoding="utf-8")).splitlines()[3:-1]
+    }
+    assert set(PAGES) - {DOCS / "index.md"} <= listed
+
+
+def test_comments_are_filled_in_before_a_page_is_built(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    site_parts = importlib.import_module("site_parts")
+    source = ["[a](gallery/plot_a.py) and [b](b.md)\n<!-- contents -->\n<!-- figure: plot_a 1: A -->"]
+    site_parts.fill_in(None, "page", source)
+    assert source[0].splitlines() == [
+        "[a](_gallery/plot_a.rst) and [b](b.md)",
+        *("```{toctree}", ":hidden:", "", "_gallery/plot_a", "b", "```"),
+        "![A](/_gallery/images/sphx_glr_plot_a_001.png)",
+    ]
+
+
+def test_whatever_learns_or_releases_is_in_choose_a_learner():
+    text = (DOCS / "choose_a_learner.md").read_text(encoding="utf-8")
+    learners = [name for name in dplearn.__all__ if hasattr(getattr(dplearn, name), "plan")]
+    functions = [name for name in releases.__all__ if "ledger" in _parameters(getattr(releases, name))]
+    names = [*learners, *preprocessing.__all__, *functions]
+    assert len(learners) >= 13
+    assert len(functions) >= 5
+    assert [name for name in names if f"`{name}`" not in text] == []
+
+
+def _parameters(thing):
+    return inspect.signature(thing).parameters
+
+
+def test_every_picture_is_shown_with_the_script_that_draws_it():
+    shown = {
+        (page.parent / picture).resolve().name: page.read_text(encoding="utf-8")
+        for page in PAGES
+        for picture in re.findall(r"!\[[^\]]*\]\(([^)]+\.svg)\)", page.read_text(encoding="utf-8"))
+    }
+    assert set(shown) == {picture.name for picture in (DOCS / "pictures").iterdir()}
+    for picture, text in shown.items():
+        scripts = re.findall(r"benchmarks/(plot_\w+\.py)", text)
+        sources = [(DOCS.parent / "benchmarks" / script).read_text(encoding="utf-8") for script in scripts]
+        assert any(Path(picture).stem in source for source in sources), picture

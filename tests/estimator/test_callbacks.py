@@ -1,0 +1,164 @@
+"""Callbacks hear how far a fit is, and get nothing of what it reads."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier
+
+from dplearn import (
+    ExponentialMechanismClassifier,
+    KnowledgeTransferClassifier,
+    SoftLabelAggregateClassifier,
+    SoftLabelTransferClassifier,
+    SubsampleAggregateClassifier,
+)
+from dplearn.aggregation.pupils import quiet
+from dplearn.estimator.callbacks import CALLBACKS
+
+needs_callbacks = pytest.mark.skipif(not CALLBACKS, reason="scikit-learn has callbacks from 1.9 on")
+
+X = np.random.default_rng(0).normal(size=(400, 2))
+y = (X[:, 0] > 0).astype(int)
+K = 7
+ENSEMBLES = [
+    SubsampleAggregateClassifier(DecisionTreeClassifier(max_depth=1), n_teachers=K, epsilon=1e4),
+    SoftLabelAggregateClassifier(DecisionTreeClassifier(max_depth=1), n_teachers=K, epsilon=1e4),
+    KnowledgeTransferClassifier(
+        DecisionTreeClassifier(max_depth=1), n_teachers=K, epsilon=1e4, max_queries=20, protects="labels"
+    ),
+    SoftLabelTransferClassifier(
+        DecisionTreeClassifier(max_depth=1), n_teachers=K, epsilon=1e4, max_queries=20, protects="labels"
+    ),
+]
+in_turn = pytest.mark.parametrize("ensemble", ENSEMBLES, ids=lambda each: type(each).__name__)
+
+
+class Spy:
+    """Keeps all that a callback may be given."""
+
+    max_propagation_depth = None  # scikit-learn hands such a callback down to the steps of a pipeline
+
+    def __init__(self, answer=None):
+        self.heard, self.given, self.known, self.answer = [], [], [], answer
+
+    def setup(self, estimator, context):
+        self._note("setup", estimator, context)
+
+    def teardown(self, estimator, context):
+        self._note("teardown", estimator, context)
+
+    def on_fit_task_begin(self, estimator, context, *, X=None, y=None, metadata=None, fitted_estimator=None):
+        self._note("begin", estimator, context, X, y, metadata, fitted_estimator)
+
+    def on_fit_task_end(self, estimator, context, *, X=None, y=None, metadata=None, fitted_estimator=None):
+        self._note("end", estimator, context, X, y, metadata, fitted_estimator)
+        return self.answer
+
+    def _note(self, what, estimator, context, *given):
+        if type(estimator).__module__.startswith("dplearn"):
+            self.heard.append((what, context.task_name, context.task_id, context.max_subtasks))
+            self.given += given
+            self.known.append(set(vars(estimator)) - set(estimator.get_params(deep=False)))
+        elif not isinstance(estimator, (GridSearchCV, type(make_pipeline(None)))):
+            self.heard.append((what, "of a teacher"))
+
+
+@needs_callbacks
+@in_turn
+def test_a_callback_hears_of_every_teacher_and_gets_no_data(ensemble):
+    spy = Spy()
+    clone(ensemble).set_callbacks(spy).fit(X, y)
+    assert spy.heard[:2] == [("setup", "fit", 0, K), ("begin", "fit", 0, K)]
+    assert spy.heard[-2:] == [("end", "fit", 0, K), ("teardown", "fit", 0, K)]
+    teachers = [(what, "teacher", i, 0) for i in range(K) for what in ("begin", "end")]
+    assert spy.heard[2:-2] == teachers
+    assert spy.given == [None] * len(spy.given)
+    allowed = {"n_features_in_", "_skl_callbacks", "_callback_fit_ctx", "_skl_callbacks_to_teardown"}
+    assert set().union(*spy.known) <= allowed
+
+
+@needs_callbacks
+@in_turn
+def test_callbacks_change_nothing_and_stop_nothing(ensemble):
+    seeded = clone(ensemble).set_params(random_state=3)
+    fits = [clone(seeded).fit(X, y), clone(seeded).set_callbacks(Spy(answer=True)).fit(X, y)]
+    alone, heard = (fit.predict(X[:9]).tolist() for fit in fits)
+    assert alone == heard
+    assert not hasattr(fits[1], "_callback_fit_ctx")
+
+
+@needs_callbacks
+def test_what_a_callback_draws_is_of_no_shard():
+    class Drawing(Spy):
+        def _note(self, *what):
+            self.heard.append(np.random.get_state()[1].tobytes())
+
+    spy, before = Drawing(), np.random.get_state()[1].tobytes()
+    clone(ENSEMBLES[0]).set_callbacks(spy).fit(X, y)
+    assert set(spy.heard) == {before}
+
+
+@needs_callbacks
+def test_a_fit_that_fails_is_torn_down():
+    class Failing(Spy):
+        def on_fit_task_end(self, estimator, context):
+            raise KeyError("of the callback")
+
+    spy = Failing()
+    model = clone(ENSEMBLES[0]).set_callbacks(spy)
+    with pytest.raises(KeyError, match="of the callback"):
+        model.fit(X, y)
+    assert spy.heard[-1][0] == "teardown"
+    assert not hasattr(model, "guarantee_")
+
+
+@needs_callbacks
+def test_teachers_tell_no_callback():
+    spy = Spy()
+    teacher = make_pipeline(LogisticRegression().set_callbacks(spy)).set_callbacks(spy)
+    SubsampleAggregateClassifier(teacher, n_teachers=K, epsilon=1e4).fit(X, y)
+    search = GridSearchCV(LogisticRegression().set_callbacks(spy), {"C": [1.0]}, cv=2)
+    SubsampleAggregateClassifier(search, n_teachers=K, epsilon=1e4).fit(X, y)
+    assert spy.heard == []
+    assert teacher._skl_callbacks == [spy]  # the user's own estimator keeps it
+    assert not hasattr(quiet(teacher)[0], "_skl_callbacks")
+
+
+@needs_callbacks
+def test_a_pipeline_and_a_search_hand_their_callbacks_down():
+    spy = Spy()
+    make_pipeline(clone(ENSEMBLES[0])).set_callbacks(spy).fit(X, y)
+    assert [task for what, task, *_ in spy.heard if what == "end"] == ["teacher"] * K + ["fit"]
+    assert spy.given == [None] * len(spy.given)
+    spy = Spy()
+    GridSearchCV(clone(ENSEMBLES[2]), {"epsilon": [1e4]}, cv=2).set_callbacks(spy).fit(X, y)
+    assert [task for what, task, *_ in spy.heard if what == "end"] == (["teacher"] * K + ["fit"]) * 3
+    assert spy.given == [None] * len(spy.given)
+
+
+@needs_callbacks
+def test_a_monitor_of_scores_hears_no_score():
+    from sklearn.callback import ScoringMonitor
+
+    monitor = ScoringMonitor(scoring="accuracy")
+    clone(ENSEMBLES[0]).set_callbacks(monitor).fit(X, y)
+    with pytest.raises(ValueError, match="No scores were computed"):
+        monitor.get_logs()
+
+
+@needs_callbacks
+def test_copies_keep_their_callbacks_and_pickles_theirs():
+    spied = clone(ENSEMBLES[0]).set_callbacks(Spy())
+    assert clone(spied)._skl_callbacks == copy.copy(spied)._skl_callbacks == spied._skl_callbacks
+    assert len(pickle.loads(pickle.dumps(spied))._skl_callbacks) == 1
+
+
+def test_without_long_steps_or_callbacks_there_are_none_to_set():
+    assert not hasattr(ExponentialMechanismClassifier(), "set_callbacks")
+    assert all(hasattr(each, "set_callbacks") == CALLBACKS for each in ENSEMBLES)
