@@ -47,6 +47,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "_gallery",
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
+    "parallel": True,  # as many examples at a time as sphinx-build is told
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,

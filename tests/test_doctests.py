@@ -37,7 +37,3 @@ def test_the_readmes_example_runs():
     scope: dict = {}
     exec(compile(code, "README.md", "exec"), scope)
     assert scope["model"].guarantee_.epsilon == 1
-
-
-def test_the_version_is_the_distributions():
-    assert f'version = "{dplearn.__version__}"' in (ROOT / "pyproject.toml").read_text()

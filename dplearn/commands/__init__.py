@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
+from dplearn._version import __version__
 from dplearn.commands import audit, demo, ledger, table
 from dplearn.commands.refusal import Refusal
 from dplearn.domains import DomainError
@@ -32,6 +33,7 @@ class _Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     parser = _Parser(prog="python -m dplearn", description=_DESCRIPTION, allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"dplearn {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
     for module in (demo, table, ledger, audit):
         module.add_commands(commands)

@@ -1,0 +1,141 @@
+"""What is built from this tree is complete, says one version, and needs no more than it declares.
+
+`.ci/release` builds and tries the archives themselves; here are the rules that a change could break unseen.
+"""
+
+import ast
+import importlib.resources
+import pkgutil
+import re
+import subprocess
+import sys
+import tomllib
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+import dplearn
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = Path(dplearn.__file__).parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+EXTRAS = PROJECT["project"]["optional-dependencies"]
+IMPORTED_AS = {"scikit-learn": "sklearn"}
+OF_SCIKIT_LEARN = {"threadpoolctl"}  # every scikit-learn that is admitted requires 3.1 or later itself
+
+# Refuses what the extras bring: it stands before every other finder, so that what is installed is not found.
+ALONE = """
+import importlib, sys
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {refused}:
+            raise ModuleNotFoundError(name, name=name)
+sys.meta_path.insert(0, Refuse())
+for name in {names}:
+    importlib.import_module(name)
+"""
+
+
+def name_of(requirement):
+    return re.match(r"[A-Za-z0-9._-]+", requirement)[0].lower()
+
+
+def lower_bounds(requirements):
+    """Return what each requirement's name is bounded by from below, as written."""
+    found = (
+        re.fullmatch(r"([A-Za-z0-9._-]+)(?:\[\w+\])?>=([\d.]+)", requirement) for requirement in requirements
+    )
+    return {match[1].lower(): match[2] for match in found if match}
+
+
+def test_the_version_is_said_once():
+    assert PROJECT["project"]["version"] == dplearn.__version__
+    citation = (ROOT / "docs/CITATION.cff").read_text()
+    assert re.search(r"^version: (.*)$", citation, re.MULTILINE)[1] == dplearn.__version__
+
+
+def test_the_command_line_tells_the_version(capsys):
+    from dplearn.commands import main
+
+    with pytest.raises(SystemExit) as stop:
+        main(["--version"])
+    assert stop.value.code == 0
+    assert capsys.readouterr().out == f"dplearn {dplearn.__version__}\n"
+
+
+def test_the_package_has_its_data_and_every_directory_is_a_package():
+    files = importlib.resources.files("dplearn")
+    assert (files / "py.typed").is_file()
+    assert (files / "audit" / "frozen.json").read_text().startswith("{")
+    directories = {path.parent for path in PACKAGE.rglob("*.py")}
+    assert len(directories) > 15
+    assert [str(path) for path in directories if not (path / "__init__.py").is_file()] == []
+
+
+def test_no_file_of_the_package_is_one_that_git_ignores():
+    # The build leaves out what git ignores; so would a package called build, or a model kept as .joblib.
+    patterns = [line.strip("/") for line in (ROOT / ".gitignore").read_text().split()]
+    patterns.remove("__pycache__")
+    paths = [path.relative_to(PACKAGE) for path in PACKAGE.rglob("*") if "__pycache__" not in path.parts]
+    ignored = [path for path in paths for part in path.parts if any(fnmatch(part, p) for p in patterns)]
+    assert ignored == []
+    assert any(fnmatch("model.joblib", p) for p in patterns)
+
+
+def test_the_build_takes_the_package_and_whatever_the_tests_read():
+    targets = PROJECT["tool"]["hatch"]["build"]["targets"]
+    assert targets["wheel"]["packages"] == ["dplearn"]
+    read = {
+        path.name for path in ROOT.iterdir() if path.name in {".ci", ".github", "docs", "tests", "README.md"}
+    }
+    assert {"dplearn", "docs", "tests", "LICENSE"} | read <= set(targets["sdist"]["include"])
+
+
+def test_every_module_imports_without_any_extra_and_without_a_warning():
+    refused = {name_of(line).replace("-", "_") for lines in EXTRAS.values() for line in lines}
+    refused |= {"IPython", "distributed", "pyarrow", "xdist"}
+    assert {"matplotlib", "pandas", "polars"} <= refused
+    names = [module.name for module in pkgutil.walk_packages(dplearn.__path__, "dplearn.")]
+    names = [name for name in names if not name.endswith("__main__")]
+    code = ALONE.format(refused=refused, names=names)
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_modules_import_is_declared():
+    declared = {name_of(line) for line in PROJECT["project"]["dependencies"]}
+    allowed = {IMPORTED_AS.get(name, name) for name in declared} | {"dplearn"} | set(sys.stdlib_module_names)
+    allowed |= OF_SCIKIT_LEARN
+    imported = set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                imported.add(node.module.partition(".")[0])
+    assert "sklearn" in imported
+    assert imported - allowed == set()
+
+
+def test_the_oldest_versions_that_are_tested_are_the_lowest_that_are_admitted():
+    needed = lower_bounds(PROJECT["project"]["dependencies"])
+    assert len(needed) == len(PROJECT["project"]["dependencies"])
+    bounds = needed | lower_bounds(line for lines in EXTRAS.values() for line in lines)
+    pins = dict(re.findall(r"^([\w.-]+)==([\d.]+)$", (ROOT / ".ci/oldest.txt").read_text(), re.MULTILINE))
+    assert {"scikit-learn", "numpy", "scipy", "joblib"} <= set(pins) <= set(bounds) | OF_SCIKIT_LEARN
+    assert {name: pin for name, pin in pins.items() if padded(pin) != padded(bounds.get(name, "3.1"))} == {}
+
+
+def test_a_package_has_one_lower_bound_wherever_it_is_named():
+    bounds: dict = {}
+    for lines in [PROJECT["project"]["dependencies"], *EXTRAS.values()]:
+        for name, bound in lower_bounds(lines).items():
+            bounds.setdefault(name, set()).add(bound)
+    assert len(bounds) > 8
+    assert {name: found for name, found in bounds.items() if len(found) > 1} == {}
+
+
+def padded(version):
+    """Return a version's three numbers: 1.6 is 1.6.0."""
+    return ([int(number) for number in version.split(".")] + [0, 0])[:3]
