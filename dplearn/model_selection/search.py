@@ -39,11 +39,12 @@ from dplearn.model_selection.candidates import check_candidate, last_step
 from dplearn.model_selection.plan import SearchPlan
 from dplearn.model_selection.splits import Exposure, splits_by_position
 from dplearn.model_selection.terms import METHODS, SearchTerms
-from dplearn.model_selection.trial import Trial
+from dplearn.model_selection.trial import Trial, said_once
 from dplearn.privacy import ApproxDP, PrivacyLedger
 
 __all__ = ["PrivateSearchCV"]
 
+_USER = 6  # calls from whoever calls `fit` to where it is known what all candidates say
 _SPLITS = "which records train and which test depends on their places alone"
 _ALONE = "a fitted candidate predicts for each record by itself"
 _UNOBSERVED = "how many candidates were tried, and how long it took, is not observed"
@@ -200,7 +201,8 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
             last_step(candidate).set_params(classes=classes.tolist())  # whatever labels train
         seed = public_seed(self.random_state, type(self).__name__) if reproducible else None
         trial = Trial(candidates, rows, classes[codes], splits, terms, reproducible, seed)
-        promises = trial.read_all(dice)
+        with said_once(stacklevel=_USER):
+            promises = trial.read_all(dice)
 
         # 2. Fix the guarantee, and charge it to the ledger.
         guarantee = _guarantee(price, promises, known, terms)

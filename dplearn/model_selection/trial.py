@@ -22,7 +22,7 @@ from dplearn.model_selection.splits import Exposure, Split
 from dplearn.model_selection.terms import SearchTerms
 from dplearn.privacy import ApproxDP
 
-__all__ = ["Choice", "Trial", "count_errors"]
+__all__ = ["Choice", "Trial", "count_errors", "said_once"]
 
 
 @dataclass(frozen=True)
@@ -156,6 +156,16 @@ class Trial:
 def count_errors(predicted: Any, labels: NDArray[Any]) -> int:
     """Return at how many places two arrays differ, of whatever types their entries are."""
     return int(np.count_nonzero(np.asarray(predicted, dtype=object) != labels.astype(object)))
+
+
+@contextmanager
+def said_once(stacklevel: int) -> Iterator[None]:
+    """Let each warning be heard once, however many candidates say it; `stacklevel` as for `warnings.warn`."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for text, kind in dict.fromkeys((str(each.message), each.category) for each in caught):
+        warnings.warn(text, kind, stacklevel=stacklevel)
 
 
 @contextmanager

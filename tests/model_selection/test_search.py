@@ -233,7 +233,14 @@ def test_warnings_do_not_tell_how_many_runs_there_were():
 
     found = [said(seed) for seed in range(6)]
     assert found[0]
+    assert len(set(found[0])) == len(found[0])
     assert all(each == found[0] for each in found)
+
+
+def test_a_warning_is_about_the_line_that_searches():
+    with pytest.warns(UserWarning, match="n_samples is") as caught:
+        search(ThresholdClassifier(classes=[0, 1]), {}).fit(X[:40], Y[:40])
+    assert {warning.filename for warning in caught} == {__file__}
 
 
 def test_the_plan_says_without_data_what_a_search_spends():
