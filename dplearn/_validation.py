@@ -31,6 +31,8 @@ def as_fraction(value: object) -> Fraction:
     ValueError
         If `value` is not finite, or a string that is not a number.
     """
+    if type(value) is Fraction:
+        return value
     if isinstance(value, bool) or not isinstance(value, (int, float, str, Decimal, Fraction)):
         kind = getattr(getattr(value, "dtype", None), "kind", "")
         if kind not in ("i", "u", "f") or getattr(value, "size", 0) != 1:
@@ -73,18 +75,18 @@ def check_number(
     ValueError
         If it is not finite or out of bounds.
     """
-    wanted = " and ".join(
-        f"{words} {_written(bound)}"
-        for words, bound in (("at least", low), ("at most", high), ("above", above), ("below", below))
-        if bound is not None
-    )
-    rule = f"{name} must be a finite number {wanted}".rstrip()
+    bounds = (("at least", low), ("at most", high), ("above", above), ("below", below))
+
+    def rule() -> str:
+        wanted = " and ".join(f"{words} {_written(bound)}" for words, bound in bounds if bound is not None)
+        return f"{name} must be a finite number {wanted}".rstrip()
+
     try:
         number = as_fraction(value)
     except TypeError:
-        raise TypeError(f"{rule}, got {_shown(value)}") from None
+        raise TypeError(f"{rule()}, got {_shown(value)}") from None
     except ValueError:
-        raise ValueError(f"{rule}, got {_shown(value)}") from None
+        raise ValueError(f"{rule()}, got {_shown(value)}") from None
     inside = (
         (low is None or number >= as_fraction(low))
         and (high is None or number <= as_fraction(high))
@@ -92,7 +94,7 @@ def check_number(
         and (below is None or number < as_fraction(below))
     )
     if not inside:
-        raise ValueError(f"{rule}, got {_written(value)}")
+        raise ValueError(f"{rule()}, got {_written(value)}")
     return number
 
 
