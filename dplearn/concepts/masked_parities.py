@@ -129,12 +129,24 @@ def masked_rows(bits: Any, index: Any, mask: Any) -> NDArray[np.uint8]:
     Returns
     -------
     ndarray of uint8 of shape (n, n_bits + ceil(log2(n_bits)) + 1)
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as described; the message shows no value.
     """
     bits, index, mask = np.asarray(bits), np.asarray(index), np.asarray(mask)
     if bits.ndim != 2 or not bits.shape[1] or not index.shape == mask.shape == bits.shape[:1]:
         raise ValueError("bits must have shape (n, n_bits), index and mask (n,)")
-    n_index = (bits.shape[1] - 1).bit_length()
-    places = index[:, None] >> np.arange(n_index) & 1
+    n_bits = bits.shape[1]
+    for name, values in (("bits", bits), ("mask", mask)):
+        if not np.isin(values, (0, 1)).all():
+            raise ValueError(f"{name} must be 0 or 1")
+    if index.dtype.kind not in "iu":
+        raise TypeError(f"index must be integers, got dtype {index.dtype}")
+    if not ((index >= 0) & (index < n_bits)).all():
+        raise ValueError(f"index must be from 0 to {n_bits - 1}, below the number of bits")
+    places = index.astype(np.int64)[:, None] >> np.arange((n_bits - 1).bit_length()) & 1
     return np.hstack((bits, places, mask[:, None])).astype(np.uint8)
 
 

@@ -68,8 +68,9 @@ class ConjunctionClassifier(RuleClassifier):
         "central": noise is added to counts of all records. "local": each record reports the value of one
         column, or that its label is the other one, through randomised response.
     domain : Domain, sequence of Domain, Product or Schema, optional
-        What values can occur: one domain for all columns or one for each. None: `Bits()`, whether a number
-        is above 0. Conditions on numbers are ranges, those on categories lists.
+        What values can occur: one domain for all columns or one for each. Conditions on numbers are ranges,
+        those on categories lists. None: `Bits()`, so that conditions can only say whether a number is above
+        0; for numbers of which all are, declare bounds.
     n_bins : int, default=8
         Into how many bins of equal width the range of a column of numbers is cut, at least 2.
     positive : label, optional
@@ -123,7 +124,9 @@ class ConjunctionClassifier(RuleClassifier):
 
     **Accuracy.** Of records that a conjunction of such conditions labels, from `plan(n_samples).n_needed` on,
     the error on their distribution is at most alpha with probability at least 1 - beta; see
-    `conjunction_error` for the proof.
+    `conjunction_error` for the proof. That is for the worst distribution: a tenth of that is often enough.
+    Labels must follow the conjunction: where a few per cent do not, conditions that hold are dropped, and in
+    the end the rule is "always". For such labels take `ExponentialMechanismClassifier`.
 
     **Source.** Kearns (1998) for the algorithm by statistical queries; Kasiviswanathan, Lee, Nissim,
     Raskhodnikova and Smith (2011), Section 5, for its local form. There literals are bits.
@@ -252,7 +255,7 @@ class ConjunctionPlan:
         If a conjunction labels the records, the error on their distribution is at most this, with
         probability at least 1 - beta.
     n_needed : int
-        From how many records on that is at most alpha.
+        From how many records on that is at most alpha, in the worst case.
     alpha, beta : float
         As the estimator has them.
     """
@@ -325,6 +328,6 @@ def _warn_if_few(plan: ConjunctionPlan) -> None:
     if plan.n_samples < plan.n_needed:
         warnings.warn(
             f"n_samples is {plan.n_samples}: alpha={plan.alpha} and beta={plan.beta} take {plan.n_needed}"
-            " records; plan(n_samples, n_features=...) tells more, without any data",
+            " records in the worst case; plan(n_samples, n_features=...) tells more, without any data",
             stacklevel=5,
         )

@@ -11,6 +11,7 @@ True
 (Fraction(3, 1), 'gaussian', 24)
 """
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,7 +40,7 @@ from dplearn.estimator.intake import (
 from dplearn.learners.bins import declared_columns
 from dplearn.learners.logistic_queries import FINEST
 from dplearn.learners.logistic_steps import LogisticModel, learn_logistic
-from dplearn.learners.logistic_terms import LogisticPlan, LogisticTerms, row_order
+from dplearn.learners.logistic_terms import LogisticLayout, LogisticPlan, LogisticTerms, row_order
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Examples
 from dplearn.queries.opening import opened, price_of
@@ -61,14 +62,18 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         Privacy budget of one fit; positive. The decimal that is written is meant: 0.1 is 1/10.
     delta : float, default=0.0
         Probability with which the guarantee may fail. Some, such as 1e-6, lets many more steps and columns be
-        paid for in the central model; "local" spends none.
+        paid for in the central model: with close bounds, breast cancer at epsilon 1 gets 0.83 right,
+        without it 0.63, as many as the most common label has. "local" spends none.
     model : {"central", "local"}, default="central"
         "central": noise is added to sums over all records. "local": each record reports one bit on one number
         of one sum, so that nobody need be trusted with it; that takes very many records.
     domain : Domain, sequence of Domain, Product or Schema, optional
         What values can occur: one domain for all columns or one for each. Values without an order get a
-        column of 0 and 1 each, and numbers between bounds are scaled to -1..1; see `DesignMatrix`. None:
-        finite numbers, taken as they are, also in a sparse matrix; columns should then be of like size.
+        column of 0 and 1 each, and numbers between bounds are scaled to -1..1: give bounds where there are
+        any, since `Floats()`, which have none, become arsinh(x) / 12, so that 40 is 0.37 and counts little
+        beside them. `Floats(missing=True)` adds a column that is 1 where a number is missing. See
+        `DesignMatrix`. None: finite numbers, taken as they are, also in a sparse matrix; columns should then
+        be of like size, since large numbers drown the rest.
     n_steps : int or "auto", default="auto"
         How many steps of accelerated gradient descent, each with a query of its own. "auto": 24 (6 where
         delta is 0 in the central model), or 1 where the noise leaves nothing to learn from the others.
@@ -120,7 +125,8 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     **Assumes.** What `guarantee_.assumes` lists.
 
     **Accuracy.** With probability at least 1 - beta no number of the first gradient is released with more
-    noise than `plan(n_samples).tolerance`.
+    noise than `plan(n_samples).tolerance`. A fit warns where `noise_to_signal` is 1 or more:
+    public numbers say so, whatever the records.
 
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5: what can be learned
     by statistical queries can be learned locally. Rows scaled to one length in a released metric, and a
@@ -195,6 +201,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         design = _design(terms.declared, X.shape[1], getattr(self, "feature_names_in_", None))
         matrix = plain_matrix(X) if design is None else design.of(X)
         layout = terms.layout(matrix.shape[0], matrix.shape[1], len(classes))
+        _warn_if_lost(layout, declared=design is not None)
 
         # 2. Fix the guarantee, and charge it to the ledger.
         guarantee = terms.guarantee(_assumed(design))
@@ -326,6 +333,21 @@ def _declared(domain: Any) -> Any:
 
 def _design(declared: Domain | Product | None, n_features: int, names: Any) -> DesignMatrix | None:
     return None if declared is None else DesignMatrix(as_product(declared, n_features, names))
+
+
+def _warn_if_lost(layout: LogisticLayout, *, declared: bool) -> None:
+    """Warn if public numbers say that noise hides what labels tell."""
+    told = layout.task.n_classes < layout.n_samples  # else there is nothing to hide: a record a class at most
+    if not told or layout.noise_to_signal < 1:
+        return
+    delta = ", or a delta such as 1e-6," if layout.kind == "laplace" else ""
+    bounds = "" if declared else "; so do bounds, domain=..., where columns are of unlike size"
+    warnings.warn(
+        f"n_samples is {layout.n_samples}: noise hides nearly all that labels say of"
+        f" {layout.task.n_columns - 1} columns of numbers; more records or epsilon{delta} show more of it"
+        f"{bounds}; plan(n_samples, n_features=..., n_labels=...) tells more, without any data",
+        stacklevel=5,
+    )
 
 
 def _assumed(design: DesignMatrix | None) -> tuple[str, ...]:

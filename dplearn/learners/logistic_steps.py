@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import diags_array, issparse
 from scipy.special import softmax
 
 from dplearn.learners.logistic_queries import (
@@ -69,10 +70,11 @@ class LogisticModel:
         X : ndarray or CSR matrix of shape (n, d - 1)
             Any numbers.
         """
+        X, one = _at_most_one(X)
         lengths = np.linalg.norm(
-            X @ self.metric[:-1] + self.metric[-1], ord=self.order, axis=1, keepdims=True
+            X @ self.metric[:-1] + one * self.metric[-1], ord=self.order, axis=1, keepdims=True
         )
-        margins = X @ self.weights[:-1] + self.weights[-1]
+        margins = X @ self.weights[:-1] + one * self.weights[-1]
         return np.asarray(margins / np.where(lengths > 0, lengths, 1.0), dtype=np.float64)
 
     def probabilities(self, X: Any) -> NDArray[np.float64]:
@@ -129,6 +131,18 @@ def learn_logistic(oracle: Oracle, task: LogisticTask) -> LogisticModel:
         weights, ahead = moved, moved + _MOMENTUM * (moved - weights)
         total = total + weights
     return LogisticModel(task.order, mapped.metric, mapped.metric @ (total / task.n_steps))
+
+
+def _at_most_one(X: Any) -> tuple[Any, NDArray[np.float64]]:
+    """Return rows with a 1 added, that last column apart, divided by what is greatest in them.
+
+    Margins do not depend on a row's length, and no product then leaves the range of floats.
+    """
+    rows: Any = X  # issparse narrows to a type without its methods
+    greatest = abs(rows).max(axis=1)
+    greatest = greatest.toarray() if issparse(X) else greatest
+    one = 1.0 / np.maximum(greatest.reshape(-1, 1), 1.0)
+    return (diags_array(one.ravel()) @ rows if issparse(X) else rows * one), one
 
 
 @dataclass(frozen=True)

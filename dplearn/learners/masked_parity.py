@@ -114,7 +114,7 @@ class MaskedParityClassifier(RuleClassifier):
 
     See Also
     --------
-    masked_rows : Makes a table of this form from bits, an index and a mask.
+    dplearn.learners.masked_parity.masked_rows : Makes a table of this form from bits, an index and a mask.
     dplearn.theory.masked_parity.masked_parity_sample_size : How many records it takes.
 
     Notes

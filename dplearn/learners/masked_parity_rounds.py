@@ -25,7 +25,7 @@ from dplearn.concepts.masked_parities import MaskedParity, index_of
 from dplearn.concepts.parities import Parity
 from dplearn.core.gf2 import BitMatrix
 from dplearn.domains import Product
-from dplearn.queries import MeanQuery, Oracle, ShareQuery, StatisticalQuery
+from dplearn.queries import MeanQuery, Oracle, Records, ShareQuery, StatisticalQuery
 
 __all__ = ["Asking", "MaskedRecords", "learn_masked_parity"]
 
@@ -35,7 +35,7 @@ Signed = tuple[NDArray[np.intp], NDArray[np.int64]]  # which cell each record is
 
 
 @dataclass(frozen=True, repr=False)  # a traceback may show it
-class MaskedRecords:
+class MaskedRecords(Records):
     """Records of a masked parity, as queries take them.
 
     Attributes
@@ -65,8 +65,8 @@ class MaskedRecords:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def __getitem__(self, places: Any) -> "MaskedRecords":
-        return MaskedRecords(self.matrix[places], self.index[places], self.mask[places], self.labels[places])
+    def __getitem__(self, places: NDArray[np.int64]) -> Self:
+        return type(self)(self.matrix[places], self.index[places], self.mask[places], self.labels[places])
 
 
 @dataclass(frozen=True)

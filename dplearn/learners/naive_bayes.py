@@ -12,6 +12,7 @@ True
 (Fraction(3, 1), 'laplace', 4)
 """
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,7 +37,7 @@ from dplearn.estimator.intake import (
 )
 from dplearn.learners.bins import MOST_BINS, declared_columns, stacked
 from dplearn.learners.naive_bayes_tables import NaiveBayesTables, learn_naive_bayes
-from dplearn.learners.naive_bayes_terms import NaiveBayesPlan, NaiveBayesTerms
+from dplearn.learners.naive_bayes_terms import NaiveBayesLayout, NaiveBayesPlan, NaiveBayesTerms
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Examples
 from dplearn.queries.opening import opened, price_of
@@ -57,8 +58,8 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
     epsilon : float, default=1.0
         Privacy budget of one fit; positive. The decimal that is written is meant: 0.1 is 1/10.
     delta : float, default=0.0
-        Probability with which the guarantee may fail. Some makes many columns less noisy in the central
-        model; where it would not, none is spent.
+        Probability with which the guarantee may fail. Some, such as 1e-6, makes many columns less noisy in
+        the central model; where it would not, none is spent.
     model : {"central", "local"}, default="central"
         "central": noise is added to counts of all records. "local": each record reports the value of one
         column and its label, through randomised response, so that nobody need be trusted with it.
@@ -119,7 +120,8 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
     **Assumes.** What `guarantee_.assumes` lists.
 
     **Accuracy.** With probability at least 1 - beta no share of a class and a bin is released with more noise
-    than `plan(n_samples).tolerance`.
+    than `plan(n_samples).tolerance`. A fit warns where the standard deviation of that noise is as great as an
+    average class: public numbers say so, whatever the records.
 
     **Source.** Blum, Dwork, McSherry and Nissim (2005) for naive Bayes by noisy sums; Kasiviswanathan, Lee,
     Nissim, Raskhodnikova and Smith (2011), Section 5, for its local form. Pseudo-counts that grow
@@ -194,11 +196,12 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         terms = self._terms(reproducible)
         stream = PublicStream.of(self.random_state, type(self).__name__)
         charge = self._open_account(terms.price)
-        X = read_features(self, X, domain=terms.declared, reset=True)
+        X = read_features(self, X, domain=None if self.domain is None else terms.declared, reset=True)
         classes, y = read_labels(y, len(X), terms.classes)
         domain = as_product(terms.declared, X.shape[1], getattr(self, "feature_names_in_", None))
         layout = terms.layout(len(X), domain, len(classes))
         codes = domain.encode(X)
+        _warn_if_lost(layout)
 
         # 2. Fix the guarantee, and charge it to the ledger.
         guarantee = terms.guarantee(layout, domain)
@@ -279,3 +282,18 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         tags.input_tags.allow_nan = domain.accepts_missing
         tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
         return tags
+
+
+def _warn_if_lost(layout: NaiveBayesLayout) -> None:
+    """Warn if public numbers say that noise hides what columns tell of labels."""
+    deviation = max(layout.noise(each.size).deviation for each in layout.bins)
+    told = 1 < layout.n_classes < layout.n_samples  # else there is nothing to hide: a record a class at most
+    if told and deviation * layout.n_classes >= 1:
+        delta = ", or a delta such as 1e-6," if layout.kind == "laplace" and not layout.price.delta else ""
+        warnings.warn(
+            f"n_samples is {layout.n_samples}: the noise in counts, of standard deviation {deviation:.2g} as"
+            " shares of the records, is as great as an average class and hides nearly all of it; more records"
+            f" or epsilon, fewer columns{delta} show more; plan(n_samples, n_features=..., n_labels=...)"
+            " tells more, without any data",
+            stacklevel=5,
+        )

@@ -36,7 +36,7 @@ class NaiveBayesPlan:
         columns have so many bins that these tell little of them.
     deviation : float
         The standard deviation of the noise in the share of a class and a bin that no record is in; the
-        greatest of any column.
+        greatest of any column. From 1 / n_classes on next to nothing is learned, and a fit warns.
     tolerance : float
         With probability at least 1 - beta no share of a class and a bin is off by more: off the records' own
         share, and with "local" off that of their distribution.

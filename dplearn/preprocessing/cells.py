@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dplearn.domains import Categories, Domain, Floats, Hashed, Product
 from dplearn.domains.cells import cells_of, frame_column, is_frame, object_array, text_of
+from dplearn.estimator.fit_parameters import ROUTED, refuse_parameters
 
 __all__ = ["CellEncoder"]
 
@@ -49,10 +50,12 @@ class CellEncoder(TransformerMixin, BaseEstimator):
     2 i + 1 holds the bucket of its text, 0 for an empty or missing cell.
     """
 
+    __metadata_request__fit = ROUTED
+
     def __init__(self, buckets: int = 64):
         self.buckets = buckets
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
+    def fit(self, X: Any, y: Any = None, **fit_parameters: Any) -> Self:  # noqa: ARG002 - scikit-learn's signature
         """Remember the number and names of columns.
 
         Parameters
@@ -60,7 +63,10 @@ class CellEncoder(TransformerMixin, BaseEstimator):
         X : array-like or data frame of shape (n_samples, n_features)
             Any cells.
         y : ignored
+        **fit_parameters : None
+            There are none: a `sample_weight` other than None is refused, as by every private estimator.
         """
+        refuse_parameters(type(self).__name__, fit_parameters)
         Hashed(self.buckets)
         self._cells(X, reset=True)
         return self

@@ -5,7 +5,7 @@ from dplearn.queries.local_oracle import LocalOracle
 from dplearn.queries.opening import central, local, population
 from dplearn.queries.oracle import Answer, Oracle, Round
 from dplearn.queries.population_oracle import PopulationOracle
-from dplearn.queries.query import Examples, MeanQuery, ShareQuery, StatisticalQuery, VectorQuery, on_grid
+from dplearn.queries.query import MeanQuery, ShareQuery, StatisticalQuery, VectorQuery, on_grid
 from dplearn.queries.randomizers import (
     BitRandomizer,
     CategoryRandomizer,
@@ -13,6 +13,7 @@ from dplearn.queries.randomizers import (
     LocalRandomizer,
     VectorRandomizer,
 )
+from dplearn.queries.records import Examples, Records
 from dplearn.queries.simulation import Request, run_locally, simulate_by_queries, simulate_locally
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "MeanQuery",
     "Oracle",
     "PopulationOracle",
+    "Records",
     "Request",
     "Round",
     "ShareQuery",

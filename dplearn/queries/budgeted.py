@@ -8,10 +8,12 @@ from typing import Any
 
 from dplearn._validation import check_number
 from dplearn.chance.dice import Dice
+from dplearn.privacy import ApproxDP
 from dplearn.privacy.errors import BudgetExceededError
 from dplearn.privacy.holder import PrivateHolder
 from dplearn.queries.oracle import Answer, Oracle, Round, as_queries, tolerance_of
 from dplearn.queries.query import StatisticalQuery
+from dplearn.queries.records import as_records, count_of
 from dplearn.theory.queries import TailBound
 from dplearn.theory.search import first
 
@@ -28,8 +30,8 @@ class Account:
 
     Attributes
     ----------
-    records : sequence
-        Private.
+    records : object
+        Private. From `as_records`.
     dice : Dice
         Source of chance.
     rounds : tuple of Round
@@ -57,17 +59,28 @@ class BudgetedOracle(Oracle):
 
     Parameters
     ----------
-    records : sequence of length n
-        Private. What the queries' functions take; n at least 1.
+    records : ndarray, data frame or Records of n records
+        Private. What the queries' functions take, as for `as_records`; n at least 1.
     dice : Dice
         Source of chance.
     """
 
+    guarantee: ApproxDP
+
     def __init__(self, records: Any, dice: Dice):
-        self._n = len(records)
+        records = as_records("records", records)
+        self._n = count_of(records)
         if not self._n:
             raise ValueError("records must be at least one, got none")
         self._account = PrivateHolder(Account(records, dice))
+
+    def __repr__(self) -> str:
+        budget = f"epsilon={float(self.guarantee.epsilon):g}, delta={float(self.guarantee.delta):g}"
+        try:
+            left = f"{float(self.left):g}"
+        except RuntimeError:  # a query's function is asking just now, or this process is a fork
+            left = "?"
+        return f"{type(self).__name__}(n={self._n}, {budget}, left={left})"
 
     @property
     def rounds(self) -> tuple[Round, ...]:
@@ -89,10 +102,7 @@ class BudgetedOracle(Oracle):
         tolerance: Any = None,
         beta: Any = 0.05,
     ) -> list[Answer]:
-        """Answer some queries together, in one round; see `Oracle.ask`.
-
-        An error of a query's own function comes when its share is spent.
-        """
+        """Answer some queries together, in one round; see `Oracle.ask`."""
         asked = as_queries(queries)
         with self._account.use() as account:
             together = self._share(asked, share, tolerance, beta, account.left)
@@ -110,28 +120,39 @@ class BudgetedOracle(Oracle):
         """Return what all the queries of a round take together."""
         if tolerance is not None and share is not None:
             raise ValueError("share must be None where tolerance is given, got both")
-        if tolerance is not None:
-            wanted = check_number("tolerance", tolerance, above=0)
-            failure = check_number("beta", beta, above=0, below=1)
-            together = len(asked) * max(self._least_share(query, wanted, failure) for query in asked)
-        elif share is not None:
-            together = check_number("share", share, above=0, high=1)
-        else:
-            together = left
-        if not 0 < together <= left:
+        wanted = None if tolerance is None else check_number("tolerance", tolerance, above=0)
+        failure = check_number("beta", beta, above=0, below=1)
+        together = left if share is None else check_number("share", share, above=0, high=1)
+        if not left:
+            raise BudgetExceededError("the oracle's budget is used up")
+        if wanted is not None:
+            return self._least_share(asked, wanted, failure, left)
+        if together > left:
             raise BudgetExceededError(
                 f"share must be at most what is left of the oracle's budget, {float(left):g},"
                 f" got {float(together):g}"
             )
         return together
 
-    def _least_share(self, query: StatisticalQuery, tolerance: Fraction, beta: Fraction) -> Fraction:
-        """Return the least share found that keeps a tolerance; more than all of the budget if none does."""
+    def _least_share(
+        self, asked: list[StatisticalQuery], tolerance: Fraction, beta: Fraction, left: Fraction
+    ) -> Fraction:
+        """Return the least share found with which every answer keeps a tolerance."""
 
-        def kept(parts: int) -> bool:
-            return tolerance_of(*self._bounds(query, Fraction(parts, _PARTS)), beta) <= tolerance
+        def off(query: StatisticalQuery, part: Fraction) -> float:
+            return tolerance_of(*self._bounds(query, part), beta)
 
-        return Fraction(first(kept, 1, _PARTS + 1), _PARTS)
+        def least(query: StatisticalQuery) -> int:
+            return first(lambda parts: off(query, Fraction(parts, _PARTS)) <= tolerance, 1, _PARTS + 1)
+
+        together = Fraction(len(asked) * max(map(least, asked)), _PARTS)
+        if together > left:
+            best = max(off(query, left / len(asked)) for query in asked)
+            raise BudgetExceededError(
+                f"tolerance must be at least {best:.4g}, what all that is left of the oracle's budget gives"
+                f" at beta={float(beta):g}, got {float(tolerance):g}"
+            )
+        return together
 
     @abstractmethod
     def _check(self, asked: list[StatisticalQuery], part: Fraction) -> None:

@@ -41,8 +41,8 @@ class CentralOracle(BudgetedOracle):
 
     Parameters
     ----------
-    records : sequence of length n
-        Private. What the queries' functions take.
+    records : ndarray, data frame or Records of n records
+        Private. What the queries' functions take: as for `dplearn.queries.records.as_records`.
     privacy : ApproxDP
         What all answers may spend together; it must have been charged already.
     dice : Dice
@@ -77,6 +77,8 @@ class CentralOracle(BudgetedOracle):
         super().__init__(records, dice)
         self.guarantee = privacy
         noise = check_choice("noise", noise, _NOISES)
+        if noise == "gaussian" and not privacy.delta:
+            raise ValueError("delta must be above 0 for noise='gaussian', got 0")
         gaussian = noise == "gaussian" or (noise == AUTO and privacy.delta > 0)
         self._rho = concentrated_budget(privacy) if gaussian else None
         self._epsilon = epsilon_of(privacy)

@@ -24,6 +24,7 @@ from dplearn.queries.budgeted import Account, Bounds, BudgetedOracle
 from dplearn.queries.oracle import Answer
 from dplearn.queries.query import StatisticalQuery
 from dplearn.queries.randomizers import LocalRandomizer
+from dplearn.queries.records import taken
 
 __all__ = ["LocalOracle"]
 
@@ -35,8 +36,8 @@ class LocalOracle(BudgetedOracle):
 
     Parameters
     ----------
-    records : sequence of length n that an array of places can index
-        Private. What the queries' functions take.
+    records : ndarray, data frame or Records of n records
+        Private. What the queries' functions take some of: as for `dplearn.queries.records.as_records`.
     privacy : ApproxDP
         What each record may give away, of which epsilon alone is spent; it must have been charged already.
     dice : Dice
@@ -101,7 +102,7 @@ class LocalOracle(BudgetedOracle):
 
     def _answer(self, account: Account, query: StatisticalQuery, part: Fraction, bounds: Bounds) -> Answer:
         count, randomizer = self._count(part), self.randomizer(query)
-        asked = account.records[self._order[account.asked : account.asked + count]]
+        asked = taken(account.records, self._order[account.asked : account.asked + count])
         account.asked += count
         reports = randomizer.draw(query.inputs(asked), account.dice)
         means = randomizer.estimate(reports) * float(query.unit)

@@ -64,7 +64,7 @@ def opened(
     ----------
     kind : {"laplace", "gaussian", "local"}
         Where noise comes from; the first two are of a central oracle.
-    records : sequence
+    records : Records
         Private. What the queries' functions take.
     privacy : ApproxDP
         What all answers may spend together.
@@ -91,8 +91,8 @@ def central(
 
     Parameters
     ----------
-    records : sequence of length n
-        Private. What the queries' functions take: an array, or `Examples`.
+    records : ndarray, sparse matrix, data frame or series of pandas or polars, or Records
+        Private. What the queries' functions take; `Examples` are rows and labels.
     epsilon, delta : number, default=1.0 and 0.0
         What all answers together may spend.
     noise : {"auto", "laplace", "gaussian"}, default="auto"
@@ -114,12 +114,8 @@ def central(
     BudgetExceededError
         If the ledger's budget does not hold it; nothing is spent.
     """
-    privacy = ApproxDP(
-        check_number("epsilon", epsilon, above=0),
-        delta,
-        assumes=ASKED,
-        reproducible=random_state is not None,
-    )
+    price = price_of("central", epsilon, delta, reproducible=random_state is not None)
+    privacy = replace(price, assumes=ASKED)
     charge = open_account(ledger, privacy, name="queries.central")
     dice = dice_for(random_state, "queries.central", repr(privacy), noise)
     oracle = CentralOracle(records, privacy=privacy, dice=dice, noise=noise)
@@ -131,6 +127,7 @@ def local(
     records: Any,
     *,
     epsilon: Any = 1.0,
+    delta: Any = 0.0,
     randomizer: str = "bit",
     ledger: PrivacyLedger | None = None,
     random_state: Any = None,
@@ -139,10 +136,12 @@ def local(
 
     Parameters
     ----------
-    records : sequence of length n that an array of places can index
-        Private. What the queries' functions take: an array, or `Examples`.
+    records : ndarray, sparse matrix, data frame or series of pandas or polars, or Records
+        Private. What the queries' functions take, each query's some of them; `Examples` are rows and labels.
     epsilon : number, default=1.0
         What each record may give away.
+    delta : number, default=0.0
+        As for `central`, which this can take the place of: reports have no use for it, and none is spent.
     randomizer : {"bit", "laplace"}, default="bit"
         As for `LocalOracle`.
     ledger : PrivacyLedger, optional
@@ -162,9 +161,8 @@ def local(
     BudgetExceededError
         If the ledger's budget does not hold it; nothing is spent.
     """
-    privacy = ApproxDP(
-        check_number("epsilon", epsilon, above=0), assumes=ASKED, reproducible=random_state is not None
-    )
+    price = price_of("local", epsilon, delta, reproducible=random_state is not None)
+    privacy = replace(price, assumes=ASKED)
     charge = open_account(ledger, privacy, name="queries.local")
     dice = dice_for(random_state, "queries.local", repr(privacy), randomizer)
     stream = PublicStream.of(random_state, "queries.local")

@@ -43,10 +43,12 @@ class Answer:
 
     @property
     def mean(self) -> float:
-        """The first of the means."""
+        """The mean, where one number was asked for."""
+        if len(self.means) != 1:
+            raise ValueError(f"an answer of {len(self.means)} numbers has no single mean: see its means")
         return float(self.means[0])
 
-    def tolerance(self, beta: Any) -> float:
+    def tolerance(self, beta: Any = 0.05) -> float:
         """Return by how much no mean is off what is expected, with probability at least 1 - beta."""
         return tolerance_of(self.noise, self.sampling, check_number("beta", beta, above=0, below=1))
 
@@ -74,12 +76,19 @@ class Oracle(ABC):
     ----------
     rounds : tuple of Round
         Public. What was asked so far.
+    left : Fraction
+        Public. What part of the budget is left; 1 of an oracle that has none.
     """
 
     @property
     @abstractmethod
     def rounds(self) -> tuple[Round, ...]:
         """What was asked so far."""
+
+    @property
+    @abstractmethod
+    def left(self) -> Fraction:
+        """What part of the budget is left."""
 
     @property
     def adaptive(self) -> bool:
@@ -117,7 +126,8 @@ class Oracle(ABC):
         Raises
         ------
         TypeError, ValueError
-            If a parameter is not as described; nothing is spent.
+            If a parameter is not as described; nothing is spent. But an error in a query's function, or
+            what it returns being of the wrong type or shape, comes when the share is spent.
         BudgetExceededError
             If more than what is left is asked for; nothing is spent.
         """
@@ -125,9 +135,15 @@ class Oracle(ABC):
 
 def as_queries(queries: Any) -> list[StatisticalQuery]:
     """Return what is asked as a list."""
-    asked = [queries] if isinstance(queries, StatisticalQuery) else list(queries)
+    hint = "; wrap a function: MeanQuery(function, low=..., high=...)" if callable(queries) else ""
+    wrong = f"queries must be at least one StatisticalQuery, got {type(queries).__name__}{hint}"
+    if isinstance(queries, StatisticalQuery):
+        return [queries]
+    if not np.iterable(queries):
+        raise TypeError(wrong)
+    asked = list(queries)
     if not asked or not all(isinstance(query, StatisticalQuery) for query in asked):
-        raise TypeError(f"queries must be at least one StatisticalQuery, got {type(queries).__name__}")
+        raise TypeError(wrong)
     return asked
 
 

@@ -10,6 +10,7 @@
 0.6
 """
 
+import warnings
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -19,7 +20,8 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_number
 from dplearn.queries.oracle import Answer, Oracle, Round, as_queries
-from dplearn.queries.query import ShareQuery, StatisticalQuery
+from dplearn.queries.query import ShareQuery, StatisticalQuery, one_each
+from dplearn.queries.records import as_records, count_of
 from dplearn.theory.queries import TailBound
 
 __all__ = ["PopulationOracle"]
@@ -28,9 +30,12 @@ __all__ = ["PopulationOracle"]
 class PopulationOracle(Oracle):
     """Answers about a distribution that is known; for theory and tests, it keeps nothing private.
 
+    So it says what other oracles must not: which values a function returned that are no integers, and that
+    some were beyond the bounds of a query.
+
     Parameters
     ----------
-    records : sequence of length m that an array of places can index
+    records : ndarray, sparse matrix, data frame or series of pandas or polars, or Records of m records
         All records that can occur.
     weights : sequence of numbers of length m, optional
         How probable each is, in proportion; equally, if left out.
@@ -50,44 +55,82 @@ class PopulationOracle(Oracle):
         adversary: Callable[[NDArray[np.float64]], Any] | None = None,
     ):
         self._rounds: tuple[Round, ...] = ()
-        self._records = records
-        shares = np.ones(len(records)) if weights is None else np.array([float(w) for w in weights])
-        if len(shares) != len(records) or not (shares >= 0).all() or not 0 < shares.sum() < np.inf:
-            raise ValueError(
-                f"weights must be {len(records)} nonnegative numbers, not all 0, got {weights!r}"
-            )
-        self._weights = shares / shares.sum()
+        self._records = as_records("records", records)
+        m = count_of(self._records)
+        self._weights = np.ones(m) if weights is None else np.array([float(w) for w in weights])
+        total = self._weights.sum()
+        if len(self._weights) != m or not (self._weights >= 0).all() or not 0 < total < np.inf:
+            raise ValueError(f"weights must be {m} nonnegative numbers, not all 0, got {weights!r}")
         self._tolerance = float(check_number("tolerance", tolerance, low=0))
+        if not (adversary is None or callable(adversary)):
+            raise TypeError(
+                f"adversary must be a function of the exact means, got {type(adversary).__name__}"
+            )
         self._adversary = adversary
+
+    def __repr__(self) -> str:
+        return f"PopulationOracle(m={len(self._weights)}, tolerance={self._tolerance:g})"
 
     @property
     def rounds(self) -> tuple[Round, ...]:
         """What was asked so far."""
         return self._rounds
 
+    @property
+    def left(self) -> Fraction:
+        """All of the budget: asking takes none."""
+        return Fraction(1)
+
     def ask(
         self,
         queries: StatisticalQuery | Sequence[StatisticalQuery],
-        share: Any = None,  # noqa: ARG002 - of no budget
+        share: Any = None,
         *,
         tolerance: Any = None,
-        beta: Any = 0.05,  # noqa: ARG002 - no answer ever fails
+        beta: Any = 0.05,
     ) -> list[Answer]:
         """Answer some queries together, in one round; see `Oracle.ask`. There is no budget to share."""
         asked = as_queries(queries)
-        within = (
-            self._tolerance if tolerance is None else float(check_number("tolerance", tolerance, above=0))
-        )
+        if share is not None:
+            check_number("share", share, above=0, high=1)
+        check_number("beta", beta, above=0, below=1)
+        within = self._tolerance
+        if tolerance is not None:
+            within = float(check_number("tolerance", tolerance, above=0))
         self._rounds += (Round(len(asked), Fraction(0)),)
         return [self._answer(query, within) for query in asked]
 
     def _answer(self, query: StatisticalQuery, tolerance: float) -> Answer:
-        inputs = query.inputs(self._records)
-        values = (
-            np.eye(query.size)[inputs] if isinstance(query, ShareQuery) else inputs.reshape(-1, query.size)
-        )
-        exact = means = self._weights @ values * float(query.unit)
+        inputs = self._inputs(query)
+        each = np.eye(query.size)[inputs] if isinstance(query, ShareQuery) else inputs.reshape(-1, query.size)
+        # Divided last: whole weights have whole sums, which floats hold exactly.
+        exact = means = self._weights @ each / self._weights.sum() * float(query.unit)
         if self._adversary is not None:
             answered = np.asarray(self._adversary(exact), dtype=np.float64)
+            if answered.shape != exact.shape or np.isnan(answered).any():
+                raise ValueError(f"adversary must return numbers of shape {exact.shape}, got {answered!r}")
             means = answered.clip(exact - tolerance, exact + tolerance)
         return Answer(means, len(inputs), TailBound(), TailBound())
+
+    def _inputs(self, query: StatisticalQuery) -> NDArray[np.int64]:
+        """Return what each record answers; say what was wrong with it."""
+        values = query.values(self._records)
+        try:
+            inputs = one_each(query.bounded(values), self._records)
+        except TypeError as error:
+            raise TypeError(f"{error}; got {_described(values)}") from None
+        moved = np.asarray(values) != inputs
+        n_moved = int(moved.any(axis=tuple(range(1, moved.ndim))).sum())
+        if n_moved:
+            warnings.warn(
+                f"{query!r} has values beyond its bounds for {n_moved} of {len(inputs)} records: they count"
+                " as those at the bounds, and too long vectors as zeros; bounds count steps of the unit",
+                stacklevel=5,
+            )
+        return inputs
+
+
+def _described(values: Any) -> str:
+    """Return the type and shape of what a function returned."""
+    array = np.asarray(values)
+    return f"{type(values).__name__} of dtype {array.dtype} and shape {array.shape}"

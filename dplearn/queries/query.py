@@ -14,7 +14,6 @@ each by itself: on that, and on the declared bounds, which are enforced, all pri
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 from typing import Any
@@ -22,9 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn._validation import as_fraction, check_count
+from dplearn._validation import as_fraction, check_choice, check_count
 from dplearn.core.grouping import near_integers
 from dplearn.core.short_vectors import kept_short
+from dplearn.domains.cells import is_frame
 from dplearn.queries.randomizers import (
     BitRandomizer,
     CategoryRandomizer,
@@ -32,42 +32,23 @@ from dplearn.queries.randomizers import (
     LocalRandomizer,
     VectorRandomizer,
 )
+from dplearn.queries.records import count_of
 
-__all__ = ["Examples", "MeanQuery", "ShareQuery", "StatisticalQuery", "VectorQuery", "on_grid"]
+__all__ = ["MeanQuery", "ShareQuery", "StatisticalQuery", "VectorQuery", "on_grid", "one_each"]
 
 _OF_NUMBERS: dict[str, Callable[[int, int, Fraction], LocalRandomizer]] = {
     "bit": BitRandomizer,
     "laplace": LaplaceRandomizer,
 }
-_VALUES = "a query's values"
+_KINDS = tuple(_OF_NUMBERS)
+# Not what was returned instead: what type numpy finds, and how many a function keeps, may tell of a record.
+_WRONG_NUMBERS = (
+    "a query's function must return one integer, or yes or no, for each record, in one dimension;"
+    " for decimals see on_grid"
+)
+_WRONG_ROWS = "a query's function must return integers of shape (n, {}); for decimals see on_grid"
 _FAR = 1 << 62
 _MOST = 1 << 40  # so that sums over many records, with their noise, keep to 64 bits
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Examples:
-    """Rows and their labels, as one sequence of records.
-
-    Attributes
-    ----------
-    X : ndarray or sparse matrix of shape (n, d)
-        Private.
-    y : ndarray of shape (n,)
-        Private.
-    """
-
-    X: Any
-    y: NDArray[Any]
-
-    def __post_init__(self) -> None:
-        if self.X.shape[0] != len(self.y):
-            raise ValueError("X and y must have equal numbers of records")
-
-    def __len__(self) -> int:
-        return len(self.y)
-
-    def __getitem__(self, places: Any) -> "Examples":
-        return Examples(self.X[places], self.y[places])
 
 
 class StatisticalQuery(ABC):
@@ -92,16 +73,27 @@ class StatisticalQuery(ABC):
     low: int
     high: int
 
+    def __init__(self, function: Callable[[Any], Any]):
+        self._function = function
+
+    def values(self, records: Any) -> Any:
+        """Return what the function returns, whatever that is: private, where the records are."""
+        return self._function(records)
+
     @abstractmethod
+    def bounded(self, values: Any) -> NDArray[np.int64]:
+        """Return what a function returned as integers within the declared bounds, shape (n,) or (n, k)."""
+
     def inputs(self, records: Any) -> NDArray[np.int64]:
         """Return what each record answers, shape (n,) or (n, k), always within the declared bounds."""
+        return one_each(self.bounded(self.values(records)), records)
 
     @abstractmethod
     def total(self, records: Any) -> NDArray[np.int64]:
         """Return the k totals over all records, exactly."""
 
     @abstractmethod
-    def randomizer(self, epsilon: Fraction, kind: str) -> LocalRandomizer:
+    def randomizer(self, epsilon: Any, kind: str = "bit") -> LocalRandomizer:
         """Return what a record would randomise its own answer by; `kind` as for `LocalOracle`."""
 
 
@@ -114,7 +106,7 @@ class MeanQuery(StatisticalQuery):
         From records to integers, or yes and no, of shape (n,), each of its own record alone. What lies beyond
         the bounds is moved to them. It must not raise: an error would tell of the data.
     low, high : int
-        Public bounds, low < high.
+        Public bounds, low < high, of what the function returns: in steps, where `unit` is not 1.
     unit : number, default=1
         What one step stands for: answers are multiplied by it.
     """
@@ -122,25 +114,27 @@ class MeanQuery(StatisticalQuery):
     size = 1
 
     def __init__(self, function: Callable[[Any], Any], *, low: int, high: int, unit: Any = 1):
+        super().__init__(function)
         self.low = check_count("low", low, low=-_MOST, high=_MOST)
         self.high = check_count("high", high, low=self.low + 1, high=_MOST)
         self.unit = _positive_unit(unit)
         self.l1 = self.high - self.low
         self.squared_l2 = self.l1**2
-        self._function = function
 
-    def inputs(self, records: Any) -> NDArray[np.int64]:
-        """Return each record's number."""
-        values = near_integers(_VALUES, _answered(self._function(records)), self.low, self.high)
-        return _one_each(values, records)
+    def __repr__(self) -> str:
+        return f"MeanQuery(low={self.low}, high={self.high}, unit={self.unit})"
+
+    def bounded(self, values: Any) -> NDArray[np.int64]:
+        """Return numbers, those beyond the bounds moved to them."""
+        return _whole(values, self.low, self.high)
 
     def total(self, records: Any) -> NDArray[np.int64]:
         """Return the sum, of shape (1,)."""
         return np.asarray(self.inputs(records).sum(keepdims=True), dtype=np.int64)
 
-    def randomizer(self, epsilon: Fraction, kind: str) -> LocalRandomizer:
+    def randomizer(self, epsilon: Any, kind: str = "bit") -> LocalRandomizer:
         """Return a bit with the right mean through randomised response, or the number with Laplace noise."""
-        return _OF_NUMBERS[kind](self.low, self.high, epsilon)
+        return _OF_NUMBERS[check_choice("kind", kind, _KINDS)](self.low, self.high, epsilon)
 
 
 class ShareQuery(StatisticalQuery):
@@ -160,20 +154,23 @@ class ShareQuery(StatisticalQuery):
     low, high = 0, 1
 
     def __init__(self, function: Callable[[Any], Any], *, categories: int):
+        super().__init__(function)
         self.size = check_count("categories", categories, low=2, high=1 << 31)
-        self._function = function
 
-    def inputs(self, records: Any) -> NDArray[np.int64]:
-        """Return each record's category."""
-        values = near_integers(_VALUES, _answered(self._function(records)), 0, self.size - 1)
-        return _one_each(values, records)
+    def __repr__(self) -> str:
+        return f"ShareQuery(categories={self.size})"
+
+    def bounded(self, values: Any) -> NDArray[np.int64]:
+        """Return categories, those beyond the first and the last moved to them."""
+        return _whole(values, 0, self.size - 1)
 
     def total(self, records: Any) -> NDArray[np.int64]:
         """Return how many records are in each category."""
         return np.bincount(self.inputs(records), minlength=self.size).astype(np.int64)
 
-    def randomizer(self, epsilon: Fraction, kind: str) -> LocalRandomizer:  # noqa: ARG002 - one fits all
-        """Return randomised response over the categories."""
+    def randomizer(self, epsilon: Any, kind: str = "bit") -> LocalRandomizer:
+        """Return randomised response over the categories, of either kind."""
+        check_choice("kind", kind, _KINDS)
         return CategoryRandomizer(self.size, epsilon)
 
 
@@ -188,7 +185,7 @@ class VectorQuery(StatisticalQuery):
     size : int
         How many numbers; public.
     norm : int
-        The greatest Euclidean length of a row; public.
+        The greatest Euclidean length of a row; public, and in steps, where `unit` is not 1.
     unit : number, default=1
         What one step stands for.
     total : callable, optional
@@ -205,6 +202,7 @@ class VectorQuery(StatisticalQuery):
         unit: Any = 1,
         total: Callable[[Any], Any] | None = None,
     ):
+        super().__init__(function)
         self.size = check_count("size", size, low=1)
         self.norm = check_count("norm", norm, low=1, high=1 << 30)
         self.unit = _positive_unit(unit)
@@ -212,11 +210,17 @@ class VectorQuery(StatisticalQuery):
         self.squared_l2 = (2 * self.norm) ** 2
         self.l1 = _ceil_root(self.size * self.squared_l2)
         self.low, self.high = -self.norm, self.norm
-        self._function, self._total = function, total
+        self._total = total
 
-    def inputs(self, records: Any) -> NDArray[np.int64]:
-        """Return each record's row, zeros where it is longer than `norm`."""
-        return _one_each(kept_short(self._function(records), self.size, self.norm), records)
+    def __repr__(self) -> str:
+        return f"VectorQuery(size={self.size}, norm={self.norm}, unit={self.unit})"
+
+    def bounded(self, values: Any) -> NDArray[np.int64]:
+        """Return rows, zeros where one is longer than `norm`."""
+        try:
+            return kept_short(values, self.size, self.norm)
+        except (TypeError, ValueError):
+            raise TypeError(_WRONG_ROWS.format(self.size)) from None
 
     def total(self, records: Any) -> NDArray[np.int64]:
         """Return the sum of all rows."""
@@ -224,8 +228,9 @@ class VectorQuery(StatisticalQuery):
             return np.asarray(self._total(records), dtype=np.int64)
         return np.asarray(self.inputs(records).sum(axis=0), dtype=np.int64)
 
-    def randomizer(self, epsilon: Fraction, kind: str) -> LocalRandomizer:  # noqa: ARG002 - one fits all
-        """Return one coordinate of the turned vector, picked by chance, as a bit."""
+    def randomizer(self, epsilon: Any, kind: str = "bit") -> LocalRandomizer:
+        """Return one coordinate of the turned vector, picked by chance, as a bit; of either kind."""
+        check_choice("kind", kind, _KINDS)
         return VectorRandomizer(self.size, self.norm, epsilon)
 
 
@@ -239,7 +244,14 @@ def on_grid(function: Callable[[Any], Any], steps: int) -> Callable[[Any], NDArr
     function : callable
         From records to floats of any shape.
     steps : int
-        How many steps make 1: a query takes `unit=Fraction(1, steps)`.
+        How many steps make 1: a query takes `unit=Fraction(1, steps)`, and its bounds count steps.
+
+    Examples
+    --------
+    >>> weeks = on_grid(lambda days: days / 7, 1024)
+    >>> query = MeanQuery(weeks, low=0, high=20 * 1024, unit=Fraction(1, 1024))  # up to 20 weeks
+    >>> float(query.total(np.array([14, 28]))[0] * query.unit)
+    6.0
     """
     steps = check_count("steps", steps, low=1, high=1 << 30)
 
@@ -252,17 +264,26 @@ def on_grid(function: Callable[[Any], Any], steps: int) -> Callable[[Any], NDArr
     return whole
 
 
-def _one_each(values: NDArray[np.int64], records: Any) -> NDArray[np.int64]:
+def one_each(values: NDArray[np.int64], records: Any) -> NDArray[np.int64]:
     """Return the answers if there is one for each record: on that all accounts rest."""
-    if len(values) != len(records):
+    if len(values) != count_of(records):
         raise TypeError("a query must answer once for each record")
     return values
 
 
-def _answered(values: Any) -> Any:
-    """Return what a function answers; an array of yes and no counts as 1 and 0."""
-    yes_or_no = isinstance(values, np.ndarray) and values.dtype.kind == "b"
-    return values.astype(np.int64) if yes_or_no else values
+def _whole(values: Any, low: int, high: int) -> NDArray[np.int64]:
+    """Return integers within bounds; yes and no count as 1 and 0."""
+    if isinstance(getattr(values, "dtype", None), np.dtype):
+        array = np.asarray(values)
+        listed: Any = array.astype(np.int64) if array.dtype.kind == "b" else array
+    elif is_frame(values) or not np.iterable(values):
+        raise TypeError(_WRONG_NUMBERS)
+    else:
+        listed = [int(value) if isinstance(value, (bool, np.bool_)) else value for value in values]
+    try:
+        return near_integers("values", listed, low, high)
+    except TypeError:
+        raise TypeError(_WRONG_NUMBERS) from None
 
 
 def _positive_unit(unit: Any) -> Fraction:

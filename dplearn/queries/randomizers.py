@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.exact import decay_rate, decay_ratio
 from dplearn.core.turning import turned_coordinate, turned_size, unturned
@@ -43,14 +44,23 @@ class LocalRandomizer(ABC):
     Attributes
     ----------
     epsilon : Fraction
-        For every two values and each report, one probability is at most exp(epsilon) times the other.
+        For every two values and each report, one probability is at most exp(epsilon) times the other. May be
+        given as any number: a float is its shortest decimal.
     """
 
     epsilon: Fraction
 
     @abstractmethod
     def draw(self, values: NDArray[np.int64], dice: Dice) -> NDArray[np.int64]:
-        """Return each record's report, shape (n,)."""
+        """Return each record's report, shape (n,).
+
+        Parameters
+        ----------
+        values : ndarray of int64 of shape (n,) or (n, k)
+            Private. A query's `inputs(records)`.
+        dice : Dice
+            Source of chance: `SystemDice()` of `dplearn.chance`.
+        """
 
     @abstractmethod
     def probability(self, value: Any, report: int) -> Fraction:
@@ -100,6 +110,10 @@ class BitRandomizer(LocalRandomizer):
     high: int
     epsilon: Fraction
 
+    def __post_init__(self) -> None:
+        _check_range(self)
+        _settle_epsilon(self)
+
     @cached_property
     def _truth(self) -> Fraction:
         return truth_probability(2, self.epsilon)
@@ -146,6 +160,10 @@ class LaplaceRandomizer(LocalRandomizer):
     low: int
     high: int
     epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        _check_range(self)
+        _settle_epsilon(self)
 
     @cached_property
     def _ratio(self) -> Fraction:
@@ -207,6 +225,10 @@ class CategoryRandomizer(LocalRandomizer):
     size: int
     epsilon: Fraction
 
+    def __post_init__(self) -> None:
+        check_count("size", self.size, low=2)
+        _settle_epsilon(self)
+
     @cached_property
     def _truth(self) -> Fraction:
         return truth_probability(self.size, self.epsilon)
@@ -264,7 +286,9 @@ class VectorRandomizer(LocalRandomizer):
     epsilon: Fraction
 
     def __post_init__(self) -> None:
-        turned_size(self.size)  # which refuses sizes beyond memory
+        turned_size(check_count("size", self.size, low=1))  # which refuses sizes beyond memory
+        check_count("norm", self.norm, low=1, high=1 << 30)
+        _settle_epsilon(self)
 
     @cached_property
     def _turned(self) -> int:
@@ -305,3 +329,13 @@ class VectorRandomizer(LocalRandomizer):
     @property
     def _size(self) -> int:
         return self.size
+
+
+def _check_range(randomizer: BitRandomizer | LaplaceRandomizer) -> None:
+    low = check_count("low", randomizer.low, low=-_FAR, high=_FAR)
+    check_count("high", randomizer.high, low=low + 1, high=_FAR)
+
+
+def _settle_epsilon(randomizer: LocalRandomizer) -> None:
+    """Have epsilon exact, as `Fraction` or as the decimal that is written."""
+    object.__setattr__(randomizer, "epsilon", check_number("epsilon", randomizer.epsilon, above=0))

@@ -11,6 +11,7 @@
 ([1], False, 8)
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, log, log1p, prod
@@ -21,11 +22,12 @@ from numpy.typing import NDArray
 
 from dplearn.chance.dice import Dice
 from dplearn.core.exact import exp_bounds
-from dplearn.queries.oracle import Answer
+from dplearn.privacy.errors import BudgetExceededError
+from dplearn.queries.oracle import Answer, Oracle
 from dplearn.queries.query import MeanQuery, StatisticalQuery, VectorQuery
 from dplearn.queries.randomizers import LocalRandomizer
 
-__all__ = ["Rejection", "Request", "drawn"]
+__all__ = ["Rejection", "Reports", "Request", "Told", "check_dice", "drawn"]
 
 _SPARE = 64  # one part in this many of a tolerance is left to rounding
 
@@ -134,6 +136,124 @@ class Rejection:
             return np.array(whole, dtype=np.int64)[places.ravel()]
 
         return MeanQuery(function, low=-self._steps, high=self._steps, unit=Fraction(1, self._steps))
+
+
+class Told:
+    """How much each record has been asked for.
+
+    Parameters
+    ----------
+    epsilon : Fraction
+        The most that may be asked of one.
+    """
+
+    def __init__(self, epsilon: Fraction):
+        self._epsilon = epsilon
+        self._spent: dict[int, Fraction] = {}
+
+    def allow(self, requests: Sequence[Request]) -> None:
+        """Count what a round asks for; refuse all of it where some record is asked for too much."""
+        spent = dict(self._spent)
+        for request in requests:
+            spent[request.record] = spent.get(request.record, Fraction(0)) + request.randomizer.epsilon
+            if spent[request.record] > self._epsilon:
+                raise BudgetExceededError(
+                    f"requests must ask each record for at most epsilon {float(self._epsilon):g} in all"
+                )
+        self._spent = spent
+
+
+class Reports:
+    """Draws what random records would report, by rejection.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        Answers about the records.
+    n_reports : int
+        The most that there may be.
+    told : Told
+        What has been asked of each record.
+    off : Fraction
+        By how much the law of one report may be off, as for `Rejection`.
+    dice : Dice
+        Source of chance.
+    interactive : bool
+        Whether there may be several rounds.
+    """
+
+    def __init__(
+        self, oracle: Oracle, *, n_reports: int, told: Told, off: Fraction, dice: Dice, interactive: bool
+    ):
+        self._oracle, self._left, self._told = oracle, n_reports, told
+        self._off, self._dice, self._interactive = off, dice, interactive
+        self._past: dict[int, list[tuple[Request, int]]] = {}
+        self.n_queries = 0
+
+    def answer(self, requests: Sequence[Request]) -> list[int]:
+        """Return a round's reports; what one record is asked together is drawn together."""
+        self._left -= len(requests)
+        if self._left < 0:
+            raise ValueError("n_reports must be at least what the algorithm asks for")
+        if self._past and not self._interactive:
+            raise ValueError("interactive must be True for an algorithm of several rounds")
+        self._told.allow(requests)
+        groups: dict[int, list[int]] = {}
+        for place, request in enumerate(requests):
+            groups.setdefault(request.record, []).append(place)
+        rejections = {
+            record: Rejection(
+                self._past.get(record, []), [requests[place] for place in places], self._off, self._dice
+            )
+            for record, places in groups.items()
+        }
+        taken = (self._in_turn if self._interactive else self._together)(rejections)
+        reports = [0] * len(requests)
+        for record, places in groups.items():
+            for place, report in zip(places, taken[record], strict=True):
+                reports[place] = report
+                self._past.setdefault(record, []).append((requests[place], report))
+        return reports
+
+    def _in_turn(self, rejections: dict[int, Rejection]) -> dict[int, list[int]]:
+        """Ask about one candidate after the other, until one is accepted."""
+        taken = {}
+        for record, rejection in rejections.items():
+            if rejection.past:
+                rejection.weigh(self._ask([rejection.question(rejection.past)], rejection.tolerance)[0])
+            for _ in range(rejection.most):
+                taken[record] = candidate = rejection.candidate()
+                [answer] = self._ask([rejection.asked(candidate)], rejection.tolerance)
+                if rejection.accepts(answer):
+                    break
+        return taken
+
+    def _together(self, rejections: dict[int, Rejection]) -> dict[int, list[int]]:
+        """Ask about all candidates at once; take the first that is accepted, or else the last."""
+        candidates = {
+            record: [rejection.candidate() for _ in range(rejection.most)]
+            for record, rejection in rejections.items()
+        }
+        questions = [rejections[record].asked(each) for record in candidates for each in candidates[record]]
+        answers = iter(self._ask(questions, min(each.tolerance for each in rejections.values())))
+        taken = {}
+        for record, offered in candidates.items():
+            accepted = [each for each in offered if rejections[record].accepts(next(answers))]
+            taken[record] = accepted[0] if accepted else offered[-1]
+        return taken
+
+    def _ask(self, queries: list[MeanQuery], tolerance: Fraction) -> list[Answer]:
+        self.n_queries += len(queries)
+        return self._oracle.ask(queries, tolerance=tolerance)
+
+
+def check_dice(dice: Any) -> None:
+    """Refuse what is no source of chance."""
+    if not hasattr(dice, "below"):
+        raise TypeError(
+            "dice must be a source of chance, such as SystemDice() or, for tests, SeededDice(0) of"
+            f" dplearn.chance, got {type(dice).__name__}"
+        )
 
 
 def drawn(request: Request, values: NDArray[np.int64], dice: Dice) -> int:

@@ -40,7 +40,8 @@ from dplearn.queries.local_oracle import LocalOracle
 from dplearn.queries.opening import local
 from dplearn.queries.oracle import Answer, Oracle, Round, as_queries
 from dplearn.queries.query import MeanQuery, StatisticalQuery
-from dplearn.queries.rejection import Rejection, Request, drawn
+from dplearn.queries.records import as_records, count_of, taken
+from dplearn.queries.rejection import Reports, Request, Told, check_dice, drawn
 from dplearn.theory.queries import query_sample_size
 
 __all__ = ["LocalRun", "QueriedRun", "Request", "run_locally", "simulate_by_queries", "simulate_locally"]
@@ -85,8 +86,9 @@ def simulate_locally(
     Parameters
     ----------
     algorithm : callable
-        Takes an oracle, and asks it `MeanQuery`.
-    records : sequence of length n that an array of places can index
+        Takes an oracle, and asks it `MeanQuery`. A `share` that it names is left aside: each query has an
+        equal part, which is enough for its tolerance.
+    records : ndarray, data frame or Records of n records, as for `dplearn.queries.local`
         Private. Independent draws of the distribution that is asked about.
     n_queries : int
         At most so many the algorithm asks.
@@ -97,7 +99,7 @@ def simulate_locally(
     beta : float, default=0.05
         Probability with which some answer may be off by more than `tolerance`.
     width : number, default=2
-        The widest range of a query's values: 2 for -1..1.
+        The widest range of a query's values, (high - low) * unit: 2 for -1..1.
     ledger : PrivacyLedger, optional
         Is charged before anything is asked.
     random_state : None, int or numpy random generator, optional
@@ -132,10 +134,11 @@ def simulate_locally(
     needed = query_sample_size(
         tolerance=exact, beta=beta, epsilon=epsilon, queries=n_queries, width=width, model="local"
     )
-    if len(records) < needed:
+    n = count_of(as_records("records", records))
+    if n < needed:
         raise ValueError(
             f"records must be at least {needed} for {n_queries} queries of tolerance {float(exact):g},"
-            f" got {len(records)}"
+            f" got {n}"
         )
     oracle = local(records, epsilon=epsilon, randomizer="bit", ledger=ledger, random_state=random_state)
     portions = _Portions(oracle, n_queries, exact, width)
@@ -154,6 +157,10 @@ class _Portions(Oracle):
     def rounds(self) -> tuple[Round, ...]:
         return self._oracle.rounds
 
+    @property
+    def left(self) -> Fraction:
+        return self._oracle.left
+
     def ask(
         self,
         queries: StatisticalQuery | Sequence[StatisticalQuery],
@@ -164,12 +171,18 @@ class _Portions(Oracle):
     ) -> list[Answer]:
         asked = as_queries(queries)
         if share is not None:
-            raise ValueError(f"share must be None, since all queries have equal parts, got {share!r}")
+            check_number("share", share, above=0, high=1)  # and is left aside
         if tolerance is not None and check_number("tolerance", tolerance, above=0) < self._tolerance:
             raise ValueError(f"tolerance must be at least {float(self._tolerance):g}, got {tolerance!r}")
         for query in asked:
-            if not isinstance(query, MeanQuery) or (query.high - query.low) * query.unit > self._width:
-                raise ValueError(f"queries must be MeanQuery of width {float(self._width):g}, got {query!r}")
+            if not isinstance(query, MeanQuery):
+                raise ValueError(f"queries must be MeanQuery, got {type(query).__name__}")
+            width = (query.high - query.low) * query.unit
+            if width > self._width:
+                raise ValueError(
+                    f"queries must be MeanQuery of width {float(self._width):g} at most, got width"
+                    f" {float(width):g}: pass width={float(width):g}"
+                )
         if self._asked + len(asked) > self._most:
             raise BudgetExceededError(f"queries must be at most {self._most}, as was said")
         self._asked += len(asked)
@@ -186,9 +199,11 @@ def run_locally(algorithm: Callable[[], Rounds], records: Any, *, epsilon: Any, 
     Parameters
     ----------
     algorithm : callable
-        Without arguments; returns a generator that yields requests, round by round.
-    records : sequence of length n that an array of places can index
-        Private.
+        Without arguments; returns a generator. It yields the requests of one round, a list of
+        `Request(record, query, randomizer)`, is sent the list of their reports, integers, and so on; what it
+        returns is the result.
+    records : ndarray, data frame or Records of n records, as for `dplearn.queries.local`
+        Private. Requests name them by their places, from 0.
     epsilon : number
         What each record may give away in all; it must have been charged already.
     dice : Dice
@@ -201,6 +216,8 @@ def run_locally(algorithm: Callable[[], Rounds], records: Any, *, epsilon: Any, 
 
     Raises
     ------
+    TypeError
+        If `algorithm` is not such a function.
     BudgetExceededError
         If a record is asked for more; it reports nothing then.
 
@@ -213,13 +230,17 @@ def run_locally(algorithm: Callable[[], Rounds], records: Any, *, epsilon: Any, 
 
     **Source.** Kasiviswanathan et al. (2011), Definition 5.3.
     """
-    told = _Told(check_number("epsilon", epsilon, above=0))
+    told = Told(check_number("epsilon", epsilon, above=0))
+    records = as_records("records", records)
+    n = count_of(records)
+    check_dice(dice)
 
     def answer(requests: Sequence[Request]) -> list[int]:
         for request in requests:
-            check_count("record", request.record, high=len(records) - 1)  # so that none has two names
+            check_count("record", request.record, high=n - 1)  # so that none has two names
         told.allow(requests)
-        values = [request.query.inputs(records[np.array([request.record])]) for request in requests]
+        parts = [taken(records, np.array([request.record])) for request in requests]
+        values = [request.query.inputs(part) for request, part in zip(requests, parts, strict=True)]
         return [drawn(request, value, dice) for request, value in zip(requests, values, strict=True)]
 
     return _driven(algorithm, answer)
@@ -256,7 +277,7 @@ def simulate_by_queries(
     Parameters
     ----------
     algorithm : callable
-        As for `run_locally`.
+        As for `run_locally`; records are no more than names here, for those that are asked again.
     oracle : Oracle
         Answers `MeanQuery` of records, always within the tolerance that it is told, as a population's does.
     n_reports : int
@@ -287,15 +308,19 @@ def simulate_by_queries(
     in total variation; see docs/theory/queries.md for the proof. Each report, or the reports of one record in
     a round, is expected to take at most ((1 + 2 x) exp(e) + x) / (1 - x) queries for the e that it spends,
     x = beta / (2 t + beta), and one more where the record has reported before; in one round it takes
-    ln(2 t / beta) times that.
+    ln(2 t / beta) times that. Each query goes over all records of a population, which takes time: where they
+    repeat, ask for distinct ones with `weights`.
 
     **Source.** Kasiviswanathan et al. (2011), Lemma 5.8. There tolerances are beta / (3 exp(2 epsilon) t);
     here they are x / (exp(epsilon) - exp(-epsilon)), which is enough.
     """
-    reports = _Reports(
+    if not isinstance(oracle, Oracle):
+        raise TypeError(f"oracle must be an Oracle, such as population(records), got {type(oracle).__name__}")
+    check_dice(dice)
+    reports = Reports(
         oracle,
         n_reports=check_count("n_reports", n_reports, low=1),
-        told=_Told(check_number("epsilon", epsilon, above=0)),
+        told=Told(check_number("epsilon", epsilon, above=0)),
         # Half of what each report may be off by is for wrong answers, half for that no candidate is accepted.
         off=check_number("beta", beta, above=0, below=1) / (2 * n_reports),
         dice=dice,
@@ -307,97 +332,15 @@ def simulate_by_queries(
 
 def _driven(algorithm: Callable[[], Rounds], answer: Callable[[Sequence[Request]], list[int]]) -> Any:
     """Return what an algorithm returns, its rounds answered."""
-    rounds = algorithm()
+    rounds = algorithm() if callable(algorithm) else algorithm
+    if not (callable(algorithm) and isinstance(rounds, Generator)):
+        raise TypeError(
+            "algorithm must be a function without arguments that yields lists of Request, not called yet, got"
+            f" {type(rounds).__name__}"
+        )
     try:
         requests = next(rounds)
         while True:
             requests = rounds.send(answer(requests))
     except StopIteration as end:
         return end.value
-
-
-class _Told:
-    """How much each record has been asked for."""
-
-    def __init__(self, epsilon: Fraction):
-        self._epsilon = epsilon
-        self._spent: dict[int, Fraction] = {}
-
-    def allow(self, requests: Sequence[Request]) -> None:
-        """Count what a round asks for; refuse all of it where some record is asked for too much."""
-        spent = dict(self._spent)
-        for request in requests:
-            spent[request.record] = spent.get(request.record, Fraction(0)) + request.randomizer.epsilon
-            if spent[request.record] > self._epsilon:
-                raise BudgetExceededError(
-                    f"requests must ask each record for at most epsilon {float(self._epsilon):g} in all"
-                )
-        self._spent = spent
-
-
-class _Reports:
-    """Draws what random records would report, by rejection."""
-
-    def __init__(
-        self, oracle: Oracle, *, n_reports: int, told: _Told, off: Fraction, dice: Dice, interactive: bool
-    ):
-        self._oracle, self._left, self._told = oracle, n_reports, told
-        self._off, self._dice, self._interactive = off, dice, interactive
-        self._past: dict[int, list[tuple[Request, int]]] = {}
-        self.n_queries = 0
-
-    def answer(self, requests: Sequence[Request]) -> list[int]:
-        """Return a round's reports; what one record is asked together is drawn together."""
-        self._left -= len(requests)
-        if self._left < 0:
-            raise ValueError("n_reports must be at least what the algorithm asks for")
-        if self._past and not self._interactive:
-            raise ValueError("interactive must be True for an algorithm of several rounds")
-        self._told.allow(requests)
-        groups: dict[int, list[int]] = {}
-        for place, request in enumerate(requests):
-            groups.setdefault(request.record, []).append(place)
-        rejections = {
-            record: Rejection(
-                self._past.get(record, []), [requests[place] for place in places], self._off, self._dice
-            )
-            for record, places in groups.items()
-        }
-        taken = (self._in_turn if self._interactive else self._together)(rejections)
-        reports = [0] * len(requests)
-        for record, places in groups.items():
-            for place, report in zip(places, taken[record], strict=True):
-                reports[place] = report
-                self._past.setdefault(record, []).append((requests[place], report))
-        return reports
-
-    def _in_turn(self, rejections: dict[int, "Rejection"]) -> dict[int, list[int]]:
-        """Ask about one candidate after the other, until one is accepted."""
-        taken = {}
-        for record, rejection in rejections.items():
-            if rejection.past:
-                rejection.weigh(self._ask([rejection.question(rejection.past)], rejection.tolerance)[0])
-            for _ in range(rejection.most):
-                taken[record] = candidate = rejection.candidate()
-                [answer] = self._ask([rejection.asked(candidate)], rejection.tolerance)
-                if rejection.accepts(answer):
-                    break
-        return taken
-
-    def _together(self, rejections: dict[int, "Rejection"]) -> dict[int, list[int]]:
-        """Ask about all candidates at once; take the first that is accepted, or else the last."""
-        candidates = {
-            record: [rejection.candidate() for _ in range(rejection.most)]
-            for record, rejection in rejections.items()
-        }
-        questions = [rejections[record].asked(each) for record in candidates for each in candidates[record]]
-        answers = iter(self._ask(questions, min(each.tolerance for each in rejections.values())))
-        taken = {}
-        for record, offered in candidates.items():
-            accepted = [each for each in offered if rejections[record].accepts(next(answers))]
-            taken[record] = accepted[0] if accepted else offered[-1]
-        return taken
-
-    def _ask(self, queries: list[MeanQuery], tolerance: Fraction) -> list[Answer]:
-        self.n_queries += len(queries)
-        return self._oracle.ask(queries, tolerance=tolerance)

@@ -67,7 +67,9 @@ def test_ranges_and_lists_of_declared_columns(frame):
 
 def test_few_records_are_warned_of_by_public_numbers():
     X, y = bits(50)
-    with pytest.warns(UserWarning, match=r"n_samples is 50: alpha=0.1 and beta=0.05 take \d+ records"):
+    with pytest.warns(
+        UserWarning, match=r"n_samples is 50: alpha=0.1 and beta=0.05 take \d+ records in the worst case"
+    ):
         ConjunctionClassifier(domain=BITS).fit(X, y)
 
 
@@ -76,6 +78,16 @@ def test_a_rare_exception_does_not_undo_a_condition():
     y[:10] = 1 - y[:10]
     fitted = ConjunctionClassifier(epsilon=4, domain=BITS, alpha=0.3).fit(X, y)
     assert repr(fitted.concept_) == "1 if x1 and not x3, else 0"
+
+
+def test_labels_that_are_often_wrong_leave_no_condition():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (50_000, 10))
+    y = X[:, 1] & X[:, 4] & (1 - X[:, 7])
+    wrong = rng.random(len(y)) < 0.1
+    learner = ConjunctionClassifier(classes=[0, 1], random_state=0)
+    assert str(learner.fit(X, y).concept_) == "1 if x1 > 0 and x4 > 0 and x7 <= 0, else 0"
+    assert str(learner.fit(X, np.where(wrong, 1 - y, y)).concept_) == "always 1"
 
 
 def test_searches_are_charged_and_copies_predict_alike():

@@ -118,7 +118,7 @@ def test_nothing_is_spent_on_what_is_refused():
 
 @pytest.mark.parametrize("model", ["central", "local"])
 def test_the_guarantee_says_what_was_spent(model):
-    promise = learner(model=model, n_steps=1).fit(X, Y).guarantee_
+    promise = learner(model=model, n_steps=1).fit(np.tile(X, (9, 1)), np.tile(Y, 9)).guarantee_
     assert promise.delta == (0 if model == "local" else pytest.approx(1e-6))
     assert "in every column, values are finite numbers" in promise.assumes
 
@@ -134,15 +134,53 @@ def test_local_reports_of_many_tell_classes_apart():
 
 def test_the_plan_says_what_a_fit_does():
     for settings in ({}, {"delta": 0.0}, {"model": "local", "epsilon": 1.0}):
-        model = learner(**settings)
-        plan = model.plan(len(X), n_features=4, n_labels=3)
-        model.fit(X, Y)
+        model, times = learner(**settings), 1 + 40 * ("model" in settings)
+        plan = model.plan(times * len(X), n_features=4, n_labels=3)
+        model.fit(np.tile(X, (times, 1)), np.tile(Y, times))
         assert (plan.n_steps, plan.noise) == (model.n_steps_, model.noise_)
         assert plan.n_queries == plan.n_steps + 1
         assert plan.guarantee.epsilon == model.guarantee_.epsilon
         assert plan.guarantee.delta == model.guarantee_.delta
         assert 0 < plan.deviation < plan.tolerance
     assert learner(domain=[Categories(["a", "b"])] * 2, classes=[0, 1]).plan(100).n_steps >= 1
+
+
+@pytest.mark.parametrize(
+    ("table", "epsilon", "delta", "warned"),
+    [
+        ((426, 30, 2), 1.0, 0.0, True),  # breast cancer: as many right as the most common label has
+        ((426, 30, 2), 1.0, 1e-6, False),
+        ((1347, 64, 10), 1.0, 1e-6, False),  # digits: .8
+        ((1347, 64, 10), 0.1, 1e-6, True),
+        ((32_561, 107, 2), 0.1, 1e-6, False),  # as large as Adult: .80
+        ((32_561, 107, 2), 1.0, 0.0, False),
+    ],
+)
+def test_noise_that_hides_all_is_warned_of_by_public_numbers(table, epsilon, delta, warned):
+    n, d, k = table
+    plan = learner(epsilon=epsilon, delta=delta).plan(n, n_features=d, n_labels=k)
+    assert (plan.noise_to_signal >= 1) == warned
+
+
+@pytest.mark.parametrize("value", [0.0, 1e300])
+def test_the_warning_is_the_same_whatever_the_records(value):
+    few = learner(epsilon=0.01, delta=0.0, classes=[0, 1])
+    with pytest.warns(UserWarning, match="n_samples is 50") as caught:
+        few.fit(np.full((50, 4), value), np.zeros(50, dtype=int))
+    [message] = [str(each.message) for each in caught]
+    assert message.startswith(
+        "n_samples is 50: noise hides nearly all that labels say of 4 columns of numbers"
+    )
+    assert "a delta such as 1e-6" in message
+    assert "domain=" in message
+    assert few.plan(50, n_features=4).noise_to_signal > 1
+
+
+@pytest.mark.parametrize("make", [np.asarray, csr_matrix])
+def test_rows_of_any_length_are_predicted_without_a_warning(fitted, make):
+    far = fitted.decision_function(make(X * 1e300))
+    assert np.isfinite(far).all()
+    np.testing.assert_allclose(far, fitted.decision_function(make(X * 1e100)), rtol=1e-9)
 
 
 def test_a_plan_without_a_shape_is_refused():

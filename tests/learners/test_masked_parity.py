@@ -100,6 +100,22 @@ def test_the_rounds_run_on_reports_of_given_tolerance():
     assert (run.result.shown, run.result.parity.intercept, run.adaptive) == ((1,), 1, True)
 
 
+@pytest.mark.parametrize(
+    ("bits", "index", "mask", "error", "message"),
+    [
+        ([[0, 2]], [0], [0], ValueError, "bits must be 0 or 1"),
+        ([[0, 1]], [0], [0.5], ValueError, "mask must be 0 or 1"),
+        ([[0, 1]], [2], [0], ValueError, "index must be from 0 to 1, below the number of bits"),
+        ([[0, 1]], [-1], [0], ValueError, "index must be from 0 to 1"),
+        ([[0, 1]], [0.0], [0], TypeError, "index must be integers, got dtype float64"),
+    ],
+    ids=["bits", "mask", "above", "below", "floats"],
+)
+def test_rows_are_made_of_bits_and_of_indices_that_mean_something(bits, index, mask, error, message):
+    with pytest.raises(error, match=message):
+        masked_rows(bits, index, mask)
+
+
 # --- Theorem 5.16, part 2. ---
 
 

@@ -75,7 +75,9 @@ def test_breast_cancer_at_epsilon_three_without_bounds():
 @pytest.mark.parametrize("model", MODELS)
 def test_noise_does_not_decide_where_it_hides_everything(model):
     table, y = people(200)
-    learner = StatisticalQueryNaiveBayes(epsilon=1e-3, model=model, domain=PEOPLE).fit(pd.DataFrame(table), y)
+    learner = StatisticalQueryNaiveBayes(epsilon=1e-3, model=model, domain=PEOPLE)
+    with pytest.warns(UserWarning, match="n_samples is 200: the noise in counts, of standard deviation"):
+        learner.fit(pd.DataFrame(table), y)
     tables = StatisticalQueryNaiveBayes(epsilon=10, model=model, domain=PEOPLE).fit(pd.DataFrame(table), y)
     spread = [np.mean([np.ptp(each, axis=0).mean() for each in fit.log_ratios_]) for fit in (learner, tables)]
     assert spread[0] < 1 < 3 * spread[1]
@@ -93,6 +95,31 @@ def test_the_plan_is_what_the_fit_does_and_needs_no_data(model, delta):
     assert learner.plan(50_000).tolerance < plan.tolerance
     assert plan.guarantee.delta == 0  # three columns: Laplace noise is the lesser
     assert "labels are among the declared classes" in plan.guarantee.assumes
+
+
+@pytest.mark.parametrize(
+    ("table", "epsilon", "delta", "warned"),
+    [
+        ((426, 30, 2), 0.1, 0.0, True),
+        ((426, 30, 2), 1.0, 0.0, False),  # breast cancer: .77, and the most common label has .63
+        ((1347, 64, 10), 1.0, 0.0, True),  # digits: .2
+        ((1347, 64, 10), 1.0, 1e-6, False),  # .6
+    ],
+)
+def test_noise_that_hides_all_is_known_by_public_numbers(table, epsilon, delta, warned):
+    n, d, k = table
+    learner = StatisticalQueryNaiveBayes(epsilon=epsilon, delta=delta, domain=IntegerRange(0, 16))
+    assert (learner.plan(n, n_features=d, n_labels=k).deviation * k >= 1) == warned
+
+
+@pytest.mark.parametrize("value", [0, 16])
+def test_the_warning_is_the_same_whatever_the_records(value):
+    few = StatisticalQueryNaiveBayes(epsilon=0.1, domain=IntegerRange(0, 16), classes=[0, 1])
+    with pytest.warns(UserWarning, match="n_samples is 50") as caught:
+        few.fit(np.full((50, 4), value), np.zeros(50, dtype=int))
+    [message] = [str(each.message) for each in caught]
+    assert message.startswith("n_samples is 50: the noise in counts, of standard deviation 2.3 as shares")
+    assert "a delta such as 1e-6" in message
 
 
 def test_delta_is_spent_where_it_helps():
@@ -199,4 +226,11 @@ def test_what_cannot_be_done_is_refused_before_anything_is_spent():
         learner.plan(10)
     with pytest.raises(ValueError, match="n_labels must be given, since classes does not tell it"):
         StatisticalQueryNaiveBayes().plan(10, n_features=3)
-    learner.fit([[0], [1]], [0, 1])
+    learner.set_params(n_bins=2).fit([[0], [3]] * 9, [0, 1] * 9)
+
+
+def test_undeclared_texts_are_told_how_to_be_declared():
+    frame = pd.DataFrame({"town": ["north", "south"] * 5})
+    for table in (frame, frame.to_numpy()):
+        with pytest.raises(DomainError, match=r"declare the columns with domain=Schema\(...\)"):
+            StatisticalQueryNaiveBayes().fit(table, [0, 1] * 5)

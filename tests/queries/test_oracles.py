@@ -8,12 +8,16 @@ from itertools import chain
 from threading import Thread
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
+from scipy.sparse import coo_matrix
 
 from dplearn.chance import PublicStream, SeededDice
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
 from dplearn.queries import (
     CentralOracle,
+    Examples,
     LocalOracle,
     MeanQuery,
     Oracle,
@@ -83,7 +87,7 @@ def test_more_than_is_left_is_refused_and_costs_nothing(name):
         oracle.ask(MEAN, 0.5)
     assert oracle.left == Fraction(1, 4)
     oracle.ask(MEAN)
-    with pytest.raises(BudgetExceededError, match="budget, 0,"):
+    with pytest.raises(BudgetExceededError, match="the oracle's budget is used up"):
         oracle.ask(MEAN)
     assert len(oracle.rounds) == 2
 
@@ -92,7 +96,7 @@ def test_more_than_is_left_is_refused_and_costs_nothing(name):
 def test_a_tolerance_takes_the_least_share_that_keeps_it(name):
     oracle = PRIVATE[name]()
     everything = PRIVATE[name]().ask(MEAN)[0].tolerance(0.01)
-    with pytest.raises(BudgetExceededError):
+    with pytest.raises(BudgetExceededError, match=f"tolerance must be at least {everything:.4g}, what all"):
         oracle.ask(MEAN, tolerance=everything * 0.99, beta=0.01)
     answer = oracle.ask(MEAN, tolerance=2 * everything, beta=0.01)[0]
     taken = 1 - oracle.left
@@ -161,6 +165,10 @@ def test_weights_of_a_population_are_proportions():
         ([], {}, TypeError, "queries must be at least one StatisticalQuery, got"),
         ([MEAN, 3], {}, TypeError, "queries must be at least one StatisticalQuery, got"),
         (MEAN, {"tolerance": 0}, ValueError, "tolerance must be a finite number above 0, got 0"),
+        (MEAN, {"share": "x"}, ValueError, "share must be a finite number at most 1 and above 0, got 'x'"),
+        (MEAN, {"beta": 2}, ValueError, "beta must be a finite number above 0 and below 1, got 2"),
+        (max, {}, TypeError, r"got builtin_function_or_method; wrap a function: MeanQuery\(function, low="),
+        (3, {}, TypeError, "queries must be at least one StatisticalQuery, got int"),
     ],
 )
 def test_what_is_asked_is_checked(name, queries, how, error, message):
@@ -201,6 +209,115 @@ def test_a_seed_repeats_the_answers(open_one):
     first, second, other = (open_one(RECORDS, random_state=seed).ask(SHARES)[0].means for seed in (0, 0, 1))
     assert first.tolist() == second.tolist() != other.tolist()
     assert not open_one(RECORDS).guarantee.reproducible
+
+
+def test_local_takes_a_delta_and_spends_none():
+    ledger = PrivacyLedger(1)
+    assert local(RECORDS, epsilon=1, delta=1e-6, ledger=ledger).guarantee.delta == 0
+    with pytest.raises(ValueError, match="delta"):
+        local(RECORDS, delta=2)
+
+
+def test_gaussian_noise_needs_a_delta():
+    with pytest.raises(ValueError, match="delta must be above 0 for noise='gaussian', got 0"):
+        central(RECORDS, noise="gaussian")
+
+
+@pytest.mark.parametrize("open_one", [central, local])
+def test_a_list_is_refused_before_anything_is_spent(open_one):
+    ledger = PrivacyLedger(1)
+    with pytest.raises(TypeError, match=r"records must be a numpy array, .*; got list"):
+        open_one([1, 2, 3], ledger=ledger)
+    assert ledger.spent().epsilon == 0
+
+
+def named_places(kind):
+    """Return records of which each holds its place, in forms whose brackets may mean something else."""
+    places = np.arange(60)
+    wide = np.repeat(places[:, None], 200, axis=1)
+    names, twice = [f"c{i}" for i in range(200)], places // 2 % 10
+    return {
+        "array": lambda: wide,
+        "numbered columns": lambda: pd.DataFrame(wide),
+        "named columns": lambda: pd.DataFrame(wide, columns=names),
+        "labels that occur twice": lambda: pd.DataFrame(wide, index=twice),
+        "polars": lambda: pl.DataFrame(wide, schema=names),
+        "series": lambda: pd.Series(places, index=twice),
+        "polars series": lambda: pl.Series(places),
+        "recarray": lambda: np.rec.fromarrays([places], names="place"),
+        "sparse": lambda: coo_matrix(wide),
+        "examples": lambda: Examples(pd.DataFrame(wide), pd.Series(places, index=twice)),
+    }[kind]()
+
+
+def place_of(records):
+    records = records.y if isinstance(records, Examples) else records
+    records = records.toarray() if hasattr(records, "toarray") else records
+    records = records.place if hasattr(records, "place") else records
+    return np.asarray(records).reshape(len(records), -1)[:, 0]
+
+
+KINDS = ["array", "numbered columns", "named columns", "labels that occur twice", "polars", "series"]
+KINDS += ["polars series", "recarray", "sparse", "examples"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_record_of_any_table_answers_one_local_query_once(kind):
+    asked = []
+    query = MeanQuery(lambda part: asked.append(place_of(part).tolist()) or place_of(part), low=0, high=60)
+    oracle = local(named_places(kind), random_state=0)
+    for share in (0.25, 0.5, 0.25):
+        oracle.ask(query, share)
+    assert [*map(len, asked)] == [15, 30, 15]
+    assert sorted(chain(*asked)) == list(range(60))
+    assert central(named_places(kind), epsilon=1000, random_state=0).ask(query)[0].mean == pytest.approx(
+        29.5, abs=1
+    )
+    assert population(named_places(kind)).ask(query)[0].mean == 29.5
+
+
+def test_an_answer_of_several_numbers_has_no_mean_of_its_own():
+    answer = population(RECORDS).ask(SHARES)[0]
+    with pytest.raises(ValueError, match="an answer of 5 numbers has no single mean: see its means"):
+        _ = answer.mean
+    assert central_oracle().ask(MEAN)[0].tolerance() == central_oracle().ask(MEAN)[0].tolerance(0.05)
+
+
+def test_oracles_show_what_is_public_of_them():
+    oracle = central_oracle(delta=1e-6)
+    oracle.ask(MEAN, 0.25)
+    assert repr(oracle) == "CentralOracle(n=4000, epsilon=1, delta=1e-06, left=0.75)"
+    assert repr(local_oracle()) == "LocalOracle(n=4000, epsilon=1, delta=0, left=1)"
+    assert repr(population(RECORDS, tolerance=0.5)) == "PopulationOracle(m=4000, tolerance=0.5)"
+    assert population(RECORDS).left == 1
+
+
+def test_a_population_says_what_a_query_got_wrong():
+    oracle = population(np.array([1, 2, 3]))
+    with pytest.raises(TypeError, match=r"; got ndarray of dtype float64 and shape \(3,\)"):
+        oracle.ask(MeanQuery(lambda records: records / 2, low=0, high=9))
+    with pytest.raises(TypeError, match=r"once for each record; got ndarray of dtype int64 and shape \(2,\)"):
+        oracle.ask(MeanQuery(lambda records: records[1:], low=0, high=9))
+    for query, beyond in (
+        (MeanQuery(lambda records: records, low=0, high=2), 1),
+        (ShareQuery(lambda records: records, categories=2), 2),
+        (VectorQuery(lambda records: np.eye(3, dtype=int)[records - 1] * 5, size=3, norm=4), 3),
+    ):
+        with pytest.warns(UserWarning, match=rf"has values beyond its bounds for {beyond} of 3 records"):
+            oracle.ask(query)
+
+
+def test_sums_of_a_population_are_exact():
+    tenths = MeanQuery(lambda records: records, low=0, high=10**6)
+    assert population(np.array([7, 8, 9, 10, 1, 1, 1, 1, 1, 4])).ask(tenths)[0].mean == 4.3
+
+
+@pytest.mark.parametrize("adversary", [lambda exact: [1, 2], lambda exact: exact * np.nan])
+def test_an_adversary_that_answers_something_else_is_refused(adversary):
+    with pytest.raises(ValueError, match=r"adversary must return numbers of shape \(1,\)"):
+        population(RECORDS, adversary=adversary).ask(MEAN)
+    with pytest.raises(TypeError, match="adversary must be a function of the exact means, got int"):
+        population(RECORDS, adversary=3)
 
 
 def test_all_oracles_are_tested():

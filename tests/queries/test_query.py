@@ -4,10 +4,11 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
-from scipy.sparse import csr_matrix
 
-from dplearn.queries import Examples, MeanQuery, ShareQuery, VectorQuery, on_grid
+from dplearn.queries import MeanQuery, ShareQuery, VectorQuery, on_grid, population
 
 WILD = [-(1 << 60), -7, -1, 0, 1, 2, 3, 9, 1 << 60]
 
@@ -58,14 +59,6 @@ def test_the_grid_rounds_towards_zero_and_lengthens_nothing():
     assert seen.tolist() == [1, -1, 0, 1 << 62, -(1 << 62)]
 
 
-def test_examples_are_parts_of_rows_and_labels_together():
-    for X in (np.arange(6).reshape(3, 2), csr_matrix(np.arange(6).reshape(3, 2))):
-        part = Examples(X, np.array([7, 8, 9]))[np.array([2, 0])]
-        assert len(part) == 2
-        assert part.y.tolist() == [9, 7]
-        assert np.asarray(part.X.sum(axis=1)).ravel().tolist() == [9, 1]
-
-
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
@@ -96,6 +89,63 @@ def test_a_list_of_numbers_is_moved_to_the_bounds_whatever_their_size():
     assert numbers.inputs([0, 0, 0]).tolist() == [9, 0, 5]
     categories = ShareQuery(lambda rows: [2**64, -1, 1][: len(rows)], categories=3)
     assert categories.inputs([0, 0, 0]).tolist() == [2, 0, 1]
+
+
+@pytest.mark.parametrize("library", [pd.Series, pl.Series, list])
+def test_numbers_and_yes_and_no_may_be_in_series_and_lists(library):
+    assert MeanQuery(lambda ages: library(ages), low=0, high=60).inputs(np.array([30, 61])).tolist() == [
+        30,
+        60,
+    ]
+    old = MeanQuery(lambda ages: library([age > 60 for age in ages]), low=0, high=1)
+    assert old.inputs(np.array([30, 61])).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda ages: ages / 2,
+        lambda ages: ages[:, None],
+        lambda ages: pd.DataFrame({0: ages, 1: ages}),  # whose names would be counted
+        lambda ages: 3,
+        lambda ages: ["old"] * len(ages),
+        lambda ages: ages.astype(object),
+        lambda ages: None,
+    ],
+    ids=["decimals", "column", "frame", "number", "texts", "objects", "nothing"],
+)
+def test_what_a_function_may_not_return_is_refused_and_not_shown(function):
+    for query in (MeanQuery(function, low=0, high=9), ShareQuery(function, categories=2)):
+        with pytest.raises(TypeError) as caught:
+            query.total(np.array([31, 41]))
+        assert str(caught.value) == (
+            "a query's function must return one integer, or yes or no, for each record, in one dimension; for"
+            " decimals see on_grid"
+        )
+
+
+@pytest.mark.parametrize("rows", [[[0.5, 1]] * 2, [[1, 2, 3]] * 2, [1, 2], [[1], [1, 2]]], ids=str)
+def test_rows_of_another_shape_or_of_decimals_are_refused(rows):
+    with pytest.raises(TypeError, match=r"must return integers of shape \(n, 2\); for decimals see on_grid"):
+        VectorQuery(lambda records: rows, size=2, norm=9).total(np.zeros(2))
+
+
+def test_bounds_of_a_grid_are_counted_in_steps():
+    weeks = on_grid(lambda days: days / 7, 1024)
+    answer = population(np.array([42])).ask(MeanQuery(weeks, low=0, high=20 * 1024, unit=Fraction(1, 1024)))[
+        0
+    ]
+    assert answer.mean == 6.0
+
+
+def test_queries_show_what_is_public_of_them():
+    shown = [MeanQuery(None, low=0, high=2, unit="0.5"), ShareQuery(None, categories=3)]
+    shown.append(VectorQuery(None, size=4, norm=5))
+    assert [*map(repr, shown)] == [
+        "MeanQuery(low=0, high=2, unit=1/2)",
+        "ShareQuery(categories=3)",
+        "VectorQuery(size=4, norm=5, unit=1)",
+    ]
 
 
 def test_yes_and_no_count_as_one_and_zero():

@@ -120,6 +120,34 @@ def test_numbers_beyond_the_bounds_are_reported_as_if_at_them(make):
     assert randomizer.probability(10**6, 1) == randomizer.probability(4, 1)
 
 
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: BitRandomizer(1, 0, 1), ValueError, "high must be an integer from 2"),
+        (lambda: LaplaceRandomizer(0, 1.5, 1), TypeError, "high must be an integer from 1"),
+        (lambda: CategoryRandomizer(1, 1), ValueError, "size must be an integer at least 2, got 1"),
+        (lambda: VectorRandomizer(2, 0, 1), ValueError, "norm must be an integer from 1"),
+        (lambda: BitRandomizer(0, 1, 0), ValueError, "epsilon must be a finite number above 0, got 0"),
+        (lambda: CategoryRandomizer(2, "x"), ValueError, "epsilon must be a finite number above 0, got 'x'"),
+        (
+            lambda: MeanQuery(None, low=0, high=1).randomizer(1, "bits"),
+            ValueError,
+            "kind must be one of 'bit', 'laplace', got 'bits'",
+        ),
+    ],
+    ids=["range", "end", "categories", "norm", "epsilon", "text", "kind"],
+)
+def test_what_is_public_is_checked(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_an_epsilon_is_the_decimal_that_is_written():
+    given = [BitRandomizer(0, 1, epsilon).epsilon for epsilon in (0.1, "0.1", Fraction(1, 10))]
+    assert given == [Fraction(1, 10)] * 3
+    assert all(isinstance(epsilon, Fraction) for epsilon in given)
+
+
 def test_categories_beyond_the_last_are_reported_as_if_the_last():
     randomizer = CategoryRandomizer(3, Fraction(1))
     wild, near = (randomizer.draw(np.array(values), SeededDice(0)) for values in ([-1, 7], [0, 2]))

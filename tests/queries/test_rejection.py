@@ -158,7 +158,7 @@ def test_tolerances_are_looser_than_the_papers():
     ],
 )
 def test_vectors_are_drawn_like_numbers(query):
-    request = Request(0, query, query.randomizer(Fraction(1), "auto"))
+    request = Request(0, query, query.randomizer(1))
     rejection = Rejection([], [request], Fraction(1, 10), SeededDice(0))
     candidate = rejection.candidate()
     question = rejection.asked(candidate)

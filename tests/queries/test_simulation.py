@@ -2,6 +2,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dplearn.audit import exact_law
@@ -13,6 +14,7 @@ from dplearn.queries import (
     LocalOracle,
     MeanQuery,
     PopulationOracle,
+    Records,
     ShareQuery,
 )
 from dplearn.queries.simulation import Request, run_locally, simulate_by_queries, simulate_locally
@@ -81,22 +83,27 @@ def test_all_of_it_is_charged_once():
     [
         (lambda oracle: oracle.ask([COIN] * 4), BudgetExceededError, "at most 3"),
         (lambda oracle: oracle.ask(COIN, tolerance=0.01), ValueError, "tolerance must be at least 0.1"),
-        (lambda oracle: oracle.ask(COIN, 0.5), ValueError, "share must be None"),
+        (lambda oracle: oracle.ask(COIN, "x"), ValueError, "share must be a finite number at most 1"),
         (
             lambda oracle: oracle.ask(MeanQuery(lambda records: records, low=0, high=2)),
             ValueError,
-            "MeanQuery of width 1",
+            "MeanQuery of width 1 at most, got width 2: pass width=2",
         ),
         (
             lambda oracle: oracle.ask(ShareQuery(lambda records: records, categories=2)),
             ValueError,
-            "MeanQuery of width 1",
+            "queries must be MeanQuery, got ShareQuery",
         ),
     ],
 )
 def test_what_was_not_announced_is_refused(asks, error, message):
     with pytest.raises(error, match=message):
         locally(asks)
+
+
+def test_a_share_that_an_algorithm_names_is_left_aside():
+    run = locally(lambda oracle: [oracle.ask(COIN, share)[0].n for share in (0.5, 0.01)])
+    assert run.result == [3333, 3333]
 
 
 # --- Queries in place of reports. ---
@@ -247,7 +254,7 @@ def test_what_was_not_said_is_refused():
 
 
 def test_a_record_that_is_asked_for_too_much_reports_nothing():
-    class Counted:
+    class Counted(Records):
         draws = 0
 
         def __len__(self):
@@ -274,6 +281,39 @@ def test_there_and_back_again():
     run = by_queries(few, oracle, n_reports=3, beta=0.9, interactive=False)
     assert 0 <= run.result <= 3
     assert oracle.left >= 0
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "got"),
+    [(many(), "generator"), (lambda: 3, "int"), (3, "int"), (list, "list")],
+    ids=["called", "of no rounds", "none", "listed"],
+)
+def test_what_is_no_algorithm_is_refused(algorithm, got):
+    for run in (by_queries, lambda each: run_locally(each, COINS, epsilon=1, dice=SeededDice(0))):
+        with pytest.raises(TypeError, match=f"algorithm must be a function without .*, got {got}"):
+            run(algorithm)
+
+
+def test_dice_and_oracles_are_checked():
+    for run in (by_queries, lambda each, dice: run_locally(each, COINS, epsilon=1, dice=dice)):
+        with pytest.raises(
+            TypeError, match=r"dice must be a source of chance, such as SystemDice\(\).*got int"
+        ):
+            run(many, dice=0)
+    with pytest.raises(TypeError, match=r"oracle must be an Oracle, such as .*, got int"):
+        by_queries(many, 3)
+
+
+def test_frames_report_by_places():
+    seen = []
+    frame = pd.DataFrame({3: [1, 2, 3], 0: [4, 5, 6]}, index=[2, 2, 0])
+    query = MeanQuery(lambda rows: seen.append(rows.to_numpy().tolist()) or rows[0] > 4, low=0, high=1)
+
+    def algorithm():
+        return (yield [Request(1, query, query.randomizer(1))])
+
+    run_locally(algorithm, frame, epsilon=1, dice=SeededDice(0))
+    assert seen == [[[2, 5]]]
 
 
 @pytest.mark.parametrize("record", [-1, len(COINS), True, (0,), np.array([0])], ids=str)
