@@ -32,6 +32,7 @@ __all__ = [
     "check_told",
     "check_two_labels",
     "known_classes",
+    "label_cells",
     "labels_assumed",
     "read_features",
     "read_labels",
@@ -208,7 +209,7 @@ def read_labels(y: Any, n: int, classes: Sequence[Hashable] | None) -> tuple[NDA
     """
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    labels = _label_cells(y)
+    labels = label_cells(y)
     if len(labels) != n:
         raise ValueError(f"X and y must have equal numbers of samples, got {n} and {len(labels)}")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
@@ -259,7 +260,7 @@ def check_told(name: str, value: Any, *, source: str, low: int = 1) -> int:
     return check_count(name, value, low=low)
 
 
-def _label_cells(y: Any) -> NDArray[Any]:
+def label_cells(y: Any) -> NDArray[Any]:
     """Return the labels as a one-dimensional array: each as it is, whatever the others are."""
     if is_frame(y) and y.shape[1] != 1:
         raise ValueError(f"y must have one column of labels, got a data frame of shape {y.shape}")

@@ -195,8 +195,10 @@ class SecretSampleClassifier(PrivateClassifier):
 
     def _inner(self) -> Any:
         """Return an unfitted copy of the estimator, with public choices of its own."""
-        if not isinstance(self.estimator, PrivateClassifier) or isinstance(
-            self.estimator, (EnsembleClassifier, SecretSampleClassifier)
+        if (
+            not isinstance(self.estimator, PrivateClassifier)
+            or isinstance(self.estimator, (EnsembleClassifier, SecretSampleClassifier))
+            or not hasattr(self.estimator, "classes")
         ):
             raise TypeError(
                 "estimator must be a private classifier that releases all it predicts by when it is fitted,"

@@ -8,23 +8,25 @@
 Fraction(3, 4)
 """
 
+import warnings
 from collections.abc import Callable, Collection
 from fractions import Fraction
 from typing import Any
 
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
 
 from dplearn._validation import check_number
 from dplearn.aggregation.pupils import quiet
 from dplearn.chance.dice import Dice
+from dplearn.domains import DomainError
 from dplearn.estimator.base import PrivateClassifier, PrivateEstimator
 from dplearn.estimator.within import OpenAccount, fit_within, read_all
-from dplearn.privacy import ApproxDP
+from dplearn.model_selection.held import answers_from_a_budget, held_by
+from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.pipelines import check_nothing_told, may_learn
 
-__all__ = ["check_candidate", "fit_candidate", "last_step", "read_by_candidate", "with_budget"]
+__all__ = ["check_candidate", "fit_candidate", "last_step", "parts_of", "read_by_candidate", "with_budget"]
 
 
 def check_candidate(estimator: Any, stateless: Collection[str]) -> None:
@@ -44,38 +46,70 @@ def check_candidate(estimator: Any, stateless: Collection[str]) -> None:
         If it is not, or keeps account of its own.
     """
     last = last_step(estimator)
-    if not isinstance(last, PrivateClassifier) or get_tags(last).non_deterministic:
+    if not isinstance(last, PrivateClassifier) or answers_from_a_budget(estimator):
         raise TypeError(
             "estimator must be, or end in, a private classifier of dplearn that releases all it predicts by"
             f" when it is fitted, got {type(last).__name__}"
         )
+    steps = dict(_steps(estimator))
+    if absent := sorted(set(stateless) - steps.keys()):
+        raise ValueError(f"stateless must name steps of estimator, got {absent[0]!r}")
     check_nothing_told(estimator, "estimator")
-    for name, step in _steps(estimator):
+    for name, step in steps.items():
         if isinstance(step, PrivateEstimator):
-            _check_private(step)
-        elif not (name in stateless or step is None or step == "passthrough" or not may_learn(step)):
-            raise ValueError(
-                f"estimator must have private steps, or steps that learn nothing, got {type(step).__name__}"
-                f" as {name!r}; if you know that it learns nothing from any value, say stateless={[name]!r}"
-            )
+            _check_private(step, alone=step is estimator)
+        else:
+            _check_stateless(name, step, declared=name in stateless)
 
 
-def _check_private(step: Any) -> None:
+def _check_private(step: Any, *, alone: bool) -> None:
+    """Refuse a private step whose price the search cannot set, or that would be charged elsewhere."""
     parameters = step.get_params(deep=False)
-    if "epsilon" not in parameters:
+    if not {"epsilon", "ledger"} <= parameters.keys() or (
+        isinstance(step, PrivateClassifier) and "classes" not in parameters
+    ):
         raise TypeError(
-            f"estimator must have a parameter epsilon, for the search to set, got {type(step).__name__}"
+            "estimator must have parameters epsilon and classes, for the search to set, got"
+            f" {type(step).__name__}"
         )
-    if step.ledger is not None:
+    if any(isinstance(each, PrivacyLedger) for each in held_by(step)):
         raise ValueError(
             "estimator must have no ledger of its own: give it to the search, which charges for all"
         )
+    if not alone and parameters.get("protects", "examples") != "examples":
+        raise ValueError(
+            f"estimator must protect examples where it has several steps, got protects={step.protects!r}"
+        )
     check_number("epsilon", step.epsilon, above=0)
+
+
+def _check_stateless(name: str, step: Any, *, declared: bool) -> None:
+    """Refuse a step that may learn something, or that holds what is private."""
+    if step is None or step == "passthrough":
+        return
+    if not declared and may_learn(step):
+        raise ValueError(
+            f"estimator must have private steps, or steps that learn nothing, got {type(step).__name__}"
+            f" as {name!r}; if you know that it learns nothing from any value, say stateless={[name]!r}"
+        )
+    if hasattr(step, "predict") or any(
+        isinstance(each, (PrivateEstimator, PrivacyLedger)) for each in held_by(step)
+    ):
+        raise ValueError(
+            f"estimator must have its private steps side by side, and none that predicts before the last, got"
+            f" {type(step).__name__} as {name!r}, which holds one or is one"
+        )
 
 
 def last_step(estimator: Any) -> Any:
     """Return the step of a pipeline that predicts, or what is no pipeline as it is."""
     return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+
+
+def parts_of(estimator: Any) -> list[Any]:
+    """Return a pipeline and its private steps; what is none is all there is."""
+    private = [step for _, step in _steps(estimator) if isinstance(step, PrivateEstimator)]
+    return [estimator, *private] if isinstance(estimator, Pipeline) else private
 
 
 def _steps(estimator: Any) -> list[tuple[str, Any]]:
@@ -110,8 +144,8 @@ def with_budget(estimator: Any, budget: ApproxDP, seed: int | None) -> Any:
 
 def fit_candidate(
     candidate: Any, rows: Any, labels: Any, dice: Dice, *, reproducible: bool, budget: ApproxDP
-) -> None:
-    """Fit a copy, step by step, with these dice.
+) -> list[ApproxDP]:
+    """Fit a copy, step by step, with these dice; return what its private steps promise.
 
     Parameters
     ----------
@@ -126,15 +160,16 @@ def fit_candidate(
     budget : ApproxDP
         What all steps may spend together: more is refused.
     """
-    spend = _within(budget)
+    promises: list[ApproxDP] = []
+    spend = _within(budget, promises)
     for _, step in _steps(candidate):
         if isinstance(step, PrivateEstimator):
             given = labels if step is last_step(candidate) else None
             fit_within(step, rows, given, dice, reproducible=reproducible, open_account=spend)
+            rows = rows if step is last_step(candidate) else step.transform(rows)
         elif step is not None and step != "passthrough":
-            step.fit(rows)
-        if step is not last_step(candidate) and step is not None and step != "passthrough":
-            rows = step.transform(rows)
+            rows = _turned(step, rows)
+    return promises
 
 
 def read_by_candidate(
@@ -158,12 +193,25 @@ def read_by_candidate(
             read_all(step, rows, given, dice, reproducible=reproducible, open_account=spend)
             break
         if step is not None and step != "passthrough":
-            rows = clone(step).fit(rows).transform(rows)
+            rows = _turned(clone(step), rows)
     return promises
 
 
-def _within(budget: ApproxDP, promises: list[ApproxDP] | None = None) -> OpenAccount:
-    """Return what stands in place of a ledger: it has a budget, and keeps what was promised."""
+def _turned(step: Any, rows: Any) -> Any:
+    """Return what a step that learns nothing makes of rows; what it says of them may quote them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return step.fit(rows).transform(rows)
+        except Exception:
+            raise DomainError(
+                f"X holds what {type(step).__name__} does not transform (its own message might quote"
+                " records); try it on records that you made up"
+            ) from None
+
+
+def _within(budget: ApproxDP, promises: list[ApproxDP]) -> OpenAccount:
+    """Return what stands in place of a ledger: it has a budget, and adds what was promised to a list."""
     left = [budget.epsilon, budget.delta]
 
     def open_account(_: Any) -> Callable[[Any], None]:
@@ -174,8 +222,7 @@ def _within(budget: ApproxDP, promises: list[ApproxDP] | None = None) -> OpenAcc
         left[1] -= _exactly(guarantee, "delta")
         if min(left) < 0 or guarantee.neighbors != "replace_one":
             raise ValueError("estimator must spend no more than its parameters epsilon and delta say")
-        if promises is not None:
-            promises.append(guarantee)
+        promises.append(guarantee)
 
     return open_account
 

@@ -13,19 +13,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sklearn.base import BaseEstimator
-from sklearn.utils import get_tags
-
 from dplearn._validation import check_number
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.core.binomial import success_bounds
 from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio
-from dplearn.domains import DomainError
-from dplearn.estimator.intake import read_labels
+from dplearn.estimator.intake import label_cells
 from dplearn.mechanisms import laplace_counts
-from dplearn.model_selection.trial import count_errors
+from dplearn.model_selection.held import answers_from_a_budget
+from dplearn.model_selection.trial import errors_of
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.privacy.spending import epsilon_of
 
@@ -136,22 +133,16 @@ def _errors(estimator: Any, X: Any, y: Any) -> tuple[int, int]:
     """Return how many predictions are wrong, of how many; no error tells what the records hold."""
     if not hasattr(estimator, "predict"):
         raise TypeError(f"estimator must have a method predict, got {type(estimator).__name__}")
-    if isinstance(estimator, BaseEstimator) and get_tags(estimator).non_deterministic:
+    if answers_from_a_budget(estimator):
         raise TypeError(
             f"estimator must predict without noise, got {type(estimator).__name__}, which answers from a"
             " budget: what it answers for one record depends on others"
         )
+    labels = label_cells(y)
     n = X.shape[0] if hasattr(X, "shape") else len(X)
-    labels, codes = read_labels(y, n, None)
-    try:
-        predicted = estimator.predict(X)
-        wrong = count_errors(predicted, labels[codes])
-    except Exception:  # it may quote a record
-        raise DomainError(
-            "X holds what the classifier does not predict for (its own message might quote records); try"
-            " estimator.predict on records that you made up"
-        ) from None
-    return wrong, n
+    if n != len(labels):
+        raise ValueError(f"X and y must have equal numbers of records, got {n} and {len(labels)}")
+    return errors_of(estimator, X, labels), n
 
 
 def _release(errors: int, n: int, beta: Fraction, guarantee: ApproxDP, dice: Dice) -> PrivateScore:

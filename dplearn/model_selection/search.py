@@ -11,7 +11,7 @@
 ({'concept_class': 'thresholds'}, Fraction(1, 1))
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,7 +35,7 @@ from dplearn.estimator.intake import (
     read_labels,
     read_rows,
 )
-from dplearn.model_selection.candidates import check_candidate, last_step
+from dplearn.model_selection.candidates import check_candidate, last_step, parts_of
 from dplearn.model_selection.plan import SearchPlan
 from dplearn.model_selection.splits import Exposure, splits_by_position
 from dplearn.model_selection.terms import METHODS, SearchTerms
@@ -198,23 +198,26 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         known = self._known_classes(candidates)
         classes, codes = read_labels(y, n, known)
         for candidate in candidates:
-            last_step(candidate).set_params(classes=classes.tolist())  # whatever labels train
+            last_step(candidate).set_params(classes=list(classes))  # whatever labels train
         seed = public_seed(self.random_state, type(self).__name__) if reproducible else None
         trial = Trial(candidates, rows, classes[codes], splits, terms, reproducible, seed)
         with said_once(stacklevel=_USER):
             promises = trial.read_all(dice)
 
         # 2. Fix the guarantee, and charge it to the ledger.
-        guarantee = _guarantee(price, promises, known, terms)
+        guarantee = _guarantee(price, promises, known, terms, self.stateless)
         charge(guarantee)
 
         # 3 and 4. Fit, count errors and release, again and again; then fit what was chosen.
         choice = trial.choose(dice)
-        kept = choice.fitted if terms.refit is None else trial.refit(choice.index, terms.refit, dice)
+        kept, kept_promises = choice.fitted, choice.promises
+        if terms.refit is not None:
+            kept, kept_promises = trial.refit(choice.index, terms.refit, dice)
 
         # 5. Publish.
         self.classes_ = classes
-        self.guarantee_ = guarantee
+        # Later steps say only once they are fitted what they assume: it follows from their parameters.
+        self.guarantee_ = replace(guarantee, assumes=_assumed(guarantee.assumes, kept_promises))
         self.terms_ = terms
         self._publish(choice.index, 1 - choice.errors / trial.tested, kept)
 
@@ -225,8 +228,8 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         self.cv_results_ = _results(params, index, score)
         if kept is not None:
             last_step(kept).set_params(classes=last_step(self.estimator).classes)
-            if kept is last_step(kept):
-                kept.guarantee_ = self.guarantee_  # it was chosen by what all of it cost
+            for part in parts_of(kept):
+                part.guarantee_ = self.guarantee_  # it was chosen by what all of it cost
             self.best_estimator_ = kept
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -341,13 +344,22 @@ def _results(params: list[dict[str, Any]], index: int, score: float) -> dict[str
 
 
 def _guarantee(
-    price: ApproxDP, promises: Sequence[ApproxDP], known: Sequence[Any] | None, terms: SearchTerms
+    price: ApproxDP,
+    promises: Sequence[ApproxDP],
+    known: Sequence[Any] | None,
+    terms: SearchTerms,
+    stateless: Collection[str],
 ) -> ApproxDP:
     """Return the price with all that the candidates assume."""
-    told = labels_assumed(())
-    assumed = [words for promise in promises for words in promise.assumes if words != told]
     own = [COLUMNS, labels_assumed(known), _SPLITS, _ALONE]
     if terms.stopping is not None:
         own.append(_UNOBSERVED)
+    own += [f"step {name!r} learns nothing from the data" for name in stateless]
     protects = "labels" if any(promise.protects == "labels" for promise in promises) else "examples"
-    return replace(price, protects=protects, assumes=(*dict.fromkeys([*own, *assumed]),))
+    return replace(price, protects=protects, assumes=_assumed(own, promises))
+
+
+def _assumed(own: Iterable[str], promises: Sequence[ApproxDP]) -> tuple[str, ...]:
+    """Return what is assumed, and what promises assume besides; of labels the search says itself."""
+    told = labels_assumed(())
+    return (*dict.fromkeys([*own, *(w for each in promises for w in each.assumes if w != told)]),)

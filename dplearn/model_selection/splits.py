@@ -57,6 +57,8 @@ def splits_by_position(cv: Any, n: int) -> list[Split]:
         raise ValueError(
             f"n_samples must be at least 2, so that some train and some test, got n_samples = {n}"
         )
+    if isinstance(cv, PredefinedSplit) and len(cv.test_fold) != n:
+        raise ValueError(f"cv must place all {n} records, got a PredefinedSplit of {len(cv.test_fold)}")
     splits = [(np.asarray(train), np.asarray(test)) for train, test in cv.split(np.empty((n, 0)))]
     if not splits or not all(len(train) and len(test) for train, test in splits):
         raise ValueError(f"cv must leave records to train and to test in each split, got {cv!r} for {n}")

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dplearn.aggregation.rows import rows_of
 from dplearn.chance.dice import Dice
+from dplearn.domains import DomainError
 from dplearn.mechanisms import laplace_counts, permute_and_flip
 from dplearn.mechanisms.random_stopping import best_of_runs
 from dplearn.model_selection.candidates import fit_candidate, read_by_candidate, with_budget
@@ -22,7 +23,7 @@ from dplearn.model_selection.splits import Exposure, Split
 from dplearn.model_selection.terms import SearchTerms
 from dplearn.privacy import ApproxDP
 
-__all__ = ["Choice", "Trial", "count_errors", "said_once"]
+__all__ = ["Choice", "Trial", "count_errors", "errors_of", "said_once"]
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,14 @@ class Choice:
         How many errors it made on the records that test, with noise.
     fitted : object or None
         The candidate as it was fitted to be judged, if there is one split.
+    promises : list of ApproxDP
+        What its private steps promise.
     """
 
     index: int
     errors: int
     fitted: Any
+    promises: list[ApproxDP]
 
 
 @dataclass(frozen=True)
@@ -78,12 +82,12 @@ class Trial:
         return sum(len(test) for _, test in self.splits)
 
     def read_all(self, dice: Dice) -> list[ApproxDP]:
-        """Let each candidate read all records, and those that train first; return what they would promise."""
-        everything = np.arange(len(self.labels))
-        whole = self.terms.refit or self.terms.fit
+        """Let each candidate read all records, and as many as train; return what they would promise."""
+        sizes = {len(train): (train, self.terms.fit) for train, _ in self.splits}  # some refuse so few
+        whole = np.arange(len(self.labels)), self.terms.refit or self.terms.fit
         promises: list[ApproxDP] = []
         for candidate in self.candidates:
-            for places, budget in ((self.splits[0][0], self.terms.fit), (everything, whole)):
+            for places, budget in (*sizes.values(), whole):
                 promises += read_by_candidate(
                     with_budget(candidate, budget, self.seed),
                     rows_of(self.rows, places),
@@ -99,24 +103,25 @@ class Trial:
         with _no_warnings():
             return self._by_permute_and_flip(dice) if self.terms.stopping is None else self._by_runs(dice)
 
-    def refit(self, index: int, budget: ApproxDP, dice: Dice) -> Any:
-        """Return a candidate fitted on all records."""
+    def refit(self, index: int, budget: ApproxDP, dice: Dice) -> tuple[Any, list[ApproxDP]]:
+        """Return a candidate fitted on all records, and what its private steps promise."""
         with _no_warnings():
             return self._fitted(index, np.arange(len(self.labels)), budget, dice)
 
     def _by_permute_and_flip(self, dice: Dice) -> Choice:
         found = [self._errors(index, dice) for index in range(len(self.candidates))]
-        errors = np.array([each for each, _ in found])
+        errors = np.array([each for each, *_ in found])
         half = replace(self.terms.scoring, epsilon=self.terms.scoring.epsilon / 2)
         index = permute_and_flip(-errors, privacy=half, dice=dice, sensitivity=self._sensitivity)
-        return Choice(index, self._noisy(found[index][0], half, dice), found[index][1])
+        own_errors, fitted, promises = found[index]
+        return Choice(index, self._noisy(own_errors, half, dice), fitted, promises)
 
     def _by_runs(self, dice: Dice) -> Choice:
         def run(dice: Dice) -> tuple[int, Choice]:
             index = dice.below(len(self.candidates))
-            errors, fitted = self._errors(index, dice)
+            errors, fitted, promises = self._errors(index, dice)
             noisy = self._noisy(errors, self.terms.scoring, dice)
-            return -noisy, Choice(index, noisy, fitted)
+            return -noisy, Choice(index, noisy, fitted, promises)
 
         assert self.terms.stopping is not None
         return best_of_runs(run, stopping=self.terms.stopping, dice=dice)[1]
@@ -132,17 +137,20 @@ class Trial:
         )
         return noisy
 
-    def _errors(self, index: int, dice: Dice) -> tuple[int, Any]:
-        """Return how many errors a candidate makes in all splits, and the candidate if it was fitted once."""
-        errors, fitted = 0, None
+    def _errors(self, index: int, dice: Dice) -> tuple[int, Any, list[ApproxDP]]:
+        """Return how many errors a candidate makes, the fitted one if there is one split, and promises."""
+        errors, fitted, promises = 0, None, list[ApproxDP]()
         for train, test in self.splits:
-            fitted = self._fitted(index, train, self.terms.fit, dice)
-            errors += count_errors(fitted.predict(rows_of(self.rows, test)), self.labels[test])
-        return errors, fitted if len(self.splits) == 1 else None
+            fitted, promises = self._fitted(index, train, self.terms.fit, dice)
+            errors += errors_of(fitted, rows_of(self.rows, test), self.labels[test])
+        assert 0 <= errors <= self.tested  # else noise for one record would not do
+        return errors, fitted if len(self.splits) == 1 else None, promises
 
-    def _fitted(self, index: int, places: NDArray[np.int64], budget: ApproxDP, dice: Dice) -> Any:
+    def _fitted(
+        self, index: int, places: NDArray[np.int64], budget: ApproxDP, dice: Dice
+    ) -> tuple[Any, list[ApproxDP]]:
         candidate = with_budget(self.candidates[index], budget, self.seed)
-        fit_candidate(
+        promises = fit_candidate(
             candidate,
             rows_of(self.rows, places),
             self.labels[places],
@@ -150,12 +158,42 @@ class Trial:
             reproducible=self.reproducible,
             budget=budget,
         )
-        return candidate
+        return candidate, promises
+
+
+def errors_of(estimator: Any, rows: Any, labels: NDArray[Any]) -> int:
+    """Return how many predictions of records are wrong; no error or warning tells what they hold."""
+    with _no_warnings():
+        try:
+            return count_errors(estimator.predict(rows), labels)
+        except Exception:
+            raise DomainError(
+                "X holds what the classifier does not predict one label each for (its own message might quote"
+                " records); try its predict on records that you made up"
+            ) from None
 
 
 def count_errors(predicted: Any, labels: NDArray[Any]) -> int:
-    """Return at how many places two arrays differ, of whatever types their entries are."""
-    return int(np.count_nonzero(np.asarray(predicted, dtype=object) != labels.astype(object)))
+    """Return at how many places two arrays differ, of whatever types their entries are.
+
+    Parameters
+    ----------
+    predicted : array-like of shape (n,) or (n, 1)
+        What was predicted, one label for each record: of another shape, one record could count n times.
+    labels : ndarray of shape (n,)
+        The true ones.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not match.
+    """
+    cells = np.asarray(predicted, dtype=object)
+    if cells.shape not in (labels.shape, (*labels.shape, 1)):
+        raise ValueError(
+            f"predict must return one label for each of {len(labels)} records, got another shape"
+        )
+    return int(np.count_nonzero(cells.ravel() != labels.astype(object)))
 
 
 @contextmanager

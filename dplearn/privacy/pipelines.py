@@ -84,6 +84,8 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
     if len(steps) < len(pairs):
         twice = next(name for name, _ in pairs if [each for each, _ in pairs].count(name) > 1)
         raise ValueError(f"steps must have names of their own, got two {twice!r}: rename one")
+    if (whole := _chosen_by_a_search(pipeline, steps)) is not None:
+        return whole
     declared = {stateless} if isinstance(stateless, str) else set(stateless)
     if absent := sorted(declared - steps.keys()):
         raise ValueError(f"stateless must name steps, {', '.join(map(repr, steps))}, got {absent[0]!r}")
@@ -105,6 +107,13 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
     return _sum(list(promises.values()), [*assumed, _ALONE, _ONCE])
 
 
+def _chosen_by_a_search(pipeline: Any, steps: dict[str, Any]) -> Guarantee | None:
+    """Return what a search promised that fitted the pipeline and chose it, unless it was fitted since."""
+    whole = getattr(pipeline, "guarantee_", None)
+    found = [step.guarantee_ for step in steps.values() if hasattr(step, "guarantee_")]
+    return whole if isinstance(whole, Guarantee) and found and all(each == whole for each in found) else None
+
+
 class _Passed:
     """Columns that a column transformer passes through."""
 
@@ -118,11 +127,11 @@ def check_nothing_told(whole: Any, name: str) -> None:
         )
     if getattr(whole, "check_inverse", False) and getattr(whole, "inverse_func", None) is not None:
         raise ValueError(f"{name} must have check_inverse=False: whether it warns depends on the values")
-    chosen = getattr(whole, "transformers", None) if hasattr(whole, "transformers_") else None
+    chosen = getattr(whole, "transformers", None)
     for part, _, columns, *_ in chosen or ():
         if callable(columns) and type(columns).__name__ not in _SELECTORS:
             raise ValueError(f"{name} must list the columns of {part!r}, got a function of their values")
-    parts = _parts(whole)
+    parts = _parts(whole) or list(chosen or ())
     if chosen is not None and getattr(whole, "sparse_threshold", False) and not all(map(_known_size, parts)):
         raise ValueError(
             f"{name} must have sparse_threshold=0: else how many values are 0 decides how output is stored"

@@ -5,14 +5,20 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import VotingClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
 from dplearn import ExponentialMechanismClassifier, PrivacyLedger, SubsampleAggregateClassifier
 from dplearn.audit import exact_law
 from dplearn.domains import DomainError
 from dplearn.model_selection import private_score
-from dplearn.model_selection.score import _release
+from dplearn.model_selection.score import _errors, _release
 from dplearn.privacy import ApproxDP
 
 NO = DummyClassifier(strategy="constant", constant=0).fit([[0]] * 2, [0, 1])
@@ -80,7 +86,7 @@ def test_what_answers_from_a_budget_is_refused():
 def test_an_error_of_the_model_shows_no_record_and_spends_nothing():
     ledger = PrivacyLedger(epsilon=1)
     model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(DomainError, match="does not predict for") as caught:
+    with pytest.raises(DomainError, match="does not predict one label each for") as caught:
         private_score(model, np.array([["secret"], ["x"]], dtype=object), [0, 1], ledger=ledger)
     assert "secret" not in str(caught.value)
     assert caught.value.__suppress_context__
@@ -91,3 +97,28 @@ def test_an_error_of_the_model_shows_no_record_and_spends_nothing():
 def test_parameters_that_are_not_as_described_are_refused(parameters):
     with pytest.raises((TypeError, ValueError), match=next(iter(parameters))):
         private_score(NO, np.zeros((3, 1)), [0, 1, 1], **parameters)
+
+
+def test_a_record_counts_once_whatever_shape_predictions_have():
+    model = MultiOutputClassifier(LogisticRegression()).fit([[0.0], [10.0]] * 20, [[0], [1]] * 20)
+    X, y = np.zeros((200, 1)), np.zeros(200, dtype=int)
+    assert _errors(model, X, y) == (0, 200)
+    assert _errors(model, X, np.arange(200) == 7) == (1, 200)
+    assert _errors(model, X, [*[0] * 199, "odd"]) == (1, 200)
+    assert _errors(model, X, [*[0] * 198, None, 0.0]) == (1, 200)
+
+
+def test_an_ensemble_within_a_pipeline_is_refused_too_fitted_or_not():
+    X, y = np.arange(3000.0)[:, None] % 100, np.arange(3000) % 2
+    ensemble = SubsampleAggregateClassifier(n_teachers=5, epsilon=1e4, max_queries=10)
+    unfitted = make_pipeline(FunctionTransformer(), ensemble)
+    fitted = clone(unfitted).fit(X, y)
+    for model in (unfitted, fitted, FrozenEstimator(fitted), VotingClassifier([("a", unfitted)])):
+        with pytest.raises(TypeError, match="answers from a budget"):
+            private_score(model, X, y)
+
+
+def test_a_warning_about_a_record_is_not_heard():
+    encoder = OneHotEncoder(handle_unknown="ignore", drop="first")
+    model = make_pipeline(encoder, LogisticRegression()).fit([["a"], ["b"]], [0, 1])
+    private_score(model, np.array([["a"], ["zz"]], dtype=object), [0, 1])

@@ -7,21 +7,26 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, PredefinedSplit, StratifiedKFold
+from sklearn.neighbors import LocalOutlierFactor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, Normalizer, OneHotEncoder, StandardScaler
 
 from dplearn import (
     BudgetExceededError,
     ExponentialMechanismClassifier,
+    KnowledgeTransferClassifier,
     PointClassifier,
     PrivacyLedger,
     StatisticalQueryLogisticRegression,
     SubsampleAggregateClassifier,
     ThresholdClassifier,
 )
+from dplearn.audit.search_cases import OneAnswer
+from dplearn.display import privacy_card
 from dplearn.domains import DomainError, Grid, IntegerRange
 from dplearn.learners.reductions import SecretSampleClassifier
 from dplearn.model_selection import PrivateSearchCV
@@ -156,11 +161,93 @@ def test_a_pipeline_of_private_steps_shares_the_budget():
         fitted = search(pipeline, {"privateminmaxclipper__epsilon": [1.0, 3.0]}, epsilon=8.0, delta=1e-6).fit(
             X, y
         )
-    steps = pipeline_guarantee(fitted.best_estimator_)
     share = fitted.best_params_["privateminmaxclipper__epsilon"]
-    assert steps.epsilon == fitted.terms_.refit.epsilon == 4
-    assert fitted.best_estimator_[0].guarantee_.epsilon == 4 * share / (share + 1)
-    assert fitted.best_estimator_[2].guarantee_.delta <= fitted.terms_.refit.delta
+    scaler, _, learner = (step for _, step in fitted.best_estimator_.steps)
+    assert fitted.terms_.refit.epsilon == 4
+    assert (scaler.epsilon, learner.epsilon) == (4 * share / (share + 1), 4 / (share + 1))
+    assert learner.delta == fitted.terms_.refit.delta
+
+
+def test_a_pipeline_that_was_chosen_promises_what_the_whole_search_cost_and_never_less():
+    pipeline = make_pipeline(
+        PrivateMinMaxClipper(domain=IntegerRange(0, 99)), ThresholdClassifier(classes=[0, 1])
+    )
+    grid = {"thresholdclassifier__feature": [0, None]}
+    fitted = search(pipeline, grid, epsilon=80.0, refit=False).fit(X, Y)
+    best = pickle.loads(pickle.dumps(fitted.best_estimator_))
+    assert pipeline_guarantee(best) == fitted.guarantee_
+    assert pipeline_guarantee(best[:1]).epsilon >= 80
+    assert privacy_card(best).guarantee == fitted.guarantee_
+    again = clone(best).set_params(thresholdclassifier__epsilon=1000.0).fit(X, Y)
+    assert pipeline_guarantee(again).epsilon > 1000
+    assert pipeline_guarantee(best.set_params(thresholdclassifier__epsilon=1000.0).fit(X, Y)).epsilon > 1000
+    assert "values" in " ".join(fitted.guarantee_.assumes)
+
+
+def test_what_later_steps_assume_is_listed_and_what_they_protect_is_checked():
+    pipeline = make_pipeline(
+        PrivateMinMaxClipper(domain=IntegerRange(0, 99)), clone(STUMPS).set_params(domain=None)
+    )
+    assumes = search(pipeline, {}, epsilon=80.0).fit(X, Y).guarantee_.assumes
+    assert "in every column, values are finite numbers" in assumes
+    assert any("0 to 99" in words for words in assumes)
+    labels_only = make_pipeline(PrivateMinMaxClipper(), KnowledgeTransferClassifier(protects="labels"))
+    with pytest.raises(ValueError, match="protect examples"):
+        search(labels_only, {}).fit(X, Y)
+
+
+def test_private_steps_within_steps_are_refused_and_so_are_names_that_are_no_steps():
+    inner = make_pipeline(PrivateMinMaxClipper(domain=IntegerRange(0, 99)))
+    nested = make_pipeline(inner, clone(STUMPS))
+    with pytest.raises(ValueError, match="side by side"):
+        search(nested, {}, stateless=["pipeline"]).fit(X, Y)
+    with pytest.raises(ValueError, match="must name steps of estimator"):
+        search(nested, {}, stateless=["pipelin"]).fit(X, Y)
+    with pytest.raises(ValueError, match="side by side"):
+        search(
+            make_pipeline(LocalOutlierFactor(novelty=True), STUMPS), {}, stateless=["localoutlierfactor"]
+        ).fit(X, Y)
+    chosen = make_column_transformer((Normalizer(), lambda rows: [0]))
+    with pytest.raises(ValueError, match="must list the columns"):
+        search(make_pipeline(chosen, STUMPS), {}, stateless=["columntransformer"]).fit(X, Y)
+    with pytest.raises(TypeError, match="parameters epsilon and classes"):
+        search(search(), {}).fit(X, Y)
+
+
+def test_what_a_step_that_learns_nothing_says_of_records_is_not_heard():
+    words = make_pipeline(
+        OneHotEncoder(
+            categories=[list(range(100))], handle_unknown="ignore", drop="first", sparse_output=False
+        ),
+        STUMPS,
+    )
+    odd = X.copy()
+    odd[5] = 1000
+    for rows in (X, odd):
+        search(
+            clone(words).set_params(exponentialmechanismclassifier__domain=None),
+            {},
+            stateless=["onehotencoder"],
+        ).fit(rows, Y)
+    with pytest.raises(DomainError, match="Normalizer does not transform") as caught:
+        search(make_pipeline(Normalizer(), clone(STUMPS)), {}).fit(
+            [[0.5]] * 20 + [["secret"]], [0, 1] * 10 + [0]
+        )
+    assert "secret" not in str(caught.value)
+
+
+def test_a_prediction_of_another_shape_is_refused_since_one_record_could_count_often():
+    class Column(OneAnswer):
+        def predict(self, X):
+            return super().predict(X)[:, None]
+
+    class Wide(OneAnswer):
+        def predict(self, X):
+            return np.zeros((len(X), 2))
+
+    assert 0 <= search(Column(classes=[0, 1]), {}).fit(X, Y).best_score_ <= 1
+    with pytest.raises(DomainError, match="one label each"):
+        search(Wide(classes=[0, 1]), {}).fit(X, Y)
 
 
 def test_steps_that_are_not_private_are_refused_unless_they_are_known_to_learn_nothing():
