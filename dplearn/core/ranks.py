@@ -9,7 +9,6 @@ True
 """
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import groupby
 from math import isqrt
@@ -182,21 +181,8 @@ def _between(
     values: NDArray[Any], low: Any, high: Any, check: Callable[[NDArray[Any]], object] | None
 ) -> tuple[int, NDArray[Any]]:
     """Return how many values are below `low`, and those from `low` to `high`, sorted; None is an open end."""
-    alike = low is not None and low == high  # all that lie between them, and they may be many
-    middle = len(values) // (2 * _BLOCK) * _BLOCK
-    # While numpy looks through a block, it does not hold the interpreter.
-    with ThreadPoolExecutor(1) as other:
-        later = other.submit(_looked_through, values[middle:], low, high, alike, check)
-        parts = [_looked_through(values[:middle], low, high, alike, check), later.result()]
-    found = np.concatenate([kept for _, blocks in parts for kept in blocks])
-    return sum(below for below, _ in parts), found if alike else np.sort(found)
-
-
-def _looked_through(
-    values: NDArray[Any], low: Any, high: Any, alike: bool, check: Callable[[NDArray[Any]], object] | None
-) -> tuple[int, list[NDArray[Any]]]:
-    """Return how many values are below `low`, and those from `low` to `high`, a block at a time."""
     below, kept = 0, []
+    alike = low is not None and low == high  # all that lie between them, and they may be many
     for first in range(0, len(values), _BLOCK):
         block = np.ascontiguousarray(values[first : first + _BLOCK])
         if check:
@@ -206,7 +192,8 @@ def _looked_through(
         if high is not None:
             inside &= block <= high
         kept.append(np.full(np.count_nonzero(inside), low) if alike else _chosen(block, inside))
-    return below, kept
+    found = np.concatenate(kept)
+    return below, found if alike else np.sort(found)
 
 
 def _chosen(block: NDArray[Any], inside: NDArray[np.bool_]) -> NDArray[Any]:
