@@ -7,6 +7,7 @@ ratios in one run can be trusted where seconds of different runs, or machines, s
 import argparse
 import json
 import math
+import os
 import platform
 import subprocess
 import sys
@@ -113,10 +114,11 @@ def installed(package: str) -> str | None:
         return None
 
 
-def asked_of(python: str, program: str, *arguments: Any) -> list[float] | None:
+def asked_of(python: str, program: str, *arguments: Any, **variables: str) -> list[float] | None:
     """Return what a program printed as JSON that another environment ran, or None if it failed."""
     command = [python, "-c", program, *map(str, arguments)]
-    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
+    environ = {**os.environ, **variables}
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900, env=environ)
     if run.returncode:
         print(run.stderr.strip().splitlines()[-1], file=sys.stderr)
         return None
