@@ -11,6 +11,7 @@ Fraction(3, 4)
 import warnings
 from collections.abc import Callable, Collection
 from fractions import Fraction
+from inspect import signature
 from typing import Any
 
 from sklearn.base import clone
@@ -71,6 +72,11 @@ def _check_private(step: Any, *, alone: bool) -> None:
         raise TypeError(
             "estimator must have parameters epsilon and classes, for the search to set, got"
             f" {type(step).__name__}"
+        )
+    if "X_public" in signature(step.fit).parameters and parameters["protects"] == "examples":
+        raise ValueError(
+            f"estimator must be fitted from X and y alone, got {type(step).__name__}, which needs X_public"
+            " unless protects='labels': search over its parameters on public rows"
         )
     if any(isinstance(each, PrivacyLedger) for each in held_by(step)):
         raise ValueError(

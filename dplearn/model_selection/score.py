@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
 from dplearn._validation import check_number
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
@@ -101,7 +104,8 @@ def private_score(
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as described, or the classifier refuses the records; nothing is spent.
+        If a parameter is not as described, or the classifier is not fitted or refuses the records; nothing is
+        spent.
     BudgetExceededError
         If the ledger's budget does not hold it; nothing is spent.
 
@@ -138,10 +142,17 @@ def _errors(estimator: Any, X: Any, y: Any) -> tuple[int, int]:
             f"estimator must predict without noise, got {type(estimator).__name__}, which answers from a"
             " budget: what it answers for one record depends on others"
         )
+    if isinstance(estimator, BaseEstimator):
+        check_is_fitted(estimator)
     labels = label_cells(y)
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     if n != len(labels):
         raise ValueError(f"X and y must have equal numbers of records, got {n} and {len(labels)}")
+    expected, columns = getattr(estimator, "n_features_in_", None), getattr(X, "shape", (n,))[1:]
+    if expected is not None and columns and columns[0] != expected:
+        raise ValueError(
+            f"X must have the {expected} columns that the classifier was fitted on, got {columns[0]}"
+        )
     return errors_of(estimator, X, labels), n
 
 

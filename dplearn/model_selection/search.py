@@ -13,6 +13,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,10 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
     epsilon : float, default=1.0
         What the whole search spends, the last fit included.
     delta : float, default=0.0
-        Likewise; of use where `estimator` has a `delta`.
+        Likewise, where `estimator` has a `delta`; nothing is spent of it where it has none.
+    scoring : {None, "accuracy"}, default=None
+        Candidates are judged by how many labels they predict right: one record moves that by one. What one
+        record does to other scores depends on the rest.
     method : {"auto", "permute_and_flip", "random_stopping"}, default="auto"
         How the best is found. "permute_and_flip" fits every candidate, each with its share of the budget, and
         selects one by noisy counts of errors. "random_stopping" fits candidates drawn at random, a random
@@ -149,6 +153,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         *,
         epsilon: float = 1.0,
         delta: float = 0.0,
+        scoring: str | None = None,
         method: str = "auto",
         n_iter: int | None = None,
         concentration: int = 1,
@@ -162,6 +167,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         self.param_grid = param_grid
         self.epsilon = epsilon
         self.delta = delta
+        self.scoring = scoring
         self.method = method
         self.n_iter = n_iter
         self.concentration = concentration
@@ -275,6 +281,11 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
     def _candidates(self) -> list[Any]:
         """Return one unfitted copy for each member of the grid, once all that is public is checked."""
         check_choice("method", self.method, METHODS)
+        if self.scoring not in (None, "accuracy"):
+            raise ValueError(
+                f"scoring must be None or 'accuracy', got {self.scoring!r}: what one record does to another"
+                " score depends on the other records"
+            )
         if self.n_iter is not None:
             check_count("n_iter", self.n_iter, low=1)
         check_count("concentration", self.concentration, low=0)
@@ -299,7 +310,9 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         return told[0]
 
     def _price(self, reproducible: bool) -> ApproxDP:
-        return ApproxDP(self.epsilon, self.delta, reproducible=reproducible)
+        promised = ApproxDP(self.epsilon, self.delta, reproducible=reproducible)
+        used = any(hasattr(part, "delta") for part in parts_of(self.estimator))
+        return promised if used else replace(promised, delta=Fraction(0))
 
     def _terms(self, price: ApproxDP, exposure: Exposure, candidates: int) -> SearchTerms:
         return SearchTerms.of(

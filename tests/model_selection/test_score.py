@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import VotingClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import MultiOutputClassifier
@@ -122,3 +123,13 @@ def test_a_warning_about_a_record_is_not_heard():
     encoder = OneHotEncoder(handle_unknown="ignore", drop="first")
     model = make_pipeline(encoder, LogisticRegression()).fit([["a"], ["b"]], [0, 1])
     private_score(model, np.array([["a"], ["zz"]], dtype=object), [0, 1])
+
+
+def test_what_is_public_of_a_mismatch_is_named():
+    with pytest.raises(NotFittedError):
+        private_score(LogisticRegression(), [[0.0], [1.0]], [0, 1])
+    model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(ValueError, match="must have the 1 columns that the classifier was fitted on, got 2"):
+        private_score(model, np.zeros((2, 2)), [0, 1])
+    with pytest.raises(ValueError, match="equal numbers of records, got 2 and 3"):
+        private_score(model, np.zeros((2, 1)), [0, 1, 1])

@@ -132,6 +132,21 @@ def test_labels_that_were_not_declared_are_refused_and_a_rare_one_is_known_to_al
     assert fitted.best_estimator_.classes is None
 
 
+def test_a_delta_that_no_step_can_use_is_not_promised_away():
+    assert search(delta=1e-5).fit(X, Y).guarantee_.delta == 0
+    assert search(delta=1e-5).plan(3000).guarantee.delta == 0
+
+
+def test_a_learner_of_labels_alone_is_searched_for_labels_alone():
+    model = KnowledgeTransferClassifier(
+        LogisticRegression(), protects="labels", max_queries=20, classes=[0, 1]
+    )
+    fitted = search(model, {"n_teachers": [5, 10]}, epsilon=60.0, delta=1e-3, refit=False).fit(
+        X[:600], Y[:600]
+    )
+    assert fitted.guarantee_.protects == "labels"
+
+
 def test_seeded_searches_repeat_themselves_and_say_so():
     one, other = (search(method="random_stopping", random_state=3).fit(X, Y) for _ in range(2))
     assert one.guarantee_.reproducible
@@ -290,6 +305,8 @@ def test_estimators_that_answer_from_a_budget_or_have_none_are_refused(estimator
         ({"grid": []}, "at least one candidate"),
         ({"grid": {"depth": [3]}}, "Invalid parameter 'depth'"),
         ({"method": "grid"}, "method must be"),
+        ({"scoring": "f1"}, "scoring must be None or 'accuracy'"),
+        ({"estimator": KnowledgeTransferClassifier()}, "needs X_public"),
         ({"n_iter": 0}, "n_iter must be"),
         ({"concentration": -1}, "concentration must be"),
         ({"epsilon": 0}, "epsilon must be"),
