@@ -9,8 +9,9 @@ from dplearn.commands.refusal import Refusal
 
 __all__ = ["add_commands"]
 
-_WHAT = """Run the installed code over every outcome of every dataset of a small universe; all cases take some
-eight minutes. The exit status is 1 if a claim is broken or the exact laws are not the frozen ones."""
+_WHAT = """Run the installed code over every outcome of every dataset of a small universe; all cases take
+about a quarter of an hour. The exit status is 1 if a claim is broken or the exact laws are not the frozen
+ones."""
 
 
 def add_commands(commands: Any) -> None:

@@ -12,9 +12,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from dplearn.aggregation import QueriesExhaustedError
-from dplearn.display.axes import axes_or_new
+from dplearn.display.axes import axes_or_new, rehearse
 
 __all__ = ["QueryBudgetDisplay", "TeacherAgreementDisplay"]
 
@@ -157,21 +158,27 @@ class QueryBudgetDisplay:
 
         Raises
         ------
+        ImportError
+            If matplotlib is not installed; nothing was asked.
         QueriesExhaustedError
             If no answer was released: there are more rows than queries left.
+        TypeError
+            If `plot` knows no such keyword; nothing was asked.
         ValueError
             If `estimator` has no `abstain_label`; nothing was asked.
         """
         label = getattr(estimator, "abstain_label", None)
         if label is None:
             raise ValueError("abstain_label of estimator must be set: else declined queries look like others")
+        check_is_fitted(estimator)
+        most = estimator.max_unstable_
+        rehearse(cls([label], abstain_label=label, max_unstable=most), ax, **line_kw)
         try:
             answers = estimator.predict(X)
         except QueriesExhaustedError as error:
             if not error.released.size:
                 raise
             answers = error.released
-        most = estimator.max_unstable_
         return cls(answers, abstain_label=label, max_unstable=most).plot(ax, **line_kw)
 
     @classmethod

@@ -20,6 +20,7 @@ from typing import Any
 
 import sklearn
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 
 from dplearn._version import __version__
 from dplearn.display.document import Alert, Block, Document, Items, Paragraph, Section, Table
@@ -35,6 +36,7 @@ from dplearn.privacy.terms import decimals
 __all__ = ["PrivacyCard", "privacy_card"]
 
 _PARTS = ("steps", "transformer_list", "transformers_")
+_PAGES, _TEXT = (".html", ".htm"), ".txt"
 _LATEST = 100  # releases that are listed
 _NAMES_OF_COLUMNS = "the names of the columns are public"
 
@@ -60,14 +62,22 @@ class PrivacyCard:
         return self.document.as_html()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page to a file.
+        """Write the card to a file; what was there is replaced.
 
         Parameters
         ----------
         path : str or path-like
-            Usually one that ends with .html; what was there is replaced.
+            One that ends with .html or .htm gets the page, one that ends with .txt the text.
+
+        Raises
+        ------
+        ValueError
+            If it ends otherwise.
         """
-        Path(path).write_text(self.html, encoding="utf-8")
+        kind = Path(path).suffix.lower()
+        if kind not in (*_PAGES, _TEXT):
+            raise ValueError(f"path must end with {', '.join(_PAGES)} or {_TEXT}, got {os.fspath(path)!r}")
+        Path(path).write_text(f"{self}\n" if kind == _TEXT else self.html, encoding="utf-8")
 
     def _repr_html_(self) -> str:
         return self.document.as_fragment()
@@ -116,7 +126,8 @@ def privacy_card(
     NotFittedError
         If `estimator` is not fitted.
     TypeError
-        If `estimator` has neither a guarantee nor steps, or a parameter is not as described.
+        If `estimator` has neither a guarantee nor steps, such as scikit-learn's searches, or a parameter is
+        not as described.
     ValueError
         If its parts have several ledgers and none is given.
 
@@ -169,6 +180,12 @@ def _promised(estimator: Any, stateless: Collection[str]) -> tuple[Guarantee | N
             return None, str(error)
     if type(estimator).__module__.partition(".")[0] == "dplearn" and hasattr(estimator, "fit"):
         raise NotFittedError(f"estimator must be fitted, got an unfitted {type(estimator).__name__}")
+    if isinstance(estimator, GridSearchCV | RandomizedSearchCV) or hasattr(estimator, "cv_results_"):
+        raise TypeError(
+            f"estimator must be private as a whole, got {type(estimator).__name__}, which chooses by raw"
+            " scores on held-out rows: whatever its fits spent, nothing protects that choice; take"
+            " dplearn.model_selection.PrivateSearchCV"
+        )
     raise TypeError(
         "estimator must be fitted and have a guarantee, or be a pipeline of such steps, got"
         f" {type(estimator).__name__}"
@@ -253,7 +270,7 @@ def _spent(ledger: PrivacyLedger | None) -> list[Block]:
     rows.append(("spent", *decimals(spent).values(), "", ""))
     rows.append(("left", *(decimal(getattr(left, name), left._rounding) for name in names), "", ""))
     rows.append(("budget", *decimals(budget).values(), "", ""))
-    caption = f"All {len(history)} releases that were charged to this ledger"
+    caption = f"Releases that were charged to this ledger: {len(history)}"
     if len(history) > _LATEST:
         caption += f", the latest {_LATEST} of them listed"
     return [Table(caption, ("number", *names, "release", "time"), tuple(rows))]

@@ -11,10 +11,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils import check_consistent_length
 
 from dplearn._validation import check_count, check_number
 from dplearn.chance import PublicStream
-from dplearn.display.axes import axes_or_new
+from dplearn.display.account import require_all
+from dplearn.display.axes import axes_or_new, rehearse
 
 __all__ = ["EpsilonDisplay"]
 
@@ -88,7 +90,7 @@ class EpsilonDisplay:
         ----------
         estimator : classifier
             With an `epsilon`. Each of the `repeats` fits at each epsilon costs that epsilon: for public or
-            made-up data, or with a ledger, to which all of them are charged.
+            made-up data, or with a ledger, to which all of them are charged, and which must hold them all.
         X, y : array-like
             What is fitted.
         X_test, y_test : array-like
@@ -114,18 +116,31 @@ class EpsilonDisplay:
         Raises
         ------
         BudgetExceededError
-            If the ledger does not hold another fit; those before are paid.
+            If a ledger does not hold all of the fits; none was made.
+        ImportError
+            If matplotlib is not installed; nothing was fitted.
+        TypeError
+            If `plot` knows no such keyword; nothing was fitted.
         ValueError
-            If `estimator` has a seed of its own and `random_state` is None: all fits would draw the same.
+            If `estimator` has a seed of its own and `random_state` is None, for all fits would draw the same;
+            if it has no parameter `param_name`; or if test rows and labels do not match. Nothing was fitted.
         """
         values = [_epsilon(epsilon) for epsilon in epsilons]
         count = check_count("repeats", repeats, low=1)
-        seeds = _seeds(estimator, param_name, random_state, len(values) * count)
-        found: dict[float, list[float]] = {epsilon: [] for epsilon in values}
-        for epsilon, seed in zip(np.repeat(values, count).tolist(), seeds, strict=True):
-            model = clone(estimator).set_params(**{param_name: epsilon}, **seed)
-            found[epsilon].append(_accuracy(y_test, model.fit(X, y).predict(X_test)))
+        _check_varied(estimator, param_name)
+        _check_test(X, X_test, y_test)
+        rehearse(cls({1: [0.5]}), ax, **how)
+        repeated = np.repeat(values, count).tolist()
+        seeds = _seeds(estimator, param_name, random_state, len(repeated))
+        models = [
+            clone(estimator).set_params(**{param_name: epsilon}, **seed)
+            for epsilon, seed in zip(repeated, seeds, strict=True)
+        ]
+        require_all(models, X, y)
         plain = None if baseline is None else _accuracy(y_test, clone(baseline).fit(X, y).predict(X_test))
+        found: dict[float, list[float]] = {epsilon: [] for epsilon in values}
+        for epsilon, model in zip(repeated, models, strict=True):
+            found[epsilon].append(_accuracy(y_test, model.fit(X, y).predict(X_test)))
         return cls(found, baseline=plain).plot(ax, **how)
 
     @classmethod
@@ -212,6 +227,27 @@ def _accuracy(y_true: Any, predicted: Any) -> float:
             f" {truth.shape}"
         )
     return float(np.mean(truth == answers))
+
+
+def _check_varied(estimator: Any, param_name: str) -> None:
+    """Refuse a parameter that the estimator does not have."""
+    known = estimator.get_params()
+    if param_name not in known:
+        own = sorted(name for name in known if name.endswith("__epsilon"))
+        told = f": say param_name={own[0]!r}" if own else ", which has no epsilon"
+        raise ValueError(
+            f"param_name must be a parameter of estimator, got {param_name!r} for a"
+            f" {type(estimator).__name__}{told}"
+        )
+
+
+def _check_test(X: Any, X_test: Any, y_test: Any) -> None:
+    """Refuse test rows that could not be scored, before anything is spent on a model."""
+    if np.ndim(y_test) != 1 or not len(y_test):
+        raise ValueError(f"y_test must be labels, at least one, got shape {np.shape(y_test)}")
+    check_consistent_length(X_test, y_test)
+    if isinstance(X, np.ndarray) and isinstance(X_test, np.ndarray) and X.shape[1:] != X_test.shape[1:]:
+        raise ValueError(f"X_test must have the columns of X, got shapes {X_test.shape} and {X.shape}")
 
 
 def _seeds(estimator: Any, param_name: str, random_state: Any, count: int) -> list[dict[str, int]]:

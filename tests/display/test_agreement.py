@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
 
 from dplearn import QueriesExhaustedError, SubsampleAggregateClassifier
@@ -77,3 +78,21 @@ def test_without_a_label_for_declined_queries_nothing_is_asked():
     with pytest.raises(ValueError, match="abstain_label of estimator must be set"):
         QueryBudgetDisplay.from_estimator(model, X[:2])
     assert model.remaining_queries_ == 9
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [({"scoring": 1}, "'scoring'"), ({"ax": "axes"}, "ax must be None or matplotlib Axes, got str")],
+    ids=["keyword", "axes"],
+)
+def test_what_cannot_be_drawn_is_not_asked(pyplot, how, message):
+    model = ensemble(max_queries=9)
+    with pytest.raises(TypeError, match=message):
+        QueryBudgetDisplay.from_estimator(model, X[:2], **how)
+    assert model.remaining_queries_ == 9
+    assert not pyplot.get_fignums()
+
+
+def test_an_ensemble_must_be_fitted():
+    with pytest.raises(NotFittedError):
+        QueryBudgetDisplay.from_estimator(SubsampleAggregateClassifier(GaussianNB(), abstain_label="?"), X)

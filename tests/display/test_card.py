@@ -9,9 +9,10 @@ import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import Normalizer, StandardScaler
+from sklearn.preprocessing import Normalizer, PolynomialFeatures, StandardScaler
 
 import dplearn
 from dplearn import ApproxDP, ExponentialMechanismClassifier, PrivacyLedger, PublicData, ThresholdClassifier
@@ -191,10 +192,16 @@ def test_a_step_that_is_not_private_is_named_and_nothing_is_promised(whole):
 
 
 def test_a_step_that_is_declared_to_learn_nothing_is_assumed_to():
-    chain = make_pipeline(CellEncoder(), ExponentialMechanismClassifier(classes=[0, 1])).fit(X, Y)
-    card = privacy_card(chain, stateless=["cellencoder"])
-    assert "step 'cellencoder' learns nothing from the data" in card.guarantee.assumes
+    chain = make_pipeline(PolynomialFeatures(), ExponentialMechanismClassifier(classes=[0, 1])).fit(X, Y)
+    card = privacy_card(chain, stateless=["polynomialfeatures"])
+    assert "step 'polynomialfeatures' learns nothing from the data" in card.guarantee.assumes
     assert privacy_card(chain).guarantee is None
+
+
+def test_an_encoder_of_cells_is_known_to_learn_nothing_as_the_page_of_limits_says():
+    encoder = CellEncoder().fit(X)
+    chain = make_pipeline(encoder, ExponentialMechanismClassifier(domain=encoder.domain(), classes=[0, 1]))
+    assert privacy_card(chain.fit(X, Y)).guarantee.epsilon == 1
 
 
 def test_the_history_of_the_estimators_ledger_is_shown():
@@ -221,7 +228,7 @@ def test_a_ledger_that_is_given_goes_first_and_long_histories_are_cut():
     for number in range(102):
         ledger.charge(ApproxDP("0.01"), estimator=f"release {number}")
     text = str(privacy_card(learned(ledger=PrivacyLedger(7)), ledger=ledger))
-    assert "All 102 releases that were charged to this ledger, the latest 100 of them listed" in text
+    assert "Releases that were charged to this ledger: 102, the latest 100 of them listed" in text
     assert "release 1 " not in text
     assert "release 101 " in text
 
@@ -267,6 +274,26 @@ def test_a_card_is_saved_shown_in_a_notebook_and_printed(tmp_path):
     assert card._repr_html_() in card.html
     assert str(card).startswith("Trial 7\n=======\n")
     assert repr(card) == "PrivacyCard('Trial 7')"
+
+
+def test_the_end_of_a_files_name_says_how_a_card_is_written(tmp_path):
+    card = privacy_card(learned())
+    for name, written in (("a.HTM", card.html), ("a.txt", f"{card}\n")):
+        card.save(str(tmp_path / name))
+        assert (tmp_path / name).read_text(encoding="utf-8") == written
+    for name in ("card.pdf", "card"):
+        with pytest.raises(ValueError, match=rf"path must end with .html, .htm or .txt, got '.*{name}'"):
+            card.save(tmp_path / name)
+        assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("fit", [False, True], ids=["unfitted", "fitted"])
+def test_a_search_by_raw_scores_has_no_card(fit):
+    search = GridSearchCV(ExponentialMechanismClassifier(classes=[0, 1]), {"epsilon": [1, 2]}, cv=KFold(2))
+    with pytest.raises(
+        TypeError, match=r"chooses by raw scores on held-out rows.*take dplearn.*PrivateSearchCV"
+    ):
+        privacy_card(search.fit(X, Y) if fit else search)
 
 
 @pytest.mark.parametrize(

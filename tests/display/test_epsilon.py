@@ -1,5 +1,7 @@
 """Accuracy against epsilon."""
 
+import sys
+
 import numpy as np
 import pytest
 from sklearn.dummy import DummyClassifier
@@ -36,8 +38,54 @@ def test_every_fit_is_charged_to_the_ledger(pyplot):
     ledger = PrivacyLedger(2)
     EpsilonDisplay.from_estimator(learner(ledger=ledger), X, Y, X, Y, epsilons=(0.1, 0.3), repeats=2)
     assert ledger.spent().epsilon == ApproxDP("0.8").epsilon
-    with pytest.raises(BudgetExceededError):
-        EpsilonDisplay.from_estimator(learner(ledger=ledger), X, Y, X, Y, epsilons=(1,), repeats=2)
+
+
+def test_fits_that_do_not_all_go_into_the_budget_are_not_begun(pyplot):
+    ledger = PrivacyLedger(2)
+    with pytest.raises(BudgetExceededError, match=r"asked epsilon 2\.2, delta 0; spent epsilon 0"):
+        EpsilonDisplay.from_estimator(learner(ledger=ledger), X, Y, X, Y, epsilons=(0.1, 1), repeats=2)
+    assert not ledger.history()
+    assert not pyplot.get_fignums()
+
+
+@pytest.mark.parametrize(
+    ("how", "error", "message"),
+    [
+        ({"scoring": "accuracy"}, TypeError, "from_estimator takes no keywords but its own.*'scoring'"),
+        ({"verbose": 1}, TypeError, "'verbose'"),
+        ({"n_jobs": 2, "ax": None}, TypeError, "'n_jobs'"),
+        ({"share": 2}, ValueError, "share must be"),
+        ({"ax": [1]}, TypeError, "ax must be None or matplotlib Axes, got list"),
+        ({"param_name": "learner__epsilon"}, ValueError, "param_name must be a parameter of estimator"),
+        ({"X_test": X[:, [0, 0]]}, ValueError, "X_test must have the columns of X"),
+        ({"X_test": X[1:]}, ValueError, "inconsistent numbers of samples"),
+        ({"y_test": Y[:, None]}, ValueError, "y_test must be labels"),
+        ({"baseline": DummyClassifier(strategy="no such")}, ValueError, "strategy"),
+    ],
+    ids=["scoring", "verbose", "jobs", "share", "axes", "parameter", "columns", "rows", "labels", "baseline"],
+)
+def test_what_cannot_be_drawn_or_scored_is_refused_before_any_fit(pyplot, how, error, message):
+    ledger = PrivacyLedger(999)
+    data = {"X": X, "y": Y, "X_test": X, "y_test": Y}
+    with pytest.raises(error, match=message):
+        EpsilonDisplay.from_estimator(learner(ledger=ledger), **data | how)
+    assert not ledger.history()
+    assert not pyplot.get_fignums()
+
+
+def test_without_matplotlib_nothing_is_fitted(monkeypatch):
+    ledger = PrivacyLedger(99)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match="plot needs matplotlib"):
+        EpsilonDisplay.from_estimator(learner(ledger=ledger), X, Y, X, Y)
+    assert not ledger.history()
+
+
+def test_of_a_pipeline_the_message_names_the_steps_epsilon():
+    chain = make_pipeline(Normalizer(), learner())
+    told = "say param_name='exponentialmechanismclassifier__epsilon'"
+    with pytest.raises(ValueError, match=told):
+        EpsilonDisplay.from_estimator(chain, X, Y, X, Y)
 
 
 def test_a_step_of_a_pipeline_can_be_varied_and_a_baseline_drawn(pyplot):

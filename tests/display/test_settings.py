@@ -8,6 +8,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from dplearn import PointClassifier, PrivacyLedger, SecretSampleClassifier
 from dplearn.display.settings import settings_of
+from dplearn.domains import IntegerRange
 from dplearn.releases import ThresholdRelease
 
 
@@ -58,7 +59,9 @@ def test_parts_are_listed_by_their_names_and_not_twice():
 
 
 def test_a_release_shows_what_it_was_made_with_and_a_result_shows_nothing():
-    release = ThresholdRelease(epsilon=0.5, random_state=1).fit(np.arange(50.0))
+    release = ThresholdRelease(epsilon=0.5, domain=IntegerRange(0, 9), random_state=1).fit(
+        np.arange(500) % 10
+    )
     assert settings_of(release) | {"domain": ""} == {
         "delta": settings_of(release)["delta"],
         "domain": "",

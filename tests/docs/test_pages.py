@@ -46,11 +46,13 @@ def test_getting_started_shows_what_it_says():
 
 def test_rules_are_what_the_page_says():
     lines, _ = run(DOCS / "rules.md")
-    (stump,), (needed,), (mine,), (both,), (cut,), (few,), (point,) = map(tuple, lines)
+    (stump,), (needed,), (mine,), (both,), (noisy, score), (cut,), (few,), (point,) = map(tuple, lines)
     assert "smoker" in str(stump)
     assert needed < 20_000
     assert str(mine) == "high above 80"
     assert "smoker == 'yes'" in str(both)
+    assert str(noisy) == "1 if smoker > 0 and over 40 > 0, else 0"
+    assert 0.94 < score < 0.96
     assert "age <= 6" in str(cut)
     assert few == 310
     assert str(point) == "'sick' if ward == 'east', else 'healthy'"

@@ -1,0 +1,91 @@
+"""What many fits cost together, asked of their ledgers before the first of them.
+
+>>> from dplearn import ExponentialMechanismClassifier, PrivacyLedger
+>>> ledger = PrivacyLedger(epsilon=3)
+>>> models = [ExponentialMechanismClassifier(epsilon=1, ledger=ledger) for _ in range(3)]
+>>> require_all(models, [[0], [1]], [0, 1])  # says nothing, for they fit; nothing is charged
+>>> float(ledger.spent().epsilon)
+0.0
+"""
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from copy import copy
+from fractions import Fraction
+from typing import Any, cast
+
+from dplearn.chance.dice import Dice
+from dplearn.estimator.base import PrivateEstimator
+from dplearn.estimator.within import fit_within
+from dplearn.privacy import Guarantee, PrivacyLedger
+from dplearn.privacy.terms import Terms, amounts, with_amounts
+
+__all__ = ["require_all"]
+
+
+class _ToldError(Exception):
+    """Raised in place of reading data: the price is known."""
+
+
+def require_all(models: Iterable[Any], X: Any, y: Any) -> None:
+    """Raise what a ledger would raise if all of these models were to be fitted; nothing is charged.
+
+    Parameters
+    ----------
+    models : iterable of estimators
+        Unfitted. Those with ledgers count, and so do parts of others with ledgers, such as steps. Where a
+        price is not known beforehand it is left out.
+    X, y : array-like
+        What is to be fitted. Sizes are looked at, and no value.
+
+    Raises
+    ------
+    BudgetExceededError
+        If a ledger does not hold all fits that it is to be charged.
+    LedgerError
+        If one of them could not be charged to it at all.
+    """
+    accounts: dict[Any, tuple[PrivacyLedger, list[Guarantee]]] = {}
+    for part in (part for model in models for part in _charged(model)):
+        ledger, price = part.ledger, _price(part, X, y)
+        if price is not None:  # copies of a ledger in a file are one account
+            accounts.setdefault(ledger.path or id(ledger), (ledger, []))[1].append(price)
+    for ledger, prices in accounts.values():
+        for price in dict.fromkeys(prices):
+            ledger.require(price)
+        ledger.require(_total(ledger, prices))
+
+
+def _charged(model: Any) -> list[Any]:
+    """Return the model and its parts, so far as they have a ledger."""
+    parts = [model, *model.get_params().values()]
+    return [
+        part
+        for part in parts
+        if isinstance(part, PrivateEstimator) and isinstance(part.ledger, PrivacyLedger)
+    ]
+
+
+def _price(model: Any, X: Any, y: Any) -> Guarantee | None:
+    """Return what a fit would be charged, as the fit itself tells before it reads."""
+    prices: list[Any] = []
+
+    def opened(price: Any) -> Callable[[Any], None]:
+        prices.append(price)
+        raise _ToldError
+
+    seeded, nothing_to_throw = model.random_state is not None, cast(Dice, None)
+    twin = copy(model)
+    twin.random_state = 0 if seeded else None  # a generator of the user's would be drawn from
+    with suppress(Exception):  # what is wrong is for the fit to refuse, before it is charged
+        fit_within(twin, X, y, nothing_to_throw, reproducible=seeded, open_account=opened)
+    return prices[0] if prices and isinstance(prices[0], Guarantee) else None
+
+
+def _total(ledger: PrivacyLedger, prices: list[Guarantee]) -> Guarantee:
+    """Return what all of them cost together, as the ledger adds."""
+    terms = Terms(ledger.budget, allow_reproducible=True)  # that each can be charged was asked before
+    costs = [amounts(terms.cost(price)) for price in prices]
+    return with_amounts(
+        ledger.budget, {name: sum((cost[name] for cost in costs), Fraction(0)) for name in costs[0]}
+    )
