@@ -146,7 +146,9 @@ LIKE_OTHERS = (
     "small_ensemble_lnmax",
     "small_soft_labels_of_three",
     "small_soft_means",
-    "small_transfer",
+    "transfer_of_labels",
+    "three_label_classifier",
+    "parity_elimination",
 )
 
 

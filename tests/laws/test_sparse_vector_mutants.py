@@ -115,7 +115,10 @@ def test_the_unchanged_mechanism_is_not_caught(name):
     assert caught(name, CASE_OF[name].mechanism) == []
 
 
-@pytest.mark.parametrize("name", CASE_OF)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.nightly if "renewed" in name else ()) for name in CASE_OF],
+)
 def test_the_plain_version_has_the_same_law_and_keeps_the_claim(name):
     # Asked one by one it makes more draws than all at once, which replay may notice, and nothing else.
     assert [way for way in caught(name, Plain) if not way.startswith("violates replay")] == []
