@@ -26,7 +26,7 @@ from dplearn.aggregation.rows import plain, rows_of, sliceable
 from dplearn.aggregation.seclusion import attempt, secluded, turn
 from dplearn.chance import PublicStream
 
-__all__ = ["MANY_ROWS", "made_up_frame", "made_up_rows", "rehearse"]
+__all__ = ["MANY_ROWS", "column_taken_for_numbers", "made_up_frame", "made_up_rows", "rehearse"]
 
 Fit = Callable[[Any, Any, NDArray[Any]], Any]
 
@@ -35,12 +35,29 @@ MANY_ROWS = 64
 
 _GRAINS = 1 << 16
 _TEXT = ("object", "str", "category", "categorical", "utf8")
+_WORDS = ("one", "two")
 _NUMBERS = ("float", "int", "uint", "bool")
 
 
 def made_up_rows(n_rows: int, n_features: int, stream: PublicStream) -> NDArray[np.float64]:
     """Return uniform random numbers from 0 to 1, of shape (n_rows, n_features)."""
     return stream.labels(_GRAINS, n_rows * n_features).reshape(n_rows, n_features) / _GRAINS
+
+
+def column_taken_for_numbers(frame: Any, failure: str) -> Any:
+    """Return the first column of text, if what failed on a made-up frame took its words for numbers; or None.
+
+    Parameters
+    ----------
+    frame : data frame of pandas or polars
+        What the made-up frame is like; only its columns' names and types are looked at.
+    failure : str
+        What `rehearse` said.
+    """
+    kinds = [str(kind).lower() for kind in frame.dtypes]
+    texts = [name for name, kind in zip(frame.columns, kinds, strict=True) if kind.startswith(_TEXT)]
+    taken = any(f"could not convert string to float: {word!r}" in failure for word in _WORDS)
+    return texts[0] if taken and texts else None
 
 
 def made_up_frame(frame: Any, n_rows: int, stream: PublicStream) -> Any:
@@ -60,7 +77,7 @@ def made_up_frame(frame: Any, n_rows: int, stream: PublicStream) -> Any:
     columns = {}
     for name, kind, drawn in zip(frame.columns, kinds, numbers.T, strict=True):
         if kind.startswith(_TEXT):
-            columns[name] = np.where(drawn < 0.5, "one", "two").astype(object)
+            columns[name] = np.where(drawn < 0.5, *_WORDS).astype(object)
         elif kind.startswith(_NUMBERS):
             columns[name] = drawn if "float" in kind else (2 * drawn).astype(bool if "bool" in kind else int)
         else:

@@ -4,6 +4,7 @@ import argparse
 import csv
 import sys
 from contextlib import suppress
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from dplearn.privacy import Guarantee, PrivacyLedger
 __all__ = ["add_commands"]
 
 _FORMAT = "dplearn model, version 1"
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+_FEW = 8  # labels that are listed
 _FIT = """Fit one private decision stump on a CSV file.
 
 Every cell is encoded by itself, as a number if it is one and as a hash of its text, so that no column type
@@ -111,16 +114,24 @@ def _open_ledger(options: argparse.Namespace, price: Guarantee) -> PrivacyLedger
 def read_table(path: Path) -> tuple[list[str], list[list[str]]]:
     """Return the header and the rows of a CSV file; messages hold no cell."""
     csv.field_size_limit(sys.maxsize)  # the length of a cell decides nothing
-    rows: list[list[str]] = []
-    with suppress(UnicodeDecodeError, csv.Error), path.open(newline="", encoding="utf-8-sig") as file:
-        rows = list(csv.reader(file))
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = list(csv.reader(file))
+    except UnicodeDecodeError:
+        raise Refusal(f"{path}: must be encoded in UTF-8, and is in another encoding: save it so") from None
+    except csv.Error:
+        raise Refusal(f"{path}: not a CSV file") from None
     if not rows:
-        raise Refusal(f"{path}: not a CSV file in UTF-8, or empty")
+        raise Refusal(f"{path}: empty")
     # In a table of one column an empty line is an empty cell; elsewhere it is no record.
     rows = [row or [""] for row in rows if row or len(rows[0]) == 1]
     if len(rows) < 2:
         raise Refusal(f"{path}: needs a header line and at least one row")
     header = [name.strip() for name in rows[0]]
+    if len(header) == 1 and (found := [each for each in _SEPARATORS if each in header[0]]):
+        raise Refusal(
+            f"{path}: columns must be separated by commas, got a header with {_SEPARATORS[found[0]]}"
+        )
     if len(set(header)) < len(header) or "" in header:
         raise Refusal(f"{path}: column names must be distinct and not empty")
     if any(len(row) != len(header) for row in rows[1:]):
@@ -137,7 +148,10 @@ def _classes(options: argparse.Namespace, schema: Schema | None) -> list[str] | 
 def _feature_columns(header: list[str], target: str, schema: Schema | None) -> list[str]:
     """Return the names of the feature columns: the schema's, or all but the target."""
     if target not in header:
-        raise Refusal(f"--target must be a column of the table, got {target!r}")
+        # Not all columns: without a header line these would be the first record.
+        near = get_close_matches(target, header, n=1)
+        meant = f"; did you mean {near[0]!r}?" if near else f"; its header has {len(header)} others"
+        raise Refusal(f"--target must be a column of the table, got {target!r}{meant}")
     columns = [name for name in header if name != target] if schema is None else list(schema.names)
     if target in columns:
         raise Refusal(f"--schema must not describe the target as a feature, got {target!r}")
@@ -200,8 +214,18 @@ def _say_what_was_released(learner: ExponentialMechanismClassifier, out: Path) -
         f"Released rule: {learner.concept_}\n"
         f"{guarantee.sentence()}\n"
         f"It assumes that {'; '.join(guarantee.assumes)}.\n"
+        f"{_labels_taken(learner)}"
         f"Model written to {out}\n"
     )
+
+
+def _labels_taken(learner: ExponentialMechanismClassifier) -> str:
+    """Return which labels were published because nobody declared them, and how they are declared."""
+    if learner.classes is not None:
+        return ""
+    labels = [str(label) for label in learner.classes_]
+    shown = ", ".join(map(repr, labels[:_FEW])) + (f" and {len(labels) - _FEW} more" * (len(labels) > _FEW))
+    return f"Labels taken from the table, and so published: {shown}; --labels A,B,... declares them.\n"
 
 
 def _read_test(

@@ -63,7 +63,10 @@ class BitConcepts(ConceptClass):
         """
         check_count("n_labels", n_labels, low=2, high=2)
         if not all(isinstance(part, Bits) for part in domain.domains):
-            raise ValueError(f"domain must have Bits in every column, got {domain!r}")
+            raise ValueError(
+                f"domain must have Bits in every column, got {domain!r}: Bits(binarize=40) asks whether a"
+                " number is above 40; of categories, make a column of 0 and 1 for each"
+            )
         concepts = cls(len(domain), **parameter)  # type: ignore[call-arg]  # the constructors of subclasses
         concepts.domain = domain
         return concepts

@@ -16,7 +16,10 @@ __all__ = ["Codes", "Domain", "DomainError", "NumberDomain", "shortened", "small
 Codes = NDArray[Any]  # unsigned integers, as narrow as the domain allows
 
 #: What to do about missing values where a domain of numbers has none.
-GAPS = "drop missing ones if their number may be public, or fill in a constant"
+GAPS = (
+    "drop missing ones if their number may be public, fill in a constant, or take Floats(missing=True),"
+    ' {"type": "floats", "missing": true} in JSON, where missing values are allowed'
+)
 
 _SHOWN = 160  # characters of a domain in a message
 

@@ -98,6 +98,12 @@ class Categories(Domain):
             return f"the list of {len(self.values)} categories is public"
         return f"values are among {len(self.values)} public categories"
 
+    @property
+    def _advice(self) -> str:
+        if None in self.values:
+            return "; other=True takes what is not listed"
+        return "; other=True takes what is not listed, None among the values only missing ones"
+
 
 @dataclass(frozen=True)
 class Hashed(Domain):

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
@@ -131,9 +131,17 @@ def _as_domain(name: str, column: Any) -> Domain:
         raise ValueError(
             f"column {name!r} must be a domain, or a dict with a 'type' among {kinds}, got {column!r}"
         )
+    kind = column["type"]
     parameters = {key: value for key, value in column.items() if key != "type"}
+    known = {field.name: field.default for field in fields(_KINDS[kind])}  # type: ignore[arg-type]
+    if unknown := [key for key in parameters if key not in known]:
+        raise ValueError(
+            f"column {name!r}: {unknown[0]!r} is no key of type {kind!r}, which has {', '.join(known)}"
+        )
+    if absent := [key for key, default in known.items() if default is MISSING and key not in parameters]:
+        raise ValueError(f"column {name!r}: type {kind!r} needs the key {absent[0]!r}")
     try:
-        return _KINDS[column["type"]](**parameters)
+        return _KINDS[kind](**parameters)
     except (TypeError, ValueError) as error:
         raise ValueError(f"column {name!r}: {error}") from None
 

@@ -43,12 +43,13 @@ __all__ = [
 COLUMNS = "the number of records and the number, names and types of the columns are public"
 
 NOT_NUMERIC = (
-    "X holds a value that is not a number; declare the columns with domain=Schema(...),"
-    " or encode them before this estimator"
+    "X holds a value that is not a number; declare the columns with domain=Schema(...), or encode them before"
+    " this estimator, such as by dplearn.preprocessing.CellEncoder, which learns nothing from them"
 )
 NO_GAPS = (
     "Input X contains NaN or another missing value; fill it with a public constant or, where the estimator"
-    " has a parameter domain, declare one that has missing values, such as domain=Floats(missing=True)"
+    " has a parameter domain, declare one that has missing values, such as domain=Floats(missing=True), or"
+    " Schema(...) where columns hold text too; dplearn.preprocessing.CellEncoder encodes cells of any kind"
 )
 NOT_A_CELL = "X holds an object whose argument must be a string or a real number"
 
@@ -220,7 +221,8 @@ def read_labels(y: Any, n: int, classes: Sequence[Hashable] | None) -> tuple[NDA
     place = {label: code for code, label in enumerate(public.tolist())}
     codes = np.array([_place(place, label) for label in labels.tolist()], dtype=np.intp)
     if (codes < 0).any():
-        raise DomainError("y holds a label that is not among the declared classes")
+        only = ", which are one label only" if len(public) == 1 else ""
+        raise DomainError(f"y holds a label that is not among the declared classes{only}")
     return public, codes
 
 

@@ -218,7 +218,10 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         X = self._rows(X, reset=True)
         classes, codes = read_labels(y, X.shape[0], terms.classes)
         if len(classes) < 2:
-            raise ValueError(f"classes must hold at least 2 labels, got {len(classes)} class")
+            raise ValueError(
+                f"classes must hold at least 2 labels, got {len(classes)} class; classes=[...] declares all"
+                " that can occur"
+            )
         estimator = self._standard(X) if terms.estimator is None else terms.estimator
         check_teachable(estimator)
         return Records(estimator, X, classes[codes], classes)

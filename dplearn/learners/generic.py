@@ -12,6 +12,7 @@
 Fraction(1, 1)
 """
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, log
@@ -23,10 +24,10 @@ from sklearn.utils import Tags
 
 from dplearn._validation import check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.concepts import CONCEPT_CLASSES, ConceptClass
+from dplearn.concepts import CONCEPT_CLASSES, ConceptClass, DecisionStumps
 from dplearn.concepts.base import ChosenConcept
 from dplearn.core.exact import selection_ratio
-from dplearn.domains import Domain, Product
+from dplearn.domains import Domain, DomainError, Product
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.intake import (
     COLUMNS,
@@ -44,6 +45,8 @@ from dplearn.theory import generic_sample_size
 
 __all__ = ["ExponentialMechanismClassifier", "GenericPlan"]
 
+#: From so many labels on, all pairs of which stumps are tried with, a fit takes long.
+_MANY_LABELS = 200
 _MECHANISMS = {"exponential": select_exponential, "permute_and_flip": select_permute_and_flip}
 
 
@@ -186,6 +189,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
         classes, codes = read_labels(y, len(X), known)
         names = getattr(self, "feature_names_in_", None)
         concepts = _concepts(concept_class, domain, X.shape[1], len(classes), names)
+        _check_labels(concepts, len(classes), declared=known is not None)
         columns = concepts.domain.encode(X)
 
         # 2. Fix the guarantee, and charge it to the ledger.
@@ -269,10 +273,27 @@ def _concepts(
         raise ValueError(
             "Only binary classification is supported with concept_class"
             f" {concept_class!r}, which needs 2 classes, got {n_labels} class"
-            + ("es" if n_labels != 1 else "")
+            + ("es" if n_labels != 1 else "; classes=[...] declares both")
         )
     domain = kind.default_domain if domain is None else domain
     return kind.over(as_product(domain, n_features, names), n_labels)
+
+
+def _check_labels(concepts: ConceptClass, n_labels: int, *, declared: bool) -> None:
+    """Refuse so many labels that nobody declared that they look like numbers; warn of them if declared."""
+    if n_labels < _MANY_LABELS or not isinstance(concepts, DecisionStumps):
+        return
+    if not declared:
+        raise DomainError(
+            f"y has {n_labels} labels, {_MANY_LABELS} or more, and none is declared: if it is a number to"
+            " predict, cut it into a few public ranges first, such as y > 40; if they are labels,"
+            " classes=[...] declares them (--labels on the command line): those taken from y are published"
+        )
+    warnings.warn(
+        f"y has {n_labels} labels: a rule names two of them, and a fit takes time in proportion to the number"
+        " of pairs; join labels into fewer, or take another learner, such as StatisticalQueryNaiveBayes",
+        stacklevel=5,
+    )
 
 
 def _guarantee(price: ApproxDP, concepts: ConceptClass, classes: Sequence[Any] | None) -> ApproxDP:

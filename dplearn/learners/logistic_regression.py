@@ -89,7 +89,8 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     Attributes
     ----------
     coef_ : ndarray of float64 of shape (n_classes, n_numbers), or (1, n_numbers) of two classes
-        Released. The weight of each column of numbers; with two classes, for the second.
+        Released. The weight of each column of numbers; with two classes, for the second. Compare weights with
+        each other: their scale alone means nothing, since margins are divided by lengths in `metric_`.
     intercept_ : ndarray of float64 of shape (n_classes,) or (1,)
         Released. The weight of the 1 that is added to each row.
     metric_ : ndarray of float64 of shape (n_numbers + 1, n_numbers + 1)

@@ -14,7 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn.aggregation.aggregators import Aggregator, Ballot
 from dplearn.aggregation.answers import QueriesExhaustedError
 from dplearn.aggregation.ensemble import Ensemble
-from dplearn.aggregation.rehearsal import MANY_ROWS, made_up_frame, made_up_rows, rehearse
+from dplearn.aggregation.rehearsal import (
+    MANY_ROWS,
+    column_taken_for_numbers,
+    made_up_frame,
+    made_up_rows,
+    rehearse,
+)
 from dplearn.aggregation.rows import check_values, rows_of, sliceable
 from dplearn.aggregation.seclusion import secluded
 from dplearn.aggregation.sizes import settled
@@ -224,7 +230,9 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
 def _rehearse(terms: Terms, records: Records, tried: Callable[[Any, Any, NDArray[Any]], Any]) -> None:
     """Warn if the estimator fails on made-up rows; what it does on private rows nobody is told.
 
-    What the cells of a list may hold, or columns of rarer types, is not known here.
+    No more than warn, for it may be made for private rows that made-up ones are unlike: for their categories,
+    or because they are more. But what takes words for numbers is refused. What the cells of a list may
+    hold, or columns of rarer types, is not known here.
     """
     X, stream, rows = records.X, terms.apart("made up"), None
     if is_frame(X):
@@ -234,6 +242,13 @@ def _rehearse(terms: Terms, records: Records, tried: Callable[[Any, Any, NDArray
     if rows is None:
         return
     if failure := rehearse(records.estimator, rows, records.classes, terms.apart("rehearsal"), tried):
+        column = column_taken_for_numbers(X, failure) if is_frame(X) else None
+        if column is not None:
+            raise ValueError(
+                f"estimator must be able to learn from text, which X has in column {column!r}, but takes it"
+                " for numbers: encode it, in a pipeline of the estimator, or turn it into numbers first;"
+                " estimator=None encodes it"
+            )
         warnings.warn(
             f"estimator fails on {MANY_ROWS} made-up rows with random labels ({failure}); where it fails on a"
             " shard, that teacher casts no vote",

@@ -172,6 +172,14 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
         self._check_complete(labels, asked)
         return labels
 
+    @property
+    def predict_proba(self) -> Any:
+        """Absent: votes for labels are all that is answered with."""
+        raise AttributeError(
+            f"{type(self).__name__} has no predict_proba, since its teachers vote for labels:"
+            " SoftLabelAggregateClassifier answers with probabilities"
+        )
+
     def _terms(self, reproducible: bool) -> Terms:
         if np.ndim(self.abstain_label):
             raise ValueError(f"abstain_label must be a single label, got {self.abstain_label!r}")

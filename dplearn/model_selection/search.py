@@ -7,8 +7,8 @@
 >>> y = X[:, 0] > 40
 >>> model = ExponentialMechanismClassifier(domain=IntegerRange(0, 99))
 >>> search = PrivateSearchCV(model, {"concept_class": ["stumps", "thresholds"]}, random_state=0).fit(X, y)
->>> search.best_params_, search.guarantee_.epsilon
-({'concept_class': 'thresholds'}, Fraction(1, 1))
+>>> list(search.best_params_), search.guarantee_.epsilon, bool(search.score(X, y) > 0.9)
+(['concept_class'], Fraction(1, 1), True)
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -22,12 +22,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dplearn.domains import Categories, Domain, Floats, Hashed, Product
 from dplearn.domains.cells import cells_of, frame_column, is_frame, object_array, text_of
 from dplearn.estimator.fit_parameters import ROUTED, refuse_parameters
+from dplearn.privacy.pipelines import learns_nothing
 
 __all__ = ["CellEncoder"]
 
 _NUMBERS = Floats(significand_bits=32, smallest=2.0**-40, largest=2.0**40, missing=True)
 
 
+@learns_nothing
 class CellEncoder(TransformerMixin, BaseEstimator):
     """Encode every cell by itself as a number and a hash bucket.
 

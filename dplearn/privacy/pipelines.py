@@ -12,11 +12,13 @@ Fraction(3, 2)
 
 from collections.abc import Collection, Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
 
-__all__ = ["check_nothing_told", "may_learn", "pipeline_guarantee"]
+__all__ = ["check_nothing_told", "learns_nothing", "may_learn", "pipeline_guarantee"]
+
+Kind = TypeVar("Kind", bound=type)
 
 #: Where pipelines, feature unions and column transformers keep their parts, each a tuple that begins with the
 #: part's name and the part.
@@ -32,6 +34,8 @@ _DENSE = "columns that are passed through are dense"
 #: scikit-learn's transformers that learn nothing and treat each record by itself. (That a class needs no fit,
 #: as some say of themselves, does not make it one: GaussianProcessRegressor keeps its data.)
 _ALONE_BY_NATURE = ("AdditiveChi2Sampler", "Binarizer", "FeatureHasher", "HashingVectorizer", "Normalizer")
+#: Classes of this package of which the same is proved. A subclass is none of them: it may do what it likes.
+_ALONE_BY_PROOF: set[type] = set()
 _SELECTORS = ("make_column_selector",)  # look at names and types of columns, and at no value
 
 
@@ -44,8 +48,8 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
         Fitted. scikit-learn's Pipeline, FeatureUnion or ColumnTransformer, or one within another.
     stateless : collection of str, default=()
         Names of steps that you know to learn nothing from any value and to turn each record into another by
-        itself, such as a CellEncoder or PolynomialFeatures; the guarantee lists them among its assumptions.
-        Of a step within a step, both names with a dot between. Of Normalizer, Binarizer, FeatureHasher and
+        itself, such as PolynomialFeatures; the guarantee lists them among its assumptions. Of a step within a
+        step, both names with a dot between. Of CellEncoder, Normalizer, Binarizer, FeatureHasher and
         HashingVectorizer it is known; of what a FunctionTransformer is given, you know.
 
     Returns
@@ -92,6 +96,10 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
     promises = {name: step.guarantee_ for name, step in steps.items() if hasattr(step, "guarantee_")}
     if both := sorted(declared & promises.keys()):
         raise ValueError(f"stateless must name steps without a guarantee, got {both[0]!r}, which has one")
+    if waiting := [name for name, step in steps.items() if _is_to_promise(step)]:
+        raise ValueError(
+            f"nothing is promised of the pipeline yet: {', '.join(map(repr, waiting))} must be fitted first"
+        )
     if predicting := sorted(name for name in declared if _predicts(steps[name])):
         raise ValueError(
             f"stateless must name steps that learn nothing from the data, got {predicting[0]!r}, which"
@@ -105,6 +113,23 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
     if any(isinstance(step, _Passed) for step in steps.values()):
         assumed.append(_DENSE)
     return _sum(list(promises.values()), [*assumed, _ALONE, _ONCE])
+
+
+def learns_nothing(kind: Kind) -> Kind:
+    """Say of a class of this package that its fit keeps no value, and that it takes each record by itself.
+
+    Parameters
+    ----------
+    kind : type
+        With a test that says so.
+    """
+    _ALONE_BY_PROOF.add(kind)
+    return kind
+
+
+def _is_to_promise(step: Any) -> bool:
+    """Return whether a step is of those that promise something, and is not fitted yet."""
+    return not hasattr(step, "guarantee_") and hasattr(step, "epsilon") and hasattr(step, "ledger")
 
 
 def _chosen_by_a_search(pipeline: Any, steps: dict[str, Any]) -> Guarantee | None:
@@ -144,7 +169,8 @@ def check_nothing_told(whole: Any, name: str) -> None:
 def _known_size(part: tuple[Any, ...]) -> bool:
     """Return whether how many values a part stores is the same for all data of a shape."""
     step = part[1]
-    return step is None or isinstance(step, str) or _passes(step) or hasattr(step, "guarantee_")
+    dense = type(step) in _ALONE_BY_PROOF or hasattr(step, "guarantee_")
+    return step is None or isinstance(step, str) or _passes(step) or dense
 
 
 def _parts(whole: Any) -> list[tuple[Any, ...]]:
@@ -207,6 +233,8 @@ def may_learn(step: Any) -> bool:
     if step is None or isinstance(step, _Passed):
         return False
     kind = type(step)
+    if kind in _ALONE_BY_PROOF:
+        return False
     return kind.__module__.partition(".")[0] != "sklearn" or kind.__name__ not in _ALONE_BY_NATURE
 
 

@@ -16,8 +16,9 @@ from functools import lru_cache
 from math import log2
 
 from dplearn.theory.quantiles import quantile_errors
+from dplearn.theory.thresholds import TreePlan
 
-__all__ = ["warn_if_few", "warn_of_quantiles"]
+__all__ = ["warn_if_few", "warn_of_counts", "warn_of_quantiles"]
 
 _EXACT = 1 << 20  # numbers of values that are written out
 
@@ -87,16 +88,43 @@ def warn_of_quantiles(
     missed = _errors(inner, size, n_samples, epsilon)
     # Off by q n ranks or more, a value may be below all data; by (1 - q) n, above.
     shares = [float(off / min(each, 1 - each)) for off, each in zip(missed, inner, strict=True)]
-    written = str(size) if size < _EXACT else f"2^{log2(size):.0f}"
     warn_if_few(
         n_samples,
         max(shares, default=0.0),
         enough=n_samples,
         problem=f"with epsilon {float(epsilon):.3g}{' a column' if columns > 1 else ''}, quantiles among"
-        f" {written} values may miss by {max(missed, default=0)} ranks, so that any value may come out",
+        f" {_written(size)} values may miss by {max(missed, default=0)} ranks, so that any value may come"
+        " out",
         fewer=", or take fewer columns" if columns > 1 else "",
         stacklevel=few,
     )
+
+
+def warn_of_counts(n_samples: int, plan: TreePlan, *, stacklevel: int = 1) -> None:
+    """Warn if nested intervals are counted with so much noise that a median may be any value of the domain.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of records.
+    plan : TreePlan
+        How they will be counted.
+    stacklevel : int, default=1
+        As for `warn_if_few`.
+    """
+    warn_if_few(
+        n_samples,
+        plan.n_inside,
+        enough=n_samples + 1,
+        problem=f"with epsilon {float(plan.guarantee.epsilon):.3g}, counts among {_written(plan.size)} values"
+        " may be off by half of the records, so that any value may come out as the median;"
+        f" {plan.n_inside} records would do",
+        stacklevel=stacklevel + 1,
+    )
+
+
+def _written(size: int) -> str:
+    return str(size) if size < _EXACT else f"2^{log2(size):.0f}"
 
 
 @lru_cache(maxsize=64)

@@ -20,6 +20,7 @@ from dplearn.mechanisms.block_points import block_points
 from dplearn.mechanisms.tree_counts import tree_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.releases.distribution import ReleasedDistribution, distribution_of, distribution_of_points
+from dplearn.releases.few_records import warn_of_counts
 from dplearn.releases.reading import as_number_domain, read_codes
 from dplearn.theory.thresholds import TreePlan, tree_plan
 from dplearn.theory.thresholds_blocks import BlockPlan, block_plan, block_promise
@@ -128,6 +129,11 @@ class ThresholdRelease:
             If the ledger's budget does not hold it; nothing is spent.
         DomainError
             If a value is outside the domain; nothing is spent, and the message shows no value.
+
+        Warns
+        -----
+        UserWarning
+            If there are fewer than `plan().n_inside` records for "tree", so that a median may be any value.
         """
         domain, target, guarantee = self._settled()
         charge = open_account(self.ledger, guarantee, name=type(self).__name__)
@@ -135,6 +141,8 @@ class ThresholdRelease:
         plan = _PLANS[self.method](domain.size, target, len(codes))
         public = (self.method, domain, plan.guarantee)
         dice = dice_for(self.random_state, type(self).__name__, *map(repr, public))
+        if isinstance(plan, TreePlan):  # too few for blocks are refused
+            warn_of_counts(len(codes), plan, stacklevel=2)
         charge(guarantee)
         self.distribution_ = _RELEASES[self.method](codes, domain, plan, guarantee, dice)
         self.guarantee_ = guarantee

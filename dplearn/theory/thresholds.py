@@ -142,6 +142,17 @@ class TreePlan:
         return first(lambda n: self.error(n, beta) <= bound, 1, _MOST)
 
     @property
+    def n_inside(self) -> int:
+        """Return from how many records on one knot is off by less than half of them, with probability .95.
+
+        With fewer, a knot below all data may seem to have half of them below it: a median may be any value
+        of the domain.
+        """
+        half = self.fan_out // 2
+        spread = self.depth * half * (self.fan_out - half) / self.fan_out
+        return math.floor(2 * self._tail(spread, math.log(2 / 0.05))) + 1 if self.depth else 1
+
+    @property
     def variance(self) -> float:
         """Return the variance of a noisy count."""
         if isinstance(self.privacy, ZeroConcentratedDP):

@@ -1,10 +1,12 @@
 """A rehearsal says what goes wrong, and leaves alone what all share."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from dplearn.aggregation.rehearsal import made_up_rows, rehearse
+from dplearn.aggregation.rehearsal import column_taken_for_numbers, made_up_frame, made_up_rows, rehearse
 from dplearn.chance import PublicStream
 
 CLASSES = np.array(["no", "yes"])
@@ -52,3 +54,15 @@ def test_whatever_is_raised_is_told(error):
 def test_whoever_stops_the_program_stops_it(stop):
     with pytest.raises(stop):
         rehearsed(Drawing(stop))
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_only_columns_of_text_are_made_up_of_texts(frame):
+    table = frame({"job": ["clerk"], "wage": [1.5], "kind": ["a"]})
+    taken = "ValueError: could not convert string to float: 'two'"
+    assert column_taken_for_numbers(table, taken) == "job"
+    assert column_taken_for_numbers(table[["wage"]], taken) is None
+    assert column_taken_for_numbers(table, "ValueError: could not convert string to float: 'no'") is None
+    made_up = made_up_frame(table, 30, PublicStream(0))
+    assert set(made_up["job"]) == set(made_up["kind"]) == {"one", "two"}
+    assert 0 <= min(made_up["wage"]) < max(made_up["wage"]) < 1

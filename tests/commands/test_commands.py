@@ -96,8 +96,9 @@ def one_line(status, out, err, *, holds):
         (["--epsilon", "lots"], "epsilon must be a finite number above 0, got 'lots'"),
         (["--mechanism", "magic"], "mechanism must be one of"),
         (["--labels", "no,no"], "classes must be distinct"),
-        (["--labels", "no"], "y holds a label that is not among the declared classes"),
-        (["--target", "lable"], "--target must be a column of the table, got 'lable'"),
+        (["--labels", "no"], "that is not among the declared classes, which are one label only"),
+        (["--target", "lable"], "--target must be a column of the table, got 'lable'; did you mean 'label'?"),
+        (["--target", "price"], "got 'price'; its header has 3 others"),
         (["--schema", "nowhere.json"], "nowhere.json: No such file or directory"),
         (["--nonsense"], "unrecognized arguments: --nonsense"),
     ],
@@ -115,6 +116,10 @@ def test_bad_options_are_one_line_with_status_2(capsys, table, tmp_path, extra, 
         (f"age,label\n{SECRET},\n", "column 'label' must have no empty cell"),
         ("age,label\n", "needs a header line and at least one row"),
         ("age,age\n1,2\n", "column names must be distinct and not empty"),
+        (f"{SECRET};1,5;no\n{SECRET};2,5;no\n", "got 'label'; its header has 2 others"),
+        (f"age;label\n{SECRET};no\n", "separated by commas, got a header with semicolons"),
+        (f"age\tlabel\n{SECRET}\tno\n", "separated by commas, got a header with tabs"),
+        ("", "empty"),
         (f"label\n{SECRET}\n", "the table must have a column besides the target"),
     ],
 )
@@ -122,6 +127,22 @@ def test_bad_tables_are_one_line_without_a_cell(capsys, tmp_path, text, holds):
     table = tmp_path / "t.csv"
     table.write_text(text)
     one_line(*run(capsys, "fit", table, "--target", "label", "--out", tmp_path / "m"), holds=holds)
+
+
+def test_another_encoding_is_named_as_such(capsys, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_bytes("age,town,label\n1,K\u00f6ln,no\n".encode("latin-1"))
+    result = run(capsys, "fit", table, "--target", "label", "--out", tmp_path / "m")
+    one_line(*result, holds="must be encoded in UTF-8")
+
+
+def test_labels_that_nobody_declared_are_told_to_be_published(capsys, table, tmp_path):
+    fit = ["fit", table, "--target", "label", "--out", tmp_path / "m.joblib"]
+    assert "published: 'no', 'yes'; --labels A,B,... declares them." in run(capsys, *fit)[1]
+    assert "--labels" not in run(capsys, *fit, "--labels", "no,yes")[1]
+    numbers = table.read_text().splitlines()
+    table.write_text("\n".join([numbers[0]] + [f"1,{i},{i}" for i in range(300)]))
+    one_line(*run(capsys, *fit), holds="y has 300 labels, 200 or more, and none is declared")
 
 
 def test_a_cell_outside_its_schema_is_refused_without_being_shown(capsys, table, tmp_path):
@@ -138,6 +159,7 @@ def test_a_bad_schema_is_one_line(capsys, table, tmp_path):
         ("{", "must be JSON"),
         ("[]", "JSON object"),
         ('{"columns": {"a": {"type": "x"}}}', "'a'"),
+        ('{"columns": {"a": {"type": "integers"}}}', "column 'a': type 'integers' needs the key 'low'"),
     ]:
         schema.write_text(text)
         result = run(capsys, "fit", table, "--target", "label", "--schema", schema, "--out", tmp_path / "m")

@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_sp
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from dplearn import ExponentialMechanismClassifier
+from dplearn import ExponentialMechanismClassifier, PrivacyLedger
 from dplearn.concepts import Conjunctions, DecisionStumps, FiniteClass, Thresholds
 from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, IntegerRange, Product, Schema
 from dplearn.preprocessing import CellEncoder
@@ -68,7 +68,10 @@ def test_declared_classes_may_be_absent_from_the_data_and_are_not_assumed():
 
 
 def test_a_label_outside_the_declared_classes_is_refused_without_being_shown():
-    with pytest.raises(DomainError, match=r"y holds a label that is not among the declared classes$"):
+    with pytest.raises(
+        DomainError,
+        match=r"y holds a label that is not among the declared classes, which are one label only$",
+    ):
         ExponentialMechanismClassifier(classes=["a"]).fit([[0.0], [1.0]], ["a", "secret"])
 
 
@@ -297,11 +300,33 @@ def test_bits_and_unordered_columns_mix_in_one_table():
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        (["clerk", "farmer"] * 5, "not a number; declare the columns"),
-        ([None, 1.0] * 5, "missing value; fill it"),
+        (["clerk", "farmer"] * 5, r"not a number; declare the columns with domain=Schema.*CellEncoder"),
+        ([None, 1.0] * 5, r"missing value; fill it .*Floats\(missing=True\), or Schema.*CellEncoder"),
     ],
 )
 def test_a_frame_that_nobody_declared_and_that_holds_more_than_numbers_is_told_what_to_do(column, message):
     frame = pd.DataFrame({"age": range(10), "other": column})
     with pytest.raises(DomainError, match=message):
         ExponentialMechanismClassifier(classes=[0, 1]).fit(frame, [0, 1] * 5)
+
+
+def test_so_many_labels_that_they_look_like_numbers_are_refused_unless_declared():
+    X, y = np.arange(400.0)[:, None], np.arange(400) % 200
+    ledger = PrivacyLedger(1)
+    with pytest.raises(DomainError, match=r"y has 200 labels, 200 or more.* classes=\[...\] declares them"):
+        ExponentialMechanismClassifier(ledger=ledger).fit(X, y)
+    with pytest.raises(UserWarning, match="y has 200 labels: a rule names two of them"):  # errors here
+        ExponentialMechanismClassifier(classes=range(200), ledger=ledger).fit(X, y)
+    assert ledger.history() == []
+    few = ExponentialMechanismClassifier(domain=Grid(0, 400, 4)).fit(X, y % 199)
+    assert few.classes_.size == 199
+
+
+def test_rules_over_bits_of_one_label_or_of_numbers_say_what_is_missing():
+    frame = pd.DataFrame({"age": range(10)})
+    one = ExponentialMechanismClassifier("conjunctions")
+    with pytest.raises(ValueError, match=r"got 1 class; classes=\[...\] declares both"):
+        one.fit(frame, [0] * 10)
+    ages = ExponentialMechanismClassifier("conjunctions", domain=Schema({"age": IntegerRange(0, 9)}))
+    with pytest.raises(ValueError, match=r"Bits\(binarize=40\) asks whether a number is above 40"):
+        ages.fit(frame, [0, 1] * 5)

@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from dplearn import (
@@ -214,10 +214,25 @@ class Broken(ClassifierMixin, BaseEstimator):
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_an_estimator_that_cannot_read_the_texts_of_a_frame_is_told_about(frame):
+def test_an_estimator_that_takes_the_texts_of_a_frame_for_numbers_is_refused_unpaid(frame):
     table = frame({"job": ["clerk", "smith"] * 50, "wage": [1.0, 2.0] * 50, "old": [True, False] * 50})
-    with pytest.warns(UserWarning, match="fails on 64 made-up rows .* could not convert string to float"):
-        learner(LogisticRegression(), aggregation="gnmax", max_queries=5).fit(table, [0, 1] * 50)
+    ledger = PrivacyLedger(100, delta=1e-3)
+    scaled = make_pipeline(StandardScaler(), LogisticRegression())
+    for estimator in (LogisticRegression(), scaled):
+        refused = learner(estimator, aggregation="gnmax", max_queries=5, ledger=ledger)
+        with pytest.raises(ValueError, match="learn from text, which X has in column 'job', but takes it"):
+            refused.fit(table, [0, 1] * 50)
+    assert ledger.history() == []
+
+
+@pytest.mark.filterwarnings("ignore:n_teachers is")
+def test_an_estimator_that_knows_the_texts_of_a_frame_is_only_warned_of():
+    table = pd.DataFrame({"job": ["clerk", "smith"] * 50})
+    known = make_pipeline(OrdinalEncoder(categories=[["clerk", "smith"]]), LogisticRegression())
+    model = learner(known, aggregation="gnmax", max_queries=5)
+    with pytest.warns(UserWarning, match="fails on 64 made-up rows .* unknown categories"):
+        model.fit(table, [0, 1] * 50)
+    assert model.predict(table[:2]).shape == (2,)
 
 
 class Counting:
@@ -450,3 +465,11 @@ def test_a_refit_that_fails_leaves_teachers_under_their_own_promise():
         model.fit(X, Y)
     assert model.guarantee_.epsilon == 50
     assert model.predict(X[:2]).shape == (2,)
+
+
+def test_labels_are_all_that_is_answered_and_what_answers_with_probabilities_is_named():
+    assert not hasattr(learner(), "predict_proba")
+    with pytest.raises(AttributeError, match="SoftLabelAggregateClassifier answers with probabilities"):
+        learner().predict_proba(X)
+    with pytest.raises(ValueError, match=r"got 1 class; classes=\[...\] declares all"):
+        learner(classes=None).fit(X, 0 * Y)

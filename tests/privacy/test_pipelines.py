@@ -15,7 +15,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KernelDensity, LocalOutlierFactor
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline, make_union
-from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, Normalizer, PolynomialFeatures, StandardScaler
 
 from dplearn import ExponentialMechanismClassifier
 from dplearn.domains import Grid
@@ -89,18 +89,40 @@ def test_what_a_search_keeps_is_told_to_be_one_fit():
     assert total.assumes[-1] == ONCE
 
 
-def test_a_step_that_is_not_fitted_promises_nothing():
-    with pytest.raises(ValueError, match="'privaterobustscaler'"):
-        pipeline_guarantee(make_pipeline(PrivateRobustScaler()))
+def test_private_steps_that_are_not_fitted_are_to_be_fitted_first():
+    pipeline = make_pipeline(StandardScaler(), PrivateRobustScaler(), learner())
+    waiting = "'privaterobustscaler', 'exponentialmechanismclassifier' must be fitted first"
+    with pytest.raises(ValueError, match=f"promised of the pipeline yet: {waiting}"):
+        pipeline_guarantee(pipeline)
+    with pytest.raises(ValueError, match=waiting):
+        pipeline_guarantee(pipeline, stateless=["exponentialmechanismclassifier"])
 
 
 def test_what_the_caller_says_of_a_step_is_assumed():
-    pipeline = make_pipeline(CellEncoder(), Normalizer()).fit([["1", "2"], ["3", "4"]])
-    with pytest.raises(ValueError, match="cellencoder"):
+    pipeline = make_pipeline(PolynomialFeatures(), Normalizer()).fit([[1, 2], [3, 4]])
+    with pytest.raises(ValueError, match="polynomialfeatures"):
         pipeline_guarantee(pipeline)
-    total = pipeline_guarantee(pipeline, stateless=["cellencoder"])
-    assert total == ApproxDP(0, assumes=("step 'cellencoder' learns nothing from the data", ALONE, ONCE))
-    assert pipeline_guarantee(pipeline, stateless="cellencoder") == total
+    total = pipeline_guarantee(pipeline, stateless=["polynomialfeatures"])
+    assumed = ("step 'polynomialfeatures' learns nothing from the data", ALONE, ONCE)
+    assert total == ApproxDP(0, assumes=assumed)
+    assert pipeline_guarantee(pipeline, stateless="polynomialfeatures") == total
+
+
+def test_a_cell_encoder_is_known_to_learn_nothing_but_its_subclasses_are_not():
+    rows = [["1", "a"], ["3", "b"]]
+    encoder = CellEncoder().fit(rows)
+    private = ExponentialMechanismClassifier(domain=encoder.domain(), classes=[0, 1])
+    total = pipeline_guarantee(make_pipeline(encoder, private).fit(rows, [0, 1]))
+    assert (total.epsilon, total.assumes[-2:]) == (1, (ALONE, ONCE))
+    assert not any("learns nothing" in entry for entry in total.assumes)
+    columns = ColumnTransformer([("cells", CellEncoder(), [0, 1])]).fit(rows)
+    assert pipeline_guarantee(columns).epsilon == 0
+
+    class Listing(CellEncoder):
+        """An encoder that might remember what it saw."""
+
+    with pytest.raises(ValueError, match="'listing' \\(Listing\\) is fitted on the data without a guarantee"):
+        pipeline_guarantee(make_pipeline(Listing()).fit(rows))
 
 
 @pytest.mark.parametrize(("named", "message"), [("nobody", "must name steps"), ("s0", "without a guarantee")])

@@ -5,8 +5,10 @@ from fractions import Fraction
 
 import pytest
 
-from dplearn.releases.few_records import warn_if_few, warn_of_quantiles
+from dplearn.privacy import ApproxDP
+from dplearn.releases.few_records import warn_if_few, warn_of_counts, warn_of_quantiles
 from dplearn.theory import quantile_errors
+from dplearn.theory.thresholds import tree_plan
 
 HALF, TENTH = Fraction(1, 2), Fraction(1, 10)
 
@@ -52,3 +54,16 @@ def test_nothing_is_said_below_the_bar():
         warn_if_few(10, 4.9, enough=5, problem="all is lost")
         with pytest.raises(UserWarning, match="n_samples is 10: all is lost; declare a smaller domain="):
             warn_if_few(10, 5, enough=5, problem="all is lost")
+
+
+def test_counts_are_warned_of_where_one_knot_may_hide_half_of_the_records():
+    plan = tree_plan(2**64, ApproxDP(1))
+    with pytest.warns(UserWarning, match="n_samples is 1994") as caught:
+        warn_of_counts(1994, plan)
+    assert caught[0].filename == __file__
+    assert str(caught[0].message) == (
+        "n_samples is 1994: with epsilon 1, counts among 2^64 values may be off by half of the records, so"
+        " that any value may come out as the median; 1995 records would do; declare a smaller domain=, such"
+        " as Grid(0, 100, 1001), spend more epsilon"
+    )
+    warn_of_counts(1995, plan)

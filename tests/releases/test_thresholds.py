@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dplearn.audit import freeze
-from dplearn.domains import DomainError, Floats, IntegerRange
+from dplearn.domains import DomainError, Floats, Grid, IntegerRange
 from dplearn.domains.large import LargeIntegerRange
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
 from dplearn.releases.thresholds import ThresholdRelease
@@ -169,3 +169,29 @@ def test_blocks_charge_a_ledger_before_values_are_read():
     assert ledger.spent().epsilon == ApproxDP(0.6).epsilon
     with pytest.raises(BudgetExceededError):
         release.fit(object())
+
+
+def test_too_few_records_are_warned_of_before_anything_is_spent():
+    ledger = PrivacyLedger(1)
+    release = ThresholdRelease(ledger=ledger)
+    with pytest.raises(UserWarning, match="n_samples is 100: with epsilon 1, counts among 2"):
+        release.fit(np.linspace(30.0, 40.0, 100))  # warnings are errors here
+    assert ledger.history() == []
+
+
+@pytest.mark.filterwarnings("ignore:n_samples is")
+def test_a_median_lies_among_the_records_from_the_planned_number_on_and_not_long_before():
+    domain, generator = Grid(0, 100, 1001), np.random.default_rng(0)
+    enough = ThresholdRelease(domain=domain).plan().n_inside
+
+    def share_inside(n):
+        columns = generator.uniform(60, 70, (100, n))
+        releases = [ThresholdRelease(domain=domain, random_state=i).fit(row) for i, row in enumerate(columns)]
+        medians = [float(release.distribution_.median()) for release in releases]
+        return np.mean(
+            [row.min() <= median <= row.max() for row, median in zip(columns, medians, strict=True)]
+        )
+
+    assert share_inside(enough) > 0.95
+    assert share_inside(enough // 3) < 0.9
+    assert ThresholdRelease(domain=IntegerRange(3, 3)).plan().n_inside == 1
