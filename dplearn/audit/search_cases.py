@@ -13,7 +13,8 @@ from dplearn.audit.case import AuditCase
 from dplearn.audit.enumeration import Rows
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateClassifier
-from dplearn.mechanisms import best_of_runs, randomized_response
+from dplearn.mechanisms import randomized_response
+from dplearn.mechanisms.random_stopping import best_of_runs
 from dplearn.model_selection.score import _release
 from dplearn.model_selection.search import PrivateSearchCV
 from dplearn.privacy import ApproxDP

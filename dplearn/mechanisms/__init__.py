@@ -7,7 +7,6 @@ from dplearn.mechanisms.interior_point import interior_point_code
 from dplearn.mechanisms.noisy_counts import gaussian_counts, laplace_counts
 from dplearn.mechanisms.parity import consistent_parity
 from dplearn.mechanisms.permute_and_flip import permute_and_flip, select_permute_and_flip
-from dplearn.mechanisms.random_stopping import best_of_runs
 from dplearn.mechanisms.randomized_response import randomized_response
 from dplearn.mechanisms.rank_selection import code_near_rank
 from dplearn.mechanisms.rec_prefix import recursive_interior_point
@@ -23,7 +22,6 @@ __all__ = [
     "AboveThreshold",
     "SparseVector",
     "StableAnswers",
-    "best_of_runs",
     "choosing_mechanism",
     "code_near_rank",
     "codes_at_fractions",

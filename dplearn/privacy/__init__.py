@@ -26,6 +26,7 @@ from dplearn.privacy.noisy_max import (
 )
 from dplearn.privacy.opening import open_account
 from dplearn.privacy.pipelines import pipeline_guarantee
+from dplearn.privacy.random_stopping import RandomStopping
 from dplearn.privacy.records import ReleaseRecord
 from dplearn.privacy.subsampled import published_subsampled, subsampled
 
@@ -45,6 +46,7 @@ __all__ = [
     "PrivacyLedger",
     "PrivateHolder",
     "PureDP",
+    "RandomStopping",
     "ReleaseRecord",
     "Renyi",
     "SampledWithReplacement",

@@ -1,6 +1,7 @@
 """Teachers and searches on the workers of a Dask cluster: the same answers, paid for once, no rows left."""
 
 import struct
+import sys
 import time
 from pathlib import Path
 
@@ -20,8 +21,10 @@ y = (X[:, 0] > 0).astype(int)
 
 @pytest.fixture(scope="module")
 def client():
+    import cloudpickle
     from distributed import Client, LocalCluster
 
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import the tests
     how = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     with LocalCluster(**how) as cluster, Client(cluster) as client:
         client.run(warm_up)
