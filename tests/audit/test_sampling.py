@@ -176,6 +176,7 @@ def test_a_claim_that_is_attained_exactly_is_not_refuted(fit):
     assert not sample(fit, ONE, 300_000).refutes
 
 
+@pytest.mark.nightly  # at the confidence that is used, the test above runs with every change
 @pytest.mark.parametrize("fit", [count_of_scale(1), cell_of_400], ids=["count", "cells"])
 def test_at_confidence_nine_tenths_a_true_claim_is_refuted_in_at_most_a_tenth_of_runs(fit):
     refuted = sum(sample(fit, ONE, 2000, confidence="0.9").refutes for _ in range(1000))

@@ -43,6 +43,9 @@ STABLE_PARITY = ParityClassifier(method="stable", delta=1e-6)
 #: Can only answer None on iris, where no flower comes often enough.
 STABLE_POINT = PointClassifier(epsilon=1e5, method="stability", delta=1e-6)
 SILENT = (STABLE_PARITY, STABLE_POINT)
+#: Steps at an epsilon between those of two others; and one round where others have two.
+MORE_STEPS = StatisticalQueryLogisticRegression(delta=1e-6)
+ONE_ROUND = MaskedParityClassifier(interactive=False, model="local")
 CLASSIFIERS = (
     ExponentialMechanismClassifier(),
     ExponentialMechanismClassifier(mechanism="permute_and_flip"),
@@ -58,14 +61,14 @@ CLASSIFIERS = (
     StatisticalQueryNaiveBayes(epsilon=50.0, n_bins=2, domain=Grid(-1000, 1000, outside="clip")),
     StatisticalQueryNaiveBayes(epsilon=50.0, n_bins=4, model="local"),
     StatisticalQueryLogisticRegression(),
-    StatisticalQueryLogisticRegression(delta=1e-6),
+    MORE_STEPS,
     StatisticalQueryLogisticRegression(epsilon=100.0, delta=1e-6),
     StatisticalQueryLogisticRegression(model="local"),
     ConjunctionClassifier(),
     ConjunctionClassifier(model="local"),
     MaskedParityClassifier(),
     MaskedParityClassifier(model="local", epsilon=2.0),
-    MaskedParityClassifier(interactive=False, model="local"),
+    ONE_ROUND,
     # Few records and all these queries take an epsilon that promises nothing.
     SubsampleAggregateClassifier(n_teachers=9, epsilon=1e5, max_queries=5000, max_unstable=5000),
     SubsampleAggregateClassifier(aggregation="gnmax", n_teachers=9, epsilon=1e5, max_queries=5000),
@@ -114,6 +117,8 @@ NIGHTLY = [
     for each in CLASSIFIERS
     if getattr(each, "aggregation", None) in ("confident_gnmax", "lnmax", "mean")
     or (isinstance(each, SoftLabelTransferClassifier) and each.estimator is None)
+    or each is MORE_STEPS
+    or each is ONE_ROUND
 ]
 
 
