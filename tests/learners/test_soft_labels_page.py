@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-pytestmark = pytest.mark.nightly  # twenty seconds: what the page shows, tests of the learners do at small sizes
+pytestmark = pytest.mark.nightly  # twenty seconds; tests of the learners see the same at small sizes
 PAGE = Path(__file__).parents[2] / "docs" / "soft_labels.md"
 
 
