@@ -246,6 +246,7 @@ def answers_of(model, X):
         return [*stopped.released.tolist(), "stopped"]
 
 
+@pytest.mark.nightly  # copies share one holder, which its own tests see with every change
 def test_a_copy_that_answers_from_the_same_budget_again_has_infinite_epsilon(monkeypatch):
     # Each of the two answers to a query whose answer a record changes has all of delta.
     pair = "021222", "011222"

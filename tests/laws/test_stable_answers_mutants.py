@@ -128,6 +128,7 @@ def test_noise_for_one_unanswered_query_where_two_may_be_exceeds_the_claim(monke
     assert exact_epsilon(*laws_of(UP_AND_DOWN, 2)) == 2.98
 
 
+@pytest.mark.nightly  # copies share one holder, which its own tests see with every change
 def test_a_copy_with_a_state_of_its_own_exceeds_the_claim(monkeypatch):
     pair, two_tapes = (queries(7, 7), queries(6, 8)), {"twice": True, "tail_bits": 14}
     assert exact_epsilon(*laws_of(pair, **two_tapes)) == 2.0
