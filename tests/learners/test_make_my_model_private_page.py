@@ -7,6 +7,7 @@ import pytest
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
+pytestmark = pytest.mark.nightly  # half a minute; tests of the learners see the same at small sizes
 PAGE = Path(__file__).parents[2] / "docs" / "make_my_model_private.md"
 
 
