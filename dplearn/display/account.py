@@ -8,23 +8,16 @@
 0.0
 """
 
-from collections.abc import Callable, Iterable
-from contextlib import suppress
-from copy import copy
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
-from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateEstimator
-from dplearn.estimator.within import fit_within
+from dplearn.estimator.within import price_of_fit
 from dplearn.privacy import Guarantee, PrivacyLedger
 from dplearn.privacy.terms import Terms, amounts, with_amounts
 
 __all__ = ["require_all"]
-
-
-class _ToldError(Exception):
-    """Raised in place of reading data: the price is known."""
 
 
 def require_all(models: Iterable[Any], X: Any, y: Any) -> None:
@@ -47,7 +40,7 @@ def require_all(models: Iterable[Any], X: Any, y: Any) -> None:
     """
     accounts: dict[Any, tuple[PrivacyLedger, list[Guarantee]]] = {}
     for part in (part for model in models for part in _charged(model)):
-        ledger, price = part.ledger, _price(part, X, y)
+        ledger, price = part.ledger, price_of_fit(part, X, y)
         if price is not None:  # copies of a ledger in a file are one account
             accounts.setdefault(ledger.path or id(ledger), (ledger, []))[1].append(price)
     for ledger, prices in accounts.values():
@@ -64,22 +57,6 @@ def _charged(model: Any) -> list[Any]:
         for part in parts
         if isinstance(part, PrivateEstimator) and isinstance(part.ledger, PrivacyLedger)
     ]
-
-
-def _price(model: Any, X: Any, y: Any) -> Guarantee | None:
-    """Return what a fit would be charged, as the fit itself tells before it reads."""
-    prices: list[Any] = []
-
-    def opened(price: Any) -> Callable[[Any], None]:
-        prices.append(price)
-        raise _ToldError
-
-    seeded, nothing_to_throw = model.random_state is not None, cast(Dice, None)
-    twin = copy(model)
-    twin.random_state = 0 if seeded else None  # a generator of the user's would be drawn from
-    with suppress(Exception):  # what is wrong is for the fit to refuse, before it is charged
-        fit_within(twin, X, y, nothing_to_throw, reproducible=seeded, open_account=opened)
-    return prices[0] if prices and isinstance(prices[0], Guarantee) else None
 
 
 def _total(ledger: PrivacyLedger, prices: list[Guarantee]) -> Guarantee:

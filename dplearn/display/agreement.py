@@ -40,7 +40,7 @@ class TeacherAgreementDisplay:
     least_lead : int or None
         As given.
     bars_ : matplotlib BarContainer
-        After `plot`.
+        Public. After `plot`.
     ax_, figure_ : matplotlib Axes and Figure
         After `plot`.
     """
@@ -126,7 +126,7 @@ class QueryBudgetDisplay:
     max_unstable : int or None
         As given.
     line_ : matplotlib Line2D
-        After `plot`.
+        Released. After `plot`.
     ax_, figure_ : matplotlib Axes and Figure
         After `plot`.
     """

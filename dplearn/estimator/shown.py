@@ -5,22 +5,18 @@
 '<div class="dplearn-promise">Not fitted. A fit will spend epsilon 0.5, delta 0.</div>'
 """
 
-from collections.abc import Callable
-from contextlib import suppress
-from copy import copy
 from html import escape
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
-from dplearn.chance.dice import Dice
-from dplearn.estimator.within import fit_within
+from dplearn.estimator.within import price_of_fit
 from dplearn.privacy import Guarantee
 from dplearn.privacy.terms import in_words
 
 __all__ = ["promise_html"]
 
 
-class _PriceError(Exception):
-    """Raised in place of reading data: what the fit would charge is known."""
+class _UnseenError(Exception):
+    """Raised to whoever looks at what is not there."""
 
 
 class _Unseen:
@@ -29,7 +25,7 @@ class _Unseen:
     @property
     def shape(self) -> NoReturn:
         """How large the data are: whatever depends on it is not known."""
-        raise _PriceError
+        raise _UnseenError
 
 
 def promise_html(estimator: Any) -> str:
@@ -52,21 +48,5 @@ def _promise(estimator: Any) -> str:
     guarantee = getattr(estimator, "guarantee_", None)
     if isinstance(guarantee, Guarantee):
         return guarantee._repr_html_()
-    price = _price(estimator)
+    price = price_of_fit(estimator, _Unseen(), None)
     return "Not fitted." if price is None else f"Not fitted. A fit will spend {escape(in_words(price))}."
-
-
-def _price(estimator: Any) -> Guarantee | None:
-    """Return what a fit would be charged, as the fit itself tells before it looks at data."""
-    prices: list[Any] = []
-
-    def opened(price: Any) -> Callable[[Any], None]:
-        prices.append(price)
-        raise _PriceError
-
-    seeded, nothing_to_throw = estimator.random_state is not None, cast(Dice, None)
-    twin = copy(estimator)
-    twin.random_state = 0 if seeded else None  # a generator of the user's would be drawn from
-    with suppress(Exception):  # a wrong parameter is for the fit to refuse
-        fit_within(twin, _Unseen(), None, nothing_to_throw, reproducible=seeded, open_account=opened)
-    return prices[0] if prices and isinstance(prices[0], Guarantee) else None

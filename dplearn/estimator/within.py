@@ -6,14 +6,15 @@ them, before anything is drawn or spent: which rows it is given may be secret.
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from copy import copy
+from typing import Any, cast
 
 from sklearn.base import clone
 
 from dplearn.chance.dice import Dice
 from dplearn.privacy import Guarantee
 
-__all__ = ["OpenAccount", "fit_within", "read_all"]
+__all__ = ["OpenAccount", "fit_within", "price_of_fit", "read_all"]
 
 #: Takes the price of a fit, before anything is read, and returns what is called with its guarantee.
 OpenAccount = Callable[[Any], Callable[[Any], None]]
@@ -21,6 +22,34 @@ OpenAccount = Callable[[Any], Callable[[Any], None]]
 
 class _AllReadError(Exception):
     """Raised in place of a charge: all records have been read."""
+
+
+class _PriceToldError(Exception):
+    """Raised in place of reading: what the fit would be charged is known."""
+
+
+def price_of_fit(model: Any, X: Any, y: Any) -> Guarantee | None:
+    """Return what a fit would be charged, as the fit itself tells before it reads, or None if it does not.
+
+    Parameters
+    ----------
+    model : PrivateEstimator
+        Is not changed.
+    X, y : object
+        What would be fitted, or whatever refuses to be looked at: no value is read.
+    """
+    prices: list[Any] = []
+
+    def opened(price: Any) -> Callable[[Any], None]:
+        prices.append(price)
+        raise _PriceToldError
+
+    seeded, nothing_to_throw = model.random_state is not None, cast(Dice, None)
+    twin = copy(model)
+    twin.random_state = 0 if seeded else None  # a generator of the user's would be drawn from
+    with suppress(Exception):  # what is wrong is for the fit to refuse
+        fit_within(twin, X, y, nothing_to_throw, reproducible=seeded, open_account=opened)
+    return prices[0] if prices and isinstance(prices[0], Guarantee) else None
 
 
 def read_all(

@@ -9,7 +9,8 @@ Fraction(3, 4)
 """
 
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from inspect import signature
 from typing import Any
@@ -27,7 +28,17 @@ from dplearn.model_selection.held import answers_from_a_budget, held_by
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.pipelines import check_nothing_told, may_learn
 
-__all__ = ["check_candidate", "fit_candidate", "last_step", "parts_of", "read_by_candidate", "with_budget"]
+__all__ = [
+    "check_candidate",
+    "fit_candidate",
+    "last_step",
+    "no_warnings",
+    "parts_of",
+    "read_by_candidate",
+    "with_budget",
+]
+
+_IDLE = (None, "passthrough")
 
 
 def check_candidate(estimator: Any, stateless: Collection[str]) -> None:
@@ -59,7 +70,7 @@ def check_candidate(estimator: Any, stateless: Collection[str]) -> None:
     for name, step in steps.items():
         if isinstance(step, PrivateEstimator):
             _check_private(step, alone=step is estimator)
-        else:
+        elif step not in _IDLE:
             _check_stateless(name, step, declared=name in stateless)
 
 
@@ -91,8 +102,6 @@ def _check_private(step: Any, *, alone: bool) -> None:
 
 def _check_stateless(name: str, step: Any, *, declared: bool) -> None:
     """Refuse a step that may learn something, or that holds what is private."""
-    if step is None or step == "passthrough":
-        return
     if not declared and may_learn(step):
         raise ValueError(
             f"estimator must have private steps, or steps that learn nothing, got {type(step).__name__}"
@@ -121,6 +130,11 @@ def parts_of(estimator: Any) -> list[Any]:
 def _steps(estimator: Any) -> list[tuple[str, Any]]:
     """Return the names and the steps of a pipeline; what is none is a step by itself."""
     return list(estimator.steps) if isinstance(estimator, Pipeline) else [("", estimator)]
+
+
+def _acting(estimator: Any) -> list[Any]:
+    """Return the steps that do something."""
+    return [step for _, step in _steps(estimator) if isinstance(step, PrivateEstimator) or step not in _IDLE]
 
 
 def with_budget(estimator: Any, budget: ApproxDP, seed: int | None) -> Any:
@@ -168,12 +182,12 @@ def fit_candidate(
     """
     promises: list[ApproxDP] = []
     spend = _within(budget, promises)
-    for _, step in _steps(candidate):
+    for step in _acting(candidate):
         if isinstance(step, PrivateEstimator):
             given = labels if step is last_step(candidate) else None
             fit_within(step, rows, given, dice, reproducible=reproducible, open_account=spend)
             rows = rows if step is last_step(candidate) else step.transform(rows)
-        elif step is not None and step != "passthrough":
+        else:
             rows = _turned(step, rows)
     return promises
 
@@ -193,20 +207,18 @@ def read_by_candidate(
     """
     promises: list[ApproxDP] = []
     spend = _within(budget, promises)
-    for _, step in _steps(candidate):
+    for step in _acting(candidate):
         if isinstance(step, PrivateEstimator):
             given = labels if step is last_step(candidate) else None
             read_all(step, rows, given, dice, reproducible=reproducible, open_account=spend)
             break
-        if step is not None and step != "passthrough":
-            rows = _turned(clone(step), rows)
+        rows = _turned(clone(step), rows)
     return promises
 
 
 def _turned(step: Any, rows: Any) -> Any:
     """Return what a step that learns nothing makes of rows; what it says of them may quote them."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with no_warnings():
         try:
             return step.fit(rows).transform(rows)
         except Exception:
@@ -238,3 +250,11 @@ def _exactly(guarantee: Any, name: str) -> Fraction:
         raise TypeError(f"estimator must promise an ApproxDP, got {type(guarantee).__name__}")
     number: Fraction = getattr(guarantee, name)
     return number
+
+
+@contextmanager
+def no_warnings() -> Iterator[None]:
+    """Keep silent: what was said when records were read would be said again as often as there are runs."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

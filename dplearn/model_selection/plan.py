@@ -60,6 +60,7 @@ class SearchPlan:
         price: ApproxDP,
         terms: SearchTerms,
         splits: Sequence[Split],
+        exposure: Exposure,
         n_samples: int,
         n_candidates: int,
         beta: Any,
@@ -69,7 +70,7 @@ class SearchPlan:
         stopping = terms.stopping
         runs = Fraction(n_candidates) if stopping is None else stopping.mean
         epsilon = terms.scoring.epsilon if stopping else terms.scoring.epsilon / 2
-        ratio = decay_ratio(epsilon / Exposure.of(splits, n_samples).tests)
+        ratio = decay_ratio(epsilon / exposure.tests)
         return cls(
             guarantee=price,
             method=terms.method,

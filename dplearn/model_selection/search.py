@@ -190,8 +190,9 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         n = check_count("n_samples", n_samples, low=2)
         candidates, price = self._candidates(), self._price(self.random_state is not None)
         splits = splits_by_position(self.cv, n)
-        terms = self._terms(price, Exposure.of(splits, n), len(candidates))
-        return SearchPlan.of(price, terms, splits, n, len(candidates), beta)
+        exposure = Exposure.of(splits, n)
+        terms = self._terms(price, exposure, len(candidates))
+        return SearchPlan.of(price, terms, splits, exposure, n, len(candidates), beta)
 
     def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
         # 1. Check what is public, and that the data are where they were declared to be.
@@ -200,13 +201,14 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         rows = read_rows(self, X, reset=True, sparse=get_tags(self.estimator).input_tags.sparse)
         n = rows.shape[0]
         splits = splits_by_position(self.cv, n)
-        terms = self._terms(price, Exposure.of(splits, n), len(candidates))
+        exposure = Exposure.of(splits, n)
+        terms = self._terms(price, exposure, len(candidates))
         known = self._known_classes(candidates)
         classes, codes = read_labels(y, n, known)
         for candidate in candidates:
             last_step(candidate).set_params(classes=list(classes))  # whatever labels train
         seed = public_seed(self.random_state, type(self).__name__) if reproducible else None
-        trial = Trial(candidates, rows, classes[codes], splits, terms, reproducible, seed)
+        trial = Trial(candidates, rows, classes[codes], splits, exposure, terms, reproducible, seed)
         with said_once(stacklevel=_USER):
             promises = trial.read_all(dice)
 

@@ -18,7 +18,7 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import DomainError
 from dplearn.mechanisms import laplace_counts, permute_and_flip
 from dplearn.mechanisms.random_stopping import best_of_runs
-from dplearn.model_selection.candidates import fit_candidate, read_by_candidate, with_budget
+from dplearn.model_selection.candidates import fit_candidate, no_warnings, read_by_candidate, with_budget
 from dplearn.model_selection.splits import Exposure, Split
 from dplearn.model_selection.terms import SearchTerms
 from dplearn.privacy import ApproxDP
@@ -60,6 +60,8 @@ class Trial:
         Private.
     splits : sequence of (ndarray, ndarray)
         Public. Which places train and which test.
+    exposure : Exposure
+        Public. That of `splits`.
     terms : SearchTerms
         Public. What may be spent on what.
     reproducible : bool
@@ -72,6 +74,7 @@ class Trial:
     rows: Any
     labels: NDArray[Any]
     splits: Sequence[Split]
+    exposure: Exposure
     terms: SearchTerms
     reproducible: bool
     seed: int | None
@@ -85,34 +88,34 @@ class Trial:
         """Let each candidate read all records, and as many as train; return what they would promise."""
         sizes = {len(train): (train, self.terms.fit) for train, _ in self.splits}  # some refuse so few
         whole = np.arange(len(self.labels)), self.terms.refit or self.terms.fit
+        tables = [
+            (rows_of(self.rows, places), self.labels[places], budget)
+            for places, budget in (*sizes.values(), whole)
+        ]
         promises: list[ApproxDP] = []
         for candidate in self.candidates:
-            for places, budget in (*sizes.values(), whole):
+            for rows, labels, budget in tables:
+                copy = with_budget(candidate, budget, self.seed)
                 promises += read_by_candidate(
-                    with_budget(candidate, budget, self.seed),
-                    rows_of(self.rows, places),
-                    self.labels[places],
-                    dice,
-                    reproducible=self.reproducible,
-                    budget=budget,
+                    copy, rows, labels, dice, reproducible=self.reproducible, budget=budget
                 )
         return promises
 
     def choose(self, dice: Dice) -> Choice:
         """Release which candidate makes few errors, and how many; it costs what `SearchTerms` says."""
-        with _no_warnings():
+        with no_warnings():
             return self._by_permute_and_flip(dice) if self.terms.stopping is None else self._by_runs(dice)
 
     def refit(self, index: int, budget: ApproxDP, dice: Dice) -> tuple[Any, list[ApproxDP]]:
         """Return a candidate fitted on all records, and what its private steps promise."""
-        with _no_warnings():
+        with no_warnings():
             return self._fitted(index, np.arange(len(self.labels)), budget, dice)
 
     def _by_permute_and_flip(self, dice: Dice) -> Choice:
         found = [self._errors(index, dice) for index in range(len(self.candidates))]
         errors = np.array([each for each, *_ in found])
         half = replace(self.terms.scoring, epsilon=self.terms.scoring.epsilon / 2)
-        index = permute_and_flip(-errors, privacy=half, dice=dice, sensitivity=self._sensitivity)
+        index = permute_and_flip(-errors, privacy=half, dice=dice, sensitivity=self.exposure.tests)
         own_errors, fitted, promises = found[index]
         return Choice(index, self._noisy(own_errors, half, dice), fitted, promises)
 
@@ -126,14 +129,9 @@ class Trial:
         assert self.terms.stopping is not None
         return best_of_runs(run, stopping=self.terms.stopping, dice=dice)[1]
 
-    @property
-    def _sensitivity(self) -> int:
-        """How many errors one record can make, or unmake, once the fitted candidates are given."""
-        return Exposure.of(self.splits, len(self.labels)).tests
-
     def _noisy(self, errors: int, privacy: ApproxDP, dice: Dice) -> int:
         noisy: int = laplace_counts(
-            errors, privacy=privacy, dice=dice, sensitivity=self._sensitivity, low=0, high=self.tested
+            errors, privacy=privacy, dice=dice, sensitivity=self.exposure.tests, low=0, high=self.tested
         )
         return noisy
 
@@ -163,7 +161,7 @@ class Trial:
 
 def errors_of(estimator: Any, rows: Any, labels: NDArray[Any]) -> int:
     """Return how many predictions of records are wrong; no error or warning tells what they hold."""
-    with _no_warnings():
+    with no_warnings():
         try:
             return count_errors(estimator.predict(rows), labels)
         except Exception:
@@ -204,11 +202,3 @@ def said_once(stacklevel: int) -> Iterator[None]:
         yield
     for text, kind in dict.fromkeys((str(each.message), each.category) for each in caught):
         warnings.warn(text, kind, stacklevel=stacklevel)
-
-
-@contextmanager
-def _no_warnings() -> Iterator[None]:
-    """Keep silent: what was said when records were read would be said again as often as there are runs."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
