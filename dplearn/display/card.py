@@ -31,11 +31,11 @@ from dplearn.display.settings import settings_of
 from dplearn.preprocessing import CellEncoder
 from dplearn.privacy import ApproxDP, Guarantee, LedgerError, PrivacyLedger, pipeline_guarantee
 from dplearn.privacy.base import decimal
+from dplearn.privacy.pipelines import PARTS
 from dplearn.privacy.terms import decimals
 
 __all__ = ["PrivacyCard", "privacy_card"]
 
-_PARTS = ("steps", "transformer_list", "transformers_")
 _PAGES, _TEXT = (".html", ".htm"), ".txt"
 _LATEST = 100  # releases that are listed
 _NAMES_OF_COLUMNS = "the names of the columns are public"
@@ -173,7 +173,7 @@ def _promised(estimator: Any, stateless: Collection[str]) -> tuple[Guarantee | N
             return found, ""
     if isinstance(estimator, CellEncoder) and hasattr(estimator, "n_features_in_"):
         return ApproxDP(0, assumes=(_NAMES_OF_COLUMNS,)), ""
-    if any(hasattr(estimator, name) for name in _PARTS):
+    if any(hasattr(estimator, name) for name in PARTS):
         try:
             return pipeline_guarantee(estimator, stateless=stateless), ""
         except (TypeError, ValueError) as error:  # they name steps and settings, and no values
@@ -195,7 +195,7 @@ def _promised(estimator: Any, stateless: Collection[str]) -> tuple[Guarantee | N
 def _parts_of(estimator: Any, prefix: str = "") -> list[tuple[str, Any]]:
     """Return the estimator, and all steps within it, by name."""
     found = [(prefix, estimator)]
-    kept = next((getattr(estimator, name) for name in _PARTS if hasattr(estimator, name)), ())
+    kept = next((getattr(estimator, name) for name in PARTS if hasattr(estimator, name)), ())
     for name, step, *_ in kept:
         if step is not None and not isinstance(step, str):
             found += _parts_of(step, f"{prefix}.{name}" if prefix else name)

@@ -16,13 +16,13 @@ from typing import Any, TypeVar
 
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
 
-__all__ = ["check_nothing_told", "learns_nothing", "may_learn", "pipeline_guarantee"]
+__all__ = ["PARTS", "check_nothing_told", "learns_nothing", "may_learn", "pipeline_guarantee"]
 
 Kind = TypeVar("Kind", bound=type)
 
 #: Where pipelines, feature unions and column transformers keep their parts, each a tuple that begins with the
 #: part's name and the part.
-_PARTS = ("steps", "transformer_list", "transformers_")
+PARTS = ("steps", "transformer_list", "transformers_")
 _NO_STEP = ("drop", None)
 _NO_PREDICTION = (
     "take a learner of dplearn in its place, or ask of what stands before it,"
@@ -175,7 +175,7 @@ def _known_size(part: tuple[Any, ...]) -> bool:
 
 def _parts(whole: Any) -> list[tuple[Any, ...]]:
     """Return the parts of what has some, each a tuple that begins with its name and itself."""
-    kept = next((place for place in _PARTS if isinstance(getattr(whole, place, None), list)), None)
+    kept = next((place for place in PARTS if isinstance(getattr(whole, place, None), list)), None)
     return list(getattr(whole, kept)) if kept else []
 
 

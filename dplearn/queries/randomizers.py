@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_count, check_number
-from dplearn.chance.dice import Dice
+from dplearn.chance.dice import Dice, one_moved_into
 from dplearn.core.exact import decay_rate, decay_ratio
 from dplearn.core.turning import turned_coordinate, turned_size, unturned
 from dplearn.mechanisms.randomized_response import randomized_response
@@ -130,7 +130,7 @@ class BitRandomizer(LocalRandomizer):
 
     def probability(self, value: Any, report: int) -> Fraction:
         """Return the probability of a bit."""
-        share = Fraction(min(max(int(value), self.low), self.high) - self.low, self.high - self.low)
+        share = Fraction(one_moved_into(int(value), self.low, self.high) - self.low, self.high - self.low)
         one = share * self._truth + (1 - share) * (1 - self._truth)
         return one if report == 1 else 1 - one if report == 0 else Fraction(0)
 
@@ -176,11 +176,8 @@ class LaplaceRandomizer(LocalRandomizer):
 
     def probability(self, value: Any, report: int) -> Fraction:
         """Return the probability of an integer."""
-        return (
-            (1 - self._ratio)
-            / (1 + self._ratio)
-            * self._ratio ** abs(report - min(max(int(value), self.low), self.high))
-        )
+        away = abs(report - one_moved_into(int(value), self.low, self.high))
+        return (1 - self._ratio) / (1 + self._ratio) * self._ratio**away
 
     def estimate(self, reports: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the mean."""
@@ -244,11 +241,8 @@ class CategoryRandomizer(LocalRandomizer):
         """Return the probability of a category."""
         if not 0 <= report < self.size:
             return Fraction(0)
-        return (
-            self._truth
-            if report == min(max(int(value), 0), self.size - 1)
-            else (1 - self._truth) / (self.size - 1)
-        )
+        true = report == one_moved_into(int(value), 0, self.size - 1)
+        return self._truth if true else (1 - self._truth) / (self.size - 1)
 
     def estimate(self, reports: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the estimated share of each category."""
