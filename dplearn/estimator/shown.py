@@ -5,12 +5,11 @@
 '<div class="dplearn-promise">Not fitted. A fit will spend epsilon 0.5, delta 0.</div>'
 """
 
-from html import escape
 from typing import Any, NoReturn
 
 from dplearn.estimator.within import price_of_fit
 from dplearn.privacy import Guarantee
-from dplearn.privacy.terms import in_words
+from dplearn.privacy.terms import promise_as_html
 
 __all__ = ["promise_html"]
 
@@ -47,6 +46,5 @@ def promise_html(estimator: Any) -> str:
 def _promise(estimator: Any) -> str:
     guarantee = getattr(estimator, "guarantee_", None)
     if isinstance(guarantee, Guarantee):
-        return guarantee._repr_html_()
-    price = price_of_fit(estimator, _Unseen(), None)
-    return "Not fitted." if price is None else f"Not fitted. A fit will spend {escape(in_words(price))}."
+        return promise_as_html(guarantee, None)
+    return promise_as_html(None, price_of_fit(estimator, _Unseen(), None))

@@ -40,6 +40,7 @@ from dplearn.estimator.intake import (
 from dplearn.learners.bins import MOST_BINS, Bins, binned, declared_columns, stacked
 from dplearn.learners.conjunction_rule import learn_conjunction
 from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.plan import Plan
 from dplearn.queries import Examples
 from dplearn.queries.opening import opened, price_of
 from dplearn.theory.conjunction_queries import conjunction_error, conjunction_query_sample_size
@@ -240,7 +241,7 @@ class ConjunctionClassifier(RuleClassifier):
 
 
 @dataclass(frozen=True)
-class ConjunctionPlan:
+class ConjunctionPlan(Plan):
     """What a fit of `ConjunctionClassifier` would give.
 
     Attributes

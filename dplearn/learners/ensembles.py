@@ -27,6 +27,7 @@ from dplearn.estimator.intake import (
     read_rows,
 )
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.plan import Plan
 
 __all__ = [
     "AggregationPlan",
@@ -44,7 +45,7 @@ _CATEGORIES = COLUMNS + ", the categories of categorical columns among them"
 
 
 @dataclass(frozen=True)
-class AggregationPlan:
+class AggregationPlan(Plan):
     """What a fit of an ensemble would give, from public quantities alone.
 
     Attributes

@@ -41,6 +41,7 @@ from dplearn.estimator.intake import (
 )
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
 from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.plan import Plan
 from dplearn.theory import generic_sample_size
 
 __all__ = ["ExponentialMechanismClassifier", "GenericPlan"]
@@ -302,7 +303,7 @@ def _guarantee(price: ApproxDP, concepts: ConceptClass, classes: Sequence[Any] |
 
 
 @dataclass(frozen=True)
-class GenericPlan:
+class GenericPlan(Plan):
     """What a fit of the generic learner would give.
 
     Attributes

@@ -9,6 +9,7 @@ from typing import Any
 from dplearn.estimator.intake import COLUMNS, labels_assumed
 from dplearn.learners.logistic_queries import LogisticTask, RowQuery
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.plan import Plan
 from dplearn.privacy.shares import concentrated_budget
 
 __all__ = ["LogisticLayout", "LogisticPlan", "LogisticTerms", "row_order"]
@@ -30,7 +31,7 @@ _FAR = 1 << 500  # more than any deviation that is of use, and still a float
 
 
 @dataclass(frozen=True)
-class LogisticPlan:
+class LogisticPlan(Plan):
     """What a fit of `StatisticalQueryLogisticRegression` would give.
 
     Attributes

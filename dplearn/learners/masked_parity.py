@@ -46,6 +46,7 @@ from dplearn.estimator.intake import (
 )
 from dplearn.learners.masked_parity_rounds import Asking, MaskedRecords, learn_masked_parity
 from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.plan import Plan
 from dplearn.queries.opening import opened
 from dplearn.theory.masked_parity import (
     MaskedParitySizes,
@@ -259,7 +260,7 @@ class MaskedParityClassifier(RuleClassifier):
 
 
 @dataclass(frozen=True)
-class MaskedParityPlan:
+class MaskedParityPlan(Plan):
     """What a fit of `MaskedParityClassifier` would give.
 
     Attributes

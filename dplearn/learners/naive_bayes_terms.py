@@ -10,6 +10,7 @@ from dplearn.estimator.intake import COLUMNS, labels_assumed
 from dplearn.learners.bins import MOST_BINS, Bins, binned
 from dplearn.learners.naive_bayes_tables import NaiveBayesTask, asks_classes
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.plan import Plan
 from dplearn.theory.share_queries import ShareNoise, central_noise, share_noise
 
 __all__ = ["NaiveBayesLayout", "NaiveBayesPlan", "NaiveBayesTerms"]
@@ -20,7 +21,7 @@ _SHARED = 8  # "local": a column of categories or floats has at most so many tim
 
 
 @dataclass(frozen=True)
-class NaiveBayesPlan:
+class NaiveBayesPlan(Plan):
     """What a fit of `StatisticalQueryNaiveBayes` would give.
 
     Attributes

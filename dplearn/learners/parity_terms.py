@@ -8,12 +8,13 @@ from typing import Any
 from dplearn.domains import Bits
 from dplearn.learners.parity_methods import ParityMethod, ParityTask, settled_method
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.plan import Plan
 
 __all__ = ["ParityPlan", "ParityTerms"]
 
 
 @dataclass(frozen=True)
-class ParityPlan:
+class ParityPlan(Plan):
     """What a fit of `ParityClassifier` would give.
 
     Attributes

@@ -30,6 +30,7 @@ from dplearn.estimator import RuleClassifier
 from dplearn.estimator.intake import COLUMNS, check_classes, labels_assumed, read_features, read_labels
 from dplearn.mechanisms import permute_and_flip, release_if_stable
 from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.plan import Plan
 from dplearn.theory.bars import speaking_table
 from dplearn.theory.points import (
     LARGEST_BITS,
@@ -279,7 +280,7 @@ class PointClassifier(RuleClassifier):
 
 
 @dataclass(frozen=True)
-class PointPlan:
+class PointPlan(Plan):
     """What a fit of `PointClassifier` would give.
 
     Attributes

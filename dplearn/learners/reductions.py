@@ -37,6 +37,7 @@ from dplearn.estimator.intake import (
 from dplearn.estimator.within import fit_within, read_all
 from dplearn.learners.ensembles import EnsembleClassifier
 from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.plan import Plan
 from dplearn.privacy.subsampled import subsampled
 from dplearn.theory.search import first
 
@@ -224,7 +225,7 @@ class SecretSampleClassifier(PrivateClassifier):
 
 
 @dataclass(frozen=True)
-class SecretSamplePlan:
+class SecretSamplePlan(Plan):
     """What a fit of `SecretSampleClassifier` would give.
 
     Attributes

@@ -40,6 +40,7 @@ from dplearn.estimator.intake import (
 )
 from dplearn.learners.threshold_methods import CutColumn, by_errors, by_interior_point
 from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.plan import Plan
 from dplearn.releases.few_records import warn_if_few
 from dplearn.releases.reading import as_number_domain, is_pair
 from dplearn.theory.thresholds_learning import (
@@ -253,7 +254,7 @@ class ThresholdClassifier(RuleClassifier):
 
 
 @dataclass(frozen=True)
-class ThresholdPlan:
+class ThresholdPlan(Plan):
     """What a fit of `ThresholdClassifier` would give.
 
     Attributes

@@ -11,12 +11,13 @@ from dplearn.core.exact import decay_ratio
 from dplearn.model_selection.splits import Exposure, Split
 from dplearn.model_selection.terms import SearchTerms
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.plan import Plan
 
 __all__ = ["SearchPlan"]
 
 
 @dataclass(frozen=True)
-class SearchPlan:
+class SearchPlan(Plan):
     """What a search would promise and spend.
 
     Attributes

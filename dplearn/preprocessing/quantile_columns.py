@@ -27,6 +27,7 @@ from dplearn.domains.numbers import as_numbers
 from dplearn.estimator import PrivateTransformer
 from dplearn.estimator.intake import COLUMNS, as_product, read_features
 from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.plan import Plan
 from dplearn.releases.few_records import warn_of_quantiles
 from dplearn.releases.quantile_plan import QuantilePlan, quantile_plan
 from dplearn.releases.quantiles import release_quantiles
@@ -49,7 +50,7 @@ _LARGEST = sys.float_info.max
 
 
 @dataclass(frozen=True)
-class ColumnsPlan:
+class ColumnsPlan(Plan):
     """What a fit of a transformer made of quantiles would give.
 
     Attributes

@@ -13,13 +13,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
+from html import escape
 from typing import Any
 
 from dplearn.privacy.base import decimal
 from dplearn.privacy.errors import BudgetExceededError, LedgerError
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
 
-__all__ = ["Terms", "amounts", "decimals", "in_words", "with_amounts"]
+__all__ = ["Terms", "amounts", "decimals", "in_words", "promise_as_html", "with_amounts"]
 
 _KINDS = (ApproxDP, ZeroConcentratedDP)
 _MOST_BITS = 14_000  # some 4200 digits; Python writes integers of 4300 at most
@@ -183,6 +184,13 @@ def with_amounts(guarantee: Guarantee, numbers: Mapping[str, Any]) -> Guarantee:
 def decimals(guarantee: Guarantee, rounding: str = ROUND_CEILING) -> dict[str, str]:
     """Return the numbers of a guarantee as decimals, by name."""
     return {name: decimal(x, rounding) for name, x in amounts(guarantee).items()}
+
+
+def promise_as_html(promised: Guarantee | None, price: Guarantee | None) -> str:
+    """Return what was promised, or else what a fit will spend, as far as that is known, as HTML."""
+    if promised is not None:
+        return promised._repr_html_()
+    return "Not fitted." if price is None else f"Not fitted. A fit will spend {escape(in_words(price))}."
 
 
 def in_words(guarantee: Guarantee, rounding: str = ROUND_CEILING) -> str:

@@ -18,6 +18,7 @@ import numpy as np
 
 from dplearn._validation import check_count, check_number
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.plan import Plan
 from dplearn.releases.quantiles import check_fractions
 from dplearn.releases.reading import as_number_domain
 from dplearn.theory.quantiles import (
@@ -30,7 +31,7 @@ __all__ = ["QuantilePlan", "quantile_plan"]
 
 
 @dataclass(frozen=True)
-class QuantilePlan:
+class QuantilePlan(Plan):
     """What `quantiles` would give; printed, it says so in words.
 
     Attributes

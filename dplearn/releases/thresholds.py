@@ -10,6 +10,7 @@
 """
 
 from collections.abc import Callable
+from html import escape
 from typing import Any, Self
 
 from dplearn._validation import check_choice, check_number
@@ -19,6 +20,7 @@ from dplearn.domains import NumberDomain
 from dplearn.mechanisms.block_points import block_points
 from dplearn.mechanisms.tree_counts import tree_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
+from dplearn.privacy.terms import promise_as_html
 from dplearn.releases.distribution import ReleasedDistribution, distribution_of, distribution_of_points
 from dplearn.releases.few_records import warn_of_counts
 from dplearn.releases.reading import as_number_domain, read_codes
@@ -169,6 +171,14 @@ class ThresholdRelease:
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in _SHOWN)
         return f"{type(self).__name__}({shown})"
+
+    def _repr_html_(self) -> str:
+        promised = getattr(self, "guarantee_", None)
+        try:
+            price = self._settled()[2]
+        except (TypeError, ValueError):  # a fit will say what is wrong
+            price = None
+        return f"<pre>{escape(repr(self))}</pre>{promise_as_html(promised, price)}"
 
 
 _SHOWN = ("epsilon", "delta", "method", "domain", "random_state")

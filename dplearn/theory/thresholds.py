@@ -23,6 +23,7 @@ from dplearn.core.distributions import laplace_quantile
 from dplearn.core.dyadic import depth_of
 from dplearn.core.exact import decay_rate, decay_ratio
 from dplearn.privacy import ApproxDP, ZeroConcentrated, ZeroConcentratedDP, calibrate
+from dplearn.privacy.plan import Plan
 from dplearn.privacy.spending import epsilon_of
 from dplearn.theory.search import first
 from dplearn.theory.walks import walk_bound
@@ -36,7 +37,7 @@ _MOST = 1 << 62
 
 
 @dataclass(frozen=True)
-class TreePlan:
+class TreePlan(Plan):
     """A tree of noisy counts over a domain, settled before any value is seen.
 
     Attributes

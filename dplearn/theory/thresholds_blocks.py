@@ -20,6 +20,7 @@ from dplearn._validation import check_count, check_number
 from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio, exp_bounds
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.plan import Plan
 from dplearn.privacy.spending import epsilon_of
 from dplearn.theory.interior_point import RecursiveSizes, interior_point_sample_size, recursive_sizes
 from dplearn.theory.search import first, lowest
@@ -35,7 +36,7 @@ _SHARES = 32  # epsilon is shared out in so many equal parts
 
 
 @dataclass(frozen=True)
-class BlockPlan:
+class BlockPlan(Plan):
     """Blocks of sorted records, settled for so many records before any value is seen.
 
     Attributes

@@ -195,3 +195,13 @@ def test_a_median_lies_among_the_records_from_the_planned_number_on_and_not_long
     assert share_inside(enough) > 0.95
     assert share_inside(enough // 3) < 0.9
     assert ThresholdRelease(domain=IntegerRange(3, 3)).plan().n_inside == 1
+
+
+def test_a_notebook_shows_the_price_before_and_the_promise_after():
+    release = ThresholdRelease(epsilon=0.5, domain=AGES)
+    assert "Not fitted. A fit will spend epsilon 0.5, delta 0." in release._repr_html_()
+    fitted = release.fit(VALUES)
+    assert fitted._repr_html_().endswith(fitted.guarantee_._repr_html_())
+    wrong = ThresholdRelease(epsilon="<b>")._repr_html_()
+    assert wrong.endswith("Not fitted.")
+    assert "&lt;b&gt;" in wrong
