@@ -21,7 +21,7 @@ from dplearn._validation import check_count
 from dplearn.concepts.base import ConceptClass, CountedErrors, Labels
 from dplearn.domains import DomainError, Floats, IntegerRange, Product
 from dplearn.domains.cells import frame_column, is_frame
-from dplearn.domains.numbers import as_numbers
+from dplearn.domains.number_cells import as_numbers
 
 __all__ = ["FiniteClass"]
 

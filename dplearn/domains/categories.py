@@ -11,7 +11,7 @@ import numpy as np
 from dplearn._validation import check_count, check_number
 from dplearn.domains.base import Codes, Domain, smallest_uint
 from dplearn.domains.cells import as_cells, is_missing, text_of
-from dplearn.domains.numbers import as_numbers
+from dplearn.domains.number_cells import as_numbers
 
 __all__ = ["Bits", "Categories", "Hashed"]
 

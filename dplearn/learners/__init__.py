@@ -8,12 +8,14 @@ from dplearn.learners.logistic_terms import LogisticPlan
 from dplearn.learners.masked_parity import MaskedParityClassifier, MaskedParityPlan
 from dplearn.learners.naive_bayes import NaiveBayesPlan, StatisticalQueryNaiveBayes
 from dplearn.learners.parity import ParityClassifier, ParityPlan
-from dplearn.learners.point import ChosenPoint, PointClassifier, PointPlan
+from dplearn.learners.point import ChosenPoint, PointClassifier
+from dplearn.learners.point_terms import PointPlan
 from dplearn.learners.reductions import SecretSampleClassifier
 from dplearn.learners.soft_label_transfer import SoftLabelTransferClassifier
 from dplearn.learners.soft_labels import SoftLabelAggregateClassifier, SoftLabelPlan
 from dplearn.learners.subsample_aggregate import SubsampleAggregateClassifier
-from dplearn.learners.threshold import ThresholdClassifier, ThresholdPlan
+from dplearn.learners.threshold import ThresholdClassifier
+from dplearn.learners.threshold_terms import ThresholdPlan
 
 __all__ = [
     "ChosenPoint",

@@ -25,22 +25,19 @@ from dplearn.core.key_hash import KeyHash
 from dplearn.core.points import bucket_errors, leading_key
 from dplearn.domains import Hashed
 from dplearn.domains.cells import frame_column, holds_times, is_frame
-from dplearn.domains.keys import KEYS_ASSUMED, read_keys, spelled
+from dplearn.domains.keys import read_keys, spelled
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.intake import COLUMNS, check_classes, labels_assumed, read_features, read_labels
+from dplearn.estimator.intake import check_classes, read_features, read_labels
+from dplearn.learners.point_terms import PointPlan, PointTerms, point_promise
 from dplearn.mechanisms import permute_and_flip, release_if_stable
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import Plan
 from dplearn.theory.bars import speaking_table
 from dplearn.theory.points import (
     LARGEST_BITS,
-    hashed_point_failure,
     hashed_point_sizes,
-    stable_point_failure,
-    stable_point_sample_size,
 )
 
-__all__ = ["ChosenPoint", "PointClassifier", "PointPlan"]
+__all__ = ["ChosenPoint", "PointClassifier"]
 
 _METHODS = ("stability", "hashing")
 _ANY_CELLS = Hashed()  # tells `read_features` to leave cells as they are
@@ -190,7 +187,7 @@ class PointClassifier(RuleClassifier):
         self.ledger = ledger
         self.random_state = random_state
 
-    def plan(self, n_samples: int) -> "PointPlan":
+    def plan(self, n_samples: int) -> PointPlan:
         """Return what a fit would promise and how accurate it would be, without any data.
 
         Parameters
@@ -200,7 +197,7 @@ class PointClassifier(RuleClassifier):
         """
         n = check_count("n_samples", n_samples, low=1)
         terms = self._terms(self.random_state is not None)
-        guarantee = _promise(terms.price, self.classes)
+        guarantee = point_promise(terms.price, self.classes)
         return replace(terms.plan(n, self.alpha, self.beta), guarantee=guarantee)
 
     def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
@@ -216,7 +213,7 @@ class PointClassifier(RuleClassifier):
         keys = _row_keys(X)
 
         # 2. Fix the guarantee, and charge it to the ledger.
-        guarantee = _promise(terms.price, declared)
+        guarantee = point_promise(terms.price, declared)
         charge(guarantee)
 
         # 3. Summarise the data into integers: a replaced record moves a distance, or each number of errors,
@@ -245,7 +242,7 @@ class PointClassifier(RuleClassifier):
     def _context(self) -> tuple[object, ...]:
         return str(self.epsilon), str(self.delta), self.method, self.alpha, self.beta, str(self.n_buckets)
 
-    def _terms(self, reproducible: bool) -> "_Terms":
+    def _terms(self, reproducible: bool) -> PointTerms:
         """Read and check all parameters."""
         epsilon = check_number("epsilon", self.epsilon, above=0)
         delta = check_number("delta", self.delta, low=0, below=1)
@@ -270,76 +267,13 @@ class PointClassifier(RuleClassifier):
         price = ApproxDP(epsilon, delta, reproducible=reproducible)
         if not n_buckets:
             speaking_table(price)  # refuses an epsilon that is too small for its table
-        return _Terms(method, price, n_buckets)
+        return PointTerms(method, price, n_buckets)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
         return tags
-
-
-@dataclass(frozen=True)
-class PointPlan(Plan):
-    """What a fit of `PointClassifier` would give.
-
-    Attributes
-    ----------
-    guarantee : ApproxDP
-        What it would promise.
-    method : str
-        How it would learn.
-    n_buckets : int
-        Into how many buckets it would hash keys; 0 with "stability".
-    n_samples : int
-        Number of records.
-    failure : float
-        Of records whose labels are a point function: the error exceeds alpha with probability at most this.
-    n_needed : int
-        Number of records from which on that is at most beta, with as many buckets as that takes.
-    alpha, beta : float
-        As asked for.
-    """
-
-    guarantee: ApproxDP
-    method: str
-    n_buckets: int
-    n_samples: int
-    failure: float
-    n_needed: int
-    alpha: float
-    beta: float
-
-
-@dataclass(frozen=True)
-class _Terms:
-    """What the parameters settle before any data are seen."""
-
-    method: str
-    price: ApproxDP
-    n_buckets: int
-
-    def hash(self, seed: int) -> KeyHash | None:
-        """Return the public hash that a seed stands for; None with "stability"."""
-        if not self.n_buckets:
-            return None
-        multiplier, shift = (public_seed(seed, part) for part in ("multiplier", "shift"))
-        return KeyHash(multiplier, shift, self.n_buckets.bit_length() - 1)
-
-    def plan(self, n: int, alpha: Any, beta: Any) -> PointPlan:
-        epsilon, delta = self.price.epsilon, self.price.delta
-        if self.n_buckets:
-            failure = hashed_point_failure(n, self.n_buckets, epsilon=epsilon, alpha=alpha)
-            needed = hashed_point_sizes(epsilon=epsilon, alpha=alpha, beta=beta).n_samples
-        else:
-            failure = stable_point_failure(n, epsilon=epsilon, delta=delta, alpha=alpha)
-            needed = stable_point_sample_size(epsilon=epsilon, delta=delta, alpha=alpha, beta=beta)
-        return PointPlan(self.price, self.method, self.n_buckets, n, min(1.0, failure), needed, alpha, beta)
-
-
-def _promise(price: ApproxDP, classes: Sequence[Any] | None) -> ApproxDP:
-    """Return what a fit promises."""
-    return replace(price, assumes=(COLUMNS, KEYS_ASSUMED, labels_assumed(classes)))
 
 
 class _Lead:

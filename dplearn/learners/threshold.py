@@ -13,7 +13,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -29,28 +29,22 @@ from dplearn.domains import Domain, NumberDomain, Product
 from dplearn.domains.base import shortened
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.intake import (
-    COLUMNS,
     as_product,
     check_classes,
     check_two_labels,
     known_classes,
-    labels_assumed,
     read_features,
     read_labels,
 )
 from dplearn.learners.threshold_methods import CutColumn, by_errors, by_interior_point
+from dplearn.learners.threshold_terms import ThresholdPlan, ThresholdTerms
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import Plan
-from dplearn.releases.few_records import warn_if_few
 from dplearn.releases.reading import as_number_domain, is_pair
 from dplearn.theory.thresholds_learning import (
     THRESHOLD_METHODS,
-    interior_point_examples,
-    threshold_excess_errors,
-    threshold_sample_size,
 )
 
-__all__ = ["ThresholdClassifier", "ThresholdPlan"]
+__all__ = ["ThresholdClassifier"]
 
 _NAMES = 8  # columns in a message
 
@@ -156,7 +150,7 @@ class ThresholdClassifier(RuleClassifier):
         self.ledger = ledger
         self.random_state = random_state
 
-    def plan(self, n_samples: int, *, n_features: int | None = None) -> "ThresholdPlan":
+    def plan(self, n_samples: int, *, n_features: int | None = None) -> ThresholdPlan:
         """Return what a fit would promise and how accurate it would be, without any data.
 
         Parameters
@@ -223,7 +217,7 @@ class ThresholdClassifier(RuleClassifier):
     def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
         return self.concept_.predict(columns)
 
-    def _terms(self, reproducible: bool) -> "_Terms":
+    def _terms(self, reproducible: bool) -> ThresholdTerms:
         """Read and check all parameters."""
         classes = known_classes(self.classes, self.domain)
         if classes is not None:
@@ -234,7 +228,7 @@ class ThresholdClassifier(RuleClassifier):
         budget = ApproxDP(
             check_number("epsilon", self.epsilon, above=0), self.delta, reproducible=reproducible
         )
-        return _Terms(
+        return ThresholdTerms(
             price=replace(budget, delta=Fraction(0)),
             method=check_choice("method", self.method, (AUTO, *THRESHOLD_METHODS)),
             declared=_declared(self.domain),
@@ -251,113 +245,6 @@ class ThresholdClassifier(RuleClassifier):
         tags.input_tags.allow_nan = domain.accepts_missing
         tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
         return tags
-
-
-@dataclass(frozen=True)
-class ThresholdPlan(Plan):
-    """What a fit of `ThresholdClassifier` would give.
-
-    Attributes
-    ----------
-    guarantee : ApproxDP
-        What it would promise.
-    method : str
-        How it would learn.
-    n_samples : int
-        Number of records.
-    n_examples : int
-        How many records of each label are looked at; with "exponential" all are.
-    excess_error : float
-        With probability at least 1 - beta the training error exceeds the least by at most this; with
-        "interior_point" where the least is 0.
-    n_needed : int
-        From how many records on, of a distribution that some threshold labels without error, the true error
-        is at most alpha with probability at least 1 - beta.
-    alpha, beta : float
-        As the estimator has them.
-    """
-
-    guarantee: ApproxDP
-    method: str
-    n_samples: int
-    n_examples: int
-    excess_error: float
-    n_needed: int
-    alpha: float
-    beta: float
-
-
-@dataclass(frozen=True)
-class _Terms:
-    """All parameters of one fit, read and checked before the data."""
-
-    price: ApproxDP
-    method: str
-    declared: Any
-    feature: int | str | None
-    alpha: Fraction
-    beta: Fraction
-    classes: Sequence[Any] | None
-
-    def plan(self, n_samples: int, domain: Product, columns: Sequence[CutColumn]) -> ThresholdPlan:
-        """Return how a table of this shape will be learned."""
-        method, sizes = self.settled(columns), self._sizes(columns)
-        excess = threshold_excess_errors(method, **sizes)
-        return ThresholdPlan(
-            guarantee=self.guarantee(domain),
-            method=method,
-            n_samples=n_samples,
-            n_examples=self.examples(method, n_samples, columns),
-            excess_error=min(excess, n_samples) / n_samples,
-            n_needed=threshold_sample_size(method, alpha=self.alpha, realizable=True, **sizes),
-            alpha=float(self.alpha),
-            beta=float(self.beta),
-        )
-
-    def guarantee(self, domain: Product) -> ApproxDP:
-        """Return what a fit promises."""
-        return replace(self.price, assumes=(COLUMNS, *domain.assumes, labels_assumed(self.classes)))
-
-    def examples(self, method: str, n_samples: int, columns: Sequence[CutColumn]) -> int:
-        """Return how many records of each label are looked at."""
-        if method == "exponential":
-            return n_samples
-        return interior_point_examples(n_samples, alpha=self.alpha, **self._sizes(columns))
-
-    def warn_if_few(self, n_samples: int, method: str, columns: Sequence[CutColumn]) -> None:
-        """Warn if a constant label, of which half are right, may be as good as what comes out."""
-        sizes = self._sizes(columns)
-        spent, cuts = float(self.price.epsilon), f"2^{math.log2(sizes['n_cuts']):.0f} cuts"
-        several = f" in each of {len(columns)} columns" if len(columns) > 1 else ""
-        warn_if_few(
-            n_samples,
-            threshold_excess_errors(method, **sizes),
-            enough=n_samples / 2,
-            problem=f"with epsilon {spent:.3g} and {cuts}{several}, half of the records more may"
-            " come out wrong than with the best cut",
-            fewer=", or name the column with feature=" if several else "",
-            stacklevel=5,
-        )
-
-    def settled(self, columns: Sequence[CutColumn]) -> str:
-        """Return the method, the one that promises fewer errors where there is a choice."""
-        large = [column.domain for column in columns if column.size >= 1 << 64]
-        if large and self.method == "exponential":
-            raise ValueError(
-                f"domain must have fewer than 2**64 values with method='exponential', got {large[0]!r}"
-            )
-        if self.method != AUTO:
-            return self.method
-        possible, sizes = THRESHOLD_METHODS[1:] if large else THRESHOLD_METHODS, self._sizes(columns)
-        return min(possible, key=lambda method: threshold_excess_errors(method, **sizes))
-
-    def _sizes(self, columns: Sequence[CutColumn]) -> dict[str, Any]:
-        return {
-            "n_cuts": 1 + max(column.size for column in columns),
-            "n_columns": len(columns),
-            "epsilon": self.price.epsilon,
-            "beta": self.beta,
-        }
 
 
 def _declared(domain: Any) -> Any:

@@ -23,7 +23,7 @@ from dplearn.core.ranks import SortedCodes
 from dplearn.domains import DomainError, Floats, NumberDomain, Product, Schema
 from dplearn.domains.base import shortened
 from dplearn.domains.cells import frame_column, is_frame
-from dplearn.domains.numbers import as_numbers
+from dplearn.domains.number_cells import as_numbers
 from dplearn.estimator import PrivateTransformer
 from dplearn.estimator.intake import COLUMNS, as_product, read_features
 from dplearn.privacy import ApproxDP, PrivacyLedger

@@ -22,7 +22,7 @@ from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.core.ranks import Ranks, SortedCodes, UnsortedCodes
 from dplearn.domains import Floats, Grid, IntegerRange, NumberDomain
-from dplearn.domains.numbers import as_numbers
+from dplearn.domains.number_cells import as_numbers
 from dplearn.mechanisms.halving import codes_at_fractions
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.releases.few_records import warn_of_quantiles
