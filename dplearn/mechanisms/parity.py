@@ -89,6 +89,11 @@ def random_bits(d: int, dice: Dice) -> NDArray[np.uint8]:
         How many.
     dice : Dice
         Source of chance.
+
+    Notes
+    -----
+    **Privacy.** Sees no data. **Assumes.** d is public. **Accuracy.** Exactly uniform: one draw below 2**d.
+    **Source.** None is needed.
     """
     number = dice.below(1 << d)
     digits = np.frombuffer(number.to_bytes(-(-d // 8), "little"), dtype=np.uint8)

@@ -208,6 +208,11 @@ class Questions:
 
     `epoch` holds how many positive answers are left, and the noisy threshold or None until it is drawn. Both
     change in one assignment: after an interrupt no threshold serves an epoch that is not its own.
+
+    Notes
+    -----
+    **Privacy.** That of `SparseVector`, which holds one; by itself it promises nothing, for it can be read.
+    **Assumes.** What `SparseVector` assumes. **Accuracy.** As there. **Source.** As there.
     """
 
     dice: Dice

@@ -141,6 +141,11 @@ def stability_questions(noise: StableAnswersNoise, dice: Any) -> Questions:
         Bar and ratios.
     dice : Dice or None
         Source of chance; None if it comes later.
+
+    Notes
+    -----
+    **Privacy.** That of `StableAnswers`. **Assumes.** Distances to instability are of sensitivity 1.
+    **Accuracy.** As of `StableAnswers`. **Source.** As there; the proof is in docs/theory/stable_answers.md.
     """
     if noise.bar > _FAR:
         raise ValueError("epsilon must be larger: the least distance to be answered would exceed 2**61")
@@ -159,6 +164,12 @@ def answered(
         Not yet stopped.
     answers, distances : ndarray of int64 of shape (m,)
         Private.
+
+    Notes
+    -----
+    **Privacy.** That of `StableAnswers`: an answer is shown where its distance passed the test, and the test
+    is the sparse vector's. **Assumes.** `distances` are those of `answers`. **Accuracy.** As of
+    `StableAnswers`. **Source.** As there.
     """
     unstable = questions.answer(-distances)
     return np.where(unstable, -1, answers[: unstable.size])
