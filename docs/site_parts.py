@@ -11,7 +11,7 @@ import reference
 ROOT = Path(__file__).parents[1]
 CONTENTS = re.compile(r"^<!-- contents -->$", re.MULTILINE)
 CHANGES = re.compile(r"^<!-- changes -->$", re.MULTILINE)
-FIGURE = re.compile(r"^<!-- figure: plot_(\w+) (\d+): (.*) -->$", re.MULTILINE)
+FIGURE = re.compile(r"^<!-- figure: (measured/)?plot_(\w+) (\d+): (.*) -->$", re.MULTILINE)
 NAME = re.compile(r"^```.*?^```|(?<!\[)`([A-Z]\w+)`", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([\w/.]+\.(?:md|py|rst))(?:#[\w-]+)?\)")
 
@@ -21,13 +21,13 @@ def fill_in(_app: Any, name: str, source: list[str]) -> None:
     if name.startswith("_gallery"):
         return
     text = source[0]
-    text = re.sub(r"\]\(((?:\.\./)*)gallery/(plot_\w+)\.py\)", r"](\1_gallery/\2.rst)", text)
+    text = re.sub(r"\]\(((?:\.\./)*)gallery/((?:measured/)?plot_\w+)\.py\)", r"](\1_gallery/\2.rst)", text)
     text = re.sub(r"\]\(((?:\.\./)*)gallery/README\.rst\)", r"](\1_gallery/index.rst)", text)
     text = NAME.sub(_linked, text)
     text = CONTENTS.sub(lambda _: contents(text), text)
     text = CHANGES.sub(lambda _: changes(), text)
     text = reference.MARK.sub(lambda found: f"```{{eval-rst}}\n{reference.as_rst(found[1])}\n```", text)
-    source[0] = FIGURE.sub(r"![\3](/_gallery/images/sphx_glr_plot_\1_00\2.png)", text)
+    source[0] = FIGURE.sub(r"![\4](/_gallery/\1images/sphx_glr_plot_\2_00\3.png)", text)
 
 
 def contents(text: str) -> str:

@@ -85,12 +85,16 @@ def test_every_page_is_in_the_contents_of_another(monkeypatch):
 def test_comments_are_filled_in_before_a_page_is_built(monkeypatch):
     monkeypatch.syspath_prepend(str(DOCS))
     site_parts = importlib.import_module("site_parts")
-    source = ["[a](gallery/plot_a.py) and [b](b.md)\n<!-- contents -->\n<!-- figure: plot_a 1: A -->"]
+    source = [
+        "[a](gallery/plot_a.py), [b](b.md), [c](gallery/measured/plot_c.py)\n<!-- contents -->\n"
+        "<!-- figure: plot_a 1: A -->\n<!-- figure: measured/plot_c 2: C -->"
+    ]
     site_parts.fill_in(None, "page", source)
     assert source[0].splitlines() == [
-        "[a](_gallery/plot_a.rst) and [b](b.md)",
-        *("```{toctree}", ":hidden:", "", "_gallery/plot_a", "b", "```"),
+        "[a](_gallery/plot_a.rst), [b](b.md), [c](_gallery/measured/plot_c.rst)",
+        *("```{toctree}", ":hidden:", "", "_gallery/plot_a", "b", "_gallery/measured/plot_c", "```"),
         "![A](/_gallery/images/sphx_glr_plot_a_001.png)",
+        "![C](/_gallery/measured/images/sphx_glr_plot_c_002.png)",
     ]
 
 
@@ -108,14 +112,16 @@ def _parameters(thing):
     return inspect.signature(thing).parameters
 
 
-def test_every_picture_is_shown_with_the_script_that_draws_it():
-    shown = {
-        (page.parent / picture).resolve().name: page.read_text(encoding="utf-8")
+def test_every_figure_is_drawn_by_a_script_of_the_gallery(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    figure = importlib.import_module("site_parts").FIGURE
+    drawn = {
+        f"{folder}plot_{name}.py"
         for page in PAGES
-        for picture in re.findall(r"!\[[^\]]*\]\(([^)]+\.svg)\)", page.read_text(encoding="utf-8"))
+        for folder, name, _, _ in figure.findall(page.read_text(encoding="utf-8"))
     }
-    assert set(shown) == {picture.name for picture in (DOCS / "pictures").iterdir()}
-    for picture, text in shown.items():
-        scripts = re.findall(r"benchmarks/(plot_\w+\.py)", text)
-        sources = [(DOCS.parent / "benchmarks" / script).read_text(encoding="utf-8") for script in scripts]
-        assert any(Path(picture).stem in source for source in sources), picture
+    assert len(drawn) >= 6
+    assert [script for script in sorted(drawn) if not (DOCS / "gallery" / script).is_file()] == []
+    assert [
+        str(page) for page in PAGES if re.search(r"^!\[", page.read_text(encoding="utf-8"), re.MULTILINE)
+    ] == []
