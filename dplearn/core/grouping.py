@@ -1,5 +1,6 @@
 """Group integers by value: how often each occurs, and where its i-th occurrence stands."""
 
+from contextlib import suppress
 from operator import index
 from typing import Any
 
@@ -86,7 +87,6 @@ def near_integers(name: str, values: Any, low: int, high: int) -> NDArray[np.int
 def _integer(value: Any, message: str) -> int:
     if isinstance(value, (bool, np.bool_)):
         raise TypeError(message)
-    try:
+    with suppress(TypeError):  # raised within, what is raised below would carry it along
         return index(value)
-    except TypeError:
-        raise TypeError(message) from None
+    raise TypeError(message)

@@ -32,6 +32,7 @@ from dplearn.preprocessing import CellEncoder
 from dplearn.privacy import ApproxDP, Guarantee, LedgerError, PrivacyLedger, pipeline_guarantee
 from dplearn.privacy.base import decimal
 from dplearn.privacy.pipelines import PARTS
+from dplearn.privacy.plan import Plan
 from dplearn.privacy.terms import decimals
 
 __all__ = ["PrivacyCard", "privacy_card"]
@@ -167,17 +168,21 @@ def _checked_notes(notes: Iterable[str]) -> list[Block]:
 
 def _promised(estimator: Any, stateless: Collection[str]) -> tuple[Guarantee | None, str]:
     """Return what is promised, or None and why nothing is."""
+    if isinstance(estimator, Plan):
+        raise TypeError(
+            f"estimator must be fitted, got a {type(estimator).__name__}: nothing is released yet"
+        )
+    if any(hasattr(estimator, name) for name in PARTS):
+        try:
+            return pipeline_guarantee(estimator, stateless=stateless), ""
+        except (TypeError, ValueError) as error:  # they name steps and settings, and no values
+            return None, str(error)
     for name in ("guarantee_", "guarantee"):
         found = getattr(estimator, name, None)
         if isinstance(found, Guarantee):
             return found, ""
     if isinstance(estimator, CellEncoder) and hasattr(estimator, "n_features_in_"):
         return ApproxDP(0, assumes=(_NAMES_OF_COLUMNS,)), ""
-    if any(hasattr(estimator, name) for name in PARTS):
-        try:
-            return pipeline_guarantee(estimator, stateless=stateless), ""
-        except (TypeError, ValueError) as error:  # they name steps and settings, and no values
-            return None, str(error)
     if type(estimator).__module__.partition(".")[0] == "dplearn" and hasattr(estimator, "fit"):
         raise NotFittedError(f"estimator must be fitted, got an unfitted {type(estimator).__name__}")
     if isinstance(estimator, GridSearchCV | RandomizedSearchCV) or hasattr(estimator, "cv_results_"):

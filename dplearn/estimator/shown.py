@@ -5,26 +5,13 @@
 '<div class="dplearn-promise">Not fitted. A fit will spend epsilon 0.5, delta 0.</div>'
 """
 
-from typing import Any, NoReturn
+from typing import Any
 
-from dplearn.estimator.within import price_of_fit
+from dplearn.estimator.within import UNSEEN, price_of_fit
 from dplearn.privacy import Guarantee
 from dplearn.privacy.terms import promise_as_html
 
 __all__ = ["promise_html"]
-
-
-class _UnseenError(Exception):
-    """Raised to whoever looks at what is not there."""
-
-
-class _Unseen:
-    """Stands where data would; whoever looks is told that there are none."""
-
-    @property
-    def shape(self) -> NoReturn:
-        """How large the data are: whatever depends on it is not known."""
-        raise _UnseenError
 
 
 def promise_html(estimator: Any) -> str:
@@ -47,4 +34,4 @@ def _promise(estimator: Any) -> str:
     guarantee = getattr(estimator, "guarantee_", None)
     if isinstance(guarantee, Guarantee):
         return promise_as_html(guarantee, None)
-    return promise_as_html(None, price_of_fit(estimator, _Unseen(), None))
+    return promise_as_html(None, price_of_fit(estimator, UNSEEN, None))

@@ -7,14 +7,14 @@ them, before anything is drawn or spent: which rows it is given may be secret.
 from collections.abc import Callable
 from contextlib import suppress
 from copy import copy
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from sklearn.base import clone
 
 from dplearn.chance.dice import Dice
 from dplearn.privacy import Guarantee
 
-__all__ = ["OpenAccount", "fit_within", "price_of_fit", "read_all"]
+__all__ = ["UNSEEN", "OpenAccount", "check_parameters", "fit_within", "price_of_fit", "read_all"]
 
 #: Takes the price of a fit, before anything is read, and returns what is called with its guarantee.
 OpenAccount = Callable[[Any], Callable[[Any], None]]
@@ -28,6 +28,23 @@ class _PriceToldError(Exception):
     """Raised in place of reading: what the fit would be charged is known."""
 
 
+class _UnseenError(Exception):
+    """Raised to whoever looks at what is not there."""
+
+
+class _Unseen:
+    """Stands where data would; whoever looks is told that there are none."""
+
+    @property
+    def shape(self) -> NoReturn:
+        """How large the data are: whatever depends on it is not known."""
+        raise _UnseenError
+
+
+#: Stands in place of X where there are no data.
+UNSEEN = _Unseen()
+
+
 def price_of_fit(model: Any, X: Any, y: Any) -> Guarantee | None:
     """Return what a fit would be charged, as the fit itself tells before it reads, or None if it does not.
 
@@ -38,6 +55,31 @@ def price_of_fit(model: Any, X: Any, y: Any) -> Guarantee | None:
     X, y : object
         What would be fitted, or whatever refuses to be looked at: no value is read.
     """
+    with suppress(Exception):  # what is wrong is for the fit to refuse
+        price = _told_price(model, X, y)
+        return price if isinstance(price, Guarantee) else None
+    return None
+
+
+def check_parameters(model: Any) -> None:
+    """Refuse what a fit would refuse before it reads anything: its parameters.
+
+    Parameters
+    ----------
+    model : PrivateEstimator
+        Is not changed.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Whatever the fit raises.
+    """
+    with suppress(_UnseenError):
+        _told_price(model, UNSEEN, None)
+
+
+def _told_price(model: Any, X: Any, y: Any) -> Any:
+    """Return what a fit opens its account with; whatever it raises before is raised."""
     prices: list[Any] = []
 
     def opened(price: Any) -> Callable[[Any], None]:
@@ -47,9 +89,9 @@ def price_of_fit(model: Any, X: Any, y: Any) -> Guarantee | None:
     seeded, nothing_to_throw = model.random_state is not None, cast(Dice, None)
     twin = copy(model)
     twin.random_state = 0 if seeded else None  # a generator of the user's would be drawn from
-    with suppress(Exception):  # what is wrong is for the fit to refuse
+    with suppress(_PriceToldError):
         fit_within(twin, X, y, nothing_to_throw, reproducible=seeded, open_account=opened)
-    return prices[0] if prices and isinstance(prices[0], Guarantee) else None
+    return prices[0] if prices else None
 
 
 def read_all(

@@ -10,7 +10,8 @@ Fraction(3, 4)
 
 import warnings
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from copy import deepcopy
 from fractions import Fraction
 from inspect import signature
 from typing import Any
@@ -23,7 +24,7 @@ from dplearn.aggregation.pupils import quiet
 from dplearn.chance.dice import Dice
 from dplearn.domains import DomainError
 from dplearn.estimator.base import PrivateClassifier, PrivateEstimator
-from dplearn.estimator.within import OpenAccount, fit_within, read_all
+from dplearn.estimator.within import OpenAccount, check_parameters, fit_within, read_all
 from dplearn.model_selection.held import answers_from_a_budget, held_by
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.pipelines import check_nothing_told, may_learn
@@ -32,9 +33,11 @@ __all__ = [
     "check_candidate",
     "fit_candidate",
     "last_step",
+    "named",
     "no_warnings",
-    "parts_of",
+    "private_steps",
     "read_by_candidate",
+    "taken_on_trust",
     "with_budget",
 ]
 
@@ -64,14 +67,17 @@ def check_candidate(estimator: Any, stateless: Collection[str]) -> None:
             f" when it is fitted, got {type(last).__name__}"
         )
     steps = dict(_steps(estimator))
-    if absent := sorted(set(stateless) - steps.keys()):
+    declared = named(stateless)
+    if absent := sorted(declared - steps.keys()):
         raise ValueError(f"stateless must name steps of estimator, got {absent[0]!r}")
+    if both := sorted(name for name in declared if isinstance(steps[name], PrivateEstimator)):
+        raise ValueError(f"stateless must name steps that learn nothing, got {both[0]!r}, which is private")
     check_nothing_told(estimator, "estimator")
     for name, step in steps.items():
         if isinstance(step, PrivateEstimator):
             _check_private(step, alone=step is estimator)
         elif step not in _IDLE:
-            _check_stateless(name, step, declared=name in stateless)
+            _check_stateless(name, step, declared=name in declared)
 
 
 def _check_private(step: Any, *, alone: bool) -> None:
@@ -121,10 +127,23 @@ def last_step(estimator: Any) -> Any:
     return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
 
 
-def parts_of(estimator: Any) -> list[Any]:
-    """Return a pipeline and its private steps; what is none is all there is."""
-    private = [step for _, step in _steps(estimator) if isinstance(step, PrivateEstimator)]
-    return [estimator, *private] if isinstance(estimator, Pipeline) else private
+def named(stateless: Collection[str]) -> set[str]:
+    """Return the names of steps that were declared to learn nothing; one alone is a name too."""
+    return {stateless} if isinstance(stateless, str) else set(stateless)
+
+
+def private_steps(estimator: Any) -> list[Any]:
+    """Return the private steps of a pipeline; what is none is all there is."""
+    return [step for _, step in _steps(estimator) if isinstance(step, PrivateEstimator)]
+
+
+def taken_on_trust(estimator: Any) -> list[str]:
+    """Return the names of the steps of which nobody knows beforehand whether they refuse what they are given.
+
+    That is all but the first private one, which reads all records before anything is spent.
+    """
+    first = private_steps(estimator)[0]
+    return [name for name, step in _steps(estimator) if step is not first and _acts(step)]
 
 
 def _steps(estimator: Any) -> list[tuple[str, Any]]:
@@ -134,7 +153,11 @@ def _steps(estimator: Any) -> list[tuple[str, Any]]:
 
 def _acting(estimator: Any) -> list[Any]:
     """Return the steps that do something."""
-    return [step for _, step in _steps(estimator) if isinstance(step, PrivateEstimator) or step not in _IDLE]
+    return [step for _, step in _steps(estimator) if _acts(step)]
+
+
+def _acts(step: Any) -> bool:
+    return isinstance(step, PrivateEstimator) or step not in _IDLE
 
 
 def with_budget(estimator: Any, budget: ApproxDP, seed: int | None) -> Any:
@@ -151,7 +174,7 @@ def with_budget(estimator: Any, budget: ApproxDP, seed: int | None) -> Any:
         What public choices of the copy are made from, if they are to be repeated.
     """
     copy = quiet(estimator)  # what it told of its progress would tell how often it is fitted
-    private = [step for _, step in _steps(copy) if isinstance(step, PrivateEstimator)]
+    private = private_steps(copy)
     epsilons = [check_number("epsilon", step.epsilon, above=0) for step in private]
     n_deltas = sum(hasattr(step, "delta") for step in private)
     for step, epsilon in zip(private, epsilons, strict=True):
@@ -198,7 +221,7 @@ def read_by_candidate(
     """Let a copy read records, without a draw, and return what it would promise of them.
 
     Of a pipeline, this is done by the first step that is private; what the others are given is released, or
-    made by steps that learn nothing.
+    made by steps that learn nothing. Of those that follow it the parameters are checked.
 
     Parameters
     ----------
@@ -212,20 +235,20 @@ def read_by_candidate(
             given = labels if step is last_step(candidate) else None
             read_all(step, rows, given, dice, reproducible=reproducible, open_account=spend)
             break
-        rows = _turned(clone(step), rows)
+        rows = _turned(clone(step), deepcopy(rows))  # with copy=False a step changes what others read too
+    for step in private_steps(candidate)[1:]:
+        check_parameters(step)
     return promises
 
 
 def _turned(step: Any, rows: Any) -> Any:
     """Return what a step that learns nothing makes of rows; what it says of them may quote them."""
-    with no_warnings():
-        try:
-            return step.fit(rows).transform(rows)
-        except Exception:
-            raise DomainError(
-                f"X holds what {type(step).__name__} does not transform (its own message might quote"
-                " records); try it on records that you made up"
-            ) from None
+    with no_warnings(), suppress(Exception):  # raised within, what is raised below would carry it along
+        return step.fit(rows).transform(rows)
+    raise DomainError(
+        f"X holds what {type(step).__name__} does not transform (its own message might quote"
+        " records); try it on records that you made up"
+    )
 
 
 def _within(budget: ApproxDP, promises: list[ApproxDP]) -> OpenAccount:

@@ -22,6 +22,7 @@ from dplearn.chance.dice import Dice
 from dplearn.core.binomial import success_bounds
 from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio
+from dplearn.domains.cells import cells_of
 from dplearn.estimator.intake import label_cells
 from dplearn.mechanisms import laplace_counts
 from dplearn.model_selection.held import answers_from_a_budget
@@ -33,7 +34,7 @@ __all__ = ["PrivateScore", "private_score"]
 
 _ASSUMES = (
     "the number of records is public",
-    "the classifier predicts for each record by itself",
+    "the classifier predicts for each record by itself, and one label for every record",
     "the classifier was made without these records, or has a guarantee of its own, which adds to this one",
 )
 
@@ -144,16 +145,28 @@ def _errors(estimator: Any, X: Any, y: Any) -> tuple[int, int]:
         )
     if isinstance(estimator, BaseEstimator):
         check_is_fitted(estimator)
-    labels = label_cells(y)
+    X, labels = _each_by_itself(X), label_cells(y)
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     if n != len(labels):
         raise ValueError(f"X and y must have equal numbers of records, got {n} and {len(labels)}")
+    if not n:
+        raise ValueError("X must hold at least one record")
     expected, columns = getattr(estimator, "n_features_in_", None), getattr(X, "shape", (n,))[1:]
     if expected is not None and columns and columns[0] != expected:
         raise ValueError(
             f"X must have the {expected} columns that the classifier was fitted on, got {columns[0]}"
         )
     return errors_of(estimator, X, labels), n
+
+
+def _each_by_itself(X: Any) -> Any:
+    """Return a list of rows as cells, for numpy would choose their type by all records together.
+
+    A list of texts stays one.
+    """
+    if hasattr(X, "shape") or all(isinstance(each, str) for each in X):
+        return X
+    return cells_of(X)
 
 
 def _release(errors: int, n: int, beta: Fraction, guarantee: ApproxDP, dice: Dice) -> PrivateScore:

@@ -11,7 +11,8 @@
 (['concept_class'], Fraction(1, 1), True)
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -36,15 +37,23 @@ from dplearn.estimator.intake import (
     read_labels,
     read_rows,
 )
-from dplearn.model_selection.candidates import check_candidate, last_step, parts_of
+from dplearn.model_selection.candidates import (
+    check_candidate,
+    last_step,
+    named,
+    private_steps,
+    taken_on_trust,
+)
 from dplearn.model_selection.plan import SearchPlan
 from dplearn.model_selection.splits import Exposure, splits_by_position
 from dplearn.model_selection.terms import METHODS, SearchTerms
 from dplearn.model_selection.trial import Trial, said_once
 from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.pipelines import fitted_together
 
 __all__ = ["PrivateSearchCV"]
 
+_CALLER = 5  # calls from whoever calls `fit` to where its parameters are looked at
 _USER = 6  # calls from whoever calls `fit` to where it is known what all candidates say
 _SPLITS = "which records train and which test depends on their places alone"
 _ALONE = "a fitted candidate predicts for each record by itself"
@@ -188,7 +197,8 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
             Probability with which noisy errors may be further off.
         """
         n = check_count("n_samples", n_samples, low=2)
-        candidates, price = self._candidates(), self._price(self.random_state is not None)
+        candidates = self._candidates()
+        price = self._price(candidates, self.random_state is not None)
         splits = splits_by_position(self.cv, n)
         exposure = Exposure.of(splits, n)
         terms = self._terms(price, exposure, len(candidates))
@@ -196,7 +206,9 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
 
     def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
         # 1. Check what is public, and that the data are where they were declared to be.
-        candidates, price = self._candidates(), self._price(reproducible)
+        candidates = self._candidates()
+        price = self._price(candidates, reproducible)
+        self._warn_of_delta(candidates)
         charge = self._open_account(price)
         rows = read_rows(self, X, reset=True, sparse=get_tags(self.estimator).input_tags.sparse)
         n = rows.shape[0]
@@ -213,20 +225,20 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
             promises = trial.read_all(dice)
 
         # 2. Fix the guarantee, and charge it to the ledger.
-        guarantee = _guarantee(price, promises, known, terms, self.stateless)
+        own = [COLUMNS, labels_assumed(known), _SPLITS, _ALONE, *self._of_steps(candidates)]
+        if terms.stopping is not None:
+            own.append(_UNOBSERVED)
+        guarantee = _guarantee(price, promises, own)
         charge(guarantee)
 
         # 3 and 4. Fit, count errors and release, again and again; then fit what was chosen.
         choice = trial.choose(dice)
-        kept, kept_promises = choice.fitted, choice.promises
+        kept = choice.fitted
         if terms.refit is not None:
-            kept, kept_promises = trial.refit(choice.index, terms.refit, dice)
+            kept = trial.refit(choice.index, terms.refit, dice)
 
         # 5. Publish.
-        self.classes_ = classes
-        # Later steps say only once they are fitted what they assume: it follows from their parameters.
-        self.guarantee_ = replace(guarantee, assumes=_assumed(guarantee.assumes, kept_promises))
-        self.terms_ = terms
+        self.classes_, self.guarantee_, self.terms_ = classes, guarantee, terms
         self._publish(choice.index, 1 - choice.errors / trial.tested, kept)
 
     def _publish(self, index: int, score: float, kept: Any) -> None:
@@ -236,9 +248,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         self.cv_results_ = _results(params, index, score)
         if kept is not None:
             last_step(kept).set_params(classes=last_step(self.estimator).classes)
-            for part in parts_of(kept):
-                part.guarantee_ = self.guarantee_  # it was chosen by what all of it cost
-            self.best_estimator_ = kept
+            self.best_estimator_ = fitted_together(kept, self.guarantee_)  # chosen by what all of it cost
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict labels by the best candidate; costs no privacy.
@@ -311,10 +321,30 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
             raise ValueError("param_grid must leave all candidates with the same classes")
         return told[0]
 
-    def _price(self, reproducible: bool) -> ApproxDP:
-        promised = ApproxDP(self.epsilon, self.delta, reproducible=reproducible)
-        used = any(hasattr(part, "delta") for part in parts_of(self.estimator))
-        return promised if used else replace(promised, delta=Fraction(0))
+    def _price(self, candidates: Sequence[Any], reproducible: bool) -> ApproxDP:
+        steps = [step for candidate in candidates for step in private_steps(candidate)]
+        labels_only = any(getattr(step, "protects", "") == "labels" for step in steps)
+        protects = "labels" if labels_only else "examples"
+        price = ApproxDP(self.epsilon, self.delta, protects=protects, reproducible=reproducible)
+        return price if any(hasattr(step, "delta") for step in steps) else replace(price, delta=Fraction(0))
+
+    def _warn_of_delta(self, candidates: Sequence[Any]) -> None:
+        given = [getattr(step, "delta", 0) for each in candidates for step in private_steps(each)]
+        if any(given) and not self.delta:
+            warnings.warn(
+                f"delta of estimator is not used: each fit spends the search's own, which is 0; many learn"
+                f" better with one, such as PrivateSearchCV(delta={max(given)})",
+                UserWarning,
+                stacklevel=_CALLER,
+            )
+
+    def _of_steps(self, candidates: Sequence[Any]) -> list[str]:
+        """Return what is assumed of the steps of pipelines."""
+        trusted = dict.fromkeys(name for each in candidates for name in taken_on_trust(each))
+        return [
+            *(f"step {name!r} learns nothing from the data" for name in sorted(named(self.stateless))),
+            *(f"step {name!r} takes whatever it is given" for name in trusted),
+        ]
 
     def _terms(self, price: ApproxDP, exposure: Exposure, candidates: int) -> SearchTerms:
         return SearchTerms.of(
@@ -358,23 +388,9 @@ def _results(params: list[dict[str, Any]], index: int, score: float) -> dict[str
     return {**table, "params": params, "mean_test_score": scores, "rank_test_score": ranks}
 
 
-def _guarantee(
-    price: ApproxDP,
-    promises: Sequence[ApproxDP],
-    known: Sequence[Any] | None,
-    terms: SearchTerms,
-    stateless: Collection[str],
-) -> ApproxDP:
-    """Return the price with all that the candidates assume."""
-    own = [COLUMNS, labels_assumed(known), _SPLITS, _ALONE]
-    if terms.stopping is not None:
-        own.append(_UNOBSERVED)
-    own += [f"step {name!r} learns nothing from the data" for name in stateless]
-    protects = "labels" if any(promise.protects == "labels" for promise in promises) else "examples"
-    return replace(price, protects=protects, assumes=_assumed(own, promises))
-
-
-def _assumed(own: Iterable[str], promises: Sequence[ApproxDP]) -> tuple[str, ...]:
-    """Return what is assumed, and what promises assume besides; of labels the search says itself."""
+def _guarantee(price: ApproxDP, promises: Sequence[ApproxDP], own: Sequence[str]) -> ApproxDP:
+    """Return the price with all that is assumed, by candidates too; of labels the search says itself."""
     told = labels_assumed(())
-    return (*dict.fromkeys([*own, *(w for each in promises for w in each.assumes if w != told)]),)
+    theirs = [entry for promise in promises for entry in promise.assumes if entry != told]
+    protects = "labels" if any(promise.protects == "labels" for promise in promises) else price.protects
+    return replace(price, protects=protects, assumes=tuple(dict.fromkeys([*own, *theirs])))

@@ -6,7 +6,7 @@
 
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,14 +38,11 @@ class Choice:
         How many errors it made on the records that test, with noise.
     fitted : object or None
         The candidate as it was fitted to be judged, if there is one split.
-    promises : list of ApproxDP
-        What its private steps promise.
     """
 
     index: int
     errors: int
     fitted: Any
-    promises: list[ApproxDP]
 
 
 @dataclass(frozen=True)
@@ -106,25 +103,25 @@ class Trial:
         with no_warnings():
             return self._by_permute_and_flip(dice) if self.terms.stopping is None else self._by_runs(dice)
 
-    def refit(self, index: int, budget: ApproxDP, dice: Dice) -> tuple[Any, list[ApproxDP]]:
-        """Return a candidate fitted on all records, and what its private steps promise."""
+    def refit(self, index: int, budget: ApproxDP, dice: Dice) -> Any:
+        """Return a candidate fitted on all records."""
         with no_warnings():
             return self._fitted(index, np.arange(len(self.labels)), budget, dice)
 
     def _by_permute_and_flip(self, dice: Dice) -> Choice:
         found = [self._errors(index, dice) for index in range(len(self.candidates))]
-        errors = np.array([each for each, *_ in found])
+        errors = np.array([each for each, _ in found])
         half = replace(self.terms.scoring, epsilon=self.terms.scoring.epsilon / 2)
         index = permute_and_flip(-errors, privacy=half, dice=dice, sensitivity=self.exposure.tests)
-        own_errors, fitted, promises = found[index]
-        return Choice(index, self._noisy(own_errors, half, dice), fitted, promises)
+        own_errors, fitted = found[index]
+        return Choice(index, self._noisy(own_errors, half, dice), fitted)
 
     def _by_runs(self, dice: Dice) -> Choice:
         def run(dice: Dice) -> tuple[int, Choice]:
             index = dice.below(len(self.candidates))
-            errors, fitted, promises = self._errors(index, dice)
+            errors, fitted = self._errors(index, dice)
             noisy = self._noisy(errors, self.terms.scoring, dice)
-            return -noisy, Choice(index, noisy, fitted, promises)
+            return -noisy, Choice(index, noisy, fitted)
 
         assert self.terms.stopping is not None
         return best_of_runs(run, stopping=self.terms.stopping, dice=dice)[1]
@@ -135,20 +132,18 @@ class Trial:
         )
         return noisy
 
-    def _errors(self, index: int, dice: Dice) -> tuple[int, Any, list[ApproxDP]]:
-        """Return how many errors a candidate makes, the fitted one if there is one split, and promises."""
-        errors, fitted, promises = 0, None, list[ApproxDP]()
+    def _errors(self, index: int, dice: Dice) -> tuple[int, Any]:
+        """Return how many errors a candidate makes, and the fitted one if there is one split."""
+        errors, fitted = 0, None
         for train, test in self.splits:
-            fitted, promises = self._fitted(index, train, self.terms.fit, dice)
+            fitted = self._fitted(index, train, self.terms.fit, dice)
             errors += errors_of(fitted, rows_of(self.rows, test), self.labels[test])
         assert 0 <= errors <= self.tested  # else noise for one record would not do
-        return errors, fitted if len(self.splits) == 1 else None, promises
+        return errors, fitted if len(self.splits) == 1 else None
 
-    def _fitted(
-        self, index: int, places: NDArray[np.int64], budget: ApproxDP, dice: Dice
-    ) -> tuple[Any, list[ApproxDP]]:
+    def _fitted(self, index: int, places: NDArray[np.int64], budget: ApproxDP, dice: Dice) -> Any:
         candidate = with_budget(self.candidates[index], budget, self.seed)
-        promises = fit_candidate(
+        fit_candidate(
             candidate,
             rows_of(self.rows, places),
             self.labels[places],
@@ -156,19 +151,20 @@ class Trial:
             reproducible=self.reproducible,
             budget=budget,
         )
-        return candidate, promises
+        return candidate
 
 
 def errors_of(estimator: Any, rows: Any, labels: NDArray[Any]) -> int:
     """Return how many predictions of records are wrong; no error or warning tells what they hold."""
-    with no_warnings():
-        try:
-            return count_errors(estimator.predict(rows), labels)
-        except Exception:
-            raise DomainError(
-                "X holds what the classifier does not predict one label each for (its own message might quote"
-                " records); try its predict on records that you made up"
-            ) from None
+    errors = None
+    with no_warnings(), suppress(Exception):  # raised within, what is raised here would carry it along
+        errors = count_errors(estimator.predict(rows), labels)
+    if errors is None:
+        raise DomainError(
+            "X holds what the classifier does not predict one label each for (its own message might quote"
+            " records); try its predict on records that you made up"
+        )
+    return errors
 
 
 def count_errors(predicted: Any, labels: NDArray[Any]) -> int:

@@ -16,7 +16,14 @@ from typing import Any, TypeVar
 
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
 
-__all__ = ["PARTS", "check_nothing_told", "learns_nothing", "may_learn", "pipeline_guarantee"]
+__all__ = [
+    "PARTS",
+    "check_nothing_told",
+    "fitted_together",
+    "learns_nothing",
+    "may_learn",
+    "pipeline_guarantee",
+]
 
 Kind = TypeVar("Kind", bound=type)
 
@@ -24,6 +31,7 @@ Kind = TypeVar("Kind", bound=type)
 #: part's name and the part.
 PARTS = ("steps", "transformer_list", "transformers_")
 _NO_STEP = ("drop", None)
+_MARK = "fitted_together_"
 _NO_PREDICTION = (
     "take a learner of dplearn in its place, or ask of what stands before it,"
     " pipeline_guarantee(pipeline[:-1])"
@@ -33,7 +41,7 @@ _ALONE = "each step turns each record into one record, by itself"
 _DENSE = "columns that are passed through are dense"
 #: scikit-learn's transformers that learn nothing and treat each record by itself. (That a class needs no fit,
 #: as some say of themselves, does not make it one: GaussianProcessRegressor keeps its data.)
-_ALONE_BY_NATURE = ("AdditiveChi2Sampler", "Binarizer", "FeatureHasher", "HashingVectorizer", "Normalizer")
+_ALONE_BY_NATURE = ("Binarizer", "FeatureHasher", "HashingVectorizer", "Normalizer")
 #: Classes of this package of which the same is proved. A subclass is none of them: it may do what it likes.
 _ALONE_BY_PROOF: set[type] = set()
 _SELECTORS = ("make_column_selector",)  # look at names and types of columns, and at no value
@@ -88,8 +96,6 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
     if len(steps) < len(pairs):
         twice = next(name for name, _ in pairs if [each for each, _ in pairs].count(name) > 1)
         raise ValueError(f"steps must have names of their own, got two {twice!r}: rename one")
-    if (whole := _chosen_by_a_search(pipeline, steps)) is not None:
-        return whole
     declared = {stateless} if isinstance(stateless, str) else set(stateless)
     if absent := sorted(declared - steps.keys()):
         raise ValueError(f"stateless must name steps, {', '.join(map(repr, steps))}, got {absent[0]!r}")
@@ -105,6 +111,7 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
             f"stateless must name steps that learn nothing from the data, got {predicting[0]!r}, which"
             f" predicts what it learned: {_NO_PREDICTION}"
         )
+    declared |= {name for name, step in steps.items() if hasattr(step, _MARK)} - promises.keys()
     known = promises.keys() | declared
     if unknown := {name: step for name, step in steps.items() if name not in known and may_learn(step)}:
         raise ValueError(f"nothing is promised of the pipeline: {_named(unknown)}")
@@ -112,7 +119,47 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
     assumed = [f"step {name!r} learns nothing from the data" for name in steps if name in declared]
     if any(isinstance(step, _Passed) for step in steps.values()):
         assumed.append(_DENSE)
-    return _sum(list(promises.values()), [*assumed, _ALONE, _ONCE])
+    marks = {id(mark): mark.guarantee for step in steps.values() if (mark := _mark_of(step)) is not None}
+    alone = [promise for name, promise in promises.items() if _mark_of(steps[name]) is None]
+    if len(marks) == 1 and not alone:
+        return next(iter(marks.values()))
+    return _sum([*alone, *marks.values()], [*assumed, _ALONE, _ONCE])
+
+
+class _FittedTogether:
+    """Marks the steps that were fitted and chosen together: what that promises, once for all of them."""
+
+    def __init__(self, guarantee: Guarantee):
+        self.guarantee = guarantee
+
+
+def fitted_together(model: Any, guarantee: Guarantee) -> Any:
+    """Return a fitted model, marked: all its private steps together promise this, and none of them less.
+
+    Parameters
+    ----------
+    model : object
+        A fitted pipeline, or a private estimator by itself. Whatever else does something in the pipeline is
+        taken to learn nothing: who calls this has checked that.
+    guarantee : Guarantee
+        Becomes the `guarantee_` of each private step.
+    """
+    mark = _FittedTogether(guarantee)
+    for step in dict(_steps(model)).values() if _parts(model) else [model]:
+        if step is not None and not isinstance(step, _Passed):
+            setattr(step, _MARK, mark)
+            if hasattr(step, "guarantee_"):
+                step.guarantee_ = guarantee
+    return model
+
+
+def _mark_of(step: Any) -> _FittedTogether | None:
+    """Return the mark of a private step, unless it was fitted since."""
+    mark = getattr(step, _MARK, None)
+    if mark is None or getattr(step, "guarantee_", None) != mark.guarantee:
+        return None
+    found: _FittedTogether = mark
+    return found
 
 
 def learns_nothing(kind: Kind) -> Kind:
@@ -130,13 +177,6 @@ def learns_nothing(kind: Kind) -> Kind:
 def _is_to_promise(step: Any) -> bool:
     """Return whether a step is of those that promise something, and is not fitted yet."""
     return not hasattr(step, "guarantee_") and hasattr(step, "epsilon") and hasattr(step, "ledger")
-
-
-def _chosen_by_a_search(pipeline: Any, steps: dict[str, Any]) -> Guarantee | None:
-    """Return what a search promised that fitted the pipeline and chose it, unless it was fitted since."""
-    whole = getattr(pipeline, "guarantee_", None)
-    found = [step.guarantee_ for step in steps.values() if hasattr(step, "guarantee_")]
-    return whole if isinstance(whole, Guarantee) and found and all(each == whole for each in found) else None
 
 
 class _Passed:

@@ -14,6 +14,7 @@ each by itself: on that, and on the declared bounds, which are enforced, all pri
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from math import isqrt
 from typing import Any
@@ -217,10 +218,9 @@ class VectorQuery(StatisticalQuery):
 
     def bounded(self, values: Any) -> NDArray[np.int64]:
         """Return rows, zeros where one is longer than `norm`."""
-        try:
+        with suppress(TypeError, ValueError):  # raised within, what is raised below would carry it along
             return kept_short(values, self.size, self.norm)
-        except (TypeError, ValueError):
-            raise TypeError(_WRONG_ROWS.format(self.size)) from None
+        raise TypeError(_WRONG_ROWS.format(self.size))
 
     def total(self, records: Any) -> NDArray[np.int64]:
         """Return the sum of all rows."""
@@ -256,8 +256,9 @@ def on_grid(function: Callable[[Any], Any], steps: int) -> Callable[[Any], NDArr
     steps = check_count("steps", steps, low=1, high=1 << 30)
 
     def whole(records: Any) -> NDArray[np.int64]:
+        values = _decimals(function(records))
         with np.errstate(over="ignore", invalid="ignore"):  # a warning would tell of a record
-            values = np.asarray(function(records), dtype=np.float64) * steps
+            values = values * steps
         near = np.nan_to_num(values, nan=0.0).clip(-_FAR, _FAR)
         return np.asarray(np.trunc(near), dtype=np.int64)
 
@@ -280,10 +281,16 @@ def _whole(values: Any, low: int, high: int) -> NDArray[np.int64]:
         raise TypeError(_WRONG_NUMBERS)
     else:
         listed = [int(value) if isinstance(value, (bool, np.bool_)) else value for value in values]
-    try:
+    with suppress(TypeError):
         return near_integers("values", listed, low, high)
-    except TypeError:
-        raise TypeError(_WRONG_NUMBERS) from None
+    raise TypeError(_WRONG_NUMBERS)
+
+
+def _decimals(values: Any) -> NDArray[np.float64]:
+    """Return floats; the error shows none of what was no number."""
+    with suppress(TypeError, ValueError, OverflowError):
+        return np.asarray(values, dtype=np.float64)
+    raise TypeError("a function for on_grid must return numbers")
 
 
 def _positive_unit(unit: Any) -> Fraction:

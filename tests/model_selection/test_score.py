@@ -1,6 +1,7 @@
 """Private scores: the noise, both intervals, and what is refused."""
 
 from ast import literal_eval
+from collections import deque
 from fractions import Fraction
 
 import numpy as np
@@ -9,11 +10,13 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import VotingClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
 
 from dplearn import ExponentialMechanismClassifier, PrivacyLedger, SubsampleAggregateClassifier
 from dplearn.audit import exact_law
@@ -90,7 +93,33 @@ def test_an_error_of_the_model_shows_no_record_and_spends_nothing():
     with pytest.raises(DomainError, match="does not predict one label each for") as caught:
         private_score(model, np.array([["secret"], ["x"]], dtype=object), [0, 1], ledger=ledger)
     assert "secret" not in str(caught.value)
-    assert caught.value.__suppress_context__
+    assert caught.value.__context__ is None  # which would quote it
+    assert not ledger.history()
+
+
+def test_no_record_of_a_list_changes_how_the_others_are_read():
+    base = 2**53  # as floats, these and their neighbours are one number
+    public = np.array([[base + 1], [base + 3], [base + 5], [base + 7]] * 5)
+    labels = [0, 1, 0, 1] * 5
+    model = make_pipeline(OneHotEncoder(handle_unknown="ignore"), DecisionTreeClassifier(random_state=0))
+    model.fit(public, labels)
+    X, y = [[base + 1 + 2 * (i % 4)] for i in range(40)], [i % 2 for i in range(40)]
+    assert _errors(model, X, y) == (0, 40)
+    for listed in (list, deque, tuple):
+        changed = listed([[0.5], *X[1:]])
+        assert _errors(model, changed, y)[0] <= 1
+
+
+def test_a_list_of_texts_is_given_as_it_is():
+    texts = ["good day", "bad day"] * 10
+    model = make_pipeline(CountVectorizer(), LogisticRegression()).fit(texts, [1, 0] * 10)
+    assert _errors(model, texts, [1, 0] * 10) == (0, 20)
+
+
+def test_no_records_are_refused_before_anything_is_spent():
+    ledger = PrivacyLedger(epsilon=1)
+    with pytest.raises(ValueError, match="at least one record"):
+        private_score(NO, np.zeros((0, 1)), [], ledger=ledger)
     assert not ledger.history()
 
 
