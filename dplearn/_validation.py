@@ -1,12 +1,21 @@
 """Checks on public parameters: each error names the parameter, the constraint and the value."""
 
 import math
+from collections.abc import Collection
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
 from typing import Any
 
-__all__ = ["AUTO", "as_fraction", "check_choice", "check_count", "check_count_or_auto", "check_number"]
+__all__ = [
+    "AUTO",
+    "as_fraction",
+    "check_choice",
+    "check_count",
+    "check_count_or_auto",
+    "check_number",
+    "shown",
+]
 
 AUTO = "auto"  # in place of a number that is to be settled from public ones
 
@@ -84,9 +93,9 @@ def check_number(
     try:
         number = as_fraction(value)
     except TypeError:
-        raise TypeError(f"{rule()}, got {_shown(value)}") from None
+        raise TypeError(f"{rule()}, got {shown(value)}") from None
     except ValueError:
-        raise ValueError(f"{rule()}, got {_shown(value)}") from None
+        raise ValueError(f"{rule()}, got {shown(value)}") from None
     inside = (
         (low is None or number >= as_fraction(low))
         and (high is None or number <= as_fraction(high))
@@ -103,10 +112,10 @@ def check_count(name: str, value: Any, *, low: int = 0, high: int | float = math
     wanted = f"at least {low}" if high == math.inf else f"from {low} to {high}"
     rule = f"{name} must be an integer {wanted}"
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{rule}, got {_shown(value)}")
+        raise TypeError(f"{rule}, got {shown(value)}")
     count = int(value)
     if not low <= count <= high:
-        raise ValueError(f"{rule}, got {_shown(value)}")
+        raise ValueError(f"{rule}, got {shown(value)}")
     return count
 
 
@@ -115,27 +124,34 @@ def check_count_or_auto(name: str, value: Any, *, low: int = 1) -> int | None:
     if not isinstance(value, str):
         return check_count(name, value, low=low)
     if value != AUTO:
-        raise ValueError(f"{name} must be {AUTO!r} or an integer at least {low}, got {value!r}")
+        raise ValueError(f"{name} must be {AUTO!r} or an integer at least {low}, got {shown(value)}")
     return None
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     """Return `value` if it is one of the strings in `choices`."""
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {shown(value)}")
     return value
 
 
 def _written(value: object) -> str:
     """Return how a number is written: a fraction as a decimal, where it has a short one."""
     if not isinstance(value, Fraction) or abs(value) > 10**300:
-        return _shown(value)
+        return shown(value)
     short = f"{float(value):g}"
     return short if Fraction(short) == value else str(value)
 
 
-def _shown(value: object) -> str:
-    """Return how `value` is written; Python refuses to write integers of some thousand digits."""
+def shown(value: object) -> str:
+    """Return how `value` is written, of tables and collections their kind and size: they may be the data.
+
+    Python refuses to write integers of some thousand digits.
+    """
+    if shape := getattr(value, "shape", ()):
+        return f"{type(value).__name__} of shape {shape}"
+    if isinstance(value, Collection) and not isinstance(value, (str, bytes)):
+        return f"{type(value).__name__} of length {len(value)}"
     try:
         return repr(value)
     except ValueError:

@@ -4,11 +4,12 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn._validation import as_fraction, check_choice, check_count, check_number
+from dplearn._validation import as_fraction, check_choice, check_count, check_number, shown
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 numbers = st.fractions(min_value=-100, max_value=100, max_denominator=1000)
@@ -117,11 +118,22 @@ def test_a_number_out_of_bounds_is_refused_with_name_constraint_and_value(value,
     assert str(refusal.value) == message
 
 
+def written(value):
+    """Return how a message shows a value: of what may be data, the kind and the size."""
+    if np.shape(value):
+        return f"{type(value).__name__} of {'shape' if hasattr(value, 'shape') else 'length'} {_size(value)}"
+    return repr(value)
+
+
+def _size(value):
+    return value.shape if hasattr(value, "shape") else len(value)
+
+
 @pytest.mark.parametrize("value", NO_NUMBERS, ids=repr)
 def test_a_parameter_that_is_no_number_is_a_type_error_with_name_constraint_and_value(value):
     with pytest.raises(TypeError, match="rate must be") as refusal:
         check_number("rate", value, above=0)
-    assert str(refusal.value) == f"rate must be a finite number above 0, got {value!r}"
+    assert str(refusal.value) == f"rate must be a finite number above 0, got {written(value)}"
 
 
 def test_a_fraction_over_zero_is_refused_by_name():
@@ -195,8 +207,27 @@ def test_a_choice_is_returned():
     assert check_choice("side", "left", ("left", "right")) == "left"
 
 
-@pytest.mark.parametrize("value", ["Left", "", None, 0, ["left"], {}], ids=repr)
+@pytest.mark.parametrize("value", ["Left", "", None, 0, ["left"]], ids=repr)
 def test_what_is_no_choice_is_refused_with_name_choices_and_value(value):
     with pytest.raises(ValueError, match="side must be") as refusal:
         check_choice("side", value, ("left", "right"))
-    assert str(refusal.value) == f"side must be one of 'left', 'right', got {value!r}"
+    assert str(refusal.value) == f"side must be one of 'left', 'right', got {written(value)}"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (pd.DataFrame({"wage": [4711.0, 4712.0]}), "DataFrame of shape (2, 1)"),
+        (pd.Series([4711.0]), "Series of shape (1,)"),
+        (np.array([4711.0, 1.0]), "ndarray of shape (2,)"),
+        ([4711.0], "list of length 1"),
+        ({4711.0: 1}, "dict of length 1"),
+        (np.float64(0.5), "np.float64(0.5)"),
+        ("4711", "'4711'"),
+    ],
+)
+def test_of_a_table_that_is_given_for_a_number_no_cell_is_shown(value, text):
+    assert shown(value) == text
+    with pytest.raises(TypeError) as refusal:
+        check_count("n_samples", value)
+    assert str(refusal.value) == f"n_samples must be an integer at least 0, got {text}"

@@ -14,6 +14,7 @@ import datetime
 import os
 import platform
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from dplearn.display.evidence import Check, checks_of, evidence_of
 from dplearn.display.limits import limits_of
 from dplearn.display.promise import figures, in_groups, in_words, warnings_of
 from dplearn.display.settings import settings_of
+from dplearn.model_selection import PrivateSearchCV
 from dplearn.preprocessing import CellEncoder
 from dplearn.privacy import ApproxDP, Guarantee, LedgerError, PrivacyLedger, pipeline_guarantee
 from dplearn.privacy.base import decimal
@@ -145,7 +147,7 @@ def privacy_card(
     guarantee, refusal = _promised(estimator, stateless)
     parts = _parts_of(estimator)
     account = _account(parts) if ledger is None else ledger
-    head = [Section("", _head(guarantee, refusal))]
+    head = [Section("", [*_head(guarantee, refusal), *_so_far(guarantee, account)])]
     promise = [] if guarantee is None else _promise_sections(guarantee)
     rest = [
         Section("The model and its public settings", _settings(estimator)),
@@ -224,13 +226,24 @@ def _head(guarantee: Guarantee | None, refusal: str) -> list[Block]:
     return [*warnings_of(guarantee), figures(guarantee)]
 
 
+def _so_far(guarantee: Guarantee | None, ledger: PrivacyLedger | None) -> list[Block]:
+    """Return what the ledger holds, where that is more than this release."""
+    if guarantee is None or ledger is None:
+        return []
+    with suppress(LedgerError):
+        if len(ledger.history()) > 1:
+            total = ", ".join(f"{name} {number}" for name, number in decimals(ledger.spent()).items())
+            return [Paragraph(f"All that was charged to its ledger so far, this release included: {total}.")]
+    return []
+
+
 def _promise_sections(guarantee: Guarantee) -> list[Section]:
     assumed = guarantee.assumes
     public: tuple[Block, ...] = (Paragraph("Nothing."),)
     if assumed:
         why = (
-            "The promise holds if the following is true and may be known to all. Each entry can be checked"
-            " without seeing the data."
+            "The promise holds if the following is true of every table that there might have been, and may be"
+            " known to all."
         )
         public = (Paragraph(why), Items(assumed))
     return [
@@ -244,6 +257,12 @@ def _settings(estimator: Any) -> tuple[Block, ...]:
     kind = type(estimator)
     shown = Paragraph(f"{kind.__name__}, of {kind.__module__.partition('.')[0]}.")
     settings = settings_of(estimator)
+    if isinstance(estimator, PrivateSearchCV):
+        settings |= {
+            name: f"{value} (the search sets it: only how those of several steps are to each other counts)"
+            for name, value in settings.items()
+            if name.startswith("estimator__") and name.endswith(("epsilon", "delta"))
+        }
     if not settings:
         return (shown,)
     caption = "Settings, which the promise takes as public. Seeds and ledgers are not shown."

@@ -14,7 +14,8 @@ LIMITS: Mapping[str, str] = {
     "What a model says about people in general": "If smoking causes cancer, a private model will find it, and"
     " that tells about smokers, whether or not they are in the table.",
     "Accuracy on private rows": "An accuracy measured on the private table is a release of its own, which"
-    " this promise does not cover. Measure it on public data.",
+    " this promise does not cover, and so is the choice of this model among several by such accuracies, as"
+    " GridSearchCV makes it. Measure on public data, or take dplearn's private_score and PrivateSearchCV.",
     "The process": "The promise is about what is published, not about somebody who can read the memory of the"
     " computer while it works.",
     "The small universe": "Running the code over every outcome is possible for small tables only. For"

@@ -8,6 +8,7 @@
 """
 
 import inspect
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,10 +18,11 @@ from dplearn.privacy import PrivacyLedger
 
 __all__ = ["settings_of"]
 
-_LONGEST = 160
+_LONGEST = 2000  # lists of categories and labels are what is assumed public
 _SEED, _ACCOUNT = "random_state", "ledger"
 _PARTS = ("steps", "transformers", "transformer_list")  # whose parts are listed by their own names
 _HIDDEN = "set (not shown)"
+_SET = re.compile(rf"\b({_SEED})=(?!None\b)[^,)]+")  # of a splitter, say
 
 
 def settings_of(estimator: Any) -> dict[str, str]:
@@ -76,5 +78,5 @@ def _text(value: Any) -> str:
         return f"[{', '.join(map(_text, value))}]"
     if hasattr(value, "shape") and hasattr(value, "dtype") and np.ndim(value):
         return f"{type(value).__name__} of shape {tuple(value.shape)}"
-    text = repr(value)
+    text = _SET.sub(rf"\1={_HIDDEN}", repr(value))
     return type(value).__name__ if " at 0x" in text else text

@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 from dplearn.estimator.intake import COLUMNS, labels_assumed
 from dplearn.learners.logistic_queries import LogisticTask, RowQuery
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.plan import Plan
+from dplearn.privacy.plan import Plan, noted
 from dplearn.privacy.shares import concentrated_budget
 
 __all__ = ["LogisticLayout", "LogisticPlan", "LogisticTerms", "row_order"]
@@ -65,7 +65,7 @@ class LogisticPlan(Plan):
     n_queries: int
     deviation: float
     tolerance: float
-    noise_to_signal: float
+    noise_to_signal: float = field(metadata=noted("compare settings by this: smaller is better"))
     beta: float
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +11,7 @@ from dplearn.domains import Product
 from dplearn.estimator.intake import COLUMNS, labels_assumed
 from dplearn.learners.threshold_methods import CutColumn
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.plan import Plan
+from dplearn.privacy.plan import Plan, noted
 from dplearn.releases.few_records import warn_if_few
 from dplearn.theory.thresholds_learning import (
     THRESHOLD_METHODS,
@@ -51,8 +51,8 @@ class ThresholdPlan(Plan):
     method: str
     n_samples: int
     n_examples: int
-    excess_error: float
-    n_needed: int
+    excess_error: float = field(metadata=noted("on these records"))
+    n_needed: int = field(metadata=noted("for a true error of alpha"))
     alpha: float
     beta: float
 

@@ -3,18 +3,18 @@
 A plan is a frozen dataclass of public numbers, the promise among them, which a `plan` method or function
 returns before there are any data. `repr` shows it as Python would write it.
 
->>> from dataclasses import dataclass
+>>> from dataclasses import dataclass, field
 >>> from dplearn.privacy import ApproxDP
 >>> @dataclass(frozen=True)
 ... class CoinPlan(Plan):
 ...     guarantee: ApproxDP
-...     n_needed: int
-...     failure: float
+...     n_needed: int = field(metadata=noted("for a failure of .05"))
+...     failure: float = field(metadata=noted("of so many records"))
 >>> print(CoinPlan(ApproxDP(0.5), 1200, 1 / 3))
 CoinPlan
   guarantee  epsilon 0.5, delta 0
-  n_needed   1200
-  failure    0.333333
+  n_needed   1200  (for a failure of .05)
+  failure    0.333333  (of so many records)
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,20 @@ from typing import Any
 from dplearn.privacy.base import Guarantee
 from dplearn.privacy.terms import in_words
 
-__all__ = ["Plan"]
+__all__ = ["Plan", "noted"]
+
+_NOTE = "note"
+
+
+def noted(note: str) -> dict[str, str]:
+    """Return the metadata of a field of a plan beside whose number something is said when it is printed.
+
+    Parameters
+    ----------
+    note : str
+        What it is of, in some words.
+    """
+    return {_NOTE: note}
 
 
 class Plan:
@@ -43,9 +56,11 @@ class Plan:
 
 def _rows(plan: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
     """Yield the name and the text of each number, those of plans within under their own names."""
-    for field in fields(plan):
-        if field.repr:
-            yield from _row(prefix + field.name, getattr(plan, field.name))
+    for each in fields(plan):
+        if each.repr:
+            note = each.metadata.get(_NOTE)
+            for name, value in _row(prefix + each.name, getattr(plan, each.name)):
+                yield name, f"{value}  ({note})" if note else value
 
 
 def _row(name: str, value: Any) -> Iterator[tuple[str, str]]:

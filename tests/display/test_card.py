@@ -18,7 +18,7 @@ import dplearn
 from dplearn import ApproxDP, ExponentialMechanismClassifier, PrivacyLedger, PublicData, ThresholdClassifier
 from dplearn.display import privacy_card
 from dplearn.display.evidence import EVIDENCE
-from dplearn.domains import Grid
+from dplearn.domains import Grid, IntegerRange
 from dplearn.model_selection import PrivateSearchCV, private_score
 from dplearn.preprocessing import (
     CellEncoder,
@@ -296,6 +296,25 @@ def test_a_search_by_raw_scores_has_no_card(fit):
         privacy_card(search.fit(X, Y) if fit else search)
 
 
+def test_all_that_a_ledger_holds_is_said_at_the_top():
+    ledger = PrivacyLedger(epsilon=5)
+    model = ExponentialMechanismClassifier(epsilon=0.5, classes=[0, 1], ledger=ledger)
+    said = "All that was charged to its ledger so far, this release included: epsilon {}, delta 0."
+    assert said.format("0.5") not in str(privacy_card(model.fit(X, Y)))
+    assert said.format("1") in str(privacy_card(model.fit(X, Y)))
+
+
+def test_what_a_search_sets_is_marked_and_no_seed_of_a_splitter_is_shown():
+    learner = ThresholdClassifier(domain=IntegerRange(0, 9), classes=[0, 1])
+    rows = np.arange(100)[:, None] % 10
+    cv = KFold(2, shuffle=True, random_state=4711)
+    search = PrivateSearchCV(learner, {"feature": [0]}, epsilon=50.0, cv=cv).fit(rows, rows[:, 0] > 4)
+    text = " ".join(str(privacy_card(search)).split())
+    assert "1.0 (the search sets it" in text
+    assert "random_state=set (not shown)" in text
+    assert "4711" not in text
+
+
 @pytest.mark.parametrize(
     ("estimator", "error", "message"),
     [
@@ -303,8 +322,9 @@ def test_a_search_by_raw_scores_has_no_card(fit):
         (CellEncoder(), NotFittedError, "estimator must be fitted"),
         (LogisticRegression(), TypeError, "estimator must be fitted and have a guarantee"),
         ([1.5], TypeError, "estimator must be fitted and have a guarantee.*got list"),
+        (ThresholdClassifier().plan(9, n_features=1), TypeError, "got a ThresholdPlan: nothing is released"),
     ],
-    ids=["unfitted", "encoder", "not private", "list"],
+    ids=["unfitted", "encoder", "not private", "list", "plan"],
 )
 def test_what_promises_nothing_has_no_card(estimator, error, message):
     with pytest.raises(error, match=message):
