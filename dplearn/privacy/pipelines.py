@@ -38,6 +38,7 @@ _NO_PREDICTION = (
 )
 _ONCE = "the pipeline was fitted once: each further fit, such as those of a search, costs as much again"
 _ALONE = "each step turns each record into one record, by itself"
+_OF_VALUES = ("in ", "values ")  # as domains begin what they assume
 _DENSE = "columns that are passed through are dense"
 #: scikit-learn's transformers that learn nothing and treat each record by itself. (That a class needs no fit,
 #: as some say of themselves, does not make it one: GaussianProcessRegressor keeps its data.)
@@ -123,7 +124,17 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
     alone = [promise for name, promise in promises.items() if _mark_of(steps[name]) is None]
     if len(marks) == 1 and not alone:
         return next(iter(marks.values()))
-    return _sum([*alone, *marks.values()], [*assumed, _ALONE, _ONCE])
+    first = next(iter(promises), "")
+    theirs = [entry for name, promise in promises.items() for entry in _of_step(name, promise, name == first)]
+    return _sum([*alone, *marks.values()], [*dict.fromkeys(theirs), *assumed, _ALONE, _ONCE])
+
+
+def _of_step(name: str, promise: Guarantee, first: bool) -> list[str]:
+    """Return what a step assumes; what a later one is given is what those before it make of the data."""
+    return [
+        f"of what step {name!r} is given: {entry}" if not first and entry.startswith(_OF_VALUES) else entry
+        for entry in promise.assumes
+    ]
 
 
 class _FittedTogether:
@@ -304,7 +315,7 @@ def _sum(promises: list[Any], assumed: list[str]) -> Guarantee:
         *numbers,
         neighbors=neighbors.pop() if len(neighbors) == 1 else "replace_one",
         protects="labels" if "labels" in protects else "examples",
-        assumes=[*(entry for promise in promises for entry in promise.assumes), *assumed],
+        assumes=assumed,
         reproducible=any(promise.reproducible for promise in promises),
     )
     return total

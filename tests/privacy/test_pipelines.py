@@ -1,6 +1,7 @@
 """A pipeline promises the sum of its steps, or nothing, and says because of which."""
 
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -233,3 +234,16 @@ def test_a_cache_is_refused(tmp_path):
         pipeline_guarantee(pipeline)
     with pytest.raises(ValueError, match="'within' must have memory=None"):
         pipeline_guarantee(Pipeline([("within", pipeline)]))
+
+
+def test_what_later_steps_assume_is_said_of_what_they_are_given():
+    entries = [f"in every column, values are from {low} to 9" for low in (0, -1)]
+    steps = [
+        SimpleNamespace(guarantee_=ApproxDP(1, assumes=("columns are public", each))) for each in entries
+    ]
+    whole = SimpleNamespace(steps=[("scale", steps[0]), ("learn", steps[1])])
+    assert pipeline_guarantee(whole).assumes[:3] == (
+        "columns are public",
+        entries[0],
+        f"of what step 'learn' is given: {entries[1]}",
+    )
