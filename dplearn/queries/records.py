@@ -90,7 +90,8 @@ def as_records(name: str, records: Any) -> Any:
     matrix: Any = records
     if issparse(records) and len(matrix.shape) == 2:
         return matrix.tocsr()
-    rows = isinstance(records, np.ndarray) and records.ndim > 0
+    odd = isinstance(records, (np.ma.MaskedArray, np.matrix))  # would lose masks, or keep two axes in a row
+    rows = isinstance(records, np.ndarray) and records.ndim > 0 and not odd
     if not (rows or isinstance(records, Records) or _is_table(records)):
         raise TypeError(
             f"{name} must be a numpy array, a sparse matrix, a data frame or series of pandas or polars,"

@@ -38,7 +38,22 @@ def test_examples_are_parts_of_rows_and_labels_together(table):
 
 @pytest.mark.parametrize(
     "records",
-    [[1, 2], (1, 2), "text", {0: 1}, np.array(3), pl.LazyFrame({"a": [1]}), range(3), iter([1]), None, 3],
+    [
+        *(
+            [1, 2],
+            (1, 2),
+            "text",
+            {0: 1},
+            np.array(3),
+            pl.LazyFrame({"a": [1]}),
+            range(3),
+            iter([1]),
+            None,
+            3,
+        ),
+        np.ma.masked_array([1, 2], mask=[True, False]),
+        np.matrix([[1], [2]]),
+    ],
     ids=lambda records: type(records).__name__,
 )
 def test_what_is_not_known_to_have_rows_is_refused(records):
