@@ -52,7 +52,7 @@ def test_examples_are_parts_of_rows_and_labels_together(table):
             3,
         ),
         np.ma.masked_array([1, 2], mask=[True, False]),
-        np.matrix([[1], [2]]),
+        np.zeros((2, 1)).view(np.matrix),
     ],
     ids=lambda records: type(records).__name__,
 )
