@@ -17,8 +17,9 @@ Codes = NDArray[Any]  # unsigned integers, as narrow as the domain allows
 
 #: What to do about missing values where a domain of numbers has none.
 GAPS = (
-    "drop missing ones if their number may be public, fill in a constant, or take Floats(missing=True),"
-    ' {"type": "floats", "missing": true} in JSON, where missing values are allowed'
+    "drop missing ones if their number may be public, fill in a constant, or, for learners and quantiles but"
+    " neither for transformers nor for ThresholdRelease, take Floats(missing=True),"
+    ' {"type": "floats", "missing": true} in JSON'
 )
 
 _SHOWN = 160  # characters of a domain in a message

@@ -20,8 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "DATES_AS_DAYS",
     "as_cells",
     "cells_of",
+    "column_type",
     "floor_of",
     "frame_column",
     "holds_times",
@@ -31,12 +33,21 @@ __all__ = [
     "is_row",
     "object_array",
     "text_of",
+    "times_as_numbers",
+    "unread_times",
 ]
 
 NOT_A_TABLE = (
     "Expected 2D array, got {}D array instead. Reshape your data either using array.reshape(-1, 1) if your"
     " data has a single feature or array.reshape(1, -1) if it contains a single sample."
 )
+
+#: What to do about columns of dates, and of durations.
+DATES_AS_DAYS = (
+    "give days, (d - pd.Timestamp('1970-01-01')).dt.days, with domain=IntegerRange(0, 40_000), and turn what"
+    " comes out back with pd.to_datetime(v, unit='D')"
+)
+_SECONDS = "give seconds, d.dt.total_seconds()"
 
 _TYPED = ("dtype", "__array__", "__array_interface__", "__array_struct__")
 _ARROW = ("__arrow_c_array__", "__arrow_c_stream__", "__dataframe__")
@@ -109,6 +120,11 @@ def frame_column(X: Any, position: int) -> NDArray[Any]:
     return _column(X.iloc[:, position] if hasattr(X, "iloc") else X[X.columns[position]])
 
 
+def column_type(X: Any, position: int) -> Any:
+    """Return the type of one column of a data frame, as pandas or polars has it."""
+    return X.dtypes.iloc[position] if hasattr(X, "iloc") else X.dtypes[position]
+
+
 def holds_times(dtype: Any) -> bool:
     """Return whether a column type of numpy, pandas or polars is of dates, times or durations.
 
@@ -116,6 +132,21 @@ def holds_times(dtype: Any) -> bool:
     """
     temporal = getattr(dtype, "is_temporal", None)
     return getattr(dtype, "kind", "") in ("m", "M") or (callable(temporal) and bool(temporal()))
+
+
+def times_as_numbers(dtype: Any) -> str:
+    """Return what to give in place of a column of this type, which holds times; nothing else counts."""
+    durations = getattr(dtype, "kind", "") == "m" or "uration" in str(dtype)
+    return f"{dtype}: {_SECONDS if durations else DATES_AS_DAYS}"
+
+
+def unread_times(X: Any, position: int) -> Any:
+    """Return the type of a data frame's column if it is of times that `frame_column` makes no numbers of.
+
+    Of pandas, that is; of polars, times are read as integers. None for any other column.
+    """
+    unread = is_frame(X) and hasattr(X, "iloc") and holds_times(column_type(X, position))
+    return column_type(X, position) if unread else None
 
 
 def as_cells(values: Any) -> NDArray[Any]:
@@ -173,7 +204,7 @@ def cells_of(X: Any) -> NDArray[Any]:
     if array.ndim != 2:
         raise ValueError(NOT_A_TABLE.format(array.ndim))
     if holds_times(array.dtype):
-        raise TypeError(f"X must hold text, bytes or numbers, got dtype {array.dtype}")
+        raise TypeError(f"X must hold text, bytes or numbers, got dtype {times_as_numbers(array.dtype)}")
     return array if array.dtype.kind in "iufbc" else array.astype(object)
 
 

@@ -123,8 +123,9 @@ class IntegerRange(NumberDomain):
     @property
     def _advice(self) -> str:
         if self.outside == "clip":
-            return f"; {GAPS}"
-        return f"; outside='clip' rounds down and moves to the ends, Grid takes decimals; {GAPS}"
+            return f": it is missing, infinite, or no number; {GAPS}"
+        ways = "outside='clip' rounds down and moves to the ends, Grid takes decimals"
+        return f": it is missing, not whole, or beyond the ends; {ways}; {GAPS}"
 
 
 @dataclass(frozen=True)
@@ -229,7 +230,9 @@ class Grid(NumberDomain):
 
     @property
     def _advice(self) -> str:
-        return f"; {GAPS}" if self.outside == "clip" else f"; outside='clip' moves to the bounds; {GAPS}"
+        if self.outside == "clip":
+            return f": it is missing, infinite, or no number; {GAPS}"
+        return f": it is missing, no number, or beyond the bounds; outside='clip' moves to these; {GAPS}"
 
 
 @dataclass(frozen=True, kw_only=True)

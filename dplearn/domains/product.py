@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dplearn.domains.base import Codes, Domain, DomainError
-from dplearn.domains.cells import frame_column, is_frame
+from dplearn.domains.cells import frame_column, is_frame, times_as_numbers, unread_times
 
 __all__ = ["Product"]
 
@@ -102,8 +102,10 @@ class Product:
             except DomainError as error:
                 refused = error
             if refused is not None:
-                where = self.names[_first_refused(getattr(domain, how), X, places)]
-                raise type(refused)(f"in column {where!r}, {refused}")
+                place = _first_refused(getattr(domain, how), X, places)
+                times = unread_times(X, place) if self.domains[place].numeric else None
+                told = refused if times is None else f"values are {times_as_numbers(times)}"
+                raise type(refused)(f"in column {self.names[place]!r}, {told}")
         return columns
 
 

@@ -29,8 +29,9 @@ _KINDS: dict[str, type[Domain]] = {
 class Schema(Product):
     """What is public about a table, stated once and accepted as `domain=` by all that reads tables.
 
-    Of a data frame, columns that it does not name are left out. Transformers made of quantiles take a schema
-    of numbers without missing ones; a release about one column takes the domain of that, `columns[name]`.
+    Of a data frame, columns that it does not name are left out, in `fit` and of new records. Transformers
+    made of quantiles take a schema of numbers without missing ones; a release about one column takes the
+    domain of that, `columns[name]`.
 
     Parameters
     ----------

@@ -12,17 +12,22 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from dplearn._validation import check_count
+from dplearn._validation import check_count, shown
 from dplearn.domains import DomainError, Product, Schema
 from dplearn.domains.cells import (
+    DATES_AS_DAYS,
     as_cells,
     cells_of,
+    column_type,
     frame_column,
+    holds_times,
     is_frame,
     is_missing,
     is_number,
     is_row,
     object_array,
+    times_as_numbers,
+    unread_times,
 )
 
 __all__ = [
@@ -44,16 +49,19 @@ COLUMNS = "the number of records and the number, names and types of the columns 
 
 NOT_NUMERIC = (
     "X holds a value that is not a number; declare the columns with domain=Schema(...), or encode them before"
-    " this estimator, such as by dplearn.preprocessing.CellEncoder, which learns nothing from them"
+    " this estimator: encoder = CellEncoder().fit(X), of dplearn.preprocessing, learns nothing from them, and"
+    " domain=encoder.domain() tells this estimator what comes out"
 )
 NO_GAPS = (
     "Input X contains NaN or another missing value; fill it with a public constant or, where the estimator"
-    " has a parameter domain, declare one that has missing values, such as domain=Floats(missing=True), or"
-    " Schema(...) where columns hold text too; dplearn.preprocessing.CellEncoder encodes cells of any kind"
+    " takes a domain that has missing values, declare one: domain=Floats(missing=True), or Schema(...) where"
+    " columns hold text too, or domain=encoder.domain() behind encoder = CellEncoder().fit(X), of"
+    " dplearn.preprocessing, which makes NaN of cells that are not numbers"
 )
-NOT_A_CELL = "X holds an object whose argument must be a string or a real number"
+NOT_A_CELL = f"X holds an object whose argument must be a string or a real number; of dates {DATES_AS_DAYS}"
 
 _PLAIN = {int, bool, float, str}
+_LISTED = 20  # classes in a message
 
 
 def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
@@ -62,7 +70,8 @@ def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
     Parameters
     ----------
     estimator : BaseEstimator
-        Gets `n_features_in_` and `feature_names_in_` if `reset`; else X must agree with them.
+        Gets `n_features_in_` and `feature_names_in_` if `reset`; else X must agree with them, or be a data
+        frame that has at least the columns of a schema.
     X : array-like or data frame of shape (n, d)
         Sparse input is refused. A numeric array keeps its type, which counts as public; anything else is
         read cell by cell, since a common type for all cells would depend on all records.
@@ -72,7 +81,8 @@ def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
         True in `fit`.
     """
     if is_frame(X):
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        if reset or not isinstance(domain, Schema):
+            validate_data(estimator, X, reset=reset, skip_check_array=True)
         _refuse_empty(X)
         if domain is None:
             _check_columns(X)
@@ -142,21 +152,39 @@ def _refuse_complex(*types: Any) -> None:
 
 def _check_columns(X: Any) -> None:
     """Refuse columns of a data frame that nobody declared and that hold more than numbers."""
+    first = ""
+    for position, name in enumerate(X.columns):
+        if (times := unread_times(X, position)) is not None:
+            raise CellTypeError(f"in column {name!r} of X, values are {times_as_numbers(times)}")
+        dtype = column_type(X, position)
+        if not first and not _is_of_numbers(dtype):
+            kind = str(dtype).partition("(")[0]  # of an Enum, not what it lists
+            first = f"; the first column whose type is not one of numbers is {name!r} ({kind})"
     for position in range(X.shape[1]):
         column = frame_column(X, position)
         if column.dtype.kind == "f" and np.isnan(column).any():
             raise DomainError(NO_GAPS)
         if column.dtype.kind not in "iufb":
-            _check_numbers(column, missing=False)
+            _check_numbers(column, missing=False, first=first)
 
 
-def _check_numbers(cells: NDArray[Any], *, missing: bool) -> None:
-    """Refuse cells that are no numbers, in the words that scikit-learn's users know."""
+def _is_of_numbers(dtype: Any) -> bool:
+    """Return whether a column type of numpy, pandas or polars is one of numbers; times of polars are."""
+    numeric = getattr(dtype, "is_numeric", None)
+    kind = getattr(dtype, "kind", "") or str(dtype)
+    return kind in ("i", "u", "f", "b", "Boolean") or holds_times(dtype) or (callable(numeric) and numeric())
+
+
+def _check_numbers(cells: NDArray[Any], *, missing: bool, first: str = "") -> None:
+    """Refuse cells that are no numbers, in the words that scikit-learn's users know.
+
+    Whichever cell it is, `first` names the same column: the first whose type, which is public, allows it.
+    """
     listed = cells.ravel().tolist()
     if any(issubclass(kind, (str, bytes)) for kind in set(map(type, listed))):
-        raise DomainError(NOT_NUMERIC)
+        raise DomainError(NOT_NUMERIC + first)
     if not all(is_number(cell) or is_missing(cell) for cell in listed):
-        raise CellTypeError(NOT_A_CELL)
+        raise CellTypeError(NOT_A_CELL + first)
     if not missing and any(is_missing(cell) for cell in listed):
         raise DomainError(NO_GAPS)
 
@@ -186,7 +214,10 @@ def _select(X: Any, schema: Schema) -> Any:
     absent = [name for name in schema.names if name not in list(X.columns)]
     if absent:
         raise ValueError(f"X must have the columns of its schema, but {absent[0]!r} is missing")
-    return X[list(schema.names)]
+    selected = X[list(schema.names)]
+    if selected.shape[1] > len(schema):
+        raise ValueError("X must have each column of its schema once, but some name stands twice")
+    return selected
 
 
 def read_labels(y: Any, n: int, classes: Sequence[Hashable] | None) -> tuple[NDArray[Any], NDArray[np.intp]]:
@@ -221,9 +252,17 @@ def read_labels(y: Any, n: int, classes: Sequence[Hashable] | None) -> tuple[NDA
     place = {label: code for code, label in enumerate(public.tolist())}
     codes = np.array([_place(place, label) for label in labels.tolist()], dtype=np.intp)
     if (codes < 0).any():
-        only = ", which are one label only" if len(public) == 1 else ""
-        raise DomainError(f"y holds a label that is not among the declared classes{only}")
+        raise DomainError(f"y holds a label that is not among the declared classes{_listed(public)}")
     return public, codes
+
+
+def _listed(classes: NDArray[Any]) -> str:
+    """Return the declared classes for a message, of many the first; nothing of what y holds."""
+    if len(classes) == 1:
+        return ", which are one label only"
+    shown = ", ".join(map(repr, classes[:_LISTED].tolist()))
+    rest = f", ... ({len(classes)} of them)" if len(classes) > _LISTED else ""
+    return f": {shown}{rest}; a missing label counts as such"
 
 
 def labels_assumed(classes: Sequence[Any] | None) -> str:
@@ -314,12 +353,14 @@ def check_classes(classes: Sequence[Hashable]) -> NDArray[Any]:
     numbers = sum(isinstance(label, (int, float, np.number, np.bool_)) for label in labels)
     if not labels or len(labels) not in (texts, numbers) or len(set(labels)) < len(labels):
         raise ValueError(
-            f"classes must be distinct, at least one, all strings or all numbers, got {classes!r}"
+            f"classes must be distinct, at least one, all strings or all numbers, got {shown(classes)}"
         )
     public = _unique(np.asarray(labels))[0]
     kept = set(public.tolist()) == set(labels) and len(public) == len(labels)
     if not kept or (public.dtype.kind == "f" and not np.isfinite(public).all()):
-        raise ValueError(f"classes must be finite, and keep their values in one numpy type, got {classes!r}")
+        raise ValueError(
+            f"classes must be finite, and keep their values in one numpy type, got {shown(classes)}"
+        )
     return public
 
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn._validation import shown
 from dplearn.concepts.bits import literal
 from dplearn.domains import Bits, Domain, Floats, Product
 
@@ -160,7 +161,9 @@ def declared_columns(domain: Any, default: Domain) -> Domain | Product:
     if isinstance(domain, (list, tuple)):
         return Product(domain)
     if domain is not None and not isinstance(domain, (Domain, Product)):
-        raise TypeError(f"domain must be a Domain, a sequence of them, a Product or a Schema, got {domain!r}")
+        raise TypeError(
+            f"domain must be a Domain, a sequence of them, a Product or a Schema, got {shown(domain)}"
+        )
     return default if domain is None else domain
 
 

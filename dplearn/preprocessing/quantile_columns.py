@@ -48,6 +48,9 @@ Numbers = NDArray[np.float64]
 
 _LARGEST = sys.float_info.max
 
+#: What to do about missing values, which no transformer made of quantiles takes.
+_INSTEAD = "drop missing ones before if their number may be public, or fill in a constant that is public"
+
 
 @dataclass(frozen=True)
 class ColumnsPlan(Plan):
@@ -247,12 +250,12 @@ def _declared(domain: Any) -> Any:
         raise ValueError(
             "domain must be of numbers that are not missing, at most 2**64 of them, for every column, and"
             f" that of {names} is not: leave such columns to other parts of a ColumnTransformer, and out of"
-            " this schema"
+            f" this schema; where numbers are missing, {_INSTEAD}"
         )
     if unfit:
         raise ValueError(
             "domain must be 'float64', or of numbers that are not missing, at most 2**64 of them, for"
-            f" every column, got {shortened(parts[unfit[0]])}"
+            f" every column, got {shortened(parts[unfit[0]])}; where numbers are missing, {_INSTEAD}"
         )
     return declared
 

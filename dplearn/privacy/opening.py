@@ -1,7 +1,10 @@
 """The account that a release is charged to: asked before anything is read, charged before any draw."""
 
+import os
 from collections.abc import Callable
+from typing import Any
 
+from dplearn._validation import shown
 from dplearn.privacy.guarantees import Guarantee
 from dplearn.privacy.ledger import PrivacyLedger
 
@@ -33,7 +36,7 @@ def open_account(ledger: PrivacyLedger | None, price: Guarantee, *, name: str) -
         If the ledger's budget does not hold it; nothing is spent.
     """
     if not isinstance(ledger, PrivacyLedger | None):
-        raise TypeError(f"ledger must be None or a PrivacyLedger, got {ledger!r}")
+        raise TypeError(f"ledger must be None or a PrivacyLedger, got {shown(ledger)}{_advice(ledger)}")
     if ledger is None:
         return lambda _: None
     ledger.require(price)
@@ -42,3 +45,10 @@ def open_account(ledger: PrivacyLedger | None, price: Guarantee, *, name: str) -
         ledger.charge(guarantee, estimator=name)
 
     return charge
+
+
+def _advice(ledger: Any) -> str:
+    """Return how the ledger in a file is had, where a path was given."""
+    if not isinstance(ledger, (str, os.PathLike)):
+        return ""
+    return ": PrivacyLedger.open(path) opens the one in a file, PrivacyLedger(epsilon, path=path) makes one"

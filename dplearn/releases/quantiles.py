@@ -9,6 +9,7 @@
 """
 
 from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn._validation import check_number
+from dplearn._validation import check_number, shown
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.core.ranks import Ranks, SortedCodes, UnsortedCodes
@@ -58,6 +59,10 @@ class Quantiles:
         if len(self.values) != 1:
             raise ValueError(f"value is for a single quantile, got {len(self.values)}: take values")
         return self.values.tolist()[0]
+
+    def __float__(self) -> float:
+        """Return the value as a float, where there is only one."""
+        return float(self.value)
 
 
 def quantiles(
@@ -165,9 +170,14 @@ def _quantiles(
 
 def check_fractions(name: str, q: Sequence[Any]) -> list[Fraction]:
     """Return strictly rising numbers from 0 to 1, exactly; `name` is the parameter, for the message."""
-    fractions = [check_number(name, each, low=0, high=1) for each in q]
+    fractions: list[Fraction] = []
+    # Whoever swaps the arguments gives the data here, of which no error shows any.
+    with suppress(TypeError, ValueError) if len(q) > 1 else nullcontext():
+        fractions = [check_number(name, each, low=0, high=1) for each in q]
     if not fractions or any(low >= high for low, high in pairwise(fractions)):
-        raise ValueError(f"{name} must hold at least one number, each greater than that before, got {q!r}")
+        raise ValueError(
+            f"{name} must be a number from 0 to 1, or several, each greater than that before, got {shown(q)}"
+        )
     return fractions
 
 

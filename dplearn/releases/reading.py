@@ -4,16 +4,11 @@ from typing import Any
 
 from dplearn.domains import Domain, Floats, NumberDomain, Schema
 from dplearn.domains.base import Codes, shortened
-from dplearn.domains.cells import as_cells, holds_times, is_frame, is_row
+from dplearn.domains.cells import as_cells, holds_times, is_frame, is_row, times_as_numbers
 
 __all__ = ["as_number_domain", "is_pair", "read_codes", "read_column"]
 
 _ALL_FLOATS = Floats()
-_DAYS = (
-    "give days, (d - pd.Timestamp('1970-01-01')).dt.days, with domain=IntegerRange(0, 40_000), and turn what"
-    " comes out back with pd.to_datetime(v, unit='D')"
-)
-_SECONDS = "give seconds, d.dt.total_seconds()"
 _NUMBERS = "give numbers, such as pd.to_numeric(d); stable_counts counts text"
 
 
@@ -81,9 +76,7 @@ def _refuse_types(dtype: Any) -> None:
     """Refuse a column whose type, which is public, has no numbers: dates, durations, text."""
     kind = getattr(dtype, "kind", "")
     if holds_times(dtype):
-        raise TypeError(
-            f"values are {dtype}: {_SECONDS if kind == 'm' or 'uration' in str(dtype) else _DAYS}"
-        )
+        raise TypeError(f"values are {times_as_numbers(dtype)}")
     if kind in ("U", "S") or str(dtype).lower() in ("str", "string"):
         raise TypeError(f"values are text: {_NUMBERS}")
 

@@ -9,7 +9,8 @@ from textwrap import dedent
 import pytest
 
 import dplearn
-from dplearn import preprocessing, releases
+from dplearn import StatisticalQueryLogisticRegression, preprocessing, releases
+from dplearn.domains import DomainError
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "changelog.d" not in page.parts)
@@ -34,14 +35,50 @@ def test_every_block_of_a_page_runs(name, tmp_path, monkeypatch):
 
 
 def test_getting_started_shows_what_it_says():
-    lines, _ = run(DOCS / "getting_started.md")
-    (rule,), (score,), (guarantee,), plan, (own,), (refusal,) = lines
+    lines, scope = run(DOCS / "getting_started.md")
+    (rule,), (score,), (guarantee,), plan, (own,), (quick,), both, (refusal,) = lines
     assert "if x" in str(rule)
     assert score > 0.8
     assert (guarantee.epsilon, guarantee.delta, guarantee.reproducible) == (1, 0, False)
     assert plan[0] == 16080
-    assert "else 'no'" in str(own) or "else 'yes'" in str(own)
+    for rule in (own, quick):
+        assert "else 'no'" in str(rule) or "else 'yes'" in str(rule)
+    assert both == (22247, 22559)
     assert "asked epsilon 0.5, delta 0; spent epsilon 1" in str(refusal)
+    assert scope["piped"].score(scope["columns"], scope["table"]["member"]) > 0.7
+
+
+def test_new_records_outside_a_schema_are_predicted_as_getting_started_says():
+    _, scope = run(DOCS / "getting_started.md")
+    model = scope["own"]
+    row = {"age": 34, "job": "clerk", "wage": 2100.0, "member": "no"}
+
+    def predicted(**cells):
+        return model.predict(scope["pd"].DataFrame([row | cells])).tolist()
+
+    for odd, same in (
+        ({"age": 999}, {"age": 120}),
+        ({"age": 34.5}, {"age": 34}),
+        ({"job": "x"}, {"job": "y"}),
+    ):
+        assert predicted(**odd) == predicted(**same)
+    for cells in ({"age": None}, {"wage": float("nan")}, {"wage": float("inf")}, {"age": "34"}):
+        with pytest.raises(DomainError, match="lies outside the declared domain"):
+            predicted(**cells)
+
+
+def test_the_noise_of_logistic_regression_is_what_queries_says():
+    learner = StatisticalQueryLogisticRegression(epsilon=1.0, classes=[0, 1])
+    pure, approximate = (learner.set_params(delta=d).plan(569, n_features=30) for d in (0, 1e-6))
+    assert (round(pure.noise_to_signal, 2), round(approximate.noise_to_signal, 2)) == (0.89, 0.42)
+    assert (pure.n_queries, approximate.n_queries) == (2, 25)
+    assert pure.tolerance < approximate.tolerance
+
+
+def test_a_point_can_be_read_with_a_delta_and_not_without_as_rules_says():
+    _, scope = run(DOCS / "rules.md")
+    pure = scope["point"].set_params(delta=0).fit(scope["ward"], scope["outbreak"])
+    assert re.fullmatch(r"'sick' if ward hashes to \d+ of 8192, else 'healthy'", str(pure.concept_))
 
 
 def test_rules_are_what_the_page_says():

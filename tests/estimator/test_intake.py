@@ -1,16 +1,19 @@
 """Features and labels are read one by one, and refused without being shown."""
 
 from collections import UserList, deque
+from datetime import date
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.pipeline import make_pipeline
 
-from dplearn import ThresholdClassifier
+from dplearn import ExponentialMechanismClassifier, ThresholdClassifier
 from dplearn.audit import enumerate_privacy
-from dplearn.domains import DomainError, IntegerRange
-from dplearn.estimator.intake import read_labels
+from dplearn.domains import DomainError, Floats, Hashed, IntegerRange, Schema
+from dplearn.estimator.intake import _is_of_numbers, read_labels
+from dplearn.preprocessing import CellEncoder
 from dplearn.privacy import ApproxDP, PrivacyLedger
 
 BIG = 2**53
@@ -101,8 +104,95 @@ def test_masked_tables_and_labels_are_refused_before_anything_is_spent(mask):
 @pytest.mark.parametrize("kind", ["M8[ns]", "M8[s]", "m8[D]"])
 def test_a_table_of_times_is_refused_by_its_type(kind):
     learner = ThresholdClassifier(classes=[0, 1])
-    with pytest.raises(TypeError, match=r"X must hold text, bytes or numbers, got dtype"):
+    words = "give seconds" if kind[0] == "m" else "give days"
+    with pytest.raises(TypeError, match=rf"X must hold text, bytes or numbers, got dtype .*: {words}"):
         learner.fit(np.zeros((2, 1), dtype=kind), [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("times", "words"),
+    [
+        (pd.to_datetime(["2020-01-01", "2021-01-01"]), "give days, "),
+        (pd.to_datetime(["2020-01-01", "2021-01-01"], utc=True), "give days, "),
+        (pd.to_datetime([None, None]), "give days, "),
+        (pd.to_timedelta([1, 2], unit="D"), "give seconds, "),
+    ],
+    ids=["dates", "zoned", "missing", "durations"],
+)
+@pytest.mark.parametrize("domain", [None, Floats()], ids=["any", "declared"])
+def test_a_column_of_times_is_refused_by_its_type_with_what_to_give(domain, times, words):
+    frame = pd.DataFrame({"age": [1, 2], "when": times})
+    learner = ExponentialMechanismClassifier(classes=[0, 1], domain=domain)
+    with pytest.raises(
+        DomainError, match=rf"in column 'when'.*values are {times.dtype}: {words}".replace("[", r"\[")
+    ):
+        learner.fit(frame, [0, 1])
+
+
+def test_columns_of_times_are_taken_where_they_are_declared_as_texts():
+    frame = pd.DataFrame({"when": pd.to_datetime(["2020-01-01", "2021-01-01"])})
+    learner = ExponentialMechanismClassifier(classes=[0, 1], domain=Schema({"when": Hashed()}))
+    assert learner.fit(frame, [0, 1]).n_features_in_ == 1
+
+
+@pytest.mark.parametrize(
+    "cells", [([1, 2], ["b", "c"]), (["b", "c"], [1, 2]), (["b", 1], [2, "c"])], ids=repr
+)
+def test_the_first_column_whose_type_is_not_of_numbers_is_named_whichever_cell_is_none(cells):
+    X = pd.DataFrame({"age": [1, 2], "member": [True, False]})
+    for name, column in zip(["job", "town"], cells, strict=True):
+        X[name] = pd.Series(column, dtype=object)
+    with pytest.raises(DomainError, match="X holds a value that is not a number") as caught:
+        ExponentialMechanismClassifier(classes=[0, 1]).fit(X, [0, 1])
+    assert str(caught.value).endswith("the first column whose type is not one of numbers is 'job' (object)")
+
+
+@pytest.mark.parametrize("kind", [pl.String(), pl.Enum(["x", "secret"])], ids=["String", "Enum"])
+def test_a_column_of_texts_in_polars_is_named(kind):
+    frame = pl.DataFrame({"a": [1], "job": pl.Series(["x"], dtype=kind)})
+    with pytest.raises(DomainError, match=rf"is not one of numbers is 'job' \({type(kind).__name__}\)$"):
+        ExponentialMechanismClassifier(classes=[0, 1]).fit(frame, [0])
+
+
+def test_columns_that_hold_numbers_are_of_numbers():
+    frame = pl.DataFrame({"a": [1], "b": [1.5], "c": [True], "d": [date(2020, 1, 1)]})
+    assert all(_is_of_numbers(dtype) for dtype in frame.dtypes)
+    frame = pd.DataFrame(
+        {"a": pd.array([1], "Int64"), "b": pd.array([1.5], "Float64"), "c": pd.array([True])}
+    )
+    assert all(_is_of_numbers(dtype) for dtype in frame.dtypes)
+    assert not any(map(_is_of_numbers, [np.dtype(object), np.dtype("U3"), pl.String(), pd.StringDtype()]))
+
+
+def test_both_halves_of_the_way_by_an_encoder_are_told_and_it_leads_somewhere():
+    X, y = pd.DataFrame({"age": [34, 51] * 50, "job": ["clerk", "nurse"] * 50}), [0, 1] * 50
+    learner = ExponentialMechanismClassifier(classes=[0, 1])
+    for first in (learner, make_pipeline(CellEncoder(), learner)):
+        with pytest.raises(DomainError, match=r"encoder = CellEncoder\(\)\.fit\(X\)") as caught:
+            first.fit(X, y)
+        assert "domain=encoder.domain()" in str(caught.value)
+    encoder = CellEncoder().fit(X)
+    told = make_pipeline(encoder, learner.set_params(domain=encoder.domain(), epsilon=9.0))
+    assert told.fit(X, y).score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_new_records_need_the_columns_of_the_schema_and_no_others(frame):
+    columns = {"other": [0, 1] * 50, "age": [20, 60] * 50, "last": [1, 2] * 50}
+    schema = Schema({"age": IntegerRange(0, 99)}, labels=[0, 1])
+    fitted = ExponentialMechanismClassifier(epsilon=9.0, domain=schema).fit(frame(columns), [0, 1] * 50)
+    predicted = fitted.predict(frame(columns)).tolist()
+    assert fitted.predict(frame({"age": columns["age"]})).tolist() == predicted
+    assert fitted.predict(frame({"new": columns["last"], **columns})).tolist() == predicted
+    with pytest.raises(ValueError, match="columns of its schema, but 'age' is missing"):
+        fitted.predict(frame({"other": [1]}))
+
+
+def test_new_records_with_a_column_of_the_schema_twice_are_refused():
+    X = pd.DataFrame({"age": [20, 60] * 50})
+    fitted = ExponentialMechanismClassifier(domain=Schema({"age": IntegerRange(0, 99)})).fit(X, [0, 1] * 50)
+    with pytest.raises(ValueError, match="each column of its schema once"):
+        fitted.predict(pd.concat([X, X], axis=1))
 
 
 @pytest.mark.parametrize(
@@ -113,8 +203,19 @@ def test_a_table_of_times_is_refused_by_its_type(kind):
 @pytest.mark.parametrize("domain", [None, IntegerRange(0, 100)], ids=["any", "declared"])
 def test_cells_that_could_be_turned_into_numbers_are_refused(domain, cell):
     learner = ThresholdClassifier(classes=[0, 1], **({} if domain is None else {"domain": domain}))
-    with pytest.raises(DomainError, match="argument must be a string or a real number"):
+    words = "argument must be a string or a real number; of dates give days, "
+    with pytest.raises(DomainError, match=words):
         learner.fit([[1], [cell]], [0, 1])
+
+
+@pytest.mark.parametrize("label", [2, None, "secret"], ids=repr)
+def test_the_declared_labels_are_listed_and_those_that_occur_are_not(label):
+    with pytest.raises(DomainError) as caught:
+        read_labels([0, label], 2, [1, 0])
+    words = "y holds a label that is not among the declared classes: 0, 1; a missing label counts as such"
+    assert str(caught.value) == words
+    with pytest.raises(DomainError, match=r": 0, 1, .*, 19, \.\.\. \(99 of them\); a missing label"):
+        read_labels([0, None], 2, range(99))
 
 
 def test_a_label_that_raises_when_it_is_looked_up_is_none_of_the_classes():

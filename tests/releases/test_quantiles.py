@@ -134,9 +134,9 @@ def test_a_ledger_is_charged_once_and_refuses_before_reading():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"q": [0.5, 0.5]}, "q must hold"),
-        ({"q": [0.7, 0.5]}, "q must hold"),
-        ({"q": []}, "q must hold"),
+        ({"q": [0.5, 0.5]}, "q must be a number from 0 to 1, or several"),
+        ({"q": [0.7, 0.5]}, "q must be a number from 0 to 1, or several"),
+        ({"q": []}, "q must be a number from 0 to 1, or several"),
         ({"q": 1.1}, "q must be a finite number"),
         ({"q": 0.5, "epsilon": 0}, "epsilon must"),
         ({"q": 0.5, "values": []}, "values must"),
@@ -153,6 +153,13 @@ def test_a_single_value_is_asked_for_only_where_there_is_one():
     with pytest.raises(ValueError, match="single quantile"):
         _ = quantiles(WAGES, QUARTERS, random_state=0).value
     assert isinstance(median(WAGES).value, float)
+
+
+def test_a_single_value_is_read_as_a_float():
+    released = median([3] * 500, domain=IntegerRange(0, 9))
+    assert (float(released), type(released.value)) == (3.0, int)
+    with pytest.raises(ValueError, match="single quantile, got 3"):
+        float(quantiles(WAGES, QUARTERS, random_state=0))
 
 
 def test_one_record_is_enough_to_ask():
