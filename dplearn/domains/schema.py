@@ -60,6 +60,10 @@ class Schema(Product):
         if self.labels is not None and (not self.labels or len(set(self.labels)) < len(self.labels)):
             raise ValueError(f"labels must be distinct and at least one, got {self.labels!r}")
 
+    def __repr__(self) -> str:
+        told = "" if self.labels is None else f", labels={list(self.labels)}"
+        return f"{super().__repr__()[:-1]}{told})"
+
     @property
     def columns(self) -> dict[str, Domain]:
         """The domain of each column."""

@@ -250,3 +250,9 @@ def test_a_schema_encodes_and_refuses_as_its_product_does():
     with pytest.raises(DomainError, match="in column 'town'") as refusal:
         schema.encode(pd.DataFrame({"age": [3], "town": ["secret"]}))
     assert "secret" not in str(refusal.value)
+
+
+def test_a_schema_is_written_with_its_labels():
+    column = {"a": IntegerRange(0, 3)}
+    assert repr(Schema(column, labels=["no", "yes"])) == f"Schema({column!r}, labels=['no', 'yes'])"
+    assert repr(Schema(column)) == f"Schema({column!r})"
