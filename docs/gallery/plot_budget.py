@@ -10,6 +10,8 @@ and no ``except Exception`` swallows that.
 # %%
 # Folds by position (``KFold``), never by label. The scores that a search chooses by are not private:
 # these rows are public.
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_breast_cancer
@@ -17,6 +19,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 
 from dplearn import BudgetExceededError, ExponentialMechanismClassifier, PrivacyLedger
 
+warnings.filterwarnings("ignore", "n_samples is")  # so small an epsilon learns little; the account is shown
 X, y = load_breast_cancer(return_X_y=True)
 ledger = PrivacyLedger(epsilon=1)
 model = ExponentialMechanismClassifier(epsilon=0.1, classes=[0, 1], ledger=ledger)

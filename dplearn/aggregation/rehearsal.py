@@ -14,7 +14,7 @@ first on rows that are public, or made up, with random labels.
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,15 @@ from dplearn.aggregation.rows import plain, rows_of, sliceable
 from dplearn.aggregation.seclusion import attempt, secluded, turn
 from dplearn.chance import PublicStream
 
-__all__ = ["MANY_ROWS", "column_taken_for_numbers", "made_up_frame", "made_up_rows", "rehearse"]
+__all__ = [
+    "MANY_ROWS",
+    "column_taken_for_numbers",
+    "made_up_cells",
+    "made_up_frame",
+    "made_up_rows",
+    "rehearse",
+    "with_gaps",
+]
 
 Fit = Callable[[Any, Any, NDArray[Any]], Any]
 
@@ -37,11 +45,49 @@ _GRAINS = 1 << 16
 _TEXT = ("object", "str", "category", "categorical", "utf8")
 _WORDS = ("one", "two")
 _NUMBERS = ("float", "int", "uint", "bool")
+_GAPS = 8  # in a column with gaps, every so many cells one
 
 
 def made_up_rows(n_rows: int, n_features: int, stream: PublicStream) -> NDArray[np.float64]:
     """Return uniform random numbers from 0 to 1, of shape (n_rows, n_features)."""
     return stream.labels(_GRAINS, n_rows * n_features).reshape(n_rows, n_features) / _GRAINS
+
+
+def made_up_cells(n_rows: int, n_features: int, texts: Sequence[int], stream: PublicStream) -> NDArray[Any]:
+    """Return random numbers as objects, of shape (n_rows, n_features), and words in some columns.
+
+    Parameters
+    ----------
+    n_rows, n_features : int
+        The shape.
+    texts : sequence of int
+        The columns that hold words.
+    stream : PublicStream
+        Where both come from.
+    """
+    numbers = made_up_rows(n_rows, n_features, stream)
+    cells = numbers.astype(object)
+    cells[:, texts] = np.where(numbers[:, texts] < 0.5, *_WORDS)
+    return cells
+
+
+def with_gaps(rows: Any) -> Any:
+    """Return a copy of a frame in which columns of floats miss some values; None if it has no such column.
+
+    Parameters
+    ----------
+    rows : data frame of pandas or polars of shape (n, d)
+        Public, or made up.
+    """
+    kinds = [str(kind).lower().startswith("float") for kind in rows.dtypes]
+    if not any(kinds):
+        return None
+    return type(rows)(
+        {
+            name: _gapped(rows[name].to_list(), place) if floats else rows[name]
+            for place, (name, floats) in enumerate(zip(rows.columns, kinds, strict=True))
+        }
+    )
 
 
 def column_taken_for_numbers(frame: Any, failure: str) -> Any:
@@ -115,6 +161,10 @@ def rehearse(
     with native_threads(None), warnings.catch_warnings(), secluded():
         warnings.simplefilter("ignore")
         return attempt(lambda: _shortcoming(fit, estimator, seed, X, y), lambda e: f"{type(e).__name__}: {e}")
+
+
+def _gapped(cells: list[Any], place: int) -> list[Any]:
+    return [None if (row + place) % _GAPS == 0 else cell for row, cell in enumerate(cells)]
 
 
 def _shortcoming(fit: Fit, estimator: Any, seed: int, X: Any, y: NDArray[Any]) -> str:

@@ -7,7 +7,7 @@ the types of columns, which are public: the categories of a categorical column, 
 >>> import numpy as np
 >>> table = np.array([[1, 2], [3, "x"]], dtype=object)
 >>> plain(rows_of(table, np.array([0]))).dtype.kind, plain(rows_of(table, np.array([1]))).dtype.kind
-('i', 'U')
+('i', 'O')
 """
 
 from copy import deepcopy
@@ -63,7 +63,9 @@ def plain(rows: Any) -> Any:
         own = np.asarray(rows.tolist())
     except ValueError:  # cells that are sequences, of unequal lengths
         return rows
-    return own if own.shape == rows.shape else rows
+    # Texts that numpy made of numbers and of gaps would be taken for categories.
+    mixed = own.dtype.kind in "US" and not all(isinstance(cell, (str, bytes)) for cell in rows.ravel())
+    return own if own.shape == rows.shape and not mixed else rows
 
 
 def own_cells(rows: Any) -> Any:

@@ -8,13 +8,18 @@ The parts of scikit-learn that it is made of are imported where they are needed:
 `import dplearn` would take besides scikit-learn's own base.
 """
 
+import math
 from typing import Any
 
+import numpy as np
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from dplearn.domains.cells import is_frame
 
 __all__ = ["standard_estimator", "standard_scorer"]
+
+_NUMBERS = "iufb"
+_MISSING = ("NAType", "NaTType")  # of pandas
 
 
 def standard_estimator(X: Any, C: float) -> Pipeline:
@@ -23,7 +28,9 @@ def standard_estimator(X: Any, C: float) -> Pipeline:
     Parameters
     ----------
     X : ndarray, sparse matrix or data frame of shape (n, d)
-        Columns of a frame that hold no numbers are one-hot encoded, unknown values as none.
+        Columns of a frame that hold no numbers are one-hot encoded, unknown values as none. Of an array of
+        objects, or of texts, the types of the columns tell nothing: each teacher encodes those in which its
+        own shard holds a text that is no number.
     C : float
         Inverse strength of regularisation.
     """
@@ -52,8 +59,13 @@ def _prepared(X: Any, model: Any) -> Pipeline:
     from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
     numbers = [SimpleImputer(keep_empty_features=True), StandardScaler(with_mean=False)]
-    if not is_frame(X):
+    if not is_frame(X) and X.dtype.kind in _NUMBERS:
         return make_pipeline(*numbers, model)
+    if not is_frame(X):
+        named = make_pipeline(FunctionTransformer(_as_texts), OneHotEncoder(handle_unknown="ignore"))
+        counted = make_pipeline(FunctionTransformer(_as_numbers), *numbers)
+        # Which column is which is settled in `fit`, by the rows that are fitted alone.
+        return make_pipeline(make_column_transformer((named, _texts_of), (counted, _numbers_of)), model)
     # By place: a column transformer takes names that are integers for places.
     numeric = [_is_numeric(kind) for kind in X.dtypes]
     texts = [place for place, yes in enumerate(numeric) if not yes]
@@ -70,6 +82,43 @@ def _without_na(texts: Any) -> Any:
     return texts
 
 
+def _texts_of(cells: Any) -> list[int]:
+    """Return the places of the columns in which some cell is neither a number nor missing."""
+    if cells.dtype.kind in _NUMBERS:
+        return []
+    return [place for place, column in enumerate(cells.T) if None in map(_number, column.tolist())]
+
+
+def _numbers_of(cells: Any) -> list[int]:
+    """Return the places of all other columns."""
+    return sorted(set(range(cells.shape[1])) - set(_texts_of(cells)))
+
+
+def _as_numbers(cells: Any) -> Any:
+    """Return cells as float64; what is no number is missing."""
+    if cells.dtype.kind in _NUMBERS:
+        return cells
+    found = [_number(cell) for cell in cells.ravel().tolist()]
+    return np.array([np.nan if number is None else number for number in found]).reshape(cells.shape)
+
+
+def _as_texts(cells: Any) -> Any:
+    """Return cells as texts, which the encoder can sort whatever they were."""
+    texts = [str(cell) for cell in cells.ravel().tolist()]
+    return np.array(texts, dtype=object).reshape(cells.shape)
+
+
+def _number(cell: Any) -> float | None:
+    """Return a cell as a finite number, NaN where it is missing, and None where it is anything else."""
+    if cell is None or type(cell).__name__ in _MISSING:
+        return math.nan
+    try:
+        number = float(cell)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else math.nan
+
+
 def _is_numeric(kind: Any) -> bool:
     """Return True for the numeric types of numpy, pandas and polars."""
-    return bool(getattr(kind, "kind", "") in tuple("iufb") or getattr(kind, "is_numeric", bool)())
+    return bool(getattr(kind, "kind", "") in tuple(_NUMBERS) or getattr(kind, "is_numeric", bool)())

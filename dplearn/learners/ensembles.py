@@ -12,10 +12,12 @@ from sklearn.utils import Tags, get_tags
 from dplearn._validation import check_choice, check_count, check_count_or_auto, check_number
 from dplearn.aggregation.aggregators import AGGREGATIONS, Aggregator, Ballot
 from dplearn.aggregation.progress import Progress
+from dplearn.aggregation.rehearsal import MANY_ROWS, rehearse, with_gaps
 from dplearn.aggregation.shards import shards
 from dplearn.aggregation.standard import standard_estimator
 from dplearn.aggregation.teachers import check_teachable
 from dplearn.chance import PublicStream
+from dplearn.domains.cells import is_frame
 from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.callbacks import TellsProgress
 from dplearn.estimator.intake import (
@@ -36,6 +38,7 @@ __all__ = [
     "Terms",
     "check_classifier",
     "promise",
+    "warn_of_gaps",
     "warn_of_noise",
 ]
 
@@ -248,6 +251,27 @@ def check_classifier(name: str, estimator: Any) -> None:
     complete = not isinstance(estimator, type) and all(hasattr(estimator, method) for method in methods)
     if estimator is not None and (not complete or is_regressor(estimator)):
         raise TypeError(f"{name} must be None or a classifier, got {estimator!r}")
+
+
+def warn_of_gaps(
+    terms: Terms, records: Records, rows: Any, tried: Callable[..., Any], stacklevel: int
+) -> None:
+    """Warn if an estimator that learns from public rows of a frame fails where floats among them are missing.
+
+    Any column of floats may have gaps, and whether it has nobody is told. Of a plain array there is no
+    warning: most hold none, and most estimators for them take none.
+    """
+    gaps = with_gaps(rows.head(MANY_ROWS)) if is_frame(rows) else None
+    if gaps is None:
+        return
+    failure = rehearse(records.estimator, gaps, records.classes, terms.apart("rehearsal"), tried)
+    if failure:
+        warnings.warn(
+            f"estimator fails where values are missing ({failure.splitlines()[0]}): where a shard misses one,"
+            " that teacher casts no vote. Put an imputer in it, such as SimpleImputer, also where nothing is"
+            " missing now; estimator=None has one",
+            stacklevel=stacklevel + 1,
+        )
 
 
 def warn_of_noise(ballot: Ballot, hopeless: bool, what: str) -> None:

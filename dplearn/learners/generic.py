@@ -42,12 +42,14 @@ from dplearn.estimator.intake import (
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan
+from dplearn.releases.few_records import warn_if_few, written
 from dplearn.theory import generic_sample_size
 
 __all__ = ["ExponentialMechanismClassifier", "GenericPlan"]
 
 #: From so many labels on, all pairs of which stumps are tried with, a fit takes long.
 _MANY_LABELS = 200
+_BETA = 0.05  # at which too few records are warned of, as `plan` has it
 _MECHANISMS = {"exponential": select_exponential, "permute_and_flip": select_permute_and_flip}
 
 
@@ -165,9 +167,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
         concepts = _concepts(self.concept_class, self.domain, features, labels, None)
         guarantee = _guarantee(self._price(self.random_state is not None), concepts, range(labels))
         beta = float(check_number("beta", beta, above=0, below=1))
-        # -log(ratio) >= 1 - ratio, which floats still resolve where they take the ratio for 1.
-        ratio = selection_ratio(guarantee.epsilon)
-        excess = (log(concepts.size) - log(beta)) / max(-log(ratio), float(1 - ratio))
+        excess = _excess_errors(concepts, guarantee, beta)
         return GenericPlan(
             guarantee=guarantee,
             mechanism=mechanism,
@@ -192,6 +192,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
         concepts = _concepts(concept_class, domain, X.shape[1], len(classes), names)
         _check_labels(concepts, len(classes), declared=known is not None)
         columns = concepts.domain.encode(X)
+        _warn_if_few(len(X), concepts, price)
 
         # 2. Fix the guarantee, and charge it to the ledger.
         guarantee = _guarantee(price, concepts, known)
@@ -293,6 +294,26 @@ def _check_labels(concepts: ConceptClass, n_labels: int, *, declared: bool) -> N
     warnings.warn(
         f"y has {n_labels} labels: a rule names two of them, and a fit takes time in proportion to the number"
         " of pairs; join labels into fewer, or take another learner, such as StatisticalQueryNaiveBayes",
+        stacklevel=5,
+    )
+
+
+def _excess_errors(concepts: ConceptClass, price: ApproxDP, beta: float) -> float:
+    """Return how many more errors than the best member one makes at most, with probability 1 - beta."""
+    # -log(ratio) >= 1 - ratio, which floats still resolve where they take the ratio for 1.
+    ratio = selection_ratio(price.epsilon)
+    return (log(concepts.size) - log(beta)) / max(-log(ratio), float(1 - ratio))
+
+
+def _warn_if_few(n_samples: int, concepts: ConceptClass, price: ApproxDP) -> None:
+    """Warn if a constant label, of which half are right, may be as good as what comes out."""
+    warn_if_few(
+        n_samples,
+        _excess_errors(concepts, price, _BETA),
+        enough=n_samples / 2,
+        problem=f"with epsilon {float(price.epsilon):.3g} and {written(concepts.size)} concepts, half of the"
+        " records more may come out wrong than with the best of them",
+        fewer=", or take fewer columns",
         stacklevel=5,
     )
 

@@ -42,12 +42,14 @@ from dplearn.learners.ensembles import (
     Terms,
     check_classifier,
     promise,
+    warn_of_gaps,
     warn_of_noise,
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
 
 __all__ = ["KnowledgeTransferClassifier"]
 
+_MADE_UP = f"{MANY_ROWS} public rows with random labels"
 #: What is public besides the columns, where examples or only labels are protected.
 _PUBLIC_PART = {
     "examples": "the rows in X_public are public",
@@ -314,8 +316,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
 
     def _probabilities(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
-        rows = self._rows(X)
-        known = self.student_.predict_proba(rows)
+        known = self.student_.predict_proba(self._rows(X))
         probabilities = np.zeros((len(known), len(self.classes_)))
         probabilities[:, np.searchsorted(self.classes_, self.student_.classes_)] = known
         return probabilities
@@ -344,10 +345,9 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
             ("estimator", records.estimator, {"fit": self._tried}),
         ):
             if failure := rehearse(learned, queries, records.classes, terms.apart(name), **how):
-                raise ValueError(
-                    f"{name} must be able to learn from {MANY_ROWS} public rows with random labels, but"
-                    f" fails: {failure}"
-                )
+                raise ValueError(f"{name} must be able to learn from {_MADE_UP}, but fails: {failure}")
+        if terms.price.protects != "labels":  # public rows may be without the gaps that private ones have
+            warn_of_gaps(terms, records, queries, self._tried, stacklevel=4)
 
     def _student_tried(self, classes: NDArray[Any], student: Any, X: Any, y: NDArray[Any]) -> Any:  # noqa: ARG002
         """Return a student fitted on labels as it will be on answers."""

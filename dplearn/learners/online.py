@@ -17,6 +17,7 @@ from dplearn.aggregation.ensemble import Ensemble
 from dplearn.aggregation.rehearsal import (
     MANY_ROWS,
     column_taken_for_numbers,
+    made_up_cells,
     made_up_frame,
     made_up_rows,
     rehearse,
@@ -28,14 +29,25 @@ from dplearn.aggregation.teachers import train_teachers
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.domains.cells import is_frame
-from dplearn.learners.ensembles import EnsembleClassifier, Records, Terms, promise, warn_of_noise
+from dplearn.learners.ensembles import (
+    EnsembleClassifier,
+    Records,
+    Terms,
+    promise,
+    warn_of_gaps,
+    warn_of_noise,
+)
 from dplearn.privacy import PrivateHolder
 
 __all__ = ["MANY_QUERIES", "OnlineEnsembleClassifier"]
 
 #: For how many queries a plan counts where the user names no number.
 MANY_QUERIES = 1000
+
+Tried = Callable[[Any, Any, NDArray[Any]], Any]
+
 _COLUMNS = ("n_features_in_", "feature_names_in_")
+_COLUMNS_TRIED = 32  # one by one, as texts beside numbers
 _QUERIES = "the rows that are asked about depend on the records only through released answers"
 
 
@@ -129,7 +141,7 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         records = self._read(terms, X, y)
         ballot = self._ballot(terms, len(records.y), len(records.classes), MANY_QUERIES)
         aggregator = self._aggregator(terms, ballot).attach(dice)
-        _rehearse(terms, records, self._tried)
+        _rehearse(terms, records, self._tried, listed=not isinstance(X, np.ndarray))
         self._warn_if_hopeless(ballot, aggregator)
 
         # 2. Fix the guarantee, and charge it to the ledger.
@@ -227,30 +239,70 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         return tags
 
 
-def _rehearse(terms: Terms, records: Records, tried: Callable[[Any, Any, NDArray[Any]], Any]) -> None:
+def _rehearse(terms: Terms, records: Records, tried: Tried, *, listed: bool) -> None:
     """Warn if the estimator fails on made-up rows; what it does on private rows nobody is told.
 
     No more than warn, for it may be made for private rows that made-up ones are unlike: for their categories,
-    or because they are more. But what takes words for numbers is refused. What the cells of a list may
-    hold, or columns of rarer types, is not known here.
+    or because they are more. But what takes words for numbers is refused. What columns of rarer types may
+    hold is not known here.
     """
     X, stream, rows = records.X, terms.apart("made up"), None
     if is_frame(X):
         rows = made_up_frame(X, MANY_ROWS, stream)
     elif X.dtype.kind in "iufb":
         rows = made_up_rows(MANY_ROWS, X.shape[1], stream)
+    else:
+        _rehearse_cells(terms, records, tried, listed=listed)
     if rows is None:
         return
-    if failure := rehearse(records.estimator, rows, records.classes, terms.apart("rehearsal"), tried):
-        column = column_taken_for_numbers(X, failure) if is_frame(X) else None
-        if column is not None:
-            raise ValueError(
-                f"estimator must be able to learn from text, which X has in column {column!r}, but takes it"
-                " for numbers: encode it, in a pipeline of the estimator, or turn it into numbers first;"
-                " estimator=None encodes it"
-            )
-        warnings.warn(
-            f"estimator fails on {MANY_ROWS} made-up rows with random labels ({failure}); where it fails on a"
-            " shard, that teacher casts no vote",
-            stacklevel=4,
+    failure = rehearse(records.estimator, rows, records.classes, terms.apart("rehearsal"), tried)
+    if not failure:
+        warn_of_gaps(terms, records, rows, tried, stacklevel=4)
+        return
+    column = column_taken_for_numbers(X, failure) if is_frame(X) else None
+    if column is not None:
+        raise ValueError(
+            f"estimator must be able to learn from text, which X has in column {column!r}, but takes it"
+            " for numbers: encode it, in a pipeline of the estimator, or turn it into numbers first;"
+            " estimator=None encodes it"
         )
+    warnings.warn(
+        f"estimator fails on {MANY_ROWS} made-up rows with random labels ({failure}); where it fails on a"
+        " shard, that teacher casts no vote",
+        stacklevel=4,
+    )
+
+
+def _rehearse_cells(terms: Terms, records: Records, tried: Tried, *, listed: bool) -> None:
+    """Warn if the estimator learns neither from cells that are numbers nor from such as are texts.
+
+    Which columns of an array of objects hold texts is not public, but that it may hold them is: then an
+    estimator is warned of too that learns from numbers alone. Not so with lists, which most often hold
+    numbers.
+    """
+    d = records.X.shape[1]
+
+    def failure(*texts: int) -> str:
+        rows = made_up_cells(MANY_ROWS, d, texts, terms.apart("made up"))
+        return rehearse(records.estimator, rows, records.classes, terms.apart("rehearsal"), tried)
+
+    with_numbers = failure()
+    if listed and not with_numbers:
+        return
+    # Columns by place may be encoded apart: one that takes texts is enough.
+    with_texts = failure(*range(d))
+    if not with_texts or not all(failure(place) for place in range(min(d, _COLUMNS_TRIED))):
+        return
+    of_numbers = f" of numbers ({_first_line(with_numbers)}) and" if with_numbers else ""
+    warnings.warn(
+        f"estimator fails on {MANY_ROWS} made-up rows with random labels,{of_numbers} of texts"
+        f" ({_first_line(with_texts)}); where it fails on a shard, that teacher casts no vote. X is"
+        f" {'lists' if listed else 'an array'} of objects, which tells no types: give a data frame, whose"
+        " columns have types and names, or X.astype(float) if all cells are numbers; estimator=None takes"
+        " cells of both kinds",
+        stacklevel=5,
+    )
+
+
+def _first_line(failure: str) -> str:
+    return failure.splitlines()[0]

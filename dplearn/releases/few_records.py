@@ -18,9 +18,11 @@ from math import log2
 from dplearn.theory.quantiles import quantile_errors
 from dplearn.theory.thresholds import TreePlan
 
-__all__ = ["warn_if_few", "warn_of_counts", "warn_of_quantiles"]
+__all__ = ["warn_if_few", "warn_of_counts", "warn_of_quantiles", "written"]
 
 _EXACT = 1 << 20  # numbers of values that are written out
+_HALF = 0.5
+_BETA = 0.05  # of what is promised of a distribution
 
 
 def warn_if_few(
@@ -93,7 +95,7 @@ def warn_of_quantiles(
         max(shares, default=0.0),
         enough=n_samples,
         problem=f"with epsilon {float(epsilon):.3g}{' a column' if columns > 1 else ''}, quantiles among"
-        f" {_written(size)} values may miss by {max(missed, default=0)} ranks, so that any value may come"
+        f" {written(size)} values may miss by {max(missed, default=0)} ranks, so that any value may come"
         " out",
         fewer=", or take fewer columns" if columns > 1 else "",
         stacklevel=few,
@@ -101,7 +103,7 @@ def warn_of_quantiles(
 
 
 def warn_of_counts(n_samples: int, plan: TreePlan, *, stacklevel: int = 1) -> None:
-    """Warn if nested intervals are counted with so much noise that a median may be any value of the domain.
+    """Warn if nested intervals are counted with so much noise that a median is promised nothing.
 
     Parameters
     ----------
@@ -111,19 +113,31 @@ def warn_of_counts(n_samples: int, plan: TreePlan, *, stacklevel: int = 1) -> No
         How they will be counted.
     stacklevel : int, default=1
         As for `warn_if_few`.
+
+    Notes
+    -----
+    From `plan.n_inside` records on a median of theirs lies among them. The released distribution is promised
+    to be off by less than half, somewhere, only from several times as many on.
     """
+    off = plan.error(n_samples, _BETA)
+    if off < _HALF:
+        return
+    spent = float(plan.guarantee.epsilon)
     warn_if_few(
         n_samples,
-        plan.n_inside,
-        enough=n_samples + 1,
-        problem=f"with epsilon {float(plan.guarantee.epsilon):.3g}, counts among {_written(plan.size)} values"
-        " may be off by half of the records, so that any value may come out as the median;"
-        f" {plan.n_inside} records would do",
+        off,
+        enough=_HALF,
+        problem=f"with epsilon {spent:.3g}, counts among {written(plan.size)} values may be off by {off:.2g}"
+        " of the records, so that nothing is promised of a median;"
+        f" {plan.sample_size(_HALF, _BETA)} records would do, as plan() tells: error(n, beta),"
+        " sample_size(alpha, beta)",
+        fewer=", or tell fewer floats apart, with Floats(significand_bits=...)",
         stacklevel=stacklevel + 1,
     )
 
 
-def _written(size: int) -> str:
+def written(size: int) -> str:
+    """Return a number of values as digits, or as a power of 2 if it is large."""
     return str(size) if size < _EXACT else f"2^{log2(size):.0f}"
 
 

@@ -10,6 +10,7 @@
 """
 
 from collections.abc import Callable
+from fractions import Fraction
 from html import escape
 from typing import Any, Self
 
@@ -135,7 +136,7 @@ class ThresholdRelease:
         Warns
         -----
         UserWarning
-            If there are fewer than `plan().n_inside` records for "tree", so that a median may be any value.
+            If `plan().error(n, 0.05)` is at least 1/2 for "tree", so that nothing is promised of a median.
         """
         domain, target, guarantee = self._settled()
         charge = open_account(self.ledger, guarantee, name=type(self).__name__)
@@ -153,7 +154,7 @@ class ThresholdRelease:
     def _settled(self) -> tuple[NumberDomain, ApproxDP, ApproxDP]:
         """Check what is public; return the domain, what may be spent, and the guarantee."""
         check_choice("method", self.method, _METHODS)
-        epsilon = check_number("epsilon", self.epsilon, above=0)
+        epsilon = check_number("epsilon", self.epsilon, low=Fraction(1, 10**9))
         delta = check_number("delta", self.delta, low=0, below=1)
         domain = as_number_domain(self.domain)
         if domain.accepts_missing:

@@ -68,7 +68,6 @@ def test_any_seed_makes_the_guarantee_reproducible(table, seed):
     assert learner(random_state=seed).fit(*table).guarantee_.reproducible
 
 
-@pytest.mark.filterwarnings("ignore:n_samples is")  # few, and the domain is large
 @pytest.mark.parametrize("secret", [3.0, 4.0])
 def test_a_pipeline_with_a_cache_pays_for_every_fit_whether_tables_are_equal_or_not(secret, tmp_path):
     y = np.arange(51) > 20

@@ -9,8 +9,6 @@ import pytest
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
-pytestmark = pytest.mark.filterwarnings("ignore:n_samples is")
-
 NUMBERS = np.linspace(-3, 3, 90).reshape(30, 3)
 NAMES = ["age", "wage", "height"]
 

@@ -276,7 +276,7 @@ def test_mixed_text_goes_through_the_cell_encoder():
 
 
 def test_labels_and_declared_domains_raise_no_data_dependent_warning():
-    learner = ExponentialMechanismClassifier(domain=IntegerRange(0, 9), classes=list(range(10)))
+    learner = ExponentialMechanismClassifier(epsilon=5, domain=IntegerRange(0, 9), classes=list(range(10)))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for y in ([0] * 30, list(range(10)) * 3):
@@ -330,3 +330,16 @@ def test_rules_over_bits_of_one_label_or_of_numbers_say_what_is_missing():
     ages = ExponentialMechanismClassifier("conjunctions", domain=Schema({"age": IntegerRange(0, 9)}))
     with pytest.raises(ValueError, match=r"Bits\(binarize=40\) asks whether a number is above 40"):
         ages.fit(frame, [0, 1] * 5)
+
+
+@pytest.mark.filterwarnings("error:n_samples is")
+@pytest.mark.parametrize(("n", "epsilon"), [(10, 1.0), (2250, 0.001)])
+def test_too_few_records_are_warned_of_before_anything_is_spent(n, epsilon):
+    ledger = PrivacyLedger(1)
+    learner = ExponentialMechanismClassifier(epsilon=epsilon, classes=[0, 1], ledger=ledger)
+    with pytest.raises(
+        UserWarning, match=f"n_samples is {n}: with epsilon {epsilon:.3g} and 2.* concepts, half"
+    ):
+        learner.fit(np.linspace(0, 1, n)[:, None], np.arange(n) % 2)  # warnings are errors here
+    assert ledger.history() == []
+    assert learner.plan(n, n_features=1).excess_error >= 0.5

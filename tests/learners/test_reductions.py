@@ -160,7 +160,6 @@ SCHEMA = Schema({"x": IntegerRange(0, 9)}, labels=["no", "yes"])
 TABLE = pd.DataFrame({"x": [1, 8] * 20})
 
 
-@pytest.mark.filterwarnings("ignore:n_samples is")
 @pytest.mark.parametrize("y", [["no"] * 40, ["no"] * 39 + ["yes"]], ids=["one label", "two labels"])
 def test_labels_that_a_schema_declares_need_not_all_occur(y):
     model = SecretSampleClassifier(ThresholdClassifier(domain=SCHEMA), sample_size=10).fit(TABLE, y)

@@ -12,12 +12,14 @@ import polars as pl
 import pytest
 from scipy.sparse import bsr_matrix, csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_breast_cancer, load_iris, make_classification
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OrdinalEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from dplearn import (
@@ -360,6 +362,7 @@ class Growing(pd.DataFrame):
         return (1, 6) if Growing.asked < self.patience else super().shape
 
 
+@pytest.mark.filterwarnings("ignore:estimator fails where values are missing")
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
 @pytest.mark.parametrize("patience", range(1, 8))
 def test_rows_that_appear_between_counting_and_answering_are_never_answered(aggregation, patience):
@@ -473,3 +476,42 @@ def test_labels_are_all_that_is_answered_and_what_answers_with_probabilities_is_
         learner().predict_proba(X)
     with pytest.raises(ValueError, match=r"got 1 class; classes=\[...\] declares all"):
         learner(classes=None).fit(X, 0 * Y)
+
+
+JOB = np.random.default_rng(1).choice(["clerk", "smith"], 600)
+CELLS = np.array([[float(i % 7), job] for i, job in enumerate(JOB)], dtype=object)
+
+
+def test_cells_of_both_kinds_are_learned_with_the_standard_estimator():
+    cells = CELLS.copy()
+    cells[::7, 0], cells[::9, 0] = None, np.nan
+    for rows in (cells, cells.tolist()):
+        model = SubsampleAggregateClassifier(**PLENTY, max_queries=600).fit(rows, JOB == "clerk")
+        assert model.score(rows, JOB == "clerk") > 0.95
+
+
+@pytest.mark.filterwarnings("ignore:n_teachers is")
+def test_what_learns_from_numbers_alone_is_warned_of_where_cells_may_be_texts():
+    by_place = make_pipeline(
+        ColumnTransformer([("n", SimpleImputer(), [0]), ("t", OneHotEncoder(), [1])]), LogisticRegression()
+    )
+    by_name = make_pipeline(ColumnTransformer([("n", SimpleImputer(), ["age"])]), LogisticRegression())
+    few = {"aggregation": "gnmax", "max_queries": 5}
+    for estimator in (by_name, LogisticRegression()):
+        with pytest.warns(UserWarning, match="of texts .* array of objects, which tells no types"):
+            learner(estimator, **few).fit(CELLS, JOB == "clerk")
+    with pytest.warns(UserWarning, match="of numbers .* of texts .* lists of objects"):
+        learner(by_name, **few).fit(CELLS.tolist(), JOB == "clerk")
+    learner(by_place, **few).fit(CELLS, JOB == "clerk")  # warnings are errors here
+    learner(LogisticRegression(), **few).fit(X.tolist(), Y)
+
+
+@pytest.mark.filterwarnings("ignore:n_teachers is")
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_what_cannot_take_gaps_is_warned_of_whether_or_not_a_frame_has_some(frame):
+    few = {"aggregation": "gnmax", "max_queries": 5}
+    for wage in (1.0, None):
+        table = frame({"wage": [wage, 2.0] * 50})
+        with pytest.warns(UserWarning, match="estimator fails where values are missing .* Put an imputer"):
+            learner(LogisticRegression(), **few).fit(table, [0, 1] * 50)
+        learner(make_pipeline(SimpleImputer(), LogisticRegression()), **few).fit(table, [0, 1] * 50)

@@ -28,7 +28,6 @@ METHODS = ["exponential", "interior_point"]
 FRAMES = pytest.mark.parametrize(
     "frame", [pd.DataFrame, lambda table: pl.DataFrame(table)], ids=["pandas", "polars"]
 )
-FEW = pytest.mark.filterwarnings("ignore:n_samples is")
 
 
 def a_cut(n=400, seed=0):
@@ -137,7 +136,6 @@ def test_other_ordered_domains(domain, method):
     assert fitted.threshold_ == 0 if isinstance(domain, Bits) else 1 <= fitted.threshold_ < 9
 
 
-@FEW
 @pytest.mark.parametrize("method", ["auto", *METHODS])
 def test_the_plan_is_what_the_fit_does_and_needs_no_data(method):
     X, y = a_cut(50)
@@ -156,7 +154,6 @@ def test_auto_is_exponential_wherever_it_can_be_and_delta_is_not_spent():
     assert learner.plan(100, n_features=3).guarantee.delta == 0
 
 
-@FEW
 def test_a_ledger_is_charged_before_and_refuses_what_does_not_fit():
     X, y = a_cut(20)
     ledger = PrivacyLedger(1.0)
@@ -169,7 +166,6 @@ def test_a_ledger_is_charged_before_and_refuses_what_does_not_fit():
         learner.fit(X, y)
 
 
-@FEW
 def test_seeds_repeat_and_pickles_predict():
     X, y = a_cut()
     one, other = (ThresholdClassifier(epsilon=0.1, random_state=7).fit(X, y) for _ in range(2))
@@ -221,6 +217,7 @@ def test_a_fitted_learner_plans_for_the_columns_it_saw():
     assert learner.plan(3000).excess_error > one.excess_error == learner.plan(3000, n_features=1).excess_error
 
 
+@pytest.mark.filterwarnings("error:n_samples is")
 @pytest.mark.parametrize("method", METHODS)
 def test_too_few_records_are_warned_of_before_anything_is_spent(method):
     learner = ThresholdClassifier(method=method, classes=["down", "up"])

@@ -21,7 +21,6 @@ from dplearn.privacy import BudgetExceededError, PrivacyLedger
 from dplearn.theory import quantile_errors
 
 # Many of these tables are too small for what is worst at their sizes; what comes of that is tested below.
-pytestmark = pytest.mark.filterwarnings("ignore:n_samples is")
 
 X = np.random.default_rng(0).lognormal(3, 1, (4000, 2)) * [1, 1e6]
 ALL = (

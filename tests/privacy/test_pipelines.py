@@ -26,7 +26,6 @@ from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.pipelines import pipeline_guarantee
 
 # Iris is too small for scalers of four columns.
-pytestmark = pytest.mark.filterwarnings("ignore:n_samples is")
 
 ALONE = "each step turns each record into one record, by itself"
 ONCE = "the pipeline was fitted once: each further fit, such as those of a search, costs as much again"

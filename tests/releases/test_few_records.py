@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from dplearn.privacy import ApproxDP
-from dplearn.releases.few_records import warn_if_few, warn_of_counts, warn_of_quantiles
+from dplearn.releases.few_records import warn_if_few, warn_of_counts, warn_of_quantiles, written
 from dplearn.theory import quantile_errors
 from dplearn.theory.thresholds import tree_plan
 
@@ -56,14 +56,23 @@ def test_nothing_is_said_below_the_bar():
             warn_if_few(10, 5, enough=5, problem="all is lost")
 
 
-def test_counts_are_warned_of_where_one_knot_may_hide_half_of_the_records():
+def test_counts_are_warned_of_where_the_promised_error_is_a_half():
     plan = tree_plan(2**64, ApproxDP(1))
-    with pytest.warns(UserWarning, match="n_samples is 1994") as caught:
-        warn_of_counts(1994, plan)
-    assert caught[0].filename == __file__
+    enough = plan.sample_size(0.5, 0.05)
+    assert plan.n_inside < 2753 < enough - 1
+    for n in (100, 2753, enough - 1):
+        with pytest.warns(UserWarning, match=f"n_samples is {n}: with epsilon 1, counts") as caught:
+            warn_of_counts(n, plan)
+        assert caught[0].filename == __file__
     assert str(caught[0].message) == (
-        "n_samples is 1994: with epsilon 1, counts among 2^64 values may be off by half of the records, so"
-        " that any value may come out as the median; 1995 records would do; declare a smaller domain=, such"
-        " as Grid(0, 100, 1001), spend more epsilon"
+        "n_samples is 9923: with epsilon 1, counts among 2^64 values may be off by 0.5 of the records, so"
+        " that nothing is promised of a median; 9924 records would do, as plan() tells: error(n, beta),"
+        " sample_size(alpha, beta); declare a smaller domain=, such as Grid(0, 100, 1001), spend more"
+        " epsilon, or tell fewer floats apart, with Floats(significand_bits=...)"
     )
-    warn_of_counts(1995, plan)
+    warn_of_counts(enough, plan)
+    warn_of_counts(1, tree_plan(1, ApproxDP(1)))
+
+
+def test_numbers_of_values_are_written_out_unless_they_are_large():
+    assert (written(1001), written(2**64), written(1 << 5000)) == ("1001", "2^64", "2^5000")

@@ -9,7 +9,6 @@ from dplearn.releases.quantiles import median, quantiles
 from dplearn.theory.quantiles import quantile_errors
 
 # Of few records it is said that they are few: tests/releases/test_few_records.py.
-pytestmark = pytest.mark.filterwarnings("ignore:n_samples is")
 
 
 def test_the_guarantee_is_the_releases():

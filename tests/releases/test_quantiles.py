@@ -13,7 +13,6 @@ from dplearn.releases.quantiles import median, quantiles
 from dplearn.theory.quantiles import quantile_errors
 
 # Of few records it is said that they are few: tests/releases/test_few_records.py.
-pytestmark = pytest.mark.filterwarnings("ignore:n_samples is")
 
 WAGES = np.random.default_rng(0).lognormal(8, 1, 20_000)
 QUARTERS = [0.25, 0.5, 0.75]

@@ -66,7 +66,7 @@ def test_values_outside_the_domain_are_refused_and_nothing_is_spent(values):
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [
-        ({"epsilon": 0}, ValueError, "epsilon must be a finite number above 0"),
+        ({"epsilon": 0}, ValueError, "epsilon must be a finite number at least 1e-09"),
         ({"delta": 1}, ValueError, "delta must be"),
         ({"method": "forest"}, ValueError, "method must be one of 'tree', 'blocks'"),
         ({"domain": "float32"}, TypeError, "domain must be 'float64' or a domain of numbers"),
@@ -171,15 +171,16 @@ def test_blocks_charge_a_ledger_before_values_are_read():
         release.fit(object())
 
 
-def test_too_few_records_are_warned_of_before_anything_is_spent():
+@pytest.mark.filterwarnings("error:n_samples is")
+@pytest.mark.parametrize("n", [100, 2753])
+def test_too_few_records_are_warned_of_before_anything_is_spent(n):
     ledger = PrivacyLedger(1)
     release = ThresholdRelease(ledger=ledger)
-    with pytest.raises(UserWarning, match="n_samples is 100: with epsilon 1, counts among 2"):
-        release.fit(np.linspace(30.0, 40.0, 100))  # warnings are errors here
+    with pytest.raises(UserWarning, match=f"n_samples is {n}: with epsilon 1, counts among 2"):
+        release.fit(np.linspace(30.0, 40.0, n))  # warnings are errors here
     assert ledger.history() == []
 
 
-@pytest.mark.filterwarnings("ignore:n_samples is")
 def test_a_median_lies_among_the_records_from_the_planned_number_on_and_not_long_before():
     domain, generator = Grid(0, 100, 1001), np.random.default_rng(0)
     enough = ThresholdRelease(domain=domain).plan().n_inside
