@@ -6,7 +6,14 @@ import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from dplearn.aggregation.rehearsal import column_taken_for_numbers, made_up_frame, made_up_rows, rehearse
+from dplearn.aggregation.rehearsal import (
+    column_taken_for_numbers,
+    made_up_cells,
+    made_up_frame,
+    made_up_rows,
+    rehearse,
+    with_gaps,
+)
 from dplearn.chance import PublicStream
 
 CLASSES = np.array(["no", "yes"])
@@ -66,3 +73,22 @@ def test_only_columns_of_text_are_made_up_of_texts(frame):
     made_up = made_up_frame(table, 30, PublicStream(0))
     assert set(made_up["job"]) == set(made_up["kind"]) == {"one", "two"}
     assert 0 <= min(made_up["wage"]) < max(made_up["wage"]) < 1
+
+
+def test_made_up_cells_are_words_in_some_columns_and_numbers_in_the_others():
+    cells = made_up_cells(20, 3, [1], PublicStream(0))
+    assert cells.dtype == object
+    assert set(cells[:, 1].tolist()) == {"one", "two"}
+    assert {type(cell) for cell in cells[:, [0, 2]].ravel()} == {float}
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_gaps_are_made_in_columns_of_floats_alone(kind):
+    frame = kind({"wage": [0.5] * 20, "age": [3] * 20, "town": ["a"] * 20, "rate": [0.25] * 20})
+    gapped = with_gaps(frame)
+    missing = {name: pd.isna(pd.Series(gapped[name].to_list())).to_numpy() for name in frame.columns}
+    assert not missing["age"].any()
+    assert not missing["town"].any()
+    assert 0 < missing["wage"].sum() < 20
+    assert (missing["wage"] != missing["rate"]).any()
+    assert with_gaps(frame[["age", "town"]]) is None

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dplearn.aggregation.rows import check_values, own_cells, rows_of
+from dplearn.aggregation.rows import check_values, own_cells, plain, rows_of
 
 
 def test_categories_are_a_copys_own_and_must_be_values():
@@ -20,3 +20,10 @@ def test_categories_are_a_copys_own_and_must_be_values():
     frame["odd"] = pd.Categorical([object(), None, None])
     with pytest.raises(TypeError, match="X must hold numbers, texts and missing values, got object"):
         check_values(frame)
+
+
+def test_cells_of_two_kinds_stay_what_they_are():
+    mixed = np.array([[1.5, "a"], [np.nan, "b"]], dtype=object)
+    assert plain(mixed).tolist()[0] == [1.5, "a"]
+    assert plain(mixed[:, :1]).dtype == np.float64
+    assert plain(mixed[:, 1:]).dtype.kind == "U"

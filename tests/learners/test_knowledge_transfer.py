@@ -193,3 +193,11 @@ def test_max_queries_limits_how_many_public_rows_are_asked_about():
 def test_a_bad_parameter_is_named(name, value):
     with pytest.raises((TypeError, ValueError), match=name):
         KnowledgeTransferClassifier(**{name: value}).fit(X, Y, X_public=PublicData(PUBLIC))
+
+
+def test_what_cannot_take_gaps_is_warned_of():
+    names = list("abcdef")[: X.shape[1]]
+    private, public = (pd.DataFrame(rows[:, : len(names)], columns=names) for rows in (X, PUBLIC))
+    with pytest.warns(UserWarning, match="estimator fails where values are missing") as told:
+        learner(LogisticRegression()).fit(private, Y, X_public=PublicData(public))
+    assert told[0].filename == __file__
