@@ -3,6 +3,7 @@
 A case whose name begins with "small" is another with fewer records or values: what every change can afford.
 """
 
+import warnings
 from collections.abc import Sequence
 from itertools import product
 from typing import Any
@@ -16,7 +17,7 @@ from dplearn.domains import IntegerRange
 from dplearn.learners import ExponentialMechanismClassifier
 from dplearn.privacy import ApproxDP
 
-__all__ = ["LEARNER_CASES"]
+__all__ = ["LEARNER_CASES", "fit_rows"]
 
 
 def learner_case(name: str, estimator: Any, *, values: int, labels: Sequence[str], n: int) -> AuditCase:
@@ -24,12 +25,19 @@ def learner_case(name: str, estimator: Any, *, values: int, labels: Sequence[str
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         fitted = estimator.__class__(**estimator.get_params(deep=False))
-        X, y = (list(column) for column in zip(*rows, strict=True))
-        fitted._fit(np.array(X)[:, None], np.array(y), dice)
+        fit_rows(fitted, rows, dice)
         return repr(fitted.concept_), fitted
 
     claim = ApproxDP(estimator.epsilon)
     return AuditCase(name, fit, list(product(range(values), labels)), n, claim)
+
+
+def fit_rows(learner: Any, rows: Rows, dice: Dice) -> None:
+    """Fit on one column and labels; that so many records are few is said whatever they are."""
+    X, y = (list(column) for column in zip(*rows, strict=True))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", f"n_samples is {len(rows)}: ", UserWarning)
+        learner._fit(np.array(X)[:, None], np.array(y), dice)
 
 
 def _stumps(values: int, labels: Sequence[str], **parameters: Any) -> ExponentialMechanismClassifier:

@@ -111,7 +111,7 @@ def test_each_record_changes_one_teachers_votes_at_most_whatever_replaces_it(kin
 
 def test_one_records_type_changes_no_other_shards_types():
     shards_ = [np.array([0, 1]), np.array([2, 3])]
-    for odd, kind in [("text", "U"), (0.5, "f"), (None, "O"), (2**70, "O"), ([1], "O")]:
+    for odd, kind in [("text", "O"), (0.5, "f"), (None, "O"), (2**70, "O"), ([1], "O")]:
         cells = np.empty((4, 2), dtype=object)
         cells[:] = 1
         cells[2, 1] = odd

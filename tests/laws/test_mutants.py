@@ -10,6 +10,7 @@ import pytest
 from dplearn import ExponentialMechanismClassifier
 from dplearn.audit import Mutant, how_caught
 from dplearn.audit.cases import CASES
+from dplearn.audit.learner_cases import fit_rows
 from dplearn.concepts.base import CountedErrors
 from dplearn.core.exact import decay_ratio, selection_ratio
 from dplearn.core.grouping import group_counts, nth_equal
@@ -239,8 +240,7 @@ def mutant_fit(learner):
 
     def fit(rows, dice):
         fitted = learner(**template.get_params(deep=False))
-        X, y = (list(column) for column in zip(*rows, strict=True))
-        fitted._fit(np.array(X)[:, None], np.array(y), dice)
+        fit_rows(fitted, rows, dice)
         return repr(fitted.concept_), fitted
 
     return fit
