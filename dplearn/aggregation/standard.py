@@ -65,7 +65,7 @@ def _prepared(X: Any, model: Any) -> Pipeline:
         named = make_pipeline(FunctionTransformer(_as_texts), OneHotEncoder(handle_unknown="ignore"))
         counted = make_pipeline(FunctionTransformer(_as_numbers), *numbers)
         # Which column is which is settled in `fit`, by the rows that are fitted alone.
-        return make_pipeline(make_column_transformer((named, _texts_of), (counted, _numbers_of)), model)
+        return make_pipeline(make_column_transformer((named, _texts_of), remainder=counted), model)
     # By place: a column transformer takes names that are integers for places.
     numeric = [_is_numeric(kind) for kind in X.dtypes]
     texts = [place for place, yes in enumerate(numeric) if not yes]
@@ -87,11 +87,6 @@ def _texts_of(cells: Any) -> list[int]:
     if cells.dtype.kind in _NUMBERS:
         return []
     return [place for place, column in enumerate(cells.T) if None in map(_number, column.tolist())]
-
-
-def _numbers_of(cells: Any) -> list[int]:
-    """Return the places of all other columns."""
-    return sorted(set(range(cells.shape[1])) - set(_texts_of(cells)))
 
 
 def _as_numbers(cells: Any) -> Any:
