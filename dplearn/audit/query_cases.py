@@ -40,6 +40,10 @@ def _central(records: Any, privacy: ApproxDP, dice: Dice) -> Oracle:
     return CentralOracle(records, privacy=privacy, dice=dice)
 
 
+def _local_laplace(records: Any, privacy: ApproxDP, dice: Dice) -> Oracle:
+    return local_oracle(records, privacy, dice, randomizer="laplace")
+
+
 def oracle_case(
     name: str,
     opened: Opened,
@@ -91,4 +95,5 @@ QUERY_CASES = (
         "local_queries", local_oracle, [([MEAN], "1/2"), ([SHARES], "1/2")], (-1, 0, 2), 2, ApproxDP(1), 0
     ),
     oracle_case("local_vector", local_oracle, [([VECTOR], None)], (-1, 0, 1), 1, ApproxDP(1), 0),
+    oracle_case("local_laplace", _local_laplace, [([MEAN], None)], (-1, 0, 2), 1, ApproxDP(1), 3),
 )

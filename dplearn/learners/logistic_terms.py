@@ -11,6 +11,7 @@ from dplearn.learners.logistic_queries import LogisticTask, RowQuery
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import Plan, noted
 from dplearn.privacy.shares import concentrated_budget
+from dplearn.queries import LocalRandomizer
 
 __all__ = ["LogisticLayout", "LogisticPlan", "LogisticTerms", "row_order"]
 
@@ -50,7 +51,8 @@ class LogisticPlan(Plan):
         The standard deviation of the noise in a number of the answer about labels, in which a label counts 1;
         with "local", that of sampling included.
     tolerance : float
-        With probability at least 1 - beta no number of that answer is off by more.
+        With probability at least 1 - beta no number of that answer is off by more; with "local", the bias of
+        clipped coordinates included, whatever the records.
     noise_to_signal : float
         How great that noise is next to what labels say of so many columns. A rule of thumb: from 1 on next to
         nothing is learned, and a fit warns.
@@ -89,14 +91,36 @@ class LogisticLayout:
             With what part of the budget.
         """
         if self.kind == "local":
-            count = max(1, math.floor(share * self.n_samples))
-            variance = query.randomizer(self.price.epsilon, "bit").variance
-            return math.sqrt(variance / count) * float(query.unit)
+            randomizer, count = self._reports(query, share)
+            return math.sqrt(randomizer.variance / count) * float(query.unit)
         if self.kind == "gaussian":
             squared = query.squared_l2 / (2 * concentrated_budget(self.price) * share)
         else:
             squared = 2 * (query.l1 / (self.price.epsilon * share)) ** 2
         return math.sqrt(min(squared, Fraction(_FAR))) * float(query.unit) / self.n_samples
+
+    def tolerance(self, query: RowQuery, share: Fraction, beta: Fraction) -> float:
+        """Return by how much no number of an answer is off, except with probability beta.
+
+        Parameters
+        ----------
+        query, share
+            As for `deviation`.
+        beta : Fraction
+            Probability of failure that is allowed.
+        """
+        if self.kind == "local":
+            randomizer, count = self._reports(query, share)
+            return randomizer.bounds(count)[0].at(beta) * float(query.unit)
+        log = math.log(2 * query.size / beta)
+        # Of Laplace noise of scale s, the deviation is s sqrt(2).
+        times = log / math.sqrt(2) if self.kind == "laplace" else math.sqrt(2 * log)
+        return self.deviation(query, share) * times
+
+    def _reports(self, query: RowQuery, share: Fraction) -> tuple[LocalRandomizer, int]:
+        """Return how records randomise their answers to a query, and how many are asked."""
+        count = max(1, math.floor(share * self.n_samples))
+        return query.randomizer(self.price.epsilon, "bit", count), count
 
     @property
     def noise_to_signal(self) -> float:
@@ -118,18 +142,14 @@ class LogisticLayout:
             Probability of failure that is allowed.
         """
         query, share = self.task.queries()[1]
-        deviation = self.deviation(query, share)
-        log = math.log(2 * query.size / beta)
-        # Of Laplace noise of scale s, the deviation is s sqrt(2); else it is at most as Gaussian noise's.
-        times = log / math.sqrt(2) if self.kind == "laplace" else math.sqrt(2 * log)
         return LogisticPlan(
             guarantee=guarantee,
             noise=self.kind,
             n_steps=self.task.n_steps,
             second_moments=self.task.second_moments,
             n_queries=1 + self.task.n_steps,
-            deviation=deviation,
-            tolerance=deviation * times,
+            deviation=self.deviation(query, share),
+            tolerance=self.tolerance(query, share, beta),
             noise_to_signal=self.noise_to_signal,
             beta=float(beta),
         )

@@ -80,9 +80,9 @@ class LocalOracle(BudgetedOracle):
         self._epsilon = epsilon_of(privacy)
         self._kind = check_choice("randomizer", randomizer, _KINDS)
 
-    def randomizer(self, query: StatisticalQuery) -> LocalRandomizer:
-        """Return what a record that is asked this query randomises its answer by."""
-        return query.randomizer(self._epsilon, self._kind)
+    def randomizer(self, query: StatisticalQuery, n_reports: int = 1) -> LocalRandomizer:
+        """Return what a record that is asked this query, as one of so many, randomises its answer by."""
+        return query.randomizer(self._epsilon, self._kind, n_reports)
 
     def _check(self, asked: list[StatisticalQuery], part: Fraction) -> None:
         if self._count(part) < 1:
@@ -97,11 +97,13 @@ class LocalOracle(BudgetedOracle):
 
     def _bounds(self, query: StatisticalQuery, part: Fraction) -> Bounds:
         unit = float(query.unit)
-        noise, sampling = self.randomizer(query).bounds(max(self._count(part), 1))
+        count = max(self._count(part), 1)
+        noise, sampling = self.randomizer(query, count).bounds(count)
         return noise.times(unit), sampling.times(unit)
 
     def _answer(self, account: Account, query: StatisticalQuery, part: Fraction, bounds: Bounds) -> Answer:
-        count, randomizer = self._count(part), self.randomizer(query)
+        count = self._count(part)
+        randomizer = self.randomizer(query, count)
         asked = taken(account.records, self._order[account.asked : account.asked + count])
         account.asked += count
         reports = randomizer.draw(query.inputs(asked), account.dice)

@@ -49,7 +49,12 @@ class Answer:
         return float(self.means[0])
 
     def tolerance(self, beta: Any = 0.05) -> float:
-        """Return by how much no mean is off what is expected, with probability at least 1 - beta."""
+        """Return by how much no mean is off the expected one, with probability at least 1 - beta.
+
+        The expected mean is that of the query's values as they are bounded: a number beyond the bounds counts
+        as the nearer one, a row longer than the norm as zeros. The probability is over the noise and the draw
+        of the records; the bias of an estimate is counted whole, at its most for any records.
+        """
         return tolerance_of(self.noise, self.sampling, check_number("beta", beta, above=0, below=1))
 
 
@@ -148,6 +153,6 @@ def as_queries(queries: Any) -> list[StatisticalQuery]:
 
 
 def tolerance_of(noise: TailBound, sampling: TailBound, beta: Fraction) -> float:
-    """Return what both sum to; one that is absent leaves all of beta to the other."""
-    present = [bound for bound in (noise, sampling) if bound.linear or bound.root]
-    return sum(bound.at(beta / len(present)) for bound in present)
+    """Return the sum of both bounds; one that is absent leaves all of beta to the other."""
+    random = sum(bool(bound.linear or bound.root) for bound in (noise, sampling))
+    return sum(bound.at(beta / max(random, 1)) for bound in (noise, sampling))

@@ -94,8 +94,18 @@ class StatisticalQuery(ABC):
         """Return the k totals over all records, exactly."""
 
     @abstractmethod
-    def randomizer(self, epsilon: Any, kind: str = "bit") -> LocalRandomizer:
-        """Return what a record would randomise its own answer by; `kind` as for `LocalOracle`."""
+    def randomizer(self, epsilon: Any, kind: str = "bit", n_reports: int = 1) -> LocalRandomizer:
+        """Return what a record would randomise its own answer by.
+
+        Parameters
+        ----------
+        epsilon : number
+            What the report may give away.
+        kind : {"bit", "laplace"}, default="bit"
+            As for `LocalOracle`.
+        n_reports : int, default=1
+            From how many reports the mean is estimated; only vectors make a difference by it.
+        """
 
 
 class MeanQuery(StatisticalQuery):
@@ -133,7 +143,7 @@ class MeanQuery(StatisticalQuery):
         """Return the sum, of shape (1,)."""
         return np.asarray(self.inputs(records).sum(keepdims=True), dtype=np.int64)
 
-    def randomizer(self, epsilon: Any, kind: str = "bit") -> LocalRandomizer:
+    def randomizer(self, epsilon: Any, kind: str = "bit", n_reports: int = 1) -> LocalRandomizer:  # noqa: ARG002
         """Return a bit with the right mean through randomised response, or the number with Laplace noise."""
         return _OF_NUMBERS[check_choice("kind", kind, _KINDS)](self.low, self.high, epsilon)
 
@@ -169,7 +179,7 @@ class ShareQuery(StatisticalQuery):
         """Return how many records are in each category."""
         return np.bincount(self.inputs(records), minlength=self.size).astype(np.int64)
 
-    def randomizer(self, epsilon: Any, kind: str = "bit") -> LocalRandomizer:
+    def randomizer(self, epsilon: Any, kind: str = "bit", n_reports: int = 1) -> LocalRandomizer:  # noqa: ARG002
         """Return randomised response over the categories, of either kind."""
         check_choice("kind", kind, _KINDS)
         return CategoryRandomizer(self.size, epsilon)
@@ -228,10 +238,10 @@ class VectorQuery(StatisticalQuery):
             return np.asarray(self._total(records), dtype=np.int64)
         return np.asarray(self.inputs(records).sum(axis=0), dtype=np.int64)
 
-    def randomizer(self, epsilon: Any, kind: str = "bit") -> LocalRandomizer:
+    def randomizer(self, epsilon: Any, kind: str = "bit", n_reports: int = 1) -> LocalRandomizer:
         """Return one coordinate of the turned vector, picked by chance, as a bit; of either kind."""
         check_choice("kind", kind, _KINDS)
-        return VectorRandomizer(self.size, self.norm, epsilon)
+        return VectorRandomizer(self.size, self.norm, epsilon, n_reports)
 
 
 def on_grid(function: Callable[[Any], Any], steps: int) -> Callable[[Any], NDArray[np.int64]]:

@@ -15,7 +15,7 @@ True
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -25,8 +25,10 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice, one_moved_into
+from dplearn.core.distributions import laplace_tail
 from dplearn.core.exact import decay_rate, decay_ratio
 from dplearn.core.turning import turned_coordinate, turned_size, unturned
+from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.mechanisms.randomized_response import randomized_response
 from dplearn.privacy import ApproxDP
 from dplearn.theory.queries import TailBound, sampling_bound
@@ -34,8 +36,9 @@ from dplearn.theory.randomized_response import estimated_frequencies, truth_prob
 
 __all__ = ["BitRandomizer", "CategoryRandomizer", "LaplaceRandomizer", "LocalRandomizer", "VectorRandomizer"]
 
-_RARE = 100  # one turned coordinate in this many may be beyond its bound
-_FAR = 1 << 62
+_RARE = 100  # under random signs one turned coordinate in this many is beyond the least bound, at most
+_FAR = (1 << 62) - 1  # differences of two such numbers fit 64 bits
+_SCALES = 28  # of Laplace noise, from a range to the ends of its reports: e**-28 < 10**-12
 
 
 class LocalRandomizer(ABC):
@@ -68,12 +71,17 @@ class LocalRandomizer(ABC):
 
     @abstractmethod
     def estimate(self, reports: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the unbiased estimate of the mean value, of shape (k,)."""
+        """Return an estimate of the mean value, of shape (k,), whose expectation is off by at most `bias`."""
 
     @property
     @abstractmethod
     def reach(self) -> float:
-        """How far apart two of one record's estimates of a number can be; infinite where noise has no end."""
+        """How far apart two of one record's estimates of a number can be."""
+
+    @property
+    def bias(self) -> float:
+        """By how much the expected estimate of a number may be off, whatever the values."""
+        return 0.0
 
     @property
     def variance(self) -> float:
@@ -83,10 +91,10 @@ class LocalRandomizer(ABC):
     def bounds(self, count: int) -> tuple[TailBound, TailBound]:
         """Return how far the estimate from `count` records may be off, by noise and by sampling.
 
-        Reports within a range are independent and each has the mean that it stands for: what they are off
-        by, noise and sampling together, is Hoeffding's. The second bound is then 0.
+        Reports within a range are independent, and each has the mean that it stands for, but for `bias`:
+        Hoeffding's inequality bounds noise and sampling together. The second bound is then 0.
         """
-        return sampling_bound(self.reach, count, self._size), TailBound()
+        return replace(sampling_bound(self.reach, count, self._size), bias=self.bias), TailBound()
 
     @property
     def _size(self) -> int:
@@ -147,12 +155,22 @@ class BitRandomizer(LocalRandomizer):
 
 @dataclass(frozen=True)
 class LaplaceRandomizer(LocalRandomizer):
-    """A number within low..high with discrete Laplace noise.
+    """A number within low..high with discrete Laplace noise; a sum beyond public ends is moved to them.
+
+    The ends lie 28 scales of the noise beyond the range, as far as 64 bits allow: -2**62 < report < 2**62.
 
     Notes
     -----
     **Privacy.** epsilon, for the one record. Proof: two values are at most high - low apart, and
-    ratio ** (low - high) <= exp(epsilon).
+    ratio ** (low - high) <= exp(epsilon): that bounds the quotient of the probabilities of each sum of value
+    and noise. The ends are the same for all values, so to move a sum to them works on what was released
+    already. (To move the *noise* to ends is not private: value + end is then a report that has a large
+    probability for one value and none for another.)
+
+    **Accuracy.** With Z the noise, L..H the ends and a the distance from the range to the nearer of them, an
+    estimate is too small by E max(0, v + Z - H) and too large by E max(0, L - v - Z): each is at most
+    ratio ** (a + 1) / (1 - ratio ** 2), which is `bias`. It is below 10**-12 scales of the noise unless
+    64 bits are too few.
 
     **Source.** Kasiviswanathan et al. (2011), Section 5.1.1; here the noise is discrete.
     """
@@ -169,15 +187,35 @@ class LaplaceRandomizer(LocalRandomizer):
     def _ratio(self) -> Fraction:
         return decay_ratio(self.epsilon / (self.high - self.low))
 
+    @cached_property
+    def _ends(self) -> tuple[int, int]:
+        """The least and the greatest report: public, and the same for all values."""
+        # One scale of the noise, 1 / ln(1 / ratio), is at most 1 / (1 - ratio).
+        margin = math.ceil(_SCALES / (1 - self._ratio))
+        return max(self.low - margin, -_FAR), min(self.high + margin, _FAR)
+
     def draw(self, values: NDArray[np.int64], dice: Dice) -> NDArray[np.int64]:
         """Return integers."""
-        noise = dice.discrete_laplace(self._ratio, -_FAR, _FAR, size=len(values))
-        return np.asarray(values.clip(self.low, self.high) + noise, dtype=np.int64)
+        low, high = self._ends
+        reports: NDArray[np.int64] = laplace_counts(
+            values.clip(self.low, self.high),
+            privacy=ApproxDP(self.epsilon),
+            dice=dice,
+            sensitivity=self.high - self.low,  # of each value by itself: each is another record's
+            low=low,
+            high=high,
+        )
+        return reports
 
     def probability(self, value: Any, report: int) -> Fraction:
-        """Return the probability of an integer."""
-        away = abs(report - one_moved_into(int(value), self.low, self.high))
-        return (1 - self._ratio) / (1 + self._ratio) * self._ratio**away
+        """Return the probability of an integer; that of an end is the tail from there on."""
+        low, high = self._ends
+        away = report - one_moved_into(int(value), self.low, self.high)
+        if not low <= report <= high:
+            return Fraction(0)
+        if report in (low, high):
+            return laplace_tail(self._ratio, away if report == high else -away)
+        return (1 - self._ratio) / (1 + self._ratio) * self._ratio ** abs(away)
 
     def estimate(self, reports: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the mean."""
@@ -185,14 +223,24 @@ class LaplaceRandomizer(LocalRandomizer):
 
     @property
     def reach(self) -> float:
-        """It has no end."""
-        return math.inf
+        """From end to end."""
+        low, high = self._ends
+        return float(high - low)
+
+    @property
+    def bias(self) -> float:
+        """By how much a sum is expected to be beyond one end, at most."""
+        low, high = self._ends
+        nearer = min(self.low - low, high - self.high)
+        # By its logarithm: the exact power may have more digits than memory holds.
+        power = math.exp(-(nearer + 1) * decay_rate(self._ratio))
+        return float(min(Fraction(power) / (1 - self._ratio**2), high - low))
 
     @property
     def variance(self) -> float:
-        """That of the noise, and at most that of a number within its range."""
-        ratio = float(self._ratio)
-        return 2 * ratio / float(1 - self._ratio) ** 2 + (self.high - self.low) ** 2 / 4
+        """That of the noise, and at most that of a number within its range; ends only lessen both."""
+        noise = 2 * self._ratio / (1 - self._ratio) ** 2
+        return float(min(noise + Fraction((self.high - self.low) ** 2, 4), Fraction(self.reach) ** 2 / 4))
 
     def bounds(self, count: int) -> tuple[TailBound, TailBound]:
         """Return how far the mean of `count` reports may be off, by noise and by sampling.
@@ -202,9 +250,14 @@ class LaplaceRandomizer(LocalRandomizer):
         <= exp(5/4 t**2 s**2). So m of them exceed x with probability at most exp(5/4 m t**2 s**2 - t x). For
         this to be exp(-L), x = sqrt(5 m L) s suffices where t = sqrt(4 L / (5 m)) / s is no more than
         1 / (2 s), else, at t = 1 / (2 s), x = 2 s L + 5/8 s m < 4 s L.
+
+        With ends L <= v <= H let W be v + Z moved into them. The upper end lessens exp(t (W - v)). The lower
+        one adds at most t max(0, L - v - Z) to it, by the mean value theorem, and t b, b the `bias`, to what
+        is expected. As E exp(t Z) >= 1, E exp(t (W - v)) <= exp(t b) E exp(t Z): b is added to the bound of a
+        mean. The other side is alike.
         """
         scale = 1 / decay_rate(self._ratio)
-        noise = TailBound(linear=4 * scale / count, root=math.sqrt(5 / count) * scale)
+        noise = TailBound(linear=4 * scale / count, root=math.sqrt(5 / count) * scale, bias=self.bias)
         return noise, sampling_bound(self.high - self.low, count)
 
 
@@ -264,13 +317,32 @@ class VectorRandomizer(LocalRandomizer):
     """A vector no longer than `norm`: one coordinate of it, picked by chance, as a bit.
 
     The vector is turned first, by public signs and a Walsh-Hadamard transform, which spreads its length
-    evenly: turned coordinates of nearly all vectors keep to a bound far below the norm, and those beyond are
-    moved to it.
+    evenly: turned coordinates of nearly all vectors keep to a bound b far below sqrt(size) * norm, the most
+    that they can be, and those beyond are moved to it.
+
+    Parameters
+    ----------
+    size : int
+        How many numbers a vector has.
+    norm : int
+        The greatest length of a vector.
+    epsilon : Fraction
+        As for `LocalRandomizer`.
+    n_reports : int, default=1
+        How many reports are averaged; public. Noise is in proportion to b, and b grows with the number of
+        reports, so that noise and `bias` fall together.
 
     Notes
     -----
     **Privacy.** epsilon, for the one record. Proof: the coordinate is picked whatever the vector, and its bit
     is a `BitRandomizer`'s.
+
+    **Accuracy.** The signs are fixed and public, so vectors may be chosen for them: `bias` is a bound for all
+    vectors. Proof: of T turned coordinates t_j each is at most c = sqrt(size) * norm in magnitude, and their
+    squares sum to at most T norm**2. What each number's estimate is expected to be off by is a mean, with
+    signs, of what coordinates lose, max(0, abs(t_j) - b). That is at most t_j**2 (h - b) / h**2 for h the
+    lesser of 2 b and c: (u - b) / u**2 rises up to u = 2 b and falls from there. So the mean is at most
+    norm**2 (h - b) / h**2 <= norm**2 / (4 b), and 0 where b is c.
 
     **Source.** Duchi, Jordan and Wainwright (2013) for one coordinate; Bassily and Smith (2015) for the turn.
     """
@@ -278,10 +350,12 @@ class VectorRandomizer(LocalRandomizer):
     size: int
     norm: int
     epsilon: Fraction
+    n_reports: int = 1
 
     def __post_init__(self) -> None:
         turned_size(check_count("size", self.size, low=1))  # which refuses sizes beyond memory
         check_count("norm", self.norm, low=1, high=1 << 30)
+        check_count("n_reports", self.n_reports, low=1)
         _settle_epsilon(self)
 
     @cached_property
@@ -291,7 +365,11 @@ class VectorRandomizer(LocalRandomizer):
     @cached_property
     def _bit(self) -> BitRandomizer:
         # Under random signs a turned coordinate exceeds norm * sqrt(2 ln(2 t)) once in t times at most.
-        bound = math.ceil(self.norm * min(math.sqrt(2 * math.log(2 * _RARE)), math.sqrt(self.size)))
+        usual = math.sqrt(2 * math.log(2 * _RARE))
+        # The factor f of the least 2 f / tanh(epsilon / 2) * sqrt(L / (2 n)) + 1 / (4 f), the bound on noise
+        # and bias where the norm is 1; L = ln(2 k / beta) counts as 8.
+        least = math.sqrt(math.tanh(min(self.epsilon, 700) / 2) * math.sqrt(self.n_reports)) / 4
+        bound = math.ceil(self.norm * min(max(usual, least), math.sqrt(self.size)))
         return BitRandomizer(-bound, bound, self.epsilon)
 
     def draw(self, values: NDArray[np.int64], dice: Dice) -> NDArray[np.int64]:
@@ -310,7 +388,7 @@ class VectorRandomizer(LocalRandomizer):
         return self._bit.probability(int(turned[0]), bit) / self._turned
 
     def estimate(self, reports: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the estimated mean vector; unbiased but for turned coordinates beyond their bound."""
+        """Return the estimated mean vector."""
         signed = (2 * (reports & 1) - 1) * self._bit.reach / 2
         sums = np.bincount(reports >> 1, weights=signed, minlength=self._turned)
         return unturned(sums * (self._turned / len(reports)), self.size)
@@ -319,6 +397,13 @@ class VectorRandomizer(LocalRandomizer):
     def reach(self) -> float:
         """Of each coordinate: each report moves all of them alike, up or down."""
         return self._bit.reach
+
+    @property
+    def bias(self) -> float:
+        """What turned coordinates beyond their bound can take from a number, whatever the vectors."""
+        bound, most = self._bit.high, self.norm * math.sqrt(self.size)
+        worst = min(2 * bound, most)
+        return self.norm**2 * max(0.0, worst - bound) / worst**2
 
     @property
     def _size(self) -> int:

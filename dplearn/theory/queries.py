@@ -31,7 +31,7 @@ QUERY_MODELS = ("central", "local")
 
 @dataclass(frozen=True)
 class TailBound:
-    """A bound on how far k numbers are off: linear * L + root * sqrt(L), L = ln(2 k / beta).
+    """A bound on how far k numbers are off: bias + linear * L + root * sqrt(L), L = ln(2 k / beta).
 
     Attributes
     ----------
@@ -41,20 +41,23 @@ class TailBound:
         As for Gaussian noise of this standard deviation times sqrt(2), or a mean of bounded numbers.
     size : int, default=1
         How many numbers k.
+    bias : float, default=0.0
+        By how much the expected value of each number may be off, whatever the records.
     """
 
     linear: float = 0.0
     root: float = 0.0
     size: int = 1
+    bias: float = 0.0
 
     def at(self, beta: Any) -> float:
         """Return what no number is off by more than, with probability at least 1 - beta."""
         log = math.log(2 * self.size / float(check_number("beta", beta, above=0, below=1)))
-        return self.linear * log + self.root * math.sqrt(log)
+        return self.bias + self.linear * log + self.root * math.sqrt(log)
 
     def times(self, factor: float) -> "TailBound":
         """Return the bound of numbers `factor` times as large."""
-        return replace(self, linear=self.linear * factor, root=self.root * factor)
+        return replace(self, **{name: factor * getattr(self, name) for name in ("linear", "root", "bias")})
 
 
 def sampling_bound(width: float, n: int, size: int = 1) -> TailBound:

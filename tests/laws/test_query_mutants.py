@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dplearn.audit.query_cases import MEAN, QUERY_CASES, SHARES, VECTOR, oracle_case
+from dplearn.core.exact import decay_ratio
 from dplearn.mechanisms import noisy_counts
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, LocalOracle, MeanQuery, VectorQuery, query
@@ -95,6 +96,35 @@ def test_rows_that_are_longer_than_their_norm_break_the_claim(monkeypatch):
     assert central_report(long, (-1, 0, 1), 4).exp_epsilon == 1  # all count as zeros
     monkeypatch.setattr(query, "kept_short", lambda rows, *_: rows)
     assert central_report(long, (-1, 0, 1), 4).exp_epsilon > np.exp(1.5)
+
+
+def test_noise_that_is_moved_to_ends_in_place_of_the_sum_breaks_the_claim(monkeypatch):
+    def clamped(counts, *, privacy, dice, sensitivity, low, high):
+        ratio = decay_ratio(privacy.epsilon / sensitivity)
+        return counts + dice.discrete_laplace(ratio, low, high, size=len(counts))
+
+    monkeypatch.setattr(randomised, "laplace_counts", clamped)
+    assert report("local_laplace").exp_epsilon is None
+
+
+def test_ends_that_depend_on_the_value_break_the_claim(monkeypatch):
+    right = randomised.laplace_counts
+
+    def around(counts, *, low, high, **how):
+        return right(counts, low=int(counts.min()) + low, high=int(counts.max()) + high, **how)
+
+    monkeypatch.setattr(randomised, "laplace_counts", around)
+    assert report("local_laplace").exp_epsilon is None
+
+
+def test_laplace_noise_for_half_the_range_breaks_the_claim(monkeypatch):
+    right = randomised.laplace_counts
+    monkeypatch.setattr(
+        randomised,
+        "laplace_counts",
+        lambda counts, *, sensitivity, **how: right(counts, sensitivity=sensitivity // 2, **how),
+    )
+    assert not keeps("local_laplace")
 
 
 def test_bits_that_are_reported_as_they_are_break_the_claim(monkeypatch):

@@ -9,6 +9,7 @@ import pytest
 from dplearn.audit import exact_law
 from dplearn.chance import SeededDice
 from dplearn.core.exact import at_most_exp
+from dplearn.core.turning import turned_coordinate
 from dplearn.queries import (
     BitRandomizer,
     CategoryRandomizer,
@@ -17,20 +18,23 @@ from dplearn.queries import (
     MeanQuery,
     VectorRandomizer,
 )
+from dplearn.queries import randomizers as randomised
 
 ROWS = [(0, 0, 0), (2, -1, 2), (-2, 1, -2), (3, 0, 0), (-1, -2, 2)]
+
+LAPLACE = LaplaceRandomizer(-2, 3, Fraction(1))
 
 #: Each with values to compare, and all reports that it can give.
 FINITE = {
     "bit": (BitRandomizer(-2, 3, Fraction(1)), list(range(-2, 4)), range(2)),
     "category": (CategoryRandomizer(4, Fraction(2)), list(range(4)), range(4)),
     "vector": (VectorRandomizer(3, 3, Fraction("0.5")), ROWS, range(8)),
+    "laplace": (LAPLACE, list(range(-2, 4)), range(-157, 159)),
 }
-LAPLACE = LaplaceRandomizer(-2, 3, Fraction(1))
 
 
 def test_every_randomiser_is_tested():
-    tested = {type(randomizer) for randomizer, _, _ in FINITE.values()} | {type(LAPLACE)}
+    tested = {type(randomizer) for randomizer, _, _ in FINITE.values()}
     assert tested == set(LocalRandomizer.__subclasses__())
 
 
@@ -45,7 +49,8 @@ def test_the_probabilities_are_those_of_the_draws(name):
             if randomizer.probability(value, report)
         }
         assert sum(randomizer.probability(value, report) for report in reports) == 1
-        assert randomizer.probability(value, -1) == randomizer.probability(value, len(reports)) == 0
+        assert randomizer.probability(value, reports[0] - 1) == 0
+        assert randomizer.probability(value, reports[-1] + 1) == 0
 
 
 @pytest.mark.parametrize("name", FINITE)
@@ -74,22 +79,92 @@ def test_estimates_have_no_bias_and_the_variance_that_is_stated(name):
         assert np.ptp(estimates, axis=0).max() <= randomizer.reach * (1 + 1e-9)
 
 
-def test_laplace_reports_have_the_probabilities_that_are_stated():
-    total = sum(LAPLACE.probability(1, report) for report in range(-400, 400))
-    assert 1 - Fraction(1, 10**20) < total < 1
+def mean_and_bias(randomizer, value, reports):
+    """The exact expected estimate of one record's number, and by how much it is off."""
+    mean = sum(report * randomizer.probability(value, report) for report in reports)
+    return mean, float(abs(mean - value))
+
+
+@pytest.mark.parametrize("far", [3, 6, 20])
+def test_laplace_reports_whose_ends_64_bits_set_are_private_and_have_the_bias_that_is_stated(
+    monkeypatch, far
+):
+    monkeypatch.setattr(randomised, "_FAR", far)
+    randomizer, values, reports = LaplaceRandomizer(-2, 3, Fraction(1)), range(-2, 4), range(-far, far + 1)
+    laws = {v: exact_law(lambda dice, v=v: randomizer.draw(np.array([v]), dice).tolist()[0]) for v in values}
+    for value, law in laws.items():
+        stated = {report: randomizer.probability(value, report) for report in reports}
+        assert {report: law.probability(report) for report in law.masses} == stated
+        assert sum(stated.values()) == 1
+        _, bias = mean_and_bias(randomizer, value, reports)
+        assert bias <= randomizer.bias * (1 + 1e-9)
+        squares = sum((report - value) ** 2 * p for report, p in stated.items())
+        assert squares <= randomizer.variance
     ratios = [
-        LAPLACE.probability(a, r) / LAPLACE.probability(b, r)
-        for a, b in product((-2, 3), repeat=2)
-        for r in (-9, 0, 9)
+        laws[a].probability(r) / laws[b].probability(r) for a, b in product(values, repeat=2) for r in reports
     ]
-    assert at_most_exp(max(ratios), LAPLACE.epsilon)
-    assert not at_most_exp(max(ratios), LAPLACE.epsilon * Fraction(999_999, 1_000_000))
+    assert at_most_exp(max(ratios), randomizer.epsilon)
+    assert max(mean_and_bias(randomizer, v, reports)[1] for v in values) > randomizer.bias / 2
+    assert randomizer.reach == 2 * far
+
+
+class FarthestDice:
+    """Noise so great that only ends hold it back."""
+
+    def __init__(self, side):
+        self.side = side
+
+    def discrete_laplace(self, ratio, low, high, size):
+        return np.broadcast_to(np.asarray(high if self.side > 0 else low), size)
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+@pytest.mark.parametrize("epsilon", ["1e-6", "1e-3", "1", "100"])
+@pytest.mark.parametrize("far", [10, 1 << 40, (1 << 62) - 1])
+def test_the_farthest_reports_are_the_same_for_all_values(far, epsilon, side):
+    randomizer = LaplaceRandomizer(-far, far, epsilon)
+    reports = randomizer.draw(np.array([-far, 0, far]), FarthestDice(side))
+    assert len(set(reports.tolist())) == 1
+    assert far <= abs(int(reports[0])) < 1 << 62
+    assert randomizer.probability(0, 2 * int(reports[0])) == 0
+    assert abs(randomizer.estimate(reports)[0]) < 1 << 63
+
+
+def test_noise_wider_than_64_bits_is_drawn_and_its_bias_is_in_the_bounds():
+    wide = LaplaceRandomizer(-(1 << 40), 1 << 40, "1e-6")
+    drawn = wide.draw(np.full(2000, 1 << 40), SeededDice(0))
+    scale = (1 << 41) * 1e6
+    assert 0.05 < wide.bias / scale < 0.07  # half of exp(-2.1): 2**62 is 2.1 scales away
+    noise, sampling = wide.bounds(2000)
+    assert noise.bias == wide.bias
+    assert abs(wide.estimate(drawn)[0] - (1 << 40)) < noise.at(0.01)
+    assert sampling.bias == 0
+    assert LaplaceRandomizer(0, 1, 1).bias < 1e-12
+
+
+def test_bits_of_the_widest_range_do_not_wrap_around():
+    far = (1 << 62) - 1
+    bits = BitRandomizer(-far, far, 50).draw(np.repeat([-far, far], 50), SeededDice(0))
+    assert bits.tolist() == [0] * 50 + [1] * 50
+    for make in (BitRandomizer, LaplaceRandomizer):
+        with pytest.raises(ValueError, match=f"low must be an integer from -{far}"):
+            make(-far - 1, 0, 1)
+        with pytest.raises(ValueError, match=f"to {far}"):
+            make(0, far + 1, 1)
+
+
+def test_laplace_reports_have_the_probabilities_that_are_stated():
     drawn = LAPLACE.draw(np.full(20_000, 1), SeededDice(0))
     shares = np.array([(drawn == report).mean() for report in range(-4, 7)])
     wanted = np.array([float(LAPLACE.probability(1, report)) for report in range(-4, 7)])
     assert (abs(shares - wanted) < 5 * np.sqrt(wanted / len(drawn))).all()
     assert LAPLACE.estimate(drawn)[0] == drawn.mean()
     assert drawn.var() <= LAPLACE.variance
+
+
+def noise_moments(ratio, ts):
+    """The logarithms of E exp(t Z), Z discrete Laplace noise."""
+    return 2 * np.log1p(-ratio) - np.log1p(-ratio * np.exp(ts)) - np.log1p(-ratio * np.exp(-ts))
 
 
 @pytest.mark.parametrize("count", [1, 40, 4000])
@@ -99,9 +174,65 @@ def test_bounds_on_laplace_means_hold_for_the_exact_moments(count):
     ratio = float(LAPLACE._ratio)
     log = np.log(2 / 0.01)
     ts = np.linspace(1e-4, -np.log(ratio) * 0.9999, 4000)
-    moments = 2 * np.log1p(-ratio) - np.log1p(-ratio * np.exp(ts)) - np.log1p(-ratio * np.exp(-ts))
-    best = ((log + count * moments) / ts).min() / count
+    best = ((log + count * noise_moments(ratio, ts)) / ts).min() / count
     assert best <= noise.at(0.01) < 4 * best
+
+
+@pytest.mark.parametrize("far", [3, 8])
+def test_ends_add_no_more_than_the_bias_to_the_moments(monkeypatch, far):
+    monkeypatch.setattr(randomised, "_FAR", far)
+    randomizer = LaplaceRandomizer(-2, 3, Fraction(1))
+    bias = randomizer.bounds(40)[0].bias
+    reports, ratio = np.arange(-far, far + 1), float(randomizer._ratio)
+    ts = np.geomspace(1e-4, -np.log(ratio) * 0.9999, 200)
+    for value, side in product(range(-2, 4), (-1, 1)):
+        chances = np.array([float(randomizer.probability(value, int(report))) for report in reports])
+        moments = np.log(np.exp(np.multiply.outer(ts, side * (reports - value))) @ chances)
+        assert (moments <= noise_moments(ratio, ts) + ts * bias + 1e-12).all()
+
+
+def aligned(randomizer, coordinates, height):
+    """A vector of which as many turned coordinates as are said have the height, and no other has any."""
+    size = randomizer.size
+    signs = turned_coordinate(
+        np.eye(size, dtype=int)[np.repeat(np.arange(size), size)], np.tile(range(size), size)
+    )
+    turned = np.zeros(size)
+    turned[:coordinates] = height
+    return np.trunc(signs.reshape(size, size) @ turned / size).astype(int)
+
+
+@pytest.mark.parametrize(
+    ("size", "coordinates", "n_reports"), [(16, 1, 1), (64, 1, 1), (128, 3, 1), (512, 12, 1), (64, 1, 40_000)]
+)
+def test_the_bias_of_clipped_coordinates_is_stated_and_attained_by_vectors_chosen_for_the_signs(
+    size, coordinates, n_reports
+):
+    norm = 1000
+    randomizer = VectorRandomizer(size, norm, Fraction(8), n_reports)
+    row = aligned(randomizer, coordinates, norm * np.sqrt(size / coordinates))
+    assert 0.98 * norm < np.linalg.norm(row) <= norm
+    reports = np.arange(2 * size)
+    chances = np.array([float(randomizer.probability(row, report)) for report in reports.tolist()])
+    estimates = np.array([randomizer.estimate(np.array([report])) for report in reports])
+    off = np.abs(chances @ estimates - row).max()
+    assert 0.9 * randomizer.bias < off <= randomizer.bias * (1 + 1e-9)
+    assert randomizer.bias <= norm**2 / (4 * randomizer._bit.high) * (1 + 1e-9)
+    assert randomizer.bounds(100)[0].bias == randomizer.bias
+
+
+def test_no_bias_is_left_where_coordinates_have_no_room_and_it_falls_with_the_number_of_reports():
+    assert VectorRandomizer(9, 10, 1).bias == 0
+    assert VectorRandomizer(10, 1000, 1).bias == 0
+    biases = [VectorRandomizer(4096, 1000, 1, n_reports).bias for n_reports in 10 ** np.arange(0, 17, 2)]
+    assert biases[0] == pytest.approx(76.8, abs=0.1)
+    assert biases == sorted(biases, reverse=True)
+    assert biases[-1] == 0
+    # The bound on coordinates is about the best: a greater or lesser one has no better tolerance.
+    for n_reports in (10**6, 10**8):
+        best = VectorRandomizer(4096, 1000, 1, n_reports).bounds(n_reports)[0].at(0.05)
+        for other in (n_reports // 20, 20 * n_reports):
+            assert best < VectorRandomizer(4096, 1000, 1, other).bounds(n_reports)[0].at(0.05)
 
 
 @pytest.mark.parametrize("epsilon", ["0.01", 1, 5, 20])
