@@ -198,15 +198,21 @@ def ends_from_data(counts, *, low, high, **parameters):
     return laplace_counts(counts, low=int(counts.min()), high=int(counts.max()), **parameters)
 
 
+def clamped_noise(counts, *, privacy, dice, sensitivity, low, high):
+    """The noise is moved to public ends, and not its sum with the counts."""
+    ratio = decay_ratio(privacy.epsilon / sensitivity)
+    return counts + dice.discrete_laplace(ratio, low - high, high - low, size=counts.size)
+
+
 def raw_where_large(counts, **parameters):
     return np.where(counts == counts.sum(), counts, laplace_counts(counts, **parameters))
 
 
-def gaussian(sigma2_of, reuse=False):
+def gaussian(sigma2_of, reuse=False, far=1 << 40):
     def count(counts, *, privacy, dice, squared_sensitivity):
         sigma2 = sigma2_of(squared_sensitivity / (2 * privacy.rho))
         noise = dice.discrete_gaussian(sigma2, size=1 if reuse else counts.size)
-        return counts + noise
+        return counts + noise.clip(-far, far)
 
     return count
 
@@ -277,12 +283,13 @@ def exact_bar(privacy):
 # Histograms and responses
 
 
-def histogram(scale=2, lower=0, order=sorted):
+def histogram(scale=2, lower=0, order=sorted, far=None):
     def publish(keys, *, privacy, dice):
         ratio, bar, n = decay_ratio(privacy.epsilon / scale), stable_histogram_bar(privacy) - lower, len(keys)
         shown = {}
         for key, count in order(Counter(keys).items()):
-            noisy = count + dice.discrete_laplace(ratio, min(bar - 1, n) - count, n - count)
+            ends = (min(bar - 1, n) - count, n - count) if far is None else (-far, far)
+            noisy = count + dice.discrete_laplace(ratio, *ends)
             if noisy >= bar:
                 shown[key] = noisy
         return shown
@@ -352,12 +359,14 @@ EXCEEDING = {
         "one draw reused for all": one_draw,
         "no noise for zero counts": partial(none_for_zeros, laplace_counts),
         "ends from data": ends_from_data,
+        "ends of the noise": clamped_noise,
         "no noise where all records agree": raw_where_large,
     },
     "gaussian_counts": {
         "half the squared sensitivity": gaussian(lambda sigma2: sigma2 / 2),
         "sigma in place of sigma2": gaussian(lambda sigma2: Fraction(float(sigma2) ** 0.5)),
         "one draw reused for all": gaussian(lambda sigma2: sigma2, reuse=True),
+        "ends of the noise": gaussian(lambda sigma2: sigma2, far=2),
         "no noise for zero counts": partial(none_for_zeros, gaussian_counts),
     },
     "choosing_mechanism": {
@@ -381,6 +390,7 @@ EXCEEDING = {
         "the bar off by one": histogram(lower=1),
         "no bar": histogram(lower=3),
         "cut without noise": declared_noise,
+        "ends of the noise": histogram(far=2),
     },
     "randomized_response": {
         "noise 5% too small": with_epsilon(mechanisms.randomized_response, FIVE_PERCENT),

@@ -75,6 +75,16 @@ def test_what_cannot_be_asked_is_refused():
         terms().layout(10, 5000, 2)
 
 
+def test_the_tolerance_of_reports_is_that_of_the_oracle_with_the_bias_of_clipped_coordinates():
+    layout = terms(2, model="local").layout(4000, 30, 2)
+    query, share = layout.task.queries()[1]
+    noise, _ = query.randomizer(layout.price.epsilon, "bit", int(4000 * share)).bounds(int(4000 * share))
+    plan = layout.plan(layout.price, Fraction(1, 20))
+    assert noise.bias > 0
+    assert plan.tolerance == pytest.approx(noise.at(Fraction(1, 20)) * float(query.unit))
+    assert plan.tolerance > plan.deviation * np.sqrt(2 * np.log(40 * query.size)) * 1.01
+
+
 def test_the_tolerance_holds_as_often_as_it_says():
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(500, 3)), rng.integers(3, size=500)

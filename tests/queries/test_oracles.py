@@ -5,6 +5,7 @@ import pickle
 from contextlib import suppress
 from fractions import Fraction
 from itertools import chain
+from math import isqrt
 from threading import Thread
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 from scipy.sparse import coo_matrix
 
 from dplearn.chance import PublicStream, SeededDice
+from dplearn.core.turning import turned_coordinate
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
 from dplearn.queries import (
     CentralOracle,
@@ -65,6 +67,29 @@ def test_answers_keep_the_tolerance_that_they_state(name):
     # Each fails with probability .05 at most; of 30, more than 6 with one of 0.001.
     assert ((np.array(off) > 1).sum(axis=0) <= 6).all()
     assert (np.array(off).max(axis=0) > 0.15).all()  # the bound says something
+
+
+def test_the_tolerance_holds_for_records_that_are_chosen_for_the_public_signs():
+    n, size = 100_000, 64
+    signs = turned_coordinate(np.eye(size, dtype=np.int64), np.ones(size, dtype=int))
+    row = signs * (1000 // isqrt(size))  # all of its length is in one turned coordinate
+    query = VectorQuery(lambda records: np.broadcast_to(row, (len(records), size)), size=size, norm=1000)
+    failed = 0
+    for seed in range(5):
+        dice, stream = SeededDice(seed), PublicStream(seed)
+        oracle = LocalOracle(np.zeros(n), privacy=ApproxDP(20), dice=dice, stream=stream)
+        [answer] = oracle.ask(query)
+        off = np.abs(answer.means - row).max()
+        assert off > answer.noise.bias / 2
+        failed += off > answer.tolerance(0.05)
+    assert failed <= 1  # two or more of five have probability .023 at most
+
+
+def test_a_tolerance_for_vectors_is_kept_by_enough_records():
+    wide = VectorQuery(None, size=4096, norm=1000)
+    tolerances = [wide.randomizer(1, "bit", 10**k).bounds(10**k)[0].at(0.05) for k in range(2, 13)]
+    assert tolerances == sorted(tolerances, reverse=True)
+    assert tolerances[-1] < 1
 
 
 def test_what_one_oracle_was_asked_is_known():

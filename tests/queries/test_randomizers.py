@@ -22,14 +22,14 @@ from dplearn.queries import randomizers as randomised
 
 ROWS = [(0, 0, 0), (2, -1, 2), (-2, 1, -2), (3, 0, 0), (-1, -2, 2)]
 
-LAPLACE = LaplaceRandomizer(-2, 3, Fraction(1))
+LAPLACE = LaplaceRandomizer(-2, 3, Fraction(2))
 
 #: Each with values to compare, and all reports that it can give.
 FINITE = {
     "bit": (BitRandomizer(-2, 3, Fraction(1)), list(range(-2, 4)), range(2)),
     "category": (CategoryRandomizer(4, Fraction(2)), list(range(4)), range(4)),
     "vector": (VectorRandomizer(3, 3, Fraction("0.5")), ROWS, range(8)),
-    "laplace": (LAPLACE, list(range(-2, 4)), range(-157, 159)),
+    "laplace": (LAPLACE, list(range(-2, 4)), range(-87, 89)),
 }
 
 
@@ -203,7 +203,7 @@ def aligned(randomizer, coordinates, height):
 
 
 @pytest.mark.parametrize(
-    ("size", "coordinates", "n_reports"), [(16, 1, 1), (64, 1, 1), (128, 3, 1), (512, 12, 1), (64, 1, 40_000)]
+    ("size", "coordinates", "n_reports"), [(16, 1, 1), (64, 1, 1), (128, 3, 1), (64, 1, 40_000)]
 )
 def test_the_bias_of_clipped_coordinates_is_stated_and_attained_by_vectors_chosen_for_the_signs(
     size, coordinates, n_reports
