@@ -64,7 +64,8 @@ class LocalOracle(BudgetedOracle):
     **Assumes.** A query's value for a record is a function of that record alone; the number of records, and
     which queries are asked given the answers, are public.
 
-    **Accuracy.** `Answer.tolerance`; `dplearn.theory.query_sample_size` says how many records keep one.
+    **Accuracy.** `Answer.tolerance`, for any records, also such as were chosen for the public signs by which
+    vectors are turned: the bias of what is clipped counts at its most; `dplearn.theory.query_sample_size` says how many records keep one.
 
     **Source.** Kasiviswanathan et al. (2011), Section 5.1.1 and Theorem 5.7. There each record adds Laplace
     noise to its value; a bit has less variance for the worst values, at every epsilon: with w their range,

@@ -110,7 +110,8 @@ class PopulationOracle(Oracle):
             if answered.shape != exact.shape or np.isnan(answered).any():
                 raise ValueError(f"adversary must return numbers of shape {exact.shape}, got {answered!r}")
             means = answered.clip(exact - tolerance, exact + tolerance)
-        return Answer(means, len(inputs), TailBound(), TailBound())
+        off = TailBound(bias=0.0 if self._adversary is None else tolerance)
+        return Answer(means, len(inputs), off, TailBound())
 
     def _inputs(self, query: StatisticalQuery) -> NDArray[np.int64]:
         """Return what each record answers; say what was wrong with it."""

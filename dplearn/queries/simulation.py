@@ -304,6 +304,13 @@ def simulate_by_queries(
 
     Notes
     -----
+    **Privacy.** That of `oracle`, since nothing else touches a record.
+
+    **Assumes.** The records that the algorithm is meant for are independent draws of the distribution that
+    `oracle` answers about; requests depend on nothing but reports; a randomiser's `probability` is exact.
+    All answers are within the tolerance that the oracle is told. One that keeps it with a probability only,
+    such as `central`, may be off further: add its probability of failure, .05 for each of `n_queries`.
+
     **Accuracy.** The result's distribution, over chance and independent draws of the records, is within beta
     in total variation; see docs/theory/queries.md for the proof. Each report, or the reports of one record in
     a round, is expected to take at most ((1 + 2 x) exp(e) + x) / (1 - x) queries for the e that it spends,

@@ -90,6 +90,10 @@ def test_a_tolerance_for_vectors_is_kept_by_enough_records():
     tolerances = [wide.randomizer(1, "bit", 10**k).bounds(10**k)[0].at(0.05) for k in range(2, 13)]
     assert tolerances == sorted(tolerances, reverse=True)
     assert tolerances[-1] < 1
+    hundred = VectorQuery(None, size=100, norm=1 << 20, unit=Fraction(1, 1 << 20))
+    bounds = [hundred.randomizer(1, "bit", n).bounds(n)[0].times(2.0**-20) for n in (10**4, 10**6, 10**8)]
+    assert [round(each.at(0.05), 3) for each in bounds] == [0.364, 0.105, 0.023]  # docs/theory/queries.md
+    assert [round(each.bias, 3) for each in bounds] == [0.077, 0.077, 0.015]
 
 
 def test_what_one_oracle_was_asked_is_known():
@@ -168,6 +172,8 @@ def test_a_known_population_is_answered_exactly_or_within_its_tolerance():
     for off, kept in ((0.05, 0.05), (0.4, 0.1), (-9, -0.1)):
         liar = population(RECORDS, tolerance=0.1, adversary=lambda exact, off=off: exact + off)
         assert liar.ask(MEAN)[0].mean - TRUTH[0][0] == pytest.approx(kept)
+        assert liar.ask(MEAN)[0].tolerance() == 0.1
+        assert liar.ask(MEAN, tolerance=0.01)[0].tolerance(0.5) == 0.01
         assert liar.ask(MEAN, tolerance=0.01)[0].mean - TRUTH[0][0] == pytest.approx(
             np.clip(off, -0.01, 0.01)
         )
