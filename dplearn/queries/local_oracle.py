@@ -65,7 +65,8 @@ class LocalOracle(BudgetedOracle):
     which queries are asked given the answers, are public.
 
     **Accuracy.** `Answer.tolerance`, for any records, also such as were chosen for the public signs by which
-    vectors are turned: the bias of what is clipped counts at its most; `dplearn.theory.query_sample_size` says how many records keep one.
+    vectors are turned: the bias from clipping is included at its most. `dplearn.theory.query_sample_size`
+    says how many records keep a tolerance for a number.
 
     **Source.** Kasiviswanathan et al. (2011), Section 5.1.1 and Theorem 5.7. There each record adds Laplace
     noise to its value; a bit has less variance for the worst values, at every epsilon: with w their range,

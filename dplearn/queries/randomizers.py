@@ -234,7 +234,7 @@ class LaplaceRandomizer(LocalRandomizer):
         nearer = min(self.low - low, high - self.high)
         # By its logarithm: the exact power may have more digits than memory holds.
         power = math.exp(-(nearer + 1) * decay_rate(self._ratio))
-        return float(min(Fraction(power) / (1 - self._ratio**2), high - low))
+        return float(min(Fraction(power) / (1 - self._ratio**2), Fraction(high - low)))
 
     @property
     def variance(self) -> float:
@@ -366,10 +366,10 @@ class VectorRandomizer(LocalRandomizer):
     def _bit(self) -> BitRandomizer:
         # Under random signs a turned coordinate exceeds norm * sqrt(2 ln(2 t)) once in t times at most.
         usual = math.sqrt(2 * math.log(2 * _RARE))
-        # Where norm is 1 and this bound f, noise is at most 2 f / tanh(epsilon / 2) * sqrt(L / (2 n)) and bias
-        # at most 1 / (4 f). With L = ln(2 k / beta) = 8 their sum is least at twice the f of the next line,
+        # Where norm is 1 and the bound f, noise is at most 2 f / tanh(epsilon / 2) * sqrt(L / (2 n)), bias at
+        # most 1 / (4 f). With L = ln(2 k / beta) = 8 their sum is least at twice the f of the next line,
         # which has half of that noise, whatever the vectors, and a sum that is a quarter greater.
-        wider = math.sqrt(math.tanh(min(self.epsilon, 700) / 2) * math.sqrt(self.n_reports)) / 8
+        wider = math.sqrt(math.tanh(min(self.epsilon, Fraction(700)) / 2) * math.sqrt(self.n_reports)) / 8
         bound = math.ceil(self.norm * min(max(usual, wider), math.sqrt(self.size)))
         return BitRandomizer(-bound, bound, self.epsilon)
 
