@@ -109,6 +109,7 @@ MUST_SHOW = {
     "central_gaussian": (6, 0.7),
     "local_queries": (6, 0.999999),
     "local_vector": (3, 0.99),
+    "local_laplace": (3, 0.999999),
     "naive_bayes": (4, 0.999),
     "naive_bayes_of_two_records": (3, 0.999),
     "naive_bayes_of_two_columns": (4, 0.999),
