@@ -221,6 +221,22 @@ def test_the_bias_of_clipped_coordinates_is_stated_and_attained_by_vectors_chose
     assert randomizer.bounds(100)[0].bias == randomizer.bias
 
 
+def test_reports_of_clipped_coordinates_have_the_probabilities_that_are_stated_and_all_of_epsilon():
+    randomizer = VectorRandomizer(16, 100, Fraction(1))
+    row = aligned(randomizer, 1, 400)
+    laws = [
+        exact_law(lambda dice, row=each: randomizer.draw(row[None, :], dice).tolist()[0])
+        for each in (row, -row)
+    ]
+    for law, each in zip(laws, (row, -row), strict=True):
+        assert {report: law.probability(report) for report in law.masses} == {
+            report: randomizer.probability(each, report) for report in range(32)
+        }
+    ratio = max(laws[0].probability(report) / laws[1].probability(report) for report in range(32))
+    assert at_most_exp(ratio, randomizer.epsilon)
+    assert not at_most_exp(ratio, randomizer.epsilon * Fraction(999_999, 1_000_000))
+
+
 def test_no_bias_is_left_where_coordinates_have_no_room_and_it_falls_with_the_number_of_reports():
     assert VectorRandomizer(9, 10, 1).bias == 0
     assert VectorRandomizer(10, 1000, 1).bias == 0
