@@ -23,6 +23,7 @@ from dplearn.domains import Categories, Domain, Floats, Hashed, Product
 from dplearn.domains.cells import cells_of, frame_column, is_frame, object_array, text_of
 from dplearn.estimator.fit_parameters import ROUTED, refuse_parameters
 from dplearn.privacy.pipelines import learns_nothing
+from dplearn.privacy.unrepeatable import UnrepeatablePickles
 
 __all__ = ["CellEncoder"]
 
@@ -30,7 +31,7 @@ _NUMBERS = Floats(significand_bits=32, smallest=2.0**-40, largest=2.0**40, missi
 
 
 @learns_nothing
-class CellEncoder(TransformerMixin, BaseEstimator):
+class CellEncoder(TransformerMixin, UnrepeatablePickles, BaseEstimator):
     """Encode every cell by itself as a number and a hash bucket.
 
     Parameters

@@ -22,6 +22,7 @@ from dplearn.mechanisms.block_points import block_points
 from dplearn.mechanisms.tree_counts import tree_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.privacy.terms import promise_as_html
+from dplearn.privacy.unrepeatable import UnrepeatablePickles
 from dplearn.releases.distribution import ReleasedDistribution, distribution_of, distribution_of_points
 from dplearn.releases.few_records import warn_of_counts
 from dplearn.releases.reading import as_number_domain, read_codes
@@ -33,7 +34,7 @@ __all__ = ["ThresholdRelease"]
 _METHODS = ("tree", "blocks")
 
 
-class ThresholdRelease:
+class ThresholdRelease(UnrepeatablePickles):
     """The distribution of private numbers, released once and asked for ever.
 
     Parameters
