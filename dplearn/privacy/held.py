@@ -10,6 +10,7 @@ import gc
 import sys
 import weakref
 from collections.abc import Iterator
+from contextlib import suppress
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
@@ -38,11 +39,20 @@ def held_by(value: Any) -> Iterator[Any]:
     seen: dict[int, Any] = {}
     left = [value]
     while left:
-        each = left.pop()
+        each = _itself(left.pop())
         if id(each) not in seen and not isinstance(each, _SHARED):
             seen[id(each)] = each  # which keeps it, for else another could get its place
             yield each
             left += _within(each)
+
+
+def _itself(each: Any) -> Any:
+    """Return the object that a weak proxy stands for, or None if that is gone; anything else as it is."""
+    if type(each) not in weakref.ProxyTypes:
+        return each
+    with suppress(ReferenceError):
+        return each.__dir__.__self__  # a proxy has no other way to its object
+    return None
 
 
 def _within(each: Any) -> list[Any]:
@@ -54,7 +64,7 @@ def _within(each: Any) -> list[Any]:
         found += each.ravel().tolist()
     if isinstance(each, weakref.ref):
         found.append(each())
-    if hasattr(each, "get_params"):
+    if hasattr(type(each), "get_params"):  # parameters may be kept in other places than attributes
         found += each.get_params(deep=False).values()
     return found
 
