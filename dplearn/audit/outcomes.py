@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from dplearn.privacy import PrivateHolder
-from dplearn.privacy.unrepeatable import MARK, without_mark
+from dplearn.privacy.unrepeatable import without_mark
 
 __all__ = ["freeze", "kept_by"]
 

@@ -33,7 +33,7 @@ from dplearn.model_selection import PrivateSearchCV
 from dplearn.preprocessing import CellEncoder
 from dplearn.privacy import ApproxDP, Guarantee, LedgerError, PrivacyLedger, pipeline_guarantee
 from dplearn.privacy.base import decimal
-from dplearn.privacy.pipelines import PARTS
+from dplearn.privacy.pipelines import PARTS, of_meta_estimators
 from dplearn.privacy.plan import Plan
 from dplearn.privacy.terms import decimals
 
@@ -195,7 +195,7 @@ def _promised(estimator: Any, stateless: Collection[str]) -> tuple[Guarantee | N
         )
     raise TypeError(
         "estimator must be fitted and have a guarantee, or be a pipeline of such steps, got"
-        f" {type(estimator).__name__}"
+        f" {type(estimator).__name__}{of_meta_estimators(estimator)}"
     )
 
 

@@ -60,7 +60,9 @@ def _within(each: Any) -> list[Any]:
     if isinstance(each, FunctionType):
         return [part for part in gc.get_referents(each) if part is not each.__globals__] + _globals_of(each)
     found: list[Any] = gc.get_referents(each)
-    if isinstance(each, np.ndarray) and each.dtype.hasobject:  # which the garbage collector does not look into
+    if (
+        isinstance(each, np.ndarray) and each.dtype.hasobject
+    ):  # which the garbage collector does not look into
         found += each.ravel().tolist()
     if isinstance(each, weakref.ref):
         found.append(each())

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
+from dplearn.privacy.held import held_by
 
 __all__ = [
     "PARTS",
@@ -47,6 +48,7 @@ _DENSE = "columns that are passed through are dense"
 _ALONE_BY_NATURE = ("Binarizer", "FeatureHasher", "HashingVectorizer", "Normalizer")
 #: Classes of this package of which the same is proved. A subclass is none of them: it may do what it likes.
 _ALONE_BY_PROOF: set[type] = set()
+_LEARNERS = ("estimator", "estimators")  # where meta-estimators have what they fit clones of
 _PLAIN = (str, bytes, int, float, complex, type, set, frozenset, np.generic, np.dtype)  # shown in full
 _SELECTORS = ("make_column_selector",)  # look at names and types of columns, and at no value
 
@@ -76,8 +78,8 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
         If `pipeline` has no steps, or their guarantees are of two kinds.
     ValueError
         If a step is fitted on the data without a guarantee, or is not fitted: the message names each. If
-        `stateless` names a step that is not there, one that has a guarantee, or one that predicts, which it
-        cannot without having learned. If deltas add up to 1. If two steps have one name, with dots between.
+        `stateless` names a step that is not there, one that has a guarantee or holds a private estimator, or
+        one that predicts, which it cannot without having learned. If deltas add up to 1. If two steps have one name, with dots between.
         If values decide what is published besides: a column transformer that chooses columns by a function of
         them, or how to store its output by how many are 0; a function whose inverse is checked on them; a
         cache, which tells whether data are those of an earlier fit, and keeps them.
@@ -100,20 +102,11 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
     if len(steps) < len(pairs):
         twice = next(name for name, _ in pairs if [each for each, _ in pairs].count(name) > 1)
         raise ValueError(f"steps must have names of their own, got two {twice!r}: rename one")
-    declared = {stateless} if isinstance(stateless, str) else set(stateless)
-    if absent := sorted(declared - steps.keys()):
-        raise ValueError(f"stateless must name steps, {', '.join(map(repr, steps))}, got {absent[0]!r}")
+    declared = _declared(stateless, steps)
     promises = {name: step.guarantee_ for name, step in steps.items() if hasattr(step, "guarantee_")}
-    if both := sorted(declared & promises.keys()):
-        raise ValueError(f"stateless must name steps without a guarantee, got {both[0]!r}, which has one")
     if waiting := [name for name, step in steps.items() if _is_to_promise(step)]:
         raise ValueError(
             f"nothing is promised of the pipeline yet: {', '.join(map(repr, waiting))} must be fitted first"
-        )
-    if predicting := sorted(name for name in declared if _predicts(steps[name])):
-        raise ValueError(
-            f"stateless must name steps that learn nothing from the data, got {predicting[0]!r}, which"
-            f" predicts what it learned: {_NO_PREDICTION}"
         )
     declared |= {name for name, step in steps.items() if _mark_of(step) is not None} - promises.keys()
     known = promises.keys() | declared
@@ -123,17 +116,33 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
     assumed = [f"step {name!r} learns nothing from the data" for name in steps if name in declared]
     if any(isinstance(step, _Passed) for step in steps.values()):
         assumed.append(_DENSE)
-    marks = {
-        id(mark): mark.guarantee
-        for name in promises
-        if (mark := _mark_of(steps[name])) is not None
-    }
+    marks = {id(mark): mark.guarantee for name in promises if (mark := _mark_of(steps[name])) is not None}
     alone = [promise for name, promise in promises.items() if _mark_of(steps[name]) is None]
     if len(marks) == 1 and not alone:
         return next(iter(marks.values()))
     first = next(iter(promises), "")
     theirs = [entry for name, promise in promises.items() for entry in _of_step(name, promise, name == first)]
     return _sum([*alone, *marks.values()], [*dict.fromkeys(theirs), *assumed, _ALONE, _ONCE])
+
+
+def _declared(stateless: Collection[str], steps: dict[str, Any]) -> set[str]:
+    """Return the names of the steps that the caller says learn nothing, if they may."""
+    declared = {stateless} if isinstance(stateless, str) else set(stateless)
+    if absent := sorted(declared - steps.keys()):
+        raise ValueError(f"stateless must name steps, {', '.join(map(repr, steps))}, got {absent[0]!r}")
+    if both := sorted(name for name in declared if hasattr(steps[name], "guarantee_")):
+        raise ValueError(f"stateless must name steps without a guarantee, got {both[0]!r}, which has one")
+    if predicting := sorted(name for name in declared if _predicts(steps[name])):
+        raise ValueError(
+            f"stateless must name steps that learn nothing from the data, got {predicting[0]!r}, which"
+            f" predicts what it learned: {_NO_PREDICTION}"
+        )
+    if holding := sorted(name for name in declared if any(map(_promises, held_by(steps[name])))):
+        raise ValueError(
+            f"stateless must name steps that learn nothing from the data, got {holding[0]!r}, which holds a"
+            f" private estimator, whose fits cost something{of_meta_estimators(steps[holding[0]])}"
+        )
+    return declared
 
 
 def _of_step(name: str, promise: Guarantee, first: bool) -> list[str]:
@@ -240,6 +249,11 @@ def learns_nothing(kind: Kind) -> Kind:
     return kind
 
 
+def _promises(held: Any) -> bool:
+    """Return whether an object has a guarantee, or gets one when it is fitted."""
+    return isinstance(getattr(held, "guarantee_", None), Guarantee) or _is_to_promise(held)
+
+
 def _is_to_promise(step: Any) -> bool:
     """Return whether a step is of those that promise something, and is not fitted yet."""
     return not hasattr(step, "guarantee_") and hasattr(step, "epsilon") and hasattr(step, "ledger")
@@ -294,7 +308,23 @@ def _ask_instead(other: Any) -> str:
             ": the pipeline that a search keeps is its best_estimator_; all its fits together cost what a"
             " ledger says, ledger.spent()"
         )
-    return ""
+    return of_meta_estimators(other)
+
+
+def of_meta_estimators(other: Any) -> str:
+    """Return where to read what a meta-estimator of scikit-learn costs, or nothing if it is none.
+
+    Parameters
+    ----------
+    other : object
+        What no guarantee is known of.
+    """
+    if type(other).__module__.partition(".")[0] != "sklearn" or not any(map(other.__dict__.get, _LEARNERS)):
+        return ""
+    return (
+        ": docs/scikit_learn.md has a table of scikit-learn's meta-estimators, what each costs and which are"
+        " not private"
+    )
 
 
 def _named(unknown: dict[str, Any]) -> str:
@@ -311,6 +341,7 @@ def _named(unknown: dict[str, Any]) -> str:
         advice.append(f"; of {predicting[0]!r}, {_NO_PREDICTION}")
     return (
         f"{' and '.join(parts)} {verb} fitted on the data without a guarantee, or not fitted{''.join(advice)}"
+        f"{next(filter(None, map(of_meta_estimators, unknown.values())), '')}"
     )
 
 

@@ -1,8 +1,8 @@
 """Keep releases out of caches: a release that a cache repeats tells that two tables are equal.
 
-`joblib.Memory` recognises a repeated call by the pickles of its arguments. If a fit on an equal table is taken
-from its cache, the second release has the noise of the first and is not charged, so it shows that the two
-tables are equal. No object that releases something is therefore pickled alike twice.
+`joblib.Memory` recognises a repeated call by the pickles of its arguments. If a fit on an equal table is
+taken from its cache, the second release has the noise of the first and is not charged, so it shows that the
+two tables are equal. No object that releases something is therefore pickled alike twice.
 """
 
 import inspect

@@ -35,7 +35,7 @@ class Wrapped:
 class Slotted:
     """Has no dictionary of attributes."""
 
-    __slots__ = ("__weakref__", "__model", "model")
+    __slots__ = ("__model", "__weakref__", "model")
 
     def __init__(self, model, *, mangled=False):
         if mangled:
@@ -80,11 +80,14 @@ def by_another(X):
 
 def recursive(model):
     if model is None:
+
         def inner(X):
             return later(X)
     else:
+
         def inner(X):
             return model.predict(inner)
+
         later = None
     return inner
 

@@ -12,11 +12,14 @@ import pytest
 from sklearn.cluster import DBSCAN, KMeans
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.datasets import load_iris
+from sklearn.ensemble import VotingClassifier
 from sklearn.feature_extraction.image import PatchExtractor
 from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.feature_selection import SelectFromModel
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsOneClassifier
 from sklearn.neighbors import KernelDensity, LocalOutlierFactor
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline, make_union
 from sklearn.preprocessing import (
@@ -27,7 +30,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from dplearn import ExponentialMechanismClassifier
+from dplearn import ExponentialMechanismClassifier, StatisticalQueryLogisticRegression
 from dplearn.domains import Grid
 from dplearn.preprocessing import CellEncoder
 from dplearn.preprocessing.robust_scaler import PrivateRobustScaler
@@ -292,7 +295,7 @@ def test_a_step_that_learned_nothing_may_learn_with_other_settings(change):
     kept, _ = kept_by_a_search(SplineTransformer(knots=np.array([[0.0] * 4, [8.0] * 4])))
     for twin in twins(kept):
         change(twin["splinetransformer"])
-        with pytest.raises(ValueError, match="'splinetransformer' .* without a guarantee"):
+        with pytest.raises(ValueError, match=r"'splinetransformer' .* without a guarantee"):
             pipeline_guarantee(twin.fit(X, y))
 
 
@@ -317,3 +320,25 @@ def test_a_new_fit_with_an_equal_promise_is_a_new_fit():
     kept, promised = kept_by_a_search()
     kept[0].guarantee_ = pickle.loads(pickle.dumps(promised))
     assert pipeline_guarantee(kept).epsilon == 2 * promised.epsilon
+
+
+def test_a_step_that_holds_a_private_estimator_is_not_stateless():
+    selector = SelectFromModel(StatisticalQueryLogisticRegression(classes=[0, 1, 2]), threshold=-1)
+    for step in (selector, FunctionTransformer(partial(np.round, out=learner()), validate=True)):
+        with pytest.raises(ValueError, match="holds a private estimator"):
+            pipeline_guarantee(Pipeline([("a", step), ("b", learner())]), stateless=["a"])
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [
+        OneVsOneClassifier(learner()),
+        make_pipeline(OneVsOneClassifier(learner())),
+        VotingClassifier([("a", learner())]),
+    ],
+    ids=repr,
+)
+def test_meta_estimators_are_refused_and_the_table_of_them_is_named(meta):
+    meta.fit(X, y)
+    with pytest.raises((TypeError, ValueError), match=r"docs/scikit_learn\.md has a table"):
+        pipeline_guarantee(meta)
