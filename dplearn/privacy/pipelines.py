@@ -79,10 +79,11 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
     ValueError
         If a step is fitted on the data without a guarantee, or is not fitted: the message names each. If
         `stateless` names a step that is not there, one that has a guarantee or holds a private estimator, or
-        one that predicts, which it cannot without having learned. If deltas add up to 1. If two steps have one name, with dots between.
-        If values decide what is published besides: a column transformer that chooses columns by a function of
-        them, or how to store its output by how many are 0; a function whose inverse is checked on them; a
-        cache, which tells whether data are those of an earlier fit, and keeps them.
+        one that predicts, which it cannot without having learned. If deltas add up to 1. If two steps have
+        one name, with dots between. If values decide what is published besides: a column transformer that
+        chooses columns by a function of them, or how to store its output by how many are 0; a function whose
+        inverse is checked on them; a cache, which tells whether data are those of an earlier fit, and keeps
+        them.
 
     Notes
     -----
@@ -102,12 +103,12 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
     if len(steps) < len(pairs):
         twice = next(name for name, _ in pairs if [each for each, _ in pairs].count(name) > 1)
         raise ValueError(f"steps must have names of their own, got two {twice!r}: rename one")
-    declared = _declared(stateless, steps)
     promises = {name: step.guarantee_ for name, step in steps.items() if hasattr(step, "guarantee_")}
     if waiting := [name for name, step in steps.items() if _is_to_promise(step)]:
         raise ValueError(
             f"nothing is promised of the pipeline yet: {', '.join(map(repr, waiting))} must be fitted first"
         )
+    declared = _declared(stateless, steps)
     declared |= {name for name, step in steps.items() if _mark_of(step) is not None} - promises.keys()
     known = promises.keys() | declared
     if unknown := {name: step for name, step in steps.items() if name not in known and may_learn(step)}:

@@ -1,4 +1,4 @@
-"""No cache of joblib repeats a release: no pickle of a releasing object repeats, and direct calls are refused."""
+"""No cache of joblib repeats a release: pickles never repeat, and direct calls are refused."""
 
 import copy
 import pickle
