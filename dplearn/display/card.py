@@ -147,7 +147,8 @@ def privacy_card(
     guarantee, refusal = _promised(estimator, stateless)
     parts = _parts_of(estimator)
     account = _account(parts) if ledger is None else ledger
-    head = [Section("", [*_head(guarantee, refusal), *_so_far(guarantee, account)])]
+    covered = _covered(estimator, guarantee)
+    head = [Section("", [*covered, *_head(guarantee, refusal), *_so_far(guarantee, account)])]
     promise = [] if guarantee is None else _promise_sections(guarantee)
     rest = [
         Section("The model and its public settings", _settings(estimator)),
@@ -224,6 +225,22 @@ def _head(guarantee: Guarantee | None, refusal: str) -> list[Block]:
         text = "No statement about privacy can be made, so this should not be published. The reason: "
         return [Alert("Nothing is promised.", text + refusal)]
     return [*warnings_of(guarantee), figures(guarantee)]
+
+
+def _covered(estimator: Any, guarantee: Guarantee | None) -> list[Block]:
+    """Return that a card of one step says nothing of a pipeline around it."""
+    if (
+        guarantee is None
+        or not hasattr(estimator, "get_params")
+        or any(hasattr(estimator, name) for name in PARTS)
+    ):
+        return []
+    text = (
+        f"This card covers the fit of {type(estimator).__name__} alone. If it is a step of a pipeline, make the"
+        " card of the whole pipeline: a step that is fitted on private rows without a guarantee, such as"
+        " StandardScaler, is not private."
+    )
+    return [Paragraph(text)]
 
 
 def _so_far(guarantee: Guarantee | None, ledger: PrivacyLedger | None) -> list[Block]:

@@ -23,7 +23,7 @@ from dplearn.core.binomial import success_bounds
 from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio
 from dplearn.domains.cells import cells_of
-from dplearn.estimator.intake import label_cells
+from dplearn.estimator.intake import ROWS, label_cells
 from dplearn.mechanisms import laplace_counts
 from dplearn.model_selection.held import answers_from_a_budget
 from dplearn.model_selection.trial import errors_of
@@ -34,6 +34,7 @@ __all__ = ["PrivateScore", "private_score"]
 
 _ASSUMES = (
     "the number of records is public",
+    ROWS,
     "the classifier predicts for each record by itself, and one label for every record",
     "the classifier was made without these records, or has a guarantee of its own, which adds to this one",
 )

@@ -30,7 +30,7 @@ from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateClassifier
 from dplearn.estimator.intake import (
-    COLUMNS,
+    TABLE,
     check_classes,
     known_classes,
     labels_assumed,
@@ -225,7 +225,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
             promises = trial.read_all(dice)
 
         # 2. Fix the guarantee, and charge it to the ledger.
-        own = [COLUMNS, labels_assumed(known), _SPLITS, _ALONE, *self._of_steps(candidates)]
+        own = [*TABLE, labels_assumed(known), _SPLITS, _ALONE, *self._of_steps(candidates)]
         if terms.stopping is not None:
             own.append(_UNOBSERVED)
         guarantee = _guarantee(price, promises, own)

@@ -324,9 +324,14 @@ def test_a_new_fit_with_an_equal_promise_is_a_new_fit():
 
 def test_a_step_that_holds_a_private_estimator_is_not_stateless():
     selector = SelectFromModel(StatisticalQueryLogisticRegression(classes=[0, 1, 2]), threshold=-1)
-    for step in (selector, FunctionTransformer(partial(np.round, out=learner()), validate=True)):
-        with pytest.raises(ValueError, match="holds a private estimator"):
-            pipeline_guarantee(Pipeline([("a", step), ("b", learner())]), stateless=["a"])
+    for step in (selector, FunctionTransformer(partial(unchanged, model=learner().fit(X, y)))):
+        pipeline = Pipeline([("a", step), ("b", learner())]).fit(X, y)
+        with pytest.raises(ValueError, match="'a', which holds a private estimator"):
+            pipeline_guarantee(pipeline, stateless=["a"])
+
+
+def unchanged(X, model):
+    return X
 
 
 @pytest.mark.parametrize(
