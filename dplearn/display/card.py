@@ -229,15 +229,12 @@ def _head(guarantee: Guarantee | None, refusal: str) -> list[Block]:
 
 def _covered(estimator: Any, guarantee: Guarantee | None) -> list[Block]:
     """Return that a card of one step says nothing of a pipeline around it."""
-    if (
-        guarantee is None
-        or not hasattr(estimator, "get_params")
-        or any(hasattr(estimator, name) for name in PARTS)
-    ):
+    whole = any(hasattr(estimator, name) for name in PARTS)
+    if guarantee is None or whole or not hasattr(estimator, "get_params"):
         return []
     text = (
-        f"This card covers the fit of {type(estimator).__name__} alone. If it is a step of a pipeline, make the"
-        " card of the whole pipeline: a step that is fitted on private rows without a guarantee, such as"
+        f"This card covers the fit of {type(estimator).__name__} alone. If it is a step of a pipeline, make"
+        " the card of the whole pipeline: a step that is fitted on private rows without a guarantee, such as"
         " StandardScaler, is not private."
     )
     return [Paragraph(text)]

@@ -161,8 +161,8 @@ def refuse_sparse(estimator: Any, X: Any) -> None:
     told = ", and say what each column can hold: domain=Schema(...)" if hasattr(estimator, "domain") else ""
     raise TypeError(
         "Sparse data was passed for X, but dense data is required. Give"
-        f" {type(estimator).__name__} the data frame itself, without an encoder in front{told} (an encoder that"
-        " is fitted on private rows publishes their values); or make the matrix dense with X.toarray()"
+        f" {type(estimator).__name__} the data frame itself, without an encoder in front{told} (an encoder"
+        " that is fitted on private rows publishes their values); or make the matrix dense with X.toarray()"
     )
 
 

@@ -15,8 +15,8 @@ __all__ = ["promise_html"]
 
 _SCOPE = (
     "This covers the fit of this estimator alone. For a whole pipeline ask"
-    " dplearn.privacy.pipeline_guarantee(pipeline): a step that is fitted on private rows without a guarantee,"
-    " such as StandardScaler, is not private."
+    " dplearn.privacy.pipeline_guarantee(pipeline): a step that is fitted on private rows without a"
+    " guarantee, such as StandardScaler, is not private."
 )
 
 
