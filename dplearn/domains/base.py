@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn.core.float_errors import IgnoresFloatErrors
+
 __all__ = ["Codes", "Domain", "DomainError", "NumberDomain", "shortened", "smallest_uint"]
 
 Codes = NDArray[Any]  # unsigned integers, as narrow as the domain allows
@@ -29,7 +31,7 @@ class DomainError(ValueError):
     """A value lies outside its declared domain. The message says which domain, never which value."""
 
 
-class Domain(ABC):
+class Domain(IgnoresFloatErrors, ABC):
     """A public set of values for one column.
 
     Attributes
@@ -42,6 +44,7 @@ class Domain(ABC):
         Whether values are numbers, so that a column of them fits a float array.
     """
 
+    _read_private_rows = frozenset({"encode", "nearest", "decode"})
     ordered: ClassVar[bool] = True
     numeric: bool = True
     accepts_missing: bool = False

@@ -10,11 +10,13 @@ import os
 from collections.abc import Callable
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils import Tags
 
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
+from dplearn.core.float_errors import IgnoresFloatErrors
 from dplearn.estimator.fit_parameters import ROUTED, refuse_parameters
 from dplearn.estimator.shown import promise_html
 from dplearn.privacy import Guarantee, PrivacyLedger, open_account
@@ -42,7 +44,7 @@ class Unrepeatable:
         return Unrepeatable, (os.urandom(16),)
 
 
-class PrivateEstimator(BaseEstimator):
+class PrivateEstimator(IgnoresFloatErrors, BaseEstimator):
     """Base of all private estimators.
 
     A subclass has the parameters `epsilon`, `ledger` and `random_state`, and a method `_fit(X, y, dice)` that
@@ -50,6 +52,17 @@ class PrivateEstimator(BaseEstimator):
     change them. It calls `_open_account` before it looks, and what that returns before it summarises.
     """
 
+    _read_private_rows = frozenset(
+        {
+            "decision_function",
+            "inverse_transform",
+            "predict",
+            "predict_log_proba",
+            "predict_proba",
+            "score",
+            "transform",
+        }
+    )
     ledger: PrivacyLedger | None
 
     __metadata_request__fit = ROUTED
@@ -77,7 +90,8 @@ class PrivateEstimator(BaseEstimator):
 
     def _fit_privately(self, X: Any, y: Any) -> Self:
         dice, reproducible = self._dice()
-        self._fit(X, y, dice, reproducible=reproducible)
+        with np.errstate(all="ignore"):
+            self._fit(X, y, dice, reproducible=reproducible)
         return self
 
     def _dice(self) -> tuple[Dice, bool]:
