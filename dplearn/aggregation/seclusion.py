@@ -23,7 +23,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.special
@@ -34,6 +34,10 @@ from numpy.random import MT19937, mtrand  # noqa: TID251 - as above
 __all__ = ["attempt", "secluded", "turn", "untold"]
 
 Outcome = TypeVar("Outcome")
+
+#: How numpy and scipy handle floating-point errors unless told otherwise; the stubs know no call of None.
+_DEFAULTS: Any = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn", "call": None}
+_DEFAULTS_OF_SCIPY: Any = {"all": "ignore"}
 
 _SEEDS = 1 << 32  # numpy's seeds are smaller
 
@@ -129,8 +133,8 @@ def turn(seed: int) -> Iterator[None]:
     random.seed(seed)
     with (
         warnings.catch_warnings(),
-        np.errstate(divide="warn", over="warn", under="ignore", invalid="warn", call=None),
-        scipy.special.errstate(all="ignore"),
+        np.errstate(**_DEFAULTS),
+        scipy.special.errstate(**_DEFAULTS_OF_SCIPY),
         sklearn.config_context(),
         parallel_config(backend="sequential"),
         open(os.devnull, "w", encoding="utf-8", errors="backslashreplace") as nowhere,

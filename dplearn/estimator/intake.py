@@ -340,6 +340,8 @@ def _found_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]
 
 
 def _place(place: dict[Any, int], label: Any) -> int:
+    if isinstance(label, bytes):  # no class is bytes, and `python -b` warns of comparing them with text
+        return -1
     try:
         return place.get(label, -1)
     except Exception:  # what cannot be hashed, or compared, is no label

@@ -18,6 +18,8 @@ from dplearn.privacy import PrivacyLedger
 
 __all__ = ["PrivateQuantileTransformer"]
 
+_QUIET: Any = {"all": "ignore"}  # the stubs know another word
+
 
 class PrivateQuantileTransformer(QuantilesOfColumns):
     """Map each column to its private ranks, as shares of all or as a normal distribution has them.
@@ -113,7 +115,7 @@ class PrivateQuantileTransformer(QuantilesOfColumns):
             numbers[:, place] = (sides[0] + sides[1]) / 2
         if self.output_distribution != "normal":
             return numbers
-        with special.errstate(all="ignore"):  # scipy's own setting, as public as numpy's
+        with special.errstate(**_QUIET):  # scipy has a setting of its own beside numpy's
             return np.asarray(special.ndtri(numbers), dtype=np.float64)
 
     def inverse_transform(self, X: Any) -> Numbers:
@@ -129,7 +131,7 @@ class PrivateQuantileTransformer(QuantilesOfColumns):
         """
         shares = self._transformed(X, self._n_columns)
         if self.output_distribution == "normal":
-            with special.errstate(all="ignore"):
+            with special.errstate(**_QUIET):
                 shares = special.ndtr(shares)
         columns = zip(shares.T, self.quantiles_.T, strict=True)
         return np.column_stack([interpolate(column, self.references_, points) for column, points in columns])

@@ -90,7 +90,13 @@ def test_classifiers(classifier):
 @pytest.mark.parametrize("as_table", [np.asarray, np.ndarray.tolist], ids=["array", "list"])
 @pytest.mark.parametrize(
     "domain",
-    [Floats(missing=True), Grid(-1e-300, 1, outside="clip"), Hashed(8), Bits(1e-310), [Floats(), Hashed(8)] * 2],
+    [
+        Floats(missing=True),
+        Grid(-1e-300, 1, outside="clip"),
+        Hashed(8),
+        Bits(1e-310),
+        [Floats(), Hashed(8)] * 2,
+    ],
     ids=repr,
 )
 def test_classifiers_of_declared_columns(classifier, domain, as_table):
@@ -131,15 +137,15 @@ RELEASES = {
     "stable_counts": lambda values, domain, **how: releases.stable_counts(
         np.floor(values), delta=1e-6, **how
     ),
-    "ThresholdRelease": lambda values, **how: releases.ThresholdRelease(**how).fit(values).distribution_.ppf(0.5),
+    "ThresholdRelease": lambda values, **how: (
+        releases.ThresholdRelease(**how).fit(values).distribution_.ppf(0.5)
+    ),
 }
 
 
 def test_all_releases_are_in_the_list():
     charged = {
-        name
-        for name in releases.__all__
-        if "ledger" in inspect.signature(getattr(releases, name)).parameters
+        name for name in releases.__all__ if "ledger" in inspect.signature(getattr(releases, name)).parameters
     }
     assert charged == set(RELEASES)
 
@@ -208,13 +214,15 @@ def test_reports_of_single_records():
 
     assert_the_setting_changes_nothing(lambda: run_locally(algorithm, X, epsilon=2, dice=SeededDice(0)))
     assert_the_setting_changes_nothing(
-        lambda: simulate_locally(
-            lambda oracle: oracle.ask(first)[0].mean,
-            np.tile(X, (400, 1)),
-            n_queries=1,
-            tolerance=0.2,
-            random_state=0,
-        ).result
+        lambda: (
+            simulate_locally(
+                lambda oracle: oracle.ask(first)[0].mean,
+                np.tile(X, (400, 1)),
+                n_queries=1,
+                tolerance=0.2,
+                random_state=0,
+            ).result
+        )
     )
 
 
@@ -248,7 +256,9 @@ def test_domains(domain, holders):
             codes = domain.encode(values)
             back = domain.decode(codes) if hasattr(domain, "decode") else ()
             schema = Schema({"a": domain}).encode(values[:, None])
-            return of_arrays(codes, domain.nearest(values), back, *schema, Product([domain]).nearest(values[:, None])[0])
+            return of_arrays(
+                codes, domain.nearest(values), back, *schema, Product([domain]).nearest(values[:, None])[0]
+            )
 
         assert_the_setting_changes_nothing(coded)
 
@@ -257,7 +267,9 @@ def subclasses(kind):
     return {kind, *(each for child in kind.__subclasses__() for each in subclasses(child))}
 
 
-@pytest.mark.parametrize("kind", sorted(subclasses(IgnoresFloatErrors), key=repr), ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "kind", sorted(subclasses(IgnoresFloatErrors), key=repr), ids=lambda kind: kind.__name__
+)
 def test_every_method_that_reads_rows_is_among_those_that_ignore_errors(kind):
     for name in kind._read_private_rows & vars(kind).keys():
         method = inspect.getattr_static(kind, name)
