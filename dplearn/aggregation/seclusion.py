@@ -3,7 +3,8 @@
 Numpy and the standard library each have a generator that all code may draw from. How far a teacher has
 drawn depends on its shard, and whoever draws next would know. So each begins from its own public seed, and
 afterwards both generators are where they were. Each turn begins with the default handling of floating-point
-errors in numpy and scipy; changes to it, to warning filters and to scikit-learn's settings end with the turn. What a teacher prints goes nowhere. Its own parallel
+errors in numpy and scipy; changes to it, to warning filters and to scikit-learn's settings end with the turn.
+What a teacher prints goes nowhere. Its own parallel
 work is done in turn: worker processes of it would have generators too, and would serve the next teacher with
 them.
 

@@ -56,7 +56,8 @@ NO_GAPS = (
     "Input X contains NaN or another missing value; fill it with a public constant or, where the estimator"
     " takes a domain that has missing values, declare one: domain=Floats(missing=True), or Schema(...) where"
     " columns hold text too, or domain=encoder.domain() behind encoder = CellEncoder().fit(X), of"
-    " dplearn.preprocessing, which makes NaN of cells that are not numbers"
+    " dplearn.preprocessing, which makes NaN of cells that are not numbers; IntegerRange and Grid take"
+    " missing=True too"
 )
 NOT_A_CELL = f"X holds an object whose argument must be a string or a real number; of dates {DATES_AS_DAYS}"
 

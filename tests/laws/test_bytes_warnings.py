@@ -49,7 +49,8 @@ domains = [
     Categories([b"a", "a"]),
 ]
 numbers = [
-    Floats(), Floats(missing=True), Grid(0, 1), IntegerRange(0, 9), Bits(), Bits(None), LargeIntegerRange(0, 9)
+    Floats(), Floats(missing=True), Grid(0, 1), IntegerRange(0, 9), Bits(), Bits(None),
+    LargeIntegerRange(0, 9),
 ]
 for domain in domains + numbers:
     show(domain, lambda: domain.encode(column(CELLS)).tolist())

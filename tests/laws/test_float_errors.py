@@ -92,7 +92,8 @@ def test_classifiers(classifier):
     "domain",
     [
         Floats(missing=True),
-        Grid(-1e-300, 1, outside="clip"),
+        IntegerRange(-9, 9, outside="clip", missing=True),
+        Grid(-1e-300, 1, outside="clip", missing=True),
         Hashed(8),
         Bits(1e-310),
         [Floats(), Hashed(8)] * 2,
@@ -103,7 +104,7 @@ def test_classifiers_of_declared_columns(classifier, domain, as_table):
     if "domain" not in classifier.get_params():
         return  # read by the test above
     rows = X.copy()
-    if domain == Floats(missing=True) or domain == Hashed(8):
+    if getattr(domain, "accepts_missing", False):
         rows[::5, 1] = np.nan
     if domain == Hashed(8):
         rows[::7, 2] = np.inf
@@ -234,6 +235,12 @@ def test_reports_of_single_records():
         (Floats(missing=True), ["float64", "float32", "object"]),
         (Grid(-1e308, 1e-308, 2**32, outside="clip"), ["float64", "object"]),
         (IntegerRange(-(2**63) + 1, 2**63 - 1, outside="clip"), ["float64", "int64", "object"]),
+        (
+            IntegerRange(-(2**63) + 2, 2**63 - 1, "clip", missing=True),
+            ["float64", "float32", "int64", "object"],
+        ),
+        (IntegerRange(0, 9, "clip", missing=True), ["float64", "float32", "object"]),
+        (Grid(-1e308, 1e-308, 2**32, "clip", missing=True), ["float64", "float32", "object"]),
         (Bits(), ["float64", "int64", "object"]),
         (Categories([0.0, 5e-324, 1e-308], other=True), ["float64", "float32", "object"]),
         (Hashed(8), ["float64", "float32", "object"]),
@@ -246,7 +253,7 @@ def test_domains(domain, holders):
         values = ENDS if holder == "int64" else EDGES
         if holder == "float32":
             values = np.array([0, 1e-45, -1e-45, 1e-38, 3.4e38, -3.4e38], dtype=np.float32)
-        if domain.accepts_missing:
+        if domain.accepts_missing and holder != "int64":
             values = np.append(values, values.dtype.type(np.nan))
         values = values.astype(holder)
         if holder == "object":  # beyond float64, on machines that have such numbers
