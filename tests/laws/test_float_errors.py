@@ -119,9 +119,9 @@ def test_classifiers_of_declared_columns(classifier, domain, as_table):
     assert_the_setting_changes_nothing(fitted_and_asked)
 
 
-def test_transformers(transformer):
+def test_transformers(any_transformer):
     def fitted_and_asked():
-        learner = clone(transformer)
+        learner = clone(any_transformer)
         if "random_state" in learner.get_params():
             learner.set_params(random_state=0)
         turned = learner.fit_transform(X)
