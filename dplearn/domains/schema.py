@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import MISSING, fields
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
@@ -97,8 +97,9 @@ class Schema(Product):
         ----------
         dtypes : mapping of str to dtype, or `frame.dtypes` of pandas, or `frame.schema` of polars
             Integers become all integers of that width, floats all floats with missing values, booleans
-            bits, anything else hashed text. The types must be known from somewhere else than the data: a
-            reader that infers them (an integer column with one gap becomes float) publishes something.
+            bits, anything else hashed text. Integers of polars, and nullable ones of pandas, may be missing.
+            The types must be known from somewhere else than the data: a reader that infers them (an integer
+            column with one gap becomes float) publishes something.
         labels : sequence, optional
             All labels that can occur.
         """
@@ -109,8 +110,7 @@ class Schema(Product):
         kind_of = {domain: kind for kind, domain in _KINDS.items()}
         columns = {}
         for name, domain in self.columns.items():
-            parameters = {f.name: getattr(domain, f.name) for f in fields(domain)}  # type: ignore[arg-type]
-            listed = {k: _plain(v) if isinstance(v, tuple) else v for k, v in parameters.items()}
+            listed = {k: _plain(v) if isinstance(v, tuple) else v for k, v in domain.parameters.items()}
             columns[name] = {"type": kind_of[type(domain)], **listed}
         return {"columns": columns} | ({} if self.labels is None else {"labels": _plain(self.labels)})
 
@@ -138,12 +138,14 @@ def _as_domain(name: str, column: Any) -> Domain:
         )
     kind = column["type"]
     parameters = {key: value for key, value in column.items() if key != "type"}
-    known = {field.name: field.default for field in fields(_KINDS[kind])}  # type: ignore[arg-type]
+    known = {each.name: each.default for each in signature(_KINDS[kind]).parameters.values()}
     if unknown := [key for key in parameters if key not in known]:
         raise ValueError(
             f"column {name!r}: {unknown[0]!r} is no key of type {kind!r}, which has {', '.join(known)}"
         )
-    if absent := [key for key, default in known.items() if default is MISSING and key not in parameters]:
+    if absent := [
+        key for key, default in known.items() if default is Parameter.empty and key not in parameters
+    ]:
         raise ValueError(f"column {name!r}: type {kind!r} needs the key {absent[0]!r}")
     try:
         return _KINDS[kind](**parameters)
@@ -156,10 +158,14 @@ def _domain_of_dtype(dtype: str) -> Domain:
     if name.startswith("bool"):
         return Bits(binarize=None)
     if whole := re.fullmatch(r"u?int(\d*)", name):
-        width = int(whole[1] or 64)
+        width, nullable = (
+            int(whole[1] or 64),
+            name != dtype,
+        )  # pandas' "Int64" may be missing, numpy's "int64" not
         if name.startswith("u"):
-            return IntegerRange(0, (1 << min(width, 63)) - 1)
-        return IntegerRange(-(1 << (width - 1)) + (width == 64), (1 << (width - 1)) - 1)
+            return IntegerRange(0, (1 << min(width, 63)) - 1, missing=nullable)
+        unfit = (width == 64) * (1 + nullable)  # a domain has fewer than 2**64 values
+        return IntegerRange(-(1 << (width - 1)) + unfit, (1 << (width - 1)) - 1, missing=nullable)
     if name.startswith("float"):
         return Floats(missing=True)
     return Hashed()

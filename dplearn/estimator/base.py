@@ -9,11 +9,13 @@ that is verified.
 from collections.abc import Callable
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils import Tags
 
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
+from dplearn.core.float_errors import IgnoresFloatErrors
 from dplearn.estimator.fit_parameters import ROUTED, refuse_parameters
 from dplearn.estimator.shown import promise_html
 from dplearn.privacy import Guarantee, PrivacyLedger, open_account
@@ -25,7 +27,7 @@ __all__ = ["PrivateClassifier", "PrivateEstimator", "PrivateTransformer"]
 _NOT_OF_THE_STREAM = {"classes", "ledger", "random_state"}
 
 
-class PrivateEstimator(UnrepeatablePickles, BaseEstimator):
+class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     """Base of all private estimators.
 
     A subclass has the parameters `epsilon`, `ledger` and `random_state`, and a method `_fit(X, y, dice)` that
@@ -33,6 +35,17 @@ class PrivateEstimator(UnrepeatablePickles, BaseEstimator):
     change them. It calls `_open_account` before it looks, and what that returns before it summarises.
     """
 
+    _read_private_rows = frozenset(
+        {
+            "decision_function",
+            "inverse_transform",
+            "predict",
+            "predict_log_proba",
+            "predict_proba",
+            "score",
+            "transform",
+        }
+    )
     ledger: PrivacyLedger | None
 
     __metadata_request__fit = ROUTED
@@ -51,7 +64,8 @@ class PrivateEstimator(UnrepeatablePickles, BaseEstimator):
 
     def _fit_privately(self, X: Any, y: Any) -> Self:
         dice, reproducible = self._dice()
-        self._fit(X, y, dice, reproducible=reproducible)
+        with np.errstate(all="ignore"):
+            self._fit(X, y, dice, reproducible=reproducible)
         return self
 
     def _dice(self) -> tuple[Dice, bool]:

@@ -61,7 +61,8 @@ NO_GAPS = (
     "Input X contains NaN or another missing value; fill it with a public constant or, where the estimator"
     " takes a domain that has missing values, declare one: domain=Floats(missing=True), or Schema(...) where"
     " columns hold text too, or domain=encoder.domain() behind encoder = CellEncoder().fit(X), of"
-    " dplearn.preprocessing, which makes NaN of cells that are not numbers"
+    " dplearn.preprocessing, which makes NaN of cells that are not numbers; IntegerRange and Grid take"
+    " missing=True too"
 )
 NOT_A_CELL = f"X holds an object whose argument must be a string or a real number; of dates {DATES_AS_DAYS}"
 
@@ -372,6 +373,8 @@ def _found_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]
 
 
 def _place(place: dict[Any, int], label: Any) -> int:
+    if isinstance(label, bytes):  # no class is bytes, and `python -b` warns of comparing them with text
+        return -1
     try:
         return place.get(label, -1)
     except Exception:  # what cannot be hashed, or compared, is no label

@@ -22,6 +22,7 @@ from dplearn.chance.dice import Dice
 from dplearn.core.binomial import success_bounds
 from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio
+from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains.cells import cells_of
 from dplearn.estimator.intake import ROWS, label_cells
 from dplearn.mechanisms import laplace_counts
@@ -135,6 +136,7 @@ def private_score(
     )
 
 
+@ignores_float_errors
 def _errors(estimator: Any, X: Any, y: Any) -> tuple[int, int]:
     """Return how many predictions are wrong, of how many; no error tells what the records hold."""
     if not hasattr(estimator, "predict"):
@@ -170,6 +172,7 @@ def _each_by_itself(X: Any) -> Any:
     return cells_of(X)
 
 
+@ignores_float_errors
 def _release(errors: int, n: int, beta: Fraction, guarantee: ApproxDP, dice: Dice) -> PrivateScore:
     """Return the score and its intervals, from the number of errors."""
     noisy = laplace_counts(errors, privacy=guarantee, dice=dice, low=0, high=n)

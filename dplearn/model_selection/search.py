@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn._validation import check_choice, check_count
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
+from dplearn.core.float_errors import ignores_float_errors
 from dplearn.estimator.base import PrivateClassifier
 from dplearn.estimator.intake import (
     TABLE,
@@ -267,6 +268,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         return labels
 
     @available_if(_predicts_likelihoods)  # type: ignore[untyped-decorator]
+    @ignores_float_errors
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return what the best candidate gives for probabilities.
 

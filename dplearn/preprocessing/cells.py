@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from dplearn.core.float_errors import IgnoresFloatErrors
 from dplearn.domains import Categories, Domain, Floats, Hashed, Product
 from dplearn.domains.cells import cells_of, frame_column, is_frame, object_array, text_of
 from dplearn.estimator.fit_parameters import ROUTED, refuse_parameters
@@ -31,7 +32,7 @@ _NUMBERS = Floats(significand_bits=32, smallest=2.0**-40, largest=2.0**40, missi
 
 
 @learns_nothing
-class CellEncoder(TransformerMixin, UnrepeatablePickles, BaseEstimator):
+class CellEncoder(IgnoresFloatErrors, TransformerMixin, UnrepeatablePickles, BaseEstimator):
     """Encode every cell by itself as a number and a hash bucket.
 
     Parameters
@@ -53,6 +54,7 @@ class CellEncoder(TransformerMixin, UnrepeatablePickles, BaseEstimator):
     2 i + 1 holds the bucket of its text, 0 for an empty or missing cell.
     """
 
+    _read_private_rows = frozenset({"fit", "transform"})
     __metadata_request__fit = ROUTED
 
     def __init__(self, buckets: int = 64):

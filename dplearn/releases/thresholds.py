@@ -17,6 +17,7 @@ from typing import Any, Self
 from dplearn._validation import check_choice, check_number
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
+from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import NumberDomain
 from dplearn.mechanisms.block_points import block_points
 from dplearn.mechanisms.tree_counts import tree_counts
@@ -192,6 +193,7 @@ def _plan_blocks(size: int, privacy: ApproxDP, n_samples: int | None) -> BlockPl
     return block_plan(size, privacy, n_samples)
 
 
+@ignores_float_errors
 def _by_tree(
     codes: Any, domain: NumberDomain, plan: TreePlan, guarantee: ApproxDP, dice: Dice
 ) -> ReleasedDistribution:
@@ -201,6 +203,7 @@ def _by_tree(
     return distribution_of(levels, domain, plan, guarantee)
 
 
+@ignores_float_errors
 def _by_blocks(
     codes: Any, domain: NumberDomain, plan: BlockPlan, guarantee: ApproxDP, dice: Dice
 ) -> ReleasedDistribution:
