@@ -71,6 +71,8 @@ html_show_sourcelink = False
 
 
 def setup(app):
-    """Fill the comments of pages in before they are parsed, and check that the reference is complete."""
+    """Fill in the comments of pages before they are parsed; check that no page and no public name is lost."""
     app.connect("source-read", site_parts.fill_in)
     app.connect("env-check-consistency", site_parts.check_reference)
+    app.connect("env-check-consistency", site_parts.check_pages)
+    app.connect("html-page-context", site_parts.check_name)

@@ -3,6 +3,8 @@
 import re
 import subprocess
 import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ CONTENTS = re.compile(r"^<!-- contents -->$", re.MULTILINE)
 CHANGES = re.compile(r"^<!-- changes -->$", re.MULTILINE)
 FIGURE = re.compile(r"^<!-- figure: (measured/)?plot_(\w+) (\d+): (.*) -->$", re.MULTILINE)
 NAME = re.compile(r"^```.*?^```|(?<!\[)`([A-Z]\w+)`", re.DOTALL | re.MULTILINE)
+NO_PAGES = ("changelog.d", "changelog.md")  # the page of changes shows them
 LINK = re.compile(r"\]\(([\w/.]+\.(?:md|py|rst))(?:#[\w-]+)?\)")
 
 
@@ -51,10 +54,69 @@ def changes() -> str:
 
 def check_reference(_app: Any, env: Any) -> None:
     """Warn of each public name that the reference leaves out."""
-    from sphinx.util.logging import getLogger
-
     known = env.domains["py"].objects
     for package, names in reference.homes().items():
         for name, home in names.items():
             if f"{home}.{name}" not in known:
-                getLogger(__name__).warning("%s.%s is not in the reference", package, name)
+                _warn(f"{package}.{name} is not in the reference")
+
+
+def check_pages(app: Any, env: Any) -> None:
+    """Warn of each page that the site would lose, or that no reader of the site would find."""
+    for message in lost_pages(Path(app.srcdir), env.found_docs, app.config.root_doc, env.toctree_includes):
+        _warn(message)
+
+
+def check_name(app: Any, page: str, _template: str, _context: Any, doctree: Any) -> None:
+    """Warn if a page that Sphinx writes without a source, such as search.html, replaces one of ours."""
+    if doctree is None and page.lower() in {name.lower() for name in app.env.found_docs}:
+        _warn(
+            f"{page}.html is written by Sphinx itself and replaces the page of the same name: rename the page"
+        )
+
+
+def lost_pages(
+    folder: Path, pages: Iterable[str], root: str, toctrees: Mapping[str, Iterable[str]]
+) -> Iterator[str]:
+    """Yield what is wrong with the set of pages.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the sources are.
+    pages : iterable of str
+        The pages that Sphinx builds, without suffix.
+    root : str
+        The page from which all others must be reached.
+    toctrees : mapping of str to iterable of str
+        The pages in the tables of contents of each page.
+    """
+    known, same = set(pages), defaultdict(list)
+    for page in sorted(known):
+        same[page.lower()].append(page)
+    for names in same.values():
+        if len(names) > 1:
+            yield f"{', '.join(names)} are one file where names ignore case"
+    for page in sorted(known - reached(root, toctrees)):
+        yield f"{page} is in no table of contents that leads back to {root}"
+    for source in sorted(folder.rglob("*.md")):
+        name = source.relative_to(folder)
+        if name.parts[0] not in NO_PAGES and name.with_suffix("").as_posix() not in known:
+            yield f"{name} is not built: exclude_patterns in conf.py leaves it out"
+
+
+def reached(root: str, toctrees: Mapping[str, Iterable[str]]) -> set[str]:
+    """Return the pages that tables of contents lead to from `root`, itself included."""
+    found, ahead = {root}, [root]
+    while ahead:
+        following = set(toctrees.get(ahead.pop(), ())) - found
+        found |= following
+        ahead += following
+    return found
+
+
+def _warn(message: str) -> None:
+    """Log a warning, which -W makes an error."""
+    from sphinx.util.logging import getLogger
+
+    getLogger(__name__).warning(message)

@@ -107,18 +107,6 @@ def test_every_link_between_pages_leads_somewhere(page):
     assert not missing
 
 
-def test_every_page_is_in_the_contents_of_another(monkeypatch):
-    monkeypatch.syspath_prepend(str(DOCS))
-    site_parts = importlib.import_module("site_parts")
-    listed = {
-        (page.parent / f"{name}.md").resolve()
-        for page in PAGES
-        if site_parts.CONTENTS.search(page.read_text(encoding="utf-8"))
-        for name in site_parts.contents(page.read_text(encoding="utf-8")).splitlines()[3:-1]
-    }
-    assert set(PAGES) - {DOCS / "index.md"} <= listed
-
-
 def test_comments_are_filled_in_before_a_page_is_built(monkeypatch):
     monkeypatch.syspath_prepend(str(DOCS))
     site_parts = importlib.import_module("site_parts")

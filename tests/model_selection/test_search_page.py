@@ -1,10 +1,10 @@
-"""The examples of docs/search.md run and show what the page says."""
+"""The examples of docs/private_search.md run and show what the page says."""
 
 import doctest
 import warnings
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "search.md"
+PAGE = Path(__file__).parents[2] / "docs" / "private_search.md"
 
 
 def test_the_page_shows_what_it_says():

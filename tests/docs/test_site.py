@@ -1,0 +1,77 @@
+"""No page is lost when the site is built: by its name, by exclusion, or because no table of contents leads to it."""
+
+import importlib
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+#: Pages that Sphinx writes without a source. The build itself learns their names from Sphinx.
+WRITTEN_BY_SPHINX = {"genindex", "genindex-all", "opensearch", "py-modindex", "search"}
+
+
+@pytest.fixture
+def site(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    return importlib.import_module("site_parts")
+
+
+@pytest.fixture
+def warnings_of(site, monkeypatch):
+    found = []
+    monkeypatch.setattr(site, "_warn", found.append)
+    return found
+
+
+def test_no_page_has_the_name_of_one_that_sphinx_writes():
+    names = {page.stem.lower() for page in DOCS.glob("*.md")}
+    assert names & WRITTEN_BY_SPHINX == set()
+
+
+@pytest.mark.parametrize("page", ["search", "SEARCH", "py-modindex"])
+def test_a_page_of_sphinx_that_replaces_ours_is_told(site, warnings_of, page):
+    app = SimpleNamespace(env=SimpleNamespace(found_docs={"index", "Search", "py-modindex"}))
+    site.check_name(app, page, "page.html", {}, None)
+    assert len(warnings_of) == 1
+    assert f"{page}.html is written by Sphinx itself" in warnings_of[0]
+
+
+def test_pages_of_their_own_names_are_not_told(site, warnings_of):
+    app = SimpleNamespace(env=SimpleNamespace(found_docs={"index", "private_search"}))
+    site.check_name(app, "search", "search.html", {}, None)
+    site.check_name(app, "index", "page.html", {}, object())
+    assert warnings_of == []
+
+
+def test_pages_that_a_site_would_lose_are_told(site, warnings_of, tmp_path):
+    for name in ("index", "one", "One", "orphan", "loop_a", "loop_b", "left_out", "changelog.d/x"):
+        path = tmp_path / f"{name}.md"
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    env = SimpleNamespace(
+        found_docs={"index", "one", "One", "orphan", "loop_a", "loop_b"},
+        toctree_includes={"index": ["one", "One"], "loop_a": ["loop_b"], "loop_b": ["loop_a"]},
+    )
+    app = SimpleNamespace(srcdir=str(tmp_path), config=SimpleNamespace(root_doc="index"))
+    site.check_pages(app, env)
+    assert warnings_of == [
+        "One, one are one file where names ignore case",
+        "loop_a is in no table of contents that leads back to index",
+        "loop_b is in no table of contents that leads back to index",
+        "orphan is in no table of contents that leads back to index",
+        "left_out.md is not built: exclude_patterns in conf.py leaves it out",
+    ]
+
+
+def test_every_page_of_ours_is_built_once_and_reached(site):
+    pages = [page for page in DOCS.rglob("*.md") if page.relative_to(DOCS).parts[0] not in site.NO_PAGES]
+    names = [page.relative_to(DOCS).with_suffix("").as_posix() for page in pages]
+    toctrees = {}
+    for page, name in zip(pages, names, strict=True):
+        text = page.read_text(encoding="utf-8")
+        if site.CONTENTS.search(text):
+            folder = page.parent.relative_to(DOCS)
+            links = site.contents(text).splitlines()[3:-1]
+            toctrees[name] = [(folder / link).as_posix() for link in links]
+    assert list(site.lost_pages(DOCS, names, "index", toctrees)) == []
