@@ -1,4 +1,4 @@
-"""No page is lost when the site is built: by its name, by exclusion, or because no table of contents leads to it."""
+"""The site has every page: none is replaced by another, excluded, or missing in the tables of contents."""
 
 import importlib
 from pathlib import Path
