@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from dplearn._writing import brief
 from dplearn.chance.public import PublicStream
 from dplearn.privacy.held import held_by
 from dplearn.privacy.holder import PrivateHolder
@@ -41,16 +42,19 @@ def check_teachable(estimator: Any) -> None:
         If it, or an estimator or a grid of parameters inside it, has a ledger, or is a fitted ensemble.
     """
     if clone(estimator) is clone(estimator) and type(estimator).__name__ != "FrozenEstimator":
-        raise ValueError(f"estimator must be one whose clones are objects of their own, got {estimator!r}")
+        raise ValueError(
+            f"estimator must be one whose clones are objects of their own, got {brief(estimator)}"
+        )
     parts = list(held_by(clone(estimator)))  # what teachers are clones of
     if any(isinstance(part, PrivateHolder) for part in parts):
         raise ValueError(
-            f"estimator must hold no fitted ensemble, for all teachers would ask it; got {estimator!r}"
+            f"estimator must hold no fitted ensemble, for all teachers would ask it; got {brief(estimator)}"
         )
     if any(isinstance(part, PrivacyLedger) for part in parts):
         raise ValueError(
             "estimator must have no ledger, nor anything inside it, for how often teachers would charge it"
-            f" depends on the data; give the ledger to the ensemble, which pays for all; got {estimator!r}"
+            " depends on the data; give the ledger to the ensemble, which pays for all; got"
+            f" {brief(estimator)}"
         )
 
 

@@ -26,6 +26,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
+from dplearn._writing import brief
 from dplearn.aggregation.rows import plain, rows_of, sliceable
 from dplearn.aggregation.score_regression import ScoreRegression
 from dplearn.aggregation.standard import standard_estimator
@@ -233,7 +234,7 @@ def _cut(X: Any, rows: NDArray[np.int64]) -> Any:
 def _check_student(student: Any) -> None:
     estimator = hasattr(student, "fit") and hasattr(student, "get_params") and not isinstance(student, type)
     if not (estimator and (is_classifier(student) or is_regressor(student))):
-        raise TypeError(f"student must be a classifier or a regressor, got {student!r}")
+        raise TypeError(f"student must be a classifier or a regressor, got {brief(student)}")
 
 
 def _check_scores(scores: Floats, n_rows: int, n_labels: int) -> None:

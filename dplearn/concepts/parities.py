@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_count
+from dplearn._writing import brief
 from dplearn.concepts.base import CountedErrors, ErrorProfile, Labels
 from dplearn.concepts.bits import BitConcepts, literal
 from dplearn.core.grouping import group_counts, nth_equal
@@ -258,7 +259,7 @@ class Parities(BitConcepts):
             given = np.asarray(predict(bits[:, : self.n_features]))
             ones = given == labels[1]
             if given.shape != points.shape or not (ones | (given == labels[0])).all():
-                raise ValueError(f"predict must give one of the labels {labels!r} to each row")
+                raise ValueError(f"predict must give one of the labels {brief(labels)} to each row")
             values[start : start + points.size] = ones
         position, _ = nearest_parity(values, complements=self.fit_intercept)
         return self.member_at(position)

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from dplearn._writing import cut, listed
 from dplearn.privacy import PrivacyLedger
 
 __all__ = ["settings_of"]
 
-_LONGEST = 2000  # lists of categories and labels are what is assumed public
 _SEED, _ACCOUNT = "random_state", "ledger"
 _PARTS = ("steps", "transformers", "transformer_list")  # whose parts are listed by their own names
 _HIDDEN = "set (not shown)"
@@ -50,19 +50,13 @@ def settings_of(estimator: Any) -> dict[str, str]:
     for name in sorted(found, key=lambda name: (name.count("__"), name)):
         last = name.rpartition("__")[2]
         if last not in _PARTS:
-            shown[name] = _kept_back(found[name]) if last in (_SEED, _ACCOUNT) else _shown(found[name])
+            shown[name] = _kept_back(found[name]) if last in (_SEED, _ACCOUNT) else _text(found[name])
     return shown
 
 
 def _kept_back(value: Any) -> str:
     """Return whether a seed or a ledger is set: who knows the seed can subtract the noise."""
     return "None" if value is None else _HIDDEN
-
-
-def _shown(value: Any) -> str:
-    """Return a value as text, none of whose parts tells a seed, an account or a place in memory."""
-    text = _text(value)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def _entry(key: Any, value: Any) -> str:
@@ -72,6 +66,7 @@ def _entry(key: Any, value: Any) -> str:
 
 
 def _text(value: Any) -> str:
+    """Return a value as a short text, none of whose parts tells a seed, an account or a place in memory."""
     if isinstance(value, type) or inspect.isroutine(value):
         return str(value.__qualname__)
     if isinstance(value, PrivacyLedger | np.random.RandomState | np.random.Generator):  # noqa: TID251 - not drawn from
@@ -79,10 +74,10 @@ def _text(value: Any) -> str:
     if hasattr(value, "get_params"):
         return type(value).__name__
     if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{_text(key)}: {_entry(key, each)}' for key, each in value.items())}}}"
+        return listed([f"{_text(key)}: {_entry(key, each)}" for key, each in value.items()], "{}")
     if isinstance(value, list | tuple | set | frozenset):
-        return f"[{', '.join(map(_text, value))}]"
+        return listed([_text(each) for each in value], "[]")
     if hasattr(value, "shape") and hasattr(value, "dtype") and np.ndim(value):
         return f"{type(value).__name__} of shape {tuple(value.shape)}"
-    text = _SET.sub(rf"\1={_HIDDEN}", repr(value))
-    return type(value).__name__ if " at 0x" in text or PrivacyLedger.__name__ in text else text
+    text = _SET.sub(rf"\1={_HIDDEN}", repr(value))  # before it is cut
+    return type(value).__name__ if " at 0x" in text or PrivacyLedger.__name__ in text else cut(text)

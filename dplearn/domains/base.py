@@ -12,9 +12,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn._writing import brief
 from dplearn.core.float_errors import IgnoresFloatErrors
 
-__all__ = ["Codes", "Domain", "DomainError", "NumberDomain", "shortened", "smallest_uint"]
+__all__ = ["Codes", "Domain", "DomainError", "NumberDomain", "smallest_uint"]
 
 Codes = NDArray[Any]  # unsigned integers, as narrow as the domain allows
 
@@ -23,8 +24,6 @@ GAPS = (
     "drop missing ones if their number may be public, fill in a constant, or, for learners and quantiles but"
     " neither for transformers nor for ThresholdRelease, take"
 )
-
-_SHOWN = 160  # characters of a domain in a message
 
 
 class DomainError(ValueError):
@@ -101,7 +100,7 @@ class Domain(IgnoresFloatErrors, ABC):
 
     def refuse(self) -> DomainError:
         """Return the error for a value outside."""
-        where = f"{shortened(self)}, where {self.assumption}{self._advice}"
+        where = f"{brief(self)}, where {self.assumption}{self._advice}"
         return DomainError(f"a value lies outside the declared domain {where}")
 
 
@@ -122,13 +121,6 @@ class NumberDomain(Domain):
         ndarray of the same shape
             Numbers of the domain, the greater the greater their codes are.
         """
-
-
-def shortened(domain: object) -> str:
-    """Return how a domain is written, for a message: its middle left out where that is long."""
-    text = repr(domain)
-    half = (_SHOWN - 5) // 2
-    return text if len(text) <= _SHOWN else f"{text[:half]} ... {text[-half:]}"
 
 
 def smallest_uint(size: int) -> Any:

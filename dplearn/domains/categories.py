@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dplearn._validation import check_count, check_number
+from dplearn._writing import brief, fitting
 from dplearn.domains.base import Codes, Domain, smallest_uint
 from dplearn.domains.cells import as_cells, is_missing, text_of
 from dplearn.domains.number_cells import as_numbers
@@ -41,15 +42,20 @@ class Categories(Domain):
 
     def __post_init__(self) -> None:
         if isinstance(self.values, str) or not len(self.values):
-            raise ValueError(f"values must be a list of at least one category, got {self.values!r}")
+            raise ValueError(f"values must be a list of at least one category, got {brief(self.values)}")
         values = tuple(None if is_missing(v) else v for v in self.values)
         if len(set(map(_key, values))) < len(values):
-            raise ValueError(f"values must be distinct, got {self.values!r}")
+            raise ValueError(f"values must be distinct, got {brief(self.values)}")
         if not isinstance(self.other, bool):
             raise TypeError(f"other must be True or False, got {self.other!r}")
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "accepts_missing", None in values or self.other)
         object.__setattr__(self, "numeric", self.numbers and not self.other)
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        full = f"{name}(values={self.values!r}, other={self.other!r})"
+        return fitting(full, f"{name}({brief(list(self.values))}, other={self.other!r})")
 
     @property
     def size(self) -> int:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dplearn._writing import brief, fitting
 from dplearn.domains.base import Codes, Domain, DomainError
 from dplearn.domains.cells import frame_column, is_frame, times_as_numbers, unread_times
 
@@ -23,16 +24,22 @@ class Product:
         At least one.
     names : sequence of str, optional
         Names of the columns, for messages; "x0", "x1", ... if left out.
+
+    Notes
+    -----
+    `repr` writes domains out where that takes at most 100 characters, and else says how many columns there
+    are; `print` shows a line for each column.
     """
 
     def __init__(self, domains: Iterable[Domain], names: Sequence[str] | None = None):
         self.domains = tuple(domains)
         if not self.domains or not all(isinstance(domain, Domain) for domain in self.domains):
-            raise TypeError(f"domains must be a nonempty list of domains, got {self.domains!r}")
+            raise TypeError(f"domains must be a nonempty list of domains, got {brief(self.domains)}")
         self.names = tuple(names) if names is not None else tuple(f"x{i}" for i in range(len(self.domains)))
         if len(self.names) != len(self.domains) or len(set(self.names)) < len(self.names):
             raise ValueError(
-                f"names must be {len(self.domains)} distinct names, one for each domain, got {self.names!r}"
+                f"names must be {len(self.domains)} distinct names, one for each domain, got"
+                f" {brief(self.names)}"
             )
 
     def __len__(self) -> int:
@@ -47,7 +54,20 @@ class Product:
         return hash((self.domains, self.names))
 
     def __repr__(self) -> str:
+        return fitting(self._in_full(), f"{type(self).__name__}({self._size})")
+
+    def __str__(self) -> str:
+        """Return a line for each column."""
+        columns = zip(self.names, self.domains, strict=True)
+        lines = (f"  {name!r}: {domain!r}" for name, domain in columns)
+        return "\n".join([f"{type(self).__name__} of {self._size}", *lines])
+
+    def _in_full(self) -> str:
         return f"{type(self).__name__}({dict(zip(self.names, self.domains, strict=True))!r})"
+
+    @property
+    def _size(self) -> str:
+        return "1 column" if len(self) == 1 else f"{len(self):,} columns"
 
     @property
     def accepts_missing(self) -> bool:

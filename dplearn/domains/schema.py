@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dplearn._writing import brief, fitting
 from dplearn.domains.base import Domain
 from dplearn.domains.categories import Bits, Categories, Hashed
 from dplearn.domains.numbers import Floats, Grid, IntegerRange
@@ -42,27 +43,48 @@ class Schema(Product):
     labels : sequence, optional
         All labels that can occur.
 
+    Notes
+    -----
+    `repr` is short: of a schema that takes more than 100 characters it counts columns and labels. `print`
+    shows a line for each column, and `to_dict` gives everything.
+
     Examples
     --------
     >>> age = {"type": "integers", "low": 0, "high": 120}
     >>> schema = Schema({"age": age, "town": Hashed(32)}, labels=["no", "yes"])
     >>> Schema.from_dict(schema.to_dict()) == schema
     True
+    >>> schema
+    Schema(2 columns, labels=2)
+    >>> print(schema)
+    Schema of 2 columns
+      'age': IntegerRange(low=0, high=120, outside='refuse')
+      'town': Hashed(buckets=32)
+      labels: ['no', 'yes']
     """
 
     def __init__(self, columns: Mapping[str, Any], labels: Sequence[Hashable] | None = None):
         if not isinstance(columns, Mapping) or not columns:
-            raise TypeError(f"columns must map column names to domains, got {columns!r}")
+            raise TypeError(f"columns must map column names to domains, got {brief(columns)}")
         super().__init__(
             [_as_domain(name, column) for name, column in columns.items()], names=[str(c) for c in columns]
         )
         self.labels = None if labels is None else tuple(labels)
         if self.labels is not None and (not self.labels or len(set(self.labels)) < len(self.labels)):
-            raise ValueError(f"labels must be distinct and at least one, got {self.labels!r}")
+            raise ValueError(f"labels must be distinct and at least one, got {brief(self.labels)}")
 
     def __repr__(self) -> str:
-        told = "" if self.labels is None else f", labels={list(self.labels)}"
-        return f"{super().__repr__()[:-1]}{told})"
+        labels = "" if self.labels is None else f", labels={len(self.labels)}"
+        return fitting(self._in_full(), f"{type(self).__name__}({self._size}{labels})")
+
+    def __str__(self) -> str:
+        """Return a line for each column, and one for the labels."""
+        labels = "" if self.labels is None else f"\n  labels: {brief(list(self.labels))}"
+        return super().__str__() + labels
+
+    def _in_full(self) -> str:
+        labels = "" if self.labels is None else f", labels={list(self.labels)}"
+        return f"{super()._in_full()[:-1]}{labels})"
 
     @property
     def columns(self) -> dict[str, Domain]:
@@ -74,7 +96,9 @@ class Schema(Product):
         """Return the schema that `{"columns": {...}, "labels": [...]}` describes; labels may be left out."""
         unknown = set(description) - {"columns", "labels"}
         if unknown or "columns" not in description:
-            raise ValueError(f"a schema has the keys 'columns' and 'labels', got {sorted(description)!r}")
+            raise ValueError(
+                f"a schema has the keys 'columns' and 'labels', got {brief(sorted(description))}"
+            )
         return cls(description["columns"], description.get("labels"))
 
     @classmethod
@@ -134,7 +158,7 @@ def _as_domain(name: str, column: Any) -> Domain:
     if not isinstance(column, Mapping) or str(column.get("type")) not in _KINDS:
         kinds = ", ".join(_KINDS)
         raise ValueError(
-            f"column {name!r} must be a domain, or a dict with a 'type' among {kinds}, got {column!r}"
+            f"column {name!r} must be a domain, or a dict with a 'type' among {kinds}, got {brief(column)}"
         )
     kind = column["type"]
     parameters = {key: value for key, value in column.items() if key != "type"}

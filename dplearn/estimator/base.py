@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils import Tags
 
+from dplearn._writing import in_full, shortened
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import IgnoresFloatErrors
@@ -50,6 +51,14 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
 
     __metadata_request__fit = ROUTED
 
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Return scikit-learn's text, in which long parameters, such as a schema, are shortened."""
+        alike = type(type(self).__name__, (BaseEstimator,), {"__init__": type(self).__init__})
+        shown: Any = object.__new__(alike)  # its parameters are set below
+        vars(shown).update((name, shortened(value)) for name, value in self.get_params(deep=False).items())
+        text: str = shown.__repr__(N_CHAR_MAX)
+        return text
+
     @property
     def _repr_html_(self) -> Callable[[], str]:
         """Show the usual diagram, and under it what was promised, or what a fit will cost."""
@@ -71,7 +80,9 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     def _dice(self) -> tuple[Dice, bool]:
         """Return the dice of one fit, and whether they can be thrown again."""
         random_state = self.random_state
-        return dice_for(random_state, type(self).__name__, *self._context()), random_state is not None
+        with in_full():
+            context = self._context()
+        return dice_for(random_state, type(self).__name__, *context), random_state is not None
 
     def _open_account(self, price: Guarantee) -> Callable[[Guarantee], None]:
         """Refuse a fit that the ledger would refuse, and return what charges it; see `open_account`."""

@@ -10,6 +10,7 @@ from sklearn.base import is_regressor
 from sklearn.utils import Tags, get_tags
 
 from dplearn._validation import check_choice, check_count, check_count_or_auto, check_number
+from dplearn._writing import brief
 from dplearn.aggregation.aggregators import AGGREGATIONS, Aggregator, Ballot
 from dplearn.aggregation.progress import Progress
 from dplearn.aggregation.rehearsal import MANY_ROWS, rehearse, with_gaps
@@ -252,7 +253,7 @@ def check_classifier(name: str, estimator: Any) -> None:
     methods = ("fit", "predict", "get_params")
     complete = not isinstance(estimator, type) and all(hasattr(estimator, method) for method in methods)
     if estimator is not None and (not complete or is_regressor(estimator)):
-        raise TypeError(f"{name} must be None or a classifier, got {estimator!r}")
+        raise TypeError(f"{name} must be None or a classifier, got {brief(estimator)}")
 
 
 def warn_of_gaps(

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 
 from dplearn._validation import check_choice, check_count, check_number
+from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.concepts import CONCEPT_CLASSES, ConceptClass, DecisionStumps
 from dplearn.concepts.base import ChosenConcept
@@ -225,7 +226,8 @@ class ExponentialMechanismClassifier(RuleClassifier):
         declared = self.domain if isinstance(self.domain, (list, tuple)) else [self.domain]
         if not all(part is None or isinstance(part, (Domain, Product)) for part in declared):
             raise TypeError(
-                f"domain must be a Domain, a sequence of them, a Product or a Schema, got {self.domain!r}"
+                "domain must be a Domain, a sequence of them, a Product or a Schema, got"
+                f" {brief(self.domain)}"
             )
         return check_choice("mechanism", self.mechanism, tuple(_MECHANISMS))
 

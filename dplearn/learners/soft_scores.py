@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_number
+from dplearn._writing import brief
 from dplearn.aggregation.asking import NO_VOTE, Scores
 from dplearn.core.score_bins import GRAINS
 
@@ -42,7 +43,7 @@ def check_scorer(estimator: Any) -> None:
         None is the standard teacher, which has.
     """
     if estimator is not None and not hasattr(estimator, "predict_proba"):
-        raise TypeError(f"estimator must be None or a classifier with predict_proba, got {estimator!r}")
+        raise TypeError(f"estimator must be None or a classifier with predict_proba, got {brief(estimator)}")
 
 
 def tried_scorer(estimator: Any, X: Any, y: NDArray[Any]) -> Any:

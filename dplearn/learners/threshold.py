@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 
 from dplearn._validation import AUTO, check_choice, check_count, check_number
+from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.concepts.base import ChosenConcept
 from dplearn.concepts.stumps import Stump
 from dplearn.domains import Domain, NumberDomain, Product
-from dplearn.domains.base import shortened
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.intake import (
     as_product,
@@ -259,7 +259,7 @@ def _columns(domain: Product, feature: int | str | None) -> list[CutColumn]:
     if feature is None:
         ordered = [CutColumn(place, each) for place, each in enumerate(domain.domains) if each.ordered]
         if not ordered:
-            raise ValueError(f"domain must have an ordered column, got {shortened(domain)}")
+            raise ValueError(f"domain must have an ordered column, got {brief(domain)}")
         return ordered
     if isinstance(feature, str):
         if feature not in domain.names:
@@ -267,7 +267,7 @@ def _columns(domain: Product, feature: int | str | None) -> list[CutColumn]:
         feature = list(domain.names).index(feature)
     place = check_count("feature", feature, high=len(domain) - 1)
     if not domain.domains[place].ordered:
-        raise ValueError(f"feature must have an ordered domain, got {shortened(domain.domains[place])}")
+        raise ValueError(f"feature must have an ordered domain, got {brief(domain.domains[place])}")
     return [CutColumn(place, domain.domains[place])]
 
 

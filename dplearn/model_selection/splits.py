@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold, PredefinedSplit, RepeatedKFold, ShuffleSplit, TimeSeriesSplit
 
 from dplearn._validation import check_count
+from dplearn._writing import brief
 
 __all__ = ["Exposure", "Split", "splits_by_position"]
 
@@ -50,8 +51,8 @@ def splits_by_position(cv: Any, n: int) -> list[Split]:
     if type(cv) not in _BY_POSITION:
         kinds = ", ".join(kind.__name__ for kind in _BY_POSITION)
         raise TypeError(
-            f"cv must be None, an int or a splitter that looks at places alone ({kinds}), got {cv!r}: folds"
-            " made by labels or groups depend on private values"
+            f"cv must be None, an int or a splitter that looks at places alone ({kinds}), got {brief(cv)}:"
+            " folds made by labels or groups depend on private values"
         )
     if n < 2:
         raise ValueError(
@@ -61,7 +62,7 @@ def splits_by_position(cv: Any, n: int) -> list[Split]:
         raise ValueError(f"cv must place all {n} records, got a PredefinedSplit of {len(cv.test_fold)}")
     splits = [(np.asarray(train), np.asarray(test)) for train, test in cv.split(np.empty((n, 0)))]
     if not splits or not all(len(train) and len(test) for train, test in splits):
-        raise ValueError(f"cv must leave records to train and to test in each split, got {cv!r} for {n}")
+        raise ValueError(f"cv must leave records to train and to test in each split, got {brief(cv)} for {n}")
     return splits
 
 

@@ -18,10 +18,10 @@ from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from dplearn._validation import check_count, check_number
+from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.core.ranks import SortedCodes
 from dplearn.domains import DomainError, Floats, NumberDomain, Product, Schema
-from dplearn.domains.base import shortened
 from dplearn.domains.cells import frame_column, is_frame
 from dplearn.domains.number_cells import as_numbers
 from dplearn.estimator import PrivateTransformer
@@ -255,7 +255,7 @@ def _declared(domain: Any) -> Any:
     if unfit:
         raise ValueError(
             "domain must be 'float64', or of numbers that are not missing, at most 2**64 of them, for"
-            f" every column, got {shortened(parts[unfit[0]])}; where numbers are missing, {_INSTEAD}"
+            f" every column, got {brief(parts[unfit[0]])}; where numbers are missing, {_INSTEAD}"
         )
     return declared
 

@@ -10,6 +10,7 @@ from html import escape
 from typing import Any, ClassVar, Self
 
 from dplearn._validation import check_choice
+from dplearn._writing import brief
 
 __all__ = ["Guarantee", "decimal"]
 
@@ -47,7 +48,7 @@ class Guarantee(ABC):
         """Check and set all fields, once."""
         entries = () if isinstance(assumes, str) else tuple(assumes)
         if isinstance(assumes, str) or not all(isinstance(entry, str) for entry in entries):
-            raise TypeError(f"assumes must be a collection of strings, got {assumes!r}")
+            raise TypeError(f"assumes must be a collection of strings, got {brief(assumes)}")
         if not isinstance(reproducible, bool):
             raise TypeError(f"reproducible must be True or False, got {reproducible!r}")
         if (neighbors, protects) == ("add_remove", "labels"):

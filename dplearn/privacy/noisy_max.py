@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_count, check_number
+from dplearn._writing import brief
 from dplearn.core.exact import float_above
 from dplearn.core.gaussian_difference import log_tails
 from dplearn.core.grouping import near_integers
@@ -168,7 +169,7 @@ def secret_noisy_max_renyi(counts: Any, *, sigma2: Any, orders: Any) -> Floats:
     """
     at = np.atleast_1d(np.asarray(orders, dtype=np.float64))
     if at.ndim != 1 or not at.size or not (np.isfinite(at) & (at > 1)).all():
-        raise ValueError(f"orders must be finite numbers above 1, got {orders!r}")
+        raise ValueError(f"orders must be finite numbers above 1, got {brief(orders)}")
     variance = _checked_sigma2(sigma2)
     log_q = secret_log_chance_of_another(counts, sigma2=variance)
     return likely_outcome_renyi(log_q, float_above(1 / variance), at)

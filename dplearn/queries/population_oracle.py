@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_number
+from dplearn._writing import brief
 from dplearn.queries.oracle import Answer, Oracle, Round, as_queries
 from dplearn.queries.query import ShareQuery, StatisticalQuery, one_each
 from dplearn.queries.records import as_records, count_of
@@ -60,7 +61,7 @@ class PopulationOracle(Oracle):
         self._weights = np.ones(m) if weights is None else np.array([float(w) for w in weights])
         total = self._weights.sum()
         if len(self._weights) != m or not (self._weights >= 0).all() or not 0 < total < np.inf:
-            raise ValueError(f"weights must be {m} nonnegative numbers, not all 0, got {weights!r}")
+            raise ValueError(f"weights must be {m} nonnegative numbers, not all 0, got {brief(weights)}")
         self._tolerance = float(check_number("tolerance", tolerance, low=0))
         if not (adversary is None or callable(adversary)):
             raise TypeError(
@@ -108,7 +109,9 @@ class PopulationOracle(Oracle):
         if self._adversary is not None:
             answered = np.asarray(self._adversary(exact), dtype=np.float64)
             if answered.shape != exact.shape or np.isnan(answered).any():
-                raise ValueError(f"adversary must return numbers of shape {exact.shape}, got {answered!r}")
+                raise ValueError(
+                    f"adversary must return numbers of shape {exact.shape}, got {brief(answered)}"
+                )
             means = answered.clip(exact - tolerance, exact + tolerance)
         off = TailBound(bias=0.0 if self._adversary is None else tolerance)
         return Answer(means, len(inputs), off, TailBound())

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from dplearn._writing import brief
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import Domain, Floats, NumberDomain, Schema
-from dplearn.domains.base import Codes, shortened
+from dplearn.domains.base import Codes
 from dplearn.domains.cells import as_cells, holds_times, is_frame, is_row, times_as_numbers
 
 __all__ = ["as_number_domain", "is_pair", "read_codes", "read_column"]
@@ -19,7 +20,7 @@ def as_number_domain(domain: Any) -> NumberDomain:
         return _ALL_FLOATS
     if not isinstance(domain, NumberDomain):
         raise TypeError(
-            f"domain must be 'float64' or a domain of numbers, got {shortened(domain)}{_advice(domain)}"
+            f"domain must be 'float64' or a domain of numbers, got {brief(domain)}{_advice(domain)}"
         )
     return domain
 

@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Any
 
 from dplearn._validation import check_count, check_number
+from dplearn._writing import brief
 from dplearn.theory.queries import TailBound
 from dplearn.theory.search import first
 from dplearn.theory.share_queries import share_noise
@@ -178,5 +179,5 @@ def _checked(alpha: Any, beta: Any) -> tuple[float, float]:
 def _checked_sizes(sizes: Sequence[int]) -> list[int]:
     checked = [check_count("sizes", size, low=1) for size in sizes]
     if not checked:
-        raise ValueError(f"sizes must hold at least one number, got {sizes!r}")
+        raise ValueError(f"sizes must hold at least one number, got {brief(sizes)}")
     return checked

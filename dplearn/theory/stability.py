@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_choice, check_count, check_number
+from dplearn._writing import brief
 
 __all__ = [
     "ORDERS",
@@ -283,7 +284,7 @@ def logistic_score_stability(weights: SGDStability, radius: Any) -> SGDStability
 def _checked_steps(steps: Iterable[float], limit: float, unless: str) -> NDArray[np.float64]:
     taken = np.fromiter(steps, dtype=np.float64)
     if not taken.size or not np.isfinite(taken).all() or taken.min() <= 0:
-        raise ValueError(f"steps must be one or more finite numbers above 0, got {taken!r}")
+        raise ValueError(f"steps must be one or more finite numbers above 0, got {brief(taken)}")
     if taken.max() > limit * (1 + 1e-12):  # the caller may have rounded the limit
         raise ValueError(f"steps must be at most {limit:.6g}{unless}, got {taken.max():.6g}")
     return taken

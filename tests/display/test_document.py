@@ -115,3 +115,11 @@ def luminance(colour):
     channels = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def test_the_names_of_settings_keep_their_width_beside_long_values():
+    table = Table("c", ("setting", "value"), (("domain", "x" * 500),))
+    page = Document("T", (Section("", (table,)),)).as_html()
+    assert '<table class="pairs"' in page
+    assert ".pairs { table-layout: fixed; }" in page
+    assert ".pairs th:first-child { width: 36%; }" in page

@@ -10,7 +10,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from dplearn import PointClassifier, PrivacyLedger, SecretSampleClassifier
 from dplearn.display.settings import settings_of
-from dplearn.domains import IntegerRange
+from dplearn.domains import Bits, Categories, IntegerRange, Product, Schema
 from dplearn.releases import ThresholdRelease
 
 
@@ -66,8 +66,34 @@ def test_a_value_shows_no_numbers_of_arrays_and_no_place_in_memory(value):
     assert "random_state" not in text
 
 
-def test_a_long_value_is_cut():
-    assert len(settings_of(FunctionTransformer(kw_args={"a": list(range(10**4))}))["kw_args"]) == 2000
+WORDS = [f"word number {place}" for place in range(10**4)]
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (list(range(10**4)), "10,000 in all"),
+        (WORDS, "10,000 in all"),
+        (dict.fromkeys(WORDS, 1), "10,000 in all"),
+        (Categories(WORDS), "10,000 in all"),
+        (Product([Categories(WORDS)] * 500), "Product(500 columns)"),
+        (Schema({word: Bits() for word in WORDS[:14]}, labels=WORDS), "Schema(14 columns, labels=10000)"),
+        ([Categories(WORDS)] * 500, "500 in all"),
+        ("x" * 10**4, "..."),
+    ],
+    ids=["list", "words", "mapping", "categories", "product", "schema", "domains", "text"],
+)
+def test_a_long_value_is_short(value, told):
+    text = settings_of(FunctionTransformer(kw_args={"a": value}))["kw_args"]
+    assert told in text
+    assert len(text) < 250
+
+
+def test_a_seed_is_hidden_before_a_long_value_is_cut():
+    for place in range(50, 250):
+        value = type("Odd", (), {"__repr__": lambda _, n=place: f"Odd({'x' * n}, random_state=918273)"})()
+        text = settings_of(FunctionTransformer(kw_args={"a": value}))["kw_args"]
+        assert not any(part in text for part in ("9182", "1827", "8273"))
 
 
 def test_parts_are_listed_by_their_names_and_not_twice():

@@ -62,7 +62,11 @@ def test_where_texts_are_wanted_there_is_no_html(private):
 
 
 def test_the_text_is_scikit_learns(private):
-    assert repr(private) == BaseEstimator.__repr__(private)
+    plain = object.__new__(
+        type(type(private).__name__, (BaseEstimator,), {"__init__": type(private).__init__})
+    )
+    vars(plain).update(private.get_params(deep=False))
+    assert repr(private) == repr(plain)
 
 
 def test_a_price_that_depends_on_the_data_is_not_told():

@@ -1,0 +1,149 @@
+"""Long values are written in short for people, and in full where a seed's stream depends on them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from dplearn import (
+    ExponentialMechanismClassifier,
+    KnowledgeTransferClassifier,
+    PublicData,
+    SecretSampleClassifier,
+    StatisticalQueryNaiveBayes,
+    SubsampleAggregateClassifier,
+)
+from dplearn._writing import LONGEST, brief, in_full, listed, shortened
+from dplearn.display import privacy_card
+from dplearn.display.settings import settings_of
+from dplearn.domains import Bits, Categories, DomainError, IntegerRange, Product, Schema
+from dplearn.model_selection import PrivateSearchCV
+
+WORDS = [f"word number {place}" for place in range(10_000)]
+SCHEMA = Schema({"age": IntegerRange(0, 9), "town": Categories(WORDS)}, labels=WORDS[:1000])
+PIPELINE = make_pipeline(OneHotEncoder(categories=[WORDS] * 9), LogisticRegression())
+LONG = {
+    "schema": (ExponentialMechanismClassifier(domain=SCHEMA), "domain=Schema(2 columns, labels=1000)"),
+    "classes": (StatisticalQueryNaiveBayes(classes=list(range(1000))), "1,000 in all]"),
+    "array": (StatisticalQueryNaiveBayes(classes=np.arange(1000)), "classes=ndarray of shape (1000,)"),
+    "texts": (StatisticalQueryNaiveBayes(classes=tuple(WORDS)), "10,000 in all)"),
+    "product": (StatisticalQueryNaiveBayes(domain=Product([Bits()] * 500)), "domain=Product(500 columns)"),
+    "domains": (ExponentialMechanismClassifier(domain=[Categories(WORDS)] * 500), "500 in all]"),
+    "categories": (ExponentialMechanismClassifier(domain=Categories(WORDS)), "10,000 in all], other=False)"),
+    "pipeline": (SubsampleAggregateClassifier(PIPELINE), "estimator=Pipeline(...)"),
+    "student": (KnowledgeTransferClassifier(student=PIPELINE), "student=Pipeline(...)"),
+    "search": (
+        PrivateSearchCV(ExponentialMechanismClassifier(domain=SCHEMA), {"domain": [SCHEMA] * 99}),
+        "Schema(2 columns, labels=1000)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_an_estimator_is_written_in_short(name):
+    model, told = LONG[name]
+    text = repr(model)
+    assert told in text
+    assert len("".join(text.split())) < 400
+    assert str(model) == text
+    assert all(len(value) < 250 for value in settings_of(model).values())
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_the_diagram_of_an_estimator_holds_no_long_value(name):
+    model, _ = LONG[name]
+    if name not in ("pipeline", "student"):  # there scikit-learn shows parts that are not ours
+        assert "word number 30" not in model._repr_html_()
+
+
+def test_a_short_text_can_be_read_back_and_a_shortened_one_cannot():
+    small = Schema({"a": IntegerRange(0, 3), "b": Bits()}, labels=[0, 1])
+    assert eval(repr(small)) == small
+    assert len(repr(small)) <= LONGEST
+    for long in (SCHEMA, Categories(WORDS), Product([Bits()] * 500)):
+        with pytest.raises(SyntaxError):
+            eval(repr(long))
+
+
+def test_a_schema_says_everything_when_it_is_asked():
+    assert repr(SCHEMA) == "Schema(2 columns, labels=1000)"
+    assert str(SCHEMA).splitlines() == [
+        "Schema of 2 columns",
+        "  'age': IntegerRange(low=0, high=9, outside='refuse')",
+        f"  'town': {SCHEMA.domains[1]!r}",
+        f"  labels: {brief(WORDS[:1000])}",
+    ]
+    assert Schema.from_dict(SCHEMA.to_dict()) == SCHEMA
+
+
+def test_errors_do_not_carry_a_schema():
+    frame = pd.DataFrame({"age": [1, 2], "town": ["a", "b"]})
+    model = StatisticalQueryNaiveBayes(domain=SCHEMA)
+    for error, act in (
+        (DomainError, lambda: model.fit(frame, WORDS[:2])),
+        (ValueError, lambda: model.set_params(nothing=1)),
+        (TypeError, lambda: ExponentialMechanismClassifier(domain=[WORDS]).fit(frame, WORDS[:2])),
+        (ValueError, lambda: Schema({"a": Bits()}, labels=WORDS * 2)),
+        (ValueError, lambda: Categories(WORDS * 2)),
+        (ValueError, lambda: Schema({"a": {"type": "unknown", "values": WORDS}})),
+        (TypeError, lambda: SubsampleAggregateClassifier(WORDS).fit([[0.0]] * 9, [0] * 9)),
+    ):
+        with pytest.raises(error) as refusal:
+            act()
+        assert len(str(refusal.value)) < 600
+
+
+def test_a_card_holds_no_long_setting():
+    model = StatisticalQueryNaiveBayes(classes=list(range(1000)), domain=Product([Bits()] * 500))
+    model.fit(np.zeros((9, 500)), np.zeros(9))
+    rows = [line for line in str(privacy_card(model)).splitlines() if line.startswith("  ")]
+    assert any("domain" in row and row.endswith("Product(500 columns)") for row in rows)
+    assert max(map(len, rows)) < 250
+
+
+def test_public_rows_are_not_shown():
+    assert repr(PublicData(np.zeros((1000, 3)))) == "PublicData(<ndarray>)"
+
+
+def test_a_seed_gives_other_noise_for_another_domain_that_is_written_alike():
+    def first_draws(last):
+        domain = Product([Categories([*WORDS[:99], last])] * 20)
+        model = SecretSampleClassifier(
+            ExponentialMechanismClassifier(domain=domain, classes=[0, 1]), sample_size=9, random_state=0
+        )
+        assert repr(model.estimator.domain) == "Product(20 columns)"
+        dice, _ = model._dice()
+        return [dice.below(1 << 40) for _ in range(2)]
+
+    assert first_draws("a") == first_draws("a") != first_draws("b")
+
+
+def test_texts_in_full_hold_everything():
+    with in_full():
+        assert all(len(repr(each)) > 10_000 for each in (SCHEMA, Categories(WORDS), [SCHEMA]))
+        assert len(brief(WORDS)) > 10_000
+        assert shortened(WORDS) is WORDS
+    assert len(repr(SCHEMA)) < LONGEST
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (list(range(9)), "[0, 1, 2, 3, 4, 5, 6, 7, 8]"),
+        (("a" * 200,), f"('{'a' * 27}...{'a' * 27}')"),
+        ({0: range(10**6)}, "{0: range(0, 1000000)}"),
+        (set(range(99)), "{" + ", ".join(map(str, range(18))) + ", ... 99 in all}"),
+        (pd.DataFrame({"a": range(99)}), "DataFrame of shape (99, 1)"),
+        (np.arange(3), "array([0, 1, 2])"),
+    ],
+    ids=["list", "tuple", "mapping", "set", "frame", "array"],
+)
+def test_values_are_written_in_short(value, text):
+    assert brief(value) == text
+
+
+def test_entries_are_listed_in_full_where_they_are_few():
+    assert listed(["a", "b"], "()") == "(a, b)"
+    assert listed(["a" * 70, "b" * 40], "[]") == f"[{'a' * 28}...{'a' * 28}, ... 2 in all]"
