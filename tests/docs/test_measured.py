@@ -1,5 +1,6 @@
 """What pages say of what was measured is what is recorded beside the figures."""
 
+import importlib.util
 import json
 import re
 from pathlib import Path
@@ -113,3 +114,82 @@ def of_students():
 def test_the_page_of_soft_labels_shows_what_is_recorded(table):
     lines = (DOCS / "soft_labels.md").read_text(encoding="utf-8").splitlines()
     assert [line for line in table() if line not in lines] == []
+
+
+def _tables():
+    spec = importlib.util.spec_from_file_location("measured_tables", DOCS / "measured_tables.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+measured = _tables()
+ROWS = measured.rows()
+
+
+def learners(data, *, by, needs=False):
+    return {
+        r["learner"] for r in ROWS if (r["data"], r["by"]) == (data, by) and (needs or not r.get("needs"))
+    }
+
+
+@pytest.mark.parametrize("page", list(measured.pages()), ids=lambda page: page.name)
+def test_pages_show_the_tables_that_were_measured(page):
+    text = page.read_text(encoding="utf-8")
+    assert measured.written(text) == text  # else: python docs/measured_tables.py
+
+
+def test_every_page_that_compares_learners_shows_them_all():
+    names = {page.name for page in measured.pages()}
+    assert names >= {"README.md", "choose_a_learner.md", "getting_started.md", "make_my_model_private.md"}
+    marks = [name for page in measured.pages() for _, name, _ in measured.MARKED.findall(page.read_text())]
+    assert set(marks) == set(measured.TABLES)
+
+
+def test_the_tables_have_ours_peers_and_references_with_times():
+    for data in ("Adult", "flchain", "nassCDS", "breast cancer"):
+        assert learners(data, by="dplearn", needs=True) >= {
+            "StatisticalQueryLogisticRegression",
+            "StatisticalQueryNaiveBayes",
+            "ExponentialMechanismClassifier",
+            "ConjunctionClassifier",
+            "KnowledgeTransferClassifier",
+            "SoftLabelTransferClassifier",
+            "SubsampleAggregateClassifier",
+            "SoftLabelAggregateClassifier",
+        }
+        assert learners(data, by="diffprivlib") == {
+            "LogisticRegression",
+            "GaussianNB",
+            "RandomForestClassifier",
+        }
+        assert learners(data, by="interpret") == {"DPExplainableBoostingClassifier"}
+        assert "HistGradientBoostingClassifier" in learners(data, by="no privacy")
+    assert {r["data"] for r in ROWS} == {"Adult", "flchain", "nassCDS", "Chile", "digits", "breast cancer"}
+    assert all(r["seconds"] >= 0 for r in ROWS)
+
+
+def test_the_learner_that_guides_name_first_is_the_most_accurate_of_ours_on_adult():
+    found = {
+        r["learner"]: r
+        for r in ROWS
+        if r["data"] == "Adult" and r.get("epsilon") == 1.0 and r["by"] == "dplearn"
+    }
+    first = max((r for r in found.values()), key=lambda r: r["accuracy"])
+    assert first["learner"] == "StatisticalQueryLogisticRegression"
+    assert first["seconds"] < found["KnowledgeTransferClassifier"]["seconds"]
+    text = (DOCS / "choose_a_learner.md").read_text(encoding="utf-8")
+    named = re.findall(r"\*\*`(\w+)`\*\*", text)
+    assert named[0] == first["learner"]
+    assert named.index("KnowledgeTransferClassifier") > named.index("StatisticalQueryNaiveBayes")
+
+
+def test_the_best_of_a_table_names_a_peer_that_is_more_accurate_than_ours():
+    for data in {r["data"] for r in ROWS}:
+        for epsilon in measured.EPSILONS:
+            found = [
+                r for r in ROWS if (r["data"], r.get("epsilon")) == (data, epsilon) and not r.get("needs")
+            ]
+            first = max(found, key=lambda r: r["accuracy"])
+            told = measured.winners(data, epsilon)
+            assert told.startswith("none") or measured.called((first["by"], first["learner"], "")) in told

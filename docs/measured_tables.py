@@ -1,0 +1,162 @@
+"""Write the tables of measured results into the pages, from what `benchmarks/bench_tables.py` recorded.
+
+    python docs/measured_tables.py
+
+A page holds `<!-- measured: NAME -->`, the table of that name, and `<!-- end -->`; the text between these two
+comments is replaced.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parent
+PAGES = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
+RECORD = DOCS / "gallery" / "measured" / "tables.json"
+MARKED = re.compile(r"(<!-- measured: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+EPSILONS, MIDDLE, MAIN = (0.1, 1.0, 3.0), 1.0, "Adult"
+PRIVATE, SHORT = ("dplearn", "diffprivlib", "interpret"), "StatisticalQuery"
+PEER_NAMES = {"DPExplainableBoostingClassifier": "DP-EBM"}
+
+Row = dict[str, Any]
+
+
+def rows() -> list[Row]:
+    """Return what was recorded."""
+    return list(json.loads(RECORD.read_text(encoding="utf-8"))["rows"])
+
+
+def contenders() -> list[tuple[str, str, str]]:
+    """Return (by, learner, needs) of all, the most accurate on Adult at epsilon 1 first, no privacy last."""
+    found = {(r["by"], r["learner"], r.get("needs", "")): -1.0 for r in rows()}
+    for r in rows():
+        if r["data"] == MAIN and r.get("epsilon", MIDDLE) == MIDDLE:
+            found[r["by"], r["learner"], r.get("needs", "")] = r["accuracy"]
+    return sorted(found, key=lambda who: (who[0] not in PRIVATE, -found[who], who))
+
+
+def cell(data: str, who: tuple[str, str, str], epsilon: float | None) -> Row | None:
+    """Return the row of a learner on a table, if there is one."""
+    for r in rows():
+        same = (r["data"], r["by"], r["learner"], r.get("needs", "")) == (data, *who)
+        if same and r.get("epsilon", epsilon) == epsilon:
+            return r
+    return None
+
+
+def called(who: tuple[str, str, str]) -> str:
+    """Return how a contender is named in a table."""
+    by, learner, needs = who
+    if by == "dplearn":
+        return f"`{learner}`" + (f" ({needs})" if needs else "")
+    name = PEER_NAMES.get(learner, learner)
+    return f"{name}, not private" if by == "no privacy" else f"{by} {name}"
+
+
+def spread(found: Row | None, measure: str, digits: int = 3) -> str:
+    """Return a mean and its standard error, without the leading zeros."""
+    if found is None or measure not in found:
+        return ""
+    error = f" ± {found[f'{measure}_se']:.{digits}f}" if f"{measure}_se" in found else ""
+    return (f"{found[measure]:.{digits}f}{error}").replace("0.", ".")
+
+
+def lines_of(head: list[str], body: list[list[str]]) -> str:
+    """Return a table in Markdown, all columns but the first flush right."""
+    rule = ["---", *["--:"] * (len(head) - 1)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (head, rule, *body))
+
+
+def adult() -> str:
+    """Return accuracies on Adult at each epsilon, the area under the curve and the time at epsilon 1."""
+    head = ["Adult, accuracy", *(f"epsilon {epsilon:g}" for epsilon in EPSILONS), "AUC at 1", "seconds"]
+    body = []
+    for who in contenders():
+        found = [cell(MAIN, who, epsilon) for epsilon in EPSILONS]
+        if any(found):
+            middle = found[EPSILONS.index(MIDDLE)]
+            numbers = [spread(each, "accuracy") for each in found]
+            seconds = "" if middle is None else f"{middle['seconds']:.1f}"
+            body.append([called(who), *numbers, spread(middle, "auc").split(" ")[0], seconds])
+    return lines_of(head, body)
+
+
+def everywhere() -> str:
+    """Return the accuracy, and the area under the curve, on each table at epsilon 1."""
+    names = list(dict.fromkeys(r["data"] for r in rows()))
+    sizes = {r["data"]: r["private"] for r in rows()}
+    head = ["epsilon 1", *(f"{name}, {sizes[name]:,} records" for name in names)]
+    body = []
+    for who in contenders():
+        numbers = []
+        for name in names:
+            found = cell(name, who, MIDDLE)
+            auc = f" ({spread(found, 'auc').split(' ')[0]})" if found and "auc" in found else ""
+            numbers.append(spread(found, "accuracy").split(" ")[0] + auc)
+        body.append([called(who), *numbers])
+    return lines_of(head, body)
+
+
+def best() -> str:
+    """Return which private learner was the most accurate on each table, of ours and of all."""
+    names = list(dict.fromkeys(r["data"] for r in rows()))
+    head = ["the most accurate", *(f"epsilon {epsilon:g}" for epsilon in EPSILONS)]
+    return lines_of(head, [[name, *(winners(name, epsilon) for epsilon in EPSILONS)] for name in names])
+
+
+def winners(data: str, epsilon: float) -> str:
+    """Return the most accurate of ours that needs nothing else, and a peer if it was more accurate."""
+    found = [r for r in rows() if r["data"] == data and r.get("epsilon") == epsilon and not r.get("needs")]
+    ours = max((r for r in found if r["by"] == "dplearn"), key=lambda r: r["accuracy"])
+    first = max(found, key=lambda r: r["accuracy"])
+    majority = next(r for r in rows() if r["data"] == data and r["learner"] == "majority class")
+    if first["accuracy"] < majority["accuracy"]:
+        return f"none: the most common label has {spread(majority, 'accuracy').split(' ')[0]}"
+    told = f"`{ours['learner']}` {spread(ours, 'accuracy').split(' ')[0]}"
+    if first is not ours:
+        who = (first["by"], first["learner"], "")
+        told += f"; {called(who)} {spread(first, 'accuracy').split(' ')[0]}"
+    return told
+
+
+def probabilities() -> str:
+    """Return Brier scores on Adult: of all that give probabilities."""
+    head = ["Adult, Brier score", *(f"epsilon {epsilon:g}" for epsilon in EPSILONS)]
+    scored = {
+        who: numbers
+        for who in contenders()
+        if any(numbers := [spread(cell(MAIN, who, epsilon), "brier", 4) for epsilon in EPSILONS])
+    }
+    return lines_of(head, [[called(who), *numbers] for who, numbers in scored.items()])
+
+
+def leading() -> str:
+    """Return accuracy and time on Adult at epsilon 1, of all."""
+    body = []
+    for who in contenders():
+        if found := cell(MAIN, who, MIDDLE):
+            auc = spread(found, "auc").split(" ")[0]
+            body.append([called(who), spread(found, "accuracy"), auc, f"{found['seconds']:.1f}"])
+    return lines_of(["Adult, epsilon 1", "accuracy", "AUC", "seconds"], body)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    each.__name__: each for each in (adult, best, everywhere, leading, probabilities)
+}
+
+
+def written(text: str) -> str:
+    """Return a page with its tables as they were measured."""
+    return MARKED.sub(lambda found: f"{found[1]}{TABLES[found[2]]()}\n{found[3]}", text)
+
+
+def pages() -> Iterator[Path]:
+    """Yield the pages that hold such tables."""
+    return (page for page in PAGES if MARKED.search(page.read_text(encoding="utf-8")))
+
+
+if __name__ == "__main__":
+    for each in pages():
+        each.write_text(written(each.read_text(encoding="utf-8")), encoding="utf-8")
