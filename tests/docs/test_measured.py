@@ -148,6 +148,8 @@ def test_every_page_that_compares_learners_shows_them_all():
 
 def test_the_tables_have_ours_peers_and_references_with_times():
     for data in ("Adult", "flchain", "nassCDS", "breast cancer"):
+        if measured.is_quick() and data == "Adult":
+            continue  # a quick run leaves the slowest out
         assert learners(data, by="dplearn", needs=True) >= {
             "StatisticalQueryLogisticRegression",
             "StatisticalQueryNaiveBayes",
