@@ -17,8 +17,14 @@ PAGES = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
 RECORD = DOCS / "gallery" / "measured" / "tables.json"
 MARKED = re.compile(r"(<!-- measured: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 EPSILONS, MIDDLE, MAIN = (0.1, 1.0, 3.0), 1.0, "Adult"
-PRIVATE, SHORT = ("dplearn", "diffprivlib", "interpret"), "StatisticalQuery"
+PRIVATE = ("dplearn", "diffprivlib", "interpret")
 QUICK = "*(Preliminary: a quick run of one fit each, on a busy machine; seconds are too long.)*"
+IN_WORDS = {
+    "StatisticalQueryLogisticRegression": "logistic regression",
+    "StatisticalQueryNaiveBayes": "naive Bayes",
+    "ExponentialMechanismClassifier": "stump",
+    "ConjunctionClassifier": "conjunction",
+}
 PEER_NAMES = {"DPExplainableBoostingClassifier": "DP-EBM"}
 
 Row = dict[str, Any]
@@ -121,7 +127,7 @@ def winners(data: str, epsilon: float) -> str:
     majority = next(r for r in rows() if r["data"] == data and r["learner"] == "majority class")
     if first["accuracy"] <= majority["accuracy"]:
         return f"none: the most common label has {spread(majority, 'accuracy').split(' ')[0]}"
-    told = f"`{ours['learner']}` {spread(ours, 'accuracy').split(' ')[0]}"
+    told = f"{IN_WORDS[ours['learner']]} {spread(ours, 'accuracy').split(' ')[0]}"
     if first is not ours:
         who = (first["by"], first["learner"], "")
         told += f"; {called(who)} {spread(first, 'accuracy').split(' ')[0]}"
