@@ -70,6 +70,10 @@ class AggregationPlan(Plan):
         By how many votes a label must lead so that `max_queries` such rows are all answered with it, with
         probability at least .95. Where declined queries are what costs and it exceeds `n_teachers`, hardly
         any row is answered; noisy maxima answer all the same, some rows wrongly.
+    least_decided : int
+        With "sparse_vector", how many of the `max_queries` rows must have a label that leads by `least_lead`
+        so that all of them are asked about, with probability at least .95: with more undecided rows it may
+        stop before the last. 0 for the other aggregations, which never stop.
     """
 
     guarantee: ApproxDP
@@ -81,6 +85,7 @@ class AggregationPlan(Plan):
     max_unstable: int | None
     noise_scale: float
     least_lead: int
+    least_decided: int
 
 
 @dataclass(frozen=True)
@@ -170,6 +175,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
             max_unstable=ballot.max_unstable,
             noise_scale=aggregator.noise_scale,
             least_lead=aggregator.least_lead,
+            least_decided=aggregator.least_decided,
         )
 
     def _terms(self, reproducible: bool) -> Terms:
