@@ -257,6 +257,7 @@ class ConfidentVotes(Aggregator):
     """
 
     planned_lead = Fraction(1)  # five of six teachers are hardly more than the test asks for
+
     def __init__(self, ballot: Ballot):
         self._left = concentrated_budget(ballot.privacy)
         cost = self._left / ballot.max_queries

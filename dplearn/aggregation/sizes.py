@@ -5,7 +5,7 @@ Nobody may look at the data to settle it. For answers themselves shards have 20 
 needs more teachers. An ensemble is taken to agree where five of six teachers do: then k / 3 votes must move
 before another label wins. Where noise is added to every answer, it grows with the number of queries: so many
 are chosen, up to 1,000, that all rows on which five of six teachers agree are answered with their label, with
-probability .95, or that all means of scores are within 1/4 of the teachers'.
+probability .95, or that all means of scores are within about 1/4 of the teachers'.
 
 A student averages over all answers, so its teachers may be fewer and better. With s records a shard the lead
 of a label is a share of n / s votes; the share falls with small shards as the noise rises with few teachers.

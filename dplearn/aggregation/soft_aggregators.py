@@ -132,7 +132,7 @@ class MeanScores(Aggregator):
     What is released is unbiased but for the grid: it may lie beyond 0 and 1.
     """
 
-    planned_lead = Fraction(1, 4)  # here the error of a mean
+    planned_lead = Fraction(1, 4)  # here the error of a mean, but for the grid
 
     def __init__(self, ballot: SoftBallot):
         self.remaining_queries = ballot.max_queries

@@ -174,7 +174,7 @@ class LabelShares:
         X : table of shape (n_rows, n_features)
             Only its length is looked at.
         """
-        return np.repeat(self.classes_[self.shares_.argmax()], X.shape[0])
+        return np.repeat(self.classes_[[self.shares_.argmax()]], X.shape[0])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the shares of the labels for each row.

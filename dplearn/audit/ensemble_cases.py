@@ -280,5 +280,5 @@ ENSEMBLE_CASES = (
     ),
     *_both(_soft, "soft_means", 4, 2, labels="aba", epsilon=8, max_queries=1, aggregation="mean"),
     *_both(_transfer, "transfer", 4, 3, labels="aba", epsilon=12),
-    _transfer("transfer_of_labels", free=4, labels="abc", epsilon=12, protects="labels"),
+    _transfer("transfer_of_labels", free=6, labels="ab", epsilon=12, protects="labels"),
 )

@@ -202,7 +202,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
 
     @staticmethod
     def _tried(estimator: Any, X: Any, y: NDArray[Any]) -> Any:
-        """Return an estimator fitted to public rows, or raise what would keep its teachers silent."""
+        """Return an estimator fitted to public rows, or raise what would keep teachers from learning."""
         return estimator.fit(X, y)
 
     def _standard(self, X: Any) -> Any:
@@ -240,7 +240,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         base = None if self.estimator is None else get_tags(self.estimator).input_tags
-        # Whatever a teacher cannot learn from, its shard abstains: no value is refused.
+        # Where a teacher cannot learn, its shard's label shares stand in: no value is refused.
         tags.input_tags.allow_nan = tags.input_tags.string = True
         tags.input_tags.sparse = base is None or base.sparse
         return tags
@@ -276,8 +276,8 @@ def warn_of_gaps(
     if failure:
         warnings.warn(
             f"estimator fails where values are missing ({failure.splitlines()[0]}): where a shard misses one,"
-            " that teacher casts no vote. Put an imputer in it, such as SimpleImputer, also where nothing is"
-            " missing now; estimator=None has one",
+            " that teacher only knows its shard's most frequent label. Put an imputer in it, such as"
+            " SimpleImputer, also where nothing is missing now; estimator=None has one",
             stacklevel=stacklevel + 1,
         )
 

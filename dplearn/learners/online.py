@@ -198,8 +198,8 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         if len(released) < asked:
             raise QueriesExhaustedError(
                 f"max_unstable={self.max_unstable_} is used up, by row {len(released)} of this batch;"
-                " this model answers no more. .released of this error holds the answers so far. plan(n).least_decided"
-                " tells how many rows must be decided; the default aggregation never stops",
+                " this model answers no more. .released of this error holds the answers so far."
+                " plan(n).least_decided tells how many must be decided; the default aggregation never stops",
                 released,
             )
 
@@ -266,7 +266,7 @@ def _rehearse(terms: Terms, records: Records, tried: Tried, *, listed: bool) -> 
         )
     warnings.warn(
         f"estimator fails on {MANY_ROWS} made-up rows with random labels ({failure}); where it fails on a"
-        " shard, that teacher casts no vote",
+        " shard, that teacher only knows its shard's most frequent label",
         stacklevel=4,
     )
 
@@ -294,10 +294,10 @@ def _rehearse_cells(terms: Terms, records: Records, tried: Tried, *, listed: boo
     of_numbers = f" of numbers ({_first_line(with_numbers)}) and" if with_numbers else ""
     warnings.warn(
         f"estimator fails on {MANY_ROWS} made-up rows with random labels,{of_numbers} of texts"
-        f" ({_first_line(with_texts)}); where it fails on a shard, that teacher casts no vote. X is"
-        f" {'lists' if listed else 'an array'} of objects, which tells no types: give a data frame, whose"
-        " columns have types and names, or X.astype(float) if all cells are numbers; estimator=None takes"
-        " cells of both kinds",
+        f" ({_first_line(with_texts)}); where it fails on a shard, that teacher only knows its shard's most"
+        f" frequent label. X is {'lists' if listed else 'an array'} of objects, which tells no types:"
+        " give a data frame, whose columns have types and names, or X.astype(float) if all cells are"
+        " numbers; estimator=None takes cells of both kinds",
         stacklevel=5,
     )
 

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.aggregation.ensemble import SoftEnsemble
-from dplearn.aggregation.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot
 from dplearn.aggregation.sizes import MANY_QUERIES
+from dplearn.aggregation.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot
 from dplearn.aggregation.standard import standard_scorer
 from dplearn.chance import PublicStream
 from dplearn.core.score_bins import GRAINS
@@ -43,7 +43,7 @@ __all__ = ["SoftLabelAggregateClassifier", "SoftLabelPlan"]
 class SoftLabelPlan(AggregationPlan):
     """What a fit would give, from public quantities alone; `AggregationPlan` with what scores have besides.
 
-    `least_decided` counts scores, of which a row has one for two labels, and one a label where there are more.
+    `least_decided` counts scores: a row has one for two labels, and one for each label where there are more.
 
     Attributes
     ----------
@@ -92,8 +92,9 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         it from the size of a shard.
     max_queries : int or "auto", default="auto"
         How many rows can be asked about. "auto" takes 1,000 with "sparse_vector", and with "mean" as many up
-        to 1,000 as the number of teachers affords: all released scores are then within 1/4 of the mean of the
-        teachers' scores, with probability at least .95. More rows can be asked for, with more noise on each.
+        to 1,000 as the number of teachers affords: all released scores are then within about 1/4 (exactly:
+        `plan(n).error`) of the mean of the teachers' scores, with probability at least .95. More rows can be
+        asked for, with more noise on each.
     max_unstable : int or "auto", default="auto"
         With "sparse_vector", how many scores can be declined; then it stops (`plan(n).least_decided` tells
         how many must not be). A score that only shifted bins

