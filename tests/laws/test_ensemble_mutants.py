@@ -320,9 +320,8 @@ def test_a_student_of_raw_votes_has_infinite_epsilon(monkeypatch):
 
 
 def test_shards_that_see_a_label_twice_have_infinite_epsilon(monkeypatch):
-    # Of these public seeds 7 is the first whose shards let one label turn three votes of three to a tie.
-    fit = partial(transferred, "ab", protects="labels", random_state=7)
-    pair = "000110", "000100"
-    assert exact_epsilon(fit(), pair) == 2.99
+    fit = partial(transferred, "ab", protects="labels", random_state=0)
+    pair = "010000", "110000"
+    assert exact_epsilon(fit(), pair) == 2.91
     monkeypatch.setattr(ensembles, "shards", overlapping)
     assert exact_epsilon(fit(), pair) == math.inf
