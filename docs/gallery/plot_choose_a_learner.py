@@ -62,8 +62,13 @@ def either(_n, model):
 
 
 def online(n, _model):
-    """Return the terms of an ensemble that answers queries."""
-    return {"n_teachers": n // 20, "max_unstable": 10}
+    """Return the terms of an ensemble that answers queries, and may decline ten of them."""
+    return {
+        "n_teachers": n // 20,
+        "aggregation": "sparse_vector",
+        "max_queries": 1000,
+        "max_unstable": 10,
+    }
 
 
 def student(n, _model):

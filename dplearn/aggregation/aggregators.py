@@ -40,6 +40,7 @@ __all__ = [
     "Aggregator",
     "Ballot",
     "aggregation",
+    "least_decided",
     "noisy_gaussian",
     "stable_noise",
     "wide_enough",
@@ -91,14 +92,21 @@ class Aggregator(ABC):
     least_lead : int
         Public. By how many votes a winner must lead so that all `max_queries` such queries are answered with
         their winner, with probability at least .95.
+    least_decided : int
+        Public. How many of all answers must have such a winner so that it does not stop before the last one,
+        with probability at least .95; 0 if it never stops.
     """
 
     remaining_queries: int
     noise_scale: float
     least_lead: int
+    least_decided: int = 0
 
     #: Its source of chance; none before it is attached, and none in a pickle.
     dice: Any = None
+    #: The share of the teachers that `least_lead` may be where the number of queries is chosen: two thirds of
+    #: the votes are the lead of a label that five of six teachers vote for, the others for one other label.
+    planned_lead: ClassVar[Fraction] = Fraction(2, 3)
     #: How many Nones of a sparse vector a declined query takes; 0 where declining is not what is paid for.
     nones_each: ClassVar[int] = 0
 
@@ -172,6 +180,7 @@ class StableVotes(Aggregator):
         self.remaining_queries = ballot.max_queries
         self.noise_scale = 1 / float(1 - noise.of_test)
         self.least_lead = 2 * distance + 2
+        self.least_decided = least_decided(ballot.max_queries, ballot.max_unstable)
 
     @property
     def remaining_unstable(self) -> int:
@@ -247,6 +256,8 @@ class ConfidentVotes(Aggregator):
     declined queries leave is there for others: at least `max_queries` can be asked.
     """
 
+    planned_lead = Fraction(1)  # five of six teachers are hardly more than the test asks for
+
     def __init__(self, ballot: Ballot):
         self._left = concentrated_budget(ballot.privacy)
         cost = self._left / ballot.max_queries
@@ -291,6 +302,20 @@ def stable_noise(ballot: Ballot) -> tuple[StableAnswersNoise, int]:
     assert ballot.max_unstable is not None  # settled by whoever makes the ballot
     noise = stable_answers_noise(ballot.privacy, ballot.max_unstable, n_queries=ballot.max_queries)
     return noise, noise.least_distance(ballot.max_queries, BETA)
+
+
+def least_decided(n_answers: int, max_unstable: int | None) -> int:
+    """Return how many of all answers must be decided so that fewer than `max_unstable` are declined.
+
+    Parameters
+    ----------
+    n_answers : int
+        How many are wanted. All decided ones are given, with probability 1 - BETA, as long as the others are
+        fewer than `max_unstable` (see `StableAnswersNoise.least_distance`).
+    max_unstable : int or None
+        After how many declined ones it stops; if these are all, no answer is left to be missed.
+    """
+    return 0 if max_unstable is None or max_unstable >= n_answers else n_answers - max_unstable + 1
 
 
 def noisy_gaussian(counts: NDArray[np.int64], rho: Fraction, squared: int, dice: Dice) -> NDArray[np.int64]:

@@ -56,7 +56,11 @@ class Ensemble:
         if number > left:
             raise QueriesExhaustedError(
                 f"X must hold at most the {left} queries that are left, got {number}; nothing was spent."
-                + (" This model has answered all it may" if not left else " remaining_queries_ tells them")
+                + (
+                    " remaining_queries_ tells them; max_queries=... asks for more, with more noise on each"
+                    if left
+                    else " This model has answered all it may"
+                )
             )
         if not number:
             return self._no_answers()

@@ -1,8 +1,8 @@
 """A rehearsal on public rows: an estimator that cannot work at all is told about before anything is paid.
 
 What a teacher cannot learn from its shard nobody is told, for that depends on records. An estimator with a
-misspelt parameter would fail on every shard, and the ensemble be silent without a word. So it is tried
-first on rows that are public, or made up, with random labels.
+misspelt parameter would fail on every shard, and the ensemble know no more than most frequent labels. So it
+is tried first on rows that are public, or made up, with random labels.
 
 >>> from sklearn.linear_model import LogisticRegression
 >>> stream = PublicStream(0)

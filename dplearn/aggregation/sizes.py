@@ -3,7 +3,9 @@
 A shard has to be large enough to learn from, and teachers have to be many enough to stand out of the noise.
 Nobody may look at the data to settle it. For answers themselves shards have 20 records, fewer where the noise
 needs more teachers. An ensemble is taken to agree where five of six teachers do: then k / 3 votes must move
-before another label wins.
+before another label wins. Where noise is added to every answer, it grows with the number of queries: so many
+are chosen, up to 1,000, that all rows on which five of six teachers agree are answered with their label, with
+probability .95, or that all means of scores are within about 1/4 of the teachers'.
 
 A student averages over all answers, so its teachers may be fewer and better. With s records a shard the lead
 of a label is a share of n / s votes; the share falls with small shards as the noise rises with few teachers.
@@ -11,11 +13,14 @@ The rules below were chosen on synthetic data (docs/make_my_model_private.md tel
 
 >>> settled(AGGREGATIONS["sparse_vector"], ApproxDP(3, 1e-6), n_samples=40_000, n_labels=2, max_queries=1000)
 Ballot(n_labels=2, n_teachers=2000, max_queries=1000, max_unstable=85)
+>>> settled(AGGREGATIONS["gnmax"], ApproxDP(1, 1e-6), n_samples=10_000, n_labels=2)
+Ballot(n_labels=2, n_teachers=500, max_queries=169, max_unstable=None)
 >>> settled_for_transfer(AGGREGATIONS["gnmax"], ApproxDP(1, 1e-6), n_samples=24_000, n_labels=2, n_rows=8000)
 Ballot(n_labels=2, n_teachers=545, max_queries=1809, max_unstable=None)
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import ceil, sqrt
 
 from dplearn.aggregation.aggregators import AGGREGATIONS, Aggregator, Ballot  # noqa: F401 - the doctest's
@@ -23,8 +28,10 @@ from dplearn.privacy import ApproxDP
 from dplearn.theory.search import first
 from dplearn.theory.stable_answers import stable_answers_noise
 
-__all__ = ["settled", "settled_for_transfer"]
+__all__ = ["MANY_QUERIES", "settled", "settled_for_transfer"]
 
+#: For how many queries a plan counts, at most, where the user names no number.
+MANY_QUERIES = 1000
 _PREFERRED, _LEAST = 20, 10  # records in a shard, where answers themselves are wanted
 _LEAST_TO_TEACH = 5
 _FEWEST_ROWS = 100  # for a student, if there are so many
@@ -37,7 +44,7 @@ def settled(
     *,
     n_samples: int,
     n_labels: int,
-    max_queries: int,
+    max_queries: int | None = None,
     n_teachers: int | None = None,
     max_unstable: int | None = None,
     make: type[Ballot] = Ballot,
@@ -50,9 +57,9 @@ def settled(
         How votes become answers.
     privacy : ApproxDP
         What all answers together may cost.
-    n_samples, n_labels, max_queries : int
+    n_samples, n_labels : int
         Public.
-    n_teachers, max_unstable : int or None
+    max_queries, n_teachers, max_unstable : int or None
         As the user wants them.
     make : type of Ballot, default=Ballot
         What the aggregator takes.
@@ -60,8 +67,11 @@ def settled(
     preferred = max(1, n_samples // max(_PREFERRED, 2 * n_labels))
     most = max(1, n_samples // max(_LEAST, 2 * n_labels))
     if not kind.nones_each:
-        return make(privacy, n_labels, n_teachers or preferred, max_queries)
+        n_teachers = n_teachers or preferred
+        max_queries = max_queries or _most_queries(kind, make(privacy, n_labels, n_teachers, MANY_QUERIES))
+        return make(privacy, n_labels, n_teachers, max_queries)
 
+    max_queries = max_queries or MANY_QUERIES
     answers = max_queries * make(privacy, n_labels, n_teachers or preferred, max_queries).width
 
     def needed(unstable: int) -> int:
@@ -113,6 +123,22 @@ def settled_for_transfer(
         # Noise on a lead is then about as large as two thirds of a unanimous one.
         max_queries = max(_FEWEST_ROWS, round((n_teachers / (2 * single)) ** 2))
     return make(privacy, n_labels, n_teachers, min(max_queries, n_rows))
+
+
+def _most_queries(kind: type[Aggregator], ballot: Ballot) -> int:
+    """Return the most queries, up to those of the ballot, whose least lead is what the aggregator plans for.
+
+    At least one: a plan then tells how much more it takes.
+    """
+
+    def too_many(queries: int) -> bool:
+        try:
+            lead = kind(replace(ballot, max_queries=queries)).least_lead
+        except ValueError:  # noise so wide cannot be drawn
+            return True
+        return lead > kind.planned_lead * ballot.n_teachers
+
+    return first(lambda queries: too_many(queries + 1), 1, ballot.max_queries)
 
 
 def _most_unstable(needed: Callable[[int], int], n_teachers: int, max_queries: int) -> int:

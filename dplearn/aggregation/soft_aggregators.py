@@ -15,6 +15,7 @@ grains (see `core.score_bins`), a row's beside each other.
 """
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import ceil, log, log2, sqrt
 from typing import Any, Self
 
@@ -26,6 +27,7 @@ from dplearn.aggregation.aggregators import (
     Aggregator,
     Ballot,
     aggregation,
+    least_decided,
     noisy_gaussian,
     stable_noise,
     wide_enough,
@@ -78,6 +80,8 @@ class StableScores(Aggregator):
         self.remaining_queries = ballot.max_queries
         self.noise_scale = 1 / float(1 - noise.of_test)
         self.least_lead = 2 * distance + 2
+        # Of scores: an undecided one takes two Nones at most.
+        self.least_decided = least_decided(n_scores, ballot.max_unstable)
 
     @property
     def remaining_unstable(self) -> int:
@@ -127,6 +131,8 @@ class MeanScores(Aggregator):
 
     What is released is unbiased but for the grid: it may lie beyond 0 and 1.
     """
+
+    planned_lead = Fraction(1, 4)  # here the error of a mean, but for the grid
 
     def __init__(self, ballot: SoftBallot):
         self.remaining_queries = ballot.max_queries

@@ -1,17 +1,17 @@
 """Train a teacher on each shard, and let the teachers answer.
 
 A teacher is a function of its own shard, of its public seed and of nothing else, so one replaced record
-changes one teacher, and at most its answer to each query. Whatever goes wrong in a shard, from no records at
-all to an exception, has the same public outcome, a teacher that casts no vote: no error, no warning and no
-type tells what a shard held.
+changes one teacher, and at most its answer to each query. No error, no warning and no type tells what a shard
+held: a shard with a single label teaches that label, a shard on which the fit fails teaches its most frequent
+label, and an empty shard, or a teacher whose prediction fails, casts no vote.
 
 >>> import numpy as np
 >>> from sklearn.linear_model import LogisticRegression
 >>> X, y = np.arange(12.0)[:, None], np.repeat(["no", "yes"], 6)
->>> shards = [np.array([0, 1, 6, 7]), np.array([2, 3, 8, 9]), np.array([4, 5])]
->>> teachers = train_teachers(LogisticRegression(), X, y, shards, seeds=[1, 2, 3])
+>>> shards = [np.array([0, 1, 6, 7]), np.array([2, 3, 8, 9]), np.array([4, 5]), np.array([], dtype=int)]
+>>> teachers = train_teachers(LogisticRegression(), X, y, shards, seeds=[1, 2, 3, 4])
 >>> answers_of(teachers, np.array([[-5.0], [20.0]]), Labels(np.array(["no", "yes"]))).tolist()
-[[0, 1], [0, 1], [-1, -1]]
+[[0, 1], [0, 1], [0, 0], [-1, -1]]
 """
 
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ from dplearn.aggregation.rows import own_cells, plain, rows_of, sliceable
 from dplearn.aggregation.seclusion import attempt, secluded, turn
 from dplearn.aggregation.silence import silence
 
-__all__ = ["answers_of", "check_teachable", "train_and_ask", "train_teachers"]
+__all__ = ["LabelShares", "answers_of", "check_teachable", "train_and_ask", "train_teachers"]
 
 _BLOCK = 1 << 14  # queries that a teacher is asked at once
 
@@ -72,8 +72,8 @@ def train_teachers(
 
     Returns
     -------
-    list of k classifier or None
-        None for a shard that is empty, that holds a single label, or on which fitting fails.
+    list of k classifier, LabelShares or None
+        `LabelShares` for a shard that holds a single label, or on which fitting fails; None for an empty one.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def answers_of(teachers: Sequence[Any], queries: Any, asked: Asked) -> NDArray[A
 
     Parameters
     ----------
-    teachers : sequence of k classifier or None
+    teachers : sequence of k classifier, LabelShares or None
         From `train_teachers`.
     queries : ndarray, sparse matrix, pandas or polars data frame of shape (m, d)
         Public.
@@ -140,6 +140,51 @@ def answers_of(teachers: Sequence[Any], queries: Any, asked: Asked) -> NDArray[A
         for place, teacher in enumerate(teachers):
             answers[place] = _answers(teacher, place, queries, asked)
     return answers
+
+
+class LabelShares:
+    """A teacher that answers every row alike, with the shares of the labels in its shard.
+
+    It is a function of its own shard, as any other teacher is. Without it the shards that lack a rare label
+    would cast no vote, although they are evidence that the label is rare, and only the shards that hold it
+    would be heard.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+        Private. The labels of the shard; at least one.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Private. The labels that the shard holds, sorted.
+    shares_ : ndarray of float64
+        Private. How frequent each of them is; they add up to 1.
+    """
+
+    def __init__(self, labels: NDArray[Any]):
+        self.classes_, counts = np.unique(labels, return_counts=True)
+        self.shares_ = counts / labels.size
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most frequent label for each row, of several the first.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+            Only its length is looked at.
+        """
+        return np.repeat(self.classes_[[self.shares_.argmax()]], X.shape[0])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the shares of the labels for each row.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+            Only its length is looked at.
+        """
+        return np.tile(self.shares_, (X.shape[0], 1))
 
 
 @dataclass(frozen=True)
@@ -185,18 +230,18 @@ def _taught(
 
 
 def _trained(pupils: Seeded, rows: Any, labels: NDArray[Any], seed: int) -> Any:
-    """Return a teacher, or None for a shard without two labels or on which fitting fails."""
+    """Return a teacher, or None for an empty shard."""
 
     def train() -> Any:
-        if not labels.size or (labels == labels[0]).all():
-            return None
+        if (labels == labels[0]).all():
+            return LabelShares(labels)
         with turn(seed):
             teacher = pupils.clone(seed)
-            teacher.fit(plain(own_cells(rows)), own_cells(labels))
+            teacher.fit(plain(own_cells(rows)), own_cells(labels.copy()))
         return teacher
 
-    # Whatever is raised depends on the shard: all of it looks alike.
-    return attempt(train, lambda _: None)
+    # Whatever is raised depends on the shard, and so does what stands in.
+    return attempt(train, lambda _: LabelShares(labels)) if labels.size else None
 
 
 def _answers(teacher: Any, place: int, queries: Any, asked: Asked) -> NDArray[Any]:

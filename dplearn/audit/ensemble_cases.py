@@ -2,8 +2,8 @@
 
 Six of the eight records take every value of the universe, fewer where a student is trained for each outcome,
 where there are many of them, and in the small cases that every change can afford; the others stand still. A
-shard that holds one label casts no vote; otherwise its teacher votes for the label of its greatest record, or
-of its least, as the query asks. So one replaced record moves a vote, casts it or withdraws it.
+shard that holds one label votes for that label; otherwise its teacher votes for the label of its greatest
+record, or of its least, as the query asks.
 """
 
 import pickle
@@ -212,12 +212,14 @@ def _case(
 _ensemble = partial(
     _case, ensemble_case, model=SubsampleAggregateClassifier, estimator=Extreme(), abstain_label="none"
 )
+_stable = partial(_ensemble, aggregation="sparse_vector")
 _soft = partial(
     _case,
     partial(ensemble_case, method="predict_proba"),
     model=SoftLabelAggregateClassifier,
     estimator=Spread(),
 )
+_bins = partial(_soft, aggregation="sparse_vector")
 _transfer = partial(
     _case,
     transfer_case,
@@ -248,8 +250,8 @@ def _both(make: Any, name: str, free: int, fewer: int, **parameters: Any) -> tup
 
 
 ENSEMBLE_CASES = (
-    *_both(_ensemble, "ensemble_sparse_vector", 6, 4, labels="aba", epsilon=8, max_queries=2, max_unstable=1),
-    *_both(_ensemble, "ensemble_three_labels", 6, 4, labels="abc", epsilon=12, max_queries=2, max_unstable=2),
+    *_both(_stable, "ensemble_sparse_vector", 6, 4, labels="aba", epsilon=8, max_queries=2, max_unstable=1),
+    *_both(_stable, "ensemble_three_labels", 6, 4, labels="abc", epsilon=12, max_queries=2, max_unstable=2),
     *_both(_ensemble, "ensemble_gnmax", 6, 4, labels="aba", epsilon=12, max_queries=1, aggregation="gnmax"),
     *_both(
         _ensemble,
@@ -263,10 +265,10 @@ ENSEMBLE_CASES = (
     ),
     *_both(_ensemble, "ensemble_lnmax", 6, 4, labels="aba", epsilon=16, max_queries=1, aggregation="lnmax"),
     *_both(
-        _soft, "soft_labels", 6, 4, labels="aba", epsilon=12, max_queries=2, max_unstable=1, bin_width=0.5
+        _bins, "soft_labels", 6, 4, labels="aba", epsilon=12, max_queries=2, max_unstable=1, bin_width=0.5
     ),
     *_both(
-        _soft,
+        _bins,
         "soft_labels_of_three",
         4,
         3,
@@ -278,5 +280,5 @@ ENSEMBLE_CASES = (
     ),
     *_both(_soft, "soft_means", 4, 2, labels="aba", epsilon=8, max_queries=1, aggregation="mean"),
     *_both(_transfer, "transfer", 4, 3, labels="aba", epsilon=12),
-    _transfer("transfer_of_labels", free=4, labels="abc", epsilon=12, protects="labels"),
+    _transfer("transfer_of_labels", free=6, labels="ab", epsilon=12, protects="labels"),
 )

@@ -71,6 +71,10 @@ class AggregationPlan(Plan):
         By how many votes a label must lead so that `max_queries` such rows are all answered with it, with
         probability at least .95. Where declined queries are what costs and it exceeds `n_teachers`, hardly
         any row is answered; noisy maxima answer all the same, some rows wrongly.
+    least_decided : int
+        With "sparse_vector", how many of the `max_queries` rows must have a label that leads by `least_lead`
+        so that all of them are asked about, with probability at least .95: with more undecided rows it may
+        stop before the last. 0 for the other aggregations, which never stop.
     """
 
     guarantee: ApproxDP
@@ -82,6 +86,7 @@ class AggregationPlan(Plan):
     max_unstable: int | None
     noise_scale: float
     least_lead: int
+    least_decided: int
 
 
 @dataclass(frozen=True)
@@ -171,6 +176,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
             max_unstable=ballot.max_unstable,
             noise_scale=aggregator.noise_scale,
             least_lead=aggregator.least_lead,
+            least_decided=aggregator.least_decided,
         )
 
     def _terms(self, reproducible: bool) -> Terms:
@@ -197,7 +203,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
 
     @staticmethod
     def _tried(estimator: Any, X: Any, y: NDArray[Any]) -> Any:
-        """Return an estimator fitted to public rows, or raise what would keep its teachers silent."""
+        """Return an estimator fitted to public rows, or raise what would keep teachers from learning."""
         return estimator.fit(X, y)
 
     def _standard(self, X: Any) -> Any:
@@ -235,7 +241,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         base = None if self.estimator is None else get_tags(self.estimator).input_tags
-        # Whatever a teacher cannot learn from, its shard abstains: no value is refused.
+        # Where a teacher cannot learn, its shard's label shares stand in: no value is refused.
         tags.input_tags.allow_nan = tags.input_tags.string = True
         tags.input_tags.sparse = base is None or base.sparse
         return tags
@@ -271,8 +277,8 @@ def warn_of_gaps(
     if failure:
         warnings.warn(
             f"estimator fails where values are missing ({failure.splitlines()[0]}): where a shard misses one,"
-            " that teacher casts no vote. Put an imputer in it, such as SimpleImputer, also where nothing is"
-            " missing now; estimator=None has one",
+            " that teacher only knows its shard's most frequent label. Put an imputer in it, such as"
+            " SimpleImputer, also where nothing is missing now; estimator=None has one",
             stacklevel=stacklevel + 1,
         )
 

@@ -24,7 +24,7 @@ from dplearn.aggregation.rehearsal import (
 )
 from dplearn.aggregation.rows import check_values, rows_of, sliceable
 from dplearn.aggregation.seclusion import secluded
-from dplearn.aggregation.sizes import settled
+from dplearn.aggregation.sizes import MANY_QUERIES, settled
 from dplearn.aggregation.teachers import train_teachers
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
@@ -39,10 +39,7 @@ from dplearn.learners.ensembles import (
 )
 from dplearn.privacy import PrivateHolder
 
-__all__ = ["MANY_QUERIES", "OnlineEnsembleClassifier"]
-
-#: For how many queries a plan counts where the user names no number.
-MANY_QUERIES = 1000
+__all__ = ["OnlineEnsembleClassifier"]
 
 Tried = Callable[[Any, Any, NDArray[Any]], Any]
 
@@ -201,17 +198,18 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         if len(released) < asked:
             raise QueriesExhaustedError(
                 f"max_unstable={self.max_unstable_} is used up, by row {len(released)} of this batch;"
-                " this model answers no more. .released of this error holds the answers so far",
+                " this model answers no more. .released of this error holds the answers so far."
+                " plan(n).least_decided tells how many must be decided; the default aggregation never stops",
                 released,
             )
 
-    def _settle(self, terms: Terms, n_samples: int, n_labels: int, n_rows: int) -> Ballot:
+    def _settle(self, terms: Terms, n_samples: int, n_labels: int, n_rows: int) -> Ballot:  # noqa: ARG002
         return settled(
             self._aggregations[terms.aggregation],
             terms.price,
             n_samples=n_samples,
             n_labels=n_labels,
-            max_queries=terms.max_queries or n_rows,
+            max_queries=terms.max_queries,
             n_teachers=terms.n_teachers,
             max_unstable=terms.max_unstable,
             make=self._ballots,
@@ -268,7 +266,7 @@ def _rehearse(terms: Terms, records: Records, tried: Tried, *, listed: bool) -> 
         )
     warnings.warn(
         f"estimator fails on {MANY_ROWS} made-up rows with random labels ({failure}); where it fails on a"
-        " shard, that teacher casts no vote",
+        " shard, that teacher only knows its shard's most frequent label",
         stacklevel=4,
     )
 
@@ -296,10 +294,10 @@ def _rehearse_cells(terms: Terms, records: Records, tried: Tried, *, listed: boo
     of_numbers = f" of numbers ({_first_line(with_numbers)}) and" if with_numbers else ""
     warnings.warn(
         f"estimator fails on {MANY_ROWS} made-up rows with random labels,{of_numbers} of texts"
-        f" ({_first_line(with_texts)}); where it fails on a shard, that teacher casts no vote. X is"
-        f" {'lists' if listed else 'an array'} of objects, which tells no types: give a data frame, whose"
-        " columns have types and names, or X.astype(float) if all cells are numbers; estimator=None takes"
-        " cells of both kinds",
+        f" ({_first_line(with_texts)}); where it fails on a shard, that teacher only knows its shard's most"
+        f" frequent label. X is {'lists' if listed else 'an array'} of objects, which tells no types:"
+        " give a data frame, whose columns have types and names, or X.astype(float) if all cells are"
+        " numbers; estimator=None takes cells of both kinds",
         stacklevel=5,
     )
 

@@ -3,7 +3,7 @@
 >>> from sklearn.datasets import make_classification
 >>> X, y = make_classification(8100, random_state=0)
 >>> model = SoftLabelAggregateClassifier(
-...     epsilon=3.0, aggregation="mean", classes=[0, 1], max_queries=100, random_state=1
+...     epsilon=3.0, classes=[0, 1], max_queries=100, random_state=1
 ... ).fit(X[:8000], y[:8000])
 >>> model.predict_proba(X[8000:8003]).round(1).tolist()
 [[0.9, 0.1], [0.7, 0.3], [0.1, 0.9]]
@@ -19,12 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.aggregation.ensemble import SoftEnsemble
+from dplearn.aggregation.sizes import MANY_QUERIES
 from dplearn.aggregation.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot
 from dplearn.aggregation.standard import standard_scorer
 from dplearn.chance import PublicStream
 from dplearn.core.score_bins import GRAINS
 from dplearn.learners.ensembles import AggregationPlan, Terms
-from dplearn.learners.online import MANY_QUERIES, OnlineEnsembleClassifier
+from dplearn.learners.online import OnlineEnsembleClassifier
 from dplearn.learners.soft_scores import (
     bins_of_rows,
     check_abstain_score,
@@ -41,6 +42,8 @@ __all__ = ["SoftLabelAggregateClassifier", "SoftLabelPlan"]
 @dataclass(frozen=True)
 class SoftLabelPlan(AggregationPlan):
     """What a fit would give, from public quantities alone; `AggregationPlan` with what scores have besides.
+
+    `least_decided` counts scores: a row has one for two labels, and one for each label where there are more.
 
     Attributes
     ----------
@@ -79,17 +82,22 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         Privacy budget of all answers together; positive. The decimal that is written is meant.
     delta : float, default=1e-6
         Probability with which the guarantee may fail; positive.
-    aggregation : {"sparse_vector", "mean"}, default="sparse_vector"
-        "sparse_vector" answers with the middle of the bin that most scores are in, where few of them could
-        not have changed it; such answers are nearly free, and a declined score costs. "mean" answers every
-        query with the mean of all scores, with noise.
+    aggregation : {"mean", "sparse_vector"}, default="mean"
+        "mean" answers every query with the mean of all scores, with noise. "sparse_vector" answers with the
+        middle of the bin that most scores are in, where few of them could not have changed it; such answers
+        are nearly free, a declined score costs, and after `max_unstable` of these it stops. It is better for
+        very many rows on which nearly all teachers have the same score.
     bin_width : float or "auto", default="auto"
         Of the bins of "sparse_vector", from 1/2048 to 1/2; taken down to one over an integer. "auto" settles
         it from the size of a shard.
-    max_queries : int, default=1000
-        How many rows can be asked about.
+    max_queries : int or "auto", default="auto"
+        How many rows can be asked about. "auto" takes 1,000 with "sparse_vector", and with "mean" as many up
+        to 1,000 as the number of teachers affords: all released scores are then within about 1/4 (exactly:
+        `plan(n).error`) of the mean of the teachers' scores, with probability at least .95. More rows can be
+        asked for, with more noise on each.
     max_unstable : int or "auto", default="auto"
-        With "sparse_vector", how many scores can be declined; then it stops. A score that only shifted bins
+        With "sparse_vector", how many scores can be declined; then it stops (`plan(n).least_decided` tells
+        how many must not be). A score that only shifted bins
         could tell costs half as much. "auto" takes the most that the number of teachers affords, or all
         scores where it affords none.
     abstain_score : float, optional
@@ -162,9 +170,9 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         n_teachers: int | str = "auto",
         epsilon: float = 1.0,
         delta: float = 1e-6,
-        aggregation: str = "sparse_vector",
+        aggregation: str = "mean",
         bin_width: float | str = "auto",
-        max_queries: int = 1000,
+        max_queries: int | str = "auto",
         max_unstable: int | str = "auto",
         abstain_score: float | None = None,
         classes: Sequence[Any] | None = None,

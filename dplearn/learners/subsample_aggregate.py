@@ -9,7 +9,7 @@
 >>> model.predict(X[5000:5005]).tolist()
 [0, 1, 1, 1, 0]
 >>> model.remaining_queries_
-995
+151
 """
 
 from collections.abc import Sequence
@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn.aggregation.sizes import MANY_QUERIES
 from dplearn.chance import PublicStream
 from dplearn.learners.ensembles import AggregationPlan, Terms
-from dplearn.learners.online import MANY_QUERIES, OnlineEnsembleClassifier
+from dplearn.learners.online import OnlineEnsembleClassifier
 from dplearn.privacy import PrivacyLedger
 
 __all__ = ["SubsampleAggregateClassifier"]
@@ -45,14 +46,19 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
         Privacy budget of all answers together; positive. The decimal that is written is meant.
     delta : float, default=1e-6
         Probability with which the guarantee may fail; positive except for "lnmax".
-    aggregation : {"sparse_vector", "gnmax", "confident_gnmax", "lnmax"}, default="sparse_vector"
-        "sparse_vector" answers with the plurality where few votes could not have changed it; such answers
-        are nearly free, and a declined query costs. "gnmax" and "lnmax" answer every query with the leader of
-        noisy counts, Gaussian or Laplace. "confident_gnmax" asks first whether there is agreement.
-    max_queries : int, default=1000
-        How many rows can be asked about; with "confident_gnmax" at least so many.
+    aggregation : {"gnmax", "sparse_vector", "confident_gnmax", "lnmax"}, default="gnmax"
+        "gnmax" and "lnmax" answer every query with the leader of noisy counts, Gaussian or Laplace.
+        "confident_gnmax" asks first whether there is agreement. "sparse_vector" answers with the plurality
+        where few votes could not have changed it; such answers are nearly free, a declined query costs, and
+        after `max_unstable` of these it stops, before `max_queries` unless nearly all rows are decided.
+    max_queries : int or "auto", default="auto"
+        How many rows can be asked about; with "confident_gnmax" at least so many. "auto" takes 1,000 with
+        "sparse_vector", and with the others as many up to 1,000 as the number of teachers affords: all rows
+        on which five of six teachers agree (with "confident_gnmax": all) are then answered with their label,
+        with probability at least .95. More rows can be asked for, with more noise on each answer.
     max_unstable : int or "auto", default="auto"
-        With "sparse_vector", after how many declined queries it stops. "auto" takes the most that the number
+        With "sparse_vector", after how many declined queries it stops (`plan(n).least_decided` tells how many
+        rows must be decided so that it does not). "auto" takes the most that the number
         of teachers affords, or `max_queries` where it affords none.
     abstain_label : object, optional
         What stands for a declined answer. None draws a label at random from the public stream.
@@ -99,7 +105,8 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
     **Assumes.** What `guarantee_.assumes` lists.
 
     **Accuracy.** With probability at least .95, `max_queries` rows on which a label leads by at least
-    `plan(n).least_lead` votes are all answered with that label.
+    `plan(n).least_lead` votes are all answered with that label. "sparse_vector" asks about all `max_queries`
+    rows, with probability at least .95, if `plan(n).least_decided` of them are such rows; the others always.
 
     **Source.** Bassily, Thakkar and Thakurta (2018), Algorithms 3 and 4; Papernot and others (2017, 2018) for
     noisy maxima.
@@ -112,8 +119,8 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
         n_teachers: int | str = "auto",
         epsilon: float = 1.0,
         delta: float = 1e-6,
-        aggregation: str = "sparse_vector",
-        max_queries: int = 1000,
+        aggregation: str = "gnmax",
+        max_queries: int | str = "auto",
         max_unstable: int | str = "auto",
         abstain_label: Any = None,
         classes: Sequence[Any] | None = None,

@@ -1,13 +1,15 @@
 """Sizes follow from public quantities, are possible ones, and are what the user asked for."""
 
 import inspect
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.aggregation.aggregators import AGGREGATIONS
-from dplearn.aggregation.sizes import _most_unstable, settled, settled_for_transfer
+from dplearn.aggregation.aggregators import AGGREGATIONS, Ballot
+from dplearn.aggregation.sizes import MANY_QUERIES, _most_unstable, settled, settled_for_transfer
+from dplearn.aggregation.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot
 from dplearn.privacy import ApproxDP
 from dplearn.theory.stable_answers import stable_answers_noise
 
@@ -127,6 +129,25 @@ def test_a_larger_epsilon_and_more_teachers_afford_more_declined_queries():
     by_teachers = [of_answers("sparse_vector", n_teachers=k).max_unstable for k in (200, 400, 800, 1600)]
     for found in (by_epsilon, by_teachers):
         assert found == sorted(set(found))
+
+
+@pytest.mark.parametrize("kinds", [AGGREGATIONS, SOFT_AGGREGATIONS], ids=["labels", "scores"])
+@pytest.mark.parametrize("n_labels", [2, 5])
+def test_as_many_queries_are_planned_as_the_teachers_tell_from_the_noise_and_no_more(kinds, n_labels):
+    """The plan is kept: nothing stops before the last query, and teachers can have the least lead."""
+    make = SoftBallot if kinds is SOFT_AGGREGATIONS else Ballot
+    for name, kind in kinds.items():
+        for n_samples in (100, 5000, 20_000, 10**6):
+            how = {"n_samples": n_samples, "n_labels": n_labels, "make": make}
+            sizes = settled(kind, ONE, **how)
+            if kind.nones_each:
+                assert sizes.max_queries == MANY_QUERIES
+                continue
+            assert kind(sizes).least_decided == 0
+            most = kind.planned_lead * sizes.n_teachers
+            assert sizes.max_queries == 1 or kind(sizes).least_lead <= most
+            more = kind(replace(sizes, max_queries=sizes.max_queries + 1))
+            assert sizes.max_queries == MANY_QUERIES or more.least_lead > most, name
 
 
 # What the user wants

@@ -517,6 +517,26 @@ def test_with_half_the_least_lead_they_are_not(name):
     assert failures(name, 2, 0.5) > 30
 
 
+@each_number_of_labels
+def test_with_the_least_number_of_decided_scores_it_stops_before_none_as_often_as_promised(n_labels):
+    public = ballot(ApproxDP(4, "1e-6"), n_labels, n_teachers=2000, max_queries=30, max_unstable=4)
+    made = SOFT_AGGREGATIONS["sparse_vector"](public)
+    n_scores = 30 * public.width
+    assert made.least_decided == n_scores - 3
+    grains = np.full((2000, n_scores), GRAINS // 8, dtype=np.int16)
+    grains[: (2000 - made.least_lead) // 2] = 7 * GRAINS // 8
+    grains[::2, :3], grains[1::2, :3] = (
+        0,
+        GRAINS // 2,
+    )  # no bin has a majority, nor a shifted one: two Nones each
+    stopped = 0
+    for seed in range(100):
+        made = SOFT_AGGREGATIONS["sparse_vector"](public).attach(SeededDice(seed))
+        scores = made.answer(soft_tally(grains, np.full(30, 4), public.width))
+        stopped += len(scores) < 30
+    assert stopped < 12  # 5 of 100 runs may
+
+
 @each_aggregation
 def test_more_labels_are_more_scores_and_need_a_larger_lead(name):
     leads = [SOFT_AGGREGATIONS[name](ballot(n_labels=number)).least_lead for number in (2, 10, 100)]

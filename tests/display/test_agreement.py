@@ -18,6 +18,7 @@ Y = np.where(X[:, 0] > 0, "yes", "no")
 
 def ensemble(**parameters):
     chosen = {"n_teachers": 20, "epsilon": 1000.0, "classes": ["no", "yes"], "abstain_label": "?"}
+    chosen |= {"aggregation": "sparse_vector", "max_queries": 1000}
     model = SubsampleAggregateClassifier(GaussianNB(), random_state=0, **chosen | parameters)
     return model.fit(X, Y)
 

@@ -71,7 +71,9 @@ CLASSIFIERS = (
     MaskedParityClassifier(model="local", epsilon=2.0),
     ONE_ROUND,
     # Few records and all these queries take an epsilon that promises nothing.
-    SubsampleAggregateClassifier(n_teachers=9, epsilon=1e5, max_queries=5000, max_unstable=5000),
+    SubsampleAggregateClassifier(
+        aggregation="sparse_vector", n_teachers=9, epsilon=1e5, max_queries=5000, max_unstable=5000
+    ),
     SubsampleAggregateClassifier(aggregation="gnmax", n_teachers=9, epsilon=1e5, max_queries=5000),
     SubsampleAggregateClassifier(
         GaussianNB(), aggregation="confident_gnmax", n_teachers=9, epsilon=1e5, max_queries=5000
@@ -79,7 +81,7 @@ CLASSIFIERS = (
     SubsampleAggregateClassifier(
         GaussianNB(), aggregation="lnmax", n_teachers=9, epsilon=1e5, max_queries=5000
     ),
-    SoftLabelAggregateClassifier(n_teachers=9, epsilon=1e5, max_queries=5000),
+    SoftLabelAggregateClassifier(aggregation="sparse_vector", n_teachers=9, epsilon=1e5, max_queries=5000),
     SoftLabelAggregateClassifier(
         # Asked twice, it must answer twice alike.
         GaussianNB(),

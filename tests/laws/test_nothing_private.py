@@ -100,7 +100,7 @@ def test_no_error_of_fit_tells_a_value(classifier, secretive, budget):
     def learner(**parameters):
         return clone(classifier).set_params(**parameters)
 
-    refuses_gaps = not get_tags(classifier).input_tags.allow_nan  # else a shard with one casts no vote
+    refuses_gaps = not get_tags(classifier).input_tags.allow_nan  # else a shard with one learns less
     for action in (
         *([lambda: learner().fit(bad, y)] if refuses_gaps else []),
         lambda: learner().fit(X, y[:-1]),

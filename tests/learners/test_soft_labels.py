@@ -25,6 +25,7 @@ from dplearn import (
     PrivacyLedger,
     QueriesExhaustedError,
     SoftLabelAggregateClassifier,
+    SoftLabelTransferClassifier,
     SubsampleAggregateClassifier,
 )
 from dplearn.aggregation.asking import Scores
@@ -42,6 +43,7 @@ X, Y = make_classification(2000, n_features=6, class_sep=2.0, flip_y=0.0, random
 IRIS, SPECIES = load_iris(return_X_y=True)
 HOPELESS = pytest.mark.filterwarnings("ignore:n_teachers is")
 PLENTY = {"epsilon": 50.0, "classes": [0, 1]}
+BY_BINS = {"aggregation": "sparse_vector"}  # most tests are of what declines, and stops
 NEVER = {"n_teachers": 2, "epsilon": 1.0, "max_queries": 50, "max_unstable": 50}  # two are never stable
 EXACT = {"epsilon": 1e12}  # hardly any noise
 
@@ -50,7 +52,7 @@ each_aggregation = pytest.mark.parametrize("aggregation", SOFT_AGGREGATIONS)
 
 def learner(estimator=None, **parameters):
     estimator = GaussianNB() if estimator is None else estimator
-    return SoftLabelAggregateClassifier(estimator, **PLENTY | parameters)
+    return SoftLabelAggregateClassifier(estimator, **BY_BINS | PLENTY | parameters)
 
 
 def species(**parameters):
@@ -406,6 +408,30 @@ def test_an_estimator_without_probabilities_is_refused_and_nothing_is_spent(esti
     assert ledger.history() == []
 
 
+def test_by_default_all_rows_of_the_plan_are_answered_by_means():
+    rows = np.random.default_rng(0).normal(size=(5000, 6))
+    model = SoftLabelAggregateClassifier(GaussianNB(), epsilon=3.0, classes=[0, 1], abstain_score=np.nan)
+    plan = model.fit(rows, np.arange(5000) % 2).plan(5000)
+    assert (plan.aggregation, plan.least_decided) == ("mean", 0)
+    assert 50 < plan.max_queries == model.remaining_queries_
+    assert plan.error < 0.26
+    assert np.isfinite(model.predict_proba(rows[: plan.max_queries])).all()
+
+
+@pytest.mark.parametrize("kind", [SoftLabelAggregateClassifier, SoftLabelTransferClassifier])
+def test_by_default_both_learners_of_scores_take_means(kind):
+    assert kind().aggregation == "mean"
+
+
+def test_a_shard_with_one_label_is_sure_of_it():
+    rows, y = np.random.default_rng(0).normal(size=(2000, 1)), np.arange(2000) % 50 == 0
+    model = SoftLabelAggregateClassifier(
+        GaussianNB(), epsilon=1e6, n_teachers=200, max_queries=5, classes=[False, True]
+    ).fit(rows, y)
+    # Most shards of ten hold no positive record; where they had no score, it counted as 1/2.
+    assert (model.predict_proba(rows[:5])[:, 1] < 0.15).all()
+
+
 class Silent(GaussianNB):
     """Predicts, and gives no probabilities."""
 
@@ -463,7 +489,9 @@ def test_texts_and_gaps_in_a_frame_are_learned_too(frame):
     wage[::7] = np.nan
     table = frame({"job": job, "wage": wage, "town": generator.choice(["Ulm", "Bonn"], 1000)})
     y = np.where(job == "clerk", "poor", "rich")
-    model = SoftLabelAggregateClassifier(epsilon=50.0, classes=["poor", "rich"]).fit(table, y)
+    model = SoftLabelAggregateClassifier(epsilon=50.0, max_queries=1000, classes=["poor", "rich"]).fit(
+        table, y
+    )
     assert model.score(table, y) > 0.95
 
 
@@ -471,9 +499,11 @@ def test_gaps_in_an_array_are_filled_by_the_standard_estimator():
     rows = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
     model = SoftLabelAggregateClassifier(**PLENTY, aggregation="mean", max_queries=4000).fit(rows, Y)
     assert model.score(rows, Y) > 0.9
-    # The teachers of this one cannot read them: all scores are equally likely.
-    silent = learner(aggregation="mean", **EXACT).fit(rows, Y)
-    assert abs(silent.predict_proba(np.full((1, 6), np.nan)) - 0.5).max() < 1 / GRAINS
+    # The teachers of this one cannot read them: none has a score for a row with gaps, which counts as 1/2,
+    # and those of shards with gaps have the shares of their labels.
+    without = learner(aggregation="mean", n_teachers=20, max_queries=10, **EXACT).fit(rows, Y)
+    shares = without.predict_proba(np.full((1, 6), np.nan))
+    assert abs(shares - [1 - Y.mean(), Y.mean()]).max() < 1 / GRAINS
 
 
 def test_text_labels_are_scored_in_the_order_of_classes():
@@ -487,7 +517,7 @@ def test_text_labels_are_scored_in_the_order_of_classes():
 def test_in_a_pipeline_a_search_and_a_cross_validation():
     ledger = PrivacyLedger(1000, delta=1e-3)
     inner = make_pipeline(StandardScaler(), GaussianNB())
-    model = learner(inner, ledger=ledger, n_teachers=20, aggregation="mean")
+    model = learner(inner, ledger=ledger, n_teachers=20, aggregation="mean", max_queries=1000)
     outer = make_pipeline(StandardScaler(), model)
     assert cross_val_score(outer, X, Y, cv=KFold(3)).mean() > 0.85
     assert cross_val_predict(model, X, Y, cv=KFold(2), method="predict_proba").shape == (2000, 2)
@@ -592,7 +622,7 @@ def test_a_plan_needs_no_data_and_tells_what_a_fit_does(aggregation):
 
 @pytest.mark.parametrize("n_labels", [2, 3, 10])
 def test_sizes_are_settled_for_as_many_scores_as_there_are(n_labels):
-    model = SoftLabelAggregateClassifier(epsilon=3.0, max_queries=1000)
+    model = SoftLabelAggregateClassifier(epsilon=3.0, max_queries=1000, **BY_BINS)
     n_scores = 1000 if n_labels == 2 else 1000 * n_labels
     plan = model.plan(60_000, n_labels=n_labels)
     assert 1 <= plan.max_unstable < 1000

@@ -67,8 +67,8 @@ def test_the_table_of_sizes_is_that_of_plan(shown):
     assert len(rows) == 6
     for epsilon, number, rest in rows:
         n, how = int(number.replace(",", "")), {"epsilon": float(epsilon), "classes": [0, 1]}
-        mean = scope["SoftLabelAggregateClassifier"](aggregation="mean", **how).plan(n)
-        bins = scope["SoftLabelAggregateClassifier"](**how).plan(n)
+        mean = scope["SoftLabelAggregateClassifier"](max_queries=1000, **how).plan(n)
+        bins = scope["SoftLabelAggregateClassifier"](aggregation="sparse_vector", **how).plan(n)
         student = scope["SoftLabelTransferClassifier"](**how).plan(n)
         printed = [float(re.sub(r"[^\d.]", "", cell)) for cell in rest.split("|")]
         assert printed == [

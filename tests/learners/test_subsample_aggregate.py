@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from scipy.sparse import bsr_matrix, csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_breast_cancer, load_iris, make_classification
 from sklearn.impute import SimpleImputer
@@ -38,11 +39,12 @@ from dplearn.privacy import PrivateHolder
 X, Y = make_classification(2000, n_features=6, class_sep=2.0, flip_y=0.0, random_state=1)  # public
 HOPELESS = pytest.mark.filterwarnings("ignore:n_teachers is 2")
 PLENTY = {"epsilon": 50.0, "classes": [0, 1]}
+BY_AGREEMENT = {"aggregation": "sparse_vector"}  # most tests are of what declines, and stops
 
 
 def learner(estimator=None, **parameters):
     estimator = GaussianNB() if estimator is None else estimator
-    return SubsampleAggregateClassifier(estimator, **PLENTY | parameters)
+    return SubsampleAggregateClassifier(estimator, **BY_AGREEMENT | PLENTY | parameters)
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
@@ -53,6 +55,54 @@ def test_at_a_large_epsilon_it_answers_as_well_as_its_teachers(aggregation):
     assert answered.mean() > 0.8
     assert (answers == Y[1500:])[answered].mean() > 0.95
     assert model.guarantee_.epsilon == 50
+
+
+def imbalanced(share, n=6400, seed=0):
+    """Two clusters that overlap a little, of which the second has a share of all records."""
+    generator = np.random.default_rng(seed)
+    y = np.where(generator.random(n) < share, "rare", "common")
+    return generator.normal(size=(n, 2)) + 2.5 * (y == "rare")[:, None], y
+
+
+@pytest.mark.parametrize(("share", "least"), [(0.02, None), (0.5, 0.93)])
+@pytest.mark.parametrize(
+    "how",
+    [{"aggregation": "gnmax", "max_queries": 400}, {"aggregation": "confident_gnmax", "max_queries": 400}],
+)
+def test_shards_with_one_label_are_heard_and_answers_no_worse_than_the_majority(share, least, how):
+    X, y = imbalanced(share)
+    model = SubsampleAggregateClassifier(
+        GaussianNB(), n_teachers=600, epsilon=3.0, classes=["common", "rare"], abstain_label="none", **how
+    ).fit(X[:6000], y[:6000])
+    answers = model.predict(X[6000:])
+    answered = answers != "none"
+    assert answered.mean() > 0.8
+    majority = (y[6000:] == "common")[answered].mean()
+    assert (answers == y[6000:])[answered].mean() > (majority - 0.02 if least is None else least)
+
+
+def test_an_estimator_that_needs_several_records_of_a_label_is_no_worse_than_the_majority_either():
+    X, y = imbalanced(0.03, n=2400)
+    folds = CalibratedClassifierCV(GaussianNB(), cv=2)  # fails on shards with one record of a label
+    model = SubsampleAggregateClassifier(
+        folds, n_teachers=115, epsilon=3.0, classes=["common", "rare"], max_queries=100
+    ).fit(X[:2300], y[:2300])
+    assert (model.predict(X[2300:]) == y[2300:]).mean() > (y[2300:] == "common").mean() - 0.03
+
+
+def test_by_default_all_rows_of_the_plan_are_answered_however_little_teachers_agree():
+    generator = np.random.default_rng(0)
+    X, y = generator.normal(size=(5000, 2)), generator.integers(0, 2, 5000)
+    model = SubsampleAggregateClassifier(GaussianNB(), epsilon=3.0, classes=[0, 1], abstain_label=-1).fit(
+        X, y
+    )
+    plan = model.plan(5000)
+    assert (plan.aggregation, plan.least_decided) == ("gnmax", 0)
+    assert 100 < plan.max_queries == model.remaining_queries_
+    assert plan.least_lead <= 2 / 3 * plan.n_teachers
+    answers = model.predict(X[: plan.max_queries])
+    assert answers.size == plan.max_queries
+    assert (answers >= 0).all()
 
 
 @pytest.mark.parametrize("aggregation", ["sparse_vector", "gnmax", "confident_gnmax"])
@@ -300,7 +350,9 @@ def test_texts_and_gaps_in_a_frame_are_learned_too(frame):
     wage[::7] = np.nan
     table = frame({"job": job, "wage": wage, "town": generator.choice(["Ulm", "Bonn"], 1000)})
     y = np.where(job == "clerk", "poor", "rich")
-    model = SubsampleAggregateClassifier(epsilon=50.0, classes=["poor", "rich"]).fit(table, y)
+    model = SubsampleAggregateClassifier(epsilon=50.0, max_queries=1000, classes=["poor", "rich"]).fit(
+        table, y
+    )
     assert model.score(table, y) > 0.95
 
 
@@ -318,7 +370,7 @@ def test_in_a_pipeline_a_search_and_a_cross_validation():
     ledger = PrivacyLedger(1000, delta=1e-3)
     inner = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=2))
     # Trees of so few records disagree too often for a sparse vector to be sure to answer a whole fold.
-    model = learner(inner, ledger=ledger, n_teachers=20, aggregation="gnmax", epsilon=100.0)
+    model = learner(inner, ledger=ledger, n_teachers=20, aggregation="gnmax", epsilon=100.0, max_queries=1000)
     assert cross_val_score(model, X, Y, cv=KFold(3)).mean() > 0.85
     search = GridSearchCV(model, {"n_teachers": [10, 20]}, cv=KFold(2)).fit(X, Y)
     assert len(ledger.history()) == 3 + 5
