@@ -7,6 +7,7 @@
 
 import importlib
 import struct
+import warnings
 from collections.abc import Callable, Iterable
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -24,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from dplearn.estimator import PrivateEstimator
 from dplearn.privacy import PrivateHolder
 from dplearn.privacy.unrepeatable import without_mark
 
@@ -137,7 +139,7 @@ class _Freezer:
         return "function", called, self._all((*held, value.__dict__, value.__doc__, value.__annotations__))
 
     def _object(self, value: Any) -> Any:
-        reduced = value.__reduce_ex__(4)
+        reduced = _reduced(value)
         if isinstance(reduced, tuple) and isinstance(state := (*reduced, None, None)[2], dict):
             reduced = (*reduced[:2], without_mark(state), *reduced[3:])  # random bytes tell nothing
         if isinstance(reduced, str):
@@ -150,6 +152,15 @@ class _Freezer:
         # What pickle leaves out is still there to be looked at.
         state = None if _is_state(reduced, hidden) else hidden
         return "object", self._all((type(value), content, state)), parts
+
+
+def _reduced(value: Any) -> Any:
+    """Return what pickle would make of an object; that it would leave private state behind is no outcome."""
+    if not isinstance(value, PrivateEstimator):
+        return value.__reduce_ex__(4)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "a pickle of")
+        return value.__reduce_ex__(4)
 
 
 def kept_by(error: BaseException) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from difflib import get_close_matches
 from typing import Any
 
 from dplearn.audit.cases import CASES
@@ -9,6 +10,7 @@ from dplearn.commands.refusal import Refusal
 
 __all__ = ["add_commands"]
 
+_FEW = 8  # cases that a message lists
 _WHAT = """Run the installed code over every outcome of every dataset of a small universe; all cases take
 about a quarter of an hour. The exit status is 1 if a claim is broken or the exact laws are not the frozen
 ones."""
@@ -25,9 +27,9 @@ def add_commands(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print one line for each case; return 1 if a claim fails or a law is not the frozen one."""
-    unknown = [name for name in options.names if name not in CASES]
-    if unknown:
-        raise Refusal(f"NAME must be among {', '.join(CASES)}, got {unknown[0]!r}")
+    for name in options.names:
+        if name not in CASES:
+            raise Refusal(_unknown(name))
     failures = 0
     sys.stdout.write(f"{'':<30} {'claimed':>8} {'exact':>8} {'datasets':>9} {'pairs':>7} {'laws':>5}\n")
     for name in options.names or CASES:
@@ -44,3 +46,14 @@ def run(options: argparse.Namespace) -> int:
         sys.stdout.flush()
         failures += not (kept and same)
     return int(failures > 0)
+
+
+def _unknown(name: str) -> str:
+    """Return what to say of a name that no case has: the cases that it may stand for, or all."""
+    near = [each for each in CASES if name and each.startswith(name)]
+    near += [each for each in CASES if name and name in each and each not in near]
+    near = near or get_close_matches(name, CASES)
+    if near:
+        listed = ", ".join(near[:_FEW]) + (f" or {len(near) - _FEW} others" if len(near) > _FEW else "")
+        return f"NAME must be a case, got {name!r}; did you mean {listed}?"
+    return f"NAME must be a case, got {name!r}; cases are {', '.join(CASES)}"

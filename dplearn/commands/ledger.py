@@ -8,7 +8,7 @@ from typing import Any
 from dplearn.commands.refusal import Refusal, public
 from dplearn.privacy import PrivacyLedger
 
-__all__ = ["add_commands"]
+__all__ = ["add_commands", "missing_ledger"]
 
 _WHAT = """Show a ledger: its budget, what was charged to it, what is left. With --create, make one; fit then
 charges it with --ledger. Nothing private is in it, but who can write the file can undo charges."""
@@ -36,7 +36,15 @@ def _open(options: argparse.Namespace) -> PrivacyLedger:
     for name in ("epsilon", "delta", "rho"):
         if getattr(options, name) is not None:
             raise Refusal(f"--{name} goes with --create: a ledger's budget does not change")
+    if not options.file.exists():
+        raise Refusal(missing_ledger(options.file))
     return PrivacyLedger.open(options.file)
+
+
+def missing_ledger(file: Path) -> str:
+    """Return what to say of a ledger that does not exist: how one is made."""
+    make = f"python -m dplearn ledger {file} --create --epsilon E --delta D"
+    return f"{file} does not exist; this makes a ledger: {make}"
 
 
 def _create(options: argparse.Namespace) -> PrivacyLedger:

@@ -3,180 +3,260 @@
 import argparse
 import csv
 import sys
-from contextlib import suppress
-from difflib import get_close_matches
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from fractions import Fraction
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import joblib
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.pipeline import make_pipeline
+from sklearn.utils import get_tags
 
+from dplearn._version import __version__
+from dplearn.commands.csv_table import CsvFormat, Table, add_format, format_of, listed, read_table
+from dplearn.commands.learners import (
+    AUTO,
+    LEARNERS,
+    assembled,
+    candidates,
+    columns_of,
+    know_names,
+    last_of,
+    numbers_wanted,
+    settled,
+)
+from dplearn.commands.ledger import missing_ledger
 from dplearn.commands.output import check_out, replacing
 from dplearn.commands.refusal import Refusal, public
-from dplearn.domains import Categories, Domain, Schema
-from dplearn.learners import ExponentialMechanismClassifier
-from dplearn.preprocessing import CellEncoder
-from dplearn.privacy import Guarantee, PrivacyLedger
+from dplearn.domains import Schema
+from dplearn.estimator.within import UNSEEN, price_of_fit
+from dplearn.privacy import ApproxDP, BudgetExceededError, Guarantee, PrivacyLedger
+from dplearn.privacy.terms import in_words
 
 __all__ = ["add_commands"]
 
-_FORMAT = "dplearn model, version 1"
-_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+#: From so many labels on, those that nobody declared are not published: they look like numbers or names.
+_MANY_LABELS = 200
+_VERSION = "dplearn_version_"  # the attribute of a model that tells which version wrote it
 _FEW = 8  # labels that are listed
-_FIT = """Fit one private decision stump on a CSV file.
+_PREDICTED = "prediction"  # the name of the column that `predict` writes
+_FIT = """Fit a private classifier on a CSV file, compressed by gzip or not, and write it as a scikit-learn
+estimator.
 
-Every cell is encoded by itself, as a number if it is one and as a hash of its text, so that no column type
-and no list of categories is inferred from the table: what an encoder infers, it publishes. Where you know
-the columns, say so in a JSON file with --schema, for better accuracy and readable rules. The header, the
-number of rows and, unless --labels says otherwise, the set of labels count as public.
+Without --schema every cell is encoded by itself, as a number if it is one and as a hash of its text, so that
+no column type and no list of categories is inferred from the table: what an encoder infers, it publishes.
+Where you know the columns, say so in a JSON file with --schema, for better accuracy and readable rules. The
+names and the number of columns, the number of rows and, unless --labels says otherwise, the set of labels
+count as public.
 """
 
 
 def add_commands(commands: Any) -> None:
     """Add the commands `fit` and `predict`."""
     fit = commands.add_parser("fit", help="fit on a CSV file", description=_FIT)
-    fit.add_argument("table", type=Path, help="CSV file with a header line; private")
+    fit.add_argument("table", type=Path, help="CSV file, .csv or .csv.gz, with a header line; private")
     fit.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
-    fit.add_argument("--epsilon", default="1", help="privacy budget of this fit (default 1)")
     fit.add_argument("--out", required=True, type=Path, metavar="MODEL", help="where to write the model")
+    fit.add_argument(
+        "--learner",
+        default=AUTO,
+        metavar="NAME",
+        help=f"{', '.join(LEARNERS)}, or {AUTO} (default): naive_bayes, or stump of few records",
+    )
+    fit.add_argument("--epsilon", default="1", metavar="E", help="privacy budget of this fit (default 1)")
+    fit.add_argument("--delta", metavar="D", help="the same for delta (default: the learner's own)")
+    fit.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        dest="settings",
+        metavar="PARAMETER=VALUE",
+        help="a parameter of the learner, such as mechanism=permute_and_flip; may be repeated",
+    )
     fit.add_argument("--schema", type=Path, metavar="FILE", help="JSON description of the columns")
     fit.add_argument("--labels", metavar="A,B,...", help="all labels that can occur, with commas between")
-    fit.add_argument("--mechanism", default="exponential", help="exponential (default) or permute_and_flip")
     fit.add_argument("--ledger", type=Path, metavar="FILE", help="the ledger to charge the fit to")
     fit.add_argument(
         "--test", type=Path, metavar="FILE", help="CSV file to measure accuracy on; you declare it public"
     )
+    add_format(fit)
     fit.set_defaults(run=run_fit)
     predict = commands.add_parser("predict", help="predict with a fitted model")
-    predict.add_argument("model", type=Path, help="what fit wrote; a pickle, so only from those you trust")
+    predict.add_argument(
+        "model", type=Path, help="what fit wrote; loading it runs code of it, so only from those you trust"
+    )
     predict.add_argument("table", type=Path, help="CSV file with the columns that the model was fitted on")
     predict.add_argument("--out", required=True, type=Path, metavar="CSV", help="where to write the labels")
+    add_format(predict)
     predict.set_defaults(run=run_predict)
 
 
 def run_fit(options: argparse.Namespace) -> None:
     """Fit, write the model, and say what was released."""
+    form = format_of(options)
     with public():
         schema = None if options.schema is None else Schema.from_json(options.schema)
-        learner = ExponentialMechanismClassifier(
-            epsilon=options.epsilon, mechanism=options.mechanism, classes=_classes(options, schema)
+        learners = candidates(
+            options.learner,
+            epsilon=options.epsilon,
+            delta=options.delta,
+            settings=options.settings,
+            classes=_classes(options, schema),
         )
-        plan = learner.plan(1, n_features=1, n_labels=1)
-    ledger = _open_ledger(options, plan.guarantee)
+    ledger = _open_ledger(options, learners.values())
     check_out(options.out, options.table, options.schema, options.test, options.ledger)
-    header, rows = read_table(options.table)
-    columns = _feature_columns(header, options.target, schema)
-    X, y = _cells(header, rows, columns, schema), _labels(header, rows, options.target, options.table)
-    test = None if options.test is None else _read_test(options, columns, schema)
-    model = _assemble(learner.set_params(ledger=ledger), schema, columns, X)
-    model.fit(X, y)
+    table = read_table(options.table, form)
+    names = _feature_columns(table, options.target, schema)
+    learner = learners[settled(learners, len(table.columns[0]))]
+    with public():
+        model = assembled(learner, schema, names)
+    X, y = _cells(table, names, model), _labels(table, options.target, options.table)
+    if learner.classes is None and len(set(y.tolist())) >= _MANY_LABELS:
+        raise Refusal(
+            f"--target must be a column of few labels, got {_MANY_LABELS} or more in {options.target!r}, and"
+            " none is declared: if it is a number to predict, cut it into a few public ranges first; if they"
+            " are labels, --labels A,B,... declares them: those taken from the table are published"
+        )
+    _check_shape(model, len(y), len(names), y)
+    test = None if options.test is None else _read_test(options, form, names, model)
+    with _warnings_shown():
+        learner.set_params(ledger=ledger)
+        model.fit(X, y)
     learner.set_params(ledger=None)  # a model to be passed on does not say where the ledger lies
-    saved = {"columns": columns, "schema": schema, "target": options.target, "model": model}
+    know_names(model, names)
+    setattr(model, _VERSION, __version__)
     with replacing(options.out) as draft:
-        joblib.dump({"format": _FORMAT} | saved, draft)
-    _say_what_was_released(learner, options.out)
+        joblib.dump(model, draft)
+    _say_what_was_released(model, names, len(y), ledger, options)
     if test is not None:
-        accuracy = np.mean(model.predict(test[0]) == test[1])
+        accuracy = np.mean(_predicted(model, test[0]) == test[1])
         sys.stdout.write(f"Accuracy on {options.test}, declared public: {accuracy:.4f}\n")
 
 
 def run_predict(options: argparse.Namespace) -> None:
     """Write one label for each row."""
+    form = format_of(options)
     check_out(options.out, options.table, options.model)
-    try:
-        saved = joblib.load(options.model)
-    except OSError:
-        raise
-    except Exception:
-        saved = None
-    if not isinstance(saved, dict) or saved.get("format") != _FORMAT:
-        raise Refusal(f"{options.model}: not a model that this version of dplearn wrote")
-    header, rows = read_table(options.table)
-    labels = saved["model"].predict(_cells(header, rows, saved["columns"], saved["schema"]))
+    model = _load(options.model)
+    _warn_of_version(model, options.model)
+    names = columns_of(model)
+    if names is None:
+        raise Refusal(
+            f"{options.model}: not a model that fit wrote, nor a fitted classifier of dplearn that knows the"
+            " names of its columns"
+        )
+    cells = _cells(read_table(options.table, form), names, model)
+    labels = _predicted(model, cells)
     with replacing(options.out) as draft, draft.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow([saved["target"]])
+        writer.writerow([_PREDICTED])
         writer.writerows([label] for label in labels.tolist())
     sys.stdout.write(f"{len(labels)} labels written to {options.out}\n")
 
 
-def _open_ledger(options: argparse.Namespace, price: Guarantee) -> PrivacyLedger | None:
-    """Return the ledger to charge, if it can pay; if not, the table is not even read."""
+def _load(path: Path) -> Any:
+    """Return what is in a model file, or None."""
+    with _warnings_shown():
+        try:
+            return joblib.load(path)
+        except OSError:
+            raise
+        except Exception:
+            return None
+
+
+def _warn_of_version(model: Any, path: Path) -> None:
+    """Warn of a model that another minor version wrote."""
+    written = str(getattr(model, _VERSION, __version__))
+    if written.split(".")[:2] != __version__.split(".")[:2]:
+        _warn(
+            f"{path} was written by dplearn {written}, and this is {__version__}: a model is read by the"
+            " minor version that wrote it; with another one it may fail, or predict something else"
+        )
+
+
+def _predicted(model: Any, cells: NDArray[Any]) -> NDArray[Any]:
+    """Return a label for each row, whose cells are in the order of the model's columns."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        labels: NDArray[Any] = model.predict(cells)
+    return labels
+
+
+@contextmanager
+def _warnings_shown() -> Iterator[None]:
+    """Show each warning as one line; of others than this package's and scikit-learn's own none is shown."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for text in dict.fromkeys(" ".join(str(each.message).split()) for each in caught):
+        _warn(text)
+
+
+def _warn(text: str) -> None:
+    sys.stderr.write(f"python -m dplearn: warning: {text}\n")
+
+
+def _open_ledger(options: argparse.Namespace, learners: Iterable[Any]) -> PrivacyLedger | None:
+    """Return the ledger to charge, if it can pay whichever learner; if not, the table is not even read."""
     if options.ledger is None:
         return None
+    if not options.ledger.exists():
+        raise Refusal(missing_ledger(options.ledger))
     ledger = PrivacyLedger.open(options.ledger)
-    ledger.require(price)
+    for learner in learners:
+        price = price_of_fit(learner, UNSEEN, None)
+        if price is not None:
+            _require(ledger, price)
     return ledger
 
 
-def read_table(path: Path) -> tuple[list[str], list[list[str]]]:
-    """Return the header and the rows of a CSV file; messages hold no cell."""
-    csv.field_size_limit(sys.maxsize)  # the length of a cell decides nothing
+def _require(ledger: PrivacyLedger, price: Guarantee) -> None:
+    """Refuse a price that the ledger cannot pay, and say so if it is the delta that it lacks."""
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = list(csv.reader(file))
-    except UnicodeDecodeError:
-        raise Refusal(f"{path}: must be encoded in UTF-8, and is in another encoding: save it so") from None
-    except csv.Error:
-        raise Refusal(f"{path}: not a CSV file") from None
-    if not rows:
-        raise Refusal(f"{path}: empty")
-    # In a table of one column an empty line is an empty cell; elsewhere it is no record.
-    rows = [row or [""] for row in rows if row or len(rows[0]) == 1]
-    if len(rows) < 2:
-        raise Refusal(f"{path}: needs a header line and at least one row")
-    header = [name.strip() for name in rows[0]]
-    if len(header) == 1 and (found := [each for each in _SEPARATORS if each in header[0]]):
-        raise Refusal(
-            f"{path}: columns must be separated by commas, got a header with {_SEPARATORS[found[0]]}"
-        )
-    if len(set(header)) < len(header) or "" in header:
-        raise Refusal(f"{path}: column names must be distinct and not empty")
-    if any(len(row) != len(header) for row in rows[1:]):
-        raise Refusal(f"{path}: every row must have as many cells as the header, {len(header)}")
-    return header, rows[1:]
+        ledger.require(price)
+    except BudgetExceededError as error:
+        if not isinstance(price, ApproxDP) or not price.delta:
+            raise
+        with suppress(BudgetExceededError):
+            ledger.require(replace(price, delta=Fraction(0)))
+            raise Refusal(f"{error}; --delta 0 asks for none") from None
+        raise
 
 
 def _classes(options: argparse.Namespace, schema: Schema | None) -> list[str] | None:
     if options.labels is not None:
-        return [label.strip() for label in options.labels.split(",")]
+        return listed(options.labels)
     return None if schema is None or schema.labels is None else [str(label) for label in schema.labels]
 
 
-def _feature_columns(header: list[str], target: str, schema: Schema | None) -> list[str]:
+def _feature_columns(table: Table, target: str, schema: Schema | None) -> list[str]:
     """Return the names of the feature columns: the schema's, or all but the target."""
-    if target not in header:
-        # Not all columns: without a header line these would be the first record.
-        near = get_close_matches(target, header, n=1)
-        meant = f"; did you mean {near[0]!r}?" if near else f"; its header has {len(header)} others"
-        raise Refusal(f"--target must be a column of the table, got {target!r}{meant}")
-    columns = [name for name in header if name != target] if schema is None else list(schema.names)
-    if target in columns:
+    if target not in table.names:
+        raise Refusal(f"--target must be a column of the table, got {target!r}{table.missing(target)}")
+    names = [name for name in table.names if name != target] if schema is None else list(schema.names)
+    if target in names:
         raise Refusal(f"--schema must not describe the target as a feature, got {target!r}")
-    if not columns:
+    if not names:
         raise Refusal("the table must have a column besides the target")
-    return columns
+    return names
 
 
-def _cells(
-    header: list[str], rows: list[list[str]], columns: list[str], schema: Schema | None
-) -> NDArray[Any]:
-    """Return the named columns: text, or numbers where the schema says so; None where a cell is empty."""
-    absent = [name for name in columns if name not in header]
+def _cells(table: Table, names: list[str], model: Any) -> NDArray[Any]:
+    """Return the named columns: texts, or numbers where the model wants some; None where a cell is empty."""
+    absent = [name for name in names if name not in table.names]
     if absent:
-        raise Refusal(f"the table must have a column {absent[0]!r}")
-    places = [header.index(name) for name in columns]
-    numeric = [schema is not None and _wants_numbers(schema.columns[name]) for name in columns]
-    cells = np.empty((len(rows), len(columns)), dtype=object)
-    for i, row in enumerate(rows):
-        cells[i] = [_cell(row[place].strip(), read) for place, read in zip(places, numeric, strict=True)]
+        raise Refusal(f"the table must have a column {absent[0]!r}{table.missing(absent[0])}")
+    cells = np.empty((len(table.columns[0]), len(names)), dtype=object)
+    for place, (name, numeric) in enumerate(zip(names, numbers_wanted(model, len(names)), strict=True)):
+        cells[:, place] = [_cell(text, numeric) for text in table.column(name)]
     return cells
-
-
-def _wants_numbers(domain: Domain) -> bool:
-    return domain.numbers if isinstance(domain, Categories) else domain.numeric
 
 
 def _cell(text: str, numeric: bool) -> Any:
@@ -189,48 +269,59 @@ def _cell(text: str, numeric: bool) -> Any:
     return text
 
 
-def _labels(header: list[str], rows: list[list[str]], target: str, path: Path) -> NDArray[Any]:
-    if target not in header:
-        raise Refusal(f"{path}: must have the target column {target!r}")
-    labels = [row[header.index(target)].strip() for row in rows]
+def _labels(table: Table, target: str, path: Path) -> NDArray[Any]:
+    if target not in table.names:
+        raise Refusal(f"{path}: must have the target column {target!r}{table.missing(target)}")
+    labels = table.column(target)
     if "" in labels:
         raise Refusal(f"{path}: column {target!r} must have no empty cell")
     return np.array(labels)
 
 
-def _assemble(
-    learner: ExponentialMechanismClassifier, schema: Schema | None, columns: list[str], X: NDArray[Any]
-) -> Any:
-    """Return the learner behind what reads cells for it."""
-    if schema is not None:
-        return learner.set_params(domain=schema)
-    encoder = CellEncoder().fit(X)
-    return make_pipeline(encoder, learner.set_params(domain=encoder.domain(columns)))
+def _check_shape(model: Any, n: int, d: int, y: NDArray[Any]) -> None:
+    """Refuse numbers of records, columns or labels that the learner cannot take; all three are public."""
+    learner = last_of(model)
+    labels = learner.classes if learner.classes is not None else sorted(set(y.tolist()))
+    if len(labels) != 2 and not get_tags(learner).classifier_tags.multi_class:
+        raise Refusal(f"--learner: {type(learner).__name__} takes two labels, got {len(labels)}")
+    told = {"n_features": d if model is learner else 2 * d, "n_labels": len(labels)}
+    known = signature(learner.plan).parameters
+    with public():
+        learner.plan(n, **{name: value for name, value in told.items() if name in known})
 
 
-def _say_what_was_released(learner: ExponentialMechanismClassifier, out: Path) -> None:
+def _say_what_was_released(
+    model: Any, names: list[str], n: int, ledger: PrivacyLedger | None, options: argparse.Namespace
+) -> None:
+    learner = last_of(model)
     guarantee = learner.guarantee_
-    sys.stdout.write(
-        f"Released rule: {learner.concept_}\n"
-        f"{guarantee.sentence()}\n"
-        f"It assumes that {'; '.join(guarantee.assumes)}.\n"
-        f"{_labels_taken(learner)}"
-        f"Model written to {out}\n"
-    )
+    lines = [
+        f"Learner: {type(learner).__name__}",
+        f"Records: {n}; columns: {len(names)}",
+        f"Privacy cost: {in_words(guarantee)}"
+        + ("" if ledger is None else f"; left in {options.ledger}: {in_words(ledger.remaining())}"),
+    ]
+    if hasattr(learner, "concept_"):
+        lines.append(f"Released rule: {learner.concept_}")
+        if not hasattr(learner, "domain"):
+            lines.append("There x0, x1, ... are the columns of the table without the target, in order.")
+    lines += [guarantee.sentence(), f"It assumes that {'; '.join(guarantee.assumes)}."]
+    if learner.classes is None:
+        lines.append(
+            f"Labels taken from the table, and so published: {_some(learner.classes_)}; --labels A,B,..."
+            " declares them."
+        )
+    sys.stdout.write("\n".join([*lines, f"Model written to {options.out}\n"]))
 
 
-def _labels_taken(learner: ExponentialMechanismClassifier) -> str:
-    """Return which labels were published because nobody declared them, and how they are declared."""
-    if learner.classes is not None:
-        return ""
-    labels = [str(label) for label in learner.classes_]
-    shown = ", ".join(map(repr, labels[:_FEW])) + (f" and {len(labels) - _FEW} more" * (len(labels) > _FEW))
-    return f"Labels taken from the table, and so published: {shown}; --labels A,B,... declares them.\n"
+def _some(classes: NDArray[Any]) -> str:
+    labels = [repr(str(label)) for label in classes]
+    return ", ".join(labels[:_FEW]) + (f" and {len(labels) - _FEW} more" if len(labels) > _FEW else "")
 
 
 def _read_test(
-    options: argparse.Namespace, columns: list[str], schema: Schema | None
+    options: argparse.Namespace, form: CsvFormat, names: list[str], model: Any
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the cells and labels of the public test file, before anything is spent."""
-    header, rows = read_table(options.test)
-    return _cells(header, rows, columns, schema), _labels(header, rows, options.target, options.test)
+    table = read_table(options.test, form)
+    return _cells(table, names, model), _labels(table, options.target, options.test)

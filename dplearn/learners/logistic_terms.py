@@ -242,7 +242,13 @@ def row_order(noise: str) -> int:
 
 def _check_columns(kind: str, d: int, n_classes: int) -> None:
     if d > _MOST_COLUMNS:
-        raise ValueError(f"X must have fewer than {_MOST_COLUMNS} columns of numbers, got {d - 1}")
+        raise ValueError(
+            f"X must have fewer than {_MOST_COLUMNS} columns of numbers, where a column of categories or of"
+            f" hashes counts once for each, got {d - 1}: declare fewer buckets, leave out columns by a rule"
+            " that looks at no record, project them onto fewer (GaussianRandomProjection, of"
+            " sklearn.random_projection, learns nothing but how many there are), or take"
+            " StatisticalQueryNaiveBayes, which has no such limit"
+        )
     if kind == "local" and d * n_classes > _MOST_LOCAL:
         raise ValueError(
             f"model='local' takes at most {_MOST_LOCAL} for (columns of numbers + 1) * classes,"

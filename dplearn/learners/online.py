@@ -216,7 +216,16 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         )
 
     def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled, which is not the teachers; warn where they are left behind."""
         state: dict[str, Any] = super().__getstate__()
+        if "_holder" in state and not state["_holder"].closed:
+            warnings.warn(
+                f"a pickle of {type(self).__name__} holds no teachers, for they are private, and cannot"
+                " predict when it is loaded: export_teachers(path) moves them to a file, from which"
+                " load_teachers(path) takes them; of what predicts without teachers, such as"
+                " KnowledgeTransferClassifier, the pickle is whole",
+                stacklevel=2,
+            )
         return {name: value for name, value in state.items() if name != "_holder"}
 
     def __copy__(self) -> Self:

@@ -9,8 +9,8 @@ from sklearn.base import clone
 
 from dplearn.privacy import PrivateHolder
 
-# Tables of scikit-learn's checks are small, and so is epsilon below.
-pytestmark = pytest.mark.filterwarnings("ignore:n_(teachers|samples) is")
+# Tables of scikit-learn's checks are small, and so is epsilon below; what is pickled is not meant to predict.
+pytestmark = pytest.mark.filterwarnings("ignore:n_(teachers|samples) is", "ignore:a pickle of")
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")  # array API: an opt-in of SciPy

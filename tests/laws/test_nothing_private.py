@@ -21,7 +21,8 @@ from dplearn.mechanisms import AboveThreshold
 from dplearn.preprocessing import CellEncoder
 from dplearn.privacy import ApproxDP, LedgerError, PrivacyLedger
 
-pytestmark = pytest.mark.filterwarnings("ignore:n_(teachers|samples) is")
+# What is pickled here is looked at, and not meant to predict.
+pytestmark = pytest.mark.filterwarnings("ignore:n_(teachers|samples) is", "ignore:a pickle of")
 
 SECRET = 987654.321987  # on no grid of cuts, so that no released cut can equal it
 SECRET_TEXT = "canary-9f3b"

@@ -195,8 +195,11 @@ def test_copies_share_what_is_left_and_never_answer_twice():
 
 def test_a_pickle_has_no_teachers_and_says_so():
     model = learner().fit(X, Y)
-    there = pickle.loads(pickle.dumps(model))
+    with pytest.warns(UserWarning, match=r"holds no teachers.*export_teachers"):
+        there = pickle.loads(pickle.dumps(make_pipeline(StandardScaler(), model)))[-1]
     assert there.guarantee_ == model.guarantee_
+    for twin in (copy.copy(model), copy.deepcopy(model), clone(model), pickle.loads(pickle.dumps(there))):
+        assert isinstance(twin, SubsampleAggregateClassifier)  # without a word
     assert (there.remaining_queries_, there.remaining_unstable_) == (0, None)
     with pytest.raises(RuntimeError, match="this copy has no teachers"):
         there.predict(X[:1])
@@ -208,8 +211,8 @@ def test_teachers_move_by_name_with_what_is_left(aggregation, tmp_path):
     model = learner(aggregation=aggregation, max_queries=10, n_teachers=20).fit(X, Y)
     model.predict(X[:4])
     left = model.remaining_queries_, model.remaining_unstable_
-    there = pickle.loads(pickle.dumps(model))
     model.export_teachers(tmp_path / "teachers")
+    there = pickle.loads(pickle.dumps(model))  # without a word: its teachers have left already
     with pytest.raises(RuntimeError, match="it was exported"):
         model.predict(X[:1])
     there.load_teachers(tmp_path / "teachers")

@@ -1,0 +1,276 @@
+"""Read a CSV file strictly. What is private in it appears in no message: messages are constants.
+
+The first line names the columns, and names are public. In a file without such a line it is the first record.
+So a first line that looks like a record is refused, unless the user says what it is, and no message quotes a
+first line that the user has not called a header.
+"""
+
+import argparse
+import csv
+import gzip
+import io
+import re
+import sys
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import chain
+from pathlib import Path
+from typing import Any, cast
+
+from dplearn.commands.refusal import Refusal
+
+__all__ = ["CsvFormat", "Table", "add_format", "format_of", "listed", "looks_like_a_record", "read_table"]
+
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_SPELLED = {"tab": "\t", "\\t": "\t"}
+_MOST_KEPT = 1 << 16  # distinct texts of which one copy is kept
+_LONGEST_NAME = 200
+
+#: Words that stand for a value, and hardly for a column.
+_VALUES = {"", "?", "-", ".", "na", "n/a", "nan", "nil", "none", "null", "true", "false", "yes", "no"}
+#: How numbers, amounts, shares, dates and times begin: few names begin with a digit.
+_NUMBER = re.compile(r"[-+(<>~=]*\s*[$€£¥]?\s*[-+]?[.,]?\d")
+_UNBOUNDED = {"inf", "infinity"}
+
+
+@dataclass(frozen=True)
+class CsvFormat:
+    """How a CSV file is written; public.
+
+    Attributes
+    ----------
+    separator : str
+        One character.
+    header : bool or None
+        Whether the first line names the columns. None: it does, unless it looks like a record.
+    columns : tuple of str or None
+        The names, where no line has them.
+    """
+
+    separator: str = ","
+    header: bool | None = None
+    columns: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of texts.
+
+    Attributes
+    ----------
+    names : list of str
+        Of the columns.
+    columns : list of list of str
+        The cells of each, without blanks around them.
+    quotable : bool
+        Whether messages may quote the names: the user declared them, or called the first line a header.
+    """
+
+    names: list[str]
+    columns: list[list[str]]
+    quotable: bool
+
+    def column(self, name: str) -> list[str]:
+        """Return the cells of the column of this name."""
+        return self.columns[self.names.index(name)]
+
+    def missing(self, name: str) -> str:
+        """Return what a message may tell of the columns that there are, where none has this name."""
+        if not self.quotable:
+            return (
+                "; the first line of the table has no such cell, and is not quoted, since it may be a record:"
+                " if it is a header, --header shows the closest name; if there is none, --no-header or"
+                " --columns A,B,... is needed"
+            )
+        near = get_close_matches(name, self.names, n=1)
+        if near:
+            return f"; did you mean {near[0]!r}?"
+        return f"; its columns are {_few(self.names)}"
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how a CSV file is written."""
+    parser.add_argument(
+        "--separator", default=",", metavar="S", help="what stands between cells: , (default) ; | or tab"
+    )
+    header = parser.add_mutually_exclusive_group()
+    header.add_argument(
+        "--header",
+        action="store_true",
+        default=None,
+        help="the first line names the columns, even if it looks like a record; the names are public",
+    )
+    header.add_argument(
+        "--no-header",
+        action="store_false",
+        dest="header",
+        help="the first line is a record; columns are called x0, x1, ...",
+    )
+    header.add_argument(
+        "--columns", metavar="A,B,...", help="the first line is a record, and these are the columns' names"
+    )
+
+
+def format_of(options: argparse.Namespace) -> CsvFormat:
+    """Return what the options of `add_format` say."""
+    separator = _SPELLED.get(options.separator.lower(), options.separator)
+    if separator not in _SEPARATORS:
+        raise Refusal(f"--separator must be one of , ; | and tab, got {options.separator!r}")
+    if options.columns is None:
+        return CsvFormat(separator, options.header)
+    columns = listed(options.columns)
+    if len(set(columns)) < len(columns) or "" in columns:
+        raise Refusal(f"--columns must be distinct names, and none empty, got {options.columns!r}")
+    return CsvFormat(separator, False, tuple(columns))
+
+
+def listed(text: str) -> list[str]:
+    """Return the parts of a list that is written with commas; quotes hold a part with a comma together."""
+    try:
+        return [part.strip() for part in next(csv.reader([text], strict=True, skipinitialspace=True), [""])]
+    except csv.Error:
+        raise Refusal(f"a list must be written like A,B,... with each quote closed, got {text!r}") from None
+
+
+def looks_like_a_record(cells: list[str]) -> bool:
+    """Return whether a first line is taken for a record; a function of that line alone.
+
+    Parameters
+    ----------
+    cells : list of str
+        Without blanks around them.
+    """
+    return len(set(cells)) < len(cells) or any(map(_looks_like_a_value, cells))
+
+
+def _looks_like_a_value(cell: str) -> bool:
+    lowered = cell.lower()
+    return (
+        lowered in _VALUES
+        or lowered.lstrip("+-") in _UNBOUNDED
+        or _NUMBER.match(cell) is not None
+        or not cell.isprintable()
+        or len(cell) > _LONGEST_NAME
+    )
+
+
+def read_table(path: Path, form: CsvFormat) -> Table:
+    """Return the names and cells of a CSV file, compressed by gzip or not.
+
+    Parameters
+    ----------
+    path : Path
+        Private.
+    form : CsvFormat
+        How it is written.
+
+    Raises
+    ------
+    Refusal
+        If the file is not what it should be, at whatever place: the message does not say where.
+    """
+    csv.field_size_limit(sys.maxsize)  # the length of a cell decides nothing
+    try:
+        with path.open("rb") as raw:
+            rows = csv.reader(_lines(raw, path), delimiter=form.separator, strict=True)
+            return _read(rows, path, form)
+    except UnicodeDecodeError:
+        raise Refusal(f"{path}: must be encoded in UTF-8, and is in another encoding: save it so") from None
+    except csv.Error:
+        raise Refusal(
+            f"{path}: not a CSV file: a cell that begins with a quote must end with one, before a separator"
+            " or the end of the line; a quote within it is doubled"
+        ) from None
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise Refusal(f"{path}: damaged, or cut off: it cannot be decompressed") from None
+
+
+def _lines(raw: Any, path: Path) -> Iterator[str]:
+    """Yield the lines of a text, decompressed if need be."""
+    if raw.peek(2)[:2] == b"\x1f\x8b":
+        raw = io.BufferedReader(cast(Any, gzip.GzipFile(fileobj=raw)))
+    head = raw.peek(4)[:4]
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise Refusal(f"{path}: must be encoded in UTF-8, and is in UTF-16: save it so")
+    if head in (b"PK\x03\x04", b"PAR1", b"\xd0\xcf\x11\xe0"):
+        raise Refusal(f"{path}: must be a CSV file, and is a workbook, an archive or Parquet: save it as CSV")
+    with io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as text:
+        for line in text:
+            if "\0" in line:
+                raise Refusal(f"{path}: must be a text in UTF-8, and holds a NUL character")
+            yield line
+
+
+def _read(rows: Iterator[list[str]], path: Path, form: CsvFormat) -> Table:
+    first = next((row for row in rows if row), None)
+    if first is None:
+        raise Refusal(f"{path}: empty")
+    cells = [cell.strip() for cell in first]
+    names = _names(cells, path, form)
+    if form.header is False:
+        rows = chain([first], rows)
+    columns = _columns(rows, len(names), path)
+    if not columns[0]:
+        raise Refusal(f"{path}: needs a header line and at least one row")
+    return Table(names, columns, quotable=form.header is not None)
+
+
+def _names(first: list[str], path: Path, form: CsvFormat) -> list[str]:
+    """Return the names of the columns, of which the first line tells at least how many there are."""
+    others = [name for each, name in _SEPARATORS.items() if each != form.separator and each in first[0]]
+    if len(first) == 1 and others:
+        raise Refusal(
+            f"{path}: columns must be separated by {_SEPARATORS[form.separator]}, got a first line with"
+            f" {others[0]}: --separator names another"
+        )
+    if form.columns is not None:
+        return _declared(form.columns, first, path)
+    if form.header is False:
+        return [f"x{place}" for place in range(len(first))]
+    if form.header is None and looks_like_a_record(first):
+        raise Refusal(
+            f"{path}: the first line looks like a record: some cell is empty, begins like a number or a date,"
+            " is yes, no or the like, or stands there twice. The names of columns are published, records are"
+            " not: say --no-header, or --columns A,B,... with their names, if there is no header line, and"
+            " --header if this is one"
+        )
+    if len(set(first)) < len(first) or "" in first:
+        raise Refusal(f"{path}: column names must be distinct and not empty")
+    return first
+
+
+def _declared(columns: tuple[str, ...], first: list[str], path: Path) -> list[str]:
+    if len(first) != len(columns):
+        raise Refusal(
+            f"{path}: --columns must name every column, of which there are {len(first)}, got {len(columns)}"
+        )
+    if tuple(first) == columns:
+        raise Refusal(
+            f"{path}: the first line holds the very names of --columns, which is for files without such a"
+            " line: leave --columns out"
+        )
+    return list(columns)
+
+
+def _columns(rows: Iterable[list[str]], d: int, path: Path) -> list[list[str]]:
+    """Return the cells of each of d columns, equal texts as one object where there are few."""
+    columns: list[list[str]] = [[] for _ in range(d)]
+    kept: dict[str, str] = {}
+    for row in rows:
+        if not row and d > 1:
+            continue  # In a table of one column an empty line is an empty cell; elsewhere it is no record.
+        if len(row) != d and (row or d > 1):
+            raise Refusal(f"{path}: every row must have as many cells as the first line, {d}")
+        for column, text in zip(columns, row or [""], strict=True):
+            cell = text.strip()
+            if cell not in kept and len(kept) < _MOST_KEPT:
+                kept[cell] = cell
+            column.append(kept.get(cell, cell))
+    return columns
+
+
+def _few(names: list[str], most: int = 20) -> str:
+    shown = ", ".join(map(repr, names[:most]))
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
