@@ -220,10 +220,8 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         self.guarantee_ = guarantee
         self.design_ = design
         self.noise_, self.n_steps_ = layout.kind, layout.task.n_steps
+        self._model_ = model
         self.metric_ = model.metric
-        weights = model.weights.T
-        weights = weights[1:] - weights[:1] if len(classes) == 2 else weights
-        self.coef_, self.intercept_ = weights[:, :-1], weights[:, -1]
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return margins: above 0 for the second of two classes, or the greatest for the predicted one.
