@@ -5,9 +5,9 @@ scale of the margins is then arbitrary, and so is their offset, which decides wh
 too often. Both are learned from counts of score and label, which one record changes little.
 
 >>> counts = np.array([[[40.0, 10.0], [10.0, 40.0]]])  # scores below and above 0; labels 0 and 1
->>> found = calibrate(counts, np.array([-1.0, 0.0, 1.0]), noise=0.0)
->>> round(found.slope, 2), found.offsets.round(2).tolist()  # at scores of -1/2 and 1/2 the odds are 1/4 and 4
-(2.77, [0.0])
+>>> found = calibrate(counts[0], np.array([-1.0, 0.0, 1.0]), slope=1.0, noise=0.0)
+>>> round(found.slope, 2), round(abs(found.offset), 2)  # at scores of -1/2 and 1/2 the odds are 1/4 and 4
+(2.77, 0.0)
 """
 
 import math
@@ -19,8 +19,8 @@ from scipy.special import expit, logit
 
 __all__ = ["Calibration", "calibrate"]
 
-_SPREAD = 1.5  # prior standard deviation of logits that scores explain
 _SEEN = 1.5  # standard deviations of noise that a bin's count must exceed to be used
+_FAINT = 0.01  # of the slope's deviation
 _RAREST = 0.002  # of a label
 _TINY = 1e-12
 _ROUNDS, _FARTHEST, _CLOSE = 100, 2.0, 1e-9  # of Newton's method
@@ -28,75 +28,80 @@ _ROUNDS, _FARTHEST, _CLOSE = 100, 2.0, 1e-9  # of Newton's method
 
 @dataclass(frozen=True)
 class Calibration:
-    """The logit of each label's probability: slope * score + offset.
+    """The logit of a label's probability: slope * score + offset.
 
     Attributes
     ----------
     slope : float
-        Released. At least 0, and 0 where noise hides any relation.
-    offsets : ndarray of float64 of shape (k,)
+        Released. Positive.
+    offset : float
         Released.
     deviation : float
-        The standard deviation of `slope` that is due to noise in the counts.
+        Released. The standard deviation of `slope` that is due to noise in the counts.
     curvature : float
-        Mean of 4 p (1 - p) over records, p the probability of a label: 1 where scores say nothing.
+        Released. Mean of 4 p (1 - p) over records, p the probability of the label: 1 where scores say nothing.
     """
 
     slope: float
-    offsets: NDArray[np.float64]
+    offset: float
     deviation: float
     curvature: float
 
 
-def calibrate(counts: NDArray[np.float64], edges: NDArray[np.float64], *, noise: float) -> Calibration:
-    """Return the slope, common to all labels, and the offsets that explain noisy counts best.
+def calibrate(
+    counts: NDArray[np.float64], edges: NDArray[np.float64], *, slope: float, noise: float
+) -> Calibration:
+    """Return the slope and the offset that explain noisy counts best.
 
     Parameters
     ----------
-    counts : ndarray of float64 of shape (k, bins, 2)
-        Released. For each label, how many records have a score in each bin and do not, or do, have the label.
-        Any unit.
+    counts : ndarray of float64 of shape (bins, 2)
+        Released. How many records have a score in each bin and do not, or do, have the label. Any unit.
     edges : ndarray of float64 of shape (bins + 1,)
         Of the bins.
+    slope : float
+        Prior mean, and prior standard deviation, of the slope; positive.
     noise : float
         Standard deviation of the noise in each count.
 
     Notes
     -----
     **Accuracy.** Platt's logistic regression on the bins' middles, with two priors that vanish as the noise
-    does. Offsets: logits of the labels' shares. Slope: 0, such that logits vary by 1.5. So scores that noise
-    hides are ignored, and the more common label is predicted.
+    does: for the slope the given one, for the offset the logit of the label's share.
 
     **Source.** Platt (1999); a histogram in place of records is ours.
     """
     middles = (edges[1:] + edges[:-1]) / 2
-    records = counts.sum(axis=2)
+    records = counts.sum(axis=1)
     records = np.where(records > _SEEN * noise, records, 0.0)
-    with_label = np.where(records > 0, counts[:, :, 1], 0.0).clip(0.0, records)
-    total = max(float(counts.sum(axis=(1, 2)).mean()), _TINY)
-    prior = logit((counts[:, :, 1].sum(axis=1) / total).clip(_RAREST, 1 - _RAREST))
-    variance = float((records * middles**2).sum()) / max(float(records.sum()), _TINY)
+    with_label = np.where(records > 0, counts[:, 1], 0.0).clip(0.0, records)
+    total = max(float(counts.sum()), _TINY)
+    prior = float(logit(np.clip(counts[:, 1].sum() / total, _RAREST, 1 - _RAREST)))
+    if not records.any():
+        return Calibration(slope, prior, slope, 1.0)
     disturbance = noise**2 * float(((records > 0) * middles**2).sum())  # variance of the slope's gradient
-    ridge = disturbance * variance / _SPREAD**2 + _TINY * total
-    ridges = noise**2 * len(middles) / total + _TINY * total
+    ridge = disturbance / slope**2 + _TINY * total
+    ridge_of_offset = noise**2 * len(middles) / total + _TINY * total
+    spread = math.sqrt(float((records * middles**2).sum()) / max(float(records.sum()), _TINY))
 
-    slope, offsets = 0.0, prior
+    prior_slope, offset = slope, prior
     for _ in range(_ROUNDS):
-        likely = expit(slope * middles + offsets[:, None])
+        likely = expit(slope * middles + offset)
         left, weight = with_label - records * likely, records * likely * (1 - likely) + _TINY
-        gradient = float((left * middles).sum()) - ridge * slope
-        gradients = left.sum(axis=1) - ridges * (offsets - prior)
-        cross, bend = (weight * middles).sum(axis=1), weight.sum(axis=1) + ridges
-        steep = float((weight * middles**2).sum()) + ridge - float((cross**2 / bend).sum())
-        move = (gradient - float((cross / bend * gradients).sum())) / steep
-        moves = (gradients - cross * move) / bend
-        far = max(abs(move) * math.sqrt(variance), float(np.abs(moves).max()), _TINY)
+        gradient = float((left * middles).sum()) - ridge * (slope - prior_slope)
+        gradient_of_offset = float(left.sum()) - ridge_of_offset * (offset - prior)
+        cross, bend = float((weight * middles).sum()), float(weight.sum()) + ridge_of_offset
+        steep = float((weight * middles**2).sum()) + ridge - cross**2 / bend
+        move = (gradient - cross / bend * gradient_of_offset) / steep
+        move_of_offset = (gradient_of_offset - cross * move) / bend
+        far = max(abs(move) * spread, abs(move_of_offset), _TINY)
         part = min(1.0, _FARTHEST / far)
-        slope, offsets = slope + part * move, offsets + part * moves
+        slope, offset = slope + part * move, offset + part * move_of_offset
         if far < _CLOSE:
             break
-    if slope <= 0:
-        slope, offsets = 0.0, prior
-    likely = expit(slope * middles + offsets[:, None])
+    deviation = math.sqrt(disturbance) / steep
+    if slope < _FAINT * deviation:  # noise hides the relation, but for the order of records
+        slope, offset = _FAINT * deviation, prior
+    likely = expit(slope * middles + offset)
     curvature = 4 * float((records * likely * (1 - likely)).sum()) / max(float(records.sum()), _TINY)
-    return Calibration(slope, offsets, math.sqrt(disturbance) / steep, curvature)
+    return Calibration(slope, offset, deviation, curvature)

@@ -37,7 +37,7 @@ __all__ = [
     "predicted_parts",
     "products_query",
     "score_edges",
-    "score_queries",
+    "score_query",
 ]
 
 #: Rows and residuals are whole numbers up to 2**10: so sums over 2**33 records are exact as floats.
@@ -71,7 +71,7 @@ class LogisticTask:
         Rows and residuals are rounded to 2**-bits, towards 0.
     n_active : int, optional
         How many numbers of a row may differ from 0, at most; all if left out.
-    levels : int, default=8
+    levels : int, default=9
         How finely scores are told apart by their order of magnitude; see `score_edges`.
     """
 
@@ -82,7 +82,7 @@ class LogisticTask:
     second_moments: bool = True
     bits: int = FINEST
     n_active: int | None = None
-    levels: int = 8
+    levels: int = 9
 
     @property
     def reach(self) -> int:
@@ -133,14 +133,20 @@ class LogisticTask:
         """The share of the budget for the calibration of scores."""
         return 1 - _STEPS
 
+    @property
+    def n_scores(self) -> int:
+        """How many categories of scores, or of scores and labels, are told apart."""
+        bins = len(score_edges(self.levels)) + 1
+        return 2 * bins if self.n_classes == 2 else bins
+
     def queries(self) -> "list[tuple[RowQuery | ShareQuery, Fraction]]":
         """Return a query of each kind that is asked, and its share: both are public."""
         directions, labels, step = self.shares
         first = moments_query(self) if self.second_moments else mean_row_query(self)
         products = products_query(self, Mapped(self, np.ones((1, 1))), label_parts(self))
-        scores = ShareQuery(label_parts(self), categories=2 * (len(score_edges(self.levels)) + 1))
-        each = self.calibration_share / self.asked
-        return [(first, directions), (products, labels), *([(products, step)] if step else []), (scores, each)]
+        scores = ShareQuery(label_parts(self), categories=self.n_scores)
+        last = (scores, self.calibration_share)
+        return [(first, directions), (products, labels), *([(products, step)] if step else []), last]
 
     def rows(self, X: Any) -> NDArray[np.float64]:
         """Return rows of length `reach`, the intercept's column added; each a function of its row alone.
@@ -363,19 +369,22 @@ def score_edges(levels: int) -> NDArray[np.float64]:
     Parameters
     ----------
     levels : int
-        How many ends are on each side of 0.
+        How many magnitudes are told apart on each side of 0; 0: all scores share one bin.
     """
-    ends = 2.0 ** -np.arange(levels, 0, -1)
+    if not levels:
+        return np.zeros(0)
+    ends = 2.0 ** -np.arange(levels - 1, 0, -1)
     return np.concatenate([-ends[::-1], [0.0], ends])
 
 
-def score_queries(
+def score_query(
     task: LogisticTask, mapped: Mapped, weights: NDArray[np.float64], *, shift: float, reach: float
-) -> list[ShareQuery]:
-    """Return one query for each class asked about: how many records have each pair of score and label.
+) -> ShareQuery:
+    """Return the query for how many records have which score.
 
-    A record's score for a class is its margin less the greatest other margin, less `shift`. Categories are
-    2 * bin, plus 1 where the label is the class.
+    A record's score for a class is its margin less the greatest other margin. Of two classes, scores are for
+    the second, and categories are 2 * bin, plus 1 where that is the label. Of more, scores are for the label,
+    and categories are bins.
 
     Parameters
     ----------
@@ -390,23 +399,18 @@ def score_queries(
     """
     steps = _whole_weights(task, weights)
     # Margins are exact whole numbers: which bin a score falls in does not depend on how floats are added up.
-    whole = np.rint((score_edges(task.levels) * reach + shift) * 2.0**_WEIGHT_BITS * task.reach)
-    last: list[tuple[Any, Any]] = [(None, None)]
+    ends = np.rint((score_edges(task.levels) * reach + shift) * 2.0**_WEIGHT_BITS * task.reach)
 
-    def margins(records: Examples) -> NDArray[np.float64]:
-        if last[0][0] is not records:
-            last[0] = (records, mapped.of(records) @ steps)
-        return np.asarray(last[0][1])
+    def categories(records: Examples) -> NDArray[np.int64]:
+        margins = mapped.of(records) @ steps
+        if task.n_classes == 2:
+            return np.asarray(2 * np.digitize(margins[:, 1] - margins[:, 0], ends) + (records.y == 1))
+        places = np.arange(len(margins))
+        own = margins[places, records.y]
+        margins[places, records.y] = -np.inf
+        return np.asarray(np.digitize(own - margins.max(axis=1), ends))
 
-    def query(label: int) -> ShareQuery:
-        def pairs(records: Examples) -> NDArray[np.int64]:
-            found = margins(records)
-            scores = found[:, label] - np.delete(found, label, axis=1).max(axis=1)
-            return 2 * np.digitize(scores, whole) + (records.y == label)
-
-        return ShareQuery(pairs, categories=2 * (len(whole) + 1))
-
-    return [query(label) for label in ([1] if task.n_classes == 2 else range(task.n_classes))]
+    return ShareQuery(categories, categories=task.n_scores)
 
 
 def _whole_weights(task: LogisticTask, weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -33,11 +33,11 @@ from dplearn.learners.logistic_queries import (
     predicted_parts,
     products_query,
     score_edges,
-    score_queries,
+    score_query,
 )
 from dplearn.queries import Answer, Oracle
 
-__all__ = ["LogisticModel", "learn_logistic"]
+__all__ = ["LogisticModel", "Steps", "learn_logistic", "take_steps"]
 
 _MOMENTUM = 0.8
 _NOISE_KEPT = 0.3  # of the largest eigenvalue that noise alone has: what is added to second moments
@@ -63,18 +63,18 @@ class LogisticModel:
         Released. The last row is the weight of the 1 that is added.
     offsets : ndarray of float64 of shape (n_classes,)
         Released.
-    covariance : ndarray of float64 of shape (d, d)
-        Public given the metric. Of the noise in the weights of one class.
-    slope_deviation : float
-        Public given the scores' bins. Of the noise in the scale of all weights, relative to that scale.
+    covariance : ndarray of float64 of shape (d, d), optional
+        Released. Of the noise in the weights of one class.
+    slope_deviation : float, default=0.0
+        Released. Of the noise in the scale of all weights, relative to that scale.
     """
 
     order: int
     metric: NDArray[np.float64]
     weights: NDArray[np.float64]
     offsets: NDArray[np.float64]
-    covariance: NDArray[np.float64]
-    slope_deviation: float
+    covariance: NDArray[np.float64] | None = None
+    slope_deviation: float = 0.0
 
     def margins(self, X: Any) -> NDArray[np.float64]:
         """Return each row's margins, of shape (n, n_classes).
@@ -128,46 +128,94 @@ def learn_logistic(oracle: Oracle, task: LogisticTask) -> LogisticModel:
     statistical queries; Nesterov (1983) for accelerated steps; Platt (1999) for the calibration. Rows of one
     length in a released metric, the gradient that is split, and the histogram are ours.
     """
+    steps = take_steps(oracle, task)
+    directions, mapped = steps.directions, steps.mapped
+    slope, offsets, deviation, curvature = _calibrated(oracle, task, mapped, directions, steps.weights)
+    # Scaled such that a typical row, with a 1 added, is as long as 1 in the metric.
+    metric = mapped.metric * (mapped.unit / directions.typical_length)
+    back = slope * metric @ directions.vectors
+    covariance = (back * steps.variances(curvature)) @ back.T
+    return LogisticModel(task.order, metric, back @ steps.weights, offsets, covariance, deviation)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What all queries but the last lead to.
+
+    Attributes
+    ----------
+    mapped : Mapped
+        From records to rows.
+    directions : _Directions
+        How these rows are spread.
+    weights : ndarray of shape (d, n_classes)
+        Released. The average of all steps, by directions. Their scale is not yet that of margins.
+    n_steps : int
+        Public.
+    label_variance, step_variance : float
+        Public. Of the noise in the gradients' two parts, in each number of a class.
+    """
+
+    mapped: Mapped
+    directions: "_Directions"
+    weights: NDArray[np.float64]
+    n_steps: int
+    label_variance: float
+    step_variance: float
+
+    def variances(self, curvature: float) -> NDArray[np.float64]:
+        """Return the variance, in each direction, of the noise in a class's weights.
+
+        Steps are linear in the noise, but for the loss's curvature, which is taken to be the same throughout.
+        The response to the noise of one step is followed through the steps after it; all steps share that of
+        the labels.
+
+        Parameters
+        ----------
+        curvature : float
+            Of the loss, as a part of the most there is.
+        """
+        bends, ridges = self.directions.bends[:, 0], self.directions.ridges(self.label_variance)[:, 0]
+        weights = ahead = total = np.zeros_like(bends)
+        responses = []  # of the average to the noise of the step that is so many steps before the last
+        for step in range(self.n_steps):
+            moved = ((1 - curvature) * bends * ahead + (step == 0)) / (bends + ridges)
+            weights, ahead = moved, moved + _MOMENTUM * (moved - weights)
+            total = total + weights
+            responses.append(total / self.n_steps)
+        shared = np.sum(responses, axis=0) ** 2 * self.label_variance
+        return np.asarray(shared + np.square(responses[:-1]).sum(axis=0) * self.step_variance)
+
+
+def take_steps(oracle: Oracle, task: LogisticTask) -> Steps:
+    """Ask for directions and labels, and take all steps.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        Of records `Examples(task.rows(X), codes)`.
+    task : LogisticTask
+        What is public about them.
+    """
     directions = _directions(oracle, task)
     mapped = Mapped(task, directions.metric)
     _, label_share, step_share = task.shares
     answer = oracle.ask(products_query(task, mapped, label_parts(task)), label_share)[0]
     labels = directions.vectors.T @ _per_class(task, answer)
-    bends, ridges = directions.bends, directions.ridges(_class_variance(task, _variance(answer)))
+    label_variance, step_variance = _class_variance(task, answer), 0.0
+    bends, ridges = directions.bends, directions.ridges(label_variance)
     weights = ahead = total = np.zeros_like(labels)
-    step_variance = 0.0
     for step in range(task.n_steps):
         gradient = labels
         if step:
-            released = directions.vectors @ ahead
-            asked = products_query(task, mapped, predicted_parts(task, mapped, released))
-            answer_of_step = oracle.ask(asked, step_share)[0]
-            step_variance = _variance(answer_of_step)
-            gradient = labels - directions.vectors.T @ _per_class(task, answer_of_step)
+            predicted = predicted_parts(task, mapped, directions.vectors @ ahead)
+            answer = oracle.ask(products_query(task, mapped, predicted), step_share)[0]
+            step_variance = _class_variance(task, answer)
+            gradient = labels - directions.vectors.T @ _per_class(task, answer)
         moved = (bends * ahead + gradient) / (bends + ridges)
         weights, ahead = moved, moved + _MOMENTUM * (moved - weights)
         total = total + weights
-    learned = total / task.n_steps
-    slope, offsets, deviation, curvature = _calibrated(oracle, task, mapped, directions, learned)
-    noise = _weight_variances(
-        bends[:, 0],
-        ridges[:, 0],
-        curvature,
-        n_steps=task.n_steps,
-        labels=_class_variance(task, _variance(answer)),
-        steps=_class_variance(task, step_variance),
-    )
-    # Scaled such that a typical row, with a 1 added, is as long as 1 in the metric.
-    metric = mapped.metric * (mapped.unit / directions.typical_length)
-    back = slope * metric @ directions.vectors
-    return LogisticModel(
-        task.order,
-        metric,
-        back @ learned,
-        offsets,
-        (back * noise) @ back.T,
-        deviation,
-    )
+    return Steps(mapped, directions, total / task.n_steps, task.n_steps, label_variance, step_variance)
 
 
 def _calibrated(
@@ -180,44 +228,16 @@ def _calibrated(
     weights = directions.vectors @ learned
     lengths = np.linalg.norm(weights, axis=0)
     reach = float(2 * lengths.max()) + abs(shift) + _LEAST  # rows are no longer than 1
-    queries = score_queries(task, mapped, weights, shift=shift, reach=reach)
-    answers = oracle.ask(queries, task.calibration_share)
+    query = score_query(task, mapped, weights, shift=shift, reach=reach)
+    answer = oracle.ask(query, task.calibration_share)[0]
     edges = np.concatenate([[-1.0], score_edges(task.levels), [1.0]])
-    counts = np.stack([answer.means.reshape(-1, 2) for answer in answers])
-    found = calibrate(counts, edges, noise=math.sqrt(_variance(answers[0])))
-    slope = found.slope / reach
-    relative = found.deviation / found.slope if found.slope else 0.0
-    if two:
-        half = (found.offsets[0] - slope * shift) / 2
-        return slope, np.array([-half, half]), relative, found.curvature
-    # Where scores say nothing, labels must have the probabilities that their own offsets stand for.
-    logs = -np.logaddexp(0.0, -found.offsets)
-    return slope, logs - logs.mean(), relative, found.curvature
-
-
-def _weight_variances(
-    bends: NDArray[np.float64],
-    ridges: NDArray[np.float64],
-    curvature: float,
-    *,
-    n_steps: int,
-    labels: float,
-    steps: float,
-) -> NDArray[np.float64]:
-    """Return the variance, in each direction, of the noise in the average of all steps.
-
-    Steps are linear in the noise, but for the loss's curvature, which is taken to be the same throughout. The
-    response to the noise of one step is followed through the steps after it; all steps share the labels'.
-    """
-    weights = ahead = total = np.zeros_like(bends)
-    responses = []
-    for step in range(n_steps):
-        moved = ((1 - curvature) * bends * ahead + (step == 0)) / (bends + ridges)
-        weights, ahead = moved, moved + _MOMENTUM * (moved - weights)
-        total = total + weights
-        responses.append(total / n_steps)  # of the noise of the step that is so many steps before the last
-    shared = np.sum(responses, axis=0) ** 2 * labels
-    return np.asarray(shared + np.square(responses[:-1]).sum(axis=0) * steps)
+    # A label of several against the likeliest other: as likely the other way round, with the score's negative.
+    counts = answer.means.reshape(-1, 2) if two else np.column_stack([answer.means[::-1], answer.means])
+    found = calibrate(counts, edges, slope=reach, noise=math.sqrt(_variance(answer)))
+    slope, relative = found.slope / reach, found.deviation / found.slope
+    half = (found.offset - slope * shift) / 2
+    offsets = np.array([-half, half]) if two else np.zeros(task.n_classes)
+    return slope, offsets, relative, found.curvature
 
 
 def _at_most_one(X: Any) -> tuple[Any, NDArray[np.float64]]:
@@ -342,7 +362,7 @@ def _spread(
         Of the sign that mapped rows have in the longest direction.
     """
     total = max(float(left.sum()), _LEAST)
-    energies = energy * left / total
+    energies = energy * np.maximum(left / total, _LEAST)
     # A row of magnitudes m_i, all alike, is sqrt(active) times as long in order 1 as in order 2.
     length = math.sqrt(total * (task.active if task.order == 1 else 1))
     shortest = task.n_columns ** (-1 / task.order)  # of `last`, where no number is beyond -1 and 1
@@ -376,9 +396,9 @@ def _per_class(task: LogisticTask, answer: Answer) -> NDArray[np.float64]:
     return np.asarray(columns - columns.mean(axis=1, keepdims=True))
 
 
-def _class_variance(task: LogisticTask, variance: float) -> float:
+def _class_variance(task: LogisticTask, answer: Answer) -> float:
     """Return the variance of the noise in one class's column of `_per_class`."""
-    return variance if task.asked == 1 else variance * (1 - 1 / task.n_classes)
+    return _variance(answer) * (1.0 if task.asked == 1 else 1 - 1 / task.n_classes)
 
 
 def _variance(answer: Answer) -> float:
