@@ -7,13 +7,13 @@
 (False, False)
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from dplearn.chance.public import PublicStream
+from dplearn.privacy.held import held_by
 from dplearn.privacy.holder import PrivateHolder
 from dplearn.privacy.ledger import PrivacyLedger
 
@@ -42,10 +42,8 @@ def check_teachable(estimator: Any) -> None:
     """
     if clone(estimator) is clone(estimator) and type(estimator).__name__ != "FrozenEstimator":
         raise ValueError(f"estimator must be one whose clones are objects of their own, got {estimator!r}")
-    parts = list(_parts(clone(estimator), set()))  # what teachers are clones of
-    if any(
-        isinstance(value, PrivateHolder) for part in parts for value in getattr(part, "__dict__", {}).values()
-    ):
+    parts = list(held_by(clone(estimator)))  # what teachers are clones of
+    if any(isinstance(part, PrivateHolder) for part in parts):
         raise ValueError(
             f"estimator must hold no fitted ensemble, for all teachers would ask it; got {estimator!r}"
         )
@@ -63,8 +61,8 @@ def quiet(estimator: Any) -> Any:
     the very rows, and scores on them.
     """
     clone_ = clone(estimator)
-    given = {id(part) for part in _parts(estimator, set())}
-    for part in _parts(clone_, set()):
+    given = {id(part) for part in held_by(estimator)}
+    for part in held_by(clone_):
         if id(part) not in given and hasattr(part, "set_callbacks"):
             part.set_callbacks()
     parameters = clone_.get_params()
@@ -103,21 +101,6 @@ class Seeded:
             for name, own in zip(self._objects, seeds[len(self._open) :], strict=True):
                 parameters[name].random_state = own
         return clone_.set_params(**dict(zip(self._open, seeds, strict=False)))
-
-
-def _parts(value: Any, seen: set[int]) -> Iterator[Any]:
-    """Yield an object and what it holds as an estimator, a grid or a list of parameters."""
-    if id(value) in seen:
-        return
-    seen.add(id(value))
-    yield value
-    if hasattr(value, "get_params") and not isinstance(value, type):
-        value = value.get_params(deep=False)
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, (list, tuple, set, frozenset)):
-        for part in value:
-            yield from _parts(part, seen)
 
 
 def _is_seed(name: str) -> bool:

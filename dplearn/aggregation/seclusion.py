@@ -2,8 +2,9 @@
 
 Numpy and the standard library each have a generator that all code may draw from. How far a teacher has
 drawn depends on its shard, and whoever draws next would know. So each begins from its own public seed, and
-afterwards both generators are where they were. What it does to the filters of warnings, to numpy's way with
-errors and to scikit-learn's settings ends with its turn. What a teacher prints goes nowhere. Its own parallel
+afterwards both generators are where they were. Each turn begins with the default handling of floating-point
+errors in numpy and scipy; changes to it, to warning filters and to scikit-learn's settings end with the turn.
+What a teacher prints goes nowhere. Its own parallel
 work is done in turn: worker processes of it would have generators too, and would serve the next teacher with
 them.
 
@@ -23,9 +24,10 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+import scipy.special
 import sklearn
 from joblib import parallel_config
 from numpy.random import MT19937, mtrand  # noqa: TID251 - as above
@@ -33,6 +35,10 @@ from numpy.random import MT19937, mtrand  # noqa: TID251 - as above
 __all__ = ["attempt", "secluded", "turn", "untold"]
 
 Outcome = TypeVar("Outcome")
+
+#: How numpy and scipy handle floating-point errors unless told otherwise; the stubs know no call of None.
+_DEFAULTS: Any = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn", "call": None}
+_DEFAULTS_OF_SCIPY: Any = {"all": "ignore"}
 
 _SEEDS = 1 << 32  # numpy's seeds are smaller
 
@@ -128,7 +134,8 @@ def turn(seed: int) -> Iterator[None]:
     random.seed(seed)
     with (
         warnings.catch_warnings(),
-        np.errstate(divide="warn", over="warn", under="ignore", invalid="warn"),
+        np.errstate(**_DEFAULTS),
+        scipy.special.errstate(**_DEFAULTS_OF_SCIPY),
         sklearn.config_context(),
         parallel_config(backend="sequential"),
         open(os.devnull, "w", encoding="utf-8", errors="backslashreplace") as nowhere,

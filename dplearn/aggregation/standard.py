@@ -99,7 +99,7 @@ def _as_numbers(cells: Any) -> Any:
 
 def _as_texts(cells: Any) -> Any:
     """Return cells as texts, which the encoder can sort whatever they were."""
-    texts = [str(cell) for cell in cells.ravel().tolist()]
+    texts = [repr(cell) if isinstance(cell, bytes) else str(cell) for cell in cells.ravel().tolist()]
     return np.array(texts, dtype=object).reshape(cells.shape)
 
 

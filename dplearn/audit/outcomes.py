@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from dplearn.estimator.base import Unrepeatable
 from dplearn.privacy import PrivateHolder
+from dplearn.privacy.unrepeatable import without_mark
 
 __all__ = ["freeze", "kept_by"]
 
@@ -104,8 +104,6 @@ class _Freezer:
             return self._array(value)
         if kind is PrivateHolder:  # it shows nothing: what is answered from it is published by the answers
             return "holder", value.closed
-        if kind is Unrepeatable:  # whatever it is pickled as tells nothing
-            return "unrepeatable"
         if isinstance(value, BaseException):
             linked = (value.__context__, value.__cause__, value.__suppress_context__)
             return "exception", self._object(value), self._all(linked), self._all(kept_by(value).items())
@@ -140,6 +138,8 @@ class _Freezer:
 
     def _object(self, value: Any) -> Any:
         reduced = value.__reduce_ex__(4)
+        if isinstance(reduced, tuple) and isinstance(state := (*reduced, None, None)[2], dict):
+            reduced = (*reduced[:2], without_mark(state), *reduced[3:])  # random bytes tell nothing
         if isinstance(reduced, str):
             parts: Any = reduced
         else:

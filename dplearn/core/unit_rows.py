@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from dplearn._validation import check_count
+from dplearn.core.float_errors import ignores_float_errors
 
 __all__ = ["unit_rows"]
 
 _ROWS = 1 << 12  # rows scaled together: what is computed of them stays in the cache
 
 
+@ignores_float_errors
 def unit_rows(rows: Any, reach: int, *, order: int = 2, intercept: bool = False) -> NDArray[np.float64]:
     """Return rows of whole numbers no longer than `reach`, each in its own row's direction.
 
@@ -52,8 +54,7 @@ def unit_rows(rows: Any, reach: int, *, order: int = 2, intercept: bool = False)
         block = _dense(rows[start : start + _ROWS])
         wide = np.ones((len(block), d + intercept))
         # A narrower or wider float becomes one of 64 bits each by itself; beyond all of them it is infinite.
-        with np.errstate(over="ignore"):
-            wide[:, :d] = block
+        wide[:, :d] = block
         scaled[start : start + _ROWS] = _scaled(wide, reach, order)
     return scaled
 

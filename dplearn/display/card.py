@@ -33,7 +33,7 @@ from dplearn.model_selection import PrivateSearchCV
 from dplearn.preprocessing import CellEncoder
 from dplearn.privacy import ApproxDP, Guarantee, LedgerError, PrivacyLedger, pipeline_guarantee
 from dplearn.privacy.base import decimal
-from dplearn.privacy.pipelines import PARTS
+from dplearn.privacy.pipelines import PARTS, of_meta_estimators
 from dplearn.privacy.plan import Plan
 from dplearn.privacy.terms import decimals
 
@@ -147,7 +147,8 @@ def privacy_card(
     guarantee, refusal = _promised(estimator, stateless)
     parts = _parts_of(estimator)
     account = _account(parts) if ledger is None else ledger
-    head = [Section("", [*_head(guarantee, refusal), *_so_far(guarantee, account)])]
+    covered = _covered(estimator, guarantee)
+    head = [Section("", [*covered, *_head(guarantee, refusal), *_so_far(guarantee, account)])]
     promise = [] if guarantee is None else _promise_sections(guarantee)
     rest = [
         Section("The model and its public settings", _settings(estimator)),
@@ -195,7 +196,7 @@ def _promised(estimator: Any, stateless: Collection[str]) -> tuple[Guarantee | N
         )
     raise TypeError(
         "estimator must be fitted and have a guarantee, or be a pipeline of such steps, got"
-        f" {type(estimator).__name__}"
+        f" {type(estimator).__name__}{of_meta_estimators(estimator)}"
     )
 
 
@@ -224,6 +225,19 @@ def _head(guarantee: Guarantee | None, refusal: str) -> list[Block]:
         text = "No statement about privacy can be made, so this should not be published. The reason: "
         return [Alert("Nothing is promised.", text + refusal)]
     return [*warnings_of(guarantee), figures(guarantee)]
+
+
+def _covered(estimator: Any, guarantee: Guarantee | None) -> list[Block]:
+    """Return that a card of one step says nothing of a pipeline around it."""
+    whole = any(hasattr(estimator, name) for name in PARTS)
+    if guarantee is None or whole or not hasattr(estimator, "get_params"):
+        return []
+    text = (
+        f"This card covers the fit of {type(estimator).__name__} alone. If it is a step of a pipeline, make"
+        " the card of the whole pipeline: a step that is fitted on private rows without a guarantee, such as"
+        " StandardScaler, is not private."
+    )
+    return [Paragraph(text)]
 
 
 def _so_far(guarantee: Guarantee | None, ledger: PrivacyLedger | None) -> list[Block]:

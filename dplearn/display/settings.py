@@ -65,6 +65,12 @@ def _shown(value: Any) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
+def _entry(key: Any, value: Any) -> str:
+    """Return a value of a mapping as text, or, of a seed or an account, whether it is set."""
+    name = key.rpartition("__")[2] if isinstance(key, str) else ""
+    return _kept_back(value) if name in (_SEED, _ACCOUNT) else _text(value)
+
+
 def _text(value: Any) -> str:
     if isinstance(value, type) or inspect.isroutine(value):
         return str(value.__qualname__)
@@ -73,10 +79,10 @@ def _text(value: Any) -> str:
     if hasattr(value, "get_params"):
         return type(value).__name__
     if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{_text(key)}: {_text(each)}' for key, each in value.items())}}}"
+        return f"{{{', '.join(f'{_text(key)}: {_entry(key, each)}' for key, each in value.items())}}}"
     if isinstance(value, list | tuple | set | frozenset):
         return f"[{', '.join(map(_text, value))}]"
     if hasattr(value, "shape") and hasattr(value, "dtype") and np.ndim(value):
         return f"{type(value).__name__} of shape {tuple(value.shape)}"
     text = _SET.sub(rf"\1={_HIDDEN}", repr(value))
-    return type(value).__name__ if " at 0x" in text else text
+    return type(value).__name__ if " at 0x" in text or PrivacyLedger.__name__ in text else text

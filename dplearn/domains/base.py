@@ -6,20 +6,22 @@ occur is a precondition, which `assumption` words for a guarantee. Messages hold
 """
 
 from abc import ABC, abstractmethod
+from dataclasses import fields
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn.core.float_errors import IgnoresFloatErrors
+
 __all__ = ["Codes", "Domain", "DomainError", "NumberDomain", "shortened", "smallest_uint"]
 
 Codes = NDArray[Any]  # unsigned integers, as narrow as the domain allows
 
-#: What to do about missing values where a domain of numbers has none.
+#: What to do about missing values where a domain of numbers has none; followed by the domain that takes them.
 GAPS = (
     "drop missing ones if their number may be public, fill in a constant, or, for learners and quantiles but"
-    " neither for transformers nor for ThresholdRelease, take Floats(missing=True),"
-    ' {"type": "floats", "missing": true} in JSON'
+    " neither for transformers nor for ThresholdRelease, take"
 )
 
 _SHOWN = 160  # characters of a domain in a message
@@ -29,7 +31,7 @@ class DomainError(ValueError):
     """A value lies outside its declared domain. The message says which domain, never which value."""
 
 
-class Domain(ABC):
+class Domain(IgnoresFloatErrors, ABC):
     """A public set of values for one column.
 
     Attributes
@@ -42,9 +44,15 @@ class Domain(ABC):
         Whether values are numbers, so that a column of them fits a float array.
     """
 
+    _read_private_rows = frozenset({"encode", "nearest", "decode"})
     ordered: ClassVar[bool] = True
     numeric: bool = True
     accepts_missing: bool = False
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The arguments that make an equal domain, by name; of a subclass that is a dataclass, its fields."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
     @property
     def _advice(self) -> str:

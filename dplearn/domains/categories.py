@@ -15,6 +15,8 @@ from dplearn.domains.number_cells import as_numbers
 
 __all__ = ["Bits", "Categories", "Hashed"]
 
+_AS_THEY_ARE = {str, int, float, bool, type(None)}
+
 
 @dataclass(frozen=True)
 class Categories(Domain):
@@ -41,7 +43,7 @@ class Categories(Domain):
         if isinstance(self.values, str) or not len(self.values):
             raise ValueError(f"values must be a list of at least one category, got {self.values!r}")
         values = tuple(None if is_missing(v) else v for v in self.values)
-        if len(set(values)) < len(values):
+        if len(set(map(_key, values))) < len(values):
             raise ValueError(f"values must be distinct, got {self.values!r}")
         if not isinstance(self.other, bool):
             raise TypeError(f"other must be True or False, got {self.other!r}")
@@ -61,7 +63,12 @@ class Categories(Domain):
 
     @cached_property
     def _code_of(self) -> dict[Hashable, int]:
-        return {value: code for code, value in enumerate(self.values)}
+        return {_key(value): code for code, value in enumerate(self.values)}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Categories):
+            return NotImplemented
+        return self.other == other.other and self._code_of == other._code_of
 
     def encode(self, values: Any) -> Codes:
         """Return each value's place in the list."""
@@ -78,7 +85,7 @@ class Categories(Domain):
 
     def _code(self, cell: Any) -> int:
         try:
-            code = self._code_of.get(cell)
+            code = self._code_of.get(cell if type(cell) in _AS_THEY_ARE else _key(cell))
         except Exception:  # a cell that cannot be hashed, or compared, is no category
             return self.size - self.other
         if code is None:
@@ -103,6 +110,22 @@ class Categories(Domain):
         if None in self.values:
             return "; other=True takes what is not listed"
         return "; other=True takes what is not listed, None among the values only missing ones"
+
+
+@dataclass(frozen=True, slots=True)
+class _Bytes:
+    """Bytes that are never compared with text: both hash alike, and `python -b` warns of comparing them."""
+
+    value: bytes
+
+
+def _key(cell: Any) -> Any:
+    """Return what a cell is looked up by: equal for equal cells, with bytes in `_Bytes`, in tuples too."""
+    if isinstance(cell, bytes):
+        return _Bytes(bytes.join(b"", [cell]))
+    if isinstance(cell, tuple) and type(cell).__eq__ is tuple.__eq__:
+        return tuple(map(_key, cell))
+    return frozenset(map(_key, cell)) if type(cell) is frozenset else cell
 
 
 @dataclass(frozen=True)

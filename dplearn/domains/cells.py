@@ -66,12 +66,15 @@ def text_of(value: Any) -> str:
     """Return the text of a cell, empty if it is missing.
 
     A whole float reads like the integer: a column of integers turns into floats as soon as one other record
-    has a gap, and no cell's text may depend on that. What has no text has that of its type.
+    has a gap, and no cell's text may depend on that. What has no text has that of its type. The text of bytes
+    is their literal, which is read by `repr`: of `str`, `python -b` warns.
     """
     if is_missing(value):
         return ""
     try:
         value = value.item() if isinstance(value, np.generic) else value
+        if isinstance(value, (bytes, bytearray)):
+            return repr(value)
         whole = isinstance(value, float) and value.is_integer()
         return str(int(value) if whole else value).strip()
     except Exception:  # a cell of any kind may do anything when asked for its text

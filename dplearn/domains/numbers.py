@@ -3,7 +3,7 @@
 import math
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -12,14 +12,18 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_choice, check_count, check_number
 from dplearn.domains.base import GAPS, Codes, NumberDomain, smallest_uint
-from dplearn.domains.cells import as_cells, floor_of
+from dplearn.domains.cells import as_cells, floor_of, is_missing, is_number
 from dplearn.domains.number_cells import as_numbers
 
 __all__ = ["Floats", "Grid", "IntegerRange", "as_numbers"]
 
 _OUTSIDE = ("refuse", "clip")
+_INTEGERS_WITH_GAPS = 'IntegerRange(low, high, missing=True), {"type": "integers", ..., "missing": true}'
+_GRID_WITH_GAPS = 'Grid(low, high, missing=True), {"type": "grid", ..., "missing": true}'
+_FLOATS_WITH_GAPS = 'Floats(missing=True), {"type": "floats", "missing": true}'
 _LARGEST = sys.float_info.max
 _INT64 = (-(1 << 63), (1 << 63) - 1)
+_EXACT = 1 << 53  # up to here floats hold every integer
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,9 @@ class IntegerRange(NumberDomain):
     outside : {"refuse", "clip"}, default="refuse"
         Whether a number outside is refused, or moved to the nearest end. A number that is not whole is
         refused, or rounded down.
+    missing : bool, default=False
+        Whether a missing value (NaN, None) is a value, below all numbers; else it is refused. In a quantile
+        it counts as for `Floats`.
 
     Examples
     --------
@@ -44,48 +51,67 @@ class IntegerRange(NumberDomain):
     low: int
     high: int
     outside: str = "refuse"
+    missing: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", check_count("low", self.low, low=_INT64[0], high=_INT64[1]))
         object.__setattr__(self, "high", check_count("high", self.high, low=self.low, high=_INT64[1]))
         check_choice("outside", self.outside, _OUTSIDE)
+        object.__setattr__(self, "accepts_missing", _checked_missing(self.missing))
         smallest_uint(self.size)
+
+    def __repr__(self) -> str:
+        return _written(self)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The arguments that make an equal domain; `missing` only where it is True."""
+        return {"low": self.low, "high": self.high, "outside": self.outside} | _if_missing(self.missing)
 
     @property
     def size(self) -> int:
-        """How many integers there are."""
-        return self.high - self.low + 1
+        """How many integers there are, and a missing value where it is one."""
+        return self.high - self.low + 1 + self.missing
 
     def encode(self, values: Any) -> Codes:
-        """Return value - low."""
+        """Return value - low; where values may be missing, 0 for those and value - low + 1 for others."""
         codes, inside = self._codes(values)
         if self.outside == "refuse" and not inside.all():
             raise self.refuse()
         return codes
 
     def nearest(self, values: Any) -> Codes:
-        """Return value - low, the value rounded down and moved into the range."""
+        """Return codes as `encode` does, of the value rounded down and moved into the range."""
         return self._codes(values)[0]
 
     def _codes(self, values: Any) -> tuple[Codes, NDArray[np.bool_]]:
         """Return codes, and which values are in the range."""
         array = as_cells(values)
         if array.dtype.kind != "O":
-            return self._codes_of_numbers(as_numbers(array, self))
+            return self._codes_of_numbers(as_numbers(array, self, missing=self.missing))
         codes: list[int] = []
         inside: list[bool] = []
         # Cell by cell: as an array of floats, large integers would lose digits because of another record.
         with suppress(Exception):  # a cell of any kind may do anything, and its error may quote it
             for cell in array.ravel().tolist():
-                floor, whole = floor_of(cell)
-                codes.append(int(min(max(floor, self.low), self.high)) - self.low)
-                inside.append(bool(whole and self.low <= floor <= self.high))
+                code, fits = self._code(cell)
+                codes.append(code)
+                inside.append(fits)
         if len(inside) < array.size:
             raise self.refuse()
         coded = np.array(codes, dtype=smallest_uint(self.size)).reshape(array.shape)
         return coded, np.array(inside, dtype=bool).reshape(array.shape)
 
+    def _code(self, cell: Any) -> tuple[int, bool]:
+        if self.missing and (is_missing(cell) or (is_number(cell) and cell != cell)):  # a decimal NaN
+            return 0, True
+        floor, whole = floor_of(cell)
+        code = int(min(max(floor, self.low), self.high)) - self.low + self.missing
+        return code, bool(whole and self.low <= floor <= self.high)
+
     def _codes_of_numbers(self, values: NDArray[Any]) -> tuple[Codes, NDArray[np.bool_]]:
+        gaps = np.isnan(values) if self.missing and values.dtype.kind == "f" else np.False_
+        values = np.where(gaps, values.dtype.type(0), values) if self.missing else values
         if values.dtype.kind == "f":
             floors = np.floor(values.astype(np.float64))
             # Compared as integers: a float knows neither 2**63 - 1 nor 2**53 + 1.
@@ -99,36 +125,52 @@ class IntegerRange(NumberDomain):
         below = np.where(far, floors < 0, whole < self.low)
         above = np.where(far, floors > 0, whole > self.high)
         whole = np.where(below, self.low, np.where(above, self.high, whole))
-        codes = whole.view(np.uint64) - np.uint64(self.low % (1 << 64))
-        return codes.astype(smallest_uint(self.size)), ~below & ~above & (floors == values)
+        codes = whole.view(np.uint64) - np.uint64(self.low % (1 << 64)) + np.uint64(self.missing)
+        codes = np.where(gaps, np.uint64(0), codes) if self.missing else codes
+        return codes.astype(smallest_uint(self.size)), (~below & ~above & (floors == values)) | gaps
 
-    def decode(self, codes: Any) -> NDArray[np.int64]:
-        """Return low + code."""
-        raised = np.asarray(codes).astype(np.uint64) + np.uint64(self.low % (1 << 64))
-        return raised.view(np.int64)
+    def decode(self, codes: Any) -> NDArray[Any]:
+        """Return the integer of each code.
+
+        Where values may be missing, NaN stands for those: among floats if these hold all integers of the
+        range, else among Python integers in an array of objects.
+        """
+        codes = np.asarray(codes).astype(np.uint64)
+        numbers: NDArray[Any] = (codes - np.uint64(self.missing) + np.uint64(self.low % (1 << 64))).view(
+            np.int64
+        )
+        if not self.missing:
+            return numbers
+        exact = max(-self.low, self.high) <= _EXACT
+        return np.asarray(np.where(codes == 0, np.nan, numbers if exact else numbers.astype(object)))
 
     def describe_test(self, code: int) -> str:
-        """Return '<= value'; where fractions are rounded down, '< next value'."""
+        """Return '<= value' or, where fractions are rounded down, '< next value'; '(or missing)' if below."""
+        if self.missing and code == 0:
+            return "is missing"
+        value = self.low + code - self.missing
+        suffix = " (or missing)" if self.missing else ""
         if self.outside == "clip":
-            return "is any number" if code == self.size - 1 else f"< {self.low + code + 1}"
-        return f"<= {self.low + code}"
+            return ("is any number" if value == self.high else f"< {value + 1}") + suffix
+        return f"<= {value}" + suffix
 
     @property
     def assumption(self) -> str:
         """What a guarantee assumes of the column."""
+        gaps = " or missing" if self.missing else ""
         if self.outside == "clip":
-            return f"values are numbers; integers from {self.low} to {self.high} are told apart"
-        return f"values are integers from {self.low} to {self.high}"
+            return f"values are numbers{gaps}; integers from {self.low} to {self.high} are told apart"
+        return f"values are integers from {self.low} to {self.high}{gaps}"
 
     @property
     def _advice(self) -> str:
         if self.outside == "clip":
-            return f": it is missing, infinite, or no number; {GAPS}"
+            return _advice_on_gaps(self, _INTEGERS_WITH_GAPS, "infinite, or no number")
         ways = "outside='clip' rounds down and moves to the ends, Grid takes decimals"
-        return f": it is missing, not whole, or beyond the ends; {ways}; {GAPS}"
+        return _advice_on_gaps(self, _INTEGERS_WITH_GAPS, "not whole, or beyond the ends", ways)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False, repr=False)
 class Grid(NumberDomain):
     """Numbers between two bounds, told apart only by which of `size` evenly spaced points they reach.
 
@@ -140,54 +182,92 @@ class Grid(NumberDomain):
         How many points, both bounds included; at least 2 and at most 2**32.
     outside : {"refuse", "clip"}, default="refuse"
         Whether a number outside the bounds is refused, or moved to the nearest bound.
+    missing : bool, default=False
+        Whether a missing value (NaN, None) is a value, below all numbers; else it is refused. In a quantile
+        it counts as for `Floats`.
+
+    Attributes
+    ----------
+    points : int
+        The parameter `size`. The attribute `size` counts a missing value too, where it is one.
 
     Examples
     --------
     >>> grid = Grid(0, 10, size=11)
     >>> grid.encode([0, 0.5, 1, 10]).tolist(), grid.describe_test(1)
     ([0, 0, 1, 10], '< 2')
+    >>> gaps = Grid(0, 10, size=11, missing=True)
+    >>> gaps.encode([None, 0, 10]).tolist(), gaps.points, gaps.size
+    ([0, 1, 11], 11, 12)
     """
 
     low: float
     high: float
-    size: int = 256
-    outside: str = "refuse"
+    points: int
+    outside: str
+    missing: bool
 
-    def __post_init__(self) -> None:
-        low, high = check_number("low", self.low), check_number("high", self.high)
-        check_number("high", self.high, above=low)
-        for name, bound in (("low", low), ("high", high)):
+    def __init__(
+        self, low: float, high: float, size: int = 256, outside: str = "refuse", *, missing: bool = False
+    ) -> None:
+        lowest, highest = check_number("low", low), check_number("high", high)
+        check_number("high", high, above=lowest)
+        for name, bound in (("low", lowest), ("high", highest)):
             check_number(name, bound, low=-_LARGEST, high=_LARGEST)
-        check_count("size", self.size, low=2, high=1 << 32)
-        check_choice("outside", self.outside, _OUTSIDE)
-        object.__setattr__(self, "low", float(low))
-        object.__setattr__(self, "high", float(high))
+        object.__setattr__(self, "low", float(lowest))
+        object.__setattr__(self, "high", float(highest))
+        object.__setattr__(self, "points", check_count("size", size, low=2, high=1 << 32))
+        object.__setattr__(self, "outside", check_choice("outside", outside, _OUTSIDE))
+        object.__setattr__(self, "missing", _checked_missing(missing))
+        object.__setattr__(self, "accepts_missing", missing)
         if not math.isfinite(self._scale):
             raise ValueError(
-                f"high - low must be finite, and enough for {self.size} points,"
+                f"high - low must be finite, and enough for {self.points} points,"
                 f" got low={self.low!r} and high={self.high!r}"
             )
+
+    def __repr__(self) -> str:
+        return _written(self)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The arguments that make an equal domain; `missing` only where it is True."""
+        given = {"low": self.low, "high": self.high, "size": self.points, "outside": self.outside}
+        return given | _if_missing(self.missing)
+
+    @property
+    def size(self) -> int:
+        """How many points there are, and a missing value where it is one."""
+        return self.points + self.missing
 
     @cached_property
     def _scale(self) -> float:
         """Points in a unit, rounded so that the upper bound has the last code; inf if there is none."""
         width = self.high - self.low
-        scale = (self.size - 1) / width if 0 < width < math.inf else math.inf
-        while width * scale < self.size - 1:
+        scale = (self.points - 1) / width if 0 < width < math.inf else math.inf
+        while width * scale < self.points - 1:
             scale = math.nextafter(scale, math.inf)
         return scale
 
     def encode(self, values: Any) -> Codes:
-        """Return the last grid point that each value reaches."""
+        """Return the last grid point that each value reaches, counted from 1 where 0 is a missing value."""
         return self._codes(values, clip=self.outside == "clip")
 
     def nearest(self, values: Any) -> Codes:
-        """Return the last grid point that each value reaches, the first for values below all."""
+        """Return codes as `encode` does, those of the first point for values below all."""
         return self._codes(values, clip=True)
 
     def _codes(self, values: Any, clip: bool) -> Codes:
         if getattr(values, "dtype", None) != np.float64:
-            values = as_numbers(values, self).astype(np.float64)
+            values = as_numbers(values, self, missing=self.missing).astype(np.float64)
+        if not self.missing:
+            return self._reached(values, clip)
+        gaps = np.isnan(values)
+        codes = self._reached(np.where(gaps, self.low, values), clip)
+        return np.asarray(np.where(gaps, codes.dtype.type(0), codes + codes.dtype.type(1)))
+
+    def _reached(self, values: NDArray[np.float64], clip: bool) -> Codes:
+        """Return the last grid point that each number reaches."""
         # NaN and infinities fail this comparison too.
         if values.size and not self.low <= values.min() <= values.max() <= self.high:
             values = as_numbers(values, self)
@@ -200,22 +280,32 @@ class Grid(NumberDomain):
         return codes
 
     def decode(self, codes: Any) -> NDArray[np.float64]:
-        """Return the grid points: numbers that have these codes, where floats are fine enough to tell."""
-        wanted = np.asarray(codes).astype(np.float64)
-        points = np.minimum(self.low + wanted * ((self.high - self.low) / (self.size - 1)), self.high)
-        while (short := self.nearest(points) < wanted).any():  # a point that was rounded down
+        """Return the grid points: numbers that have these codes, where floats are fine enough to tell.
+
+        NaN stands for a missing value.
+        """
+        wanted = np.asarray(codes).astype(np.float64) - self.missing
+        gaps, wanted = wanted < 0, np.maximum(wanted, 0)
+        points = np.minimum(self.low + wanted * ((self.high - self.low) / (self.points - 1)), self.high)
+        while (short := self._reached(points, clip=True) < wanted).any():  # a point that was rounded down
             points = np.where(short, np.nextafter(points, np.inf), points)
-        return points
+        return np.where(gaps, np.nan, points) if self.missing else points
 
     def describe_test(self, code: int) -> str:
-        """Return '< next grid point'."""
-        return "is any number" if code >= self.size - 1 else f"< {_shortest(self._point(code + 1))}"
+        """Return '< next grid point'; '(or missing)' where that is below."""
+        if self.missing and code == 0:
+            return "is missing"
+        suffix = " (or missing)" if self.missing else ""
+        place = code - self.missing
+        if place >= self.points - 1:
+            return "is any number" + suffix
+        return f"< {_shortest(self._point(place + 1))}" + suffix
 
-    def _point(self, code: int) -> float:
-        """Return the least float that has this code, by bisection: the grid point but for roundings."""
+    def _point(self, place: int) -> float:
+        """Return the least float that reaches a grid point, by bisection: that point but for roundings."""
         below, point = self.low, self.high
         while below < (middle := below / 2 + point / 2) < point:
-            if int(self.nearest(np.float64(middle))) < code:
+            if int(self._reached(np.asarray(middle), clip=True)) < place:
                 below = middle
             else:
                 point = middle
@@ -224,15 +314,18 @@ class Grid(NumberDomain):
     @property
     def assumption(self) -> str:
         """What a guarantee assumes of the column."""
+        gaps, bounds = " or missing" if self.missing else "", f"from {self.low:g} to {self.high:g}"
         if self.outside == "clip":
-            return f"values are numbers; {self.size} points from {self.low:g} to {self.high:g} are told apart"
-        return f"values are numbers from {self.low:g} to {self.high:g}"
+            return f"values are numbers{gaps}; {self.points} points {bounds} are told apart"
+        return f"values are numbers {bounds}{gaps}"
 
     @property
     def _advice(self) -> str:
         if self.outside == "clip":
-            return f": it is missing, infinite, or no number; {GAPS}"
-        return f": it is missing, no number, or beyond the bounds; outside='clip' moves to these; {GAPS}"
+            return _advice_on_gaps(self, _GRID_WITH_GAPS, "infinite, or no number")
+        return _advice_on_gaps(
+            self, _GRID_WITH_GAPS, "no number, or beyond the bounds", "outside='clip' moves to these"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,11 +371,9 @@ class Floats(NumberDomain):
         check_number("smallest", smallest, low=5e-324, high=_LARGEST)
         largest = check_number("largest", self.largest, low=smallest)
         check_number("largest", largest, high=_LARGEST)
-        if not isinstance(self.missing, bool):
-            raise TypeError(f"missing must be True or False, got {self.missing!r}")
         object.__setattr__(self, "smallest", float(smallest))
         object.__setattr__(self, "largest", float(largest))
-        object.__setattr__(self, "accepts_missing", self.missing)
+        object.__setattr__(self, "accepts_missing", _checked_missing(self.missing))
 
     @cached_property
     def _shift(self) -> int:
@@ -356,9 +447,31 @@ class Floats(NumberDomain):
 
     @property
     def _advice(self) -> str:
-        if self.missing:
-            return ": it is infinite, or no number"
-        return f": it is missing, infinite, or no number; {GAPS}"
+        return _advice_on_gaps(self, _FLOATS_WITH_GAPS, "infinite, or no number")
+
+
+def _checked_missing(missing: Any) -> bool:
+    if not isinstance(missing, bool):
+        raise TypeError(f"missing must be True or False, got {missing!r}")
+    return missing
+
+
+def _if_missing(missing: bool) -> dict[str, bool]:
+    """Return the parameter where it is not the default."""
+    return {"missing": True} if missing else {}
+
+
+def _written(domain: NumberDomain) -> str:
+    """Return the call that makes a domain."""
+    told = ", ".join(f"{name}={value!r}" for name, value in domain.parameters.items())
+    return f"{type(domain).__name__}({told})"
+
+
+def _advice_on_gaps(domain: IntegerRange | Grid | Floats, example: str, wrong: str, ways: str = "") -> str:
+    """Return what may be wrong with a value outside, and what to do about it."""
+    if domain.missing:
+        return f": it is {wrong}; {ways}" if ways else f": it is {wrong}"
+    return f": it is missing, {wrong}; {ways + '; ' if ways else ''}{GAPS} {example} in JSON"
 
 
 def _shortest(value: float) -> str:

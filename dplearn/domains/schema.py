@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import MISSING, fields
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
@@ -129,8 +129,7 @@ class Schema(Product):
         kind_of = {domain: kind for kind, domain in _KINDS.items()}
         columns = {}
         for name, domain in self.columns.items():
-            parameters = {f.name: getattr(domain, f.name) for f in fields(domain)}  # type: ignore[arg-type]
-            listed = {k: _plain(v) if isinstance(v, tuple) else v for k, v in parameters.items()}
+            listed = {k: _plain(v) if isinstance(v, tuple) else v for k, v in domain.parameters.items()}
             columns[name] = {"type": kind_of[type(domain)], **listed}
         return {"columns": columns} | ({} if self.labels is None else {"labels": _plain(self.labels)})
 
@@ -158,12 +157,14 @@ def _as_domain(name: str, column: Any) -> Domain:
         )
     kind = column["type"]
     parameters = {key: value for key, value in column.items() if key != "type"}
-    known = {field.name: field.default for field in fields(_KINDS[kind])}  # type: ignore[arg-type]
+    known = {each.name: each.default for each in signature(_KINDS[kind]).parameters.values()}
     if unknown := [key for key in parameters if key not in known]:
         raise ValueError(
             f"column {name!r}: {unknown[0]!r} is no key of type {kind!r}, which has {', '.join(known)}"
         )
-    if absent := [key for key, default in known.items() if default is MISSING and key not in parameters]:
+    if absent := [
+        key for key, default in known.items() if default is Parameter.empty and key not in parameters
+    ]:
         raise ValueError(f"column {name!r}: type {kind!r} needs the key {absent[0]!r}")
     try:
         return _KINDS[kind](**parameters)
@@ -176,11 +177,11 @@ def _domain_of_dtype(dtype: str) -> Domain:
     if name.startswith("bool"):
         return Bits(binarize=None)
     if whole := re.fullmatch(r"(u?)int(\d*)", name):
-        width = int(whole[2] or 64)
+        width, nullable = int(whole[2] or 64), dtype != name  # pandas' "Int64" may be missing, numpy's "int64" not
         if width > _NARROW:
-            return Floats(missing=dtype != name)  # types that may have gaps are written with capitals
+            return Floats(missing=nullable)
         low = 0 if whole[1] else -(1 << (width - 1))
-        return IntegerRange(low, low + (1 << width) - 1)
+        return IntegerRange(low, low + (1 << width) - 1, missing=nullable)
     if name.startswith("float"):
         return Floats(missing=True)
     return Hashed()

@@ -6,43 +6,28 @@ release; publish. An auditor calls `_fit` with dice of their own, so that the co
 that is verified.
 """
 
-import os
 from collections.abc import Callable
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils import Tags
 
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
+from dplearn.core.float_errors import IgnoresFloatErrors
 from dplearn.estimator.fit_parameters import ROUTED, refuse_parameters
 from dplearn.estimator.shown import promise_html
 from dplearn.privacy import Guarantee, PrivacyLedger, open_account
+from dplearn.privacy.unrepeatable import UnrepeatablePickles
 
-__all__ = ["PrivateClassifier", "PrivateEstimator", "PrivateTransformer", "Unrepeatable"]
-
-_MARK = "_unrepeatable"
-
+__all__ = ["PrivateClassifier", "PrivateEstimator", "PrivateTransformer"]
 
 # What makes the stream of a seeded fit no other: the seed has it, or it draws nothing.
 _NOT_OF_THE_STREAM = {"classes", "ledger", "random_state"}
 
 
-class Unrepeatable:
-    """What is never pickled alike twice.
-
-    joblib knows a call again by how its arguments pickle. Were a fit on an equal table taken from its cache,
-    the release would be the first one again, unpaid: so it would tell that the tables are equal.
-    """
-
-    def __init__(self, written: bytes = b""):
-        """Forget what was written."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Unrepeatable, (os.urandom(16),)
-
-
-class PrivateEstimator(BaseEstimator):
+class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     """Base of all private estimators.
 
     A subclass has the parameters `epsilon`, `ledger` and `random_state`, and a method `_fit(X, y, dice)` that
@@ -50,18 +35,20 @@ class PrivateEstimator(BaseEstimator):
     change them. It calls `_open_account` before it looks, and what that returns before it summarises.
     """
 
+    _read_private_rows = frozenset(
+        {
+            "decision_function",
+            "inverse_transform",
+            "predict",
+            "predict_log_proba",
+            "predict_proba",
+            "score",
+            "transform",
+        }
+    )
     ledger: PrivacyLedger | None
 
     __metadata_request__fit = ROUTED
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled; of an unfitted estimator also something that no cache knows again."""
-        state: dict[str, Any] = super().__getstate__()
-        return state if "guarantee_" in state else state | {_MARK: Unrepeatable()}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take over what was pickled."""
-        super().__setstate__({name: value for name, value in state.items() if name != _MARK})
 
     @property
     def _repr_html_(self) -> Callable[[], str]:
@@ -77,7 +64,8 @@ class PrivateEstimator(BaseEstimator):
 
     def _fit_privately(self, X: Any, y: Any) -> Self:
         dice, reproducible = self._dice()
-        self._fit(X, y, dice, reproducible=reproducible)
+        with np.errstate(all="ignore"):
+            self._fit(X, y, dice, reproducible=reproducible)
         return self
 
     def _dice(self) -> tuple[Dice, bool]:

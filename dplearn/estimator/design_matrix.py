@@ -33,8 +33,8 @@ class DesignMatrix:
     domain : Product
         Public. Values without an order get a column each, which is 1 where it is that value. Numbers between
         bounds are scaled, the lowest to -1 and the highest to 1. Bits are 0 or 1. Floats, which have no
-        bounds, become arsinh(x) / 12, near to which is sign(x) log(2 |x|) / 12 where they are large; where
-        they may be missing, they are 0 then, and a column more is 1.
+        bounds, become arsinh(x) / 12, near to which is sign(x) log(2 |x|) / 12 where they are large. Where
+        numbers may be missing, a missing one becomes 0, and a further column is 1 for it and 0 otherwise.
     """
 
     domain: Product
@@ -111,19 +111,26 @@ def plain_matrix(X: Any) -> Any:
 
 
 def _has_gaps(domain: Domain) -> bool:
-    return isinstance(domain, Floats) and domain.missing
+    return domain.ordered and domain.accepts_missing
 
 
 def _numbers(domain: Domain, codes: Codes) -> NDArray[np.float64]:
     """Return the columns of numbers that stand for one column of codes."""
     if isinstance(domain, Bits):
         return np.asarray(codes[:, None], dtype=np.float64)
+    if not domain.ordered:
+        return np.asarray(codes[:, None] == np.arange(domain.size), dtype=np.float64)
+    flat = _scaled(domain, codes)
+    if not _has_gaps(domain):
+        return flat[:, None]
+    gaps = codes == 0
+    return np.column_stack([np.where(gaps, 0.0, flat), gaps])
+
+
+def _scaled(domain: Domain, codes: Codes) -> NDArray[np.float64]:
+    """Return numbers from -1 to 1, and anything for a missing one."""
     if isinstance(domain, Floats):
-        values = domain.decode(codes)
-        gaps = np.isnan(values)
-        flat = (np.arcsinh(np.where(gaps, 0.0, values)) / _WIDE).clip(-1.0, 1.0)[:, None]
-        return np.hstack([flat, gaps[:, None]]) if domain.missing else flat
-    if domain.ordered:
-        # Codes may be Python integers of any size: the quotient of two is a float.
-        return np.asarray(2 * (codes / max(domain.size - 1, 1)) - 1, dtype=np.float64)[:, None]
-    return np.asarray(codes[:, None] == np.arange(domain.size), dtype=np.float64)
+        return (np.arcsinh(domain.decode(codes)) / _WIDE).clip(-1.0, 1.0)
+    first = int(_has_gaps(domain))  # the code of the least number; code 0 of a missing one wraps
+    # Codes may be Python integers of any size: the quotient of two is a float.
+    return np.asarray(2 * ((codes - first) / max(domain.size - 1 - first, 1)) - 1, dtype=np.float64)

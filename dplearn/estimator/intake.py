@@ -32,6 +32,8 @@ from dplearn.domains.cells import (
 
 __all__ = [
     "COLUMNS",
+    "ROWS",
+    "TABLE",
     "as_product",
     "check_classes",
     "check_told",
@@ -42,10 +44,13 @@ __all__ = [
     "read_features",
     "read_labels",
     "read_rows",
+    "refuse_sparse",
 ]
 
-#: What guarantees assume of the shape of a table; of its labels, `labels_assumed` tells.
 COLUMNS = "the number of records and the number, names and types of the columns are public"
+ROWS = "each row of X is made from one record alone, by rules that are public or were released privately"
+#: What guarantees assume of a table; of its labels, `labels_assumed` tells.
+TABLE = (COLUMNS, ROWS)
 
 NOT_NUMERIC = (
     "X holds a value that is not a number; declare the columns with domain=Schema(...), or encode them before"
@@ -56,7 +61,8 @@ NO_GAPS = (
     "Input X contains NaN or another missing value; fill it with a public constant or, where the estimator"
     " takes a domain that has missing values, declare one: domain=Floats(missing=True), or Schema(...) where"
     " columns hold text too, or domain=encoder.domain() behind encoder = CellEncoder().fit(X), of"
-    " dplearn.preprocessing, which makes NaN of cells that are not numbers"
+    " dplearn.preprocessing, which makes NaN of cells that are not numbers; IntegerRange and Grid take"
+    " missing=True too"
 )
 NOT_A_CELL = f"X holds an object whose argument must be a string or a real number; of dates {DATES_AS_DAYS}"
 
@@ -126,11 +132,38 @@ def read_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool) -> Any:
 
 def _validated(estimator: Any, X: Any, *, reset: bool, accept_sparse: str | bool = False) -> Any:
     """Return numbers of their own type, or cells, of what is no frame and has the right shape."""
+    if not accept_sparse:
+        refuse_sparse(estimator, X)
     cells: Any = X if issparse(X) else cells_of(X)
     _refuse_complex(getattr(cells, "dtype", None))
     kind = "numeric" if issparse(X) or cells.dtype.kind in "iufbc" else object
     return validate_data(
         estimator, cells, reset=reset, dtype=kind, accept_sparse=accept_sparse, ensure_all_finite=False
+    )
+
+
+def refuse_sparse(estimator: Any, X: Any) -> None:
+    """Refuse a sparse matrix, such as OneHotEncoder gives, and say how the columns can be given instead.
+
+    Parameters
+    ----------
+    estimator : object
+        For the message: its name, and whether it has a parameter `domain`.
+    X : object
+        What it was given.
+
+    Raises
+    ------
+    TypeError
+        If X is sparse.
+    """
+    if not issparse(X):
+        return
+    told = ", and say what each column can hold: domain=Schema(...)" if hasattr(estimator, "domain") else ""
+    raise TypeError(
+        "Sparse data was passed for X, but dense data is required. Give"
+        f" {type(estimator).__name__} the data frame itself, without an encoder in front{told} (an encoder"
+        " that is fitted on private rows publishes their values); or make the matrix dense with X.toarray()"
     )
 
 
@@ -340,6 +373,8 @@ def _found_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]
 
 
 def _place(place: dict[Any, int], label: Any) -> int:
+    if isinstance(label, bytes):  # no class is bytes, and `python -b` warns of comparing them with text
+        return -1
     try:
         return place.get(label, -1)
     except Exception:  # what cannot be hashed, or compared, is no label

@@ -1,7 +1,7 @@
 """The line that stands under an estimator's diagram in a notebook: what it promises, or will cost.
 
 >>> from dplearn import ThresholdClassifier
->>> promise_html(ThresholdClassifier(epsilon=0.5))
+>>> promise_html(ThresholdClassifier(epsilon=0.5)).partition("</div>")[2]
 '<div class="dplearn-promise">Not fitted. A fit will spend epsilon 0.5, delta 0.</div>'
 """
 
@@ -12,6 +12,12 @@ from dplearn.privacy import Guarantee
 from dplearn.privacy.terms import promise_as_html
 
 __all__ = ["promise_html"]
+
+_SCOPE = (
+    "This covers the fit of this estimator alone. For a whole pipeline ask"
+    " dplearn.privacy.pipeline_guarantee(pipeline): a step that is fitted on private rows without a"
+    " guarantee, such as StandardScaler, is not private."
+)
 
 
 def promise_html(estimator: Any) -> str:
@@ -25,9 +31,12 @@ def promise_html(estimator: Any) -> str:
     Returns
     -------
     str
-        Of an unfitted one, "Not fitted." alone where the parameters do not tell the price.
+        First what it covers. Of an unfitted one then "Not fitted." alone where the parameters do not tell the
+        price.
     """
-    return f'<div class="dplearn-promise">{_promise(estimator)}</div>'
+    return (
+        f'<div class="dplearn-scope">{_SCOPE}</div><div class="dplearn-promise">{_promise(estimator)}</div>'
+    )
 
 
 def _promise(estimator: Any) -> str:

@@ -44,8 +44,8 @@ class Bins:
     kept : Domain
         What is left of it: of floats a coarser domain, else the same.
     width : int
-        How many neighbouring codes of `kept` share a bin; 0 where those share one that are apart by a
-        multiple of `size`.
+        How many neighbouring codes of `kept` share a bin, a missing value with none; 0 where those share one
+        that are apart by a multiple of `size`.
     size : int
         How many bins there are.
     """
@@ -63,7 +63,7 @@ class Bins:
     @property
     def first(self) -> int:
         """The first bin of the order: 1 where bin 0 is that of missing values, which are in none, else 0."""
-        return int(isinstance(self.kept, Floats) and self.kept.missing)
+        return int(self.kept.ordered and self.kept.accepts_missing)
 
     def of(self, codes: NDArray[Any]) -> NDArray[np.int32]:
         """Return each value's bin; `size` where a code stands for no value of the domain.
@@ -79,6 +79,8 @@ class Bins:
         """
         if isinstance(self.domain, Floats) and isinstance(self.kept, Floats) and self.kept != self.domain:
             codes = self.kept.encode(self.domain.decode(codes))
+        if self.width and self.first:
+            return np.where(codes == 0, 0, (codes - 1) // self.width + 1).astype(np.int32)
         if self.width:
             return np.asarray(codes // self.width, dtype=np.int32)
         return np.where(codes == self.domain.size, self.size, codes % self.size).astype(np.int32)
@@ -122,7 +124,8 @@ class Bins:
         return f"({name} is missing or {text})" if self.first and allowed[0] else text
 
     def _at_most(self, place: int) -> str:
-        return self.kept.describe_test((place + 1) * self.width - 1).removesuffix(" (or missing)")
+        last = (place + 1 - self.first) * self.width - 1 + self.first
+        return self.kept.describe_test(last).removesuffix(" (or missing)")
 
 
 def binned(domain: Domain, n_bins: int, most: int = MOST_BINS) -> Bins:
@@ -132,9 +135,10 @@ def binned(domain: Domain, n_bins: int, most: int = MOST_BINS) -> Bins:
     ----------
     domain : Domain
         A range of numbers is cut into bins of equal width; floats, which have no bounds, between powers of
-        two; what has no order keeps its values apart.
+        two; what has no order keeps its values apart. A missing value has a bin of its own, the first.
     n_bins : int
-        How many bins a range of numbers has, at most; of floats this tells whether powers of two are cut.
+        How many bins a range of numbers has, at most, besides that of missing values; of floats this tells
+        whether powers of two are cut.
     most : int, default=4096
         How many other bins a column has at most, at least 3: values without an order share them, and floats
         are told apart over fewer powers of two.
@@ -144,8 +148,10 @@ def binned(domain: Domain, n_bins: int, most: int = MOST_BINS) -> Bins:
         return Bins(domain, kept, 1, kept.size)
     if not domain.ordered:
         return Bins(domain, domain, int(domain.size <= most), min(domain.size, most))
-    width = -(-domain.size // n_bins)
-    return Bins(domain, domain, width, -(-domain.size // width))
+    gap = int(domain.accepts_missing)
+    numbers = domain.size - gap
+    width = -(-numbers // min(n_bins, most - gap))
+    return Bins(domain, domain, width, -(-numbers // width) + gap)
 
 
 def declared_columns(domain: Any, default: Domain) -> Domain | Product:

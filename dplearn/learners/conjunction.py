@@ -27,7 +27,7 @@ from dplearn.concepts.base import ChosenConcept
 from dplearn.domains import Bits, Product
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.intake import (
-    COLUMNS,
+    TABLE,
     as_product,
     check_classes,
     check_told,
@@ -296,7 +296,7 @@ class _Terms:
             )
         noise = self._noise(len(sizes))
         delta = self.price.delta if noise == "gaussian" else Fraction(0)
-        assumes = (COLUMNS, *domain.assumes, labels_assumed(self.classes))
+        assumes = (*TABLE, *domain.assumes, labels_assumed(self.classes))
         asked = {"epsilon": self.price.epsilon, "delta": delta, "alpha": self.alpha, "beta": self.beta}
         return ConjunctionPlan(
             guarantee=replace(self.price, delta=delta, assumes=assumes),

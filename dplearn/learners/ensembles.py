@@ -22,6 +22,7 @@ from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.callbacks import TellsProgress
 from dplearn.estimator.intake import (
     COLUMNS,
+    ROWS,
     check_classes,
     check_told,
     labels_assumed,
@@ -242,7 +243,8 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
 def promise(terms: Terms, *more: str) -> ApproxDP:
     """Return the guarantee of a fit: its price, and all that it assumes."""
     independent = "a teacher's training and answers depend on nothing but its own shard and public chance"
-    return replace(terms.price, assumes=(_CATEGORIES, labels_assumed(terms.classes), independent, *more))
+    assumes = (_CATEGORIES, ROWS, labels_assumed(terms.classes), independent, *more)
+    return replace(terms.price, assumes=assumes)
 
 
 def check_classifier(name: str, estimator: Any) -> None:

@@ -30,7 +30,7 @@ from dplearn.core.exact import selection_ratio
 from dplearn.domains import Domain, DomainError, Product
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.intake import (
-    COLUMNS,
+    TABLE,
     as_product,
     check_classes,
     check_told,
@@ -319,7 +319,7 @@ def _warn_if_few(n_samples: int, concepts: ConceptClass, price: ApproxDP) -> Non
 
 
 def _guarantee(price: ApproxDP, concepts: ConceptClass, classes: Sequence[Any] | None) -> ApproxDP:
-    assumes = (COLUMNS, *concepts.domain.assumes, *concepts.assumes, labels_assumed(classes))
+    assumes = (*TABLE, *concepts.domain.assumes, *concepts.assumes, labels_assumed(classes))
     return replace(price, assumes=assumes)
 
 

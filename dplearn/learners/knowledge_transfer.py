@@ -32,6 +32,7 @@ from dplearn.aggregation.standard import standard_estimator
 from dplearn.aggregation.student import fit_weighted, teach
 from dplearn.aggregation.teachers import train_and_ask
 from dplearn.chance.dice import Dice
+from dplearn.core.float_errors import ignores_float_errors
 from dplearn.core.votes import tally
 from dplearn.domains.cells import is_frame
 from dplearn.estimator.fit_parameters import refuse_parameters
@@ -207,7 +208,8 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         """
         refuse_parameters(type(self).__name__, fit_parameters)
         dice, reproducible = self._dice()
-        self._fit(X, y, dice, reproducible=reproducible, X_public=X_public)
+        with np.errstate(all="ignore"):
+            self._fit(X, y, dice, reproducible=reproducible, X_public=X_public)
         return self
 
     def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False, X_public: Any = None) -> None:
@@ -299,6 +301,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         return predicted
 
     @available_if(_knows_probabilities)  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @ignores_float_errors
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the student's probabilities; costs no privacy.
 

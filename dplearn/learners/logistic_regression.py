@@ -70,7 +70,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         What values can occur: one domain for all columns or one for each. Values without an order get a
         column of 0 and 1 each, and numbers between bounds are scaled to -1..1: give bounds where there are
         any, since `Floats()`, which have none, become arsinh(x) / 12, so that 40 is 0.37 and counts little
-        beside them. `Floats(missing=True)` adds a column that is 1 where a number is missing. See
+        beside them. A domain with `missing=True` adds a column that is 1 where a number is missing. See
         `DesignMatrix`. None: finite numbers, taken as they are, also in a sparse matrix; columns should then
         be of like size, since large numbers drown the rest.
     n_steps : int or "auto", default="auto"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from dplearn.estimator.intake import COLUMNS, labels_assumed
+from dplearn.estimator.intake import TABLE, labels_assumed
 from dplearn.learners.logistic_queries import LogisticTask, RowQuery
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import Plan, noted
@@ -241,7 +241,7 @@ class LogisticTerms:
         assumes : sequence of str
             What it assumes of the columns' values.
         """
-        return replace(self.price, assumes=(COLUMNS, *assumes, labels_assumed(self.classes)))
+        return replace(self.price, assumes=(*TABLE, *assumes, labels_assumed(self.classes)))
 
 
 def row_order(noise: str) -> int:

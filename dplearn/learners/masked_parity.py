@@ -35,7 +35,7 @@ from dplearn.domains import Bits, Product
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.bit_rows import packed_rows
 from dplearn.estimator.intake import (
-    COLUMNS,
+    TABLE,
     as_product,
     check_classes,
     check_two_labels,
@@ -328,7 +328,7 @@ class _Terms:
 
     def guarantee(self, domain: Product) -> ApproxDP:
         """Return what a fit promises."""
-        return replace(self.price, assumes=(COLUMNS, *domain.assumes, labels_assumed(self.classes)))
+        return replace(self.price, assumes=(*TABLE, *domain.assumes, labels_assumed(self.classes)))
 
 
 def _askings(sizes: MaskedParitySizes) -> tuple[Asking, Asking | None]:

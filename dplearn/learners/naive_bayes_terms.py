@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from dplearn.domains import Product
-from dplearn.estimator.intake import COLUMNS, labels_assumed
+from dplearn.estimator.intake import TABLE, labels_assumed
 from dplearn.learners.bins import MOST_BINS, Bins, binned
 from dplearn.learners.naive_bayes_tables import NaiveBayesTask, asks_classes
 from dplearn.privacy import ApproxDP
@@ -121,7 +121,7 @@ class NaiveBayesTerms:
     def guarantee(self, layout: NaiveBayesLayout, domain: Product) -> ApproxDP:
         """Return what a fit promises."""
         delta = self.price.delta if layout.kind == "gaussian" else Fraction(0)
-        assumes = (COLUMNS, *domain.assumes, labels_assumed(self.classes))
+        assumes = (*TABLE, *domain.assumes, labels_assumed(self.classes))
         return replace(self.price, delta=delta, assumes=assumes)
 
     def _bins(self, layout: NaiveBayesLayout) -> int:

@@ -39,7 +39,7 @@ from dplearn.domains import Bits, Product
 from dplearn.estimator.base import PrivateClassifier
 from dplearn.estimator.bit_rows import packed_rows
 from dplearn.estimator.intake import (
-    COLUMNS,
+    TABLE,
     as_product,
     check_two_labels,
     labels_assumed,
@@ -340,7 +340,7 @@ class ParityClassifier(PrivateClassifier):
 
 def _promise(terms: ParityTerms, method: ParityMethod, domain: Product) -> ApproxDP:
     """Return the guarantee of a fit: its price, and all that it assumes."""
-    assumes = (COLUMNS, *domain.assumes, labels_assumed(terms.classes))
+    assumes = (*TABLE, *domain.assumes, labels_assumed(terms.classes))
     return replace(terms.price(method.spends_delta), assumes=assumes)
 
 

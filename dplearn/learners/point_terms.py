@@ -7,7 +7,7 @@ from typing import Any
 from dplearn.chance import public_seed
 from dplearn.core.key_hash import KeyHash
 from dplearn.domains.keys import KEYS_ASSUMED
-from dplearn.estimator.intake import COLUMNS, labels_assumed
+from dplearn.estimator.intake import TABLE, labels_assumed
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import Plan
 from dplearn.theory.points import (
@@ -81,4 +81,4 @@ class PointTerms:
 
 def point_promise(price: ApproxDP, classes: Sequence[Any] | None) -> ApproxDP:
     """Return what a fit promises."""
-    return replace(price, assumes=(COLUMNS, KEYS_ASSUMED, labels_assumed(classes)))
+    return replace(price, assumes=(*TABLE, KEYS_ASSUMED, labels_assumed(classes)))

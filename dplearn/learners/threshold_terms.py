@@ -8,7 +8,7 @@ from typing import Any
 
 from dplearn._validation import AUTO
 from dplearn.domains import Product
-from dplearn.estimator.intake import COLUMNS, labels_assumed
+from dplearn.estimator.intake import TABLE, labels_assumed
 from dplearn.learners.threshold_methods import CutColumn
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import Plan, noted
@@ -86,7 +86,7 @@ class ThresholdTerms:
 
     def guarantee(self, domain: Product) -> ApproxDP:
         """Return what a fit promises."""
-        return replace(self.price, assumes=(COLUMNS, *domain.assumes, labels_assumed(self.classes)))
+        return replace(self.price, assumes=(*TABLE, *domain.assumes, labels_assumed(self.classes)))
 
     def examples(self, method: str, n_samples: int, columns: Sequence[CutColumn]) -> int:
         """Return how many records of each label are looked at."""

@@ -6,6 +6,7 @@
 {'of': 901, 'the': 953}
 """
 
+import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterable
 from itertools import islice
@@ -19,7 +20,7 @@ from dplearn.core.exact import decay_ratio
 from dplearn.privacy import ApproxDP
 from dplearn.theory.bars import stable_histogram_bar
 
-__all__ = ["stable_histogram"]
+__all__ = ["counts_by_key", "stable_histogram"]
 
 _PLAIN = {str, bytes, int}  # types whose values are published as they are
 _DEEPEST = 16
@@ -81,7 +82,17 @@ def stable_histogram(keys: Iterable[Hashable], *, privacy: ApproxDP, dice: Dice)
         return {}
     # Below the bar all noisy counts are one outcome: not published. Above n none is told apart.
     noisy = values + dice.discrete_laplace(ratio, bar - 1 - values, n - values, size=values.size)
-    return {key: count for (key, _), count in zip(present, noisy.tolist(), strict=True) if count >= bar}
+    published = [
+        (key, count) for (key, _), count in zip(present, noisy.tolist(), strict=True) if count >= bar
+    ]
+    return counts_by_key(published)
+
+
+def counts_by_key(published: Iterable[tuple[Hashable, int]]) -> dict[Hashable, int]:
+    """Return a dict of released keys: "a" and b"a" hash alike, and `python -bb` refuses to compare them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BytesWarning)
+        return dict(published)
 
 
 def _counted(keys: Iterable[Hashable]) -> list[tuple[Hashable, int]]:

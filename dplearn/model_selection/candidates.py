@@ -25,8 +25,9 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import DomainError
 from dplearn.estimator.base import PrivateClassifier, PrivateEstimator
 from dplearn.estimator.within import OpenAccount, check_parameters, fit_within, read_all
-from dplearn.model_selection.held import answers_from_a_budget, held_by
+from dplearn.model_selection.held import answers_from_a_budget
 from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.held import held_by
 from dplearn.privacy.pipelines import check_nothing_told, may_learn
 
 __all__ = [

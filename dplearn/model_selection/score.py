@@ -22,8 +22,9 @@ from dplearn.chance.dice import Dice
 from dplearn.core.binomial import success_bounds
 from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio
+from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains.cells import cells_of
-from dplearn.estimator.intake import label_cells
+from dplearn.estimator.intake import ROWS, label_cells
 from dplearn.mechanisms import laplace_counts
 from dplearn.model_selection.held import answers_from_a_budget
 from dplearn.model_selection.trial import errors_of
@@ -34,6 +35,7 @@ __all__ = ["PrivateScore", "private_score"]
 
 _ASSUMES = (
     "the number of records is public",
+    ROWS,
     "the classifier predicts for each record by itself, and one label for every record",
     "the classifier was made without these records, or has a guarantee of its own, which adds to this one",
 )
@@ -134,6 +136,7 @@ def private_score(
     )
 
 
+@ignores_float_errors
 def _errors(estimator: Any, X: Any, y: Any) -> tuple[int, int]:
     """Return how many predictions are wrong, of how many; no error tells what the records hold."""
     if not hasattr(estimator, "predict"):
@@ -169,6 +172,7 @@ def _each_by_itself(X: Any) -> Any:
     return cells_of(X)
 
 
+@ignores_float_errors
 def _release(errors: int, n: int, beta: Fraction, guarantee: ApproxDP, dice: Dice) -> PrivateScore:
     """Return the score and its intervals, from the number of errors."""
     noisy = laplace_counts(errors, privacy=guarantee, dice=dice, low=0, high=n)

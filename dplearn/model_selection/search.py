@@ -27,9 +27,10 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn._validation import AUTO, check_choice, check_count, check_number
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
+from dplearn.core.float_errors import ignores_float_errors
 from dplearn.estimator.base import PrivateClassifier
 from dplearn.estimator.intake import (
-    COLUMNS,
+    TABLE,
     check_classes,
     known_classes,
     labels_assumed,
@@ -223,7 +224,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
             promises = trial.read_all(dice)
 
         # 2. Fix the guarantee, and charge it to the ledger.
-        own = [COLUMNS, labels_assumed(known), _SPLITS, _ALONE, *self._of_steps(candidates)]
+        own = [*TABLE, labels_assumed(known), _SPLITS, _ALONE, *self._of_steps(candidates)]
         if terms.stopping is not None:
             own.append(_UNOBSERVED)
         guarantee = _guarantee(price, promises, own)
@@ -265,6 +266,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         return labels
 
     @available_if(_predicts_likelihoods)  # type: ignore[untyped-decorator]
+    @ignores_float_errors
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return what the best candidate gives for probabilities.
 

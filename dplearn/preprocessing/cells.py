@@ -14,15 +14,17 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from dplearn.core.float_errors import IgnoresFloatErrors
 from dplearn.domains import Categories, Domain, Floats, Hashed, Product
 from dplearn.domains.cells import cells_of, frame_column, is_frame, object_array, text_of
 from dplearn.estimator.fit_parameters import ROUTED, refuse_parameters
+from dplearn.estimator.intake import refuse_sparse
 from dplearn.privacy.pipelines import learns_nothing
+from dplearn.privacy.unrepeatable import UnrepeatablePickles
 
 __all__ = ["CellEncoder"]
 
@@ -30,7 +32,7 @@ _NUMBERS = Floats(significand_bits=32, smallest=2.0**-40, largest=2.0**40, missi
 
 
 @learns_nothing
-class CellEncoder(TransformerMixin, BaseEstimator):
+class CellEncoder(IgnoresFloatErrors, TransformerMixin, UnrepeatablePickles, BaseEstimator):
     """Encode every cell by itself as a number and a hash bucket.
 
     Parameters
@@ -52,6 +54,7 @@ class CellEncoder(TransformerMixin, BaseEstimator):
     2 i + 1 holds the bucket of its text, 0 for an empty or missing cell.
     """
 
+    _read_private_rows = frozenset({"fit", "transform"})
     __metadata_request__fit = ROUTED
 
     def __init__(self, buckets: int = 64):
@@ -102,11 +105,12 @@ class CellEncoder(TransformerMixin, BaseEstimator):
         """Return the cells as they are: no common type for a column or a table."""
         if getattr(getattr(X, "dtype", None), "kind", None) == "c":
             raise ValueError("Complex data not supported")
+        refuse_sparse(self, X)
         if is_frame(X):
             validate_data(self, X, reset=reset, skip_check_array=True)
             columns = [object_array(frame_column(X, place).tolist()) for place in range(X.shape[1])]
             return np.column_stack(columns)
-        cells = X if issparse(X) else cells_of(X)
+        cells = cells_of(X)
         read: NDArray[Any] = validate_data(self, cells, dtype=object, ensure_all_finite=False, reset=reset)
         return read
 

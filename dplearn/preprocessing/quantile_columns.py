@@ -25,7 +25,7 @@ from dplearn.domains.base import shortened
 from dplearn.domains.cells import frame_column, is_frame
 from dplearn.domains.number_cells import as_numbers
 from dplearn.estimator import PrivateTransformer
-from dplearn.estimator.intake import COLUMNS, as_product, read_features
+from dplearn.estimator.intake import TABLE, as_product, read_features
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan
 from dplearn.releases.few_records import warn_of_quantiles
@@ -150,7 +150,7 @@ class QuantilesOfColumns(OneToOneFeatureMixin, PrivateTransformer):
             return quantile_plan(n_samples, fractions, epsilon=share, domain=domain, alpha=alpha, beta=beta)
 
         named = zip(product.names, product.domains, strict=True) if fractions else ()
-        guarantee = replace(price, assumes=(COLUMNS, *product.assumes))
+        guarantee = replace(price, assumes=(*TABLE, *product.assumes))
         return ColumnsPlan(guarantee, n_samples, {name: of(domain) for name, domain in named})
 
     def _price(self, fractions: list[Fraction], reproducible: bool) -> ApproxDP:
@@ -171,7 +171,7 @@ class QuantilesOfColumns(OneToOneFeatureMixin, PrivateTransformer):
         _warn_if_few(len(columns[0]), fractions, product, share)
 
         # 2. Fix the guarantee, and charge it to the ledger.
-        guarantee = replace(price, assumes=(COLUMNS, *product.assumes))
+        guarantee = replace(price, assumes=(*TABLE, *product.assumes))
         charge(guarantee)
 
         # 3. Summarise the data into integers: a replaced record replaces one code of each column.

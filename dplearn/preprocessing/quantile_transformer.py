@@ -10,13 +10,15 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy import special
 
 from dplearn._validation import check_choice, check_count
 from dplearn.preprocessing.quantile_columns import Numbers, QuantilesOfColumns, interpolate
 from dplearn.privacy import PrivacyLedger
 
 __all__ = ["PrivateQuantileTransformer"]
+
+_QUIET: Any = {"all": "ignore"}  # the stubs know another word
 
 
 class PrivateQuantileTransformer(QuantilesOfColumns):
@@ -111,7 +113,10 @@ class PrivateQuantileTransformer(QuantilesOfColumns):
             # Of equal quantiles, the middle.
             sides = [interpolate(column, points, self.references_, side) for side in ("left", "right")]
             numbers[:, place] = (sides[0] + sides[1]) / 2
-        return ndtri(numbers) if self.output_distribution == "normal" else numbers
+        if self.output_distribution != "normal":
+            return numbers
+        with special.errstate(**_QUIET):  # scipy has a setting of its own beside numpy's
+            return np.asarray(special.ndtri(numbers), dtype=np.float64)
 
     def inverse_transform(self, X: Any) -> Numbers:
         """Return numbers that are mapped near those given.
@@ -125,6 +130,8 @@ class PrivateQuantileTransformer(QuantilesOfColumns):
         ndarray of float64 of shape (n_samples, n_features)
         """
         shares = self._transformed(X, self._n_columns)
-        shares = ndtr(shares) if self.output_distribution == "normal" else shares
+        if self.output_distribution == "normal":
+            with special.errstate(**_QUIET):
+                shares = special.ndtr(shares)
         columns = zip(shares.T, self.quantiles_.T, strict=True)
         return np.column_stack([interpolate(column, self.references_, points) for column, points in columns])

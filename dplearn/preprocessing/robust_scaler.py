@@ -99,8 +99,7 @@ class PrivateRobustScaler(QuantilesOfColumns):
         self.scale_ = None
         if self.with_scaling:
             low, high = (found[end] for end in check_percents("quantile_range", self.quantile_range))
-            with np.errstate(over="ignore"):
-                distance = finite(high - low)
+            distance = finite(high - low)
             self.scale_ = np.where(distance > 0, distance, 1.0)
 
     def transform(self, X: Any) -> Numbers:
@@ -117,10 +116,9 @@ class PrivateRobustScaler(QuantilesOfColumns):
         """
         numbers = self._numbers(X)
         # Of few records quantiles may be of any magnitude.
-        with np.errstate(over="ignore", under="ignore"):
-            if self.center_ is not None:
-                numbers = finite(numbers - self.center_)
-            return numbers if self.scale_ is None else finite(numbers / self.scale_)
+        if self.center_ is not None:
+            numbers = finite(numbers - self.center_)
+        return numbers if self.scale_ is None else finite(numbers / self.scale_)
 
     def inverse_transform(self, X: Any) -> Numbers:
         """Multiply by the scale and add the centre.
@@ -134,7 +132,6 @@ class PrivateRobustScaler(QuantilesOfColumns):
         ndarray of float64 of shape (n_samples, n_features)
         """
         numbers = self._transformed(X, self._n_columns)
-        with np.errstate(over="ignore", under="ignore"):
-            if self.scale_ is not None:
-                numbers = finite(numbers * self.scale_)
-            return numbers if self.center_ is None else finite(numbers + self.center_)
+        if self.scale_ is not None:
+            numbers = finite(numbers * self.scale_)
+        return numbers if self.center_ is None else finite(numbers + self.center_)

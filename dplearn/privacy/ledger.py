@@ -21,6 +21,7 @@ from dplearn.privacy.files import FileAccount, open_file
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
 from dplearn.privacy.records import ReleaseRecord, new_record
 from dplearn.privacy.terms import Terms, decimals
+from dplearn.privacy.unrepeatable import MARK, Unrepeatable, without_mark
 from dplearn.privacy.views import as_html, as_text
 
 __all__ = ["PrivacyLedger"]
@@ -222,6 +223,18 @@ class PrivacyLedger:
             "releases": [entry.record.to_dict() for entry in entries],
         }
         return json.dumps(head | json.loads(self._terms.to_json()) | body, indent=2)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state to pickle, with what is spent: a cache does not know a call again that charged."""
+        try:
+            spent: Any = repr(self._account.spent())
+        except LedgerError:
+            spent = Unrepeatable()
+        return vars(self) | {MARK: spent}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over a pickled state."""
+        self.__dict__.update(without_mark(state))
 
     def __copy__(self) -> Self:
         return self

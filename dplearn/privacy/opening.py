@@ -7,6 +7,7 @@ from typing import Any
 from dplearn._validation import shown
 from dplearn.privacy.guarantees import Guarantee
 from dplearn.privacy.ledger import PrivacyLedger
+from dplearn.privacy.unrepeatable import refuse_cache
 
 __all__ = ["open_account"]
 
@@ -31,10 +32,11 @@ def open_account(ledger: PrivacyLedger | None, price: Guarantee, *, name: str) -
     Raises
     ------
     TypeError
-        If `ledger` is something else.
+        If `ledger` is something else, or a cache of joblib is the caller.
     BudgetExceededError
         If the ledger's budget does not hold it; nothing is spent.
     """
+    refuse_cache(name)
     if not isinstance(ledger, PrivacyLedger | None):
         raise TypeError(f"ledger must be None or a PrivacyLedger, got {shown(ledger)}{_advice(ledger)}")
     if ledger is None:

@@ -14,7 +14,10 @@ from collections.abc import Collection, Iterator
 from fractions import Fraction
 from typing import Any, TypeVar
 
+import numpy as np
+
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
+from dplearn.privacy.held import held_by
 
 __all__ = [
     "PARTS",
@@ -45,6 +48,8 @@ _DENSE = "columns that are passed through are dense"
 _ALONE_BY_NATURE = ("Binarizer", "FeatureHasher", "HashingVectorizer", "Normalizer")
 #: Classes of this package of which the same is proved. A subclass is none of them: it may do what it likes.
 _ALONE_BY_PROOF: set[type] = set()
+_LEARNERS = ("estimator", "estimators")  # where meta-estimators have what they fit clones of
+_PLAIN = (str, bytes, int, float, complex, type, set, frozenset, np.generic, np.dtype)  # shown in full
 _SELECTORS = ("make_column_selector",)  # look at names and types of columns, and at no value
 
 
@@ -73,11 +78,12 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
         If `pipeline` has no steps, or their guarantees are of two kinds.
     ValueError
         If a step is fitted on the data without a guarantee, or is not fitted: the message names each. If
-        `stateless` names a step that is not there, one that has a guarantee, or one that predicts, which it
-        cannot without having learned. If deltas add up to 1. If two steps have one name, with dots between.
-        If values decide what is published besides: a column transformer that chooses columns by a function of
-        them, or how to store its output by how many are 0; a function whose inverse is checked on them; a
-        cache, which tells whether data are those of an earlier fit, and keeps them.
+        `stateless` names a step that is not there, one that has a guarantee or holds a private estimator, or
+        one that predicts, which it cannot without having learned. If deltas add up to 1. If two steps have
+        one name, with dots between. If values decide what is published besides: a column transformer that
+        chooses columns by a function of them, or how to store its output by how many are 0; a function whose
+        inverse is checked on them; a cache, which tells whether data are those of an earlier fit, and keeps
+        them.
 
     Notes
     -----
@@ -97,22 +103,13 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
     if len(steps) < len(pairs):
         twice = next(name for name, _ in pairs if [each for each, _ in pairs].count(name) > 1)
         raise ValueError(f"steps must have names of their own, got two {twice!r}: rename one")
-    declared = {stateless} if isinstance(stateless, str) else set(stateless)
-    if absent := sorted(declared - steps.keys()):
-        raise ValueError(f"stateless must name steps, {', '.join(map(repr, steps))}, got {absent[0]!r}")
     promises = {name: step.guarantee_ for name, step in steps.items() if hasattr(step, "guarantee_")}
-    if both := sorted(declared & promises.keys()):
-        raise ValueError(f"stateless must name steps without a guarantee, got {both[0]!r}, which has one")
     if waiting := [name for name, step in steps.items() if _is_to_promise(step)]:
         raise ValueError(
             f"nothing is promised of the pipeline yet: {', '.join(map(repr, waiting))} must be fitted first"
         )
-    if predicting := sorted(name for name in declared if _predicts(steps[name])):
-        raise ValueError(
-            f"stateless must name steps that learn nothing from the data, got {predicting[0]!r}, which"
-            f" predicts what it learned: {_NO_PREDICTION}"
-        )
-    declared |= {name for name, step in steps.items() if hasattr(step, _MARK)} - promises.keys()
+    declared = _declared(stateless, steps)
+    declared |= {name for name, step in steps.items() if _mark_of(step) is not None} - promises.keys()
     known = promises.keys() | declared
     if unknown := {name: step for name, step in steps.items() if name not in known and may_learn(step)}:
         raise ValueError(f"nothing is promised of the pipeline: {_named(unknown)}")
@@ -120,13 +117,33 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
     assumed = [f"step {name!r} learns nothing from the data" for name in steps if name in declared]
     if any(isinstance(step, _Passed) for step in steps.values()):
         assumed.append(_DENSE)
-    marks = {id(mark): mark.guarantee for step in steps.values() if (mark := _mark_of(step)) is not None}
+    marks = {id(mark): mark.guarantee for name in promises if (mark := _mark_of(steps[name])) is not None}
     alone = [promise for name, promise in promises.items() if _mark_of(steps[name]) is None]
     if len(marks) == 1 and not alone:
         return next(iter(marks.values()))
     first = next(iter(promises), "")
     theirs = [entry for name, promise in promises.items() for entry in _of_step(name, promise, name == first)]
     return _sum([*alone, *marks.values()], [*dict.fromkeys(theirs), *assumed, _ALONE, _ONCE])
+
+
+def _declared(stateless: Collection[str], steps: dict[str, Any]) -> set[str]:
+    """Return the names of the steps that the caller says learn nothing, if they may."""
+    declared = {stateless} if isinstance(stateless, str) else set(stateless)
+    if absent := sorted(declared - steps.keys()):
+        raise ValueError(f"stateless must name steps, {', '.join(map(repr, steps))}, got {absent[0]!r}")
+    if both := sorted(name for name in declared if hasattr(steps[name], "guarantee_")):
+        raise ValueError(f"stateless must name steps without a guarantee, got {both[0]!r}, which has one")
+    if predicting := sorted(name for name in declared if _predicts(steps[name])):
+        raise ValueError(
+            f"stateless must name steps that learn nothing from the data, got {predicting[0]!r}, which"
+            f" predicts what it learned: {_NO_PREDICTION}"
+        )
+    if holding := sorted(name for name in declared if any(map(_promises, held_by(steps[name])))):
+        raise ValueError(
+            f"stateless must name steps that learn nothing from the data, got {holding[0]!r}, which holds a"
+            f" private estimator, whose fits cost something{of_meta_estimators(steps[holding[0]])}"
+        )
+    return declared
 
 
 def _of_step(name: str, promise: Guarantee, first: bool) -> list[str]:
@@ -144,6 +161,24 @@ class _FittedTogether:
         self.guarantee = guarantee
 
 
+class _Mark:
+    """Ties a step to those that it was fitted with, for as long as its settings are what they were then."""
+
+    def __init__(self, together: _FittedTogether, step: Any):
+        self.together = together
+        self._settings = None if hasattr(step, "guarantee_") else _copied(_settings_of(step))
+
+    def holds_of(self, step: Any) -> bool:
+        """Return whether the step is still as it was, so far as that matters to its guarantee.
+
+        A private step says by its guarantee whether it was fitted since. A step that learned nothing with
+        other settings may learn something with these.
+        """
+        if self._settings is None:
+            return getattr(step, "guarantee_", None) is self.together.guarantee
+        return not hasattr(step, "guarantee_") and _alike(_settings_of(step), self._settings)
+
+
 def fitted_together(model: Any, guarantee: Guarantee) -> Any:
     """Return a fitted model, marked: all its private steps together promise this, and none of them less.
 
@@ -151,26 +186,56 @@ def fitted_together(model: Any, guarantee: Guarantee) -> Any:
     ----------
     model : object
         A fitted pipeline, or a private estimator by itself. Whatever else does something in the pipeline is
-        taken to learn nothing: who calls this has checked that.
+        taken to learn nothing with the settings that it has: who calls this has checked that.
     guarantee : Guarantee
         Becomes the `guarantee_` of each private step.
     """
-    mark = _FittedTogether(guarantee)
+    together = _FittedTogether(guarantee)
     for step in dict(_steps(model)).values() if _parts(model) else [model]:
         if step is not None and not isinstance(step, _Passed):
-            setattr(step, _MARK, mark)
+            setattr(step, _MARK, _Mark(together, step))
             if hasattr(step, "guarantee_"):
                 step.guarantee_ = guarantee
     return model
 
 
 def _mark_of(step: Any) -> _FittedTogether | None:
-    """Return the mark of a private step, unless it was fitted since."""
+    """Return what a step was fitted together with others as, unless it was changed or fitted since."""
     mark = getattr(step, _MARK, None)
-    if mark is None or getattr(step, "guarantee_", None) != mark.guarantee:
-        return None
-    found: _FittedTogether = mark
-    return found
+    return mark.together if isinstance(mark, _Mark) and mark.holds_of(step) else None
+
+
+def _settings_of(step: Any) -> Any:
+    """Return a step's parameters, and those of what is within it."""
+    if hasattr(step, "get_params"):
+        return step.get_params()
+    return {name: value for name, value in vars(step).items() if name != _MARK}
+
+
+def _copied(value: Any) -> Any:
+    """Return a setting such that later changes of its entries do not change it."""
+    if type(value) is dict:
+        return {name: _copied(each) for name, each in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(map(_copied, value))
+    return value.copy() if type(value) in (set, np.ndarray) else value
+
+
+def _alike(value: Any, kept: Any) -> bool:
+    """Return whether a setting is known to be what it was; what cannot be compared is not."""
+    if value is kept:
+        return True
+    if type(value) is not type(kept):
+        return False
+    if hasattr(value, "get_params"):  # whose own parameters are settings too
+        return True
+    if isinstance(value, dict):
+        return value.keys() == kept.keys() and all(_alike(value[name], kept[name]) for name in value)
+    if isinstance(value, list | tuple):
+        return len(value) == len(kept) and all(map(_alike, value, kept))
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return value.dtype == kept.dtype and np.array_equal(value, kept)
+    return isinstance(value, _PLAIN) and repr(value) == repr(kept)
 
 
 def learns_nothing(kind: Kind) -> Kind:
@@ -183,6 +248,11 @@ def learns_nothing(kind: Kind) -> Kind:
     """
     _ALONE_BY_PROOF.add(kind)
     return kind
+
+
+def _promises(held: Any) -> bool:
+    """Return whether an object has a guarantee, or gets one when it is fitted."""
+    return isinstance(getattr(held, "guarantee_", None), Guarantee) or _is_to_promise(held)
 
 
 def _is_to_promise(step: Any) -> bool:
@@ -239,7 +309,23 @@ def _ask_instead(other: Any) -> str:
             ": the pipeline that a search keeps is its best_estimator_; all its fits together cost what a"
             " ledger says, ledger.spent()"
         )
-    return ""
+    return of_meta_estimators(other)
+
+
+def of_meta_estimators(other: Any) -> str:
+    """Return where to read what a meta-estimator of scikit-learn costs, or nothing if it is none.
+
+    Parameters
+    ----------
+    other : object
+        What no guarantee is known of.
+    """
+    if type(other).__module__.partition(".")[0] != "sklearn" or not any(map(other.__dict__.get, _LEARNERS)):
+        return ""
+    return (
+        ": docs/scikit_learn.md has a table of scikit-learn's meta-estimators, what each costs and which are"
+        " not private"
+    )
 
 
 def _named(unknown: dict[str, Any]) -> str:
@@ -256,6 +342,7 @@ def _named(unknown: dict[str, Any]) -> str:
         advice.append(f"; of {predicting[0]!r}, {_NO_PREDICTION}")
     return (
         f"{' and '.join(parts)} {verb} fitted on the data without a guarantee, or not fitted{''.join(advice)}"
+        f"{next(filter(None, map(of_meta_estimators, unknown.values())), '')}"
     )
 
 

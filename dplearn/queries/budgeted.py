@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from dplearn._validation import check_number
 from dplearn.chance.dice import Dice
 from dplearn.privacy import ApproxDP
@@ -104,7 +106,7 @@ class BudgetedOracle(Oracle):
     ) -> list[Answer]:
         """Answer some queries together, in one round; see `Oracle.ask`."""
         asked = as_queries(queries)
-        with self._account.use() as account:
+        with np.errstate(all="ignore"), self._account.use() as account:
             together = self._share(asked, share, tolerance, beta, account.left)
             part = together / len(asked)
             self._check(asked, part)

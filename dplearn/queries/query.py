@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import as_fraction, check_choice, check_count
+from dplearn.core.float_errors import IgnoresFloatErrors, ignores_float_errors
 from dplearn.core.grouping import near_integers
 from dplearn.core.short_vectors import kept_short
 from dplearn.domains.cells import is_frame
@@ -52,7 +53,7 @@ _FAR = 1 << 62
 _MOST = 1 << 40  # so that sums over many records, with their noise, keep to 64 bits
 
 
-class StatisticalQuery(ABC):
+class StatisticalQuery(IgnoresFloatErrors, ABC):
     """A public function from a record to a bounded whole number, or to several.
 
     Attributes
@@ -67,6 +68,7 @@ class StatisticalQuery(ABC):
         Within which each of the k numbers of one record lies.
     """
 
+    _read_private_rows = frozenset({"bounded", "inputs", "total", "values"})
     size: int
     unit: Fraction
     l1: int
@@ -265,10 +267,9 @@ def on_grid(function: Callable[[Any], Any], steps: int) -> Callable[[Any], NDArr
     """
     steps = check_count("steps", steps, low=1, high=1 << 30)
 
+    @ignores_float_errors
     def whole(records: Any) -> NDArray[np.int64]:
-        values = _decimals(function(records))
-        with np.errstate(over="ignore", invalid="ignore"):  # a warning would tell of a record
-            values = values * steps
+        values = _decimals(function(records)) * steps
         near = np.nan_to_num(values, nan=0.0).clip(-_FAR, _FAR)
         return np.asarray(np.trunc(near), dtype=np.int64)
 

@@ -27,6 +27,7 @@ from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice, one_moved_into
 from dplearn.core.distributions import laplace_tail
 from dplearn.core.exact import decay_rate, decay_ratio
+from dplearn.core.float_errors import IgnoresFloatErrors
 from dplearn.core.turning import turned_coordinate, turned_size, unturned
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.mechanisms.randomized_response import randomized_response
@@ -41,7 +42,7 @@ _FAR = (1 << 62) - 1  # differences of two such numbers fit 64 bits
 _SCALES = 28  # of Laplace noise, from a range to the ends of its reports: e**-28 < 10**-12
 
 
-class LocalRandomizer(ABC):
+class LocalRandomizer(IgnoresFloatErrors, ABC):
     """What one record reports in place of its value; records report independently.
 
     Attributes
@@ -51,6 +52,7 @@ class LocalRandomizer(ABC):
         given as any number: a float is its shortest decimal.
     """
 
+    _read_private_rows = frozenset({"draw"})
     epsilon: Fraction
 
     @abstractmethod

@@ -34,6 +34,7 @@ import numpy as np
 
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
+from dplearn.core.float_errors import ignores_float_errors
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.errors import BudgetExceededError
 from dplearn.queries.local_oracle import LocalOracle
@@ -235,6 +236,7 @@ def run_locally(algorithm: Callable[[], Rounds], records: Any, *, epsilon: Any, 
     n = count_of(records)
     check_dice(dice)
 
+    @ignores_float_errors
     def answer(requests: Sequence[Request]) -> list[int]:
         for request in requests:
             check_count("record", request.record, high=n - 1)  # so that none has two names

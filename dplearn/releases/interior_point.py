@@ -15,6 +15,7 @@ from typing import Any
 from dplearn._validation import AUTO, check_choice, check_number
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
+from dplearn.core.float_errors import ignores_float_errors
 from dplearn.mechanisms.interior_point import interior_point_code
 from dplearn.mechanisms.rec_prefix import recursive_interior_point
 from dplearn.privacy import ApproxDP
@@ -166,6 +167,7 @@ def _settled(
     return _Plan(method, price, needed, recursive_sizes(size, **public) if recursive else None)
 
 
+@ignores_float_errors
 def _release(codes: Sequence[int], size: int, plan: _Plan, dice: Dice) -> int | None:
     """Return the released code, or None."""
     if plan.sizes is None:

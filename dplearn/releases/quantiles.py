@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from dplearn._validation import check_number, shown
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
+from dplearn.core.float_errors import ignores_float_errors
 from dplearn.core.ranks import Ranks, SortedCodes, UnsortedCodes
 from dplearn.domains import Floats, Grid, IntegerRange, NumberDomain
 from dplearn.domains.number_cells import as_numbers
@@ -181,6 +182,7 @@ def check_fractions(name: str, q: Sequence[Any]) -> list[Fraction]:
     return fractions
 
 
+@ignores_float_errors
 def _read(values: Any, domain: NumberDomain, fractions: Sequence[Fraction]) -> Ranks:
     """Return private numbers by their rank, once all are known to lie in the domain."""
     column = read_column(values)
@@ -201,6 +203,7 @@ def _check(numbers: NDArray[Any], domain: NumberDomain) -> None:
         domain.encode(np.array([numbers.min(), numbers.max()]))  # both are NaN if any is
 
 
+@ignores_float_errors
 def release_quantiles(
     ranks: Ranks, domain: NumberDomain, fractions: Sequence[Fraction], *, privacy: ApproxDP, dice: Dice
 ) -> NDArray[Any]:

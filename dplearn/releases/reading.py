@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import Domain, Floats, NumberDomain, Schema
 from dplearn.domains.base import Codes, shortened
 from dplearn.domains.cells import as_cells, holds_times, is_frame, is_row, times_as_numbers
@@ -81,6 +82,7 @@ def _refuse_types(dtype: Any) -> None:
         raise TypeError(f"values are text: {_NUMBERS}")
 
 
+@ignores_float_errors
 def read_codes(values: Any, domain: NumberDomain) -> Codes:
     """Return the code of each value.
 

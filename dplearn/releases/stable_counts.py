@@ -19,10 +19,11 @@ from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio
+from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import DomainError
 from dplearn.domains.cells import as_cells, holds_times, is_frame
 from dplearn.domains.keys import read_keys
-from dplearn.mechanisms import stable_histogram
+from dplearn.mechanisms.stable_histogram import counts_by_key, stable_histogram
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.theory import stable_histogram_bar
 
@@ -145,12 +146,14 @@ def stable_counts(
     return _release(read, guarantee, dice)
 
 
+@ignores_float_errors
 def _release(keys: list[Hashable], guarantee: ApproxDP, dice: Dice) -> StableCounts:
     found = stable_histogram(keys, privacy=guarantee, dice=dice)
     falling = sorted(found.items(), key=lambda item: -item[1])  # stable: equal counts stay sorted by key
-    return StableCounts(dict(falling), stable_histogram_bar(guarantee), guarantee)
+    return StableCounts(counts_by_key(falling), stable_histogram_bar(guarantee), guarantee)
 
 
+@ignores_float_errors
 def _read(keys: Any) -> list[Hashable]:
     """Return the keys as values of built-in types, without floats."""
     if isinstance(keys, np.ndarray) or hasattr(keys, "dtype"):

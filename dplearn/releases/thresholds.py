@@ -17,11 +17,13 @@ from typing import Any, Self
 from dplearn._validation import check_choice, check_number
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
+from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import NumberDomain
 from dplearn.mechanisms.block_points import block_points
 from dplearn.mechanisms.tree_counts import tree_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.privacy.terms import promise_as_html
+from dplearn.privacy.unrepeatable import UnrepeatablePickles
 from dplearn.releases.distribution import ReleasedDistribution, distribution_of, distribution_of_points
 from dplearn.releases.few_records import warn_of_counts
 from dplearn.releases.reading import as_number_domain, read_codes
@@ -33,7 +35,7 @@ __all__ = ["ThresholdRelease"]
 _METHODS = ("tree", "blocks")
 
 
-class ThresholdRelease:
+class ThresholdRelease(UnrepeatablePickles):
     """The distribution of private numbers, released once and asked for ever.
 
     Parameters
@@ -191,6 +193,7 @@ def _plan_blocks(size: int, privacy: ApproxDP, n_samples: int | None) -> BlockPl
     return block_plan(size, privacy, n_samples)
 
 
+@ignores_float_errors
 def _by_tree(
     codes: Any, domain: NumberDomain, plan: TreePlan, guarantee: ApproxDP, dice: Dice
 ) -> ReleasedDistribution:
@@ -200,6 +203,7 @@ def _by_tree(
     return distribution_of(levels, domain, plan, guarantee)
 
 
+@ignores_float_errors
 def _by_blocks(
     codes: Any, domain: NumberDomain, plan: BlockPlan, guarantee: ApproxDP, dice: Dice
 ) -> ReleasedDistribution:

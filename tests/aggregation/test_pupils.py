@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from dplearn import ExponentialMechanismClassifier, SubsampleAggregateClassifier
@@ -21,6 +21,18 @@ LEDGER = PrivacyLedger(1.0, 1e-6)
 CHARGED = ExponentialMechanismClassifier(ledger=LEDGER)
 
 
+class Slotted:
+    """Holds a learner in a slot."""
+
+    __slots__ = ("model",)
+
+    def __init__(self, model):
+        self.model = model
+
+    def fitted(self, X):
+        return self.model.fit(X, X[:, 0]).predict(X)
+
+
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -30,6 +42,8 @@ CHARGED = ExponentialMechanismClassifier(ledger=LEDGER)
         VotingClassifier([("a", LogisticRegression()), ("b", CHARGED)]),
         GridSearchCV(ExponentialMechanismClassifier(), {"ledger": [None, LEDGER]}),
         GridSearchCV(make_pipeline(None), [{"steps": [[("a", CHARGED)]]}]),
+        make_pipeline(FunctionTransformer(lambda X: CHARGED.fit(X, X[:, 0]).predict(X)), GaussianNB()),
+        make_pipeline(FunctionTransformer(Slotted(CHARGED).fitted), GaussianNB()),
     ],
 )
 def test_what_would_charge_a_ledger_is_refused_before_the_first_shard(estimator):

@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.special
 import sklearn
 from joblib import Parallel, delayed, parallel_config
 
@@ -110,14 +111,28 @@ def test_two_threads_are_never_secluded_at_once():
 
 def test_what_a_teacher_does_to_warnings_errors_settings_and_logs_ends_with_its_turn():
     before = np.geterr(), sklearn.get_config(), warnings.filters[:], logging.root.handlers[:]
+    handler, special = np.geterrcall(), scipy.special.geterr()
     with secluded():
         with turn(1):
             np.seterr(all="raise")
+            np.seterrcall(lambda *_: None)
+            scipy.special.seterr(all="raise")
             sklearn.set_config(assume_finite=True)
             warnings.simplefilter("error")
             logging.warning("a shard says so")
         assert (np.geterr(), sklearn.get_config(), warnings.filters) == before[:3]
+        assert (np.geterrcall(), scipy.special.geterr()) == (handler, special)
     assert logging.root.handlers == before[3]
+
+
+def test_a_turn_begins_with_the_default_handling_of_float_errors_whatever_the_caller_chose():
+    def chosen():
+        return np.geterr(), np.geterrcall(), scipy.special.geterr()["overflow"]
+
+    with secluded(), turn(1):
+        default = chosen()
+    with np.errstate(all="call", call=print), scipy.special.errstate(all="raise"), secluded(), turn(1):
+        assert chosen() == default
 
 
 def test_what_was_shared_comes_back_when_the_outermost_ends():

@@ -64,11 +64,20 @@ def test_the_model_file_holds_no_cell_of_the_table(capsys, table, tmp_path):
     assert "model" in joblib.load(tmp_path / "m.joblib")
 
 
-def test_a_schema_makes_rules_readable_and_labels_declared(capsys, table, tmp_path):
+@pytest.mark.parametrize(
+    "age",
+    [
+        {"type": "floats", "missing": True},
+        {"type": "integers", "low": 0, "high": 99, "outside": "clip", "missing": True},
+        {"type": "grid", "low": 0, "high": 99, "size": 100, "outside": "clip", "missing": True},
+    ],
+    ids=lambda age: age["type"],
+)
+def test_a_schema_makes_rules_readable_and_labels_declared(capsys, table, tmp_path, age):
     schema = tmp_path / "schema.json"
     columns = {
         "job": {"type": "categories", "values": ["farmer", "clerk", "miner", None]},
-        "age": {"type": "floats", "missing": True},
+        "age": age,
     }
     schema.write_text(json.dumps({"columns": columns, "labels": ["no", "yes"]}))
     model = tmp_path / "m.joblib"

@@ -51,6 +51,7 @@ SMALL = {
     ),
     "one value": Product([IntegerRange(3, 3), Categories(["a"])]),
     "one column": Product([IntegerRange(0, 50)]),
+    "gaps": Product([IntegerRange(0, 3, missing=True), Grid(0, 6, 4, missing=True)]),
 }
 
 
@@ -122,6 +123,7 @@ LARGE = {
     "2**40": IntegerRange(-5, 2**40),
     "2**63": IntegerRange(-(2**63), -1),
     "2**64 - 1": INT64,
+    "2**64 - 1, missing": IntegerRange(-(2**63) + 2, 2**63 - 1, missing=True),
     "Floats(0)": Floats(significand_bits=0),
     "Floats(32)": Floats(significand_bits=32, smallest=2.0**-40, largest=2.0**40),
     "Floats(52)": Floats(significand_bits=52),
@@ -301,6 +303,9 @@ def answer(rule, name, value):
             [-5, -4, -3.9, -0.5, -0.1, 0, 0.1, 0.5, 0.75, 2.9, 3, 99],
         ),
         (Floats(significand_bits=0, smallest=1, largest=2, missing=True), [None, -2, -1, 0, 1, 2]),
+        (IntegerRange(-3, 4, missing=True), [None, *range(-3, 5)]),
+        (IntegerRange(-1, 2, "clip", missing=True), [None, -9, -1, 0.5, 1, 9]),
+        (Grid(0, 10, 11, missing=True), [None, 0, 0.5, 1, 1.5, 9.99, 10]),
         (Categories(["a", 7, None]), ["a", 7, None]),
         (Bits(), [-1, 0, 0.5, 1]),
         (Bits(None), [0, 1]),
@@ -381,6 +386,8 @@ VALUES = {
         Floats(significand_bits=1, smallest=0.5, largest=4, missing=True),
         st.none() | st.floats(-9, 9),
     ),
+    "integers with gaps": (IntegerRange(0, 6, missing=True), st.none() | st.integers(0, 6)),
+    "grid with gaps": (Grid(0, 6, 5, missing=True), st.none() | st.floats(0, 6)),
     "names": (Categories(["a", "b"], other=True), st.sampled_from(["a", "b", "c", None])),
     "hashed": (Hashed(5), st.text(max_size=2) | st.none()),
     "bits": (Bits(), st.floats(-1, 1)),

@@ -10,6 +10,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.multiclass import OneVsOneClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, PolynomialFeatures, StandardScaler
@@ -337,3 +338,10 @@ def test_what_promises_nothing_has_no_card(estimator, error, message):
 def test_parameters_of_another_type_are_refused(parameters):
     with pytest.raises(TypeError, match=next(iter(parameters))):
         privacy_card(learned(), **parameters)
+
+
+def test_a_meta_estimator_has_no_card_and_the_table_of_them_is_named():
+    X, y = np.arange(30.0)[:, None], np.arange(30) % 3
+    meta = OneVsOneClassifier(ThresholdClassifier(classes=[0, 1], epsilon=50)).fit(X, y)
+    with pytest.raises(TypeError, match=r"got OneVsOneClassifier: docs/scikit_learn\.md has a table"):
+        privacy_card(meta)

@@ -1,5 +1,7 @@
 """Settings: what was chosen is shown, and no seed, no account and no place in memory."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -18,6 +20,23 @@ def test_seeds_are_not_shown_however_deep_they_are():
     assert found["secretsampleclassifier__estimator__random_state"] == "set (not shown)"
     assert found["secretsampleclassifier__estimator__epsilon"] == "0.25"
     assert "918273" not in str(found)
+
+
+@pytest.mark.parametrize(
+    "holder",
+    [
+        {"random_state": 918273},
+        {"inner__random_state": 918273, "ledger": "account"},
+        [{"random_state": 918273}],
+        partial(max, random_state=918273),
+        partial(max, ledger=PrivacyLedger(1, path=None), random_state=918273),
+    ],
+)
+def test_no_seed_and_no_ledger_is_shown_of_what_holds_one(holder):
+    text = settings_of(FunctionTransformer(kw_args={"value": holder}))["kw_args"]
+    assert "918273" not in text
+    assert "account" not in text
+    assert "epsilon" not in text
 
 
 def test_a_ledger_is_not_shown(tmp_path):

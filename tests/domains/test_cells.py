@@ -23,6 +23,8 @@ NUMBERS = [
     Floats(),
     Floats(missing=True),
     IntegerRange(0, 100),
+    IntegerRange(0, 100, missing=True),
+    Grid(0, 100, missing=True),
     IntegerRange(0, 100, outside="clip"),
     Grid(0, 100, size=101, outside="clip"),
     LargeIntegerRange(-(2**80), 2**80),

@@ -9,11 +9,12 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.domains import DomainError, Floats, Grid, IntegerRange
+from dplearn.domains import DomainError, Floats, Grid, IntegerRange, Schema
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=80)
 
@@ -502,6 +503,111 @@ def test_narrow_floats_and_integers_have_the_codes_of_their_values(values):
     assert domain.encode(whole.astype(np.int32)).tolist() == domain.encode(whole).tolist()
 
 
+# Missing values between bounds
+
+GAPPED = [
+    IntegerRange(-3, 200, missing=True),
+    IntegerRange(5, 5, missing=True),
+    IntegerRange(0, 254, missing=True),
+    IntegerRange(0, 9, outside="clip", missing=True),
+    IntegerRange(INT64[0] + 2, INT64[1], missing=True),
+    IntegerRange(2**53, 2**53 + 9, missing=True),
+    Grid(0, 10, size=11, missing=True),
+    Grid(-0.1, 0.7, size=255, missing=True),
+    Grid(-1.5, 2, outside="clip", missing=True),
+    Grid(1e-300, 1e300, size=1 << 32, missing=True),
+]
+MISSING = [None, np.nan, pd.NA, pd.NaT, np.float32("nan"), float("-nan"), Decimal("NaN")]
+
+
+@pytest.mark.parametrize("domain", GAPPED, ids=repr)
+def test_a_missing_value_is_one_more_value_below_all_numbers(domain):
+    whole = type(domain)(**domain.parameters | {"missing": False})
+    assert domain.accepts_missing > whole.accepts_missing
+    assert domain.size == whole.size + 1
+    values = np.array([whole.size - 1 - (whole.size - 1) * i // 50 for i in range(51)], dtype=np.uint64)
+    numbers = whole.decode(values)
+    assert domain.encode(numbers).tolist() == [code + 1 for code in whole.encode(numbers).tolist()]
+    cells = np.empty(len(MISSING) + len(numbers), dtype=object)
+    cells[: len(MISSING)], cells[len(MISSING) :] = MISSING, numbers.tolist()
+    expected = [0] * len(MISSING) + domain.encode(numbers).tolist()
+    for code in (domain.encode, domain.nearest):
+        assert code(cells).tolist() == code(cells.tolist()).tolist() == expected
+        assert code(np.array([np.nan, np.nan], dtype=np.float32)).tolist() == [0, 0]
+        assert code(np.array(np.nan)).tolist() == 0
+    back = domain.decode(np.array([0, 1, domain.size - 1], dtype=np.uint64)).tolist()
+    assert math.isnan(back[0])
+    assert back[1:] == whole.decode(np.array([0, whole.size - 1], dtype=np.uint64)).tolist()
+
+
+@pytest.mark.parametrize("domain", GAPPED, ids=repr)
+def test_a_column_with_gaps_is_read_alike_from_every_holder(domain):
+    low = int(max(domain.low, 0) if domain.low < 1e18 else domain.low)
+    low = min(max(low, math.ceil(domain.low)), math.floor(domain.high))
+    expected = domain.encode([low, None]).tolist()
+    assert expected[0] > expected[1] == 0
+    for column in (
+        pd.Series([low, None], dtype="Int64"),
+        pd.Series(pd.array([low, pd.NA], dtype="Int64")),
+        pd.Series([low, None], dtype=object),
+        pl.Series([low, None], dtype=pl.Int64),
+    ):
+        assert domain.encode(column).tolist() == expected
+        frame = column.to_frame("a")
+        assert Schema({"a": domain}).encode(frame)[0].tolist() == expected
+    if low < 2**53:
+        assert domain.encode(pd.Series([low, None])).tolist() == expected  # of floats, because of the gap
+        assert domain.encode(np.array([low, np.nan], dtype=np.float32)).tolist()[1] == 0
+
+
+@pytest.mark.parametrize("domain", GAPPED, ids=repr)
+def test_what_a_domain_with_gaps_refuses(domain):
+    for cell in (
+        np.inf,
+        -np.inf,
+        "1",
+        b"1",
+        1j,
+        Decimal("sNaN"),
+        *([1e301, -1e301] * (domain.outside != "clip")),
+    ):
+        with pytest.raises(DomainError, match="outside the declared domain") as refusal:
+            domain.encode([None, cell])
+        assert "missing," not in str(refusal.value)
+    with pytest.raises(DomainError, match="outside"):
+        domain.encode(np.array([np.nan, np.inf]))
+    assert domain.nearest([None, 1e308, -1e308]).tolist() == [0, domain.size - 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("domain", "words"),
+    [
+        (IntegerRange(1, 3, missing=True), ["<= 1", "<= 2", "<= 3"]),
+        (IntegerRange(1, 3, "clip", missing=True), ["< 2", "< 3", "is any number"]),
+        (Grid(0, 2, 3, missing=True), ["< 1", "< 2", "is any number"]),
+    ],
+    ids=repr,
+)
+def test_words_where_values_may_be_missing(domain, words):
+    found = [domain.describe_test(code) for code in range(domain.size)]
+    assert found == ["is missing", *(f"{each} (or missing)" for each in words)]
+
+
+def test_a_grid_has_as_many_points_with_gaps_as_without():
+    grid = Grid(0, 10, 101, missing=True)
+    assert (grid.points, grid.size) == (101, 102)
+    assert grid.decode([1, 2, 101]).tolist() == [0.0, 0.1, 10.0]
+    assert repr(grid) == "Grid(low=0.0, high=10.0, size=101, outside='refuse', missing=True)"
+    assert repr(Grid(0, 1)) == "Grid(low=0.0, high=1.0, size=256, outside='refuse')"
+
+
+def test_integers_come_back_as_floats_where_these_hold_them_all():
+    assert IntegerRange(0, 2**53, missing=True).decode([0, 1]).dtype == np.float64
+    large = IntegerRange(0, 2**53 + 1, missing=True).decode([0, 2**53 + 2])
+    assert large.dtype == object
+    assert large.tolist()[1] == 2**53 + 1
+
+
 # What holds for all three
 
 EXAMPLES = [
@@ -511,6 +617,10 @@ EXAMPLES = [
     Grid(-1.5, 2, outside="clip"),
     Floats(),
     Floats(significand_bits=3, smallest=0.5, largest=8, missing=True),
+    IntegerRange(-3, 4, missing=True),
+    IntegerRange(0, 9, outside="clip", missing=True),
+    Grid(0, 10, size=11, missing=True),
+    Grid(-1.5, 2, outside="clip", missing=True),
 ]
 
 
@@ -573,6 +683,16 @@ def test_refusals_hold_no_value(domain):
         (Grid(0, 1, 5, "clip"), "values are numbers; 5 points from 0 to 1 are told apart"),
         (Floats(), "values are finite numbers"),
         (Floats(missing=True), "values are finite numbers or missing"),
+        (IntegerRange(1, 9, missing=True), "values are integers from 1 to 9 or missing"),
+        (
+            IntegerRange(1, 9, "clip", missing=True),
+            "values are numbers or missing; integers from 1 to 9 are told apart",
+        ),
+        (Grid(0, 1, missing=True), "values are numbers from 0 to 1 or missing"),
+        (
+            Grid(0, 1, 5, "clip", missing=True),
+            "values are numbers or missing; 5 points from 0 to 1 are told apart",
+        ),
     ],
     ids=repr,
 )
@@ -587,6 +707,9 @@ def test_assumptions_in_words(domain, words):
         (IntegerRange, {"low": 2, "high": 1}, "high must be an integer from 2 .*, got 1"),
         (IntegerRange, {"low": 0, "high": 2**63}, f"high must be .*, got {2**63}"),
         (IntegerRange, {"low": INT64[0], "high": INT64[1]}, r"fewer than 2\*\*64 values"),
+        (IntegerRange, {"low": INT64[0] + 1, "high": INT64[1], "missing": True}, r"fewer than 2\*\*64"),
+        (IntegerRange, {"low": 0, "high": 1, "missing": 1}, "missing must be True or False, got 1"),
+        (Grid, {"low": 0, "high": 1, "missing": None}, "missing must be True or False, got None"),
         (IntegerRange, {"low": 0, "high": 1, "outside": "wrap"}, "outside must be one of .*, got 'wrap'"),
         (Grid, {"low": 1, "high": 1}, "high must be a finite number above 1, got 1"),
         (Grid, {"low": np.nan, "high": 1}, "low must be a finite number, got nan"),
@@ -640,6 +763,7 @@ def test_a_bound_may_be_written_as_text():
         Floats(),
         Floats(missing=True),
         Floats(significand_bits=3, smallest=1e-3, largest=77),
+        *GAPPED,
     ],
     ids=repr,
 )
@@ -651,7 +775,7 @@ def test_the_number_of_a_code_has_that_code(domain):
     numbers = domain.decode(codes)
     assert (domain.encode(numbers) == codes).all()
     assert numbers.shape == codes.shape
-    assert domain.decode(int(codes[5])) == numbers[5]
+    np.testing.assert_array_equal(domain.decode(int(codes[5])), numbers[5])
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))

@@ -39,6 +39,18 @@ def columns(**cells):
     return dict(zip(design.names, design.of(table(**cells))[0].tolist(), strict=True))
 
 
+@pytest.mark.parametrize("domain", [IntegerRange(0, 10), Grid(0, 10, 11), Floats()], ids=repr)
+def test_numbers_that_may_be_missing_have_a_column_more(domain):
+    gapped = type(domain)(**domain.parameters | {"missing": True})
+    design = DesignMatrix(Schema({"a": gapped}))
+    assert design.names == ("a", "a is missing")
+    numbers = pd.DataFrame({"a": [0.0, 3.0, 10.0]})
+    whole = DesignMatrix(Schema({"a": domain})).of(numbers)[:, 0].tolist()
+    for nearest in (False, True):
+        assert design.of(numbers, nearest=nearest).tolist() == [[each, 0.0] for each in whole]
+        assert design.of(pd.DataFrame({"a": [None, 3.0]}), nearest=nearest)[0].tolist() == [0.0, 1.0]
+
+
 def test_every_kind_of_column_has_numbers_from_minus_1_to_1():
     assert columns() == {
         "age": 0.0,

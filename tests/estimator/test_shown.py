@@ -22,7 +22,10 @@ class Learner(PrivateClassifier):
 
 
 def told(learner):
-    return promise_html(learner).removeprefix('<div class="dplearn-promise">').removesuffix("</div>")
+    scope, _, promise = promise_html(learner).partition('<div class="dplearn-promise">')
+    assert scope.startswith('<div class="dplearn-scope">This covers the fit of this estimator alone. ')
+    assert "dplearn.privacy.pipeline_guarantee(pipeline)" in scope
+    return promise.removesuffix("</div>")
 
 
 @pytest.mark.parametrize("epsilon", [1, 0.1, 3])

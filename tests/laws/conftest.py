@@ -1,4 +1,5 @@
-"""All estimators, in the settings that differ: a law over them is a test with the fixture `classifier`."""
+"""All estimators, in the settings that differ: a law over them is a test with the fixture `classifier`
+or `any_transformer`."""
 
 import numpy as np
 import pytest
@@ -154,6 +155,8 @@ def pytest_generate_tests(metafunc):
         if "speaks" in metafunc.fixturenames:
             chosen = [each for each in chosen if each not in SILENT]
         metafunc.parametrize("classifier", settings(chosen), ids=repr)
+    if "any_transformer" in metafunc.fixturenames:
+        metafunc.parametrize("any_transformer", TRANSFORMERS, ids=repr)
     if "common_check" in metafunc.fixturenames:
         checks = parametrize_with_checks(
             [*CLASSIFIERS, *TRANSFORMERS], expected_failed_checks=expected_failures

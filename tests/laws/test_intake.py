@@ -46,8 +46,16 @@ def pandas_frame(rows):
 
 @pytest.mark.parametrize("holder", [list, polars_frame, pandas_frame], ids=lambda holder: holder.__name__)
 @pytest.mark.parametrize("replacement", [(BIG + 3, 0.5), (BIG + 3, None), (None, 0.5), (1, 1e300)], ids=str)
-def test_a_replaced_record_does_not_change_the_codes_of_others(holder, replacement):
-    domain = [Categories([BIG, BIG + 1, BIG + 2, None], other=True), Floats(missing=True)]
+@pytest.mark.parametrize(
+    "domain",
+    [
+        [Categories([BIG, BIG + 1, BIG + 2, None], other=True), Floats(missing=True)],
+        [IntegerRange(0, 2**60, missing=True), Grid(0, 1e300, 2**32, missing=True)],
+        [IntegerRange(0, 2**60, missing=True), IntegerRange(0, 9, "clip", missing=True)],
+    ],
+    ids=repr,
+)
+def test_a_replaced_record_does_not_change_the_codes_of_others(holder, replacement, domain):
     rows = [(BIG, 1.0), (BIG + 1, 2.0), (BIG + 2, 3.0)]
     assert (
         encoded(domain, holder([*rows, replacement]))[:3] == encoded(domain, holder([*rows, (BIG, 1.0)]))[:3]
@@ -178,14 +186,20 @@ def test_the_sorted_route_has_the_same_exact_laws_as_the_histogram(monkeypatch):
 
 
 @pytest.mark.parametrize("holder", ["list", "pandas", "polars"])
-def test_the_whole_of_fit_keeps_its_claim_on_lists_and_frames(holder, monkeypatch):
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (
+            Categories([BIG, BIG + 1, None], other=True),
+            Floats(significand_bits=1, smallest=1, largest=2, missing=True),
+        ),
+        (IntegerRange(BIG, BIG + 1, missing=True), Grid(0, 1, 3, missing=True)),
+    ],
+    ids=["names, floats", "integers, grid"],
+)
+def test_the_whole_of_fit_keeps_its_claim_on_lists_and_frames(holder, first, second, monkeypatch):
     # Records that are equal, 1 and 1.0, or that change the type of a column, None.
-    domain = Schema(
-        {
-            "a": Categories([BIG, BIG + 1, None], other=True),
-            "b": Floats(significand_bits=1, smallest=1, largest=2, missing=True),
-        }
-    )
+    domain = Schema({"a": first, "b": second})
     records = [(BIG, 1.0, 0), (BIG + 1, 1, 1), (None, None, 0), (float(BIG), 0.5, 1)]
 
     def fit(rows, dice):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from joblib import parallel_backend
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import BaggingClassifier, StackingClassifier, VotingClassifier
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401 - it makes the next import possible
 from sklearn.model_selection import (
@@ -31,11 +31,20 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dplearn import ApproxDP, BudgetExceededError, ExponentialMechanismClassifier, LedgerError, PrivacyLedger
+from dplearn import (
+    ApproxDP,
+    BudgetExceededError,
+    ExponentialMechanismClassifier,
+    LedgerError,
+    PrivacyLedger,
+    SecretSampleClassifier,
+    ThresholdClassifier,
+)
 from dplearn.chance import ReplayDice, SeededDice, SystemDice
 from dplearn.concepts import DecisionStumps
 from dplearn.domains import DomainError, Grid
-from dplearn.preprocessing import CellEncoder
+from dplearn.estimator.within import fit_within
+from dplearn.preprocessing import CellEncoder, PrivateKBinsDiscretizer, PrivateRobustScaler
 
 X, Y = np.linspace(0, 1, 40)[:, None], np.arange(40) % 2  # public
 FOLDS = KFold(5)
@@ -398,3 +407,43 @@ def test_a_stratified_fold_follows_the_labels_and_a_plain_one_does_not():
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")  # array API: an opt-in of SciPy
 def test_scikit_learn_common_checks(estimator, check):
     check(estimator)
+
+
+class Untouched:
+    """Dice that must not be drawn from."""
+
+    def __getattr__(self, name):
+        raise AssertionError(f"{name} was drawn")
+
+
+class ChargedError(Exception):
+    """Raised by the charge."""
+
+
+def stopping(price):
+    def charge(guarantee):
+        raise ChargedError
+
+    return charge
+
+
+def test_nothing_is_drawn_before_the_charge(classifier, iris):
+    with pytest.raises(ChargedError):
+        fit_within(clone(classifier), *iris, Untouched(), reproducible=False, open_account=stopping)
+
+
+@pytest.mark.parametrize("transformer", [PrivateRobustScaler(), PrivateKBinsDiscretizer()], ids=repr)
+def test_a_transformer_draws_nothing_before_the_charge(transformer):
+    X = load_iris().data
+    with pytest.raises(ChargedError):
+        fit_within(clone(transformer), X, None, Untouched(), reproducible=False, open_account=stopping)
+
+
+def test_a_secret_sample_is_drawn_before_the_charge_and_nothing_else_is():
+    dice = ReplayDice(SeededDice(0))
+    model = SecretSampleClassifier(ThresholdClassifier(domain=Grid(0, 1, 5), classes=[0, 1]), sample_size=5)
+    X, y = np.linspace(0, 1, 5).repeat(20)[:, None], np.arange(100) % 2
+    with pytest.raises(ChargedError):
+        fit_within(model, X, y, dice, reproducible=False, open_account=stopping)
+    assert [(draw.primitive, draw.arguments[0]) for draw in dice.trace][:1] == [("below", 100)]
+    assert len(dice.trace) == 1

@@ -24,6 +24,11 @@ COARSE_OR_MISSING = Floats(significand_bits=0, smallest=1, largest=1, missing=Tr
         (Categories(["a", "b", None], other=True), 2, 4),
         (Hashed(64), 2, 64),
         (Hashed(2**20), 2, 4096),
+        (IntegerRange(0, 99, missing=True), 8, 9),
+        (IntegerRange(1, 16, missing=True), 32, 17),
+        (IntegerRange(0, 2**20, missing=True), 4096, 4082),
+        (IntegerRange(-(2**63) + 2, 2**63 - 1, missing=True), 4, 5),
+        (Grid(0, 1, missing=True), 16, 17),
         (Floats(), 4, 51),
         (Floats(), 16, 99),
         (Floats(missing=True), 32, 196),
@@ -51,6 +56,19 @@ def test_bins_of_a_range_are_as_wide_as_each_other_but_the_last(n_bins, size):
     assert len(counts) == bins.size <= n_bins
     assert (counts[:-1] == counts[0]).all()
     assert 0 < counts[-1] <= counts[0]
+
+
+@pytest.mark.parametrize(
+    "domain", [IntegerRange(0, 39), IntegerRange(0, 254), Grid(0, 39, 7), Grid(0, 9, 255)], ids=repr
+)
+@pytest.mark.parametrize("n_bins", [2, 4, 7])
+def test_numbers_share_bins_as_they_do_without_missing_ones(domain, n_bins):
+    gapped = type(domain)(**domain.parameters | {"missing": True})
+    numbers = domain.decode(np.arange(domain.size))
+    whole = binned(domain, n_bins).of(domain.encode(numbers))
+    bins = binned(gapped, n_bins)
+    assert bins.of(gapped.encode(numbers)).tolist() == (whole + 1).tolist()
+    assert bins.of(gapped.encode([None])).tolist() == [0]
 
 
 @given(st.lists(st.floats(-1e9, 1e9), min_size=2, max_size=20), st.sampled_from([4, 16, 32]))
@@ -84,6 +102,9 @@ def test_what_is_no_category_is_in_no_bin():
         (IntegerRange(0, 39), [0, 1, 1, 0], "x > 9 and x <= 29"),
         (IntegerRange(0, 39), [0, 0, 1, 1], "x > 19"),
         (Grid(0, 4, 5), [1, 1, 0], "x < 4"),
+        (IntegerRange(0, 39, missing=True), [1, 1, 0, 0, 0], "(x is missing or x <= 9)"),
+        (IntegerRange(0, 39, missing=True), [0, 0, 1, 1, 0], "x > 9 and x <= 29 and x is not missing"),
+        (Grid(0, 3, 4, missing=True), [1, 0, 0, 1, 1], "(x is missing or x >= 2)"),
         (COARSE, [0, 0, 1], "x >= 1"),
         (COARSE_OR_MISSING, [1, 0, 0, 0], "x is missing"),
         (COARSE_OR_MISSING, [0, 1, 1, 1], "x is not missing"),

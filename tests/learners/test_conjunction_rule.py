@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dplearn.domains import Bits, Categories, Floats, IntegerRange
+from dplearn.domains import Bits, Categories, Floats, Grid, IntegerRange
 from dplearn.learners.bins import binned
 from dplearn.learners.conjunction_rule import BinConjunction, learn_conjunction
 from dplearn.queries import Examples, population
@@ -42,8 +42,17 @@ def test_a_range_has_no_holes_and_a_list_has():
     assert learned.describe(["age", "town"], ["no", "yes"]) == "'yes' if town != 'b', else 'no'"
 
 
-def test_missing_values_are_no_end_of_a_range():
-    gap = binned(Floats(significand_bits=0, smallest=1, largest=1, missing=True), 4)
+@pytest.mark.parametrize(
+    "domain",
+    [
+        Floats(significand_bits=0, smallest=1, largest=1, missing=True),
+        IntegerRange(0, 2, missing=True),
+        Grid(0, 2, 3, missing=True),
+    ],
+    ids=repr,
+)
+def test_missing_values_are_no_end_of_a_range(domain):
+    gap = binned(domain, 4)
     records = Examples(np.array([[0], [3]]), np.ones(2, int))
     [allowed] = learn_conjunction(population(records), [gap], positive=1, alpha=0.1, beta=0.05).allowed
     assert allowed == (True, False, False, True)

@@ -126,10 +126,13 @@ def test_missing_and_infinite_values_are_refused(value):
         ExponentialMechanismClassifier().fit([[0.0], [value]], [0, 1])
 
 
-def test_missing_values_are_data_where_the_domain_says_so():
+@pytest.mark.parametrize(
+    "domain", [Floats(missing=True), IntegerRange(0, 9, missing=True), Grid(0, 9, missing=True)], ids=repr
+)
+def test_missing_values_are_data_where_the_domain_says_so(domain):
     X = np.array([[np.nan], [1.0]] * 100)
     y = np.array(["gone", "here"] * 100)
-    fitted = ExponentialMechanismClassifier(epsilon=50, domain=Floats(missing=True)).fit(X, y)
+    fitted = ExponentialMechanismClassifier(epsilon=50, domain=domain).fit(X, y)
     assert fitted.predict([[np.nan], [5e9]]).tolist() == ["gone", "here"]
 
 

@@ -152,10 +152,13 @@ def test_more_records_get_more_bins_and_more_noise_fewer():
     assert bins(10**2, n_bins=7) == 7
 
 
-def test_missing_numbers_are_a_value_where_the_domain_has_them():
+@pytest.mark.parametrize(
+    "domain", [Floats(missing=True), IntegerRange(0, 9, missing=True), Grid(0, 9, missing=True)], ids=repr
+)
+def test_missing_numbers_are_a_value_where_the_domain_has_them(domain):
     X = np.where(np.arange(4000) % 2, np.nan, 3.0)[:, None]
     y = np.arange(4000) % 2
-    fitted = StatisticalQueryNaiveBayes(epsilon=5, domain=Floats(missing=True)).fit(X, y)
+    fitted = StatisticalQueryNaiveBayes(epsilon=5, domain=domain).fit(X, y)
     assert fitted.score(X, y) == 1
     with pytest.raises(DomainError, match="contains NaN"):
         StatisticalQueryNaiveBayes().fit(X, y)

@@ -226,7 +226,7 @@ def test_a_plan_promises_what_the_fit_does():
         learner = PointClassifier(delta=1e-6, classes=classes)
         fitted = learner.fit([["k"]] * 40 + [["l"]] * 60, ["b"] * 40 + ["a"] * 60)
         assert learner.plan(100).guarantee == fitted.guarantee_
-        assert len(fitted.guarantee_.assumes) == 3
+        assert len(fitted.guarantee_.assumes) == 4
 
 
 def test_a_method_that_needs_a_delta_says_that_it_is_the_one():

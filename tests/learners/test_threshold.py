@@ -126,7 +126,17 @@ def test_integers_beyond_64_bits_are_cut_by_an_interior_point():
         ThresholdClassifier(method="exponential", domain=domain).fit(X, y)
 
 
-@pytest.mark.parametrize("domain", [Grid(0, 10, 101), Floats(missing=True), Bits(3.0)], ids=repr)
+@pytest.mark.parametrize(
+    "domain",
+    [
+        Grid(0, 10, 101),
+        Floats(missing=True),
+        IntegerRange(0, 10, missing=True),
+        Grid(0, 10, 101, missing=True),
+        Bits(3.0),
+    ],
+    ids=repr,
+)
 @pytest.mark.parametrize("method", METHODS)
 def test_other_ordered_domains(domain, method):
     X = np.repeat([[1.0], [9.0]], 100, axis=0)

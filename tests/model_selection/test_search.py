@@ -293,7 +293,7 @@ def test_what_later_steps_assume_is_listed_and_what_they_protect_is_checked():
     assumes = search(pipeline, {}, epsilon=80.0).fit(X, Y).guarantee_.assumes
     assert "step 'exponentialmechanismclassifier' takes whatever it is given" in assumes
     assert "in every column, values are integers from 0 to 99" in assumes
-    assert len(assumes) == len(set(assumes)) == 6
+    assert len(assumes) == len(set(assumes)) == 7
     labels_only = make_pipeline(PrivateMinMaxClipper(), KnowledgeTransferClassifier(protects="labels"))
     with pytest.raises(ValueError, match="protect examples"):
         search(labels_only, {}).fit(X, Y)

@@ -97,7 +97,8 @@ def test_values_outside_and_domains_unfit_are_refused(transformer):
     bad[5, 1] = np.nan
     with pytest.raises(DomainError):
         clone(transformer).fit(bad)
-    for domain in (Floats(missing=True), Categories([1, 2]), LargeIntegerRange(0, 2**70)):
+    gapped = Floats(missing=True), IntegerRange(0, 9, missing=True), Grid(0, 9, missing=True)
+    for domain in (*gapped, Categories([1, 2]), LargeIntegerRange(0, 2**70)):
         with pytest.raises((ValueError, TypeError), match="domain must"):
             clone(transformer).set_params(domain=domain).fit(X)
     with pytest.raises(

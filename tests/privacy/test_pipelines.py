@@ -1,6 +1,9 @@
 """A pipeline promises the sum of its steps, or nothing, and says because of which."""
 
+import copy
+import pickle
 from fractions import Fraction
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,21 +12,30 @@ import pytest
 from sklearn.cluster import DBSCAN, KMeans
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.datasets import load_iris
+from sklearn.ensemble import VotingClassifier
 from sklearn.feature_extraction.image import PatchExtractor
 from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.feature_selection import SelectFromModel
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsOneClassifier
 from sklearn.neighbors import KernelDensity, LocalOutlierFactor
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline, make_union
-from sklearn.preprocessing import FunctionTransformer, Normalizer, PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    Normalizer,
+    PolynomialFeatures,
+    SplineTransformer,
+    StandardScaler,
+)
 
-from dplearn import ExponentialMechanismClassifier
+from dplearn import ExponentialMechanismClassifier, StatisticalQueryLogisticRegression
 from dplearn.domains import Grid
 from dplearn.preprocessing import CellEncoder
 from dplearn.preprocessing.robust_scaler import PrivateRobustScaler
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
-from dplearn.privacy.pipelines import pipeline_guarantee
+from dplearn.privacy.pipelines import fitted_together, pipeline_guarantee
 
 # Iris is too small for scalers of four columns.
 
@@ -246,3 +258,92 @@ def test_what_later_steps_assume_is_said_of_what_they_are_given():
         entries[0],
         f"of what step 'learn' is given: {entries[1]}",
     )
+
+
+def kept_by_a_search(*steps):
+    """Return a fitted pipeline, marked as a search marks it, and what was promised of the search."""
+    promised = ApproxDP(3, assumes=["all of the search"])
+    scaler = PrivateRobustScaler(epsilon=1, domain=Grid(0, 8, 81))
+    return fitted_together(make_pipeline(scaler, *steps, learner()).fit(X, y), promised), promised
+
+
+def twins(kept):
+    return kept, copy.deepcopy(kept), pickle.loads(pickle.dumps(kept))
+
+
+def test_what_was_chosen_together_promises_what_the_choice_cost_once():
+    knots = np.array([[0.0] * 4, [8.0] * 4])
+    kept, promised = kept_by_a_search(SplineTransformer(knots=knots), FunctionTransformer(partial(np.round)))
+    for twin in twins(kept):
+        assert pipeline_guarantee(twin) == promised
+
+
+def with_knots(step):
+    step.set_params(knots="quantile")
+
+
+def with_other_knots(step):
+    step.knots += 1
+
+
+def with_an_attribute(step):
+    step.degree = 5
+
+
+@pytest.mark.parametrize("change", [with_knots, with_other_knots, with_an_attribute])
+def test_a_step_that_learned_nothing_may_learn_with_other_settings(change):
+    kept, _ = kept_by_a_search(SplineTransformer(knots=np.array([[0.0] * 4, [8.0] * 4])))
+    for twin in twins(kept):
+        change(twin["splinetransformer"])
+        with pytest.raises(ValueError, match=r"'splinetransformer' .* without a guarantee"):
+            pipeline_guarantee(twin.fit(X, y))
+
+
+def test_a_step_within_a_step_that_changes_changes_it():
+    function = make_pipeline(FunctionTransformer(np.round, inv_kw_args={"decimals": [1]}))
+    kept, promised = kept_by_a_search(function)
+    assert pipeline_guarantee(kept) == promised
+    kept["pipeline"][0].inv_kw_args["decimals"].append(2)
+    with pytest.raises(ValueError, match="without a guarantee"):
+        pipeline_guarantee(kept)
+
+
+def test_a_private_step_that_is_fitted_again_is_added():
+    for at in (0, 1):
+        kept, promised = kept_by_a_search()
+        kept[at].fit(X, y)
+        total = pipeline_guarantee(kept)
+        assert total.epsilon == promised.epsilon + kept[at].guarantee_.epsilon
+
+
+def test_a_new_fit_with_an_equal_promise_is_a_new_fit():
+    kept, promised = kept_by_a_search()
+    kept[0].guarantee_ = pickle.loads(pickle.dumps(promised))
+    assert pipeline_guarantee(kept).epsilon == 2 * promised.epsilon
+
+
+def test_a_step_that_holds_a_private_estimator_is_not_stateless():
+    selector = SelectFromModel(StatisticalQueryLogisticRegression(classes=[0, 1, 2]), threshold=-1)
+    for step in (selector, FunctionTransformer(partial(unchanged, model=learner().fit(X, y)))):
+        pipeline = Pipeline([("a", step), ("b", learner())]).fit(X, y)
+        with pytest.raises(ValueError, match="'a', which holds a private estimator"):
+            pipeline_guarantee(pipeline, stateless=["a"])
+
+
+def unchanged(X, model):
+    return X
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [
+        OneVsOneClassifier(learner()),
+        make_pipeline(OneVsOneClassifier(learner())),
+        VotingClassifier([("a", learner())]),
+    ],
+    ids=repr,
+)
+def test_meta_estimators_are_refused_and_the_table_of_them_is_named(meta):
+    meta.fit(X, y)
+    with pytest.raises((TypeError, ValueError), match=r"docs/scikit_learn\.md has a table"):
+        pipeline_guarantee(meta)

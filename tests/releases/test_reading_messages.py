@@ -101,6 +101,16 @@ def test_a_domain_with_missing_ones_is_advised_to_those_that_take_it():
     with pytest.raises(DomainError) as refusal:
         ThresholdRelease(epsilon=1).fit(gaps)
     assert takes in str(refusal.value)
+    for whole, told in (
+        (
+            IntegerRange(0, 9),
+            'take IntegerRange(low, high, missing=True), {"type": "integers", ..., "missing": true}',
+        ),
+        (Grid(0, 9), 'take Grid(low, high, missing=True), {"type": "grid", ..., "missing": true} in JSON'),
+    ):
+        with pytest.raises(DomainError) as refusal:
+            quantiles(gaps, 0.9, domain=whole)
+        assert told in str(refusal.value)
     gapped = Floats(missing=True)
     assert 1 <= quantiles(gaps, 0.9, domain=gapped, random_state=0).value < 1.1
     learner = ExponentialMechanismClassifier(classes=[0, 1], domain=gapped)

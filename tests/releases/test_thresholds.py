@@ -71,10 +71,22 @@ def test_values_outside_the_domain_are_refused_and_nothing_is_spent(values):
         ({"method": "forest"}, ValueError, "method must be one of 'tree', 'blocks'"),
         ({"domain": "float32"}, TypeError, "domain must be 'float64' or a domain of numbers"),
         ({"domain": Floats(missing=True)}, ValueError, "domain must not accept missing values"),
+        ({"domain": IntegerRange(0, 9, missing=True)}, ValueError, "domain must not accept missing values"),
+        ({"domain": Grid(0, 9, missing=True)}, ValueError, "domain must not accept missing values"),
         ({"ledger": 3}, TypeError, "ledger must be None or a PrivacyLedger"),
         ({"random_state": "seed"}, TypeError, "random_state must be"),
     ],
-    ids=["epsilon", "delta", "method", "domain", "missing", "ledger", "random_state"],
+    ids=[
+        "epsilon",
+        "delta",
+        "method",
+        "domain",
+        "missing",
+        "missing integer",
+        "missing number",
+        "ledger",
+        "random_state",
+    ],
 )
 def test_public_parameters_are_checked(parameters, error, message):
     with pytest.raises(error, match=message):

@@ -1,0 +1,59 @@
+"""Ignore floating-point errors while private rows are read or summed.
+
+`np.seterr` is a setting of the whole program. With "raise", "warn" or "call", one record that is tiny or huge
+raises an error, shows a warning or calls a function, each of which depends on private data. So methods and
+functions that read private rows run with all of numpy's floating-point errors ignored, and restore the
+caller's setting when they return.
+
+>>> @ignores_float_errors
+... def halved(rows):
+...     return rows / 2
+>>> with np.errstate(all="raise"):
+...     halved(np.array([5e-324])).tolist(), np.geterr()["under"]
+([0.0], 'raise')
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from types import FunctionType
+from typing import Any, ClassVar, ParamSpec, TypeVar
+
+import numpy as np
+
+__all__ = ["IgnoresFloatErrors", "ignores_float_errors"]
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+def ignores_float_errors(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Return a function that runs with numpy's floating-point errors ignored.
+
+    Parameters
+    ----------
+    function : callable
+        Not a generator function: its body would run after the setting is restored. It gives no warning of its
+        own by `stacklevel`, since this adds a frame.
+    """
+
+    @wraps(function)
+    def quiet(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        with np.errstate(all="ignore"):
+            return function(*args, **kwargs)
+
+    return quiet
+
+
+class IgnoresFloatErrors:
+    """Base of classes with methods that read private rows: in every subclass they ignore float errors.
+
+    A method behind a descriptor, such as scikit-learn's `available_if`, is decorated by itself.
+    """
+
+    _read_private_rows: ClassVar[frozenset[str]] = frozenset()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in cls._read_private_rows & vars(cls).keys():
+            if isinstance(method := vars(cls)[name], FunctionType):
+                setattr(cls, name, ignores_float_errors(method))

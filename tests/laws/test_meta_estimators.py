@@ -1,0 +1,348 @@
+"""The table of scikit-learn's meta-estimators in docs/scikit_learn.md: each row is measured here.
+
+Each meta-estimator is fitted with learners that note the table that each of their fits is given, and whose
+own release is the same for all tables. It is fitted on a table and on neighbours of that table.
+
+* The privacy cost is how many rows are changed in all fits together: each costs the learner's epsilon once.
+* A fit whose number of rows differs between neighbours shows a private number: learners take it as public.
+* Since the learners release nothing, whatever differs in the fitted meta-estimator is published unprotected.
+"""
+
+import pickle
+import re
+from collections import Counter
+from dataclasses import dataclass
+from inspect import signature
+from pathlib import Path
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, is_regressor
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, StackingClassifier, VotingClassifier
+from sklearn.experimental import enable_halving_search_cv, enable_iterative_imputer  # noqa: F401
+from sklearn.feature_selection import RFE, RFECV, SelectFromModel, SequentialFeatureSelector
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    HalvingGridSearchCV,
+    HalvingRandomSearchCV,
+    KFold,
+    RandomizedSearchCV,
+    TunedThresholdClassifierCV,
+)
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
+from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.semi_supervised import SelfTrainingClassifier
+from sklearn.utils import all_estimators
+
+import dplearn.learners
+import dplearn.preprocessing
+from dplearn.audit.outcomes import freeze
+from dplearn.estimator.fit_parameters import refuse_parameters
+
+PAGE = Path(__file__).parents[2] / "docs" / "scikit_learn.md"
+N, CLASSES = 30, 3
+#: The tables that fits were given, each as a list of rows with their labels; and whether seeds were set.
+FITS: list[tuple[list[bytes], bool]] = []
+
+
+class Recorder(ClassifierMixin, TransformerMixin, BaseEstimator):
+    """Notes what its fits are given, and releases nothing of it."""
+
+    def __init__(self, C=1.0, random_state=None):
+        self.C = C
+        self.random_state = random_state
+
+    def fit(self, X, y=None, **fit_parameters):
+        refuse_parameters("Recorder", fit_parameters)
+        X = np.asarray(X, dtype=float)
+        labels = np.zeros(len(X)) if y is None else np.asarray(y, dtype=float)
+        FITS.append(([row.tobytes() for row in np.column_stack([X, labels])], self.random_state is not None))
+        self.classes_ = np.unique(labels).astype(int)
+        self.coef_ = np.arange(1.0, X.shape[1] + 1)[None]
+        return self
+
+    def predict_proba(self, X):
+        powers = 1 + np.arange(np.shape(X)[1])
+        scores = np.sin(
+            self.C * np.asarray(X, dtype=float) @ np.outer(powers, 1 + np.arange(len(self.classes_)))
+        )
+        return np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+
+    def predict(self, X):
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def transform(self, X):
+        return X
+
+
+def table(task):
+    """Return the table of a task: rows in no order, and labels of which each occurs often."""
+    places = np.arange(N)
+    X = np.cos(np.outer(places + 1.0, [1.0, 1.0, 5.0]))
+    if task == "outputs":
+        return X, np.column_stack([places % 2, places // 2 % 2])
+    if task == "two":
+        return X, places % 2
+    return X, np.where(places % 5 == 0, -1, places % 3) if task == "unlabelled" else places % CLASSES
+
+
+def neighbours(task):
+    """Yield tables that differ from a task's in the features and the label of one row."""
+    X, y = table(task)
+    labels = np.unique(y, axis=0) if y.ndim > 1 else np.unique(y)
+    for row in range(0, N, 7):
+        for label in labels:
+            if (label != y[row]).any():
+                features, other = X.copy(), y.copy()
+                features[row], other[row] = [0.3, -0.5, -0.9], label
+                yield features, other
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What came of fitting on a table and on its neighbours."""
+
+    fits: int
+    cost: int
+    verdict: str
+
+
+def measure(case):
+    X, y = table(case.task)
+    try:
+        state, fits, seeded = run(case, X, y)
+    except (TypeError, ValueError):
+        return Measured(0, 0, "refused")
+    assert run(case, X, y)[:2] == (state, fits)  # nothing is left to chance
+    cost, found = 0, {"seeds": seeded}
+    for neighbour in neighbours(case.task):
+        other_state, other_fits, _ = run(case, *neighbour)
+        found["values"] = state != other_state
+        found["sizes"] = list(map(len, fits)) != list(map(len, other_fits))
+        changed = list(map(n_changed, fits, other_fits))
+        found["other rows"] = max(changed, default=0) > 1
+        if any(found.values()):
+            break
+        cost = max(cost, sum(changed))
+    shown = sorted(name for name, holds in found.items() if holds)
+    return Measured(len(fits), cost, f"no: {', '.join(shown)}" if shown else "yes")
+
+
+def run(case, X, y):
+    """Return what is published, what fits were given, and whether any had a seed."""
+    model = case.make()
+    FITS.clear()
+    try:
+        model.fit(X, y)
+    finally:
+        given = list(FITS)
+    results = getattr(model, "cv_results_", {})
+    for published in (vars(model), results):  # times differ from fit to fit
+        for name in [name for name in published if "time" in name]:
+            del published[name]
+    # A copy, since some arrays are views of memory that is no object of Python's.
+    return (
+        freeze(pickle.loads(pickle.dumps(vars(model)))),
+        [rows for rows, _ in given],
+        any(seeded for _, seeded in given),
+    )
+
+
+def n_changed(rows, others):
+    """Return how many rows of a fit are replaced: their order is no matter of a learner's."""
+    return (Counter(rows) - Counter(others)).total()
+
+
+@dataclass(frozen=True)
+class Case:
+    """A row of the table."""
+
+    name: str
+    make: object
+    cost: str = ""
+    why: str = ""
+    task: str = "classes"
+
+
+R = Recorder
+TWO = [("a", R()), ("b", R())]
+BY_POSITION = KFold(5)
+SCORES = "publishes scores on private rows, and a choice made by them"
+CASES = (
+    Case("Pipeline", lambda: Pipeline(TWO), "sum of the steps"),
+    Case("FeatureUnion", lambda: FeatureUnion(TWO), "sum of the parts"),
+    Case(
+        "ColumnTransformer",
+        lambda: ColumnTransformer([("a", R(), [0]), ("b", R(), [1, 2])], sparse_threshold=0),
+        "sum of the parts",
+    ),
+    Case(
+        "FrozenEstimator",
+        lambda: FrozenEstimator(frozen()),
+        "0",
+        "charged when its estimator was fitted",
+    ),
+    Case("FixedThresholdClassifier", lambda: FixedThresholdClassifier(R()), "1", task="two"),
+    Case("SelectFromModel", lambda: SelectFromModel(R()), "1", "selects columns by released weights"),
+    Case(
+        "RFE",
+        lambda: RFE(R(), n_features_to_select=1),
+        "number of fits",
+        "selects columns by released weights; here 3 columns, one dropped at a time",
+    ),
+    Case("VotingClassifier", lambda: VotingClassifier(TWO), "sum of the learners"),
+    Case("OneVsRestClassifier", lambda: OneVsRestClassifier(R()), "number of classes, or 1 of two"),
+    Case(
+        "OutputCodeClassifier",
+        lambda: OutputCodeClassifier(R(), code_size=2, random_state=0),
+        "at most `code_size` times the number of classes",
+        "a bit of the code that is the same for all classes takes no fit",
+    ),
+    Case("MultiOutputClassifier", lambda: MultiOutputClassifier(R()), "number of outputs", task="outputs"),
+    Case(
+        "ClassifierChain",
+        lambda: ClassifierChain(R()),
+        "number of outputs",
+        "earlier labels become columns, which `domain` must hold",
+        task="outputs",
+    ),
+    Case(
+        "StackingClassifier(final_estimator=..., cv=KFold(5))",
+        lambda: StackingClassifier(TWO, final_estimator=R(), cv=BY_POSITION),
+        "k for each learner, with k folds, and 1 for the final one",
+        "the final estimator must be private too",
+    ),
+    Case(
+        "StackingClassifier(final_estimator=...)",
+        lambda: StackingClassifier(TWO, final_estimator=R()),
+        why="the default folds are stratified: say `cv=KFold(5)`",
+    ),
+    Case(
+        "StackingClassifier",
+        lambda: StackingClassifier(TWO, cv=BY_POSITION),
+        why="the default final estimator is fitted to private labels without noise",
+    ),
+    Case(
+        "BaggingClassifier",
+        lambda: BaggingClassifier(R(), random_state=0),
+        why="sets its learners' seeds, and draws a record several times",
+    ),
+    Case(
+        "BaggingClassifier(bootstrap=False)",
+        lambda: BaggingClassifier(R(), bootstrap=False, random_state=0),
+        why="sets its learners' seeds",
+    ),
+    Case(
+        "AdaBoostClassifier",
+        lambda: AdaBoostClassifier(R(), random_state=0),
+        why="needs weights, which no private learner takes",
+    ),
+    Case(
+        "OneVsOneClassifier",
+        lambda: OneVsOneClassifier(R()),
+        why="fits on the records of two classes at a time; take OneVsRestClassifier",
+    ),
+    Case(
+        "SelfTrainingClassifier",
+        lambda: SelfTrainingClassifier(R(), threshold=0.4, max_iter=2),
+        why="fits on the records that have a label, and on those that predictions gave one",
+        task="unlabelled",
+    ),
+    Case(
+        "CalibratedClassifierCV",
+        lambda: CalibratedClassifierCV(R(), cv=BY_POSITION),
+        why="fits curves to private labels without noise; with a FrozenEstimator, calibrate on public rows",
+        task="two",
+    ),
+    Case(
+        "TunedThresholdClassifierCV",
+        lambda: TunedThresholdClassifierCV(R(), cv=BY_POSITION, thresholds=5),
+        why=SCORES,
+        task="two",
+    ),
+    Case("RFECV", lambda: RFECV(R(), cv=BY_POSITION), why=SCORES),
+    Case(
+        "SequentialFeatureSelector",
+        lambda: SequentialFeatureSelector(R(), n_features_to_select=2, cv=BY_POSITION),
+        why="selects columns by scores on private rows",
+    ),
+    Case(
+        "GridSearchCV",
+        lambda: GridSearchCV(R(), {"C": [1.0, 3.0]}, cv=BY_POSITION),
+        why=f"{SCORES}; take PrivateSearchCV",
+    ),
+    Case(
+        "RandomizedSearchCV",
+        lambda: RandomizedSearchCV(R(), {"C": [1.0, 3.0]}, n_iter=2, cv=BY_POSITION, random_state=0),
+        why=SCORES,
+    ),
+    Case(
+        "HalvingGridSearchCV",
+        lambda: HalvingGridSearchCV(
+            R(), {"C": [1.0, 3.0]}, cv=KFold(2), min_resources=10, factor=2, random_state=0
+        ),
+        why=SCORES,
+    ),
+    Case(
+        "HalvingRandomSearchCV",
+        lambda: HalvingRandomSearchCV(
+            R(), {"C": [1.0, 3.0]}, n_candidates=2, cv=KFold(2), min_resources=10, factor=2, random_state=0
+        ),
+        why=SCORES,
+    ),
+)
+#: For regressors, of which this package has none.
+OF_REGRESSORS = (
+    "AdaBoostRegressor",
+    "BaggingRegressor",
+    "IterativeImputer",
+    "MultiOutputRegressor",
+    "RANSACRegressor",
+    "RegressorChain",
+    "StackingRegressor",
+    "TransformedTargetRegressor",
+    "VotingRegressor",
+)
+HEAD = "| meta-estimator | private | privacy cost | measured | note |\n|---|---|---|---|---|\n"
+
+
+def frozen():
+    return R().fit(*table("classes"))
+
+
+def row_of(case):
+    found = measure(case)
+    cost, measured = (case.cost, str(found.cost)) if found.verdict == "yes" else ("-", "-")
+    return f"| `{case.name}` | {found.verdict} | {cost} | {measured} | {case.why} |\n"
+
+
+def test_the_page_has_the_table_that_is_measured():
+    found = HEAD + "".join(map(row_of, CASES))
+    assert all(case.cost for case, row in zip(CASES, found.splitlines()[2:], strict=True) if "| yes |" in row)
+    shown = re.search(r"<!-- measured -->\n(.*?)<!-- end -->", PAGE.read_text(), re.DOTALL)
+    assert shown is not None
+    assert shown[1] == found
+    for name in OF_REGRESSORS:
+        assert f"`{name}`" in PAGE.read_text()
+
+
+def test_no_meta_estimator_of_scikit_learn_is_left_out():
+    places = {"estimator", "estimators", "regressor", "steps", "transformers", "transformer_list"}
+    every = {name for name, kind in all_estimators() if places & signature(kind).parameters.keys()}
+    assert every == {re.match(r"\w+", case.name)[0] for case in CASES} | set(OF_REGRESSORS)
+
+
+def test_no_learner_is_a_regressor():
+    modules = (dplearn.learners, dplearn.preprocessing)
+    kinds = [getattr(module, name) for module in modules for name in module.__all__]
+    assert not any(is_regressor(kind()) for kind in kinds if can_be_made(kind))
+
+
+def can_be_made(kind):
+    return isinstance(kind, type) and all(
+        each.default is not each.empty for each in signature(kind).parameters.values()
+    )

@@ -1,0 +1,137 @@
+"""No cache of joblib repeats a release: pickles never repeat, and direct calls are refused."""
+
+import copy
+import pickle
+
+import joblib
+import numpy as np
+import pytest
+
+from dplearn import ApproxDP, ExponentialMechanismClassifier, PrivacyLedger, ThresholdClassifier
+from dplearn.domains import Grid, IntegerRange
+from dplearn.model_selection import PrivateSearchCV, private_score
+from dplearn.preprocessing import CellEncoder, PrivateRobustScaler
+from dplearn.queries import central, local, simulate_locally
+from dplearn.releases import ThresholdRelease, interior_point, median, quantiles, stable_counts
+
+VALUES = list(range(5000))
+X, Y = np.linspace(0, 1, 200)[:, None], np.arange(200) % 2
+
+
+def fitted_classifier():
+    return ThresholdClassifier(domain=Grid(0, 1, 5), classes=[0, 1]).fit(X, Y)
+
+
+RELEASING = {
+    "release": ThresholdRelease,
+    "fitted release": lambda: ThresholdRelease(domain=IntegerRange(0, 9999)).fit(VALUES),
+    "transformer": PrivateRobustScaler,
+    "fitted transformer": lambda: PrivateRobustScaler(domain=Grid(0, 1, 5)).fit(X),
+    "encoder": CellEncoder,
+    "fitted encoder": lambda: CellEncoder().fit(X),
+    "classifier": ThresholdClassifier,
+    "fitted classifier": fitted_classifier,
+    "search": lambda: PrivateSearchCV(ThresholdClassifier(), {"epsilon": [1]}),
+    "wrapped": lambda: {"any": [ThresholdRelease()]},
+}
+#: Release something, and take nothing of this package.
+FUNCTIONS = {
+    "quantiles": lambda call: call(quantiles, VALUES, 0.5),
+    "median": lambda call: call(median, VALUES),
+    "interior_point": lambda call: call(interior_point, VALUES),
+    "stable_counts": lambda call: call(stable_counts, ["a"] * 500, delta=1e-6),
+    "queries.central": lambda call: call(central, np.array(VALUES)),
+    "queries.local": lambda call: call(local, np.array(VALUES)),
+    "queries.simulate_locally": lambda call: call(
+        simulate_locally, all_zero, np.array(VALUES), n_queries=1, tolerance=0.5
+    ),
+    "private_score": lambda call: call(private_score, fitted_classifier(), X, Y),
+    "ThresholdRelease": lambda call: call(ThresholdRelease().fit, VALUES),
+    "ThresholdClassifier": lambda call: call(
+        ThresholdClassifier(domain=Grid(0, 1, 5), classes=[0, 1]).fit, X, Y
+    ),
+}
+
+
+def all_zero(oracle):
+    return 0
+
+
+@pytest.mark.parametrize("kind", RELEASING)
+def test_no_two_pickles_of_what_releases_something_are_alike(kind):
+    one = RELEASING[kind]()
+    assert len({joblib.hash(one) for _ in range(5)}) == 5
+    assert len({pickle.dumps(one) for _ in range(5)}) == 5
+
+
+@pytest.mark.parametrize("kind", [kind for kind in RELEASING if kind != "wrapped"])
+def test_the_random_bytes_are_in_no_copy(kind):
+    one = RELEASING[kind]()
+    for twin in (copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one))):
+        assert vars(twin).keys() == vars(one).keys()
+
+
+def test_a_cached_fit_of_a_fitted_release_is_done_and_paid_for_again(tmp_path):
+    cached = joblib.Memory(tmp_path / "cache", verbose=0).cache(refit)
+    ledger = PrivacyLedger(100, path=tmp_path / "ledger")
+    release = ThresholdRelease(ledger=ledger, domain=IntegerRange(0, 9999)).fit(VALUES)
+    file = pickle.dumps(release)
+    answers = {cached(pickle.loads(file), VALUES).tobytes() for _ in range(4)}
+    assert len(ledger.history()) == 5
+    assert len(answers) == 4  # thousands of noisy counts are not equal twice
+
+
+def refit(release, values):
+    return release.fit(values).distribution_.cumulative
+
+
+def test_a_cached_function_that_is_given_a_ledger_is_called_and_charged_again(tmp_path):
+    cached = joblib.Memory(tmp_path / "cache", verbose=0).cache(its_median)
+    ledger = PrivacyLedger(100, path=tmp_path / "ledger")
+    for _ in range(3):
+        cached(VALUES, ledger)
+    assert len(ledger.history()) == 3
+
+
+def test_a_ledger_is_pickled_alike_until_it_is_charged(tmp_path):
+    for path in (None, tmp_path / "ledger"):
+        ledger = PrivacyLedger(1, path=path)
+        pickles = [pickle.dumps(ledger), pickle.dumps(ledger)]
+        ledger.charge(ApproxDP(0.25))
+        pickles += [pickle.dumps(ledger), pickle.dumps(ledger)]
+        assert pickles[0] == pickles[1] != pickles[2] == pickles[3]
+        twins = [pickle.loads(file) for file in pickles]
+        assert all(vars(twin).keys() == vars(ledger).keys() for twin in twins)
+        assert all(twin.spent().epsilon == ApproxDP(0.25).epsilon for twin in twins)
+
+
+def test_a_ledger_that_cannot_be_read_is_pickled_and_never_alike(tmp_path):
+    ledger = PrivacyLedger(1, path=tmp_path / "ledger")
+    (tmp_path / "ledger").unlink()
+    assert len({pickle.dumps(ledger) for _ in range(5)}) == 5
+
+
+def its_median(values, ledger):
+    return median(values, ledger=ledger).value
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_release_refuses_to_be_cached_directly(name, tmp_path):
+    memory = joblib.Memory(tmp_path, verbose=0)
+
+    def cached(function, *values, **how):
+        return memory.cache(function)(*values, **how)
+
+    with pytest.raises(TypeError, match=r"must not be cached by joblib\.Memory"):
+        FUNCTIONS[name](cached)
+
+
+def test_workers_of_joblib_are_no_cache():
+    found = joblib.Parallel(n_jobs=1)(joblib.delayed(median)(VALUES) for _ in range(2))
+    assert len(found) == 2
+
+
+def test_a_search_still_finds_equal_parameters_equal():
+    assert ApproxDP(1) == pickle.loads(pickle.dumps(ApproxDP(1)))
+    assert joblib.hash(Grid(0, 1, 5)) == joblib.hash(Grid(0, 1, 5))
+    assert ExponentialMechanismClassifier().get_params() == ExponentialMechanismClassifier().get_params()
