@@ -107,7 +107,9 @@ def logistic_task_case(name: str, task: LogisticTask, universe: Any, n: int = 1)
         X, y = _split(rows)
         oracle = CentralOracle(Examples(task.rows(X), y), privacy=claim, dice=dice)
         steps = take_steps(oracle, task)
-        return str([np.round(part, 6).tolist() for part in (steps.mapped.metric, steps.weights)]), oracle.rounds
+        return str(
+            [np.round(part, 6).tolist() for part in (steps.mapped.metric, steps.weights)]
+        ), oracle.rounds
 
     rules = {**RULES, "discrete_laplace": moved_by(2 * task.reach**2)}
     return AuditCase(name, fit, universe, n, claim, ordered=False, rules=rules)
@@ -124,6 +126,9 @@ def _local_queries(rows: Rows, dice: Dice) -> tuple[str, Any]:
     return str([mean.round(6).tolist(), labels.round(6).tolist()]), oracle.rounds
 
 
+_COUNTS = {**RULES, "discrete_laplace": moved_by(2)}
+
+
 def _scores(rows: Rows, dice: Dice) -> tuple[str, Any]:
     """Ask for the histogram of scores and labels."""
     task = LogisticTask(2, 2, order=1, bits=0, levels=1)
@@ -138,7 +143,7 @@ LOGISTIC_CASES = (
     logistic_fit_case("logistic", 1, UNIVERSE[::3]),
     logistic_task_case("logistic_step", STEP, UNIVERSE[::4]),
     logistic_task_case("logistic_second_moments", MOMENTS, UNIVERSE[::2]),
-    AuditCase("logistic_scores", _scores, UNIVERSE[:2] + UNIVERSE[4:], 2, ApproxDP(1)),
+    AuditCase("logistic_scores", _scores, UNIVERSE[:2] + UNIVERSE[4:], 2, ApproxDP(1), rules=_COUNTS),
     AuditCase("logistic_local_queries", _local_queries, UNIVERSE[2:6:3], 2, ApproxDP(1)),
 )
 

@@ -120,7 +120,9 @@ class Schema(Product):
                 f"dtypes must map column names to types, or be a data frame, got {type(dtypes).__name__}"
             )
         types = dict(dtypes.items())
-        if any(hasattr(dtype, "__len__") and not isinstance(dtype, str | np.dtype) for dtype in types.values()):
+        if any(
+            hasattr(dtype, "__len__") and not isinstance(dtype, str | np.dtype) for dtype in types.values()
+        ):
             raise TypeError("dtypes must map column names to types, got columns of values")
         return cls({str(name): _domain_of_dtype(str(dtype)) for name, dtype in types.items()}, labels)
 
@@ -177,7 +179,10 @@ def _domain_of_dtype(dtype: str) -> Domain:
     if name.startswith("bool"):
         return Bits(binarize=None)
     if whole := re.fullmatch(r"(u?)int(\d*)", name):
-        width, nullable = int(whole[2] or 64), dtype != name  # pandas' "Int64" may be missing, numpy's "int64" not
+        width, nullable = (
+            int(whole[2] or 64),
+            dtype != name,
+        )  # pandas' "Int64" may be missing, numpy's "int64" not
         if width > _NARROW:
             return Floats(missing=nullable)
         low = 0 if whole[1] else -(1 << (width - 1))

@@ -219,7 +219,11 @@ def take_steps(oracle: Oracle, task: LogisticTask) -> Steps:
 
 
 def _calibrated(
-    oracle: Oracle, task: LogisticTask, mapped: Mapped, directions: "_Directions", learned: NDArray[np.float64]
+    oracle: Oracle,
+    task: LogisticTask,
+    mapped: Mapped,
+    directions: "_Directions",
+    learned: NDArray[np.float64],
 ) -> tuple[float, NDArray[np.float64], float, float]:
     """Return the scale and the offsets of margins, the scale's relative deviation, and the loss's curvature."""
     two = task.n_classes == 2
@@ -296,6 +300,7 @@ def _directions(oracle: Oracle, task: LogisticTask) -> _Directions:
     if not task.second_moments:
         return _by_mean_row(oracle, task)
     moments, ridge = _moments(oracle, task)
+    d = task.n_columns
     # Rows whose magnitudes sum to 1 have squares that sum to less, and to 1 / active at least.
     energy = 1.0 if task.order == 2 else float(np.clip(np.trace(moments), 1 / task.active, 1.0))
     values, vectors = np.linalg.eigh(moments)
@@ -310,7 +315,7 @@ def _directions(oracle: Oracle, task: LogisticTask) -> _Directions:
         vectors,
         left,
         energy=energy,
-        last=math.sqrt(max(float(moments[-1, -1]), 0.0)),
+        last=math.sqrt(max(float(moments[-1, -1]), ridge / d)),
         towards=float(moments[-1] @ vectors[:, -1]),
     )
 
@@ -337,7 +342,7 @@ def _by_mean_row(oracle: Oracle, task: LogisticTask) -> _Directions:
         vectors,
         left,
         energy=energy,
-        last=float(mean[-1]),
+        last=max(float(mean[-1]), math.sqrt(noise / d), _LEAST),
         towards=1.0,
     )
 
@@ -365,12 +370,11 @@ def _spread(
     energies = energy * np.maximum(left / total, _LEAST)
     # A row of magnitudes m_i, all alike, is sqrt(active) times as long in order 1 as in order 2.
     length = math.sqrt(total * (task.active if task.order == 1 else 1))
-    shortest = task.n_columns ** (-1 / task.order)  # of `last`, where no number is beyond -1 and 1
     return _Directions(
         metric,
         vectors,
         energies,
-        length / max(last, shortest),
+        length / last,
         math.copysign(math.sqrt(float(energies[-1])), towards),
     )
 

@@ -159,6 +159,7 @@ def test_labels_must_be_distinct_and_at_least_one(wrong):
 
 # From types alone
 
+
 def domains_of(types):
     return list(Schema.from_dtypes(types).columns.values())
 
