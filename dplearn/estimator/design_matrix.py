@@ -57,7 +57,7 @@ class DesignMatrix:
 
     @cached_property
     def blocks(self) -> tuple[slice, ...]:
-        """The columns of numbers of which each row has exactly one that is 1: those of values without an order."""
+        """The columns of numbers of which each row has exactly one that is 1: of values without an order."""
         blocks, start = [], 0
         for domain in self.domain.domains:
             width = 1 + _has_gaps(domain) if domain.ordered else domain.size

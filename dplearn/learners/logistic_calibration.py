@@ -1,8 +1,8 @@
 """Calibration of scores: how probable a label is given a score, learned from one noisy histogram.
 
-Steps that are few, or noisy, rank records well long before their margins say how probable a label is: the
-scale of the margins is then arbitrary, and so is their offset, which decides whether a rare label is predicted
-too often. Both are learned from counts of score and label, which one record changes little.
+Steps that are few, or noisy, rank records well long before their margins say how probable a label is. The
+scale of the margins is then arbitrary, and so is their offset, which decides whether a rare label is
+predicted too often. Both are learned from counts of score and label, which one record changes little.
 
 >>> counts = np.array([[[40.0, 10.0], [10.0, 40.0]]])  # scores below and above 0; labels 0 and 1
 >>> found = calibrate(counts[0], np.array([-1.0, 0.0, 1.0]), slope=1.0, noise=0.0)
@@ -39,7 +39,7 @@ class Calibration:
     deviation : float
         Released. The standard deviation of `slope` that is due to noise in the counts.
     curvature : float
-        Released. Mean of 4 p (1 - p) over records, p the probability of the label: 1 where scores say nothing.
+        Released. Mean of 4 p (1 - p) over records, p being the probability of the label.
     """
 
     slope: float

@@ -4,8 +4,8 @@ Where each row has exactly one of several columns, a constant added to their wei
 intercept changes no margin. So two fits could have quite different weights and the same margins; the weights
 of such columns are made to sum to 0.
 
->>> model = LogisticModel(2, np.eye(3), np.array([[0.0, 3.0], [0.0, 1.0], [0.0, -1.0]]), np.zeros(2), np.eye(3))
->>> effects = Effects.of(model, [slice(0, 2)])
+>>> weights = np.array([[0.0, 3.0], [0.0, 1.0], [0.0, -1.0]])
+>>> effects = Effects.of(LogisticModel(2, np.eye(3), weights, np.zeros(2)), [slice(0, 2)])
 >>> effects.coef.tolist(), effects.intercept.tolist()
 ([[1.0, -1.0]], [1.0])
 """

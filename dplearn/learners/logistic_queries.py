@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.core.unit_rows import unit_rows
-from dplearn.queries import Examples, ShareQuery, VectorQuery
+from dplearn.queries import Examples, ShareQuery, StatisticalQuery, VectorQuery
 
 __all__ = [
     "FINEST",
@@ -123,7 +123,7 @@ class LogisticTask:
 
     @property
     def shares(self) -> tuple[Fraction, Fraction, Fraction]:
-        """The shares of the budget for directions, for labels and for each further step; they sum to 17/20."""
+        """The shares of the budget for directions, for labels and for each further step: 17/20 in all."""
         if self.n_steps == 1:
             return _STEPS * Fraction(1, 5), _STEPS * Fraction(4, 5), Fraction(0)
         return _STEPS * Fraction(3, 20), _STEPS * Fraction(7, 20), _STEPS / 2 / (self.n_steps - 1)
@@ -139,7 +139,7 @@ class LogisticTask:
         bins = len(score_edges(self.levels)) + 1
         return 2 * bins if self.n_classes == 2 else bins
 
-    def queries(self) -> "list[tuple[RowQuery | ShareQuery, Fraction]]":
+    def queries(self) -> list[tuple[StatisticalQuery, Fraction]]:
         """Return a query of each kind that is asked, and its share: both are public."""
         directions, labels, step = self.shares
         first = moments_query(self) if self.second_moments else mean_row_query(self)

@@ -1,9 +1,9 @@
 """Logistic regression by statistical queries: accelerated steps, against any oracle.
 
-The gradient of the logistic loss is split: the part of the labels does not depend on the weights, and is asked
-for once; the part of the predictions is asked for at each step. Before that, the rows' second moments tell how
-to make rows alike in all directions, so that few steps are enough. After that, a histogram of scores and
-labels tells the scale and the offset of the margins.
+The gradient of the logistic loss is split: the part of the labels does not depend on the weights, and is
+asked for once; the part of the predictions is asked for at each step. Before that, the rows' second moments
+tell how to make rows alike in all directions, so that few steps are enough. After that, a histogram of scores
+and labels tells the scale and the offset of the margins.
 
 >>> from dplearn.queries import Examples, population
 >>> X = np.array([[2.0, 1.0], [1.0, 2.0], [-1.0, 1.0], [-2.0, 3.0]])
@@ -58,7 +58,7 @@ class LogisticModel:
     order : {1, 2}
         How the length of a row is measured.
     metric : ndarray of float64 of shape (d, d)
-        Released. A row, with a 1 added, is as long as its product with this matrix: about 1, for a typical row.
+        Released. The length of a row is that of the row, with a 1 added, times this matrix: about 1.
     weights : ndarray of float64 of shape (d, n_classes)
         Released. The last row is the weight of the 1 that is added.
     offsets : ndarray of float64 of shape (n_classes,)
@@ -225,7 +225,7 @@ def _calibrated(
     directions: "_Directions",
     learned: NDArray[np.float64],
 ) -> tuple[float, NDArray[np.float64], float, float]:
-    """Return the scale and the offsets of margins, the scale's relative deviation, and the loss's curvature."""
+    """Return the scale and the offsets of margins, the scale's relative deviation, and the curvature."""
     two = task.n_classes == 2
     usual = directions.mean_of_longest * learned[-1]
     shift = float(usual[1] - usual[0]) if two else 0.0
@@ -235,7 +235,7 @@ def _calibrated(
     query = score_query(task, mapped, weights, shift=shift, reach=reach)
     answer = oracle.ask(query, task.calibration_share)[0]
     edges = np.concatenate([[-1.0], score_edges(task.levels), [1.0]])
-    # A label of several against the likeliest other: as likely the other way round, with the score's negative.
+    # Of several labels, one against the likeliest other is as likely as that one, at the negative score.
     counts = answer.means.reshape(-1, 2) if two else np.column_stack([answer.means[::-1], answer.means])
     found = calibrate(counts, edges, slope=reach, noise=math.sqrt(_variance(answer)))
     slope, relative = found.slope / reach, found.deviation / found.slope

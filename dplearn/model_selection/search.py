@@ -326,10 +326,9 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         labels_only = any(getattr(step, "protects", "") == "labels" for step in steps)
         protects = "labels" if labels_only else "examples"
         deltas = [step.delta for step in steps if hasattr(step, "delta")]
-        if self.delta == AUTO:
+        delta: Any = self.delta
+        if delta == AUTO:
             delta = max((check_number("delta", each, low=0, below=1) for each in deltas), default=Fraction(0))
-        else:
-            delta = self.delta
         price = ApproxDP(self.epsilon, delta, protects=protects, reproducible=reproducible)
         return price if deltas else replace(price, delta=Fraction(0))
 

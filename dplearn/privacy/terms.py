@@ -157,8 +157,8 @@ def _advice(cost: Guarantee, budget: Guarantee) -> str:
     if not getattr(cost, "delta", 0) or getattr(budget, "delta", 0):
         return ""
     return (
-        f". The budget has no delta: open the ledger with one, such as PrivacyLedger(epsilon, delta={_DELTA}),"
-        " or fit with delta=0, where the learner can do without"
+        f". The budget has no delta: open the ledger with one, PrivacyLedger(epsilon, delta={_DELTA}), or fit"
+        " with delta=0, where the learner can do without"
     )
 
 
@@ -174,8 +174,8 @@ def _of_kind(guarantee: Guarantee, kind: type[Guarantee]) -> Guarantee:
             " PrivacyLedger.of_rho, or charge what guarantee.to_approx(delta) gives"
         )
     raise LedgerError(
-        f"the release has a delta, {in_words(guarantee)}, and the ledger adds rho: fit with delta=0, where the"
-        " learner can do without, or open a ledger with epsilon and delta"
+        f"the release has a delta, {in_words(guarantee)}, and the ledger adds rho: fit with delta=0, where"
+        " the learner can do without, or open a ledger with epsilon and delta"
     )
 
 
