@@ -19,9 +19,10 @@ from dplearn.learners.logistic_queries import (
     label_parts,
     mean_row_query,
     products_query,
+    score_query,
 )
 from dplearn.learners.logistic_regression import StatisticalQueryLogisticRegression
-from dplearn.learners.logistic_steps import learn_logistic
+from dplearn.learners.logistic_steps import take_steps
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, Examples
 
@@ -39,8 +40,8 @@ _FAR = 1e17  # so far that nothing of a row's intercept is left
 #: One column's value and a label.
 UNIVERSE = ((-_FAR, 0), (-_FAR, 1), (0.0, 0), (0.0, 1), (_FAR, 0), (_FAR, 1))
 #: Tasks of which all outcomes can be walked: with a step, and with second moments.
-STEP = LogisticTask(2, 2, order=1, n_steps=2, second_moments=False, bits=0)
-MOMENTS = LogisticTask(2, 2, order=1, n_steps=1, bits=0)
+STEP = LogisticTask(2, 2, order=1, n_steps=2, second_moments=False, bits=0, levels=0)
+MOMENTS = LogisticTask(2, 2, order=1, n_steps=1, bits=0, levels=0)
 _PLAIN = ((-2.0, 0), (0.0, 1), (1.0, 2), (3.0, 1))
 
 
@@ -70,14 +71,15 @@ def logistic_fit_case(
         Of the classifier.
     """
     classes = sorted({row[-1] for row in universe})
-    chosen: dict[str, Any] = {"classes": classes, "random_state": 0} | parameters
+    chosen: dict[str, Any] = {"classes": classes, "delta": 0, "random_state": 0} | parameters
     model = StatisticalQueryLogisticRegression(**chosen)
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         fitted = StatisticalQueryLogisticRegression(**model.get_params(deep=False))
         fitted._finest = bits
+        fitted._levels = bits  # on the coarsest grid, all scores share a bin
         fitted._fit(*_split(rows), dice)
-        released = (fitted.metric_, fitted.coef_, fitted.intercept_)
+        released = (fitted.metric_, fitted.coef_, fitted.intercept_, fitted.offset_)
         return str([np.round(part, 6).tolist() for part in released]), fitted
 
     rules = {**RULES, "discrete_laplace": moved_by(moves)}
@@ -86,7 +88,7 @@ def logistic_fit_case(
 
 
 def logistic_task_case(name: str, task: LogisticTask, universe: Any, n: int = 1) -> AuditCase:
-    """Return a case of the algorithm alone, with Laplace noise for epsilon 1.
+    """Return a case of all queries but the last, of the algorithm alone, with Laplace noise for epsilon 1.
 
     Parameters
     ----------
@@ -104,8 +106,10 @@ def logistic_task_case(name: str, task: LogisticTask, universe: Any, n: int = 1)
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         X, y = _split(rows)
         oracle = CentralOracle(Examples(task.rows(X), y), privacy=claim, dice=dice)
-        model = learn_logistic(oracle, task)
-        return str([np.round(part, 6).tolist() for part in (model.metric, model.weights)]), oracle.rounds
+        steps = take_steps(oracle, task)
+        return str(
+            [np.round(part, 6).tolist() for part in (steps.mapped.metric, steps.weights)]
+        ), oracle.rounds
 
     rules = {**RULES, "discrete_laplace": moved_by(2 * task.reach**2)}
     return AuditCase(name, fit, universe, n, claim, ordered=False, rules=rules)
@@ -122,10 +126,24 @@ def _local_queries(rows: Rows, dice: Dice) -> tuple[str, Any]:
     return str([mean.round(6).tolist(), labels.round(6).tolist()]), oracle.rounds
 
 
+_COUNTS = {**RULES, "discrete_laplace": moved_by(2)}
+
+
+def _scores(rows: Rows, dice: Dice) -> tuple[str, Any]:
+    """Ask for the histogram of scores and labels."""
+    task = LogisticTask(2, 2, order=1, bits=0, levels=1)
+    X, y = _split(rows)
+    oracle = CentralOracle(Examples(task.rows(X), y), privacy=ApproxDP(1), dice=dice)
+    weights = np.array([[-1.0, 1.0], [0.0, 0.0]])
+    query = score_query(task, Mapped(task, np.eye(2)), weights, shift=0.0, reach=2.0)
+    return str(oracle.ask(query)[0].means.tolist()), oracle.rounds
+
+
 LOGISTIC_CASES = (
-    logistic_fit_case("logistic", 1),
+    logistic_fit_case("logistic", 1, UNIVERSE[::3]),
     logistic_task_case("logistic_step", STEP, UNIVERSE[::4]),
     logistic_task_case("logistic_second_moments", MOMENTS, UNIVERSE[::2]),
+    AuditCase("logistic_scores", _scores, UNIVERSE[:2] + UNIVERSE[4:], 2, ApproxDP(1), rules=_COUNTS),
     AuditCase("logistic_local_queries", _local_queries, UNIVERSE[2:6:3], 2, ApproxDP(1)),
 )
 

@@ -12,6 +12,7 @@ import numpy as np
 from dplearn._writing import brief, fitting
 from dplearn.domains.base import Domain
 from dplearn.domains.categories import Bits, Categories, Hashed
+from dplearn.domains.cells import column_type, is_frame
 from dplearn.domains.numbers import Floats, Grid, IntegerRange
 from dplearn.domains.product import Product
 
@@ -25,6 +26,9 @@ _KINDS: dict[str, type[Domain]] = {
     "hashed": Hashed,
     "bits": Bits,
 }
+
+
+_NARROW = 8  # bits: bounds of wider integer types say nothing about the values, and are not used as bounds
 
 
 class Schema(Product):
@@ -119,15 +123,32 @@ class Schema(Product):
 
         Parameters
         ----------
-        dtypes : mapping of str to dtype, or `frame.dtypes` of pandas, or `frame.schema` of polars
-            Integers become all integers of that width, floats all floats with missing values, booleans
-            bits, anything else hashed text. Integers of polars, and nullable ones of pandas, may be missing.
-            The types must be known from somewhere else than the data: a reader that infers them (an integer
-            column with one gap becomes float) publishes something.
+        dtypes : mapping of str to dtype, or data frame of pandas or polars
+            Column types: `frame.dtypes`, `frame.schema`, or a frame, of which only names and types are read.
+            Integers of 8 bits become all integers of that width; wider integers and floats become `Floats`,
+            which has no bounds, with missing values where the type has them; booleans become bits, anything
+            else hashed text. The types must be known from somewhere else than the data: a
+            reader that infers them (an integer column with one gap becomes float) publishes something.
         labels : sequence, optional
             All labels that can occur.
+
+        Raises
+        ------
+        TypeError
+            If `dtypes` is neither, or holds columns of values in place of types.
         """
-        return cls({str(name): _domain_of_dtype(str(dtype)) for name, dtype in dtypes.items()}, labels)
+        if is_frame(dtypes):
+            dtypes = {name: column_type(dtypes, place) for place, name in enumerate(dtypes.columns)}
+        if not hasattr(dtypes, "items"):
+            raise TypeError(
+                f"dtypes must map column names to types, or be a data frame, got {type(dtypes).__name__}"
+            )
+        types = dict(dtypes.items())
+        if any(
+            hasattr(dtype, "__len__") and not isinstance(dtype, str | np.dtype) for dtype in types.values()
+        ):
+            raise TypeError("dtypes must map column names to types, got columns of values")
+        return cls({str(name): _domain_of_dtype(str(dtype)) for name, dtype in types.items()}, labels)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the form that `from_dict` and `json.dumps` take."""
@@ -181,15 +202,15 @@ def _domain_of_dtype(dtype: str) -> Domain:
     name = dtype.lower()
     if name.startswith("bool"):
         return Bits(binarize=None)
-    if whole := re.fullmatch(r"u?int(\d*)", name):
+    if whole := re.fullmatch(r"(u?)int(\d*)", name):
         width, nullable = (
-            int(whole[1] or 64),
-            name != dtype,
+            int(whole[2] or 64),
+            dtype != name,
         )  # pandas' "Int64" may be missing, numpy's "int64" not
-        if name.startswith("u"):
-            return IntegerRange(0, (1 << min(width, 63)) - 1, missing=nullable)
-        unfit = (width == 64) * (1 + nullable)  # a domain has fewer than 2**64 values
-        return IntegerRange(-(1 << (width - 1)) + unfit, (1 << (width - 1)) - 1, missing=nullable)
+        if width > _NARROW:
+            return Floats(missing=nullable)
+        low = 0 if whole[1] else -(1 << (width - 1))
+        return IntegerRange(low, low + (1 << width) - 1, missing=nullable)
     if name.startswith("float"):
         return Floats(missing=True)
     return Hashed()

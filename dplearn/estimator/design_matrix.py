@@ -50,6 +50,22 @@ class DesignMatrix:
                 names += [f"{name} {domain.describe_test(code)}" for code in range(domain.size)]
         return tuple(names)
 
+    @property
+    def n_active(self) -> int:
+        """How many numbers of a row may differ from 0, at most: one for each column of the table."""
+        return len(self.domain.domains)
+
+    @cached_property
+    def blocks(self) -> tuple[slice, ...]:
+        """The columns of numbers of which each row has exactly one that is 1: of values without an order."""
+        blocks, start = [], 0
+        for domain in self.domain.domains:
+            width = 1 + _has_gaps(domain) if domain.ordered else domain.size
+            if not domain.ordered and not isinstance(domain, Bits):
+                blocks.append(slice(start, start + width))
+            start += width
+        return tuple(blocks)
+
     def of(self, X: Any, *, nearest: bool = False) -> NDArray[np.float64]:
         """Return the matrix of a table, of shape (n, len(names)).
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.core.unit_rows import unit_rows
-from dplearn.queries import Examples, VectorQuery
+from dplearn.queries import Examples, ShareQuery, StatisticalQuery, VectorQuery
 
 __all__ = [
     "FINEST",
@@ -36,12 +36,15 @@ __all__ = [
     "moments_query",
     "predicted_parts",
     "products_query",
+    "score_edges",
+    "score_query",
 ]
 
 #: Rows and residuals are whole numbers up to 2**10: so sums over 2**33 records are exact as floats.
 FINEST = 10
 
 _FINE = 20  # bits of the released matrix that rows are multiplied by, and of a likelihood
+_STEPS = Fraction(17, 20)  # of the budget, for everything but the calibration of scores
 _WEIGHT_BITS = 10  # after the point, of the weights that a step asks about
 _HEAVIEST = 1 << 20  # no column of weights is longer: 30 bits of it by 10 of a row keep margins exact
 _MARGIN_BITS = 9  # after the point, of a margin
@@ -66,6 +69,10 @@ class LogisticTask:
         Whether all of them are asked for, or only the mean row, which then stands for them.
     bits : int, default=10
         Rows and residuals are rounded to 2**-bits, towards 0.
+    n_active : int, optional
+        How many numbers of a row may differ from 0, at most; all if left out.
+    levels : int, default=9
+        How finely scores are told apart by their order of magnitude; see `score_edges`.
     """
 
     n_columns: int
@@ -74,6 +81,8 @@ class LogisticTask:
     n_steps: int = 24
     second_moments: bool = True
     bits: int = FINEST
+    n_active: int | None = None
+    levels: int = 9
 
     @property
     def reach(self) -> int:
@@ -108,18 +117,36 @@ class LogisticTask:
         return math.isqrt(square - 1) + 1
 
     @property
-    def shares(self) -> tuple[Fraction, Fraction, Fraction]:
-        """What directions, labels and each further step have of the budget."""
-        if self.n_steps == 1:
-            return Fraction(1, 5), Fraction(4, 5), Fraction(0)
-        return Fraction(3, 20), Fraction(7, 20), Fraction(1, 2) / (self.n_steps - 1)
+    def active(self) -> int:
+        """How many numbers of a row may differ from 0, at most."""
+        return self.n_columns if self.n_active is None else min(self.n_active, self.n_columns)
 
-    def queries(self) -> "list[tuple[RowQuery, Fraction]]":
+    @property
+    def shares(self) -> tuple[Fraction, Fraction, Fraction]:
+        """The shares of the budget for directions, for labels and for each further step: 17/20 in all."""
+        if self.n_steps == 1:
+            return _STEPS * Fraction(1, 5), _STEPS * Fraction(4, 5), Fraction(0)
+        return _STEPS * Fraction(3, 20), _STEPS * Fraction(7, 20), _STEPS / 2 / (self.n_steps - 1)
+
+    @property
+    def calibration_share(self) -> Fraction:
+        """The share of the budget for the calibration of scores."""
+        return 1 - _STEPS
+
+    @property
+    def n_scores(self) -> int:
+        """How many categories of scores, or of scores and labels, are told apart."""
+        bins = len(score_edges(self.levels)) + 1
+        return 2 * bins if self.n_classes == 2 else bins
+
+    def queries(self) -> list[tuple[StatisticalQuery, Fraction]]:
         """Return a query of each kind that is asked, and its share: both are public."""
         directions, labels, step = self.shares
         first = moments_query(self) if self.second_moments else mean_row_query(self)
         products = products_query(self, Mapped(self, np.ones((1, 1))), label_parts(self))
-        return [(first, directions), (products, labels), *([(products, step)] if step else [])]
+        scores = ShareQuery(label_parts(self), categories=self.n_scores)
+        last = (scores, self.calibration_share)
+        return [(first, directions), (products, labels), *([(products, step)] if step else []), last]
 
     def rows(self, X: Any) -> NDArray[np.float64]:
         """Return rows of length `reach`, the intercept's column added; each a function of its row alone.
@@ -181,11 +208,14 @@ class Mapped:
     ----------
     metric : ndarray of shape (n_columns, n_columns)
         Released. The matrix in whole numbers, such that products with rows are exact.
+    unit : float
+        Released. What one of these numbers stands for.
     """
 
     def __init__(self, task: LogisticTask, metric: NDArray[np.float64]):
         self._task = task
-        self.metric = np.rint(metric * (2.0**_FINE / np.abs(metric).max()))
+        self.unit = float(np.abs(metric).max()) * 2.0**-_FINE
+        self.metric = np.rint(metric / self.unit)
         self._last: tuple[Any, Any] = (None, None)
 
     def of(self, records: Examples) -> NDArray[np.float64]:
@@ -316,10 +346,7 @@ def predicted_parts(task: LogisticTask, mapped: Mapped, weights: NDArray[np.floa
     weights : ndarray of shape (n_columns, n_classes)
         Released, or public. Numbers that are too large are moved to a bound.
     """
-    heaviest = _HEAVIEST / math.sqrt(
-        task.n_columns
-    )  # of each number, so that no column is longer than _HEAVIEST
-    steps = np.rint(weights.clip(-heaviest, heaviest) * 2.0**_WEIGHT_BITS)
+    steps = _whole_weights(task, weights)
     likelihoods = np.rint(2.0**_FINE * np.exp(-np.arange((_SURE << _MARGIN_BITS) + 1) / 2.0**_MARGIN_BITS))
     likelihoods[-1] = 0.0
     places = 2.0 ** (_MARGIN_BITS - _WEIGHT_BITS) / task.reach
@@ -331,6 +358,65 @@ def predicted_parts(task: LogisticTask, mapped: Mapped, weights: NDArray[np.floa
         return task.less(np.floor(likely * task.whole / likely.sum(axis=1, keepdims=True)))
 
     return parts
+
+
+def score_edges(levels: int) -> NDArray[np.float64]:
+    """Return the inner ends of the bins in which scores from -1 to 1 are counted.
+
+    Bins become half as wide with each step towards 0: the scale of scores is not known beforehand, and these
+    bins tell scores of any scale apart, at a relative precision.
+
+    Parameters
+    ----------
+    levels : int
+        How many magnitudes are told apart on each side of 0; 0: all scores share one bin.
+    """
+    if not levels:
+        return np.zeros(0)
+    ends = 2.0 ** -np.arange(levels - 1, 0, -1)
+    return np.concatenate([-ends[::-1], [0.0], ends])
+
+
+def score_query(
+    task: LogisticTask, mapped: Mapped, weights: NDArray[np.float64], *, shift: float, reach: float
+) -> ShareQuery:
+    """Return the query for how many records have which score.
+
+    A record's score for a class is its margin less the greatest other margin. Of two classes, scores are for
+    the second, and categories are 2 * bin, plus 1 where that is the label. Of more, scores are for the label,
+    and categories are bins.
+
+    Parameters
+    ----------
+    task : LogisticTask
+        What is public.
+    mapped : Mapped
+        From records to rows.
+    weights : ndarray of shape (n_columns, n_classes)
+        Released.
+    shift, reach : float
+        Released. Scores less `shift` are divided by `reach`, and then counted in the bins of `score_edges`.
+    """
+    steps = _whole_weights(task, weights)
+    # Margins are exact whole numbers: which bin a score falls in does not depend on how floats are added up.
+    ends = np.rint((score_edges(task.levels) * reach + shift) * 2.0**_WEIGHT_BITS * task.reach)
+
+    def categories(records: Examples) -> NDArray[np.int64]:
+        margins = mapped.of(records) @ steps
+        if task.n_classes == 2:
+            return np.asarray(2 * np.digitize(margins[:, 1] - margins[:, 0], ends) + (records.y == 1))
+        places = np.arange(len(margins))
+        own = margins[places, records.y]
+        margins[places, records.y] = -np.inf
+        return np.asarray(np.digitize(own - margins.max(axis=1), ends))
+
+    return ShareQuery(categories, categories=task.n_scores)
+
+
+def _whole_weights(task: LogisticTask, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return weights as whole numbers of 2**-_WEIGHT_BITS, no column longer than _HEAVIEST."""
+    heaviest = _HEAVIEST / math.sqrt(task.n_columns)
+    return np.asarray(np.rint(weights.clip(-heaviest, heaviest) * 2.0**_WEIGHT_BITS))
 
 
 def _whole(values: Any) -> NDArray[np.int64]:

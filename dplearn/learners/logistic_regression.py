@@ -2,9 +2,7 @@
 
 >>> from sklearn.datasets import load_iris
 >>> X, y = load_iris(return_X_y=True)
->>> learner = StatisticalQueryLogisticRegression(
-...     epsilon=3.0, delta=1e-6, classes=[0, 1, 2], random_state=0
-... ).fit(X, y)
+>>> learner = StatisticalQueryLogisticRegression(epsilon=3.0, classes=[0, 1, 2], random_state=0).fit(X, y)
 >>> learner.score(X, y) > 0.7
 True
 >>> learner.guarantee_.epsilon, learner.noise_, learner.n_steps_
@@ -18,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from scipy.special import log_softmax
+from scipy.special import log_softmax, ndtri
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -38,6 +36,7 @@ from dplearn.estimator.intake import (
     read_rows,
 )
 from dplearn.learners.bins import declared_columns
+from dplearn.learners.logistic_effects import Effects
 from dplearn.learners.logistic_queries import FINEST
 from dplearn.learners.logistic_steps import LogisticModel, learn_logistic
 from dplearn.learners.logistic_terms import LogisticLayout, LogisticPlan, LogisticTerms, row_order
@@ -60,10 +59,10 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     ----------
     epsilon : float, default=1.0
         Privacy budget of one fit; positive. The decimal that is written is meant: 0.1 is 1/10.
-    delta : float, default=0.0
-        Probability with which the guarantee may fail. Some, such as 1e-6, lets many more steps and columns be
-        paid for in the central model: with close bounds, breast cancer at epsilon 1 gets 0.83 right,
-        without it 0.63, as many as the most common label has. "local" spends none.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail; keep it far below one over the number of records. It
+        pays for Gaussian noise, which many more columns and steps can stand. 0: Laplace noise, and pure
+        differential privacy. "local" spends none.
     model : {"central", "local"}, default="central"
         "central": noise is added to sums over all records. "local": each record reports one bit on one number
         of one sum, so that nobody need be trusted with it; that takes very many records.
@@ -76,7 +75,8 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         be of like size, since large numbers drown the rest.
     n_steps : int or "auto", default="auto"
         How many steps of accelerated gradient descent, each with a query of its own. "auto": 24 (6 where
-        delta is 0 in the central model), or 1 where the noise leaves nothing to learn from the others.
+        delta is 0 in the central model), or 1 where noise would hide the answers to the others. Public
+        numbers decide.
     classes : sequence, optional
         All labels that can occur. None takes those of the schema, or else those in `y`, and the guarantee
         then says that it assumes the set of labels public.
@@ -89,12 +89,19 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     Attributes
     ----------
     coef_ : ndarray of float64 of shape (n_classes, n_numbers), or (1, n_numbers) of two classes
-        Released. The weight of each column of numbers; with two classes, for the second. Compare weights with
-        each other: their scale alone means nothing, since margins are divided by lengths in `metric_`.
+        Released. The effect of each column of numbers on the margin of a row of typical length; with two
+        classes, of the second. Comparable between fits: the columns of one categorical feature, of which each
+        row has exactly one, sum to 0, and so do classes.
+    coef_std_ : ndarray of float64, of the shape of `coef_`
+        Released. Standard deviation of the privacy noise in each coefficient; see `coef_interval`.
     intercept_ : ndarray of float64 of shape (n_classes,) or (1,)
-        Released. The weight of the 1 that is added to each row.
+        Released. The margin of a row of typical length whose numbers are all 0, in the margin's units.
+    offset_ : ndarray of float64 of shape (n_classes,) or (1,)
+        Released. The part of the intercept that is not divided by a row's length: the decision function is
+        `offset_ + (X @ coef_.T + intercept_ - offset_) / length`.
     metric_ : ndarray of float64 of shape (n_numbers + 1, n_numbers + 1)
-        Released. Margins are divided by the length of a row, with a 1 added, times this matrix.
+        Released. The length of a row is that of the row, with a 1 added, times this matrix (with delta 0, the
+        sum of magnitudes): about 1 for a typical row.
     n_steps_ : int
         Public. How many steps were taken.
     noise_ : str
@@ -120,8 +127,9 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     towards whoever collects the reports. Proof: each query is a sum over records of whole vectors, each a
     function of its own record and of what was released before, no longer than a public norm, which is checked
     in integers: products of a row of length 1 with itself, with what its label says, or with what the
-    released weights say of it. The oracle's noise is for that norm and the query's share of the budget, and
-    the shares sum to 1. What is made of the answers is public.
+    released weights say of it; and last, counts of pairs of a score and a label, one pair of each record for
+    each class asked about. The oracle's noise is for that norm and the query's share of the budget, and the
+    shares sum to 1. What is made of the answers is public.
 
     **Assumes.** What `guarantee_.assumes` lists.
 
@@ -130,17 +138,18 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     public numbers say so, whatever the records.
 
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5: what can be learned
-    by statistical queries can be learned locally. Rows scaled to one length in a released metric, and a
-    gradient whose part that labels have is asked for once, are ours.
+    by statistical queries can be learned locally. Rows scaled to one length in a released metric, a gradient
+    whose part that labels have is asked for once, and a calibration by one histogram are ours.
     """
 
     _finest = FINEST  # bits of the grid on which rows are; audits take fewer
+    _levels = 9  # of scores; audits take fewer
 
     def __init__(
         self,
         *,
         epsilon: float = 1.0,
-        delta: float = 0.0,
+        delta: float = 1e-6,
         model: str = "central",
         domain: Any = None,
         n_steps: int | str = AUTO,
@@ -189,6 +198,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
             check_count("n_samples", n_samples, low=1),
             features if design is None else len(design.names),
             labels,
+            None if design is None else design.n_active,
         )
         return layout.plan(terms.guarantee(_assumed(design)), failure)
 
@@ -201,7 +211,8 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         classes, codes = read_labels(y, X.shape[0], terms.classes)
         design = _design(terms.declared, X.shape[1], getattr(self, "feature_names_in_", None))
         matrix = plain_matrix(X) if design is None else design.of(X)
-        layout = terms.layout(matrix.shape[0], matrix.shape[1], len(classes))
+        n_active = None if design is None else design.n_active
+        layout = terms.layout(matrix.shape[0], matrix.shape[1], len(classes), n_active)
         _warn_if_lost(layout, declared=design is not None)
 
         # 2. Fix the guarantee, and charge it to the ledger.
@@ -220,10 +231,12 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         self.guarantee_ = guarantee
         self.design_ = design
         self.noise_, self.n_steps_ = layout.kind, layout.task.n_steps
+        effects = Effects.of(model, () if design is None else design.blocks)
+        offsets = model.offsets
         self.metric_ = model.metric
-        weights = model.weights.T
-        weights = weights[1:] - weights[:1] if len(classes) == 2 else weights
-        self.coef_, self.intercept_ = weights[:, :-1], weights[:, -1]
+        self.offset_ = offsets[1:] - offsets[:1] if len(classes) == 2 else offsets
+        self.coef_, self.coef_std_ = effects.coef, effects.deviation
+        self.intercept_ = effects.intercept + self.offset_
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return margins: above 0 for the second of two classes, or the greatest for the predicted one.
@@ -241,7 +254,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         return margins[:, 1] if len(self.classes_) == 2 else margins
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probability of each class; where only one step was taken, no more than an order of rows.
+        """Return the probability of each class, as calibrated on the training records.
 
         Parameters
         ----------
@@ -285,12 +298,58 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         labels: NDArray[Any] = self.classes_[codes]
         return labels
 
+    def coef_interval(self, beta: float = 0.05) -> NDArray[np.float64]:
+        """Return where the coefficients of a fit without privacy noise would be; costs no privacy.
+
+        Parameters
+        ----------
+        beta : float, default=0.05
+            Probability, for each coefficient, of lying outside, in (0, 1).
+
+        Returns
+        -------
+        ndarray of float64 of shape (*coef_.shape, 2)
+            Lower and upper ends. Approximate: noise is taken to be Gaussian, and `metric_` to be known.
+            They say nothing of other samples of records.
+        """
+        check_is_fitted(self)
+        half = self.coef_std_ * ndtri(1 - float(check_number("beta", beta, above=0, below=1)) / 2)
+        return np.stack([self.coef_ - half, self.coef_ + half], axis=-1)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the columns of numbers, which `coef_` has a weight for each of.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the columns of `X`, where it had none; else they must be the same.
+
+        Returns
+        -------
+        ndarray of str objects of shape (n_numbers,)
+        """
+        check_is_fitted(self)
+        named = getattr(self, "feature_names_in_", None)
+        if named is None:
+            default = [f"x{place}" for place in range(self.n_features_in_)]
+            named = default if self.design_ is None else self.design_.domain.names
+        given = list(named if input_features is None else input_features)
+        if hasattr(self, "feature_names_in_") and given != list(named):
+            raise ValueError("input_features must equal feature_names_in_, or be None")
+        if len(given) != self.n_features_in_:
+            raise ValueError(f"input_features must be {self.n_features_in_} names, got {len(given)}")
+        if self.design_ is None:
+            return np.asarray(given, dtype=object)
+        return np.asarray(DesignMatrix(Product(self.design_.domain.domains, given)).names, dtype=object)
+
     def _model(self) -> LogisticModel:
         check_is_fitted(self)
-        weights = np.column_stack([self.coef_, self.intercept_]).T
+        weights = np.column_stack([self.coef_, self.intercept_ - self.offset_]).T
+        offsets = self.offset_
         if len(self.classes_) == 2:
             weights = np.hstack([np.zeros_like(weights), weights])
-        return LogisticModel(row_order(self.noise_), self.metric_, weights)
+            offsets = np.array([0.0, *offsets])
+        return LogisticModel(row_order(self.noise_), self.metric_, weights, offsets)
 
     def _matrix(self, X: Any) -> Any:
         design = self.design_
@@ -315,6 +374,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
             n_steps=check_count_or_auto("n_steps", self.n_steps, low=1),
             classes=classes,
             finest=self._finest,
+            levels=self._levels,
         )
 
     def __sklearn_tags__(self) -> Tags:

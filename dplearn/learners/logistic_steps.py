@@ -1,8 +1,9 @@
 """Logistic regression by statistical queries: accelerated steps, against any oracle.
 
-The gradient of the logistic loss is split: what labels say does not depend on the weights, and is asked for
-once; what predictions say is asked for at each step. Before that, the rows' second moments tell how to make
-rows alike in all directions, so that few steps are enough.
+The gradient of the logistic loss is split: the part of the labels does not depend on the weights, and is
+asked for once; the part of the predictions is asked for at each step. Before that, the rows' second moments
+tell how to make rows alike in all directions, so that few steps are enough. After that, a histogram of scores
+and labels tells the scale and the offset of the margins.
 
 >>> from dplearn.queries import Examples, population
 >>> X = np.array([[2.0, 1.0], [1.0, 2.0], [-1.0, 1.0], [-2.0, 3.0]])
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from scipy.sparse import diags_array, issparse
 from scipy.special import softmax
 
+from dplearn.learners.logistic_calibration import calibrate
 from dplearn.learners.logistic_queries import (
     LogisticTask,
     Mapped,
@@ -30,37 +32,49 @@ from dplearn.learners.logistic_queries import (
     moments_query,
     predicted_parts,
     products_query,
+    score_edges,
+    score_query,
 )
 from dplearn.queries import Answer, Oracle
 
-__all__ = ["LogisticModel", "learn_logistic"]
+__all__ = ["LogisticModel", "Steps", "learn_logistic", "take_steps"]
 
 _MOMENTUM = 0.8
 _NOISE_KEPT = 0.3  # of the largest eigenvalue that noise alone has: what is added to second moments
-_CURVATURE = 0.5  # the most that the logistic loss bends, in its margins
+_CURVATURE = 0.5  # the largest second derivative of the logistic loss in a margin
 _LEAST = 2.0**-20  # of a row's squared length: where there is no noise, this keeps quotients finite
-# Of the longest direction, which is about the mean row's, and in which classes differ least: how much is kept
-# where one step is all, and no other mends what that direction does.
-_KEPT_OF_LONGEST = 0.5
+# The share of a row's squared length that its longest direction gets, which is about the mean row's. It holds
+# the offset: less, and noise hides how common labels are; more, and it hides the rest.
+_OFFSET_SHARE = 0.1
+_LARGE = 100.0  # prior variance of the offset, in margins; that of each other direction is 1
 
 
 @dataclass(frozen=True)
 class LogisticModel:
-    """A released model.
+    """A released model: margins are offsets + rows @ weights / lengths.
 
     Attributes
     ----------
     order : {1, 2}
-        How rows are measured.
+        How the length of a row is measured.
     metric : ndarray of float64 of shape (d, d)
-        Released. What rows are multiplied by before they are measured; its last row is the intercept's.
+        Released. The length of a row is that of the row, with a 1 added, times this matrix: about 1.
     weights : ndarray of float64 of shape (d, n_classes)
-        Released. What rows are multiplied by, and then divided by their length, to get margins.
+        Released. The last row is the weight of the 1 that is added.
+    offsets : ndarray of float64 of shape (n_classes,)
+        Released.
+    covariance : ndarray of float64 of shape (d, d), optional
+        Released. Of the noise in the weights of one class.
+    slope_deviation : float, default=0.0
+        Released. Of the noise in the scale of all weights, relative to that scale.
     """
 
     order: int
     metric: NDArray[np.float64]
     weights: NDArray[np.float64]
+    offsets: NDArray[np.float64]
+    covariance: NDArray[np.float64] | None = None
+    slope_deviation: float = 0.0
 
     def margins(self, X: Any) -> NDArray[np.float64]:
         """Return each row's margins, of shape (n, n_classes).
@@ -75,7 +89,8 @@ class LogisticModel:
             X @ self.metric[:-1] + one * self.metric[-1], ord=self.order, axis=1, keepdims=True
         )
         margins = X @ self.weights[:-1] + one * self.weights[-1]
-        return np.asarray(margins / np.where(lengths > 0, lengths, 1.0), dtype=np.float64)
+        scaled = margins / np.where(lengths > 0, lengths, 1.0)
+        return np.asarray(self.offsets + scaled, dtype=np.float64)
 
     def probabilities(self, X: Any) -> NDArray[np.float64]:
         """Return each row's probability of each class.
@@ -104,33 +119,129 @@ def learn_logistic(oracle: Oracle, task: LogisticTask) -> LogisticModel:
 
     Notes
     -----
-    **Accuracy.** Weights get the ridge at which margins of variance 1 are estimated best, given the noise:
-    its variance times the number of directions, over that of a class. The average of all steps is released,
-    in which noise averages out.
+    **Accuracy.** Weights get the ridge at which margins of variance 1 are estimated best, given the noise.
+    The average of all steps is released, in which noise averages out. The scale of the margins and their
+    offsets are those that a histogram of scores and labels asks for: so that, whatever the steps have come
+    to, the more common label is predicted where nothing else is seen through the noise.
 
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5, for learning by
-    statistical queries; Nesterov (1983) for accelerated steps. Rows of one length in a released metric, and
-    the gradient that is split, are ours.
+    statistical queries; Nesterov (1983) for accelerated steps; Platt (1999) for the calibration. Rows of one
+    length in a released metric, the gradient that is split, and the histogram are ours.
+    """
+    steps = take_steps(oracle, task)
+    directions, mapped = steps.directions, steps.mapped
+    slope, offsets, deviation, curvature = _calibrated(oracle, task, mapped, directions, steps.weights)
+    # Scaled such that a typical row, with a 1 added, is as long as 1 in the metric.
+    metric = mapped.metric * (mapped.unit / directions.typical_length)
+    back = slope * metric @ directions.vectors
+    covariance = (back * steps.variances(curvature)) @ back.T
+    return LogisticModel(task.order, metric, back @ steps.weights, offsets, covariance, deviation)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What all queries but the last lead to.
+
+    Attributes
+    ----------
+    mapped : Mapped
+        From records to rows.
+    directions : _Directions
+        How these rows are spread.
+    weights : ndarray of shape (d, n_classes)
+        Released. The average of all steps, by directions. Their scale is not yet that of margins.
+    n_steps : int
+        Public.
+    label_variance, step_variance : float
+        Public. Of the noise in the gradients' two parts, in each number of a class.
+    """
+
+    mapped: Mapped
+    directions: "_Directions"
+    weights: NDArray[np.float64]
+    n_steps: int
+    label_variance: float
+    step_variance: float
+
+    def variances(self, curvature: float) -> NDArray[np.float64]:
+        """Return the variance, in each direction, of the noise in a class's weights.
+
+        Steps are linear in the noise, but for the loss's curvature, which is taken to be the same throughout.
+        The response to the noise of one step is followed through the steps after it; all steps share that of
+        the labels.
+
+        Parameters
+        ----------
+        curvature : float
+            Of the loss, as a part of the most there is.
+        """
+        bends, ridges = self.directions.bends[:, 0], self.directions.ridges(self.label_variance)[:, 0]
+        weights = ahead = total = np.zeros_like(bends)
+        responses = []  # of the average to the noise of the step that is so many steps before the last
+        for step in range(self.n_steps):
+            moved = ((1 - curvature) * bends * ahead + (step == 0)) / (bends + ridges)
+            weights, ahead = moved, moved + _MOMENTUM * (moved - weights)
+            total = total + weights
+            responses.append(total / self.n_steps)
+        shared = np.sum(responses, axis=0) ** 2 * self.label_variance
+        return np.asarray(shared + np.square(responses[:-1]).sum(axis=0) * self.step_variance)
+
+
+def take_steps(oracle: Oracle, task: LogisticTask) -> Steps:
+    """Ask for directions and labels, and take all steps.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        Of records `Examples(task.rows(X), codes)`.
+    task : LogisticTask
+        What is public about them.
     """
     directions = _directions(oracle, task)
     mapped = Mapped(task, directions.metric)
     _, label_share, step_share = task.shares
     answer = oracle.ask(products_query(task, mapped, label_parts(task)), label_share)[0]
-    labels = _per_class(task, answer)
-    ridge = (
-        2 * task.n_classes * _variance(answer) * directions.dimension
-    )  # 2: all steps add about as much noise
-    bend = _CURVATURE * directions.largest
+    labels = directions.vectors.T @ _per_class(task, answer)
+    label_variance, step_variance = _class_variance(task, answer), 0.0
+    bends, ridges = directions.bends, directions.ridges(label_variance)
     weights = ahead = total = np.zeros_like(labels)
     for step in range(task.n_steps):
         gradient = labels
         if step:
-            asked = products_query(task, mapped, predicted_parts(task, mapped, ahead))
-            gradient = labels - _per_class(task, oracle.ask(asked, step_share)[0])
-        moved = (bend * ahead + gradient) / (bend + ridge)
+            predicted = predicted_parts(task, mapped, directions.vectors @ ahead)
+            answer = oracle.ask(products_query(task, mapped, predicted), step_share)[0]
+            step_variance = _class_variance(task, answer)
+            gradient = labels - directions.vectors.T @ _per_class(task, answer)
+        moved = (bends * ahead + gradient) / (bends + ridges)
         weights, ahead = moved, moved + _MOMENTUM * (moved - weights)
         total = total + weights
-    return LogisticModel(task.order, mapped.metric, mapped.metric @ (total / task.n_steps))
+    return Steps(mapped, directions, total / task.n_steps, task.n_steps, label_variance, step_variance)
+
+
+def _calibrated(
+    oracle: Oracle,
+    task: LogisticTask,
+    mapped: Mapped,
+    directions: "_Directions",
+    learned: NDArray[np.float64],
+) -> tuple[float, NDArray[np.float64], float, float]:
+    """Return the scale and the offsets of margins, the scale's relative deviation, and the curvature."""
+    two = task.n_classes == 2
+    usual = directions.mean_of_longest * learned[-1]
+    shift = float(usual[1] - usual[0]) if two else 0.0
+    weights = directions.vectors @ learned
+    lengths = np.linalg.norm(weights, axis=0)
+    reach = float(2 * lengths.max()) + abs(shift) + _LEAST  # rows are no longer than 1
+    query = score_query(task, mapped, weights, shift=shift, reach=reach)
+    answer = oracle.ask(query, task.calibration_share)[0]
+    edges = np.concatenate([[-1.0], score_edges(task.levels), [1.0]])
+    # Of several labels, one against the likeliest other is as likely as that one, at the negative score.
+    counts = answer.means.reshape(-1, 2) if two else np.column_stack([answer.means[::-1], answer.means])
+    found = calibrate(counts, edges, slope=reach, noise=math.sqrt(_variance(answer)))
+    slope, relative = found.slope / reach, found.deviation / found.slope
+    half = (found.offset - slope * shift) / 2
+    offsets = np.array([-half, half]) if two else np.zeros(task.n_classes)
+    return slope, offsets, relative, found.curvature
 
 
 def _at_most_one(X: Any) -> tuple[Any, NDArray[np.float64]]:
@@ -147,34 +258,124 @@ def _at_most_one(X: Any) -> tuple[Any, NDArray[np.float64]]:
 
 @dataclass(frozen=True)
 class _Directions:
-    """What makes rows alike in all directions, in how many they differ, and the most that is left of one."""
+    """What makes rows alike in all directions, and how rows are spread then.
+
+    Attributes
+    ----------
+    metric : ndarray of shape (d, d)
+        Released. What rows are multiplied by before they are scaled to one length again.
+    vectors : ndarray of shape (d, d)
+        Released. Orthogonal directions of mapped rows, in columns; the last one is the longest.
+    energies : ndarray of shape (d,)
+        Released. The mean square of mapped rows in each direction, about.
+    typical_length : float
+        Released. About how long a raw row, with a 1 added, is once it is multiplied by the metric.
+    mean_of_longest : float
+        Released. About the mean of mapped rows in the longest direction.
+    """
 
     metric: NDArray[np.float64]
-    dimension: float
-    largest: float
+    vectors: NDArray[np.float64]
+    energies: NDArray[np.float64]
+    typical_length: float
+    mean_of_longest: float
+
+    @property
+    def bends(self) -> NDArray[np.float64]:
+        """The most that the loss bends in each direction, of shape (d, 1)."""
+        return (_CURVATURE * self.energies)[:, None]
+
+    def ridges(self, variance: float) -> NDArray[np.float64]:
+        """Return what to add to `bends`, of shape (d, 1), where gradients have noise of this variance.
+
+        With a bend b, noise of variance v and weights of prior variance p, the best ridge is v / (b p).
+        """
+        prior = np.ones(len(self.energies))
+        prior[-1] = _LARGE
+        return variance / np.maximum(self.bends * prior[:, None], _LEAST**2)
 
 
 def _directions(oracle: Oracle, task: LogisticTask) -> _Directions:
     """Ask in which directions rows are long, and return what evens that out."""
-    d = task.n_columns
-    # Rows whose magnitudes sum to 1 have, where most columns are alike, squares that sum to about 2 / d.
-    energy = 1.0 if task.order == 2 else min(1.0, 2 / d)
     if not task.second_moments:
-        mean = oracle.ask(mean_row_query(task), task.shares[0])[0].means
-        along = mean / max(float(np.linalg.norm(mean)), _LEAST)
-        # The mean row is taken to be as long as all other directions together, and becomes as each of them.
-        metric = np.eye(d) - (1 - 1 / math.sqrt(d)) * np.outer(along, along)
-        return _Directions(metric, d, energy / d)
+        return _by_mean_row(oracle, task)
     moments, ridge = _moments(oracle, task)
+    d = task.n_columns
+    # Rows whose magnitudes sum to 1 have squares that sum to less, and to 1 / active at least.
+    energy = 1.0 if task.order == 2 else float(np.clip(np.trace(moments), 1 / task.active, 1.0))
     values, vectors = np.linalg.eigh(moments)
     values, ridge = np.maximum(values, 0.0), ridge + energy * _LEAST
     scales = (values + ridge) ** -0.5
-    if task.n_steps == 1:
-        scales[-1] *= _KEPT_OF_LONGEST
+    rest = float((values[:-1] * scales[:-1] ** 2).sum())
+    scales[-1] = math.sqrt(_OFFSET_SHARE / (1 - _OFFSET_SHARE) * max(rest, _LEAST) / max(values[-1], ridge))
     left = values * scales**2
-    largest = max(float(left.max() / max(left.sum(), _LEAST)), 1 / d)
+    return _spread(
+        task,
+        (vectors * scales) @ vectors.T,
+        vectors,
+        left,
+        energy=energy,
+        last=math.sqrt(max(float(moments[-1, -1]), ridge / d)),
+        towards=float(moments[-1] @ vectors[:, -1]),
+    )
+
+
+def _by_mean_row(oracle: Oracle, task: LogisticTask) -> _Directions:
+    """Ask for the mean row alone, and take rows to be spread evenly in all other directions."""
+    d = task.n_columns
+    answer = oracle.ask(mean_row_query(task), task.shares[0])[0]
+    mean, noise = answer.means, d * _variance(answer)
+    energy = 1.0 if task.order == 2 else min(1.0, 2 / task.active)
+    length = float(np.linalg.norm(mean))
+    along = mean / length if length > _LEAST else np.eye(d)[-1]
+    longest = min(max(length**2 - noise, energy * _LEAST), energy * (1 - _LEAST))
+    rest = energy - longest
+    kept = min(1.0, math.sqrt(_OFFSET_SHARE / (1 - _OFFSET_SHARE) * rest / longest))
+    mirror = np.eye(d)[-1] - along  # the reflection that takes the last unit vector there
+    square = float(mirror @ mirror)
+    vectors = np.eye(d) - (2 / square) * np.outer(mirror, mirror) if square > _LEAST else np.eye(d)
+    left = np.full(d, rest / max(d - 1, 1))
+    left[-1] = longest * kept**2
+    return _spread(
+        task,
+        np.eye(d) - (1 - kept) * np.outer(along, along),
+        vectors,
+        left,
+        energy=energy,
+        last=max(float(mean[-1]), math.sqrt(noise / d), _LEAST),
+        towards=1.0,
+    )
+
+
+def _spread(
+    task: LogisticTask,
+    metric: NDArray[np.float64],
+    vectors: NDArray[np.float64],
+    left: NDArray[np.float64],
+    *,
+    energy: float,
+    last: float,
+    towards: float,
+) -> _Directions:
+    """Return the directions, given the mean squares that are left of rows in each.
+
+    Parameters
+    ----------
+    last : float
+        About the mean of the 1 that was added to a row, once it was scaled: the inverse of the row's length.
+    towards : float
+        Of the sign that mapped rows have in the longest direction.
+    """
+    total = max(float(left.sum()), _LEAST)
+    energies = energy * np.maximum(left / total, _LEAST)
+    # A row of magnitudes m_i, all alike, is sqrt(active) times as long in order 1 as in order 2.
+    length = math.sqrt(total * (task.active if task.order == 1 else 1))
     return _Directions(
-        (vectors * scales) @ vectors.T, float((values / (values + ridge)).sum()), energy * largest
+        metric,
+        vectors,
+        energies,
+        length / last,
+        math.copysign(math.sqrt(float(energies[-1])), towards),
     )
 
 
@@ -197,6 +398,11 @@ def _per_class(task: LogisticTask, answer: Answer) -> NDArray[np.float64]:
     if task.asked == 1:
         return np.hstack([-columns, columns])
     return np.asarray(columns - columns.mean(axis=1, keepdims=True))
+
+
+def _class_variance(task: LogisticTask, answer: Answer) -> float:
+    """Return the variance of the noise in one class's column of `_per_class`."""
+    return _variance(answer) * (1.0 if task.asked == 1 else 1 - 1 / task.n_classes)
 
 
 def _variance(answer: Answer) -> float:

@@ -57,9 +57,10 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
     ----------
     epsilon : float, default=1.0
         Privacy budget of one fit; positive. The decimal that is written is meant: 0.1 is 1/10.
-    delta : float, default=0.0
-        Probability with which the guarantee may fail. Some, such as 1e-6, makes many columns less noisy in
-        the central model; where it would not, none is spent.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail; keep it far below one over the number of records. It
+        makes many columns less noisy in the central model; where it would not, none is spent. 0: pure
+        differential privacy.
     model : {"central", "local"}, default="central"
         "central": noise is added to counts of all records. "local": each record reports the value of one
         column and its label, through randomised response, so that nobody need be trusted with it.
@@ -132,7 +133,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         self,
         *,
         epsilon: float = 1.0,
-        delta: float = 0.0,
+        delta: float = 1e-6,
         model: str = "central",
         domain: Any = None,
         n_bins: int | str = AUTO,

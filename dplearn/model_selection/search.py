@@ -11,7 +11,6 @@
 (['concept_class'], Fraction(1, 1), True)
 """
 
-import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -25,7 +24,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from dplearn._validation import check_choice, check_count
+from dplearn._validation import AUTO, check_choice, check_count, check_number
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
@@ -54,7 +53,6 @@ from dplearn.privacy.pipelines import fitted_together
 
 __all__ = ["PrivateSearchCV"]
 
-_CALLER = 5  # calls from whoever calls `fit` to where its parameters are looked at
 _USER = 6  # calls from whoever calls `fit` to where it is known what all candidates say
 _SPLITS = "which records train and which test depends on their places alone"
 _ALONE = "a fitted candidate predicts for each record by itself"
@@ -79,8 +77,9 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         Names of parameters, with the values to try; as for scikit-learn's GridSearchCV.
     epsilon : float, default=1.0
         What the whole search spends, the last fit included.
-    delta : float, default=0.0
-        Likewise, where `estimator` has a `delta`; nothing is spent of it where it has none.
+    delta : float or "auto", default="auto"
+        Likewise, where `estimator` has a `delta`; nothing is spent of it where it has none. "auto": the
+        largest `delta` of any candidate.
     scoring : {None, "accuracy"}, default=None
         Candidates are judged by how many labels they predict right: one record moves that by one. What one
         record does to other scores depends on the rest.
@@ -162,7 +161,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         param_grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]],
         *,
         epsilon: float = 1.0,
-        delta: float = 0.0,
+        delta: float | str = AUTO,
         scoring: str | None = None,
         method: str = "auto",
         n_iter: int | None = None,
@@ -209,7 +208,6 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         # 1. Check what is public, and that the data are where they were declared to be.
         candidates = self._candidates()
         price = self._price(candidates, reproducible)
-        self._warn_of_delta(candidates)
         charge = self._open_account(price)
         rows = read_rows(self, X, reset=True, sparse=get_tags(self.estimator).input_tags.sparse)
         n = rows.shape[0]
@@ -327,18 +325,12 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         steps = [step for candidate in candidates for step in private_steps(candidate)]
         labels_only = any(getattr(step, "protects", "") == "labels" for step in steps)
         protects = "labels" if labels_only else "examples"
-        price = ApproxDP(self.epsilon, self.delta, protects=protects, reproducible=reproducible)
-        return price if any(hasattr(step, "delta") for step in steps) else replace(price, delta=Fraction(0))
-
-    def _warn_of_delta(self, candidates: Sequence[Any]) -> None:
-        given = [getattr(step, "delta", 0) for each in candidates for step in private_steps(each)]
-        if any(given) and not self.delta:
-            warnings.warn(
-                f"delta of estimator is not used: each fit spends the search's own, which is 0; many learn"
-                f" better with one, such as PrivateSearchCV(delta={max(given)})",
-                UserWarning,
-                stacklevel=_CALLER,
-            )
+        deltas = [step.delta for step in steps if hasattr(step, "delta")]
+        delta: Any = self.delta
+        if delta == AUTO:
+            delta = max((check_number("delta", each, low=0, below=1) for each in deltas), default=Fraction(0))
+        price = ApproxDP(self.epsilon, delta, protects=protects, reproducible=reproducible)
+        return price if deltas else replace(price, delta=Fraction(0))
 
     def _of_steps(self, candidates: Sequence[Any]) -> list[str]:
         """Return what is assumed of the steps of pipelines."""

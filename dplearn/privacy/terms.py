@@ -23,6 +23,7 @@ from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
 __all__ = ["Terms", "amounts", "decimals", "in_words", "promise_as_html", "with_amounts"]
 
 _KINDS = (ApproxDP, ZeroConcentratedDP)
+_DELTA = 1e-5  # of a ledger for several releases of 1e-6 each
 _MOST_BITS = 14_000  # some 4200 digits; Python writes integers of 4300 at most
 
 
@@ -121,7 +122,7 @@ class Terms:
             raise BudgetExceededError(
                 f"the release does not fit into the budget: asked {in_words(cost)};"
                 f" spent {in_words(spent)}; remaining {in_words(self.left(spent), ROUND_FLOOR)};"
-                f" budget {in_words(self.budget)}"
+                f" budget {in_words(self.budget)}{_advice(cost, self.budget)}"
             )
         after = with_amounts(self.budget, total)
         if _is_long(after):
@@ -151,6 +152,16 @@ class Terms:
         return cls(Guarantee.from_json(json.dumps(record["budget"])), record["allow_reproducible"])
 
 
+def _advice(cost: Guarantee, budget: Guarantee) -> str:
+    """Return what to do about a release with a delta where the budget has none."""
+    if not amounts(cost).get("delta") or amounts(budget).get("delta", 1):
+        return ""
+    return (
+        f". The budget has no delta: open the ledger with one, PrivacyLedger(epsilon, delta={_DELTA}), or fit"
+        " with delta=0, where the learner can do without"
+    )
+
+
 def _of_kind(guarantee: Guarantee, kind: type[Guarantee]) -> Guarantee:
     """Return what `guarantee` is as one of another kind."""
     if type(guarantee) is kind:
@@ -162,7 +173,10 @@ def _of_kind(guarantee: Guarantee, kind: type[Guarantee]) -> Guarantee:
             "the release promises rho, and the ledger adds epsilon and delta: open it with"
             " PrivacyLedger.of_rho, or charge what guarantee.to_approx(delta) gives"
         )
-    raise LedgerError(f"the release has a delta, {in_words(guarantee)}, and the ledger adds rho")
+    raise LedgerError(
+        f"the release has a delta, {in_words(guarantee)}, and the ledger adds rho: fit with delta=0, where"
+        " the learner can do without, or open a ledger with epsilon and delta"
+    )
 
 
 def amounts(guarantee: Guarantee) -> dict[str, Fraction]:

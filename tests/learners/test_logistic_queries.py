@@ -143,5 +143,6 @@ def test_rows_are_computed_once_for_the_same_records():
 
 @pytest.mark.parametrize("n_steps", [1, 2, 24])
 def test_shares_are_all_of_the_budget(n_steps):
-    directions, labels, step = LogisticTask(2, 2, n_steps=n_steps).shares
-    assert directions + labels + (n_steps - 1) * step == Fraction(1)
+    task = LogisticTask(2, 2, n_steps=n_steps)
+    directions, labels, step = task.shares
+    assert directions + labels + (n_steps - 1) * step + task.calibration_share == Fraction(1)

@@ -49,7 +49,7 @@ def test_a_central_oracle_with_much_epsilon_tells_as_much(order, delta):
     oracle = CentralOracle(Examples(task.rows(X), y), privacy=ApproxDP(20, delta), dice=SeededDice(0))
     assert accuracy(learn_logistic(oracle, task), X, y) > LogisticRegression().fit(X, y).score(X, y) - 0.05
     assert oracle.left == 0
-    assert len(oracle.rounds) == 1 + task.n_steps
+    assert len(oracle.rounds) == 2 + task.n_steps
 
 
 def test_a_local_oracle_with_many_records_tells_as_much():

@@ -22,7 +22,7 @@ def terms(epsilon=1, delta=0, model="central", n_steps=None):
         ({"delta": "1e-6"}, 100, 1, False),
         ({}, 100_000, STEPS[1], True),
         ({}, 10_000, 1, False),
-        ({"model": "local"}, 10**8, STEPS[2], True),
+        ({"model": "local"}, 10**9, STEPS[2], True),
         ({"model": "local"}, 10**4, 1, False),
         ({"model": "local", "epsilon": 1000, "delta": 0}, 30, 1, False),
         ({"n_steps": 5}, 100, 5, True),
@@ -65,7 +65,7 @@ def test_what_cannot_be_asked_is_refused():
         terms().layout(10, 3, 1)
     with pytest.raises(ValueError, match="n_samples=4"):
         terms(model="local").layout(4, 3, 2)
-    with pytest.raises(ValueError, match="at least 46, got n_samples=45"):
+    with pytest.raises(ValueError, match="at least 55, got n_samples=45"):
         terms(model="local", n_steps=24).layout(45, 3, 2)
     with pytest.raises(ValueError, match="at most 8192"):
         terms(model="local").layout(10**6, 1000, 9)

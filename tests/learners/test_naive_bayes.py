@@ -114,7 +114,7 @@ def test_noise_that_hides_all_is_known_by_public_numbers(table, epsilon, delta, 
 
 @pytest.mark.parametrize("value", [0, 16])
 def test_the_warning_is_the_same_whatever_the_records(value):
-    few = StatisticalQueryNaiveBayes(epsilon=0.1, domain=IntegerRange(0, 16), classes=[0, 1])
+    few = StatisticalQueryNaiveBayes(epsilon=0.1, delta=0, domain=IntegerRange(0, 16), classes=[0, 1])
     with pytest.warns(UserWarning, match="n_samples is 50") as caught:
         few.fit(np.full((50, 4), value), np.zeros(50, dtype=int))
     [message] = [str(each.message) for each in caught]
@@ -166,7 +166,7 @@ def test_missing_numbers_are_a_value_where_the_domain_has_them(domain):
 
 def test_in_pipelines_and_searches_each_fit_is_charged():
     X, y = load_breast_cancer(return_X_y=True)
-    ledger = PrivacyLedger(7)
+    ledger = PrivacyLedger(7, delta=1e-5)
     learner = StatisticalQueryNaiveBayes(epsilon=1, ledger=ledger, domain=Grid(-5, 5, outside="clip"))
     search = GridSearchCV(
         make_pipeline(StandardScaler(), learner), {"statisticalquerynaivebayes__n_bins": [2, 8]}, cv=3
@@ -217,7 +217,7 @@ def test_bad_parameters_are_refused_by_name(parameters, message):
 
 
 def test_what_cannot_be_done_is_refused_before_anything_is_spent():
-    ledger = PrivacyLedger(1)
+    ledger = PrivacyLedger(1, delta=1e-6)
     learner = StatisticalQueryNaiveBayes(epsilon=1, ledger=ledger, domain=IntegerRange(0, 3), classes=[0, 1])
     with pytest.raises(DomainError, match="outside the declared domain"):
         learner.fit([[0], [9]], [0, 1])

@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -240,16 +241,15 @@ def test_labels_alone_are_promised_before_the_fit_too():
     assert ours.plan(1000).guarantee.protects == price_of_fit(ours, X, Y).protects == "labels"
 
 
-def test_a_delta_that_is_not_used_is_told():
-    learner = StatisticalQueryLogisticRegression(
-        domain=IntegerRange(0, 99), classes=[0, 1], delta=1e-6, n_steps=1
-    )
-    with pytest.warns(UserWarning, match=r"delta of estimator is not used.*delta=1e-06\)") as told:
-        search(learner, {}, epsilon=20.0).fit(X, Y)
-    assert told[0].filename == __file__
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        search(learner, {}, epsilon=20.0, delta=1e-6).fit(X, Y)
+@pytest.mark.parametrize(("given", "spent"), [("auto", Fraction("1e-6")), (0, 0), (1e-8, Fraction("1e-8"))])
+def test_the_delta_is_that_of_the_candidates_unless_one_is_given(given, spent):
+    learner = StatisticalQueryLogisticRegression(domain=IntegerRange(0, 99), classes=[0, 1], n_steps=1)
+    ours = search(learner, {}, epsilon=20.0, delta=given)
+    assert ours.fit(X, Y).guarantee_.delta == ours.plan(len(Y)).guarantee.delta == spent
+    pure = search(ExponentialMechanismClassifier(classes=[0, 1]), {}, epsilon=20.0, delta="auto")
+    assert pure.plan(len(Y)).guarantee.delta == 0
+    with pytest.raises(ValueError, match="delta must be"):
+        search(learner, {}, delta=2).fit(X, Y)
 
 
 def test_what_later_steps_refuse_of_their_parameters_is_refused_before_anything_is_spent():
