@@ -154,7 +154,7 @@ class Terms:
 
 def _advice(cost: Guarantee, budget: Guarantee) -> str:
     """Return what to do about a release with a delta where the budget has none."""
-    if not amounts(cost).get("delta") or amounts(budget).get("delta", 1):
+    if not isinstance(budget, ApproxDP) or budget.delta or not amounts(cost)["delta"]:
         return ""
     return (
         f". The budget has no delta: open the ledger with one, PrivacyLedger(epsilon, delta={_DELTA}), or fit"
