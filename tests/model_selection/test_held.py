@@ -179,7 +179,7 @@ def test_an_ensemble_is_found(whole):
         GridSearchCV(SVC(), {"C": [1]}),
         "text",
     ],
-    ids=repr,
+    ids=lambda whole: type(whole).__name__,
 )
 def test_where_there_is_none_none_is_found(whole):
     assert not answers_from_a_budget(whole)
