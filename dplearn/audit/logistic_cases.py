@@ -19,7 +19,7 @@ from dplearn.learners.logistic_queries import (
     label_parts,
     mean_row_query,
     products_query,
-    score_query,
+    score_queries,
 )
 from dplearn.learners.logistic_regression import StatisticalQueryLogisticRegression
 from dplearn.learners.logistic_steps import take_steps
@@ -135,8 +135,8 @@ def _scores(rows: Rows, dice: Dice) -> tuple[str, Any]:
     X, y = _split(rows)
     oracle = CentralOracle(Examples(task.rows(X), y), privacy=ApproxDP(1), dice=dice)
     weights = np.array([[-1.0, 1.0], [0.0, 0.0]])
-    query = score_query(task, Mapped(task, np.eye(2)), weights, shift=0.0, reach=2.0)
-    return str(oracle.ask(query)[0].means.tolist()), oracle.rounds
+    queries = score_queries(task, Mapped(task, np.eye(2)), weights, shift=0.0, reach=2.0)
+    return str(oracle.ask(queries)[0].means.tolist()), oracle.rounds
 
 
 LOGISTIC_CASES = (

@@ -37,7 +37,7 @@ __all__ = [
     "predicted_parts",
     "products_query",
     "score_edges",
-    "score_query",
+    "score_queries",
 ]
 
 #: Rows and residuals are whole numbers up to 2**10: so sums over 2**33 records are exact as floats.
@@ -71,6 +71,8 @@ class LogisticTask:
         Rows and residuals are rounded to 2**-bits, towards 0.
     n_active : int, optional
         How many numbers of a row may differ from 0, at most; all if left out.
+    blocks : tuple of (start, stop), default=()
+        Columns of which each row has exactly one that is 1: their sum less the intercept's column is 0.
     levels : int, default=9
         How finely scores are told apart by their order of magnitude; see `score_edges`.
     """
@@ -82,6 +84,7 @@ class LogisticTask:
     second_moments: bool = True
     bits: int = FINEST
     n_active: int | None = None
+    blocks: tuple[tuple[int, int], ...] = ()
     levels: int = 9
 
     @property
@@ -121,6 +124,13 @@ class LogisticTask:
         """How many numbers of a row may differ from 0, at most."""
         return self.n_columns if self.n_active is None else min(self.n_active, self.n_columns)
 
+    def basis(self) -> NDArray[np.float64]:
+        """Return orthogonal directions, in columns, that span all rows there can be."""
+        constant = np.zeros((self.n_columns, len(self.blocks)))
+        for place, (start, stop) in enumerate(self.blocks):
+            constant[start:stop, place], constant[-1, place] = 1.0, -1.0
+        return np.asarray(np.linalg.qr(constant, mode="complete")[0][:, len(self.blocks) :])
+
     @property
     def shares(self) -> tuple[Fraction, Fraction, Fraction]:
         """The shares of the budget for directions, for labels and for each further step: 17/20 in all."""
@@ -145,7 +155,7 @@ class LogisticTask:
         first = moments_query(self) if self.second_moments else mean_row_query(self)
         products = products_query(self, Mapped(self, np.ones((1, 1))), label_parts(self))
         scores = ShareQuery(label_parts(self), categories=self.n_scores)
-        last = (scores, self.calibration_share)
+        last = (scores, self.calibration_share / (1 if self.n_classes == 2 else 2))
         return [(first, directions), (products, labels), *([(products, step)] if step else []), last]
 
     def rows(self, X: Any) -> NDArray[np.float64]:
@@ -377,14 +387,14 @@ def score_edges(levels: int) -> NDArray[np.float64]:
     return np.concatenate([-ends[::-1], [0.0], ends])
 
 
-def score_query(
+def score_queries(
     task: LogisticTask, mapped: Mapped, weights: NDArray[np.float64], *, shift: float, reach: float
-) -> ShareQuery:
-    """Return the query for how many records have which score.
+) -> list[ShareQuery]:
+    """Return the queries for how many records have which score, to be asked together.
 
-    A record's score for a class is its margin less the greatest other margin. Of two classes, scores are for
-    the second, and categories are 2 * bin, plus 1 where that is the label. Of more, scores are for the label,
-    and categories are bins.
+    Of two classes, a score is the margin of the second less that of the first, and categories are 2 * bin,
+    plus 1 where the second is the label. Of more, a score is the margin of the label less that of the next
+    class, in one query, and of the class before, in the other; categories are bins.
 
     Parameters
     ----------
@@ -401,16 +411,20 @@ def score_query(
     # Margins are exact whole numbers: which bin a score falls in does not depend on how floats are added up.
     ends = np.rint((score_edges(task.levels) * reach + shift) * 2.0**_WEIGHT_BITS * task.reach)
 
-    def categories(records: Examples) -> NDArray[np.int64]:
+    def of_second(records: Examples) -> NDArray[np.int64]:
         margins = mapped.of(records) @ steps
-        if task.n_classes == 2:
-            return np.asarray(2 * np.digitize(margins[:, 1] - margins[:, 0], ends) + (records.y == 1))
-        places = np.arange(len(margins))
-        own = margins[places, records.y]
-        margins[places, records.y] = -np.inf
-        return np.asarray(np.digitize(own - margins.max(axis=1), ends))
+        return np.asarray(2 * np.digitize(margins[:, 1] - margins[:, 0], ends) + (records.y == 1))
 
-    return ShareQuery(categories, categories=task.n_scores)
+    def of_label(step: int) -> Callable[[Examples], NDArray[np.int64]]:
+        def bins(records: Examples) -> NDArray[np.int64]:
+            margins, places = mapped.of(records) @ steps, np.arange(len(records))
+            other = (records.y + step) % task.n_classes
+            return np.asarray(np.digitize(margins[places, records.y] - margins[places, other], ends))
+
+        return bins
+
+    asked = [of_second] if task.n_classes == 2 else [of_label(1), of_label(-1)]
+    return [ShareQuery(each, categories=task.n_scores) for each in asked]
 
 
 def _whole_weights(task: LogisticTask, weights: NDArray[np.float64]) -> NDArray[np.float64]:

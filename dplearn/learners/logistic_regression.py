@@ -198,7 +198,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
             check_count("n_samples", n_samples, low=1),
             features if design is None else len(design.names),
             labels,
-            None if design is None else design.n_active,
+            design,
         )
         return layout.plan(terms.guarantee(_assumed(design)), failure)
 
@@ -211,8 +211,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         classes, codes = read_labels(y, X.shape[0], terms.classes)
         design = _design(terms.declared, X.shape[1], getattr(self, "feature_names_in_", None))
         matrix = plain_matrix(X) if design is None else design.of(X)
-        n_active = None if design is None else design.n_active
-        layout = terms.layout(matrix.shape[0], matrix.shape[1], len(classes), n_active)
+        layout = terms.layout(matrix.shape[0], matrix.shape[1], len(classes), design)
         _warn_if_lost(layout, declared=design is not None)
 
         # 2. Fix the guarantee, and charge it to the ledger.

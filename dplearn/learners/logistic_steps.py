@@ -33,7 +33,7 @@ from dplearn.learners.logistic_queries import (
     predicted_parts,
     products_query,
     score_edges,
-    score_query,
+    score_queries,
 )
 from dplearn.queries import Answer, Oracle
 
@@ -148,7 +148,7 @@ class Steps:
         From records to rows.
     directions : _Directions
         How these rows are spread.
-    weights : ndarray of shape (d, n_classes)
+    weights : ndarray of shape (r, n_classes)
         Released. The average of all steps, by directions. Their scale is not yet that of margins.
     n_steps : int
         Public.
@@ -183,8 +183,14 @@ class Steps:
             weights, ahead = moved, moved + _MOMENTUM * (moved - weights)
             total = total + weights
             responses.append(total / self.n_steps)
-        shared = np.sum(responses, axis=0) ** 2 * self.label_variance
-        return np.asarray(shared + np.square(responses[:-1]).sum(axis=0) * self.step_variance)
+        variances = np.sum(responses, axis=0) ** 2 * self.label_variance
+        variances = variances + np.square(responses[:-1]).sum(axis=0) * self.step_variance
+        # Bends that are off move a first step in proportion; later steps undo all but a part of that.
+        rest = 1 - curvature
+        kept = (1 - rest**self.n_steps) / max(self.n_steps * curvature, _LEAST)
+        moved = kept * self.directions.disturbances / (self.directions.energies + ridges / _CURVATURE)
+        weighted = self.directions.disturbances[:, None] * self.weights
+        return np.asarray(variances + moved**2 * float((weighted**2).sum(axis=0).mean()))
 
 
 def take_steps(oracle: Oracle, task: LogisticTask) -> Steps:
@@ -232,12 +238,14 @@ def _calibrated(
     weights = directions.vectors @ learned
     lengths = np.linalg.norm(weights, axis=0)
     reach = float(2 * lengths.max()) + abs(shift) + _LEAST  # rows are no longer than 1
-    query = score_query(task, mapped, weights, shift=shift, reach=reach)
-    answer = oracle.ask(query, task.calibration_share)[0]
+    queries = score_queries(task, mapped, weights, shift=shift, reach=reach)
+    answers = oracle.ask(queries, task.calibration_share)
     edges = np.concatenate([[-1.0], score_edges(task.levels), [1.0]])
-    # Of several labels, one against the likeliest other is as likely as that one, at the negative score.
-    counts = answer.means.reshape(-1, 2) if two else np.column_stack([answer.means[::-1], answer.means])
-    found = calibrate(counts, edges, slope=reach, noise=math.sqrt(_variance(answer)))
+    # Among records of two labels, the odds of one are exp(slope * score), and of the other, at the negative
+    # score, the same: so each record counts as one of its label, and its mirror image as one of the other.
+    means = np.sum([answer.means for answer in answers], axis=0)
+    counts = means.reshape(-1, 2) if two else np.column_stack([means[::-1], means])
+    found = calibrate(counts, edges, slope=reach, noise=math.sqrt(sum(map(_variance, answers))))
     slope, relative = found.slope / reach, found.deviation / found.slope
     half = (found.offset - slope * shift) / 2
     offsets = np.array([-half, half]) if two else np.zeros(task.n_classes)
@@ -264,14 +272,17 @@ class _Directions:
     ----------
     metric : ndarray of shape (d, d)
         Released. What rows are multiplied by before they are scaled to one length again.
-    vectors : ndarray of shape (d, d)
+    vectors : ndarray of shape (d, r)
         Released. Orthogonal directions of mapped rows, in columns; the last one is the longest.
-    energies : ndarray of shape (d,)
+    energies : ndarray of shape (r,)
         Released. The mean square of mapped rows in each direction, about.
     typical_length : float
         Released. About how long a raw row, with a 1 added, is once it is multiplied by the metric.
     mean_of_longest : float
         Released. About the mean of mapped rows in the longest direction.
+    disturbances : ndarray of shape (r,)
+        Released. Each direction's part of the square root of how far noise moves the products of two
+        directions, next to `energies`: a product of two of these numbers.
     """
 
     metric: NDArray[np.float64]
@@ -279,14 +290,15 @@ class _Directions:
     energies: NDArray[np.float64]
     typical_length: float
     mean_of_longest: float
+    disturbances: NDArray[np.float64]
 
     @property
     def bends(self) -> NDArray[np.float64]:
-        """The most that the loss bends in each direction, of shape (d, 1)."""
+        """The most that the loss bends in each direction, of shape (r, 1)."""
         return (_CURVATURE * self.energies)[:, None]
 
     def ridges(self, variance: float) -> NDArray[np.float64]:
-        """Return what to add to `bends`, of shape (d, 1), where gradients have noise of this variance.
+        """Return what to add to `bends`, of shape (r, 1), where gradients have noise of this variance.
 
         With a bend b, noise of variance v and weights of prior variance p, the best ridge is v / (b p).
         """
@@ -303,7 +315,9 @@ def _directions(oracle: Oracle, task: LogisticTask) -> _Directions:
     d = task.n_columns
     # Rows whose magnitudes sum to 1 have squares that sum to less, and to 1 / active at least.
     energy = 1.0 if task.order == 2 else float(np.clip(np.trace(moments), 1 / task.active, 1.0))
-    values, vectors = np.linalg.eigh(moments)
+    basis = task.basis()  # where rows never are, there is noise alone
+    values, inner = np.linalg.eigh(basis.T @ moments @ basis)
+    vectors = basis @ inner
     values, ridge = np.maximum(values, 0.0), ridge + energy * _LEAST
     scales = (values + ridge) ** -0.5
     rest = float((values[:-1] * scales[:-1] ** 2).sum())
@@ -314,6 +328,8 @@ def _directions(oracle: Oracle, task: LogisticTask) -> _Directions:
         (vectors * scales) @ vectors.T,
         vectors,
         left,
+        scales,
+        noise=ridge / (_NOISE_KEPT * 2 * math.sqrt(d)),
         energy=energy,
         last=math.sqrt(max(float(moments[-1, -1]), ridge / d)),
         towards=float(moments[-1] @ vectors[:, -1]),
@@ -341,6 +357,8 @@ def _by_mean_row(oracle: Oracle, task: LogisticTask) -> _Directions:
         np.eye(d) - (1 - kept) * np.outer(along, along),
         vectors,
         left,
+        np.ones(d),
+        noise=0.0,
         energy=energy,
         last=max(float(mean[-1]), math.sqrt(noise / d), _LEAST),
         towards=1.0,
@@ -352,7 +370,9 @@ def _spread(
     metric: NDArray[np.float64],
     vectors: NDArray[np.float64],
     left: NDArray[np.float64],
+    scales: NDArray[np.float64],
     *,
+    noise: float,
     energy: float,
     last: float,
     towards: float,
@@ -363,6 +383,10 @@ def _spread(
     ----------
     last : float
         About the mean of the 1 that was added to a row, once it was scaled: the inverse of the row's length.
+    scales : ndarray of shape (r,)
+        What rows were multiplied by in each direction.
+    noise : float
+        Standard deviation of the noise in second moments of raw rows.
     towards : float
         Of the sign that mapped rows have in the longest direction.
     """
@@ -376,6 +400,7 @@ def _spread(
         energies,
         length / last,
         math.copysign(math.sqrt(float(energies[-1])), towards),
+        scales * math.sqrt(noise * energy / total),
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+from dplearn.estimator.design_matrix import DesignMatrix
 from dplearn.estimator.intake import TABLE, labels_assumed
 from dplearn.learners.logistic_queries import LogisticTask
 from dplearn.privacy import ApproxDP
@@ -177,7 +178,7 @@ class LogisticTerms:
     levels: int = 9
 
     def layout(
-        self, n_samples: int, n_columns: int, n_classes: int, n_active: int | None = None
+        self, n_samples: int, n_columns: int, n_classes: int, design: DesignMatrix | None = None
     ) -> LogisticLayout:
         """Return how a table of this shape is asked.
 
@@ -187,8 +188,8 @@ class LogisticTerms:
             Of the table.
         n_columns : int
             Of its matrix of numbers, without the intercept.
-        n_active : int, optional
-            How many of these may differ from 0 in one row, at most.
+        design : DesignMatrix, optional
+            How the table becomes that matrix.
         """
         kind = "local" if self.model == "local" else "gaussian" if self.price.delta else "laplace"
         if n_classes < 2:
@@ -203,7 +204,8 @@ class LogisticTerms:
             order=row_order(kind),
             n_steps=1,
             second_moments=False,
-            n_active=None if n_active is None else n_active + 1,
+            n_active=None if design is None else design.n_active + 1,
+            blocks=() if design is None else tuple((each.start, each.stop) for each in design.blocks),
             levels=self.levels,
         )
         layout = LogisticLayout(first, kind, n_samples, self.price)
