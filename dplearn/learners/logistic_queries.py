@@ -44,7 +44,9 @@ __all__ = [
 FINEST = 10
 
 _FINE = 20  # bits of the released matrix that rows are multiplied by, and of a likelihood
-_STEPS = Fraction(17, 20)  # of the budget, for everything but the calibration of scores
+_CALIBRATION = Fraction(
+    3, 20
+)  # of the budget, for a slope and an offset; of several classes a third: a slope
 _WEIGHT_BITS = 10  # after the point, of the weights that a step asks about
 _HEAVIEST = 1 << 20  # no column of weights is longer: 30 bits of it by 10 of a row keep margins exact
 _MARGIN_BITS = 9  # after the point, of a margin
@@ -133,15 +135,16 @@ class LogisticTask:
 
     @property
     def shares(self) -> tuple[Fraction, Fraction, Fraction]:
-        """The shares of the budget for directions, for labels and for each further step: 17/20 in all."""
+        """The shares of the budget for directions, for labels and for each further step."""
+        left = 1 - self.calibration_share
         if self.n_steps == 1:
-            return _STEPS * Fraction(1, 5), _STEPS * Fraction(4, 5), Fraction(0)
-        return _STEPS * Fraction(3, 20), _STEPS * Fraction(7, 20), _STEPS / 2 / (self.n_steps - 1)
+            return left * Fraction(1, 5), left * Fraction(4, 5), Fraction(0)
+        return left * Fraction(3, 20), left * Fraction(7, 20), left / 2 / (self.n_steps - 1)
 
     @property
     def calibration_share(self) -> Fraction:
         """The share of the budget for the calibration of scores."""
-        return 1 - _STEPS
+        return _CALIBRATION if self.n_classes == 2 else _CALIBRATION / 3
 
     @property
     def n_scores(self) -> int:

@@ -42,11 +42,14 @@ __all__ = ["LogisticModel", "Steps", "learn_logistic", "take_steps"]
 _MOMENTUM = 0.8
 _NOISE_KEPT = 0.3  # of the largest eigenvalue that noise alone has: what is added to second moments
 _CURVATURE = 0.5  # the largest second derivative of the logistic loss in a margin
+_LEAST_BEND = (
+    0.5  # next to that of the longest direction: steps along short ones, mostly noise, are no longer
+)
 _LEAST = 2.0**-20  # of a row's squared length: where there is no noise, this keeps quotients finite
 # The share of a row's squared length that its longest direction gets, which is about the mean row's. It holds
 # the offset: less, and noise hides how common labels are; more, and it hides the rest.
 _OFFSET_SHARE = 0.1
-_LARGE = 100.0  # prior variance of the offset, in margins; that of each other direction is 1
+_FREE = 100.0  # how many times the prior variance of the offset is that of each other direction
 
 
 @dataclass(frozen=True)
@@ -150,6 +153,8 @@ class Steps:
         How these rows are spread.
     weights : ndarray of shape (r, n_classes)
         Released. The average of all steps, by directions. Their scale is not yet that of margins.
+    ridges : ndarray of shape (r, 1)
+        Released. What was added to the bends of the loss.
     n_steps : int
         Public.
     label_variance, step_variance : float
@@ -159,6 +164,7 @@ class Steps:
     mapped: Mapped
     directions: "_Directions"
     weights: NDArray[np.float64]
+    ridges: NDArray[np.float64]
     n_steps: int
     label_variance: float
     step_variance: float
@@ -175,7 +181,7 @@ class Steps:
         curvature : float
             Of the loss, as a part of the most there is.
         """
-        bends, ridges = self.directions.bends[:, 0], self.directions.ridges(self.label_variance)[:, 0]
+        bends, ridges = self.directions.bends[:, 0], self.ridges[:, 0]
         weights = ahead = total = np.zeros_like(bends)
         responses = []  # of the average to the noise of the step that is so many steps before the last
         for step in range(self.n_steps):
@@ -188,7 +194,7 @@ class Steps:
         # Bends that are off move a first step in proportion; later steps undo all but a part of that.
         rest = 1 - curvature
         kept = (1 - rest**self.n_steps) / max(self.n_steps * curvature, _LEAST)
-        moved = kept * self.directions.disturbances / (self.directions.energies + ridges / _CURVATURE)
+        moved = kept * self.directions.disturbances * _CURVATURE / (bends + ridges)
         weighted = self.directions.disturbances[:, None] * self.weights
         return np.asarray(variances + moved**2 * float((weighted**2).sum(axis=0).mean()))
 
@@ -209,7 +215,7 @@ def take_steps(oracle: Oracle, task: LogisticTask) -> Steps:
     answer = oracle.ask(products_query(task, mapped, label_parts(task)), label_share)[0]
     labels = directions.vectors.T @ _per_class(task, answer)
     label_variance, step_variance = _class_variance(task, answer), 0.0
-    bends, ridges = directions.bends, directions.ridges(label_variance)
+    bends, ridges = directions.bends, directions.ridges(label_variance, labels)
     weights = ahead = total = np.zeros_like(labels)
     for step in range(task.n_steps):
         gradient = labels
@@ -221,7 +227,9 @@ def take_steps(oracle: Oracle, task: LogisticTask) -> Steps:
         moved = (bends * ahead + gradient) / (bends + ridges)
         weights, ahead = moved, moved + _MOMENTUM * (moved - weights)
         total = total + weights
-    return Steps(mapped, directions, total / task.n_steps, task.n_steps, label_variance, step_variance)
+    return Steps(
+        mapped, directions, total / task.n_steps, ridges, task.n_steps, label_variance, step_variance
+    )
 
 
 def _calibrated(
@@ -294,17 +302,30 @@ class _Directions:
 
     @property
     def bends(self) -> NDArray[np.float64]:
-        """The most that the loss bends in each direction, of shape (r, 1)."""
-        return (_CURVATURE * self.energies)[:, None]
+        """The most that the loss is taken to bend in each direction, of shape (r, 1)."""
+        least = _LEAST_BEND * float(self.energies[:-1].max(initial=0.0))
+        return np.asarray(_CURVATURE * np.maximum(self.energies, least))[:, None]
 
-    def ridges(self, variance: float) -> NDArray[np.float64]:
+    def ridges(self, variance: float, labels: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what to add to `bends`, of shape (r, 1), where gradients have noise of this variance.
 
-        With a bend b, noise of variance v and weights of prior variance p, the best ridge is v / (b p).
+        With a bend b, noise of variance v and weights of prior variance p, the best ridge is v / (b p). Here p
+        is 2 / k for k classes, or what the labels' gradients show beyond the noise, if that is more. The
+        longest direction holds the offset, which is next to free.
+
+        Parameters
+        ----------
+        variance : float
+            In each number of a class.
+        labels : ndarray of shape (r, k)
+            Released. The gradients at weights of 0.
         """
-        prior = np.ones(len(self.energies))
-        prior[-1] = _LARGE
-        return variance / np.maximum(self.bends * prior[:, None], _LEAST**2)
+        bends, shown = self.bends, labels[:-1]
+        beyond = float((shown**2).sum()) - shown.size * variance
+        prior = max(2.0, beyond / max(float((bends[:-1] ** 2).sum()), _LEAST**2)) / labels.shape[1]
+        ridges = variance / np.maximum(bends * prior, _LEAST**2)
+        ridges[-1] /= _FREE
+        return np.asarray(ridges)
 
 
 def _directions(oracle: Oracle, task: LogisticTask) -> _Directions:

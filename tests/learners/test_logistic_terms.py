@@ -24,7 +24,7 @@ def terms(epsilon=1, delta=0, model="central", n_steps=None):
         ({}, 10_000, 1, False),
         ({"model": "local"}, 10**9, STEPS[2], True),
         ({"model": "local"}, 10**4, 1, False),
-        ({"model": "local", "epsilon": 1000, "delta": 0}, 30, 1, False),
+        ({"model": "local", "epsilon": 1000, "delta": 0}, 40, 1, False),
         ({"n_steps": 5}, 100, 5, True),
     ],
 )
