@@ -14,7 +14,7 @@ The rules below were chosen on synthetic data (docs/make_my_model_private.md tel
 >>> settled(AGGREGATIONS["sparse_vector"], ApproxDP(3, 1e-6), n_samples=40_000, n_labels=2, max_queries=1000)
 Ballot(n_labels=2, n_teachers=2000, max_queries=1000, max_unstable=85)
 >>> settled(AGGREGATIONS["gnmax"], ApproxDP(1, 1e-6), n_samples=10_000, n_labels=2)
-Ballot(n_labels=2, n_teachers=500, max_queries=169, max_unstable=None)
+Ballot(n_labels=2, n_teachers=500, max_queries=89, max_unstable=None)
 >>> settled_for_transfer(AGGREGATIONS["gnmax"], ApproxDP(1, 1e-6), n_samples=24_000, n_labels=2, n_rows=8000)
 Ballot(n_labels=2, n_teachers=545, max_queries=1809, max_unstable=None)
 """

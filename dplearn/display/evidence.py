@@ -113,7 +113,7 @@ EVIDENCE: Mapping[str, Evidence] = {
         note="The student sees public rows and released scores only, and adds nothing to what is spent.",
     ),
     "StatisticalQueryLogisticRegression": Evidence(
-        ("logistic", "logistic_step", "logistic_second_moments", "logistic_local_queries")
+        ("logistic", "logistic_step", "logistic_second_moments", "logistic_scores", "logistic_local_queries")
     ),
     "StatisticalQueryNaiveBayes": Evidence(
         (

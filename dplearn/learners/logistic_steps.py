@@ -309,8 +309,8 @@ class _Directions:
     def ridges(self, variance: float, labels: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what to add to `bends`, of shape (r, 1), where gradients have noise of this variance.
 
-        With a bend b, noise of variance v and weights of prior variance p, the best ridge is v / (b p). Here p
-        is 2 / k for k classes, or what the labels' gradients show beyond the noise, if that is more. The
+        With a bend b, noise of variance v and weights of prior variance p, the best ridge is v / (b p). Here
+        p is 2 / k for k classes, or what the labels' gradients show beyond the noise, if that is more. The
         longest direction holds the offset, which is next to free.
 
         Parameters

@@ -2,7 +2,7 @@
 
 >>> from functools import partial
 >>> ledger = object()
->>> any(each is ledger for each in held_by([partial(max, key={"a": lambda _: ledger})]))
+>>> any(each is ledger for each in held_by([partial(max, key={"a": lambda _, kept=ledger: kept})]))
 True
 """
 

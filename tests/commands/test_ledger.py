@@ -80,7 +80,7 @@ def test_a_fit_that_does_not_fit_is_one_line_and_does_not_read_the_table(capsys,
         result = run(
             capsys, "fit", path, "--target", "label", "--out", table.with_name("m"), "--ledger", file
         )
-        one_line(*result, holds="does not fit into the budget: asked epsilon 1, delta 0; spent epsilon 0")
+        one_line(*result, holds="does not fit into the budget: asked epsilon 1, delta 1e-06; spent epsilon 0")
     assert not table.with_name("m").exists()
     assert PrivacyLedger.open(file).history() == []
 
@@ -129,7 +129,7 @@ def test_a_ledger_is_not_made_twice_and_a_table_is_none(capsys, table, file):
 
 
 def test_out_never_overwrites_what_is_read(capsys, table, file, tmp_path):
-    assert run(capsys, "ledger", file, "--create", "--epsilon", "9")[0] == 0
+    assert run(capsys, "ledger", file, "--create", "--epsilon", "9", "--delta", "1e-4")[0] == 0
     schema, test, model = tmp_path / "schema.json", tmp_path / "test.csv", tmp_path / "model.joblib"
     schema.write_text(json.dumps({"columns": {"age": {"type": "floats"}}}))
     test.write_bytes(table.read_bytes())

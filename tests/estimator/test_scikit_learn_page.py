@@ -25,4 +25,4 @@ def test_the_page_shows_what_it_says():
     assert spent[0] in (3.5, 4.0)
     assert refused == ("StatisticalQueryLogisticRegression.fit takes no sample_weight",)
     assert names == (["age", "wage", "height"],)
-    assert true == [(True,)] * (2 + CALLBACKS)
+    assert true == [(True,)] * (3 + CALLBACKS)

@@ -182,7 +182,8 @@ def budget(classifier):
     """From a number of fits, and an epsilon if it is another, to a ledger that holds as many."""
 
     def of(fits, epsilon=classifier.epsilon):
-        price = ApproxDP(epsilon, getattr(classifier, "delta", 0))
+        delta = getattr(classifier, "delta", 0)
+        price = ApproxDP(epsilon, 0 if delta == "auto" else delta)  # the search's candidates have none
         protects = getattr(classifier, "protects", "examples")
         return PrivacyLedger(fits * price.epsilon, fits * price.delta, protects=protects)
 

@@ -81,8 +81,8 @@ class Truthful(LocalOracle):
 class DoubleReports(LocalOracle):
     """Each record answers as if it had twice the epsilon."""
 
-    def randomizer(self, query):
-        return query.randomizer(2 * self._epsilon, self._kind)
+    def randomizer(self, query, n_reports=1):
+        return query.randomizer(2 * self._epsilon, self._kind, n_reports)
 
 
 class MaskFirst(LocalOracle):

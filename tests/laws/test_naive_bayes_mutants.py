@@ -101,7 +101,7 @@ def label_told_as_it_is(monkeypatch):
 
         whole = LocalOracle.randomizer
         with monkeypatch.context() as patch:
-            patch.setattr(LocalOracle, "randomizer", lambda self, query: Draws(whole(self, query)))
+            patch.setattr(LocalOracle, "randomizer", lambda self, *asked: Draws(whole(self, *asked)))
             return right(self, *task)
 
     monkeypatch.setattr(LocalOracle, "_answer", told)
