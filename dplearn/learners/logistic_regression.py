@@ -307,7 +307,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
 
         Returns
         -------
-        ndarray of float64 of shape (*coef_.shape, 2)
+        ndarray of float64 of shape (n_classes, n_numbers, 2), or (1, n_numbers, 2) of two classes
             Lower and upper ends. Approximate: noise is taken to be Gaussian, and `metric_` to be known.
             They say nothing of other samples of records.
         """
