@@ -21,6 +21,7 @@ __all__ = ["Calibration", "calibrate"]
 
 _SEEN = 1.5  # standard deviations of noise that a bin's count must exceed to be used
 _FAINT = 0.01  # of the slope's deviation
+_STEEPEST = 500.0  # of a slope, over scores from -1 to 1: so that no probability is too small for a float
 _RAREST = 0.002  # of a label
 _TINY = 1e-12
 _ROUNDS, _FARTHEST, _CLOSE = 100, 2.0, 1e-9  # of Newton's method
@@ -78,7 +79,7 @@ def calibrate(
     total = max(float(counts.sum()), _TINY)
     prior = float(logit(np.clip(counts[:, 1].sum() / total, _RAREST, 1 - _RAREST)))
     if not records.any():
-        return Calibration(slope, prior, slope, 1.0)
+        return Calibration(min(slope, _STEEPEST), prior, slope, 1.0)
     disturbance = noise**2 * float(((records > 0) * middles**2).sum())  # variance of the slope's gradient
     ridge = disturbance / slope**2 + _TINY * total
     ridge_of_offset = noise**2 * len(middles) / total + _TINY * total
@@ -102,6 +103,7 @@ def calibrate(
     deviation = math.sqrt(disturbance) / steep
     if slope < _FAINT * deviation:  # noise hides the relation, but for the order of records
         slope, offset = _FAINT * deviation, prior
+    slope = min(slope, _STEEPEST)
     likely = expit(slope * middles + offset)
     curvature = 4 * float((records * likely * (1 - likely)).sum()) / max(float(records.sum()), _TINY)
     return Calibration(slope, offset, deviation, curvature)

@@ -44,9 +44,8 @@ __all__ = [
 FINEST = 10
 
 _FINE = 20  # bits of the released matrix that rows are multiplied by, and of a likelihood
-_CALIBRATION = Fraction(
-    3, 20
-)  # of the budget, for a slope and an offset; of several classes a third: a slope
+_CALIBRATION = Fraction(3, 20)  # of the budget, for a slope and an offset
+_SLOPE = Fraction(2, 15)  # of the budget, where there are several classes: for a slope
 _WEIGHT_BITS = 10  # after the point, of the weights that a step asks about
 _HEAVIEST = 1 << 20  # no column of weights is longer: 30 bits of it by 10 of a row keep margins exact
 _MARGIN_BITS = 9  # after the point, of a margin
@@ -144,7 +143,7 @@ class LogisticTask:
     @property
     def calibration_share(self) -> Fraction:
         """The share of the budget for the calibration of scores."""
-        return _CALIBRATION if self.n_classes == 2 else _CALIBRATION / 3
+        return _CALIBRATION if self.n_classes == 2 else _SLOPE
 
     @property
     def n_scores(self) -> int:
