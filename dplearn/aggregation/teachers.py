@@ -147,24 +147,17 @@ class LabelShares:
 
     It is a function of its own shard, as any other teacher is. Without it the shards that lack a rare label
     would cast no vote, although they are evidence that the label is rare, and only the shards that hold it
-    would be heard.
+    would be heard. Its `classes_`, the sorted labels of the shard, are private, as all of a teacher is.
 
     Parameters
     ----------
     labels : ndarray of shape (n,)
         Private. The labels of the shard; at least one.
-
-    Attributes
-    ----------
-    classes_ : ndarray
-        Private. The labels that the shard holds, sorted.
-    shares_ : ndarray of float64
-        Private. How frequent each of them is; they add up to 1.
     """
 
     def __init__(self, labels: NDArray[Any]):
         self.classes_, counts = np.unique(labels, return_counts=True)
-        self.shares_ = counts / labels.size
+        self._shares = counts / labels.size
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most frequent label for each row, of several the first.
@@ -174,7 +167,7 @@ class LabelShares:
         X : table of shape (n_rows, n_features)
             Only its length is looked at.
         """
-        return np.repeat(self.classes_[[self.shares_.argmax()]], X.shape[0])
+        return np.repeat(self.classes_[[self._shares.argmax()]], X.shape[0])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the shares of the labels for each row.
@@ -184,7 +177,7 @@ class LabelShares:
         X : table of shape (n_rows, n_features)
             Only its length is looked at.
         """
-        return np.tile(self.shares_, (X.shape[0], 1))
+        return np.tile(self._shares, (X.shape[0], 1))
 
 
 @dataclass(frozen=True)

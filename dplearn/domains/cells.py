@@ -11,7 +11,8 @@ True
 """
 
 import math
-from collections.abc import Mapping
+import warnings
+from collections.abc import Hashable, Iterable, Mapping
 from decimal import ROUND_FLOOR, Decimal
 from numbers import Rational, Real
 from typing import Any
@@ -24,6 +25,7 @@ __all__ = [
     "as_cells",
     "cells_of",
     "column_type",
+    "counts_by_key",
     "floor_of",
     "frame_column",
     "holds_times",
@@ -209,6 +211,13 @@ def cells_of(X: Any) -> NDArray[Any]:
     if holds_times(array.dtype):
         raise TypeError(f"X must hold text, bytes or numbers, got dtype {times_as_numbers(array.dtype)}")
     return array if array.dtype.kind in "iufbc" else array.astype(object)
+
+
+def counts_by_key(published: Iterable[tuple[Hashable, int]]) -> dict[Hashable, int]:
+    """Return a dict of released keys: "a" and b"a" hash alike, and `python -bb` refuses to compare them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BytesWarning)
+        return dict(published)
 
 
 def is_row(cell: Any) -> bool:

@@ -133,7 +133,7 @@ def learn_logistic(oracle: Oracle, task: LogisticTask) -> LogisticModel:
     """
     steps = take_steps(oracle, task)
     directions, mapped = steps.directions, steps.mapped
-    slope, offsets, deviation, curvature = _calibrated(oracle, task, mapped, directions, steps.weights)
+    slope, offsets, deviation, curvature = _calibrated(oracle, task, steps)
     # Scaled such that a typical row, with a 1 added, is as long as 1 in the metric.
     metric = mapped.metric * (mapped.unit / directions.typical_length)
     back = slope * metric @ directions.vectors
@@ -233,20 +233,16 @@ def take_steps(oracle: Oracle, task: LogisticTask) -> Steps:
 
 
 def _calibrated(
-    oracle: Oracle,
-    task: LogisticTask,
-    mapped: Mapped,
-    directions: "_Directions",
-    learned: NDArray[np.float64],
+    oracle: Oracle, task: LogisticTask, steps: Steps
 ) -> tuple[float, NDArray[np.float64], float, float]:
     """Return the scale and the offsets of margins, the scale's relative deviation, and the curvature."""
     two = task.n_classes == 2
-    usual = directions.mean_of_longest * learned[-1]
+    usual = steps.directions.mean_of_longest * steps.weights[-1]
     shift = float(usual[1] - usual[0]) if two else 0.0
-    weights = directions.vectors @ learned
+    weights = steps.directions.vectors @ steps.weights
     lengths = np.linalg.norm(weights, axis=0)
     reach = float(2 * lengths.max()) + abs(shift) + _LEAST  # rows are no longer than 1
-    queries = score_queries(task, mapped, weights, shift=shift, reach=reach)
+    queries = score_queries(task, steps.mapped, weights, shift=shift, reach=reach)
     answers = oracle.ask(queries, task.calibration_share)
     edges = np.concatenate([[-1.0], score_edges(task.levels), [1.0]])
     # Among records of two labels, the odds of one are exp(slope * score), and of the other, at the negative

@@ -6,7 +6,6 @@
 {'of': 901, 'the': 953}
 """
 
-import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterable
 from itertools import islice
@@ -17,10 +16,11 @@ import numpy as np
 from dplearn._validation import check_choice
 from dplearn.chance.dice import Dice
 from dplearn.core.exact import decay_ratio
+from dplearn.domains.cells import counts_by_key
 from dplearn.privacy import ApproxDP
 from dplearn.theory.bars import stable_histogram_bar
 
-__all__ = ["counts_by_key", "stable_histogram"]
+__all__ = ["stable_histogram"]
 
 _PLAIN = {str, bytes, int}  # types whose values are published as they are
 _DEEPEST = 16
@@ -86,13 +86,6 @@ def stable_histogram(keys: Iterable[Hashable], *, privacy: ApproxDP, dice: Dice)
         (key, count) for (key, _), count in zip(present, noisy.tolist(), strict=True) if count >= bar
     ]
     return counts_by_key(published)
-
-
-def counts_by_key(published: Iterable[tuple[Hashable, int]]) -> dict[Hashable, int]:
-    """Return a dict of released keys: "a" and b"a" hash alike, and `python -bb` refuses to compare them."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BytesWarning)
-        return dict(published)
 
 
 def _counted(keys: Iterable[Hashable]) -> list[tuple[Hashable, int]]:

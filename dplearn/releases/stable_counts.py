@@ -21,9 +21,9 @@ from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import DomainError
-from dplearn.domains.cells import as_cells, holds_times, is_frame
+from dplearn.domains.cells import as_cells, counts_by_key, holds_times, is_frame
 from dplearn.domains.keys import read_keys
-from dplearn.mechanisms.stable_histogram import counts_by_key, stable_histogram
+from dplearn.mechanisms.stable_histogram import stable_histogram
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.theory import stable_histogram_bar
 
