@@ -41,14 +41,14 @@ from sklearn.preprocessing import OneHotEncoder
 from threadpoolctl import threadpool_limits
 
 from dplearn import ApproxDP, KnowledgeTransferClassifier, PublicData, SubsampleAggregateClassifier
-from dplearn.aggregation.aggregators import AGGREGATIONS
-from dplearn.aggregation.asking import Labels
-from dplearn.aggregation.shards import shards
-from dplearn.aggregation.sizes import settled
-from dplearn.aggregation.standard import standard_estimator
-from dplearn.aggregation.teachers import train_and_ask
 from dplearn.chance import PublicStream, SystemDice
 from dplearn.core.votes import Votes, tally
+from dplearn.ensembles.aggregators import AGGREGATIONS
+from dplearn.ensembles.asking import Labels
+from dplearn.ensembles.shards import shards
+from dplearn.ensembles.sizes import settled
+from dplearn.ensembles.standard import standard_estimator
+from dplearn.ensembles.teachers import train_and_ask
 
 pandas = peer("pandas")
 
@@ -221,7 +221,7 @@ def ensemble_rows(data: str, splits: Sequence[Split], epsilons: Sequence[float],
                     protects="examples",
                     teachers=ballot.n_teachers,
                     asked=n_queries,
-                    unstable=ballot.max_unstable,
+                    unstable=ballot.max_abstentions,
                     answered=float(np.mean(answered)),
                 )
     plain = [tally(votes, len(np.unique(splits[p].y))).winner for (p, _), votes in cast.items()]

@@ -29,7 +29,7 @@ from side_by_side import asked_of, lined_up, options_of, peer, public_generator,
 
 from dplearn.domains import Floats, IntegerRange, NumberDomain
 from dplearn.domains.large import LargeIntegerRange
-from dplearn.releases.thresholds import ThresholdRelease
+from dplearn.releases.thresholds import CDFRelease
 
 EPSILON, CANDIDATES, BAR = 1, 1024, 0.005
 DECILES = np.arange(1, 10) / 10
@@ -89,7 +89,7 @@ def ours(
     ordered, errors, deciles, times = np.sort(values), [], [], []
     for _ in range(fits):
         told_apart = domain or IntegerRange(low, high)
-        release = ThresholdRelease(epsilon=EPSILON, delta=delta, method=method, domain=told_apart)
+        release = CDFRelease(epsilon=EPSILON, delta=delta, method=method, domain=told_apart)
         start = perf_counter()
         found = release.fit(values).distribution_
         x = found.ppf(DECILES)

@@ -167,7 +167,7 @@ def rows_of(problem: Problem) -> list[dict]:
         for mechanism in MECHANISMS:
             for epsilon in EPSILONS:
                 learner = ExponentialMechanismClassifier(
-                    epsilon=epsilon, mechanism=mechanism, domain=domain, classes=problem.labels
+                    epsilon=epsilon, method=mechanism, domain=domain, classes=problem.labels
                 )
                 private = row(problem, name, mechanism, accuracies(learner, problem.splits))
                 rows.append(private | compared(private, best, epsilon, problem.bar))

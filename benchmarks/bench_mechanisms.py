@@ -40,7 +40,7 @@ from dplearn.mechanisms import (
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.shares import _equal_epsilon, equal_epsilon
 from dplearn.theory import bars as theory_bars
-from dplearn.theory import choosing_bar, speaking_probabilities, stable_histogram_bar, truth_probability
+from dplearn.theory import choosing_bar, release_probabilities, stable_histogram_bar, truth_probability
 
 opendp, float_mechanisms = peer("opendp.prelude"), peer("diffprivlib.mechanisms")
 if opendp is not None:
@@ -187,7 +187,7 @@ def sparse(positives: int, renew: bool) -> Contenders:
 
 def stable(epsilon: str) -> Contenders:
     privacy, generator = ApproxDP(epsilon, DELTA), public_generator()
-    table = speaking_probabilities(privacy)
+    table = release_probabilities(privacy)
     distance, p = len(table) // 2, table[len(table) // 2]
 
     def ours() -> str | None:

@@ -203,7 +203,7 @@ def our_rows(problem: Problem, epsilons: Sequence[float]) -> Iterator[Row]:
                     learner,
                     epsilon=epsilon,
                     delta=DELTA,
-                    model=model,
+                    trust_model=model,
                     domain=problem.domain,
                     classes=problem.classes,
                 )
@@ -227,7 +227,7 @@ def their_rows(python: str | None, problem: Problem, epsilons: Sequence[float]) 
                 found = asked_of(python, THEIR_PROGRAM, path, name, problem.norm, fits, *epsilons)
             values = np.reshape(found or np.empty((len(epsilons), 0)), (len(epsilons), -1))
             for epsilon, of_epsilon in zip(epsilons, values.tolist(), strict=True):
-                yield row(problem, f"diffprivlib {name}", of_epsilon, model="central", epsilon=epsilon)
+                yield row(problem, f"diffprivlib {name}", of_epsilon, trust_model="central", epsilon=epsilon)
 
 
 def accuracies_shown(rows: Sequence[Row]) -> str:

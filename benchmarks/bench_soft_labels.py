@@ -43,14 +43,14 @@ from dplearn import (
     SoftLabelAggregateClassifier,
     SoftLabelTransferClassifier,
 )
-from dplearn.aggregation.asking import Scores
-from dplearn.aggregation.shards import shards
-from dplearn.aggregation.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot
-from dplearn.aggregation.standard import standard_estimator, standard_scorer
-from dplearn.aggregation.teachers import train_and_ask
 from dplearn.chance import PublicStream, SystemDice
 from dplearn.core.score_bins import GRAINS
 from dplearn.core.soft_votes import SoftVotes, soft_tally
+from dplearn.ensembles.asking import Scores
+from dplearn.ensembles.shards import shards
+from dplearn.ensembles.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot
+from dplearn.ensembles.standard import standard_estimator, standard_scorer
+from dplearn.ensembles.teachers import train_and_ask
 from dplearn.learners.soft_labels import SoftLabelPlan
 from dplearn.learners.soft_scores import probabilities_of
 
@@ -121,7 +121,7 @@ def tallied(scores: np.ndarray, n_bins: int) -> SoftVotes:
 
 def released(plan: SoftLabelPlan, votes: SoftVotes) -> np.ndarray:
     """Return what one draw of noise releases; nan where declined, and where it had stopped."""
-    ballot = SoftBallot(plan.guarantee, 2, plan.n_teachers, plan.max_queries, plan.max_unstable)
+    ballot = SoftBallot(plan.guarantee, 2, plan.n_teachers, plan.max_queries, plan.max_abstentions)
     scores = SOFT_AGGREGATIONS[plan.aggregation](ballot).attach(SystemDice()).answer(votes)[:, 0]
     return np.append(scores, np.full(len(votes) - len(scores), np.nan))
 
@@ -214,7 +214,7 @@ def ensemble_rows(adult: Adult, epsilon: float, draws: int) -> Iterator[Row]:
             runs,
             **public,
             teachers=plan.n_teachers,
-            unstable=plan.max_unstable,
+            unstable=plan.max_abstentions,
             **on_answered(scores, means, truths, adult.prior),
         )
 
@@ -312,7 +312,7 @@ def apart_row(plan: SoftLabelPlan, scores: np.ndarray, truth: np.ndarray, n_bins
         epsilon=1.0,
         asked=plan.max_queries,
         teachers=plan.n_teachers,
-        unstable=plan.max_unstable,
+        unstable=plan.max_abstentions,
         answered=100 * float(np.mean(~np.isnan(draws))),
     )
 

@@ -1,16 +1,16 @@
-"""How long do teachers take to train: in a loop, in threads, in processes, and as we choose?
+"""How long do teachers take to train: in a loop, in threads, in processes, and in our worker pool?
 
     python benchmarks/bench_teachers.py [--teachers 250] [--rounds 3] [--json FILE]
 
 Each teacher learns from its own shard of made-up records and votes on 1000 queries. The loop fits one clone
-after the other with n_jobs=None. Threads and processes are joblib's, one task a teacher, as users write them;
-ours is `train_and_ask` with one and with two workers. "Cold" is ours where no worker process runs yet;
-everybody else has had a first round to start theirs. Threads are shown for comparison: they are not private,
-since they share Python's filters of warnings, and ours never uses them.
+after the other with n_jobs=None. Threads and processes are joblib's, one task for each teacher, without our
+isolation; ours is `train_and_ask` with n_jobs=1 and n_jobs=2. "Cold" is ours if no worker process runs yet;
+the others start theirs in a first round. Threads are shown for comparison: they are not private, since they
+share Python's warning filters, and ours never uses them.
 
-Bars: with two workers, warm or cold, at most 1.15 times our own loop. Where a fit takes 5 ms or more, with
-one worker at most 1.1 times the loop, and with two, warm, at least 1.6 times as fast as it. Shorter fits show
-what it costs to keep teachers apart: some tenths of a millisecond each.
+Bars, where a fit takes 5 ms or more: with n_jobs=1 at most 1.1 times the loop, and with n_jobs=2, warm, at
+least 1.6 times as fast as it. Shorter fits show the cost of isolation, some tenths of a millisecond each, and
+of the processes; n_jobs=2 is for long ones.
 """
 
 import warnings
@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, parallel_config
+from joblib import Parallel, delayed
 from joblib.externals.loky import get_reusable_executor
 from side_by_side import Contenders, compared, options_of, public_generator, shown, write
 from sklearn.base import clone
@@ -29,19 +29,17 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from dplearn.aggregation import crew
-from dplearn.aggregation.asking import Labels
-from dplearn.aggregation.shards import shards
-from dplearn.aggregation.teachers import train_and_ask
 from dplearn.chance import PublicStream
+from dplearn.ensembles.asking import Labels
+from dplearn.ensembles.shards import shards
+from dplearn.ensembles.teachers import train_and_ask
 
 SHARD, FEATURES, QUERIES = 200, 20, 1000
 CLASSES = np.array(["no", "yes"])
 LOOP, THREADS, PROCESSES = "the loop", "joblib's threads (unsafe)", "joblib's processes"
 STOP = "processes are stopped"
-ONE, TWO, COLD = "dplearn, one worker", "dplearn, two workers", "dplearn, two workers, cold"
-OURS_SPREAD = "dplearn, processes asked for"
-SLOWEST_ONE, SLOWEST_TWO, FASTER, FROM_SECONDS = 1.1, 1.15, 1.6, 0.005
+ONE, TWO, COLD = "dplearn, n_jobs=1", "dplearn, n_jobs=2", "dplearn, n_jobs=2, cold"
+SLOWEST_ONE, FASTER, FROM_SECONDS = 1.1, 1.6, 0.005
 ESTIMATORS: dict[str, Any] = {
     "naive Bayes": GaussianNB(),
     "logistic regression": make_pipeline(StandardScaler(), LogisticRegression(C=100.0, tol=1e-8)),
@@ -79,22 +77,17 @@ def contenders(estimator: Any, n_teachers: int) -> Contenders:
 
     def stop() -> None:
         get_reusable_executor().shutdown(wait=True)
-        crew._last_spread = -np.inf
 
-    def spread_ours() -> np.ndarray:
-        with parallel_config(backend="loky", n_jobs=2):
-            return ours()
-
-    # Each after one that leaves processes behind, but for the one that is to find none.
+    two = partial(ours, n_jobs=2)
+    # Worker processes of the contender before are reused, except where they are stopped first.
     return {
         LOOP: loop,
-        ONE: ours,
+        ONE: partial(ours, n_jobs=1),
         THREADS: partial(spread, "threads"),
         PROCESSES: partial(spread, "processes"),
-        OURS_SPREAD: spread_ours,  # from here on processes know the package
-        TWO: partial(ours, n_jobs=2),
+        TWO: two,
         STOP: stop,
-        COLD: partial(ours, n_jobs=2),
+        COLD: two,
     }
 
 
@@ -102,7 +95,7 @@ def rows(n_teachers: int, rounds: int) -> list[dict[str, Any]]:
     table = []
     for name, estimator in ESTIMATORS.items():
         by = contenders(estimator, n_teachers)
-        by[OURS_SPREAD]()
+        by[TWO]()
         table += [{"teacher": name} | row for row in compared(by, TWO, rounds) if row["by"] != STOP]
     return table
 
@@ -112,10 +105,9 @@ def bars(table: list[dict[str, Any]], n_teachers: int) -> list[dict[str, Any]]:
     reached = []
     for name in ESTIMATORS:
         seconds = {row["by"]: row["seconds"] for row in table if row["teacher"] == name}
-        limits = [(TWO, ONE, SLOWEST_TWO), (COLD, ONE, SLOWEST_TWO)]
-        if seconds[LOOP] / n_teachers >= FROM_SECONDS:
-            limits += [(ONE, LOOP, SLOWEST_ONE), (TWO, LOOP, 1 / FASTER)]
-        for who, other, most in limits:
+        if seconds[LOOP] / n_teachers < FROM_SECONDS:
+            continue
+        for who, other, most in [(ONE, LOOP, SLOWEST_ONE), (TWO, LOOP, 1 / FASTER)]:
             times = seconds[who] / seconds[other]
             reached.append({"bar": f"{name}: {who}, at most {most} times {other}", "ours": times})
             reached[-1]["met"] = times <= most

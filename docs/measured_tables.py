@@ -120,18 +120,31 @@ def best() -> str:
 
 
 def winners(data: str, epsilon: float) -> str:
-    """Return the most accurate of ours that needs nothing else, and a peer if it was more accurate."""
+    """Return the most accurate of ours that needs nothing else, and a peer if it was more accurate.
+
+    One that is no better than the most common label, in the digits that are shown, is not named.
+    """
     found = [r for r in rows() if r["data"] == data and r.get("epsilon") == epsilon and not r.get("needs")]
     ours = max((r for r in found if r["by"] == "dplearn"), key=lambda r: r["accuracy"])
     first = max(found, key=lambda r: r["accuracy"])
     majority = next(r for r in rows() if r["data"] == data and r["learner"] == "majority class")
-    if first["accuracy"] <= majority["accuracy"]:
-        return f"none: the most common label has {spread(majority, 'accuracy').split(' ')[0]}"
-    told = f"{IN_WORDS[ours['learner']]} {spread(ours, 'accuracy').split(' ')[0]}"
-    if first is not ours:
-        who = (first["by"], first["learner"], "")
-        told += f"; {called(who)} {spread(first, 'accuracy').split(' ')[0]}"
+    told = f"{IN_WORDS[ours['learner']]} {shown(ours)}"
+    if not is_better(ours, majority):
+        none = "none of ours" if is_better(first, majority) else "none"
+        told = f"{none}: the most common label has {shown(majority)}"
+    if first is not ours and is_better(first, majority):
+        told += f"; {called((first['by'], first['learner'], ''))} {shown(first)}"
     return told
+
+
+def shown(found: Row) -> str:
+    """Return an accuracy without its standard error."""
+    return spread(found, "accuracy").split(" ")[0]
+
+
+def is_better(found: Row, other: Row) -> bool:
+    """Return whether an accuracy is greater in the digits that are shown."""
+    return round(found["accuracy"], 3) > round(other["accuracy"], 3)
 
 
 def probabilities() -> str:

@@ -1,7 +1,7 @@
 """dplearn: differentially private learners for scikit-learn, their guarantees executed."""
 
 from dplearn._version import __version__
-from dplearn.aggregation import PublicData, QueriesExhaustedError
+from dplearn.ensembles import PublicData, QueriesExhaustedError
 from dplearn.learners import (
     ConjunctionClassifier,
     ExponentialMechanismClassifier,

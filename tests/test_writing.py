@@ -21,21 +21,21 @@ from dplearn.display.settings import settings_of
 from dplearn.domains import Bits, Categories, DomainError, IntegerRange, Product, Schema
 from dplearn.model_selection import PrivateSearchCV
 
-WORDS = [f"word number {place}" for place in range(10_000)]
+WORDS = [f"word number {place}" for place in range(2_000)]
 SCHEMA = Schema({"age": IntegerRange(0, 9), "town": Categories(WORDS)}, labels=WORDS[:1000])
 PIPELINE = make_pipeline(OneHotEncoder(categories=[WORDS] * 9), LogisticRegression())
 LONG = {
     "schema": (ExponentialMechanismClassifier(domain=SCHEMA), "domain=Schema(2 columns, labels=1000)"),
     "classes": (StatisticalQueryNaiveBayes(classes=list(range(1000))), "1,000 in all]"),
     "array": (StatisticalQueryNaiveBayes(classes=np.arange(1000)), "classes=ndarray of shape (1000,)"),
-    "texts": (StatisticalQueryNaiveBayes(classes=tuple(WORDS)), "10,000 in all)"),
+    "texts": (StatisticalQueryNaiveBayes(classes=tuple(WORDS)), "2,000 in all)"),
     "product": (StatisticalQueryNaiveBayes(domain=Product([Bits()] * 500)), "domain=Product(500 columns)"),
-    "domains": (ExponentialMechanismClassifier(domain=[Categories(WORDS)] * 500), "500 in all]"),
-    "categories": (ExponentialMechanismClassifier(domain=Categories(WORDS)), "10,000 in all], other=False)"),
+    "domains": (ExponentialMechanismClassifier(domain=[Categories(WORDS)] * 40), "40 in all]"),
+    "categories": (ExponentialMechanismClassifier(domain=Categories(WORDS)), "2,000 in all], other=False)"),
     "pipeline": (SubsampleAggregateClassifier(PIPELINE), "estimator=Pipeline(...)"),
     "student": (KnowledgeTransferClassifier(student=PIPELINE), "student=Pipeline(...)"),
     "search": (
-        PrivateSearchCV(ExponentialMechanismClassifier(domain=SCHEMA), {"domain": [SCHEMA] * 99}),
+        PrivateSearchCV(ExponentialMechanismClassifier(domain=SCHEMA), {"domain": [SCHEMA] * 9}),
         "Schema(2 columns, labels=1000)",
     ),
 }

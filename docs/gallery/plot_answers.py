@@ -63,7 +63,7 @@ for aggregation in ("sparse_vector", "confident_gnmax", "gnmax"):
         leads = TeacherAgreementDisplay(votes, least_lead=plan.least_lead).gaps
         agreement.plot(np.arange(1, 2_001), leads, ".", markersize=2, color="#777777", label="one query")
         agreement.axhline(plan.least_lead, color="#333333", linestyle="--", label="from here on all answered")
-        budget.axhline(plan.max_unstable, color="#333333", linestyle=":", label="max_unstable")
+        budget.axhline(plan.max_abstentions, color="#333333", linestyle=":", label="max_abstentions")
 budget.set(yscale="symlog", xlabel="", ylim=(-0.3, 2_000))
 agreement.set(ylabel="lead of the first label, in votes")
 accuracy.set(ylabel="right, of those answered", xlabel="queries asked")

@@ -23,7 +23,7 @@ warnings.filterwarnings("ignore", "n_samples is")  # so small an epsilon learns 
 X, y = load_breast_cancer(return_X_y=True)
 ledger = PrivacyLedger(epsilon=1)
 model = ExponentialMechanismClassifier(epsilon=0.1, classes=[0, 1], ledger=ledger)
-search = GridSearchCV(model, {"mechanism": ["exponential", "permute_and_flip"]}, cv=KFold(3))
+search = GridSearchCV(model, {"method": ["exponential", "permute_and_flip"]}, cv=KFold(3))
 search.fit(X, y)
 print(ledger)
 

@@ -44,7 +44,7 @@ for trusted in ("central", "local"):
     for n in sizes:
         fits = (
             StatisticalQueryNaiveBayes(
-                epsilon=1.0, model=trusted, domain=Bits(), classes=[0, 1], random_state=seed
+                epsilon=1.0, trust_model=trusted, domain=Bits(), classes=[0, 1], random_state=seed
             ).fit(*samples[n])
             for seed in range(3)
         )

@@ -58,7 +58,7 @@ def central(_n, _model):
 
 def either(_n, model):
     """Return the terms of a learner of either model."""
-    return {"model": model}
+    return {"trust_model": model}
 
 
 def online(n, _model):
@@ -67,7 +67,7 @@ def online(n, _model):
         "n_teachers": n // 20,
         "aggregation": "sparse_vector",
         "max_queries": 1000,
-        "max_unstable": 10,
+        "max_abstentions": 10,
     }
 
 
@@ -96,7 +96,7 @@ rows = [  # learner, its terms, what is public, what is enough
 
 
 def records_needed(row, epsilon, model):
-    """Return about the fewest records with which a plan is good enough, or None beyond 10**10."""
+    """Return the fewest records, up to about 1 %, with which a plan is good enough, or None beyond 10**10."""
     cls, terms, public, is_enough = row
 
     def is_good(n):
@@ -108,7 +108,7 @@ def records_needed(row, epsilon, model):
         if high > 10**10:
             return None
     low = high // 2
-    while high > 1.1 * low:
+    while high > 1.01 * low + 1:
         middle = (low + high) // 2
         low, high = (low, middle) if is_good(middle) else (middle, high)
     return high

@@ -46,9 +46,9 @@ def error(n, seed, **how):
 
 sizes = [2**k for k in range(7, 17)]
 ways = {
-    "two rounds, central": {"model": "central"},
-    "two rounds, local": {"model": "local"},
-    "one round, local": {"model": "local", "interactive": False},
+    "two rounds, central": {"trust_model": "central"},
+    "two rounds, local": {"trust_model": "local"},
+    "one round, local": {"trust_model": "local", "interactive": False},
 }
 figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
 for name, how in ways.items():

@@ -12,10 +12,10 @@ for the release has been paid for.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from dplearn.releases import ThresholdRelease
+from dplearn.releases import CDFRelease
 
 incomes = np.random.default_rng(0).lognormal(10, 0.5, 20_000)
-release = ThresholdRelease(epsilon=0.5, random_state=0).fit(incomes)
+release = CDFRelease(epsilon=0.5, random_state=0).fit(incomes)
 distribution = release.distribution_
 print(release.guarantee_)
 print("median:", round(float(distribution.median())))

@@ -16,15 +16,13 @@ from dplearn.audit.enumeration import Rows
 from dplearn.audit.interior_point_cases import tiny_sizes
 from dplearn.audit.rules import RULES, Rule, moved_by
 from dplearn.chance.dice import Dice
-from dplearn.core.dyadic import Level, depth_of
+from dplearn.core.intervals import Level, depth_of
 from dplearn.domains import IntegerRange
-from dplearn.mechanisms.block_points import block_points
-from dplearn.mechanisms.tree_counts import tree_counts
+from dplearn.mechanisms.block_points import BlockPlan, block_points
+from dplearn.mechanisms.rec_prefix import RecursiveSizes
+from dplearn.mechanisms.tree_counts import TreePlan, tree_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.releases.distribution import distribution_of, distribution_of_points
-from dplearn.theory.interior_point import RecursiveSizes
-from dplearn.theory.thresholds import TreePlan
-from dplearn.theory.thresholds_blocks import BlockPlan
 
 __all__ = ["BLOCK_CASES", "CDF_CASES", "block_case", "distribution_case", "released", "released_blocks"]
 

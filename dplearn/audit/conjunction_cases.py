@@ -48,7 +48,7 @@ def conjunction_case(
             fitted._fit(X, y, dice)
         return repr(fitted.concept_), (fitted, [str(warning.message) for warning in caught])
 
-    local = model.model == "local"
+    local = model.trust_model == "local"
     rules = RULES if local else REPLACED
     return AuditCase(name, fit, universe, n, ApproxDP(model.epsilon), ordered=local, rules=rules)
 
@@ -59,5 +59,5 @@ _PAIRS = [(0, 0, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1)]
 CONJUNCTION_CASES = (
     conjunction_case("conjunction", [3], _VALUES, 2, epsilon=4.0),
     conjunction_case("conjunction_of_two_columns", [2, 2], _PAIRS, 1, epsilon=16.0),
-    conjunction_case("local_conjunction", [3], _VALUES, 2, model="local", epsilon=2.0),
+    conjunction_case("local_conjunction", [3], _VALUES, 2, trust_model="local", epsilon=2.0),
 )

@@ -17,18 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from dplearn.aggregation.answers import QueriesExhaustedError
-from dplearn.aggregation.public_data import PublicData
 from dplearn.audit.case import AuditCase
 from dplearn.audit.enumeration import Rows
 from dplearn.audit.faults import FaultyDice
 from dplearn.chance.dice import Dice
+from dplearn.ensembles.answers import QueriesExhaustedError
+from dplearn.ensembles.public_data import PublicData
 from dplearn.learners import (
     KnowledgeTransferClassifier,
     SoftLabelAggregateClassifier,
     SubsampleAggregateClassifier,
 )
-from dplearn.privacy import ApproxDP, PrivateHolder
+from dplearn.privacy import ApproxDP, OneTimeState
 
 __all__ = ["ENSEMBLE_CASES", "LONG_CASES", "Extreme", "Spread", "ensemble_case", "transfer_case"]
 
@@ -145,14 +145,14 @@ def ensemble_case(
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             fitted._fit(np.array(X)[:, None], np.array(y), _NO_DICE)
-        with fitted._holder.use() as ensemble:
+        with fitted._one_time_state.use() as ensemble:
             return fitted, pickle.dumps(ensemble), [str(warning.message) for warning in caught]
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         fitted, state, said = taught(rows)
         ensemble = pickle.loads(state)  # noqa: S301 - our own
         ensemble.aggregator.attach(dice)
-        fitted._holder = PrivateHolder(ensemble)
+        fitted._one_time_state = OneTimeState(ensemble)
         try:
             answers = getattr(fitted, method)(queries)
         except QueriesExhaustedError as stopped:
@@ -227,7 +227,7 @@ _transfer = partial(
     estimator=Extreme(),
     aggregation="sparse_vector",
     max_queries=2,
-    max_unstable=1,
+    max_abstentions=1,
 )
 
 #: Too many outcomes even for a night in which all the others run: three labels where every count is noisy.
@@ -250,8 +250,12 @@ def _both(make: Any, name: str, free: int, fewer: int, **parameters: Any) -> tup
 
 
 ENSEMBLE_CASES = (
-    *_both(_stable, "ensemble_sparse_vector", 6, 4, labels="aba", epsilon=8, max_queries=2, max_unstable=1),
-    *_both(_stable, "ensemble_three_labels", 6, 4, labels="abc", epsilon=12, max_queries=2, max_unstable=2),
+    *_both(
+        _stable, "ensemble_sparse_vector", 6, 4, labels="aba", epsilon=8, max_queries=2, max_abstentions=1
+    ),
+    *_both(
+        _stable, "ensemble_three_labels", 6, 4, labels="abc", epsilon=12, max_queries=2, max_abstentions=2
+    ),
     *_both(_ensemble, "ensemble_gnmax", 6, 4, labels="aba", epsilon=12, max_queries=1, aggregation="gnmax"),
     *_both(
         _ensemble,
@@ -265,7 +269,7 @@ ENSEMBLE_CASES = (
     ),
     *_both(_ensemble, "ensemble_lnmax", 6, 4, labels="aba", epsilon=16, max_queries=1, aggregation="lnmax"),
     *_both(
-        _bins, "soft_labels", 6, 4, labels="aba", epsilon=12, max_queries=2, max_unstable=1, bin_width=0.5
+        _bins, "soft_labels", 6, 4, labels="aba", epsilon=12, max_queries=2, max_abstentions=1, bin_width=0.5
     ),
     *_both(
         _bins,
@@ -275,7 +279,7 @@ ENSEMBLE_CASES = (
         labels="abc",
         epsilon=12,
         max_queries=1,
-        max_unstable=1,
+        max_abstentions=1,
         bin_width=0.5,
     ),
     *_both(_soft, "soft_means", 4, 2, labels="aba", epsilon=8, max_queries=1, aggregation="mean"),

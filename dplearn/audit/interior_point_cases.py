@@ -21,10 +21,9 @@ from dplearn.audit.case import AuditCase
 from dplearn.audit.enumeration import Rows
 from dplearn.chance.dice import Dice
 from dplearn.mechanisms import rec_prefix
-from dplearn.mechanisms.rec_prefix import choose_prefix, recursive_interior_point
+from dplearn.mechanisms.rec_prefix import PrefixLevel, RecursiveSizes, choose_prefix, recursive_interior_point
 from dplearn.privacy import ApproxDP
 from dplearn.releases.interior_point import _release, _settled
-from dplearn.theory.interior_point import PrefixLevel, RecursiveSizes
 
 __all__ = ["INTERIOR_POINT_CASES", "recursive_case", "tiny_sizes"]
 

@@ -66,14 +66,14 @@ LEARNER_CASES = (
     ),
     learner_case(
         "permute_and_flip_classifier",
-        _stumps(3, _YES_NO, epsilon=1.0, mechanism="permute_and_flip"),
+        _stumps(3, _YES_NO, epsilon=1.0, method="permute_and_flip"),
         values=3,
         labels=_YES_NO,
         n=4,
     ),
     learner_case(
         "small_permute_and_flip_classifier",
-        _stumps(3, _YES_NO, epsilon=1.0, mechanism="permute_and_flip"),
+        _stumps(3, _YES_NO, epsilon=1.0, method="permute_and_flip"),
         values=3,
         labels=_YES_NO,
         n=3,

@@ -84,7 +84,7 @@ def logistic_fit_case(
 
     rules = {**RULES, "discrete_laplace": moved_by(moves)}
     claim = ApproxDP(model.epsilon, model.delta)
-    return AuditCase(name, fit, universe, n, claim, ordered=model.model == "local", rules=rules)
+    return AuditCase(name, fit, universe, n, claim, ordered=model.trust_model == "local", rules=rules)
 
 
 def logistic_task_case(name: str, task: LogisticTask, universe: Any, n: int = 1) -> AuditCase:
@@ -151,5 +151,5 @@ LOGISTIC_CASES = (
 LOGISTIC_REPLAYS = (
     logistic_fit_case("logistic_laplace", 4, _PLAIN, bits=10, moves=1 << 22, n_steps=3),
     logistic_fit_case("logistic_gaussian", 4, _PLAIN, bits=10, delta=1e-6, n_steps=8),
-    logistic_fit_case("logistic_local", 6, _PLAIN, bits=10, model="local", n_steps=2),
+    logistic_fit_case("logistic_local", 6, _PLAIN, bits=10, trust_model="local", n_steps=2),
 )

@@ -17,8 +17,7 @@ from dplearn.audit.rules import RULES, Rule, each_moved_by, moved_by
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.core.gf2 import pack
-from dplearn.learners.masked_parity import MaskedParityClassifier
-from dplearn.learners.masked_parity_rounds import Asking, MaskedRecords, learn_masked_parity
+from dplearn.learners.masked_parity import Asking, MaskedParityClassifier, MaskedRecords, learn_masked_parity
 from dplearn.privacy import ApproxDP
 from dplearn.queries import LocalOracle
 
@@ -79,10 +78,10 @@ def _model(**parameters: Any) -> MaskedParityClassifier:
 MASKED_PARITY_CASES = (
     masked_parity_case("masked_parity_central", _model(), _ONE_BIT, 2),
     masked_parity_case("masked_parity_central_one_round", _model(interactive=False), _ONE_BIT, 1),
-    masked_parity_case("masked_parity_local", _model(model="local"), _ONE_BIT, 2),
+    masked_parity_case("masked_parity_local", _model(trust_model="local"), _ONE_BIT, 2),
     masked_parity_case(
-        "masked_parity_local_one_round", _model(model="local", interactive=False), _ONE_BIT, 2
+        "masked_parity_local_one_round", _model(trust_model="local", interactive=False), _ONE_BIT, 2
     ),
-    masked_parity_case("masked_parity_local_cells", _model(model="local", epsilon=4.0), _ONE_BIT, 2),
+    masked_parity_case("masked_parity_local_cells", _model(trust_model="local", epsilon=4.0), _ONE_BIT, 2),
     AuditCase("masked_parity_rounds_of_two_bits", _rounds_of_two_bits, _TWO_BITS, 2, ApproxDP(1)),
 )

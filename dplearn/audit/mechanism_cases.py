@@ -257,7 +257,7 @@ def over_two_pluralities(mechanism: Any) -> Fit:
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         yes = _sums(rows)
         winner, distance = plurality(np.stack([len(rows) - yes, yes], axis=1))
-        release = mechanism(max_unstable=1, privacy=_STABLE_ANSWERS, dice=dice, n_queries=2)
+        release = mechanism(max_abstentions=1, privacy=_STABLE_ANSWERS, dice=dice, n_queries=2)
         return _shown(release.answer(winner, distance).tolist())
 
     return fit

@@ -48,7 +48,7 @@ def naive_bayes_case(
         tables = [np.round(table, 6).tolist() for table in (fitted.log_prior_, *fitted.log_ratios_)]
         return str(tables), fitted
 
-    local = model.model == "local"
+    local = model.trust_model == "local"
     rules = RULES if local else REPLACED
     return AuditCase(name, fit, universe, n, ApproxDP(model.epsilon), ordered=local, rules=rules)
 
@@ -63,6 +63,6 @@ NAIVE_BAYES_CASES = (
     naive_bayes_case("naive_bayes", [3], _VALUES, 1),
     naive_bayes_case("naive_bayes_of_two_records", [2], [(0, 0), (1, 1)], 2),
     naive_bayes_case("naive_bayes_of_two_columns", [2, 1], _PAIRS, 1, epsilon=2.0),
-    naive_bayes_case("local_naive_bayes", [3], _VALUES, 1, model="local"),
-    naive_bayes_case("local_naive_bayes_of_two_columns", [2, 1], _PAIRS, 2, model="local"),
+    naive_bayes_case("local_naive_bayes", [3], _VALUES, 1, trust_model="local"),
+    naive_bayes_case("local_naive_bayes_of_two_columns", [2, 1], _PAIRS, 2, trust_model="local"),
 )

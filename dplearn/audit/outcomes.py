@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from dplearn.estimator import PrivateEstimator
-from dplearn.privacy import PrivateHolder
+from dplearn.privacy import OneTimeState
 from dplearn.privacy.unrepeatable import without_mark
 
 __all__ = ["freeze", "kept_by"]
@@ -104,7 +104,7 @@ class _Freezer:
             return "dict", tuple((self.freeze(k), self.freeze(v)) for k, v in value.items())
         if kind is np.ndarray:
             return self._array(value)
-        if kind is PrivateHolder:  # it shows nothing: what is answered from it is published by the answers
+        if kind is OneTimeState:  # it shows nothing: what is answered from it is published by the answers
             return "holder", value.closed
         if isinstance(value, BaseException):
             linked = (value.__context__, value.__cause__, value.__suppress_context__)

@@ -16,8 +16,7 @@ from dplearn.audit.case import AuditCase
 from dplearn.audit.enumeration import Rows
 from dplearn.audit.rules import RULES, Rule
 from dplearn.chance.dice import Dice
-from dplearn.core.halving import rank_sensitivity
-from dplearn.core.ranks import Cell, SortedCodes, UnsortedCodes
+from dplearn.core.ranks import Cell, SortedCodes, UnsortedCodes, rank_sensitivity
 from dplearn.domains import IntegerRange
 from dplearn.mechanisms.rank_selection import code_near_rank
 from dplearn.preprocessing.min_max_clipper import PrivateMinMaxClipper
@@ -87,20 +86,20 @@ def level_case(name: str, fraction: Fraction, *, width: int, n: int, epsilon: in
     return AuditCase(name, fit, range(2 * width), n, claim, ordered=False, rules=rules)
 
 
-def _clipper_case() -> AuditCase:
-    """Return a case of the whole fit of a transformer, on two columns of two values."""
+def _clipper_case(name: str, n: int) -> AuditCase:
+    """Return a case of the whole fit of a transformer, on n records of two columns of two values."""
     domain = [IntegerRange(0, 1)] * 2
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         fitted = PrivateMinMaxClipper(quantile_range=(0, 50), epsilon=8, domain=domain)
         with warnings.catch_warnings():
-            # Of any two records, whatever they are, it says that they are few; all other warnings count.
-            warnings.filterwarnings("ignore", "n_samples is 2: ", UserWarning)
+            # Of any n records, whatever they are, it says that they are few; all other warnings count.
+            warnings.filterwarnings("ignore", f"n_samples is {n}: ", UserWarning)
             fitted._fit(np.array(rows), None, dice)
         return str([fitted.data_low_.tolist(), fitted.data_high_.tolist()]), fitted
 
     universe = [(0, 0), (0, 1), (1, 0), (1, 1)]
-    return AuditCase("min_max_clipper", fit, universe, 2, ApproxDP(8), ordered=False, rules=None)
+    return AuditCase(name, fit, universe, n, ApproxDP(8), ordered=False, rules=None)
 
 
 _QUARTERS = [Fraction(i, 4) for i in (1, 2, 3)]
@@ -113,5 +112,6 @@ QUANTILE_CASES = (
     quantiles_case("quartiles_of_three", _QUARTERS, values=2, n=3, epsilon=4),
     level_case("level_of_medians", Fraction(1, 2), width=3, n=4, epsilon=1),
     level_case("level_of_lower_quartiles", Fraction(1, 4), width=3, n=4, epsilon=1),
-    _clipper_case(),
+    _clipper_case("min_max_clipper", 2),
+    _clipper_case("small_min_max_clipper", 1),
 )

@@ -13,10 +13,10 @@ from dplearn.chance.dice import Dice
 from dplearn.privacy import ApproxDP
 from dplearn.queries import (
     CentralOracle,
+    HistogramQuery,
     LocalOracle,
     MeanQuery,
     Oracle,
-    ShareQuery,
     StatisticalQuery,
     VectorQuery,
 )
@@ -27,7 +27,7 @@ Opened = Callable[[Any, ApproxDP, Dice], Oracle]  # records, privacy and dice to
 
 #: Records are whole numbers, such that one replaced moves all totals by all that it may.
 MEAN = MeanQuery(lambda records: records, low=-1, high=2)
-SHARES = ShareQuery(lambda records: np.clip(records, 0, 2), categories=3)
+SHARES = HistogramQuery(lambda records: np.clip(records, 0, 2), categories=3)
 VECTOR = VectorQuery(lambda records: np.multiply.outer(records, [-1, 1, -1, 1]), size=4, norm=2)
 
 

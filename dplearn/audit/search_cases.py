@@ -3,6 +3,7 @@
 The learner makes as few draws as one can, so that a search of several fits can be run over every outcome.
 """
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -13,11 +14,13 @@ from dplearn.audit.case import AuditCase
 from dplearn.audit.enumeration import Rows
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateClassifier
+from dplearn.estimator.stages import Params, Public, Table
 from dplearn.mechanisms import randomized_response
 from dplearn.mechanisms.random_stopping import best_of_runs
 from dplearn.model_selection.score import _release
 from dplearn.model_selection.search import PrivateSearchCV
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.plan import Plan
 from dplearn.privacy.random_stopping import RandomStopping
 
 __all__ = ["SEARCH_CASES", "OneAnswer", "best_of_runs_case", "search_case"]
@@ -52,6 +55,15 @@ def best_of_runs_case(name: str, stopping: RandomStopping, claim: ApproxDP, **op
     return AuditCase(name, fit, (0, 1), 1, claim, **{"rules": None} | options)
 
 
+@dataclass(frozen=True)
+class OneAnswerPlan(Plan):
+    """The plan of a fit of `OneAnswer`."""
+
+    guarantee: ApproxDP
+    place: int
+    classes: Any
+
+
 class OneAnswer(PrivateClassifier):
     """Predict one label always: what one of the training records answers, most likely.
 
@@ -84,13 +96,24 @@ class OneAnswer(PrivateClassifier):
         self.ledger = ledger
         self.random_state = random_state
 
-    def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:  # noqa: ARG002
-        price = ApproxDP(self.epsilon, self.delta, reproducible=reproducible)
-        self._open_account(price)(price)
-        label = int(y[self.place])
-        if not (price.delta and dice.bernoulli(price.delta)):
-            label = int(randomized_response(np.array([label]), 2, privacy=price, dice=dice)[0])
-        self.guarantee_, self.classes_, self.concept_ = price, np.array(self.classes), label
+    def _params(self, reproducible: bool) -> Params:
+        cost = ApproxDP(self.epsilon, self.delta, reproducible=reproducible)
+        return Params(cost, classes=np.array(self.classes), place=self.place)
+
+    def _read(self, X: Any, y: Any, params: Params) -> Table:
+        return Table(Public(len(X), 1, classes=params.classes), np.asarray(y))
+
+    def _plan(self, params: Params, public: Public) -> "OneAnswerPlan":
+        return OneAnswerPlan(params.cost, params.place, public.classes)
+
+    def _release(self, summary: Any, plan: "OneAnswerPlan", dice: Dice) -> int:
+        label = int(summary[plan.place])
+        if plan.guarantee.delta and dice.bernoulli(plan.guarantee.delta):
+            return label
+        return int(randomized_response(np.array([label]), 2, privacy=plan.guarantee, dice=dice)[0])
+
+    def _publish(self, outcome: int, plan: "OneAnswerPlan") -> None:
+        self.guarantee_, self.classes_, self.concept_ = plan.guarantee, plan.classes, outcome
 
     def predict(self, X: Any) -> Any:
         """Return the same label for each row."""

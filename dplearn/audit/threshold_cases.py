@@ -16,8 +16,7 @@ from dplearn.audit.enumeration import Rows
 from dplearn.audit.rules import RULES, Rule
 from dplearn.chance.dice import Dice
 from dplearn.domains import IntegerRange
-from dplearn.learners.threshold import ThresholdClassifier
-from dplearn.learners.threshold_methods import threshold_between
+from dplearn.learners.threshold import ThresholdClassifier, threshold_between
 from dplearn.privacy import ApproxDP
 
 __all__ = ["THRESHOLD_CASES", "between_case", "threshold_case"]

@@ -1,4 +1,5 @@
-"""Read a CSV file strictly. What is private in it appears in no message: messages are constants.
+"""Read a CSV file strictly. No message quotes a record. Messages hold the path, numbers of cells
+and, once the user has declared or confirmed them, names of columns.
 
 The first line names the columns, and names are public. In a file without such a line it is the first record.
 So a first line that looks like a record is refused, unless the user says what it is, and no message quotes a
@@ -231,14 +232,22 @@ def _names(first: list[str], path: Path, form: CsvFormat) -> list[str]:
         return [f"x{place}" for place in range(len(first))]
     if form.header is None and looks_like_a_record(first):
         raise Refusal(
-            f"{path}: the first line looks like a record: some cell is empty, begins like a number or a date,"
-            " is yes, no or the like, or stands there twice. The names of columns are published, records are"
-            " not: say --no-header, or --columns A,B,... with their names, if there is no header line, and"
-            " --header if this is one"
+            f"{path}: the first line looks like a record (for example, a cell is empty, repeated, begins with"
+            " a number, or is a value such as yes or no). Column names are published, records are not. Use"
+            " --no-header or --columns A,B,... if the file has no header, --header if this line is the header"
+            ", in which names must be distinct and not empty"
         )
     if len(set(first)) < len(first) or "" in first:
-        raise Refusal(f"{path}: column names must be distinct and not empty")
+        raise Refusal(f"{path}: column names must be distinct and not empty{_at_fault(first)}: rename them")
     return first
+
+
+def _at_fault(names: list[str]) -> str:
+    """Return which names of a header, which the user vouches for, are not as they must be."""
+    twice = sorted(name for name in set(names) if name and names.count(name) > 1)
+    faults = [f"{_few(twice)} more than once"] if twice else []
+    faults += ["an empty one"] if "" in names else []
+    return f", got {' and '.join(faults)}"
 
 
 def _declared(columns: tuple[str, ...], first: list[str], path: Path) -> list[str]:

@@ -13,7 +13,6 @@ from sklearn.utils import get_tags
 from dplearn.commands.refusal import Refusal
 from dplearn.domains import Categories, Domain, Schema
 from dplearn.estimator import PrivateClassifier
-from dplearn.estimator.within import check_parameters
 from dplearn.learners import (
     ConjunctionClassifier,
     ExponentialMechanismClassifier,
@@ -75,7 +74,8 @@ def candidates(
     settings: Sequence[str],
     classes: Sequence[str] | None,
 ) -> dict[str, PrivateClassifier]:
-    """Return by name the unfitted learners of which the number of records decides: one, or two for "auto".
+    """Return the unfitted learners by name: one, or for "auto" two, between which the number of records
+    decides.
 
     Their parameters are checked; `domain` and `ledger` are still to be set.
 
@@ -109,7 +109,7 @@ def candidates(
 
 
 def settled(learners: dict[str, PrivateClassifier], n: int) -> str:
-    """Return which of the candidates learns from n records; of two, the better one on most tables.
+    """Return which of the candidates learns from n records; of two, the one of higher mean accuracy there.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def _learner(
     elif delta is not None and _number(delta) != 0:
         raise Refusal(f"--delta must be 0 with --learner {name}, which spends none, got {delta!r}")
     learner = kind(**values, **dict(_setting(text, name, known) for text in settings))
-    check_parameters(learner)
+    learner._params(reproducible=False)  # refuses what a fit would refuse
     return learner
 
 

@@ -2,6 +2,8 @@
 
 import argparse
 import csv
+import gzip
+import math
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
@@ -10,11 +12,12 @@ from dataclasses import replace
 from fractions import Fraction
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO, cast
 
 import joblib
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from dplearn._version import __version__
@@ -34,14 +37,13 @@ from dplearn.commands.ledger import missing_ledger
 from dplearn.commands.output import check_out, replacing
 from dplearn.commands.refusal import Refusal, public
 from dplearn.domains import Schema
-from dplearn.estimator.within import UNSEEN, price_of_fit
+from dplearn.estimator.stages import cost_of_fit
 from dplearn.privacy import ApproxDP, BudgetExceededError, Guarantee, PrivacyLedger
-from dplearn.privacy.terms import in_words
+from dplearn.privacy.base import in_words
 
 __all__ = ["add_commands"]
 
-#: From so many labels on, those that nobody declared are not published: they look like numbers or names.
-_MANY_LABELS = 200
+_MANY_LABELS, _FEW_LABELS, _PER_LABEL = 200, 20, 5  # see `_most_labels`
 _VERSION = "dplearn_version_"  # the attribute of a model that tells which version wrote it
 _FEW = 8  # labels that are listed
 _PREDICTED = "prediction"  # the name of the column that `predict` writes
@@ -51,15 +53,15 @@ estimator.
 Without --schema every cell is encoded by itself, as a number if it is one and as a hash of its text, so that
 no column type and no list of categories is inferred from the table: what an encoder infers, it publishes.
 Where you know the columns, say so in a JSON file with --schema, for better accuracy and readable rules. The
-names and the number of columns, the number of rows and, unless --labels says otherwise, the set of labels
-count as public.
+names and the number of columns and the number of rows count as public. So does the set of labels, which is
+taken from the table unless --labels or the schema lists them.
 """
 
 
 def add_commands(commands: Any) -> None:
     """Add the commands `fit` and `predict`."""
     fit = commands.add_parser("fit", help="fit on a CSV file", description=_FIT)
-    fit.add_argument("table", type=Path, help="CSV file, .csv or .csv.gz, with a header line; private")
+    fit.add_argument("table", type=Path, help="CSV file, .csv or .csv.gz; private")
     fit.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
     fit.add_argument("--out", required=True, type=Path, metavar="MODEL", help="where to write the model")
     fit.add_argument(
@@ -76,7 +78,7 @@ def add_commands(commands: Any) -> None:
         default=[],
         dest="settings",
         metavar="PARAMETER=VALUE",
-        help="a parameter of the learner, such as mechanism=permute_and_flip; may be repeated",
+        help="a parameter of the learner, such as method=permute_and_flip; may be repeated",
     )
     fit.add_argument("--schema", type=Path, metavar="FILE", help="JSON description of the columns")
     fit.add_argument("--labels", metavar="A,B,...", help="all labels that can occur, with commas between")
@@ -91,7 +93,9 @@ def add_commands(commands: Any) -> None:
         "model", type=Path, help="what fit wrote; loading it runs code of it, so only from those you trust"
     )
     predict.add_argument("table", type=Path, help="CSV file with the columns that the model was fitted on")
-    predict.add_argument("--out", required=True, type=Path, metavar="CSV", help="where to write the labels")
+    predict.add_argument(
+        "--out", required=True, type=Path, metavar="CSV", help="where to write the labels: .csv or .csv.gz"
+    )
     add_format(predict)
     predict.set_defaults(run=run_predict)
 
@@ -99,16 +103,18 @@ def add_commands(commands: Any) -> None:
 def run_fit(options: argparse.Namespace) -> None:
     """Fit, write the model, and say what was released."""
     form = format_of(options)
+    ledger = _open_ledger(options)
     with public():
         schema = None if options.schema is None else Schema.from_json(options.schema)
         learners = candidates(
             options.learner,
             epsilon=options.epsilon,
-            delta=options.delta,
+            delta=_delta(options, ledger),
             settings=options.settings,
             classes=_classes(options, schema),
         )
-    ledger = _open_ledger(options, learners.values())
+    if ledger is not None:
+        _require_all(ledger, learners.values())  # if it cannot pay, the table is not even read
     check_out(options.out, options.table, options.schema, options.test, options.ledger)
     table = read_table(options.table, form)
     names = _feature_columns(table, options.target, schema)
@@ -116,12 +122,21 @@ def run_fit(options: argparse.Namespace) -> None:
     with public():
         model = assembled(learner, schema, names)
     X, y = _cells(table, names, model), _labels(table, options.target, options.table)
-    if learner.classes is None and len(set(y.tolist())) >= _MANY_LABELS:
+    if learner.classes is None and len(set(y.tolist())) >= (most := _most_labels(len(y))):
         raise Refusal(
-            f"--target must be a column of few labels, got {_MANY_LABELS} or more in {options.target!r}, and"
+            f"--target must be a column of few labels, got {most} or more in {options.target!r}, and"
             " none is declared: if it is a number to predict, cut it into a few public ranges first; if they"
             " are labels, --labels A,B,... declares them: those taken from the table are published"
         )
+    _check_declared(y, learner, options)
+    _check_numbers(
+        X,
+        model,
+        table,
+        names,
+        f"--learner: {type(learner).__name__}",
+        "; naive_bayes and stump take any cells",
+    )
     _check_shape(model, len(y), len(names), y)
     test = None if options.test is None else _read_test(options, form, names, model)
     with _warnings_shown():
@@ -150,13 +165,22 @@ def run_predict(options: argparse.Namespace) -> None:
             f"{options.model}: not a model that fit wrote, nor a fitted classifier of dplearn that knows the"
             " names of its columns"
         )
-    cells = _cells(read_table(options.table, form), names, model)
+    table = read_table(options.table, form)
+    cells = _cells(table, names, model)
+    _check_numbers(cells, model, table, names, f"{options.model}: the model", "", new=True)
     labels = _predicted(model, cells)
-    with replacing(options.out) as draft, draft.open("w", newline="", encoding="utf-8") as file:
+    with replacing(options.out) as draft, _text_file(draft, options.out) as file:
         writer = csv.writer(file)
         writer.writerow([_PREDICTED])
         writer.writerows([label] for label in labels.tolist())
     sys.stdout.write(f"{len(labels)} labels written to {options.out}\n")
+
+
+def _text_file(draft: Path, out: Path) -> TextIO:
+    """Open a draft of `out` to be written: compressed by gzip if the name of `out` ends in .gz."""
+    if not out.name.lower().endswith(".gz"):
+        return draft.open("w", newline="", encoding="utf-8")
+    return cast(TextIO, gzip.open(draft, "wt", newline="", encoding="utf-8"))
 
 
 def _load(path: Path) -> Any:
@@ -190,7 +214,7 @@ def _predicted(model: Any, cells: NDArray[Any]) -> NDArray[Any]:
 
 @contextmanager
 def _warnings_shown() -> Iterator[None]:
-    """Show each warning as one line; of others than this package's and scikit-learn's own none is shown."""
+    """Show each UserWarning as one line, whoever raises it, and no other warning."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
@@ -203,18 +227,28 @@ def _warn(text: str) -> None:
     sys.stderr.write(f"python -m dplearn: warning: {text}\n")
 
 
-def _open_ledger(options: argparse.Namespace, learners: Iterable[Any]) -> PrivacyLedger | None:
-    """Return the ledger to charge, if it can pay whichever learner; if not, the table is not even read."""
+def _open_ledger(options: argparse.Namespace) -> PrivacyLedger | None:
+    """Return the ledger to charge."""
     if options.ledger is None:
         return None
     if not options.ledger.exists():
         raise Refusal(missing_ledger(options.ledger))
-    ledger = PrivacyLedger.open(options.ledger)
+    return PrivacyLedger.open(options.ledger)
+
+
+def _delta(options: argparse.Namespace, ledger: PrivacyLedger | None) -> str | None:
+    """Return --delta; where it is not given, 0 for a ledger without delta, else None for the default."""
+    budget = None if ledger is None else ledger.budget
+    pure = isinstance(budget, ApproxDP) and not budget.delta
+    return "0" if options.delta is None and pure else options.delta
+
+
+def _require_all(ledger: PrivacyLedger, learners: Iterable[Any]) -> None:
+    """Refuse to fit if the ledger cannot pay whichever learner it will be."""
     for learner in learners:
-        price = price_of_fit(learner, UNSEEN, None)
+        price = cost_of_fit(learner)
         if price is not None:
             _require(ledger, price)
-    return ledger
 
 
 def _require(ledger: PrivacyLedger, price: Guarantee) -> None:
@@ -269,13 +303,67 @@ def _cell(text: str, numeric: bool) -> Any:
     return text
 
 
+def _check_declared(y: NDArray[Any], learner: Any, options: argparse.Namespace) -> None:
+    """Refuse a label that is not among the declared ones, in words of the command line."""
+    if learner.classes is not None and not set(y.tolist()) <= set(learner.classes):
+        where = "--labels" if options.labels is not None else str(options.schema)
+        raise Refusal(
+            f"{options.table}: column {options.target!r} must hold declared labels only, and holds one that"
+            f" {where} does not list: {_some(learner.classes)}"
+        )
+
+
+def _check_numbers(
+    X: NDArray[Any],
+    model: Any,
+    table: Table,
+    names: list[str],
+    who: str,
+    instead: str,
+    *,
+    new: bool = False,
+) -> None:
+    """Refuse cells that are no numbers where only numbers are taken; the estimators' errors advise Python."""
+    domain = getattr(last_of(model), "domain", None)
+    if isinstance(domain, Schema):
+        if domain.numeric:  # else the estimator gives the same errors
+            (domain.nearest if new else domain.encode)(X)
+        return
+    tags = get_tags(model).input_tags
+    if type(model) not in LEARNERS.values() or domain is not None or tags.string:
+        return
+    for name, column in zip(names, X.T, strict=True):
+        if not all(_is_number(cell, tags.allow_nan) for cell in column.tolist()):
+            where = f"column {name!r}" if table.quotable else "a column"
+            gaps = "text" if tags.allow_nan else "empty or text"
+            raise Refusal(f"{who} takes numbers only, and {where} holds a cell that is {gaps}{instead}")
+
+
+def _is_number(cell: Any, gaps: bool) -> bool:
+    """Return whether a cell, as `_cell` gives it, is a finite number, or missing where there may be gaps."""
+    if cell is None or isinstance(cell, str):
+        return gaps and cell is None
+    return (gaps and cell != cell) or math.isfinite(cell)
+
+
 def _labels(table: Table, target: str, path: Path) -> NDArray[Any]:
     if target not in table.names:
         raise Refusal(f"{path}: must have the target column {target!r}{table.missing(target)}")
     labels = table.column(target)
     if "" in labels:
-        raise Refusal(f"{path}: column {target!r} must have no empty cell")
+        raise Refusal(
+            f"{path}: column {target!r} must have no empty cell: leave records without a label out, if how"
+            " many remain may be public, or give them a label of their own, such as unknown"
+        )
     return np.array(labels)
+
+
+def _most_labels(n: int) -> int:
+    """Return from how many labels on those that nobody declared are not published.
+
+    So many look like numbers to predict, or, of a few records each, like names.
+    """
+    return min(_MANY_LABELS, max(_FEW_LABELS, n // _PER_LABEL))
 
 
 def _check_shape(model: Any, n: int, d: int, y: NDArray[Any]) -> None:
@@ -306,6 +394,12 @@ def _say_what_was_released(
         if not hasattr(learner, "domain"):
             lines.append("There x0, x1, ... are the columns of the table without the target, in order.")
     lines += [guarantee.sentence(), f"It assumes that {'; '.join(guarantee.assumes)}."]
+    if isinstance(model, Pipeline):
+        lines.append(
+            "Without --schema each column is read as two: NAME, the number that a cell holds, or missing;"
+            f" NAME#text, a hash of the cell's text into one of {model[0].buckets} buckets, which are the"
+            " public categories."
+        )
     if learner.classes is None:
         lines.append(
             f"Labels taken from the table, and so published: {_some(learner.classes_)}; --labels A,B,..."
@@ -314,7 +408,7 @@ def _say_what_was_released(
     sys.stdout.write("\n".join([*lines, f"Model written to {options.out}\n"]))
 
 
-def _some(classes: NDArray[Any]) -> str:
+def _some(classes: Iterable[Any]) -> str:
     labels = [repr(str(label)) for label in classes]
     return ", ".join(labels[:_FEW]) + (f" and {len(labels) - _FEW} more" if len(labels) > _FEW else "")
 

@@ -24,7 +24,7 @@ from dplearn._writing import brief
 from dplearn.concepts.base import CountedErrors, ErrorProfile, Labels
 from dplearn.concepts.bits import BitConcepts, literal
 from dplearn.core.grouping import group_counts, nth_equal
-from dplearn.core.walsh import nearest_parity, parity_errors, points_of
+from dplearn.core.hadamard import nearest_parity, parity_errors, points_of
 from dplearn.domains import Bits, Product
 
 __all__ = ["MOST_FEATURES", "Parities", "Parity"]

@@ -1,9 +1,9 @@
 """Ignore floating-point errors while private rows are read or summed.
 
-`np.seterr` is a setting of the whole program. With "raise", "warn" or "call", one record that is tiny or huge
-raises an error, shows a warning or calls a function, each of which depends on private data. So methods and
-functions that read private rows run with all of numpy's floating-point errors ignored, and restore the
-caller's setting when they return.
+`np.seterr` is a setting of the whole program, and so is `scipy.special.seterr`. With "raise", "warn" or
+"call", one record that is tiny or huge raises an error, shows a warning or calls a function, each of which
+depends on private data. So methods and functions that read private rows run with all floating-point errors
+ignored, and restore the caller's settings when they return.
 
 >>> @ignores_float_errors
 ... def halved(rows):
@@ -13,21 +13,30 @@ caller's setting when they return.
 ([0.0], 'raise')
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from types import FunctionType
 from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
+from scipy import special
 
-__all__ = ["IgnoresFloatErrors", "ignores_float_errors"]
+__all__ = ["IgnoresFloatErrors", "float_errors_ignored", "ignores_float_errors"]
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
+@contextmanager
+def float_errors_ignored() -> Iterator[None]:
+    """Ignore the floating-point errors of numpy and of scipy.special, and restore the caller's settings."""
+    with np.errstate(all="ignore"), special.errstate(all="ignore"):  # type: ignore[arg-type]  # stub: "ignored"
+        yield
+
+
 def ignores_float_errors(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Return a function that runs with numpy's floating-point errors ignored.
+    """Return a function that runs with floating-point errors ignored.
 
     Parameters
     ----------
@@ -38,7 +47,7 @@ def ignores_float_errors(function: Callable[Parameters, Result]) -> Callable[Par
 
     @wraps(function)
     def quiet(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        with np.errstate(all="ignore"):
+        with float_errors_ignored():
             return function(*args, **kwargs)
 
     return quiet

@@ -1,4 +1,6 @@
-"""An ordered domain cut at the values that data take: all codes of a piece stand alike to the data.
+"""Intervals of an ordered domain: the pieces between data, and trees of nested intervals with prefix counts.
+
+**Pieces.** Sorted codes cut a domain into intervals; all codes of one piece have the same rank in the data.
 
 >>> starts, lengths, below, upto = piece_arrays([3, 3, 7], 10)
 >>> starts.tolist()  # 0..2, 3, 4..6, 7, 8..9
@@ -12,48 +14,79 @@
 ([1, 2, 3], [1, 4, 5])
 >>> [alike.code(2, place) for place in range(5)]
 [0, 1, 2, 8, 9]
+
+**Trees.** Each node is an interval; its children are at most `fan_out` nearly equal intervals. Only opened
+nodes are stored, so a tree costs as much as it shows, for a domain of any size.
+
+>>> root = whole(10, count=4)
+>>> halves = opened(root, np.array([0]), fan_out=2)
+>>> halves.starts.tolist(), halves.lengths.tolist()
+([0, 5], [5, 5])
+>>> counted(halves, np.array([1, 1, 6, 9], dtype=np.uint64)).tolist()
+[2, 2]
+>>> knots = prefix_counts([root, halves.with_counts(np.array([1, 5]))])  # 2 too many: 1 less for each
+>>> knots.starts.tolist(), knots.below.tolist(), knots.levels.tolist()
+([0, 5], [0.0, 0.0], [0, 1])
 """
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
+from math import log2
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["EqualCosts", "piece_arrays"]
+from dplearn._validation import check_count
 
-Pieces = tuple[NDArray[Any], NDArray[Any], NDArray[np.int64], NDArray[np.int64]]
+__all__ = [
+    "EqualCosts",
+    "Knots",
+    "Level",
+    "counted",
+    "depth_of",
+    "opened",
+    "piece_arrays",
+    "prefix_counts",
+    "sorted_codes",
+    "whole",
+]
+
+Codes = NDArray[Any]  # uint64, or Python integers in an object array where 64 bits do not suffice
+Pieces = tuple[Codes, Codes, NDArray[np.int64], NDArray[np.int64]]
+
+_WIDE = 1 << 64
 
 
 def piece_arrays(codes: Sequence[int], size: int, *, start: int = 0, before: int = 0) -> Pieces:
-    """Return the pieces into which sorted codes cut a domain, none of them empty.
+    """Return the nonempty pieces into which sorted codes cut a domain.
 
     Parameters
     ----------
     codes : sequence of int
-        Private. Rising, from `start` to `size` - 1; any size of integer.
+        Private. Nondecreasing, from `start` to `size` - 1; integers of any size.
     size : int
-        Where the domain ends.
+        The end of the domain, not in it.
     start : int, default=0
-        Where it begins.
+        The first code of the domain.
     before : int, default=0
-        How many further codes are less than `start`.
+        The number of further codes less than `start`.
 
     Returns
     -------
     starts, lengths : ndarray of uint64, or of int objects where that does not suffice
-        First code of each piece, and how many codes it holds: one where some of `codes` stand, else all up to
-        the next of them.
+        First code of each piece, and the number of its codes: one for a piece at one of `codes`; a piece
+        between two of them has all codes between.
     below, upto : ndarray of int64
-        How many of all codes are less than the codes of the piece, and how many are not greater.
+        The number of data less than the codes of the piece, and the number of data not greater.
     """
-    exact = np.uint64 if size < 1 << 64 else object
+    exact = _dtype(size)
     data = np.array(codes, dtype=exact)
     first = np.append(True, data[1:] != data[:-1])[: data.size].nonzero()[0]
     values = data[first]
-    # What is free and what is taken, in turn: free before each value and after the last, if anything is.
+    # Gaps and values alternate: a gap before each value and one after the last, each possibly empty.
     starts, ends = np.empty(2 * first.size + 1, dtype=exact), np.empty(2 * first.size + 1, dtype=exact)
     starts[0], starts[1::2], starts[2::2] = start, values, values + 1
     ends[-1], ends[:-1:2], ends[1::2] = size, values, values + 1
@@ -65,21 +98,21 @@ def piece_arrays(codes: Sequence[int], size: int, *, start: int = 0, before: int
 
 
 class EqualCosts:
-    """Pieces of a domain put together by what their codes cost.
+    """The codes of a domain grouped by cost, from pieces of equal cost.
 
     Parameters
     ----------
     starts, lengths : ndarray of shape (k,)
-        As `piece_arrays` returns them, k at least 1.
+        As returned by `piece_arrays`, k at least 1.
     costs : ndarray of int64, or of int objects, of shape (k,)
-        What each code of a piece costs.
+        The cost of each code of a piece.
 
     Attributes
     ----------
     costs : list of int
-        Private. All costs that occur, rising.
+        Private. The distinct costs, rising.
     sizes : list of int
-        Private. How many codes have each of them.
+        Private. The number of codes of each cost.
     """
 
     def __init__(self, starts: NDArray[Any], lengths: NDArray[Any], costs: NDArray[Any]):
@@ -88,7 +121,7 @@ class EqualCosts:
         first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
         self._first: list[int] = [*first.tolist(), len(ordered)]
         self.costs: list[int] = ordered[first].tolist()
-        # No sum overflows: pieces have no code in common, and all codes are counted in the array's type.
+        # No sum overflows: pieces are disjoint, and the array's type holds the number of all codes.
         self.sizes: list[int] = np.add.reduceat(self._lengths, first).tolist()
 
     def code(self, group: int, place: int) -> int:
@@ -98,3 +131,156 @@ class EqualCosts:
         ends: list[int] = list(accumulate(self._lengths[members].tolist(), initial=0))
         piece = bisect_right(ends, place) - 1
         return starts[piece] + place - ends[piece]
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """The nodes of one depth of a tree, in the order of their codes.
+
+    Attributes
+    ----------
+    starts, lengths : ndarray of uint64 or object of shape (k,)
+        First code of each node, and the number of its codes.
+    parents : ndarray of int64 of shape (k,)
+        Index of each node's parent in the level above; children of one parent are adjacent.
+    counts : ndarray of int64 of shape (k,)
+        The number of records in each node, exact or noisy.
+    """
+
+    starts: Codes
+    lengths: Codes
+    parents: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+    def with_counts(self, counts: NDArray[np.int64]) -> "Level":
+        """Return the same nodes with other counts."""
+        return replace(self, counts=counts)
+
+
+@dataclass(frozen=True, eq=False)
+class Knots:
+    """The starts of the leaves of a tree, with estimated prefix counts.
+
+    Attributes
+    ----------
+    starts : ndarray of uint64 or object of shape (k,)
+        Rising; the first is 0.
+    below : ndarray of float64 of shape (k,)
+        The estimated number of data less than each start.
+    levels : ndarray of int64 of shape (k,)
+        The least depth of a node with this start; 0 for the first.
+    """
+
+    starts: Codes
+    below: NDArray[np.float64]
+    levels: NDArray[np.int64]
+
+
+def depth_of(size: int, fan_out: int) -> int:
+    """Return the number of cuts of a domain of `size` codes until each node holds one code.
+
+    A node of depth l holds at most ceil(size / fan_out**l) codes: cutting rounds up once or l times alike.
+    """
+    check_count("size", size, low=1)
+    check_count("fan_out", fan_out, low=2)
+    depth = max(0, int((size.bit_length() - 1) / log2(fan_out)) - 1)  # too small, however the floats round
+    reached = fan_out**depth
+    while reached < size:
+        depth, reached = depth + 1, reached * fan_out
+    return depth
+
+
+def sorted_codes(codes: Any, size: int) -> Codes:
+    """Return codes in rising order, in the type of the tree of a domain of `size` codes."""
+    # Without the type, numpy would turn a list of large integers into floats, and lose digits.
+    exact = codes if isinstance(codes, np.ndarray) else np.array(codes, dtype=object)
+    return np.sort(exact.astype(_dtype(size)))
+
+
+def whole(size: int, count: int) -> Level:
+    """Return the level of the root, a node of all codes and `count` records."""
+    dtype = _dtype(size)
+    one = np.zeros(1, dtype=np.int64)
+    return Level(np.array([0], dtype=dtype), np.array([size], dtype=dtype), one, one + count)
+
+
+def opened(level: Level, places: NDArray[np.int64], fan_out: int) -> Level:
+    """Return the level of the children of some nodes, with counts 0.
+
+    Parameters
+    ----------
+    level : Level
+        The level of the nodes.
+    places : ndarray of int64 of shape (k,)
+        Indices of the nodes, rising; each node has at least two codes.
+    fan_out : int
+        The greatest number of children; a node of fewer codes has one child for each code.
+    """
+    families = np.minimum(level.lengths[places], fan_out).astype(np.int64)
+    parents = np.repeat(places, families)
+    firsts = np.repeat(np.cumsum(families) - families, families)
+    dtype = level.starts.dtype
+    nth = (np.arange(parents.size) - firsts).astype(dtype)
+    members = np.repeat(families, families).astype(dtype)
+    length = level.lengths[parents]
+    whole_part, rest = length // members, length % members  # the first `rest` children have one code more
+    starts = level.starts[parents] + nth * whole_part + np.minimum(nth, rest)
+    lengths = whole_part + (nth < rest).astype(dtype)
+    return Level(starts, lengths, parents, np.zeros(parents.size, dtype=np.int64))
+
+
+def counted(level: Level, codes: Codes) -> NDArray[np.int64]:
+    """Return the number of the sorted codes in each node."""
+    lasts = level.starts + level.lengths - level.lengths.dtype.type(1)  # a node's end may be 2**64
+    counts: NDArray[np.int64] = np.searchsorted(codes, lasts, "right")
+    counts -= np.searchsorted(codes, level.starts, "left")
+    return counts
+
+
+def prefix_counts(levels: Sequence[Level]) -> Knots:
+    """Return least-squares estimates of the number of data less than the start of each leaf.
+
+    Parameters
+    ----------
+    levels : sequence of Level
+        From the root downwards, with noisy counts; the root's count is exact.
+
+    Returns
+    -------
+    Knots
+        Prefix counts; noise may make them fall.
+
+    Notes
+    -----
+    From the root downwards, the counts of a node's children are shifted by one common number so that they sum
+    to the node's estimate: the least-squares estimate, given the node. So all nodes with one start, at every
+    depth, have the same estimate.
+    """
+    masses = levels[0].counts.astype(np.float64)
+    below, first_at = np.zeros(masses.size), np.zeros(masses.size, dtype=np.int64)
+    found = []
+    for depth, level in enumerate(levels):
+        if depth:
+            families = np.bincount(level.parents, minlength=masses.size)
+            sums = np.bincount(level.parents, level.counts, minlength=masses.size)
+            short = (masses - sums) / np.maximum(families, 1)
+            mine = level.counts + short[level.parents]
+            before = np.cumsum(mine) - mine
+            eldest = np.append(True, level.parents[1:] != level.parents[:-1])
+            firsts = np.flatnonzero(eldest)
+            before -= np.repeat(before[firsts], families[families > 0])
+            below = below[level.parents] + before
+            first_at = np.where(eldest, first_at[level.parents], depth)
+            masses = mine
+        last = depth + 1 == len(levels)
+        cut = np.empty(0, dtype=np.int64) if last else levels[depth + 1].parents
+        leaf = np.bincount(cut, minlength=masses.size) == 0
+        found.append((level.starts[leaf], below[leaf], first_at[leaf]))
+    starts, values, depths = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    order = np.argsort(starts)
+    return Knots(starts[order], values[order], depths[order])
+
+
+def _dtype(size: int) -> Any:
+    """Return the type of codes, starts and lengths up to `size`."""
+    return np.dtype(np.uint64) if size < _WIDE else np.dtype(object)

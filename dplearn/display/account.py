@@ -13,9 +13,10 @@ from fractions import Fraction
 from typing import Any
 
 from dplearn.estimator.base import PrivateEstimator
-from dplearn.estimator.within import price_of_fit
+from dplearn.estimator.stages import cost_of_fit
 from dplearn.privacy import Guarantee, PrivacyLedger
-from dplearn.privacy.terms import Terms, amounts, with_amounts
+from dplearn.privacy.base import amounts, with_amounts
+from dplearn.privacy.privacy_filter import PrivacyFilter
 
 __all__ = ["require_all"]
 
@@ -40,12 +41,12 @@ def require_all(models: Iterable[Any], X: Any, y: Any) -> None:
     """
     accounts: dict[Any, tuple[PrivacyLedger, list[Guarantee]]] = {}
     for part in (part for model in models for part in _charged(model)):
-        ledger, price = part.ledger, price_of_fit(part, X, y)
+        ledger, price = part.ledger, cost_of_fit(part, X, y)
         if price is not None:  # copies of a ledger in a file are one account
             accounts.setdefault(ledger.path or id(ledger), (ledger, []))[1].append(price)
     for ledger, prices in accounts.values():
-        for price in dict.fromkeys(prices):
-            ledger.require(price)
+        for each in dict.fromkeys(prices):
+            ledger.require(each)
         ledger.require(_total(ledger, prices))
 
 
@@ -60,9 +61,9 @@ def _charged(model: Any) -> list[Any]:
 
 
 def _total(ledger: PrivacyLedger, prices: list[Guarantee]) -> Guarantee:
-    """Return what all of them cost together, as the ledger adds."""
-    terms = Terms(ledger.budget, allow_reproducible=True)  # that each can be charged was asked before
-    costs = [amounts(terms.cost(price)) for price in prices]
+    """Return the sum of all prices, added as by the ledger."""
+    rule = PrivacyFilter(ledger.budget, allow_reproducible=True)  # `require_all` has checked each price
+    costs = [amounts(rule.cost(price)) for price in prices]
     return with_amounts(
         ledger.budget, {name: sum((cost[name] for cost in costs), Fraction(0)) for name in costs[0]}
     )

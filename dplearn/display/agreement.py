@@ -3,7 +3,7 @@
 >>> display = TeacherAgreementDisplay([["a", "b"], ["a", "a"], ["a", "b"], ["a", "a"]])
 >>> display.gaps.tolist(), display.n_teachers
 ([4, 0], 4)
->>> answers = QueryBudgetDisplay(["yes", "?", "no", "?"], abstain_label="?", max_unstable=3)
+>>> answers = QueryBudgetDisplay(["yes", "?", "no", "?"], abstain_label="?", max_abstentions=3)
 >>> answers.declined.tolist()
 [0, 1, 1, 2]
 """
@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from dplearn.aggregation import QueriesExhaustedError
 from dplearn.display.axes import axes_or_new, rehearse
+from dplearn.ensembles import QueriesExhaustedError
 
 __all__ = ["QueryBudgetDisplay", "TeacherAgreementDisplay"]
 
@@ -116,14 +116,14 @@ class QueryBudgetDisplay:
         Released. What an ensemble's `predict` returned, in order.
     abstain_label : object
         What stands in it for a declined query; nan is found too.
-    max_unstable : int, optional
+    max_abstentions : int, optional
         Public. After how many declined queries the ensemble stops.
 
     Attributes
     ----------
     declined : ndarray of int64 of shape (n_queries,)
         Released. How many of the queries so far were declined.
-    max_unstable : int or None
+    max_abstentions : int or None
         As given.
     line_ : matplotlib Line2D
         Released. After `plot`.
@@ -131,13 +131,13 @@ class QueryBudgetDisplay:
         After `plot`.
     """
 
-    def __init__(self, answers: Any, *, abstain_label: Any, max_unstable: int | None = None):
+    def __init__(self, answers: Any, *, abstain_label: Any, max_abstentions: int | None = None):
         given = np.asarray(answers)
         if given.ndim != 1:
             raise ValueError(f"answers must be of shape (n_queries,), got {given.shape}")
         silent = given != given if abstain_label != abstain_label else given == abstain_label
         self.declined: NDArray[np.int64] = np.cumsum(silent, dtype=np.int64)
-        self.max_unstable = max_unstable
+        self.max_abstentions = max_abstentions
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, *, ax: Any = None, **line_kw: Any) -> Self:
@@ -171,15 +171,15 @@ class QueryBudgetDisplay:
         if label is None:
             raise ValueError("abstain_label of estimator must be set: else declined queries look like others")
         check_is_fitted(estimator)
-        most = estimator.max_unstable_
-        rehearse(cls([label], abstain_label=label, max_unstable=most), ax, **line_kw)
+        most = estimator.max_abstentions_
+        rehearse(cls([label], abstain_label=label, max_abstentions=most), ax, **line_kw)
         try:
             answers = estimator.predict(X)
         except QueriesExhaustedError as error:
             if not error.released.size:
                 raise
             answers = error.released
-        return cls(answers, abstain_label=label, max_unstable=most).plot(ax, **line_kw)
+        return cls(answers, abstain_label=label, max_abstentions=most).plot(ax, **line_kw)
 
     @classmethod
     def from_predictions(
@@ -187,7 +187,7 @@ class QueryBudgetDisplay:
         answers: Any,
         *,
         abstain_label: Any,
-        max_unstable: int | None = None,
+        max_abstentions: int | None = None,
         ax: Any = None,
         **line_kw: Any,
     ) -> Self:
@@ -195,7 +195,7 @@ class QueryBudgetDisplay:
 
         Parameters
         ----------
-        answers, abstain_label, max_unstable
+        answers, abstain_label, max_abstentions
             As for the class.
         ax, **line_kw
             As for `plot`.
@@ -204,7 +204,7 @@ class QueryBudgetDisplay:
         -------
         QueryBudgetDisplay
         """
-        return cls(answers, abstain_label=abstain_label, max_unstable=max_unstable).plot(ax, **line_kw)
+        return cls(answers, abstain_label=abstain_label, max_abstentions=max_abstentions).plot(ax, **line_kw)
 
     def plot(self, ax: Any = None, **line_kw: Any) -> Self:
         """Draw.
@@ -223,8 +223,8 @@ class QueryBudgetDisplay:
         axes = axes_or_new(ax)
         asked = np.arange(1, self.declined.size + 1)
         (self.line_,) = axes.step(asked, self.declined, where="post", **{"label": "declined"} | line_kw)
-        if self.max_unstable is not None:
-            axes.axhline(self.max_unstable, color="0.4", linestyle="--", label="where it stops")
+        if self.max_abstentions is not None:
+            axes.axhline(self.max_abstentions, color="0.4", linestyle="--", label="where it stops")
         axes.set(xlabel="queries asked", ylabel="declined so far")
         axes.legend()
         self.ax_, self.figure_ = axes, axes.figure

@@ -32,10 +32,9 @@ from dplearn.display.settings import settings_of
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.preprocessing import CellEncoder
 from dplearn.privacy import ApproxDP, Guarantee, LedgerError, PrivacyLedger, pipeline_guarantee
-from dplearn.privacy.base import decimal
+from dplearn.privacy.base import decimal, decimals
 from dplearn.privacy.pipelines import PARTS, of_meta_estimators
 from dplearn.privacy.plan import Plan
-from dplearn.privacy.terms import decimals
 
 __all__ = ["PrivacyCard", "privacy_card"]
 

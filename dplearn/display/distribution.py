@@ -1,8 +1,8 @@
 """A released distribution and its band.
 
 >>> from dplearn.domains import IntegerRange
->>> from dplearn.releases import ThresholdRelease
->>> release = ThresholdRelease(epsilon=1, domain=IntegerRange(0, 120)).fit([20] * 300 + [40] * 500)
+>>> from dplearn.releases import CDFRelease
+>>> release = CDFRelease(epsilon=1, domain=IntegerRange(0, 120)).fit([20] * 300 + [40] * 500)
 >>> DistributionDisplay(release.distribution_).beta
 0.05
 """
@@ -60,7 +60,7 @@ class DistributionDisplay:
 
         Parameters
         ----------
-        release : ThresholdRelease
+        release : CDFRelease
             Fitted.
         beta, reference
             As for the class.
@@ -78,7 +78,7 @@ class DistributionDisplay:
         """
         found = getattr(release, "distribution_", None)
         if found is None:
-            raise TypeError(f"release must be a fitted ThresholdRelease, got {type(release).__name__}")
+            raise TypeError(f"release must be a fitted CDFRelease, got {type(release).__name__}")
         return cls(found, beta=beta, reference=reference).plot(ax, name=name)
 
     def plot(self, ax: Any = None, *, name: str = "x") -> Self:

@@ -179,7 +179,7 @@ EVIDENCE: Mapping[str, Evidence] = {
     "Quantiles": Evidence(_LEVELS, whole=False),
     "ReleasedDistribution": Evidence(_DISTRIBUTION, whole=False),
     "StableCounts": Evidence(("stable_counts", "stable_counts_of_few")),
-    "ThresholdRelease": Evidence(_DISTRIBUTION, whole=False),
+    "CDFRelease": Evidence(_DISTRIBUTION, whole=False),
 }
 
 

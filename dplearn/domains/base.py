@@ -20,10 +20,11 @@ __all__ = ["Codes", "Domain", "DomainError", "NumberDomain", "smallest_uint"]
 Codes = NDArray[Any]  # unsigned integers, as narrow as the domain allows
 
 #: What to do about missing values where a domain of numbers has none; followed by the domain that takes them.
-GAPS = (
-    "drop missing ones if their number may be public, fill in a constant, or, for learners and quantiles but"
-    " neither for transformers nor for ThresholdRelease, take"
-)
+GAPS = "drop missing ones if their number may be public, fill in a constant, or take"
+#: The same of new records.
+FILL_OR_LEAVE_OUT = "fill in a constant, or leave such records out"
+#: The same for what takes no missing values, whatever the domain.
+NO_GAPS = "drop missing ones if their number may be public, or fill in a constant"
 
 
 class DomainError(ValueError):
@@ -57,6 +58,20 @@ class Domain(IgnoresFloatErrors, ABC):
     def _advice(self) -> str:
         """What the error for a value outside adds: the same whichever value it is."""
         return ""
+
+    @property
+    def _advice_without_gaps(self) -> str:
+        """The same, for what takes no domain with missing values."""
+        return self._advice
+
+    @property
+    def _not_moved(self) -> str:
+        """Which values `nearest` refuses, and what to do about them."""
+        missing = "" if self.accepts_missing else "missing, "
+        return (
+            f"a finite number would be moved to the nearest value; this one is {missing}infinite, or no"
+            f" number, such as text: {FILL_OR_LEAVE_OUT}"
+        )
 
     @property
     @abstractmethod
@@ -98,10 +113,24 @@ class Domain(IgnoresFloatErrors, ABC):
     def assumption(self) -> str:
         """What a guarantee assumes of the column."""
 
-    def refuse(self) -> DomainError:
-        """Return the error for a value outside."""
-        where = f"{brief(self)}, where {self.assumption}{self._advice}"
-        return DomainError(f"a value lies outside the declared domain {where}")
+    def refuse(self, *, takes_missing: bool = True) -> DomainError:
+        """Return the error for a value outside.
+
+        Parameters
+        ----------
+        takes_missing : bool, default=True
+            Whether the caller would take a domain with missing values, so that the error may advise one.
+        """
+        advice = self._advice if takes_missing else self._advice_without_gaps
+        return DomainError(f"{self._outside_in_words}{advice}")
+
+    def refuse_new(self) -> DomainError:
+        """Return the error for a value that `nearest` moves nowhere."""
+        return DomainError(f"{self._outside_in_words}; {self._not_moved}")
+
+    @property
+    def _outside_in_words(self) -> str:
+        return f"a value lies outside the declared domain {brief(self)}, where {self.assumption}"
 
 
 class NumberDomain(Domain):

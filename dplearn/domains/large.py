@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.domains.base import Codes, NumberDomain
+from dplearn.domains.base import FILL_OR_LEAVE_OUT, Codes, NumberDomain
 from dplearn.domains.cells import as_cells, is_number, object_array
 
 __all__ = ["LargeIntegerRange"]
@@ -88,6 +88,11 @@ class LargeIntegerRange(NumberDomain):
     def describe_test(self, code: int) -> str:
         """Return '<= value'."""
         return f"<= {_written(self.low + code)}"
+
+    @property
+    def _not_moved(self) -> str:
+        moved = "an integer would be moved to the nearest"
+        return f"{moved}; this one is missing, or no integer: {FILL_OR_LEAVE_OUT}"
 
     @property
     def assumption(self) -> str:

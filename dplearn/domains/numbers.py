@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_choice, check_count, check_number
-from dplearn.domains.base import GAPS, Codes, NumberDomain, smallest_uint
+from dplearn.domains.base import GAPS, NO_GAPS, Codes, NumberDomain, smallest_uint
 from dplearn.domains.cells import as_cells, floor_of, is_missing, is_number
 from dplearn.domains.number_cells import as_numbers
 
@@ -164,10 +164,17 @@ class IntegerRange(NumberDomain):
 
     @property
     def _advice(self) -> str:
+        return self._advice_on_gaps(f"{GAPS} {_INTEGERS_WITH_GAPS} in JSON")
+
+    @property
+    def _advice_without_gaps(self) -> str:
+        return self._advice_on_gaps(NO_GAPS)
+
+    def _advice_on_gaps(self, gaps: str) -> str:
         if self.outside == "clip":
-            return _advice_on_gaps(self, _INTEGERS_WITH_GAPS, "infinite, or no number")
+            return _advised(self, "infinite, or no number", gaps)
         ways = "outside='clip' rounds down and moves to the ends, Grid takes decimals"
-        return _advice_on_gaps(self, _INTEGERS_WITH_GAPS, "not whole, or beyond the ends", ways)
+        return _advised(self, "no number, not whole, or beyond the ends", gaps, ways)
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -321,11 +328,16 @@ class Grid(NumberDomain):
 
     @property
     def _advice(self) -> str:
+        return self._advice_on_gaps(f"{GAPS} {_GRID_WITH_GAPS} in JSON")
+
+    @property
+    def _advice_without_gaps(self) -> str:
+        return self._advice_on_gaps(NO_GAPS)
+
+    def _advice_on_gaps(self, gaps: str) -> str:
         if self.outside == "clip":
-            return _advice_on_gaps(self, _GRID_WITH_GAPS, "infinite, or no number")
-        return _advice_on_gaps(
-            self, _GRID_WITH_GAPS, "no number, or beyond the bounds", "outside='clip' moves to these"
-        )
+            return _advised(self, "infinite, or no number", gaps)
+        return _advised(self, "no number, or beyond the bounds", gaps, "outside='clip' moves to these")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -447,7 +459,11 @@ class Floats(NumberDomain):
 
     @property
     def _advice(self) -> str:
-        return _advice_on_gaps(self, _FLOATS_WITH_GAPS, "infinite, or no number")
+        return _advised(self, "infinite, or no number", f"{GAPS} {_FLOATS_WITH_GAPS} in JSON")
+
+    @property
+    def _advice_without_gaps(self) -> str:
+        return _advised(self, "infinite, or no number", NO_GAPS)
 
 
 def _checked_missing(missing: Any) -> bool:
@@ -467,11 +483,11 @@ def _written(domain: NumberDomain) -> str:
     return f"{type(domain).__name__}({told})"
 
 
-def _advice_on_gaps(domain: IntegerRange | Grid | Floats, example: str, wrong: str, ways: str = "") -> str:
-    """Return what may be wrong with a value outside, and what to do about it."""
+def _advised(domain: IntegerRange | Grid | Floats, wrong: str, gaps: str, ways: str = "") -> str:
+    """Return what may be wrong with a value outside, and what to do about it, `gaps` where it is missing."""
     if domain.missing:
         return f": it is {wrong}; {ways}" if ways else f": it is {wrong}"
-    return f": it is missing, {wrong}; {ways + '; ' if ways else ''}{GAPS} {example} in JSON"
+    return f": it is missing, {wrong}; {ways + '; ' if ways else ''}{gaps}"
 
 
 def _shortest(value: float) -> str:

@@ -1,6 +1,6 @@
 """The domain of a whole record: one domain for each column."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -11,6 +11,8 @@ from dplearn.domains.base import Codes, Domain, DomainError
 from dplearn.domains.cells import frame_column, is_frame, times_as_numbers, unread_times
 
 __all__ = ["Product"]
+
+_ToldBy = Callable[[Domain], DomainError]
 
 _ROWS = 512  # rows encoded at a time: a block of a wide table stays in the cache
 
@@ -89,12 +91,14 @@ class Product:
             return (f"in every column, {next(iter(by_assumption))}",)
         return tuple(f"in {_listed(names)}, {words}" for words, names in by_assumption.items())
 
-    def encode(self, X: Any) -> list[Codes]:
+    def encode(self, X: Any, *, takes_missing: bool = True) -> list[Codes]:
         """Return the codes of each column.
 
         Parameters
         ----------
         X : ndarray or data frame of shape (n, len(self))
+        takes_missing : bool, default=True
+            Whether the caller would take domains with missing values, so that an error may advise them.
 
         Returns
         -------
@@ -106,13 +110,13 @@ class Product:
         DomainError
             If a value is outside its column's domain; the message names the column and the domain.
         """
-        return self._encode(X, "encode")
+        return self._encode(X, "encode", None if takes_missing else _without_gaps)
 
     def nearest(self, X: Any) -> list[Codes]:
         """Return codes as `encode` does, values outside moved to the nearest in the domain."""
-        return self._encode(X, "nearest")
+        return self._encode(X, "nearest", Domain.refuse_new)
 
-    def _encode(self, X: Any, how: str) -> list[Codes]:
+    def _encode(self, X: Any, how: str, told_by: _ToldBy | None) -> list[Codes]:
         columns: list[Codes] = []
         for domain, group in groupby(range(len(self)), key=self.domains.__getitem__):
             places = list(group)
@@ -123,8 +127,10 @@ class Product:
                 refused = error
             if refused is not None:
                 place = _first_refused(getattr(domain, how), X, places)
-                times = unread_times(X, place) if self.domains[place].numeric else None
-                told = refused if times is None else f"values are {times_as_numbers(times)}"
+                domain = self.domains[place]
+                times = unread_times(X, place) if domain.numeric else None
+                outside = refused if told_by is None else told_by(domain)
+                told = outside if times is None else f"values are {times_as_numbers(times)}"
                 raise type(refused)(f"in column {self.names[place]!r}, {told}")
         return columns
 
@@ -142,6 +148,10 @@ def _encode_alike(encode: Any, X: Any, places: list[int]) -> list[Codes]:
     for start in range(_ROWS, len(part), _ROWS):
         codes[:, start : start + _ROWS] = encode(part[start : start + _ROWS].T)
     return list(codes)
+
+
+def _without_gaps(domain: Domain) -> DomainError:
+    return domain.refuse(takes_missing=False)
 
 
 def _first_refused(encode: Any, X: Any, places: list[int]) -> int:

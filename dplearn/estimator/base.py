@@ -1,29 +1,39 @@
-"""The door through which every private estimator goes.
+"""The base classes of private estimators, and the six stages of a fit.
 
-`fit` chooses the dice and hands over to `_fit(X, y, dice)`, in which a learner takes five steps, in this
-order: check what is public; fix the guarantee and charge it to the ledger; summarise the data into integers;
-release; publish. An auditor calls `_fit` with dice of their own, so that the code that users run is the code
-that is verified.
+`fit` chooses the dice and calls `_fit(X, y, dice)`, which runs the stages of a learner in this order:
+
+1. `_params(reproducible)` checks the constructor's parameters; `cost` is the most that a fit may spend.
+2. `_read(X, y, params)` validates and encodes the table, and spends nothing.
+3. `_plan(params, public)` fixes the guarantee from public values; `plan()` returns the same object.
+4. `_summarize(records, plan)` turns records into sums, rows or an oracle, without a draw.
+5. `_release(summary, plan, dice)` makes all secret draws.
+6. `_publish(outcome, plan)` sets the fitted attributes; it sees neither records nor summary.
+
+The ledger is asked after stage 1 and charged after stage 3. Cutting a table into consecutive parts changes no
+summary. An auditor calls the stages with dice of their own, so the code that users run is the code that is
+verified.
 """
 
+import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils import Tags
 
 from dplearn._writing import in_full, shortened
-from dplearn.chance import dice_for
+from dplearn.chance import PublicStream, dice_for
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import IgnoresFloatErrors
+from dplearn.core.float_errors import IgnoresFloatErrors, float_errors_ignored
 from dplearn.estimator.fit_parameters import ROUTED, refuse_parameters
-from dplearn.estimator.shown import promise_html
-from dplearn.privacy import Guarantee, PrivacyLedger, open_account
+from dplearn.estimator.shown import guarantee_html
+from dplearn.estimator.stages import Params, Public, Table
+from dplearn.privacy import ApproxDP, Guarantee, PrivacyLedger, open_account
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
 
 __all__ = ["PrivateClassifier", "PrivateEstimator", "PrivateTransformer"]
 
+_USER = 4  # the stack level of a user's call: above `_fit`, `_fit_privately` and `fit`
 # What makes the stream of a seeded fit no other: the seed has it, or it draws nothing.
 _NOT_OF_THE_STREAM = {"classes", "ledger", "random_state"}
 
@@ -31,9 +41,9 @@ _NOT_OF_THE_STREAM = {"classes", "ledger", "random_state"}
 class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     """Base of all private estimators.
 
-    A subclass has the parameters `epsilon`, `ledger` and `random_state`, and a method `_fit(X, y, dice)` that
-    sets `guarantee_`. Its `_fit` reads all parameters before it looks at the data, which may be objects that
-    change them. It calls `_open_account` before it looks, and what that returns before it summarises.
+    A subclass has the parameters `epsilon`, `ledger` and `random_state`, and the stages `_params`, `_read`,
+    `_plan`, `_summarize`, `_release` and `_publish`, which only this class calls. `_params` alone reads the
+    constructor's parameters: the data may be objects that change them.
     """
 
     _read_private_rows = frozenset(
@@ -63,18 +73,18 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     def _repr_html_(self) -> Callable[[], str]:
         """Show the usual diagram, and under it what was promised, or what a fit will cost."""
         diagram: Callable[[], str] = super()._repr_html_  # no attribute, where a user wants texts
-        return lambda: diagram() + promise_html(self)
+        return lambda: diagram() + guarantee_html(self)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
         return bundle | {
-            kind: told + promise_html(self) for kind, told in bundle.items() if kind == "text/html"
+            kind: told + guarantee_html(self) for kind, told in bundle.items() if kind == "text/html"
         }
 
-    def _fit_privately(self, X: Any, y: Any) -> Self:
+    def _fit_privately(self, X: Any, y: Any, **public: Any) -> Self:
         dice, reproducible = self._dice()
-        with np.errstate(all="ignore"):
-            self._fit(X, y, dice, reproducible=reproducible)
+        with float_errors_ignored():
+            self._fit(X, y, dice, reproducible=reproducible, **public)
         return self
 
     def _dice(self) -> tuple[Dice, bool]:
@@ -84,9 +94,13 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
             context = self._context()
         return dice_for(random_state, type(self).__name__, *context), random_state is not None
 
-    def _open_account(self, price: Guarantee) -> Callable[[Guarantee], None]:
+    def _open_account(self, price: Guarantee | None) -> Callable[[Guarantee], None]:
         """Refuse a fit that the ledger would refuse, and return what charges it; see `open_account`."""
         return open_account(self.ledger, price, name=type(self).__name__)
+
+    def _public_stream(self, params: Params) -> PublicStream:
+        """Return the source of public choices of one fit."""
+        return PublicStream.of(params.random_state, type(self).__name__)
 
     def _context(self) -> tuple[object, ...]:
         """Return what, besides seed and class, the stream of a seeded fit depends on: all that is chosen."""
@@ -95,13 +109,72 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
             (name, repr(parameters[name])) for name in sorted(parameters.keys() - _NOT_OF_THE_STREAM)
         )
 
-    def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
-        """Fit with these dice; `reproducible` says whether they can be thrown again."""
+    def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False, **public: Any) -> None:
+        """Run the six stages with these dice.
+
+        Parameters
+        ----------
+        X, y : object
+            As for `fit`.
+        dice : Dice
+            Source of chance.
+        reproducible : bool
+            Whether they can be thrown again.
+        **public : object
+            What else `fit` takes, such as public rows; given to `_read`.
+        """
+        params = self._params(reproducible)
+        charge = self._open_account(self._cost(params, X, y))
+        table, plan = self._begin(X, y, params, **public)
+        for text in plan.warnings:
+            warnings.warn(text, UserWarning, stacklevel=_USER)
+        charge(plan.guarantee)
+        self._finish(table, plan, dice)
+
+    def _begin(self, X: Any, y: Any, params: Params, **public: Any) -> tuple[Table, Any]:
+        """Read the table and plan the fit; nothing is drawn or charged."""
+        table = self._read(X, y, params, **public)
+        return table, self._plan(params, table.public)
+
+    def _finish(self, table: Table, plan: Any, dice: Dice) -> None:
+        """Release what was planned, and publish it; the charge comes before."""
+        self._publish(self._release(self._summarize(table, plan), plan, dice), plan)
+
+    def _params(self, reproducible: bool) -> Params:
+        """Check the constructor's parameters, and return them with the most that a fit may spend."""
+        raise NotImplementedError
+
+    def _cost(self, params: Params, X: Any, y: Any) -> ApproxDP | None:  # noqa: ARG002 - of use to subclasses
+        """Return the most that a fit of a table may spend, before any value of it is read.
+
+        Where it depends on shapes, a subclass looks at these; None where they cannot be told, as where X is
+        None.
+        """
+        return params.cost
+
+    def _read(self, X: Any, y: Any, params: Params) -> Table:
+        """Validate and encode the table; inside the declared domain nothing here depends on data."""
+        raise NotImplementedError
+
+    def _plan(self, params: Params, public: Public) -> Any:
+        """Return the plan of a fit, whose `guarantee` spends at most `params.cost`."""
+        raise NotImplementedError
+
+    def _summarize(self, table: Table, plan: Any) -> Any:  # noqa: ARG002 - of use to subclasses
+        """Return the table as sums, rows or an oracle, without a draw."""
+        return table.rows
+
+    def _release(self, summary: Any, plan: Any, dice: Dice) -> Any:
+        """Make all secret draws, and return what was released."""
+        raise NotImplementedError
+
+    def _publish(self, outcome: Any, plan: Any) -> None:
+        """Set the fitted attributes."""
         raise NotImplementedError
 
 
 class PrivateClassifier(ClassifierMixin, PrivateEstimator):
-    """Base of all private classifiers; their `_fit` sets `classes_` too."""
+    """Base of all private classifiers; their `_publish` sets `classes_` too."""
 
     def fit(self, X: Any, y: Any, **fit_parameters: Any) -> Self:
         """Fit privately; the data are used for this one release and not kept.

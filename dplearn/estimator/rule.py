@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn.estimator.base import PrivateClassifier
-from dplearn.estimator.intake import read_features
+from dplearn.records.reading import read_features
 
 __all__ = ["RuleClassifier"]
 

@@ -1,17 +1,17 @@
 """The line that stands under an estimator's diagram in a notebook: what it promises, or will cost.
 
 >>> from dplearn import ThresholdClassifier
->>> promise_html(ThresholdClassifier(epsilon=0.5)).partition("</div>")[2]
+>>> guarantee_html(ThresholdClassifier(epsilon=0.5)).partition("</div>")[2]
 '<div class="dplearn-promise">Not fitted. A fit will spend epsilon 0.5, delta 0.</div>'
 """
 
 from typing import Any
 
-from dplearn.estimator.within import UNSEEN, price_of_fit
+from dplearn.estimator.stages import cost_of_fit
 from dplearn.privacy import Guarantee
-from dplearn.privacy.terms import promise_as_html
+from dplearn.privacy.base import guarantee_as_html
 
-__all__ = ["promise_html"]
+__all__ = ["guarantee_html"]
 
 _SCOPE = (
     "This covers the fit of this estimator alone. For a whole pipeline ask"
@@ -20,7 +20,7 @@ _SCOPE = (
 )
 
 
-def promise_html(estimator: Any) -> str:
+def guarantee_html(estimator: Any) -> str:
     """Return the guarantee of a fitted private estimator, or the price of a fit, as HTML.
 
     Parameters
@@ -42,5 +42,5 @@ def promise_html(estimator: Any) -> str:
 def _promise(estimator: Any) -> str:
     guarantee = getattr(estimator, "guarantee_", None)
     if isinstance(guarantee, Guarantee):
-        return promise_as_html(guarantee, None)
-    return promise_as_html(None, price_of_fit(estimator, UNSEEN, None))
+        return guarantee_as_html(guarantee, None)
+    return guarantee_as_html(None, cost_of_fit(estimator))

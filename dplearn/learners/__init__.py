@@ -3,19 +3,17 @@
 from dplearn.learners.conjunction import ConjunctionClassifier, ConjunctionPlan
 from dplearn.learners.generic import ExponentialMechanismClassifier, GenericPlan
 from dplearn.learners.knowledge_transfer import KnowledgeTransferClassifier
+from dplearn.learners.logistic_plan import LogisticPlan
 from dplearn.learners.logistic_regression import StatisticalQueryLogisticRegression
-from dplearn.learners.logistic_terms import LogisticPlan
 from dplearn.learners.masked_parity import MaskedParityClassifier, MaskedParityPlan
 from dplearn.learners.naive_bayes import NaiveBayesPlan, StatisticalQueryNaiveBayes
 from dplearn.learners.parity import ParityClassifier, ParityPlan
-from dplearn.learners.point import ChosenPoint, PointClassifier
-from dplearn.learners.point_terms import PointPlan
+from dplearn.learners.point import ChosenPoint, PointClassifier, PointPlan
 from dplearn.learners.reductions import SecretSampleClassifier
 from dplearn.learners.soft_label_transfer import SoftLabelTransferClassifier
 from dplearn.learners.soft_labels import SoftLabelAggregateClassifier, SoftLabelPlan
 from dplearn.learners.subsample_aggregate import SubsampleAggregateClassifier
-from dplearn.learners.threshold import ThresholdClassifier
-from dplearn.learners.threshold_terms import ThresholdPlan
+from dplearn.learners.threshold import ThresholdClassifier, ThresholdPlan
 
 __all__ = [
     "ChosenPoint",

@@ -8,12 +8,25 @@
 'ill' if x1 > 0 and x4 <= 0, else 'well'
 >>> learner.guarantee_.epsilon
 Fraction(1, 1)
+
+The number of records that a conjunction takes, all queries asked in one round:
+
+For each column the shares of the records with the label that is sought, the positive ones, are asked for by
+value. A value with a share of at most a bar is held to break the conjunction.
+
+>>> conjunction_query_sample_size([2] * 10, epsilon=1, alpha=0.1, beta=0.05)
+46984
+>>> conjunction_query_sample_size([2] * 10, epsilon=1, alpha=0.1, beta=0.05, noise="local")
+11737310
+>>> round(conjunction_error([2] * 10, n=100_000, epsilon=1, alpha=0.1, beta=0.05), 3)
+0.076
 """
 
-import warnings
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -21,34 +34,45 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 
 from dplearn._validation import check_count, check_number
-from dplearn.chance import PublicStream
+from dplearn._writing import brief
 from dplearn.chance.dice import Dice
-from dplearn.concepts.base import ChosenConcept
-from dplearn.domains import Bits, Product
+from dplearn.concepts.base import ChosenConcept, Concept, Labels
+from dplearn.core.search import first
+from dplearn.domains import Bits
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.intake import (
+from dplearn.estimator.stages import Params, Public, Table, planned_table
+from dplearn.learners.bins import MOST_BINS, Bins, binned, declared_columns, stacked
+from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.plan import Plan, hidden
+from dplearn.queries import Examples, HistogramQuery, Oracle
+from dplearn.queries.bounds import TailBound
+from dplearn.queries.factories import check_reports, cost_of, opened
+from dplearn.queries.share_noise import central_noise, share_noise
+from dplearn.records.reading import (
     TABLE,
     as_product,
     check_classes,
-    check_told,
     check_two_labels,
     known_classes,
     labels_assumed,
     read_features,
     read_labels,
 )
-from dplearn.learners.bins import MOST_BINS, Bins, binned, declared_columns, stacked
-from dplearn.learners.conjunction_rule import learn_conjunction
-from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import Plan
-from dplearn.queries import Examples
-from dplearn.queries.opening import opened, price_of
-from dplearn.theory.conjunction_queries import conjunction_error, conjunction_query_sample_size
-from dplearn.theory.share_queries import central_noise
+from dplearn.records.rows import Columns
 
-__all__ = ["ConjunctionClassifier", "ConjunctionPlan"]
+__all__ = [
+    "BinConjunction",
+    "ConjunctionClassifier",
+    "ConjunctionPlan",
+    "conjunction_bar",
+    "conjunction_error",
+    "conjunction_query_sample_size",
+    "learn_conjunction",
+    "literals_kept",
+]
 
 _UNDECLARED = Bits()
+_MOST = 1 << 62
 
 
 class ConjunctionClassifier(RuleClassifier):
@@ -65,7 +89,7 @@ class ConjunctionClassifier(RuleClassifier):
     delta : float, default=0.0
         Probability with which the guarantee may fail. Some makes many columns less noisy in the central
         model; where it would not, none is spent.
-    model : {"central", "local"}, default="central"
+    trust_model : {"central", "local"}, default="central"
         "central": noise is added to counts of all records. "local": each record reports the value of one
         column, or that its label is the other one, through randomised response.
     domain : Domain, sequence of Domain, Product or Schema, optional
@@ -111,7 +135,7 @@ class ConjunctionClassifier(RuleClassifier):
     See Also
     --------
     ExponentialMechanismClassifier : Its "conjunctions" stand noisy labels, but have three literals at most.
-    dplearn.theory.conjunction_queries.conjunction_query_sample_size : How many records it takes.
+    dplearn.theory.conjunction_query_sample_size : How many records it takes.
 
     Notes
     -----
@@ -138,7 +162,7 @@ class ConjunctionClassifier(RuleClassifier):
         *,
         epsilon: float = 1.0,
         delta: float = 0.0,
-        model: str = "central",
+        trust_model: str = "central",
         domain: Any = None,
         n_bins: int = 8,
         positive: Any = None,
@@ -150,7 +174,7 @@ class ConjunctionClassifier(RuleClassifier):
     ):
         self.epsilon = epsilon
         self.delta = delta
-        self.model = model
+        self.trust_model = trust_model
         self.domain = domain
         self.n_bins = n_bins
         self.positive = positive
@@ -170,66 +194,82 @@ class ConjunctionClassifier(RuleClassifier):
         n_features : int, optional
             Number of columns; needed unless the domain tells.
         """
-        terms = self._terms(self.random_state is not None)
-        n_samples = check_count("n_samples", n_samples, low=1)
-        features = len(terms.declared) if isinstance(terms.declared, Product) else n_features
-        features = check_told("n_features", features, source="domain")
-        return terms.plan(n_samples, as_product(terms.declared, features, None))
+        params = self._params(self.random_state is not None)
+        return self._plan(params, planned_table(params, n_samples, n_features=n_features, n_labels=2))
 
-    def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
-        # 1. Check what is public, and that the data are where they were declared to be.
-        terms = self._terms(reproducible)
-        stream = PublicStream.of(self.random_state, type(self).__name__)
-        charge = self._open_account(terms.price)
-        X = read_features(self, X, domain=terms.declared, reset=True)
-        classes, y = read_labels(y, len(X), terms.classes)
-        check_two_labels(classes, "a conjunction")
-        positive = terms.positive_code(classes)
-        domain = as_product(terms.declared, X.shape[1], getattr(self, "feature_names_in_", None))
-        plan = terms.plan(len(X), domain)
-        codes = domain.encode(X)
-        _warn_if_few(plan)
-
-        # 2. Fix the guarantee, and charge it to the ledger.
-        charge(plan.guarantee)
-
-        # 3. Summarise the data into integers: one replaced record replaces one bin a column, and one label.
-        bins = terms.bins(domain)
-        records = Examples(stacked(bins, codes), y)
-        oracle = opened(plan.noise, records, privacy=plan.guarantee, dice=dice, stream=stream)
-
-        # 4. Release.
-        found = learn_conjunction(oracle, bins, positive=positive, alpha=plan.alpha, beta=plan.beta)
-
-        # 5. Publish.
-        self.classes_ = classes
-        self.domain_ = domain
-        self.guarantee_ = plan.guarantee
-        self.noise_ = plan.noise
-        self.concept_ = ChosenConcept(found, tuple(domain.names), tuple(classes.tolist()))
-
-    def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
-        return self.concept_.predict(columns)
-
-    def _terms(self, reproducible: bool) -> "_Terms":
-        """Read and check all parameters."""
+    def _params(self, reproducible: bool) -> Params:
         classes = known_classes(self.classes, self.domain)
         if classes is not None:
             check_two_labels(check_classes(classes), "a conjunction")
-        price = price_of(self.model, self.epsilon, self.delta, reproducible=reproducible)
-        terms = _Terms(
-            price=price,
-            model=self.model,
+        params = Params(
+            cost_of(self.trust_model, self.epsilon, self.delta, reproducible=reproducible),
+            trust_model=self.trust_model,
             declared=declared_columns(self.domain, _UNDECLARED),
             n_bins=check_count("n_bins", self.n_bins, low=2, high=MOST_BINS),
             positive=self.positive,
             alpha=float(check_number("alpha", self.alpha, above=0, below=1)),
             beta=float(check_number("beta", self.beta, above=0, below=1)),
             classes=classes,
+            random_state=self.random_state,
         )
         if classes is not None:
-            terms.positive_code(check_classes(classes))
-        return terms
+            _positive_code(params.positive, check_classes(classes))
+        return params
+
+    def _read(self, X: Any, y: Any, params: Params) -> Table:
+        stream = self._public_stream(params)
+        X = read_features(self, X, domain=params.declared, reset=True)
+        classes, codes = read_labels(y, len(X), params.classes)
+        check_two_labels(classes, "a conjunction")
+        _positive_code(params.positive, classes)
+        names = getattr(self, "feature_names_in_", None)
+        domain = as_product(params.declared, X.shape[1], names)
+        public = Public(len(X), X.shape[1], names=names, classes=classes, stream=stream)
+        return Table(public, Examples(Columns(domain.encode(X)), codes))
+
+    def _plan(self, params: Params, public: Public) -> "ConjunctionPlan":
+        domain = as_product(params.declared, public.n_features, public.names)
+        bins = tuple(binned(each, params.n_bins) for each in domain.domains)
+        check_reports(params.trust_model, public.n_samples, len(bins), "columns")
+        noise = "local"
+        if params.trust_model == "central":
+            noise = central_noise(len(bins), epsilon=params.cost.epsilon, delta=params.cost.delta)
+        delta = params.cost.delta if noise == "gaussian" else Fraction(0)
+        sizes = [each.size for each in bins]
+        assumes = (*TABLE, *domain.assumes, labels_assumed(params.classes))
+        asked = {"epsilon": params.cost.epsilon, "delta": delta, "alpha": params.alpha, "beta": params.beta}
+        return ConjunctionPlan(
+            guarantee=replace(params.cost, delta=delta, assumes=assumes),
+            noise=noise,
+            n_samples=public.n_samples,
+            error=conjunction_error(sizes, public.n_samples, noise=noise, **asked),
+            n_needed=conjunction_query_sample_size(sizes, noise=noise, **asked),
+            alpha=params.alpha,
+            beta=params.beta,
+            bins=bins,
+            domain=domain,
+            positive=None if public.classes is None else _positive_code(params.positive, public.classes),
+            public=public,
+        )
+
+    def _summarize(self, table: Table, plan: "ConjunctionPlan") -> Examples:
+        # One replaced record replaces one bin a column, and one label.
+        return Examples(stacked(plan.bins, table.rows.X.columns), table.rows.y)
+
+    def _release(self, summary: Examples, plan: "ConjunctionPlan", dice: Dice) -> Concept:
+        oracle = opened(plan.noise, summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream)
+        return learn_conjunction(oracle, plan.bins, positive=plan.positive, alpha=plan.alpha, beta=plan.beta)
+
+    def _publish(self, outcome: Concept, plan: "ConjunctionPlan") -> None:
+        self.classes_ = plan.public.classes
+        self.domain_ = plan.domain
+        self.guarantee_ = plan.guarantee
+        self.noise_ = plan.noise
+        labels = tuple(self.classes_.tolist())
+        self.concept_ = ChosenConcept(outcome, tuple(plan.domain.names), labels)
+
+    def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
+        return self.concept_.predict(columns)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -268,67 +308,283 @@ class ConjunctionPlan(Plan):
     n_needed: int
     alpha: float
     beta: float
+    bins: Any = hidden()
+    domain: Any = hidden()
+    positive: Any = hidden()
+    public: Any = hidden()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warn if the public numbers promise less than is asked for."""
+        if self.n_samples >= self.n_needed:
+            return ()
+        return (
+            f"n_samples is {self.n_samples}: alpha={self.alpha} and beta={self.beta} take {self.n_needed}"
+            " records in the worst case; plan(n_samples, n_features=...) tells more, without any data",
+        )
+
+
+def _positive_code(positive: Any, classes: NDArray[Any]) -> int:
+    """Return the label code of records that satisfy the rule."""
+    labels = classes.tolist()
+    if positive is None:
+        return 1
+    if positive not in labels:
+        raise ValueError(f"positive must be one of the two labels, got {positive!r}")
+    return int(labels.index(positive))
 
 
 @dataclass(frozen=True)
-class _Terms:
-    """All parameters of one fit, read and checked before the data."""
+class BinConjunction:
+    """One label where each column's value is in an allowed bin, else the other.
 
-    price: ApproxDP
-    model: str
-    declared: Any
-    n_bins: int
-    positive: Any
-    alpha: float
-    beta: float
-    classes: Sequence[Any] | None
+    Attributes
+    ----------
+    bins : tuple of Bins
+        Of each column.
+    allowed : tuple of tuple of bool
+        For each column, which of its bins are.
+    positive : int
+        The label code where all are.
+    """
 
-    def bins(self, domain: Product) -> tuple[Bins, ...]:
-        """Return the bins of each column."""
-        return tuple(binned(each, self.n_bins) for each in domain.domains)
+    bins: tuple[Bins, ...]
+    allowed: tuple[tuple[bool, ...], ...]
+    positive: int
 
-    def plan(self, n_samples: int, domain: Product) -> ConjunctionPlan:
-        """Return how a table of this shape will be learned."""
-        sizes = [each.size for each in self.bins(domain)]
-        if self.model == "local" and n_samples < len(sizes):
-            raise ValueError(
-                f"model='local' needs a record for each of {len(sizes)} columns, got n_samples={n_samples}"
-            )
-        noise = self._noise(len(sizes))
-        delta = self.price.delta if noise == "gaussian" else Fraction(0)
-        assumes = (*TABLE, *domain.assumes, labels_assumed(self.classes))
-        asked = {"epsilon": self.price.epsilon, "delta": delta, "alpha": self.alpha, "beta": self.beta}
-        return ConjunctionPlan(
-            guarantee=replace(self.price, delta=delta, assumes=assumes),
-            noise=noise,
-            n_samples=n_samples,
-            error=conjunction_error(sizes, n_samples, model=noise, **asked),
-            n_needed=conjunction_query_sample_size(sizes, model=noise, **asked),
-            alpha=self.alpha,
-            beta=self.beta,
-        )
+    def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
+        """Return the label code of each record; what has no bin is in none that is allowed.
 
-    def positive_code(self, classes: NDArray[Any]) -> int:
-        """Return the label code of records that satisfy the rule."""
-        labels = classes.tolist()
-        if self.positive is None:
-            return 1
-        if self.positive not in labels:
-            raise ValueError(f"positive must be one of the two labels, got {self.positive!r}")
-        return int(labels.index(self.positive))
+        Parameters
+        ----------
+        columns : list of ndarray of shape (n,)
+            Codes of each column's domain.
+        """
+        satisfied = np.ones(len(columns[0]), dtype=bool)
+        for bins, allowed, codes in zip(self.bins, self.allowed, columns, strict=True):
+            if not all(allowed):
+                satisfied &= np.array([*allowed, False])[bins.of(codes)]
+        return np.where(satisfied, self.positive, 1 - self.positive).astype(np.intp)
 
-    def _noise(self, n_queries: int) -> str:
-        """Return where noise comes from: where there is a choice, what varies less."""
-        if self.model == "local":
-            return "local"
-        return central_noise(n_queries, epsilon=self.price.epsilon, delta=self.price.delta)
+    def describe(self, features: Sequence[str], labels: Sequence[Any]) -> str:
+        """Return the rule in words."""
+        yes, no = labels[self.positive], labels[1 - self.positive]
+        if not all(map(any, self.allowed)):
+            return f"always {no!r}"
+        words = [
+            bins.describe(name, allowed)
+            for name, bins, allowed in zip(features, self.bins, self.allowed, strict=True)
+            if not all(allowed)
+        ]
+        return f"{yes!r} if {' and '.join(words)}, else {no!r}" if words else f"always {yes!r}"
 
 
-def _warn_if_few(plan: ConjunctionPlan) -> None:
-    """Warn if the public numbers promise less than is asked for."""
-    if plan.n_samples < plan.n_needed:
-        warnings.warn(
-            f"n_samples is {plan.n_samples}: alpha={plan.alpha} and beta={plan.beta} take {plan.n_needed}"
-            " records in the worst case; plan(n_samples, n_features=...) tells more, without any data",
-            stacklevel=5,
-        )
+def learn_conjunction(
+    oracle: Oracle, bins: Sequence[Bins], *, positive: int, alpha: float, beta: float
+) -> BinConjunction:
+    """Ask for the shares of positive records by each column's bin, in one round, and keep what holds of them.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        Of `Examples`: X of shape (n, d) holds bins, y label codes. All that is left of its budget is taken.
+    bins : sequence of Bins
+        Of each column.
+    positive : int
+        The label code of records that satisfy the conjunction.
+    alpha, beta : float
+        Error that is wanted, and probability of failure.
+
+    Returns
+    -------
+    BinConjunction
+
+    Examples
+    --------
+    Of an oracle that knows the population:
+
+    >>> from dplearn.queries import population
+    >>> records = Examples(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([0, 0, 1, 0]))
+    >>> bits = binned(Bits(None), 2)
+    >>> learned = learn_conjunction(population(records), (bits, bits), positive=1, alpha=0.1, beta=0.05)
+    >>> learned.describe(["raining", "roof"], ["dry", "wet"])
+    "'wet' if raining and not roof, else 'dry'"
+    """
+    sizes = [each.size for each in bins]
+    queries = [
+        HistogramQuery(partial(_bin_if_positive, column, size, positive), categories=size + 1)
+        for column, size in enumerate(sizes)
+    ]
+    allowed = []
+    for each, answer in zip(bins, oracle.ask(queries), strict=True):
+        bar = conjunction_bar(sizes, answer.noise, alpha=alpha, beta=beta)
+        allowed.append(_filled(answer.means[: each.size] > bar, each))
+    return BinConjunction(tuple(bins), tuple(allowed), positive)
+
+
+def _bin_if_positive(column: int, size: int, positive: int, records: Examples) -> NDArray[np.int64]:
+    """Return each positive record's bin, and `size` for the others."""
+    return np.where(records.y == positive, records.X[:, column], size).astype(np.int64)
+
+
+def _filled(above: NDArray[np.bool_], bins: Bins) -> tuple[bool, ...]:
+    """Return which bins are allowed: of those in an order, all between two that are."""
+    places = np.flatnonzero(above[bins.first :]) + bins.first
+    if bins.ordered and len(places):
+        above[places[0] : places[-1] + 1] = True
+    return tuple(above.tolist())
+
+
+def literals_kept(sizes: Sequence[int]) -> int:
+    """Return how many values are broken by a conjunction that some record satisfies, at most.
+
+    Of each column at least one is not; if no value of some column is left, only the values of that column
+    count, for they are those of all positive records.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        How many values each column has.
+    """
+    return max(sum(sizes) - len(sizes), max(sizes))
+
+
+def conjunction_bar(sizes: Sequence[int], noise: TailBound, *, alpha: float, beta: float) -> float:
+    """Return the greatest share of positive records with a value that is held to break the conjunction.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        How many values each column has.
+    noise : TailBound
+        Of the answer about the column.
+    alpha, beta : float
+        Error that is wanted, and probability of failure.
+
+    Returns
+    -------
+    float
+        What the noise stays below with all answers, at beta / 2 together; alpha / 2 over the number of
+        literals, if that is more. But 1 / 2 over their number at most: where the noise may be more,
+        `conjunction_error` promises nothing, and a lower bar learns something more often.
+    """
+    half = 1 / (2 * literals_kept(sizes))
+    return min(half, max(_tolerance(noise, len(sizes), beta), alpha * half))
+
+
+def conjunction_error(
+    sizes: Sequence[int],
+    n: int,
+    *,
+    epsilon: Any,
+    alpha: Any,
+    beta: Any,
+    delta: Any = 0,
+    noise: str = "laplace",
+) -> float:
+    """Return the error that a learned conjunction keeps to, if records are labelled by one.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        How many values each column has.
+    n : int
+        Number of records, independent draws of a distribution.
+    epsilon, delta : number
+        What the fit spends.
+    alpha, beta : float
+        Error that is wanted, which settles the bars, and probability of failure; both in (0, 1).
+    noise : {"laplace", "gaussian", "local"}, default="laplace"
+        Where the noise comes from; see `share_noise`.
+
+    Returns
+    -------
+    float
+        At most 1. With probability at least 1 - beta the error on the distribution is no more.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as described, or a query is left without a record.
+
+    Notes
+    -----
+    **Accuracy.** Let no answer be off by more than its tolerance t, with a bar b >= t. A value that the true
+    conjunction excludes is in no positive record, its answer is at most t, and it is excluded: so whatever is
+    predicted positive is. A value that is excluded was answered at most b, so that at most b + t of the
+    records are positive and have it. With "local" this is the share in the distribution, x. Else it is that
+    in the sample, where a value of share x has at most x - sqrt(2 x L / n), L = ln(2 C / beta), with
+    probability at most beta / (2 C), by Chernoff's bound; of all C values none that is excluded has a share x
+    beyond the root of x - sqrt(2 x L / n) = b + t. What is wrongly predicted negative has an excluded value:
+    the error is at most the sum of x over these, of which `literals_kept` tells how many matter.
+
+    **Source.** Kearns (1998) learns conjunctions by statistical queries; the constants are ours.
+    """
+    alpha, beta = _checked(alpha, beta)
+    worst = 0.0
+    for size in set(_checked_sizes(sizes)):
+        tail = share_noise(
+            size + 1, n_queries=len(sizes), n=n, epsilon=epsilon, delta=delta, noise=noise
+        ).bound
+        bar = conjunction_bar(sizes, tail, alpha=alpha, beta=beta)
+        tolerance = _tolerance(tail, len(sizes), beta)
+        if tolerance > bar:  # then literals_kept(sizes) * 2 * tolerance > 1
+            return 1.0
+        log = 0.0 if noise == "local" else math.log(2 * sum(sizes) / beta)
+        # The root in sqrt(x) of x - sqrt(2 log / n) sqrt(x) - bar - tolerance.
+        half = math.sqrt(log / (2 * n))
+        worst = max(worst, (half + math.sqrt(half**2 + bar + tolerance)) ** 2)
+    return min(1.0, literals_kept(sizes) * worst)
+
+
+def conjunction_query_sample_size(
+    sizes: Sequence[int],
+    *,
+    epsilon: Any,
+    alpha: Any,
+    beta: Any,
+    delta: Any = 0,
+    noise: str = "laplace",
+) -> int:
+    """Return from how many records on `conjunction_error` is at most alpha.
+
+    Parameters
+    ----------
+    sizes, epsilon, alpha, beta, delta, noise
+        As for `conjunction_error`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as described.
+    """
+    wanted, failure = _checked(alpha, beta)
+    spent = check_number("epsilon", epsilon, above=0), check_number("delta", delta, low=0, below=1)
+    return _least_size(tuple(_checked_sizes(sizes)), *spent, wanted, failure, noise)
+
+
+@lru_cache(maxsize=64)
+def _least_size(
+    sizes: tuple[int, ...], epsilon: Fraction, delta: Fraction, alpha: float, beta: float, noise: str
+) -> int:
+    asked = {"epsilon": epsilon, "delta": delta, "alpha": alpha, "beta": beta}
+    return first(lambda n: conjunction_error(sizes, n, **asked, noise=noise) <= alpha, len(sizes), _MOST)
+
+
+def _tolerance(noise: TailBound, n_queries: int, beta: float) -> float:
+    """Return what the noise of one answer stays below, with all answers so except for beta / 2."""
+    return noise.at(beta / (2 * n_queries))
+
+
+def _checked(alpha: Any, beta: Any) -> tuple[float, float]:
+    return (
+        float(check_number("alpha", alpha, above=0, below=1)),
+        float(check_number("beta", beta, above=0, below=1)),
+    )
+
+
+def _checked_sizes(sizes: Sequence[int]) -> list[int]:
+    checked = [check_count("sizes", size, low=1) for size in sizes]
+    if not checked:
+        raise ValueError(f"sizes must hold at least one number, got {brief(sizes)}")
+    return checked

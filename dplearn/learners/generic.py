@@ -10,11 +10,23 @@
 0 if x2 < 3.8, else 2
 >>> learner.guarantee_.epsilon
 Fraction(1, 1)
+
+Sample sizes of the generic private learner (Kasiviswanathan et al. 2011, Section 3).
+
+The learner picks a concept by the exponential mechanism on the number of errors. It fails if the concept's
+true error exceeds the least in the class by more than alpha; over the sample and the learner's chance this
+happens with probability at most |H| (2 exp(-2 n alpha**2 / 9) + exp(-epsilon n alpha / 6)).
+
+>>> generic_sample_size(2, epsilon=0.5, alpha=0.5, beta=0.25, bound="paper")
+50
+>>> generic_sample_size(2, epsilon=0.5, alpha=0.5, beta=0.25)
+65
 """
 
-import warnings
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import ceil, log
 from typing import Any
 
@@ -26,11 +38,16 @@ from dplearn._validation import check_choice, check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.concepts import CONCEPT_CLASSES, ConceptClass, DecisionStumps
-from dplearn.concepts.base import ChosenConcept
+from dplearn.concepts.base import ChosenConcept, Concept
 from dplearn.core.exact import selection_ratio
+from dplearn.core.search import first
 from dplearn.domains import Domain, DomainError, Product
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.intake import (
+from dplearn.estimator.stages import Params, Public, Table
+from dplearn.mechanisms import select_exponential, select_permute_and_flip
+from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.plan import Plan, hidden
+from dplearn.records.reading import (
     TABLE,
     as_product,
     check_classes,
@@ -40,18 +57,16 @@ from dplearn.estimator.intake import (
     read_features,
     read_labels,
 )
-from dplearn.mechanisms import select_exponential, select_permute_and_flip
-from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import Plan
-from dplearn.releases.few_records import warn_if_few, written
-from dplearn.theory import generic_sample_size
+from dplearn.records.rows import Columns, Examples
+from dplearn.releases.few_records import few_records_warnings, written
 
-__all__ = ["ExponentialMechanismClassifier", "GenericPlan"]
+__all__ = ["ExponentialMechanismClassifier", "GenericPlan", "generic_failure_bound", "generic_sample_size"]
 
 #: From so many labels on, all pairs of which stumps are tried with, a fit takes long.
 _MANY_LABELS = 200
 _BETA = 0.05  # at which too few records are warned of, as `plan` has it
-_MECHANISMS = {"exponential": select_exponential, "permute_and_flip": select_permute_and_flip}
+_METHODS = {"exponential": select_exponential, "permute_and_flip": select_permute_and_flip}
+_TINY = 1e-100  # below it squares and quotients of floats lose their meaning
 
 
 class ExponentialMechanismClassifier(RuleClassifier):
@@ -65,7 +80,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
         most 26 columns, two labels), or an instance of a concept class, which then states the domain.
     epsilon : float, default=1.0
         Privacy budget of one fit; positive. The decimal that is written is meant: 0.1 is 1/10.
-    mechanism : {"exponential", "permute_and_flip"}, default="exponential"
+    method : {"exponential", "permute_and_flip"}, default="exponential"
         How to select. Permute-and-flip is never worse in expectation at the same epsilon; the exponential
         mechanism composes more tightly.
     domain : Domain, sequence of Domain, Product or Schema, optional
@@ -118,7 +133,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
         concept_class: str | ConceptClass = "stumps",
         *,
         epsilon: float = 1.0,
-        mechanism: str = "exponential",
+        method: str = "exponential",
         domain: Any = None,
         classes: Sequence[Any] | None = None,
         ledger: PrivacyLedger | None = None,
@@ -126,7 +141,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
     ):
         self.concept_class = concept_class
         self.epsilon = epsilon
-        self.mechanism = mechanism
+        self.method = method
         self.domain = domain
         self.classes = classes
         self.ledger = ledger
@@ -157,92 +172,93 @@ class ExponentialMechanismClassifier(RuleClassifier):
             Probability of failure that is allowed.
         """
         n_samples = check_count("n_samples", n_samples, low=1)
-        mechanism = self._check_parameters()
-        known = self._known_classes()
-        labels = n_labels if known is None else len(known)
-        features = len(self.domain) if isinstance(self.domain, (Product, list, tuple)) else n_features
-        if isinstance(self.concept_class, ConceptClass):
-            labels, features = self.concept_class.n_labels, 0
+        params = self._params(self.random_state is not None)
+        labels = n_labels if params.classes is None else len(params.classes)
+        features = len(params.domain) if isinstance(params.domain, (Product, list, tuple)) else n_features
+        if isinstance(params.concept_class, ConceptClass):
+            labels, features = params.concept_class.n_labels, 0
         features = check_told("n_features", features, source="domain", low=0)
         labels = check_told("n_labels", labels, source="classes", low=0)
-        concepts = _concepts(self.concept_class, self.domain, features, labels, None)
-        guarantee = _guarantee(self._price(self.random_state is not None), concepts, range(labels))
-        beta = float(check_number("beta", beta, above=0, below=1))
-        excess = _excess_errors(concepts, guarantee, beta)
-        return GenericPlan(
-            guarantee=guarantee,
-            mechanism=mechanism,
-            class_size=concepts.size,
-            n_samples=n_samples,
-            excess_error=min(1.0, ceil(min(excess, n_samples)) / n_samples),
-            n_needed=generic_sample_size(concepts.size, epsilon=self.epsilon, alpha=alpha, beta=beta),
-            alpha=alpha,
-            beta=beta,
-        )
+        return self._plan(params, Public(n_samples, features, labels), alpha=alpha, beta=beta)
 
-    def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
-        # 1. Check what is public, and that the data are where they were declared to be.
-        select = _MECHANISMS[self._check_parameters()]
-        price = self._price(reproducible)
-        charge = self._open_account(price)
-        concept_class, domain, declared = self.concept_class, self.domain, self._declared()
-        known = self._known_classes()
-        X = read_features(self, X, domain=declared, reset=True)
-        classes, codes = read_labels(y, len(X), known)
-        names = getattr(self, "feature_names_in_", None)
-        concepts = _concepts(concept_class, domain, X.shape[1], len(classes), names)
-        _check_labels(concepts, len(classes), declared=known is not None)
-        columns = concepts.domain.encode(X)
-        _warn_if_few(len(X), concepts, price)
-
-        # 2. Fix the guarantee, and charge it to the ledger.
-        guarantee = _guarantee(price, concepts, known)
-        charge(guarantee)
-
-        # 3. Summarise the data into integers: one replaced record moves each member's errors by at most 1.
-        profile = concepts.error_profile(columns, codes)
-        errors, members = profile.groups()
-
-        # 4. Release.
-        group, member = select(errors, members, privacy=guarantee, dice=dice)
-        chosen = profile.member(errors[group], member)
-
-        # 5. Publish.
-        self.classes_ = classes
-        self.domain_ = concepts.domain
-        self.guarantee_ = guarantee
-        self.concept_ = ChosenConcept(chosen, tuple(concepts.domain.names), tuple(classes.tolist()))
-
-    def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
-        return self.concept_.predict(columns)
-
-    def _context(self) -> tuple[object, ...]:
-        return str(self.epsilon), self.mechanism, repr(self.concept_class), repr(self.domain)
-
-    def _check_parameters(self) -> str:
-        check_number("epsilon", self.epsilon, above=0)
-        if (known := self._known_classes()) is not None:
-            check_classes(known)
+    def _params(self, reproducible: bool) -> Params:
+        cost = ApproxDP(check_number("epsilon", self.epsilon, above=0), reproducible=reproducible)
+        classes = known_classes(self.classes, self.domain)
+        if classes is not None:
+            check_classes(classes)
         declared = self.domain if isinstance(self.domain, (list, tuple)) else [self.domain]
         if not all(part is None or isinstance(part, (Domain, Product)) for part in declared):
             raise TypeError(
                 "domain must be a Domain, a sequence of them, a Product or a Schema, got"
                 f" {brief(self.domain)}"
             )
-        return check_choice("mechanism", self.mechanism, tuple(_MECHANISMS))
+        method = check_choice("method", self.method, tuple(_METHODS))
+        return Params(
+            cost,
+            classes=classes,
+            concept_class=self.concept_class,
+            declared=self._declared(),
+            domain=self.domain,
+            method=method,
+        )
 
-    def _known_classes(self) -> Sequence[Any] | None:
-        return known_classes(self.classes, self.domain)
+    def _read(self, X: Any, y: Any, params: Params) -> Table:
+        X = read_features(self, X, domain=params.declared, reset=True)
+        classes, codes = read_labels(y, len(X), params.classes)
+        names = getattr(self, "feature_names_in_", None)
+        public = Public(len(X), X.shape[1], names=names, classes=classes)
+        concepts = _concepts(params, public)
+        _check_labels(concepts, public, declared=params.classes is not None)
+        return Table(public, Examples(Columns(concepts.domain.encode(X)), codes))
+
+    def _plan(
+        self, params: Params, public: Public, *, alpha: float = 0.1, beta: float = 0.05
+    ) -> "GenericPlan":
+        concepts = _concepts(params, public)
+        assumes = (*TABLE, *concepts.domain.assumes, *concepts.assumes, labels_assumed(params.classes))
+        beta = float(check_number("beta", beta, above=0, below=1))
+        excess = _excess_errors(concepts, params.cost, beta)
+        return GenericPlan(
+            guarantee=replace(params.cost, assumes=assumes),
+            method=params.method,
+            class_size=concepts.size,
+            n_samples=public.n_samples,
+            excess_error=min(1.0, ceil(min(excess, public.n_samples)) / public.n_samples),
+            n_needed=generic_sample_size(concepts.size, epsilon=params.cost.epsilon, alpha=alpha, beta=beta),
+            alpha=alpha,
+            beta=beta,
+            concepts=concepts,
+            public=public,
+        )
+
+    def _summarize(self, table: Table, plan: "GenericPlan") -> "_ErrorCounts":
+        return _ErrorCounts(plan.concepts, table.rows)
+
+    def _release(self, summary: "_ErrorCounts", plan: "GenericPlan", dice: Dice) -> Concept:
+        # One replaced record moves each member's errors by at most 1.
+        errors, members = summary.groups
+        select = _METHODS[plan.method]
+        group, member = select(errors, members, privacy=plan.guarantee, dice=dice)
+        chosen: Concept = summary.profile.member(errors[group], member)
+        return chosen
+
+    def _publish(self, outcome: Concept, plan: "GenericPlan") -> None:
+        self.classes_ = plan.public.classes
+        self.domain_ = plan.concepts.domain
+        self.guarantee_ = plan.guarantee
+        self.concept_ = ChosenConcept(outcome, tuple(self.domain_.names), tuple(self.classes_.tolist()))
+
+    def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
+        return self.concept_.predict(columns)
+
+    def _context(self) -> tuple[object, ...]:
+        return str(self.epsilon), self.method, repr(self.concept_class), repr(self.domain)
 
     def _declared(self) -> Any:
         """Return what was declared of the columns; it tells how to read them."""
         if isinstance(self.concept_class, ConceptClass):
             return self.concept_class.domain
         return Product(self.domain) if isinstance(self.domain, (list, tuple)) else self.domain
-
-    def _price(self, reproducible: bool) -> ApproxDP:
-        """Return what a fit promises so far as its parameters tell: all but the assumptions."""
-        return ApproxDP(self.epsilon, reproducible=reproducible)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -255,14 +271,25 @@ class ExponentialMechanismClassifier(RuleClassifier):
         return tags
 
 
-def _concepts(
-    concept_class: str | ConceptClass,
-    domain: Any,
-    n_features: int,
-    n_labels: int,
-    names: Sequence[str] | None,
-) -> ConceptClass:
+class _ErrorCounts:
+    """How many records each concept gets wrong. Rows: codes and labels, counted when they are asked for."""
+
+    def __init__(self, concepts: ConceptClass, records: Examples):
+        self.concepts, self.records = concepts, records
+
+    @cached_property
+    def profile(self) -> Any:
+        return self.concepts.error_profile(self.records.X.columns, self.records.y)
+
+    @cached_property
+    def groups(self) -> tuple[list[int], list[int]]:
+        errors, members = self.profile.groups()
+        return errors, members
+
+
+def _concepts(params: Params, public: Public) -> ConceptClass:
     """Return the concept class, built if only its name was given."""
+    concept_class, domain, n_labels = params.concept_class, params.domain, public.n_labels
     if isinstance(concept_class, ConceptClass):
         if domain is not None:
             raise ValueError("domain must be None where concept_class states it, got both")
@@ -280,24 +307,22 @@ def _concepts(
             + ("es" if n_labels != 1 else "; classes=[...] declares both")
         )
     domain = kind.default_domain if domain is None else domain
-    return kind.over(as_product(domain, n_features, names), n_labels)
+    return kind.over(as_product(domain, public.n_features, public.names), n_labels)
 
 
-def _check_labels(concepts: ConceptClass, n_labels: int, *, declared: bool) -> None:
-    """Refuse so many labels that nobody declared that they look like numbers; warn of them if declared."""
-    if n_labels < _MANY_LABELS or not isinstance(concepts, DecisionStumps):
-        return
-    if not declared:
+def _check_labels(concepts: ConceptClass, public: Public, *, declared: bool) -> None:
+    """Refuse so many labels that nobody declared that they look like numbers."""
+    if _many_labels(concepts, public) and not declared:
         raise DomainError(
-            f"y has {n_labels} labels, {_MANY_LABELS} or more, and none is declared: if it is a number to"
-            " predict, cut it into a few public ranges first, such as y > 40; if they are labels,"
+            f"y has {public.n_labels} labels, {_MANY_LABELS} or more, and none is declared: if it is a"
+            " number to predict, cut it into a few public ranges first, such as y > 40; if they are labels,"
             " classes=[...] declares them (--labels on the command line): those taken from y are published"
         )
-    warnings.warn(
-        f"y has {n_labels} labels: a rule names two of them, and a fit takes time in proportion to the number"
-        " of pairs; join labels into fewer, or take another learner, such as StatisticalQueryNaiveBayes",
-        stacklevel=5,
-    )
+
+
+def _many_labels(concepts: ConceptClass, public: Public) -> bool:
+    """Return whether there are so many labels that stumps, which try all pairs of them, take long."""
+    return public.n_labels >= _MANY_LABELS and isinstance(concepts, DecisionStumps)
 
 
 def _excess_errors(concepts: ConceptClass, price: ApproxDP, beta: float) -> float:
@@ -305,24 +330,6 @@ def _excess_errors(concepts: ConceptClass, price: ApproxDP, beta: float) -> floa
     # -log(ratio) >= 1 - ratio, which floats still resolve where they take the ratio for 1.
     ratio = selection_ratio(price.epsilon)
     return (log(concepts.size) - log(beta)) / max(-log(ratio), float(1 - ratio))
-
-
-def _warn_if_few(n_samples: int, concepts: ConceptClass, price: ApproxDP) -> None:
-    """Warn if a constant label, of which half are right, may be as good as what comes out."""
-    warn_if_few(
-        n_samples,
-        _excess_errors(concepts, price, _BETA),
-        enough=n_samples / 2,
-        problem=f"with epsilon {float(price.epsilon):.3g} and {written(concepts.size)} concepts, half of the"
-        " records more may come out wrong than with the best of them",
-        fewer=", or take fewer columns",
-        stacklevel=5,
-    )
-
-
-def _guarantee(price: ApproxDP, concepts: ConceptClass, classes: Sequence[Any] | None) -> ApproxDP:
-    assumes = (*TABLE, *concepts.domain.assumes, *concepts.assumes, labels_assumed(classes))
-    return replace(price, assumes=assumes)
 
 
 @dataclass(frozen=True)
@@ -333,7 +340,7 @@ class GenericPlan(Plan):
     ----------
     guarantee : ApproxDP
         What it would promise.
-    mechanism : str
+    method : str
         How it would select.
     class_size : int
         Number of concepts.
@@ -349,10 +356,106 @@ class GenericPlan(Plan):
     """
 
     guarantee: ApproxDP
-    mechanism: str
+    method: str
     class_size: int
     n_samples: int
     excess_error: float
     n_needed: int
     alpha: float
     beta: float
+    concepts: Any = hidden()
+    public: Any = hidden()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a fit warns of: many labels, or so few records that a constant label may do as well."""
+        labels: tuple[str, ...] = ()
+        if _many_labels(self.concepts, self.public):
+            labels = (
+                f"y has {self.public.n_labels} labels: a rule names two of them, and a fit takes time in"
+                " proportion to the number of pairs; join labels into fewer, or take another learner, such as"
+                " StatisticalQueryNaiveBayes",
+            )
+        return labels + few_records_warnings(
+            self.n_samples,
+            _excess_errors(self.concepts, self.guarantee, self.beta),
+            enough=self.n_samples / 2,
+            problem=f"with epsilon {float(self.guarantee.epsilon):.3g} and {written(self.class_size)}"
+            " concepts, half of the records more may come out wrong than with the best of them",
+            remedy=", or take fewer columns",
+        )
+
+
+def generic_sample_size(class_size: int, *, epsilon: Any, alpha: Any, beta: Any, bound: str = "proof") -> int:
+    """Return how many examples make the generic learner agnostically accurate.
+
+    Parameters
+    ----------
+    class_size : int
+        Number of concepts, ``|H|``; any size.
+    epsilon : float
+        Positive.
+    alpha : float
+        Excess error over the best concept, in (0, 1).
+    beta : float
+        Probability of failure, in (0, 1).
+    bound : {"proof", "paper"}, default="proof"
+        "proof": the least n from which on the failure bound in the proof of Theorem 3.4 is at most beta.
+        "paper": the closed form ``6 (ln|H| + ln(1/beta)) max(1/(epsilon alpha), 1/alpha**2)`` as the theorem
+        states it, which for small classes is less than its own proof needs.
+
+    Returns
+    -------
+    int
+        Number of examples.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as described.
+    """
+    class_size = check_count("class_size", class_size, low=1)
+    epsilon = _positive("epsilon", epsilon)
+    alpha = _positive("alpha", alpha, below=1)
+    beta = _positive("beta", beta, below=1)
+    if check_choice("bound", bound, ("proof", "paper")) == "paper":
+        rate = max(1 / (epsilon * alpha), 1 / (alpha * alpha))
+        stated: int = math.ceil(6 * (math.log(class_size) - math.log(beta)) * rate)
+        return max(1, stated)
+
+    def suffices(n: int) -> bool:
+        return _log_failure(class_size, n, epsilon, alpha) <= math.log(beta)
+
+    enough = 1
+    while not suffices(enough):
+        enough *= 2
+    return first(suffices, enough // 2 + 1, enough)  # the bound falls with n
+
+
+def generic_failure_bound(class_size: int, n_samples: int, *, epsilon: Any, alpha: Any) -> float:
+    """Return the proof's bound on the probability that the generic learner fails; it may exceed 1.
+
+    Parameters
+    ----------
+    class_size, n_samples : int
+        Number of concepts and of examples.
+    epsilon, alpha : float
+        As for `generic_sample_size`.
+    """
+    class_size = check_count("class_size", class_size, low=1)
+    n_samples = check_count("n_samples", n_samples, low=0)
+    epsilon = _positive("epsilon", epsilon)
+    alpha = _positive("alpha", alpha, below=1)
+    exponent = _log_failure(class_size, n_samples, epsilon, alpha)
+    return math.exp(exponent) if exponent < 700 else math.inf
+
+
+def _positive(name: str, value: Any, below: int | None = None) -> float:
+    number = check_number(name, value, above=0, below=below)
+    return float(check_number(name, number, low=_TINY))
+
+
+def _log_failure(class_size: int, n: int, epsilon: float, alpha: float) -> float:
+    sampling, privacy = math.log(2) - 2 * n * alpha**2 / 9, -epsilon * n * alpha / 6
+    high, low = max(sampling, privacy), min(sampling, privacy)
+    return math.log(class_size) + high + math.log1p(math.exp(low - high))

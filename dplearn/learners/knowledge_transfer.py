@@ -21,32 +21,32 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from dplearn._validation import check_choice
-from dplearn.aggregation.aggregators import Aggregator, Ballot
-from dplearn.aggregation.asking import Labels
-from dplearn.aggregation.public_data import PublicData, public_rows  # noqa: F401 - the doctest's
-from dplearn.aggregation.pupils import Seeded
-from dplearn.aggregation.rehearsal import MANY_ROWS, rehearse
-from dplearn.aggregation.rows import check_values, plain, rows_of, sliceable
-from dplearn.aggregation.sizes import settled_for_transfer
-from dplearn.aggregation.standard import standard_estimator
-from dplearn.aggregation.student import fit_weighted, teach
-from dplearn.aggregation.teachers import train_and_ask
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.core.votes import tally
 from dplearn.domains.cells import is_frame
+from dplearn.ensembles.aggregators import Aggregator, Ballot
+from dplearn.ensembles.asking import Labels
+from dplearn.ensembles.base_estimators import Seeded
+from dplearn.ensembles.dry_run import MANY_ROWS, dry_run
+from dplearn.ensembles.public_data import PublicData, public_rows  # noqa: F401 - the doctest's
+from dplearn.ensembles.sizes import settled_for_transfer
+from dplearn.ensembles.standard import standard_estimator
+from dplearn.ensembles.student import fit_weighted, teach
+from dplearn.ensembles.teachers import train_and_ask
 from dplearn.estimator.fit_parameters import refuse_parameters
+from dplearn.estimator.stages import Params, Table
 from dplearn.learners.ensembles import (
     AggregationPlan,
     EnsembleClassifier,
-    Records,
-    Terms,
+    EnsembleTable,
     check_classifier,
-    promise,
-    warn_of_gaps,
-    warn_of_noise,
+    notes_on_gaps,
+    notes_on_noise,
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.records.rows import Examples
+from dplearn.records.tables import check_values, plain, rows_of, sliceable
 
 __all__ = ["KnowledgeTransferClassifier"]
 
@@ -92,13 +92,13 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     max_queries : int or "auto", default="auto"
         How many public rows are asked about, chosen by public chance. "auto" settles it from the number of
         teachers and the budget: more rows with more noise on each teach a student little more.
-    max_unstable : int or "auto", default="auto"
+    max_abstentions : int or "auto", default="auto"
         With "sparse_vector", after how many declined queries no more are asked.
     classes : sequence, optional
         All labels that can occur. None takes those in `y`, and the guarantee then says that it assumes the
         set of labels public.
     n_jobs : int, optional
-        Workers that train teachers, as joblib has it.
+        Workers that train teachers, as in joblib: one after the other, or processes if more than one.
     verbose : bool, default=False
         Whether to show how many teachers are trained; the times that this shows are not protected.
     ledger : PrivacyLedger, optional
@@ -159,7 +159,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         delta: float = 1e-6,
         aggregation: str = "gnmax",
         max_queries: int | str = "auto",
-        max_unstable: int | str = "auto",
+        max_abstentions: int | str = "auto",
         classes: Sequence[Any] | None = None,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -174,7 +174,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         self.delta = delta
         self.aggregation = aggregation
         self.max_queries = max_queries
-        self.max_unstable = max_unstable
+        self.max_abstentions = max_abstentions
         self.classes = classes
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -207,56 +207,56 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
             If the ledger's budget does not hold this fit; nothing is spent. No `except Exception` catches it.
         """
         refuse_parameters(type(self).__name__, fit_parameters)
-        dice, reproducible = self._dice()
-        with np.errstate(all="ignore"):
-            self._fit(X, y, dice, reproducible=reproducible, X_public=X_public)
-        return self
+        return self._fit_privately(X, y, X_public=X_public)
 
-    def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False, X_public: Any = None) -> None:
-        # 1. Check what is public; the data are read, and settle nothing but their number and types.
-        terms = self._terms(reproducible)
-        student = self._student()
-        charge = self._open_account(terms.price)
-        wrapped = _public_part(terms.price.protects, X_public)
-        records = self._read(terms, X, y)
-        public = records.X if wrapped is None else self._rows(wrapped)
-        self._check_gaps(public)
-        ballot = self._ballot(terms, len(records.y), len(records.classes), public.shape[0])
-        asked = terms.stream.permutation(public.shape[0])[: ballot.max_queries]
-        queries = plain(check_values(rows_of(sliceable(public), asked)))
-        student = self._standard_student(queries) if student is None else student
-        self._rehearse(terms, records, student, queries)
-        aggregator = self._aggregator(terms, ballot).attach(dice)
-        _warn_if_hopeless(ballot, aggregator)
-        lessons = records.lessons(terms, ballot.n_teachers)
+    def _more_params(self) -> dict[str, Any]:
+        return {"student": self._check_student()}
 
-        # 2. Fix the guarantee, and charge it to the ledger.
-        guarantee = promise(terms, _PUBLIC_PART[terms.price.protects])
-        charge(guarantee)
+    def _most(self, reproducible: bool) -> ApproxDP:
+        protects = check_choice("protects", self.protects, tuple(_PUBLIC_PART))
+        return replace(super()._most(reproducible), protects=protects)
 
-        # 3. Summarise the data into votes: one replaced record, or label, changes one vote on each query.
-        votes = self._watched(
-            terms, lessons, lambda more: self._votes(terms, lessons | more, queries, records.classes)
-        )
+    def _read(self, X: Any, y: Any, params: Params, X_public: Any = None) -> Table:
+        wrapped = _public_part(params.cost.protects, X_public)
+        table = super()._read(X, y, params)
+        rows = table.rows.X if wrapped is None else self._rows(wrapped)
+        self._check_gaps(rows)
+        assert isinstance(table.public, EnsembleTable)
+        public = replace(table.public, n_rows=rows.shape[0])
+        ballot = self._ballot(params, public)
+        assert public.stream is not None
+        asked = public.stream.permutation(public.n_rows)[: ballot.max_queries]
+        queries = plain(check_values(rows_of(sliceable(rows), asked)))
+        student = self._standard_student(queries) if params.student is None else params.student
+        public = replace(public, queries=queries, student=student)
+        notes = self._dry_run_notes(public, protects=params.cost.protects)
+        return Table(replace(public, notes=notes), table.rows)
 
-        # 4. Release.
-        answers = aggregator.answer(votes)
+    def _release(self, summary: Examples, plan: AggregationPlan, dice: Dice) -> Any:
+        # One replaced record, or label, changes one vote on each query.
+        lessons = self._lessons(summary, plan)
+        votes = self._watched(plan, lambda more: self._votes(lessons | more, plan))
+        return self._aggregator(plan.params, plan.ballot).attach(dice).answer(votes)
 
-        # 5. Publish, all at once: at no moment does a student stand under the promise of another fit.
-        seeded = Seeded(student).clone(terms.apart("student's seed").seeds(1)[0])
+    def _publish(self, outcome: Any, plan: AggregationPlan) -> None:
+        # All at once: at no moment does a student stand under the promise of another fit.
+        public = plan.public
+        seeded = Seeded(public.student).clone(public.apart("student's seed").seeds(1)[0])
         self.__dict__.update(
-            student_=self._taught(seeded, queries, answers, records.classes),
-            classes_=records.classes,
-            guarantee_=guarantee,
-            n_teachers_=ballot.n_teachers,
-            n_asked_=len(asked),
-            n_answered_=self._n_answered(answers),
-            public_seed_=terms.stream.seed,
+            student_=self._taught(seeded, public.queries, outcome, public.classes),
+            classes_=public.classes,
+            guarantee_=plan.guarantee,
+            n_teachers_=plan.n_teachers,
+            n_asked_=public.queries.shape[0],
+            n_answered_=self._n_answered(outcome),
+            public_seed_=public.stream.seed,
         )
 
-    def _votes(self, terms: Terms, lessons: dict[str, Any], queries: Any, classes: NDArray[Any]) -> Any:  # noqa: ARG002
+    def _votes(self, lessons: dict[str, Any], plan: AggregationPlan) -> Any:
         """Return what teachers that nobody keeps say of queries, counted."""
-        return tally(train_and_ask(**lessons, queries=queries, asked=Labels(classes)), len(classes))
+        classes = plan.public.classes
+        votes = train_and_ask(**lessons, queries=plan.public.queries, asked=Labels(classes))
+        return tally(votes, len(classes))
 
     def _taught(self, student: Any, queries: Any, answers: Any, classes: NDArray[Any]) -> Any:
         """Return the fitted student."""
@@ -280,7 +280,8 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         n_rows : int, default=10000
             Number of public rows.
         """
-        return self._plan(n_samples, n_labels, n_rows)
+        plan: AggregationPlan = self._planned(n_samples, n_labels, n_rows)
+        return plan
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict labels; costs no privacy.
@@ -324,33 +325,44 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         probabilities[:, np.searchsorted(self.classes_, self.student_.classes_)] = known
         return probabilities
 
-    def _price(self, reproducible: bool) -> ApproxDP:
-        protects = check_choice("protects", self.protects, tuple(_PUBLIC_PART))
-        return replace(super()._price(reproducible), protects=protects)
+    def _assumed(self, params: Params) -> str:
+        return _PUBLIC_PART[params.cost.protects]
 
-    def _settle(self, terms: Terms, n_samples: int, n_labels: int, n_rows: int) -> Ballot:
+    def _noise_notes(self, ballot: Ballot, aggregator: Aggregator) -> tuple[str, ...]:
+        """Return a warning if the noise dominates all of a unanimous ensemble's answers together.
+
+        m leads of k votes each add up to m k, their noises to sqrt(2 m) noise_scale; an ensemble that is not
+        unanimous needs several times as much.
+        """
+        if ballot.max_abstentions is None:
+            dominates = 2 * aggregator.noise_scale > ballot.n_teachers * ballot.max_queries**0.5
+        else:
+            dominates = aggregator.least_lead > ballot.n_teachers
+        return notes_on_noise(ballot, dominates, "so that the student learns next to nothing")
+
+    def _settle(self, params: Params, public: EnsembleTable) -> Ballot:
         return settled_for_transfer(
-            self._aggregations[terms.aggregation],
-            terms.price,
-            n_samples=n_samples,
-            n_labels=n_labels,
-            n_rows=n_rows,
-            n_teachers=terms.n_teachers,
-            max_queries=terms.max_queries,
-            max_unstable=terms.max_unstable,
+            self._aggregations[params.aggregation],
+            params.cost,
+            n_samples=public.n_samples,
+            n_labels=public.n_labels,
+            n_rows=public.n_rows,
+            n_teachers=params.n_teachers,
+            max_queries=params.max_queries,
+            max_abstentions=params.max_abstentions,
             make=self._ballots,
         )
 
-    def _rehearse(self, terms: Terms, records: Records, student: Any, queries: Any) -> None:
-        """Refuse what cannot learn from public rows with random labels, teachers and student alike."""
+    def _dry_run_notes(self, public: EnsembleTable, *, protects: str) -> tuple[str, ...]:
+        """Refuse what cannot learn from public rows with random labels, and return warnings of gaps."""
         for name, learned, how in (
-            ("student", student, {"fit": partial(self._student_tried, records.classes)}),
-            ("estimator", records.estimator, {"fit": self._tried}),
+            ("student", public.student, {"fit": partial(self._student_tried, public.classes)}),
+            ("estimator", public.estimator, {"fit": self._tried}),
         ):
-            if failure := rehearse(learned, queries, records.classes, terms.apart(name), **how):
+            if failure := dry_run(learned, public.queries, public.classes, public.apart(name), **how):
                 raise ValueError(f"{name} must be able to learn from {_MADE_UP}, but fails: {failure}")
-        if terms.price.protects != "labels":  # public rows may be without the gaps that private ones have
-            warn_of_gaps(terms, records, queries, self._tried, stacklevel=4)
+        # Public rows may be without the gaps that private ones have.
+        return () if protects == "labels" else notes_on_gaps(public, public.queries, self._tried)
 
     def _student_tried(self, classes: NDArray[Any], student: Any, X: Any, y: NDArray[Any]) -> Any:  # noqa: ARG002
         """Return a student fitted on labels as it will be on answers."""
@@ -361,7 +373,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         if not get_tags(self).input_tags.allow_nan and not is_frame(public) and public.dtype.kind == "f":
             check_array(public, accept_sparse=True, dtype=None)
 
-    def _student(self) -> Any:
+    def _check_student(self) -> Any:
         check_classifier("student", self.student)
         return self.student
 
@@ -374,19 +386,6 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
 
     def _context(self) -> tuple[object, ...]:
         return str(self.epsilon), str(self.delta), self.aggregation, self.protects, self.max_queries
-
-
-def _warn_if_hopeless(ballot: Ballot, aggregator: Aggregator) -> None:
-    """Warn if the noise drowns what a student could learn from a unanimous ensemble's answers together.
-
-    m leads of k votes each add up to m k, their noises to sqrt(2 m) noise_scale; an ensemble that is not
-    unanimous needs several times as much.
-    """
-    if ballot.max_unstable is None:
-        drowned = 2 * aggregator.noise_scale > ballot.n_teachers * ballot.max_queries**0.5
-    else:
-        drowned = aggregator.least_lead > ballot.n_teachers
-    warn_of_noise(ballot, drowned, "so that the student learns next to nothing")
 
 
 def _public_part(protects: str, X_public: Any) -> Any:

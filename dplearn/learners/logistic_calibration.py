@@ -1,4 +1,4 @@
-"""Calibration of scores: how probable a label is given a score, learned from one noisy histogram.
+"""Calibration of scores: how probable a label is given a score, learned from noisy counts.
 
 Steps that are few, or noisy, rank records well long before their margins say how probable a label is. The
 scale of the margins is then arbitrary, and so is their offset, which decides whether a rare label is
@@ -67,8 +67,8 @@ def calibrate(
 
     Notes
     -----
-    **Accuracy.** Platt's logistic regression on the bins' middles, with two priors that vanish as the noise
-    does: for the slope the given one, for the offset the logit of the label's share.
+    **Accuracy.** Platt scaling on the bin midpoints, with Gaussian priors that vanish as the noise does: on
+    the slope around `slope`, on the offset around the logit of the label's share.
 
     **Source.** Platt (1999); a histogram in place of records is ours.
     """

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.core.unit_rows import unit_rows
-from dplearn.queries import Examples, ShareQuery, StatisticalQuery, VectorQuery
+from dplearn.queries import Examples, HistogramQuery, StatisticalQuery, VectorQuery
 
 __all__ = [
     "FINEST",
@@ -146,6 +146,16 @@ class LogisticTask:
         return _CALIBRATION if self.n_classes == 2 else _SLOPE
 
     @property
+    def n_score_queries(self) -> int:
+        """How many queries of `score_queries` calibrate scores: one of two classes, two of more."""
+        return 1 if self.n_classes == 2 else 2
+
+    @property
+    def n_queries(self) -> int:
+        """How many queries are asked: for directions, for labels, for further steps, for scores."""
+        return 1 + self.n_steps + self.n_score_queries
+
+    @property
     def n_scores(self) -> int:
         """How many categories of scores, or of scores and labels, are told apart."""
         bins = len(score_edges(self.levels)) + 1
@@ -156,8 +166,8 @@ class LogisticTask:
         directions, labels, step = self.shares
         first = moments_query(self) if self.second_moments else mean_row_query(self)
         products = products_query(self, Mapped(self, np.ones((1, 1))), label_parts(self))
-        scores = ShareQuery(label_parts(self), categories=self.n_scores)
-        last = (scores, self.calibration_share / (1 if self.n_classes == 2 else 2))
+        scores = HistogramQuery(label_parts(self), categories=self.n_scores)
+        last = (scores, self.calibration_share / self.n_score_queries)
         return [(first, directions), (products, labels), *([(products, step)] if step else []), last]
 
     def rows(self, X: Any) -> NDArray[np.float64]:
@@ -391,7 +401,7 @@ def score_edges(levels: int) -> NDArray[np.float64]:
 
 def score_queries(
     task: LogisticTask, mapped: Mapped, weights: NDArray[np.float64], *, shift: float, reach: float
-) -> list[ShareQuery]:
+) -> list[HistogramQuery]:
     """Return the queries for how many records have which score, to be asked together.
 
     Of two classes, a score is the margin of the second less that of the first, and categories are 2 * bin,
@@ -426,7 +436,7 @@ def score_queries(
         return bins
 
     asked = [of_second] if task.n_classes == 2 else [of_label(1), of_label(-1)]
-    return [ShareQuery(each, categories=task.n_scores) for each in asked]
+    return [HistogramQuery(each, categories=task.n_scores) for each in asked]
 
 
 def _whole_weights(task: LogisticTask, weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,8 +9,8 @@ True
 (Fraction(3, 1), 'gaussian', 24)
 """
 
-import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,29 +20,30 @@ from scipy.special import log_softmax, ndtri
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from dplearn._validation import AUTO, check_count, check_count_or_auto, check_number
-from dplearn.chance import PublicStream
+from dplearn._validation import AUTO, check_count_or_auto, check_number
 from dplearn.chance.dice import Dice
-from dplearn.domains import Domain, Floats, Product
+from dplearn.domains import Domain, Floats, Product, Schema
 from dplearn.estimator import PrivateClassifier
-from dplearn.estimator.design_matrix import DesignMatrix, plain_matrix
-from dplearn.estimator.intake import (
+from dplearn.estimator.stages import Params, Public, Table, planned_table
+from dplearn.learners.bins import declared_columns
+from dplearn.learners.logistic_effects import Effects
+from dplearn.learners.logistic_plan import LogisticPlan, logistic_layout, row_order
+from dplearn.learners.logistic_queries import FINEST
+from dplearn.learners.logistic_steps import LogisticModel, learn_logistic
+from dplearn.privacy import PrivacyLedger
+from dplearn.queries import Examples
+from dplearn.queries.factories import cost_of, opened
+from dplearn.records.design_matrix import DesignMatrix, plain_matrix
+from dplearn.records.reading import (
+    TABLE,
     as_product,
     check_classes,
-    check_told,
     known_classes,
+    labels_assumed,
     read_features,
     read_labels,
     read_rows,
 )
-from dplearn.learners.bins import declared_columns
-from dplearn.learners.logistic_effects import Effects
-from dplearn.learners.logistic_queries import FINEST
-from dplearn.learners.logistic_steps import LogisticModel, learn_logistic
-from dplearn.learners.logistic_terms import LogisticLayout, LogisticPlan, LogisticTerms, row_order
-from dplearn.privacy import PrivacyLedger
-from dplearn.queries import Examples
-from dplearn.queries.opening import opened, price_of
 
 __all__ = ["LogisticPlan", "StatisticalQueryLogisticRegression"]
 
@@ -63,7 +64,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         Probability with which the guarantee may fail; keep it far below one over the number of records. It
         pays for Gaussian noise, which many more columns and steps can stand. 0: Laplace noise, and pure
         differential privacy. "local" spends none.
-    model : {"central", "local"}, default="central"
+    trust_model : {"central", "local"}, default="central"
         "central": noise is added to sums over all records. "local": each record reports one bit on one number
         of one sum, so that nobody need be trusted with it; that takes very many records.
     domain : Domain, sequence of Domain, Product or Schema, optional
@@ -127,9 +128,10 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     towards whoever collects the reports. Proof: each query is a sum over records of whole vectors, each a
     function of its own record and of what was released before, no longer than a public norm, which is checked
     in integers: products of a row of length 1 with itself, with what its label says, or with what the
-    released weights say of it; and last, counts of pairs of a score and a label, one pair of each record for
-    each class asked about. The oracle's noise is for that norm and the query's share of the budget, and the
-    shares sum to 1. What is made of the answers is public.
+    released weights say of it; and last, of two classes, one count by score bin and label; of more, two
+    counts by bin of the label's margin, less that of the next class in one and of the previous class in the
+    other. Each record is in one cell of each count. The oracle's noise is for that norm and the query's share
+    of the budget, and the shares sum to 1. What is made of the answers is public.
 
     **Assumes.** What `guarantee_.assumes` lists.
 
@@ -139,7 +141,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
 
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5: what can be learned
     by statistical queries can be learned locally. Rows scaled to one length in a released metric, a gradient
-    whose part that labels have is asked for once, and a calibration by one histogram are ours.
+    whose part that labels have is asked for once, and a calibration by histograms are ours.
     """
 
     _finest = FINEST  # bits of the grid on which rows are; audits take fewer
@@ -150,7 +152,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         *,
         epsilon: float = 1.0,
         delta: float = 1e-6,
-        model: str = "central",
+        trust_model: str = "central",
         domain: Any = None,
         n_steps: int | str = AUTO,
         classes: Sequence[Any] | None = None,
@@ -159,7 +161,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     ):
         self.epsilon = epsilon
         self.delta = delta
-        self.model = model
+        self.trust_model = trust_model
         self.domain = domain
         self.n_steps = n_steps
         self.classes = classes
@@ -187,53 +189,60 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         beta : float, default=0.05
             Probability of failure that is allowed, in (0, 1).
         """
-        terms = self._terms(self.random_state is not None)
-        failure = check_number("beta", beta, above=0, below=1)
-        features = len(terms.declared) if isinstance(terms.declared, Product) else n_features
-        labels = n_labels if terms.classes is None else len(terms.classes)
-        features = check_told("n_features", features, source="domain")
-        labels = check_told("n_labels", labels, source="classes")
-        design = _design(terms.declared, features, None)
-        layout = terms.layout(
-            check_count("n_samples", n_samples, low=1),
-            features if design is None else len(design.names),
-            labels,
-            design,
+        params = self._params(self.random_state is not None)
+        public = planned_table(params, n_samples, n_features=n_features, n_labels=n_labels)
+        return self._plan(params, public, beta=beta)
+
+    def _params(self, reproducible: bool) -> Params:
+        classes = known_classes(self.classes, self.domain)
+        if classes is not None:
+            check_classes(classes)
+        return Params(
+            cost_of(self.trust_model, self.epsilon, self.delta, reproducible=reproducible),
+            trust_model=self.trust_model,
+            declared=_declared(self.domain),
+            n_steps=check_count_or_auto("n_steps", self.n_steps, low=1),
+            classes=classes,
+            finest=self._finest,
+            levels=self._levels,
+            random_state=self.random_state,
         )
-        return layout.plan(terms.guarantee(_assumed(design)), failure)
 
-    def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
-        # 1. Check what is public, and that the data are where they were declared to be.
-        terms = self._terms(reproducible)
-        stream = PublicStream.of(self.random_state, type(self).__name__)
-        charge = self._open_account(terms.price)
-        X = self._read(X, terms.declared, reset=True)
-        classes, codes = read_labels(y, X.shape[0], terms.classes)
-        design = _design(terms.declared, X.shape[1], getattr(self, "feature_names_in_", None))
-        matrix = plain_matrix(X) if design is None else design.of(X)
-        layout = terms.layout(matrix.shape[0], matrix.shape[1], len(classes), design)
-        _warn_if_lost(layout, declared=design is not None)
+    def _read(self, X: Any, y: Any, params: Params) -> Table:
+        stream = self._public_stream(params)
+        X = self._rows(X, params.declared, reset=True)
+        classes, codes = read_labels(y, X.shape[0], params.classes)
+        names = getattr(self, "feature_names_in_", None)
+        public = Public(X.shape[0], X.shape[1], names=names, classes=classes, stream=stream)
+        design = _design(params.declared, public)
+        return Table(public, Examples(plain_matrix(X) if design is None else design.of(X), codes))
 
-        # 2. Fix the guarantee, and charge it to the ledger.
-        guarantee = terms.guarantee(_assumed(design))
-        charge(guarantee)
+    def _plan(self, params: Params, public: Public, *, beta: float = 0.05) -> LogisticPlan:
+        failure = check_number("beta", beta, above=0, below=1)
+        design = _design(params.declared, public)
+        n_columns = public.n_features if design is None else len(design.names)
+        layout = logistic_layout(params, public.n_samples, n_columns, public.n_labels, design)
+        assumed = (_NUMBERS if design is None else design.domain).assumes
+        guarantee = replace(params.cost, assumes=(*TABLE, *assumed, labels_assumed(params.classes)))
+        return layout.plan(guarantee, failure, design=design, public=public)
 
-        # 3. Summarise the data into integers: one replaced record replaces one row and one label.
-        records = Examples(layout.task.rows(matrix), codes)
-        oracle = opened(layout.kind, records, privacy=guarantee, dice=dice, stream=stream)
+    def _summarize(self, table: Table, plan: LogisticPlan) -> Examples:
+        # One replaced record replaces one row and one label.
+        return Examples(plan.layout.task.rows(table.rows.X), table.rows.y)
 
-        # 4. Release.
-        model = learn_logistic(oracle, layout.task)
+    def _release(self, summary: Examples, plan: LogisticPlan, dice: Dice) -> LogisticModel:
+        oracle = opened(plan.noise, summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream)
+        return learn_logistic(oracle, plan.layout.task)
 
-        # 5. Publish.
-        self.classes_ = classes
-        self.guarantee_ = guarantee
-        self.design_ = design
-        self.noise_, self.n_steps_ = layout.kind, layout.task.n_steps
-        effects = Effects.of(model, () if design is None else design.blocks)
-        offsets = model.offsets
-        self.metric_ = model.metric
-        self.offset_ = offsets[1:] - offsets[:1] if len(classes) == 2 else offsets
+    def _publish(self, outcome: LogisticModel, plan: LogisticPlan) -> None:
+        self.classes_ = plan.public.classes
+        self.guarantee_ = plan.guarantee
+        self.design_ = plan.design
+        self.noise_, self.n_steps_ = plan.noise, plan.n_steps
+        effects = Effects.of(outcome, () if plan.design is None else plan.design.blocks)
+        offsets = outcome.offsets
+        self.metric_ = outcome.metric
+        self.offset_ = offsets[1:] - offsets[:1] if len(self.classes_) == 2 else offsets
         self.coef_, self.coef_std_ = effects.coef, effects.deviation
         self.intercept_ = effects.intercept + self.offset_
 
@@ -328,18 +337,21 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         ndarray of str objects of shape (n_numbers,)
         """
         check_is_fitted(self)
-        named = getattr(self, "feature_names_in_", None)
-        if named is None:
-            default = [f"x{place}" for place in range(self.n_features_in_)]
-            named = default if self.design_ is None else self.design_.domain.names
-        given = list(named if input_features is None else input_features)
-        if hasattr(self, "feature_names_in_") and given != list(named):
+        fitted = getattr(self, "feature_names_in_", None)
+        if input_features is not None and fitted is not None and list(input_features) != fitted.tolist():
             raise ValueError("input_features must equal feature_names_in_, or be None")
-        if len(given) != self.n_features_in_:
-            raise ValueError(f"input_features must be {self.n_features_in_} names, got {len(given)}")
+        if input_features is not None and len(input_features) != self.n_features_in_:
+            raise ValueError(f"input_features must be {self.n_features_in_} names, got {len(input_features)}")
+        given = fitted if input_features is None else input_features
         if self.design_ is None:
-            return np.asarray(given, dtype=object)
-        return np.asarray(DesignMatrix(Product(self.design_.domain.domains, given)).names, dtype=object)
+            default = [f"x{place}" for place in range(self.n_features_in_)]
+            return np.asarray(default if given is None else given, dtype=object)
+        domain = self.design_.domain
+        if given is None or isinstance(
+            domain, Schema
+        ):  # of a frame, a schema takes the columns that it names
+            return np.asarray(self.design_.names, dtype=object)
+        return np.asarray(DesignMatrix(Product(domain.domains, given)).names, dtype=object)
 
     def _model(self) -> LogisticModel:
         check_is_fitted(self)
@@ -352,29 +364,13 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
 
     def _matrix(self, X: Any) -> Any:
         design = self.design_
-        X = self._read(X, None if design is None else design.domain, reset=False)
+        X = self._rows(X, None if design is None else design.domain, reset=False)
         return plain_matrix(X) if design is None else design.of(X, nearest=True)
 
-    def _read(self, X: Any, declared: Any, *, reset: bool) -> Any:
+    def _rows(self, X: Any, declared: Any, *, reset: bool) -> Any:
         if declared is None and issparse(X):
             return read_rows(self, X, reset=reset, sparse=True)
         return read_features(self, X, domain=declared, reset=reset)
-
-    def _terms(self, reproducible: bool) -> LogisticTerms:
-        """Read and check all parameters."""
-        classes = known_classes(self.classes, self.domain)
-        if classes is not None:
-            check_classes(classes)
-        price = price_of(self.model, self.epsilon, self.delta, reproducible=reproducible)
-        return LogisticTerms(
-            price=price,
-            model=self.model,
-            declared=_declared(self.domain),
-            n_steps=check_count_or_auto("n_steps", self.n_steps, low=1),
-            classes=classes,
-            finest=self._finest,
-            levels=self._levels,
-        )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -391,24 +387,5 @@ def _declared(domain: Any) -> Any:
     return None if domain is None else declared_columns(domain, Floats())
 
 
-def _design(declared: Domain | Product | None, n_features: int, names: Any) -> DesignMatrix | None:
-    return None if declared is None else DesignMatrix(as_product(declared, n_features, names))
-
-
-def _warn_if_lost(layout: LogisticLayout, *, declared: bool) -> None:
-    """Warn if public numbers say that noise hides what labels tell."""
-    told = layout.task.n_classes < layout.n_samples  # else there is nothing to hide: a record a class at most
-    if not told or layout.noise_to_signal < 1:
-        return
-    delta = ", or a delta such as 1e-6," if layout.kind == "laplace" else ""
-    bounds = "" if declared else "; so do bounds, domain=..., where columns are of unlike size"
-    warnings.warn(
-        f"n_samples is {layout.n_samples}: noise hides nearly all that labels say of"
-        f" {layout.task.n_columns - 1} columns of numbers; more records or epsilon{delta} show more of it"
-        f"{bounds}; plan(n_samples, n_features=..., n_labels=...) tells more, without any data",
-        stacklevel=5,
-    )
-
-
-def _assumed(design: DesignMatrix | None) -> tuple[str, ...]:
-    return (_NUMBERS if design is None else design.domain).assumes
+def _design(declared: Domain | Product | None, public: Public) -> DesignMatrix | None:
+    return None if declared is None else DesignMatrix(as_product(declared, public.n_features, public.names))

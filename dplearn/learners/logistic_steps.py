@@ -3,7 +3,8 @@
 The gradient of the logistic loss is split: the part of the labels does not depend on the weights, and is
 asked for once; the part of the predictions is asked for at each step. Before that, the rows' second moments
 tell how to make rows alike in all directions, so that few steps are enough. After that, a histogram of scores
-and labels tells the scale and the offset of the margins.
+and labels tells the scale and the offset of the margins; with more than two classes, two histograms of score
+differences tell the scale.
 
 >>> from dplearn.queries import Examples, population
 >>> X = np.array([[2.0, 1.0], [1.0, 2.0], [-1.0, 1.0], [-2.0, 3.0]])
@@ -42,9 +43,9 @@ __all__ = ["LogisticModel", "Steps", "learn_logistic", "take_steps"]
 _MOMENTUM = 0.8
 _NOISE_KEPT = 0.3  # of the largest eigenvalue that noise alone has: what is added to second moments
 _CURVATURE = 0.5  # the largest second derivative of the logistic loss in a margin
-_LEAST_BEND = (
-    0.5  # next to that of the longest direction: steps along short ones, mostly noise, are no longer
-)
+# As a share of the largest bend of the directions other than the longest: steps along short ones, mostly
+# noise, are no longer.
+_LEAST_BEND = 0.5
 _LEAST = 2.0**-20  # of a row's squared length: where there is no noise, this keeps quotients finite
 # The share of a row's squared length that its longest direction gets, which is about the mean row's. It holds
 # the offset: less, and noise hides how common labels are; more, and it hides the rest.
@@ -122,14 +123,16 @@ def learn_logistic(oracle: Oracle, task: LogisticTask) -> LogisticModel:
 
     Notes
     -----
-    **Accuracy.** Weights get the ridge at which margins of variance 1 are estimated best, given the noise.
-    The average of all steps is released, in which noise averages out. The scale of the margins and their
-    offsets are those that a histogram of scores and labels asks for: so that, whatever the steps have come
-    to, the more common label is predicted where nothing else is seen through the noise.
+    **Accuracy.** Weights get the ridge that is best, given the noise, for their prior variance: 2 / k for k
+    classes, or the variance that labels show beyond the noise, if that is more. The average of all steps is
+    released, in which noise averages out. With two classes, a histogram of scores and labels gives the scale
+    of the margins and their offset: so that, whatever the steps have come to, the more common label is
+    predicted where nothing else is seen through the noise. With more classes, two histograms of score
+    differences give the scale alone, and no offset is added.
 
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5, for learning by
     statistical queries; Nesterov (1983) for accelerated steps; Platt (1999) for the calibration. Rows of one
-    length in a released metric, the gradient that is split, and the histogram are ours.
+    length in a released metric, the gradient that is split, and the histograms are ours.
     """
     steps = take_steps(oracle, task)
     directions, mapped = steps.directions, steps.mapped

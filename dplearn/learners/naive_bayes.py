@@ -12,8 +12,10 @@ True
 (Fraction(3, 1), 'laplace', 4)
 """
 
-import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,28 +25,43 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import AUTO, check_count, check_count_or_auto, check_number
-from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.domains import Floats, Product
+from dplearn.domains import Floats
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.intake import (
+from dplearn.estimator.stages import Params, Public, Table, planned_table
+from dplearn.learners.bins import MOST_BINS, Bins, binned, declared_columns, stacked
+from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.plan import Plan, hidden
+from dplearn.queries import Examples, HistogramQuery, Oracle
+from dplearn.queries.factories import check_reports, cost_of, opened
+from dplearn.queries.share_noise import ShareNoise, central_noise, share_noise
+from dplearn.records.reading import (
+    TABLE,
     as_product,
     check_classes,
-    check_told,
     known_classes,
+    labels_assumed,
     read_features,
     read_labels,
 )
-from dplearn.learners.bins import MOST_BINS, declared_columns, stacked
-from dplearn.learners.naive_bayes_tables import NaiveBayesTables, learn_naive_bayes
-from dplearn.learners.naive_bayes_terms import NaiveBayesLayout, NaiveBayesPlan, NaiveBayesTerms
-from dplearn.privacy import PrivacyLedger
-from dplearn.queries import Examples
-from dplearn.queries.opening import opened, price_of
+from dplearn.records.rows import Columns
 
-__all__ = ["NaiveBayesPlan", "StatisticalQueryNaiveBayes"]
+__all__ = [
+    "NaiveBayesPlan",
+    "NaiveBayesTables",
+    "NaiveBayesTask",
+    "StatisticalQueryNaiveBayes",
+    "asks_classes",
+    "learn_naive_bayes",
+]
 
 _UNDECLARED = Floats()
+_BINS = {"central": (32, 16, 8, 4), "local": (32, 16, 8, 4, 2)}  # the choices of n_bins="auto"
+_CLEAR = 5  # deviations of the noise that an average count should have
+_SHARED = 8  # "local": a column of categories or floats has at most so many times n_bins
+_CAUTION = 4  # deviations of the noise added to each count: the best on made-up tables, wine and iris
+
+Floats64 = NDArray[np.float64]
 
 
 class StatisticalQueryNaiveBayes(RuleClassifier):
@@ -61,7 +78,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         Probability with which the guarantee may fail; keep it far below one over the number of records. It
         makes many columns less noisy in the central model; where it would not, none is spent. 0: pure
         differential privacy.
-    model : {"central", "local"}, default="central"
+    trust_model : {"central", "local"}, default="central"
         "central": noise is added to counts of all records. "local": each record reports the value of one
         column and its label, through randomised response, so that nobody need be trusted with it.
     domain : Domain, sequence of Domain, Product or Schema, optional
@@ -108,8 +125,8 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
 
     See Also
     --------
-    dplearn.queries.ShareQuery : What is asked for each column.
-    dplearn.theory.share_queries.share_noise : How noisy an answer is.
+    dplearn.queries.HistogramQuery : What is asked for each column.
+    dplearn.queries.share_noise.share_noise : How noisy an answer is.
 
     Notes
     -----
@@ -134,7 +151,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         *,
         epsilon: float = 1.0,
         delta: float = 1e-6,
-        model: str = "central",
+        trust_model: str = "central",
         domain: Any = None,
         n_bins: int | str = AUTO,
         smoothing: float = 1.0,
@@ -144,7 +161,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
     ):
         self.epsilon = epsilon
         self.delta = delta
-        self.model = model
+        self.trust_model = trust_model
         self.domain = domain
         self.n_bins = n_bins
         self.smoothing = smoothing
@@ -159,7 +176,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         n_features: int | None = None,
         n_labels: int | None = None,
         beta: float = 0.05,
-    ) -> NaiveBayesPlan:
+    ) -> "NaiveBayesPlan":
         """Return what a fit would promise and how noisy its tables would be, without any data.
 
         Parameters
@@ -173,54 +190,92 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         beta : float, default=0.05
             Probability of failure that is allowed, in (0, 1).
         """
-        terms = self._terms(self.random_state is not None)
-        failure = check_number("beta", beta, above=0, below=1)
-        features = len(terms.declared) if isinstance(terms.declared, Product) else n_features
-        labels = n_labels if terms.classes is None else len(terms.classes)
-        features = check_told("n_features", features, source="domain")
-        labels = check_told("n_labels", labels, source="classes")
-        domain = as_product(terms.declared, features, None)
-        layout = terms.layout(check_count("n_samples", n_samples, low=1), domain, labels)
-        noises = [layout.noise(each.size) for each in layout.bins]
-        return NaiveBayesPlan(
-            guarantee=terms.guarantee(layout, domain),
-            noise=layout.kind,
-            n_bins=layout.n_bins,
-            n_queries=layout.n_queries,
-            deviation=max(noise.deviation for noise in noises),
-            tolerance=max(noise.bound.at(failure / len(noises)) for noise in noises),
-            beta=float(failure),
+        params = self._params(self.random_state is not None)
+        public = planned_table(params, n_samples, n_features=n_features, n_labels=n_labels)
+        return self._plan(params, public, beta=beta)
+
+    def _params(self, reproducible: bool) -> Params:
+        classes = known_classes(self.classes, self.domain)
+        if classes is not None:
+            check_classes(classes)
+        n_bins = check_count_or_auto("n_bins", self.n_bins, low=2)
+        if n_bins is not None:
+            check_count("n_bins", n_bins, low=2, high=MOST_BINS)
+        return Params(
+            cost_of(self.trust_model, self.epsilon, self.delta, reproducible=reproducible),
+            trust_model=self.trust_model,
+            domain=self.domain,
+            declared=declared_columns(self.domain, _UNDECLARED),
+            n_bins=n_bins,
+            smoothing=float(check_number("smoothing", self.smoothing, above=0)),
+            classes=classes,
+            random_state=self.random_state,
         )
 
-    def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
-        # 1. Check what is public, and that the data are where they were declared to be.
-        terms = self._terms(reproducible)
-        stream = PublicStream.of(self.random_state, type(self).__name__)
-        charge = self._open_account(terms.price)
-        X = read_features(self, X, domain=None if self.domain is None else terms.declared, reset=True)
-        classes, y = read_labels(y, len(X), terms.classes)
-        domain = as_product(terms.declared, X.shape[1], getattr(self, "feature_names_in_", None))
-        layout = terms.layout(len(X), domain, len(classes))
-        codes = domain.encode(X)
-        _warn_if_lost(layout)
+    def _read(self, X: Any, y: Any, params: Params) -> Table:
+        stream = self._public_stream(params)
+        X = read_features(self, X, domain=None if params.domain is None else params.declared, reset=True)
+        classes, codes = read_labels(y, len(X), params.classes)
+        names = getattr(self, "feature_names_in_", None)
+        domain = as_product(params.declared, X.shape[1], names)
+        public = Public(len(X), X.shape[1], names=names, classes=classes, stream=stream)
+        return Table(public, Examples(Columns(domain.encode(X)), codes))
 
-        # 2. Fix the guarantee, and charge it to the ledger.
-        guarantee = terms.guarantee(layout, domain)
-        charge(guarantee)
+    def _plan(self, params: Params, public: Public, *, beta: float = 0.05) -> "NaiveBayesPlan":
+        failure = check_number("beta", beta, above=0, below=1)
+        domain = as_product(params.declared, public.n_features, public.names)
+        n, k, d = public.n_samples, public.n_labels, len(domain)
+        check_reports(params.trust_model, n, d, "queries")
+        kind = "local"
+        if params.trust_model == "central":
+            kind = central_noise(d, epsilon=params.cost.epsilon, delta=params.cost.delta)
+        noise = partial(_noise_of, params.cost, kind, n, k)
+        n_bins = params.n_bins
+        if n_bins is None:
+            n_bins = _clear_bins(params.trust_model, k, lambda size: noise(d, size))
+        most = MOST_BINS if params.trust_model == "central" else min(MOST_BINS, _SHARED * n_bins)
+        bins = tuple(binned(each, n_bins, most) for each in domain.domains)
+        n_queries = d + asks_classes(bins)
+        check_reports(params.trust_model, n, n_queries, "queries")
+        noises = {size: noise(n_queries, size) for size in {1, *(each.size for each in bins)}}
+        of_columns = [noises[each.size] for each in bins]
+        delta = params.cost.delta if kind == "gaussian" else Fraction(0)
+        assumes = (*TABLE, *domain.assumes, labels_assumed(params.classes))
+        return NaiveBayesPlan(
+            guarantee=replace(params.cost, delta=delta, assumes=assumes),
+            noise=kind,
+            n_bins=n_bins,
+            n_queries=n_queries,
+            deviation=max(each.deviation for each in of_columns),
+            tolerance=max(each.bound.at(failure / len(bins)) for each in of_columns),
+            beta=float(failure),
+            domain=domain,
+            public=public,
+            task=NaiveBayesTask(
+                n,
+                k,
+                bins,
+                tuple(each.deviation for each in of_columns),
+                noises[1].deviation,
+                params.smoothing,
+            ),
+            told_delta=bool(params.cost.delta),
+        )
 
-        # 3. Summarise the data into integers: one replaced record replaces one bin a column, and one label.
-        records = Examples(stacked(layout.bins, codes), y)
-        oracle = opened(layout.kind, records, privacy=guarantee, dice=dice, stream=stream)
+    def _summarize(self, table: Table, plan: "NaiveBayesPlan") -> Examples:
+        # One replaced record replaces one bin a column, and one label.
+        return Examples(stacked(plan.task.bins, table.rows.X.columns), table.rows.y)
 
-        # 4. Release.
-        tables = learn_naive_bayes(oracle, layout.task(terms.smoothing))
+    def _release(self, summary: Examples, plan: "NaiveBayesPlan", dice: Dice) -> "NaiveBayesTables":
+        oracle = opened(plan.noise, summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream)
+        return learn_naive_bayes(oracle, plan.task)
 
-        # 5. Publish.
-        self.classes_ = classes
-        self.domain_ = domain
-        self.guarantee_ = guarantee
-        self.bins_, self.n_bins_, self.noise_ = layout.bins, layout.n_bins, layout.kind
-        self.log_prior_, self.log_ratios_ = tables.log_prior, list(tables.log_ratios)
+    def _publish(self, outcome: "NaiveBayesTables", plan: "NaiveBayesPlan") -> None:
+        self.classes_ = plan.public.classes
+        self.domain_ = plan.domain
+        self.guarantee_ = plan.guarantee
+        self.bins_, self.n_bins_, self.noise_ = plan.task.bins, plan.n_bins, plan.noise
+        self.log_prior_, self.log_ratios_ = outcome.log_prior, list(outcome.log_ratios)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class, as if columns were independent in each; costs no privacy.
@@ -259,24 +314,6 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         tables = NaiveBayesTables(self.log_prior_, tuple(self.log_ratios_))
         return tables.log_joint([each.of(column) for each, column in zip(self.bins_, columns, strict=True)])
 
-    def _terms(self, reproducible: bool) -> NaiveBayesTerms:
-        """Read and check all parameters."""
-        classes = known_classes(self.classes, self.domain)
-        if classes is not None:
-            check_classes(classes)
-        n_bins = check_count_or_auto("n_bins", self.n_bins, low=2)
-        if n_bins is not None:
-            check_count("n_bins", n_bins, low=2, high=MOST_BINS)
-        price = price_of(self.model, self.epsilon, self.delta, reproducible=reproducible)
-        return NaiveBayesTerms(
-            price=price,
-            model=self.model,
-            declared=declared_columns(self.domain, _UNDECLARED),
-            n_bins=n_bins,
-            smoothing=float(check_number("smoothing", self.smoothing, above=0)),
-            classes=classes,
-        )
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         domain = declared_columns(self.domain, _UNDECLARED)
@@ -285,16 +322,229 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         return tags
 
 
-def _warn_if_lost(layout: NaiveBayesLayout) -> None:
-    """Warn if public numbers say that noise hides what columns tell of labels."""
-    deviation = max(layout.noise(each.size).deviation for each in layout.bins)
-    told = 1 < layout.n_classes < layout.n_samples  # else there is nothing to hide: a record a class at most
-    if told and deviation * layout.n_classes >= 1:
-        delta = ", or a delta such as 1e-6," if layout.kind == "laplace" and not layout.price.delta else ""
-        warnings.warn(
-            f"n_samples is {layout.n_samples}: the noise in counts, of standard deviation {deviation:.2g} as"
+@dataclass(frozen=True)
+class NaiveBayesPlan(Plan):
+    """What a fit of `StatisticalQueryNaiveBayes` would give.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        What it would promise.
+    noise : str
+        Which noise it would add.
+    n_bins : int
+        Into how many bins a range of numbers would be cut.
+    n_queries : int
+        How many queries would be asked: one for each column, and one for the classes by themselves where
+        columns have so many bins that these tell little of them.
+    deviation : float
+        The standard deviation of the noise in the share of a class and a bin that no record is in; the
+        greatest of any column. From 1 / n_classes on next to nothing is learned, and a fit warns.
+    tolerance : float
+        With probability at least 1 - beta no share of a class and a bin is off by more: off the records' own
+        share, and with "local" off that of their distribution.
+    beta : float
+        As asked for.
+    """
+
+    guarantee: ApproxDP
+    noise: str
+    n_bins: int
+    n_queries: int
+    deviation: float
+    tolerance: float
+    beta: float
+    domain: Any = hidden()
+    public: Any = hidden()
+    task: Any = hidden()
+    told_delta: Any = hidden()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warn if public numbers say that noise hides the relation between columns and labels."""
+        n, k = self.public.n_samples, self.public.n_labels
+        # With one label, or fewer records than labels, there is nothing to hide.
+        if not 1 < k < n or self.deviation * k < 1:
+            return ()
+        delta = ", or a delta such as 1e-6," if self.noise == "laplace" and not self.told_delta else ""
+        return (
+            f"n_samples is {n}: the noise in counts, of standard deviation {self.deviation:.2g} as"
             " shares of the records, is as great as an average class and hides nearly all of it; more records"
             f" or epsilon, fewer columns{delta} show more; plan(n_samples, n_features=..., n_labels=...)"
             " tells more, without any data",
-            stacklevel=5,
         )
+
+
+def _noise_of(budget: ApproxDP, kind: str, n: int, n_classes: int, n_queries: int, size: int) -> ShareNoise:
+    """Return the noise in the answer about a column of `size` bins."""
+    return share_noise(
+        max(2, n_classes * size),
+        n_queries=n_queries,
+        n=n,
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        noise=kind,
+    )
+
+
+def _clear_bins(trust_model: str, n_classes: int, noise: Callable[[int], ShareNoise]) -> int:
+    """Return the most bins whose average count is clear of the noise, or the fewest there are."""
+    choices = _BINS[trust_model]
+    clear = (b for b in choices if 1 / (n_classes * b) >= _CLEAR * noise(b).deviation)
+    return next(clear, choices[-1])
+
+
+@dataclass(frozen=True)
+class NaiveBayesTask:
+    """What is public about one fit.
+
+    Attributes
+    ----------
+    n_samples, n_classes : int
+        How many records and classes there are.
+    bins : tuple of Bins
+        Of each column.
+    deviations : tuple of float
+        Of the noise in each column's shares.
+    class_deviation : float
+        Of the noise in the classes' shares, where these are asked for.
+    smoothing : float
+        How many records are added to each count, beside those that the noise calls for; positive.
+    """
+
+    n_samples: int
+    n_classes: int
+    bins: tuple[Bins, ...]
+    deviations: tuple[float, ...]
+    class_deviation: float
+    smoothing: float
+
+
+@dataclass(frozen=True)
+class NaiveBayesTables:
+    """What is learned.
+
+    Attributes
+    ----------
+    log_prior : ndarray of float64 of shape (k,)
+        The logarithm of each class's share.
+    log_ratios : tuple of ndarray of float64 of shape (k, bins)
+        For each column the logarithm of how many times as common a bin is in a class as among all.
+    """
+
+    log_prior: Floats64
+    log_ratios: tuple[Floats64, ...]
+
+    def log_joint(self, places: Sequence[NDArray[np.int32]]) -> Floats64:
+        """Return the logarithm of each class's probability with each record, but for a term of the record.
+
+        Parameters
+        ----------
+        places : sequence of ndarray of int32 of shape (n,)
+            Each column's bins; their number stands for a value that tells nothing.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n, k)
+        """
+        total = np.repeat(self.log_prior[None, :], len(places[0]), axis=0)
+        for ratios, column in zip(self.log_ratios, places, strict=True):
+            total += np.pad(ratios, ((0, 0), (0, 1))).T[column]
+        return total
+
+
+def asks_classes(bins: Sequence[Bins]) -> bool:
+    """Return whether classes should be asked for by themselves.
+
+    The columns tell of them too: the variance of a class's share is that of one answer over the sum of
+    1 / size. Where a query of their own would have half of that, it is asked.
+    """
+    return sum(1 / each.size for each in bins) < 1 / 2
+
+
+def learn_naive_bayes(oracle: Oracle, task: NaiveBayesTask) -> NaiveBayesTables:
+    """Ask for the joint shares of class and bin of each column, in one round, and return tables.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        Of `Examples`: X of shape (n, d) holds bins, y class codes. All that is left of its budget is taken.
+    task : NaiveBayesTask
+        What is public.
+
+    Returns
+    -------
+    NaiveBayesTables
+
+    Examples
+    --------
+    Of an oracle that knows the population:
+
+    >>> from dplearn.domains import Bits
+    >>> from dplearn.queries import population
+    >>> records = Examples(np.array([[0], [0], [0], [1]]), np.array([0, 1, 1, 1]))
+    >>> task = NaiveBayesTask(1000, 2, (binned(Bits(), 2),), (0.0,), 0.0, smoothing=1.0)
+    >>> tables = learn_naive_bayes(population(records), task)
+    >>> np.exp(tables.log_prior).round(2).tolist(), np.exp(tables.log_ratios[0]).round(2).tolist()
+    ([0.25, 0.75], [[1.33, 0.02], [0.89, 1.33]])
+    """
+    k, sizes, deviations = task.n_classes, [each.size for each in task.bins], list(task.deviations)
+    queries = [_joint(column, size, k) for column, size in enumerate(sizes)]
+    if asks_classes(task.bins):
+        queries.append(HistogramQuery(_label, categories=max(2, k)))
+        sizes, deviations = [*sizes, 1], [*deviations, task.class_deviation]
+    answers = oracle.ask(queries)
+    shares = [answer.means[: k * size].reshape(k, size) for answer, size in zip(answers, sizes, strict=True)]
+    classes, deviation = _class_shares(shares, deviations)
+    pseudo = task.smoothing / task.n_samples
+    prior = classes + pseudo + deviation
+    ratios = [
+        _log_ratios(share, classes, pseudo + _CAUTION * noise)
+        for share, noise in zip(shares[: len(task.bins)], task.deviations, strict=True)
+    ]
+    return NaiveBayesTables(np.log(prior / prior.sum()), tuple(ratios))
+
+
+def _joint(column: int, size: int, n_classes: int) -> HistogramQuery:
+    return HistogramQuery(partial(_class_and_bin, column, size), categories=max(2, n_classes * size))
+
+
+def _class_and_bin(column: int, size: int, records: Examples) -> NDArray[np.int64]:
+    return np.asarray(_label(records) * size + records.X[:, column], dtype=np.int64)
+
+
+def _label(records: Examples) -> NDArray[np.int64]:
+    return np.asarray(records.y, dtype=np.int64)
+
+
+def _class_shares(shares: Sequence[Floats64], deviations: Sequence[float]) -> tuple[Floats64, float]:
+    """Return the classes' shares that all answers agree on best, and how far off each still is.
+
+    Each column's shares of a class sum to one more estimate of it, whose variance is the number of bins times
+    that of a share; the sum that weighs them by the inverse has the least.
+    """
+    off = np.array([noise * s.shape[1] ** 0.5 for s, noise in zip(shares, deviations, strict=True)])
+    precise = (off.min() / off) ** 2 if off.min() else (off == 0).astype(np.float64)
+    weights = precise / precise.sum()
+    found = np.einsum("j,jk->k", weights, np.array([share.sum(axis=1) for share in shares]))
+    return _nearest_shares(found), float(np.linalg.norm(weights * off))
+
+
+def _log_ratios(shares: Floats64, classes: Floats64, pseudo: float) -> Floats64:
+    """Return logarithms of how much more common bins are in a class; noise alone makes them small.
+
+    Pseudo-records, more than the noise's standard deviation, are added to what is found and to what would be
+    expected if the column told nothing: where records are fewer than that, the ratio is near 1.
+    """
+    size = shares.shape[1]
+    agreed = shares + (classes - shares.sum(axis=1))[:, None] / size  # sums to what all columns agree on
+    expected = np.outer(classes, _nearest_shares(agreed.sum(axis=0)))
+    return np.asarray(np.log((agreed.clip(0) + pseudo) / (expected + pseudo)), dtype=np.float64)
+
+
+def _nearest_shares(values: Floats64) -> Floats64:
+    """Return the nonnegative numbers of sum 1 that are nearest to the values."""
+    falling = np.sort(values)[::-1]
+    excess = (np.cumsum(falling) - 1) / np.arange(1, len(falling) + 1)
+    last = np.flatnonzero(falling > excess)[-1]
+    return np.asarray((values - excess[last]).clip(0), dtype=np.float64)

@@ -4,6 +4,7 @@ import os
 import warnings
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,33 +12,34 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from dplearn.aggregation.aggregators import Aggregator, Ballot
-from dplearn.aggregation.answers import QueriesExhaustedError
-from dplearn.aggregation.ensemble import Ensemble
-from dplearn.aggregation.rehearsal import (
-    MANY_ROWS,
-    column_taken_for_numbers,
-    made_up_cells,
-    made_up_frame,
-    made_up_rows,
-    rehearse,
-)
-from dplearn.aggregation.rows import check_values, rows_of, sliceable
-from dplearn.aggregation.seclusion import secluded
-from dplearn.aggregation.sizes import MANY_QUERIES, settled
-from dplearn.aggregation.teachers import train_teachers
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.domains.cells import is_frame
-from dplearn.learners.ensembles import (
-    EnsembleClassifier,
-    Records,
-    Terms,
-    promise,
-    warn_of_gaps,
-    warn_of_noise,
+from dplearn.ensembles.aggregators import Aggregator, Ballot
+from dplearn.ensembles.answers import QueriesExhaustedError
+from dplearn.ensembles.dry_run import (
+    MANY_ROWS,
+    column_taken_for_numbers,
+    dry_run,
+    made_up_cells,
+    made_up_frame,
+    made_up_rows,
 )
-from dplearn.privacy import PrivateHolder
+from dplearn.ensembles.ensemble import Ensemble
+from dplearn.ensembles.isolation import isolated
+from dplearn.ensembles.sizes import MANY_QUERIES, settled
+from dplearn.ensembles.teachers import train_teachers
+from dplearn.estimator.stages import Params, Table
+from dplearn.learners.ensembles import (
+    AggregationPlan,
+    EnsembleClassifier,
+    EnsembleTable,
+    notes_on_gaps,
+    notes_on_noise,
+)
+from dplearn.privacy import OneTimeState
+from dplearn.records.rows import Examples
+from dplearn.records.tables import check_values, rows_of, sliceable
 
 __all__ = ["OnlineEnsembleClassifier"]
 
@@ -54,9 +56,10 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
     Attributes
     ----------
     remaining_queries_ : int
-        Public. How many more rows can be asked about at once.
-    remaining_unstable_ : int or None
-        Public. How many more queries can be declined.
+        Released. How many more rows can be asked about at once; it depends on which queries were declined,
+        where any can be.
+    remaining_abstentions_ : int or None
+        Released. How many more queries can be declined.
     """
 
     #: What is kept in the holder.
@@ -71,8 +74,8 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
             A file that does not exist. It holds private data, and can be loaded once.
         """
         self._check_teachers()
-        with secluded():
-            self._holder.export(path)
+        with isolated():
+            self._one_time_state.export(path)
 
     def load_teachers(self, path: str | os.PathLike[str]) -> Self:
         """Take over the teachers in a file that `export_teachers` wrote, which consumes the file.
@@ -90,7 +93,7 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         ValueError
             If the file holds something else; then it stays.
         """
-        holder: PrivateHolder[Ensemble] = PrivateHolder.load(path)
+        holder: OneTimeState[Ensemble] = OneTimeState.load(path)
         with holder.use() as ensemble:
             found = type(ensemble) is self._kind
             if found:
@@ -101,7 +104,7 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
             raise ValueError(f"{os.fspath(path)}: not the teachers of a {type(self).__name__}")
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
-        self.__dict__.update(published, _holder=holder)
+        self.__dict__.update(published, _one_time_state=holder)
         return self
 
     @property
@@ -111,71 +114,66 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         return left
 
     @property
-    def remaining_unstable_(self) -> int | None:
+    def remaining_abstentions_(self) -> int | None:
         """How many more queries can be declined."""
-        left: int | None = self._left("remaining_unstable", None)
+        left: int | None = self._left("remaining_abstentions", None)
         return left
 
     def _left(self, what: str, without: Any) -> Any:
         check_is_fitted(self)
         try:
-            with self._holder.use() as ensemble:
+            with self._one_time_state.use() as ensemble:
                 return getattr(ensemble.aggregator, what)
         except (AttributeError, RuntimeError):  # no teachers here: nothing can be asked
             return without
 
     def _check_teachers(self) -> None:
         check_is_fitted(self)
-        if not hasattr(self, "_holder"):
+        if not hasattr(self, "_one_time_state"):
             raise RuntimeError(
                 "this copy has no teachers: they are not pickled; use export_teachers and load_teachers"
             )
 
-    def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
-        # 1. Check what is public; the data are read, and settle nothing but their number and types.
-        terms = self._terms(reproducible)
-        charge = self._open_account(terms.price)
-        records = self._read(terms, X, y)
-        ballot = self._ballot(terms, len(records.y), len(records.classes), MANY_QUERIES)
-        aggregator = self._aggregator(terms, ballot).attach(dice)
-        _rehearse(terms, records, self._tried, listed=not isinstance(X, np.ndarray))
-        self._warn_if_hopeless(ballot, aggregator)
+    def _read(self, X: Any, y: Any, params: Params) -> Table:
+        table = super()._read(X, y, params)
+        assert isinstance(table.public, EnsembleTable)
+        public = replace(table.public, n_rows=MANY_QUERIES)
+        self._ballot(params, public)  # refuses what does not fit together, before any dry run
+        notes = _dry_run_notes(public, table.rows.X, self._tried, listed=not isinstance(X, np.ndarray))
+        return Table(replace(public, notes=notes), table.rows)
 
-        # 2. Fix the guarantee, and charge it to the ledger.
-        guarantee = promise(terms, _QUERIES)
-        charge(guarantee)
-
-        # 3. Summarise the data into teachers: one replaced record changes one of them.
-        lessons = records.lessons(terms, ballot.n_teachers)
-        teachers = self._watched(terms, lessons, lambda more: train_teachers(**lessons, **more))
-
-        # 4. Release: nothing yet; answers are released when they are asked for.
-
-        # 5. Publish.
-        published = {
-            "classes_": records.classes,
-            "guarantee_": guarantee,
-            "n_teachers_": ballot.n_teachers,
-            "max_unstable_": ballot.max_unstable,
-            "public_seed_": terms.stream.seed,
-        } | self._settings(terms, len(records.y) // ballot.n_teachers)
+    def _release(self, summary: Examples, plan: AggregationPlan, dice: Dice) -> OneTimeState[Ensemble]:
+        # One replaced record changes one teacher. Answers are released when they are asked for.
+        lessons = self._lessons(summary, plan)
+        teachers = self._watched(plan, lambda more: train_teachers(**lessons, **more))
+        aggregator = self._aggregator(plan.params, plan.ballot).attach(dice)
         columns = {name: vars(self)[name] for name in _COLUMNS if name in vars(self)}
-        holder = PrivateHolder(self._kind(teachers, aggregator, published | columns))
+        return OneTimeState(self._kind(teachers, aggregator, self._published(plan) | columns))
+
+    def _publish(self, outcome: OneTimeState[Ensemble], plan: AggregationPlan) -> None:
         # All at once: at no moment do teachers stand under the promise of others.
-        self.__dict__.update(published, _holder=holder)
+        self.__dict__.update(self._published(plan), _one_time_state=outcome)
 
-    def _settings(self, terms: Terms, shard_size: int) -> dict[str, Any]:  # noqa: ARG002 - of use to subclasses
-        """Return what else is published of how queries are answered."""
-        return {}
+    def _published(self, plan: AggregationPlan) -> dict[str, Any]:
+        """Return the public attributes of a fit."""
+        return {
+            "classes_": plan.public.classes,
+            "guarantee_": plan.guarantee,
+            "n_teachers_": plan.n_teachers,
+            "max_abstentions_": plan.max_abstentions,
+            "public_seed_": plan.public.stream.seed,
+        }
 
-    def _warn_if_hopeless(self, ballot: Ballot, aggregator: Aggregator) -> None:
-        """Warn if the noise drowns even a unanimous ensemble."""
-        if ballot.max_unstable is None:
-            what = "so that answers are little better than random"
-            warn_of_noise(ballot, aggregator.noise_scale > ballot.n_teachers, what)
-        else:
-            what = "so that hardly any row will be answered"
-            warn_of_noise(ballot, aggregator.least_lead > ballot.n_teachers, what)
+    def _assumed(self, params: Params) -> str:  # noqa: ARG002
+        return _QUERIES
+
+    def _noise_notes(self, ballot: Ballot, aggregator: Aggregator) -> tuple[str, ...]:
+        """Return a warning if the noise dominates even the votes of a unanimous ensemble."""
+        if ballot.max_abstentions is None:
+            consequence = "so that answers are little better than random"
+            return notes_on_noise(ballot, aggregator.noise_scale > ballot.n_teachers, consequence)
+        consequence = "so that hardly any row will be answered"
+        return notes_on_noise(ballot, aggregator.least_lead > ballot.n_teachers, consequence)
 
     def _answered(self, X: Any, *how: Callable[[int], Any]) -> tuple[Any, dict[str, Any], int, int]:
         """Return released answers, what is public of the ensemble, and how many were asked before and now.
@@ -188,7 +186,7 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         queries = check_values(rows_of(sliceable(read), np.arange(read.shape[0])))
         more = [tell(queries.shape[0]) for tell in how]
         # Always in this order: a teacher that is trained may ask another ensemble.
-        with secluded(), self._holder.use() as ensemble:
+        with isolated(), self._one_time_state.use() as ensemble:
             first = ensemble.asked
             answers = ensemble.answer(queries, *more)
             return answers, ensemble.published, first, ensemble.asked - first
@@ -197,28 +195,28 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         """Tell who asked that it stopped on the way, and what was released before."""
         if len(released) < asked:
             raise QueriesExhaustedError(
-                f"max_unstable={self.max_unstable_} is used up, by row {len(released)} of this batch;"
+                f"max_abstentions={self.max_abstentions_} is used up, by row {len(released)} of this batch;"
                 " this model answers no more. .released of this error holds the answers so far."
                 " plan(n).least_decided tells how many must be decided; the default aggregation never stops",
                 released,
             )
 
-    def _settle(self, terms: Terms, n_samples: int, n_labels: int, n_rows: int) -> Ballot:  # noqa: ARG002
+    def _settle(self, params: Params, public: EnsembleTable) -> Ballot:
         return settled(
-            self._aggregations[terms.aggregation],
-            terms.price,
-            n_samples=n_samples,
-            n_labels=n_labels,
-            max_queries=terms.max_queries,
-            n_teachers=terms.n_teachers,
-            max_unstable=terms.max_unstable,
+            self._aggregations[params.aggregation],
+            params.cost,
+            n_samples=public.n_samples,
+            n_labels=public.n_labels,
+            max_queries=params.max_queries,
+            n_teachers=params.n_teachers,
+            max_abstentions=params.max_abstentions,
             make=self._ballots,
         )
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled, which is not the teachers; warn where they are left behind."""
         state: dict[str, Any] = super().__getstate__()
-        if "_holder" in state and not state["_holder"].closed:
+        if "_one_time_state" in state and not state["_one_time_state"].closed:
             warnings.warn(
                 f"a pickle of {type(self).__name__} holds no teachers, for they are private, and cannot"
                 " predict when it is loaded: export_teachers(path) moves them to a file, from which"
@@ -226,7 +224,7 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
                 " KnowledgeTransferClassifier, the pickle is whole",
                 stacklevel=2,
             )
-        return {name: value for name, value in state.items() if name != "_holder"}
+        return {name: value for name, value in state.items() if name != "_one_time_state"}
 
     def __copy__(self) -> Self:
         return self._twin(dict(vars(self)))
@@ -246,26 +244,25 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         return tags
 
 
-def _rehearse(terms: Terms, records: Records, tried: Tried, *, listed: bool) -> None:
-    """Warn if the estimator fails on made-up rows; what it does on private rows nobody is told.
+def _dry_run_notes(public: EnsembleTable, X: Any, tried: Tried, *, listed: bool) -> tuple[str, ...]:
+    """Return warnings if the estimator fails on made-up rows; what it does on private rows nobody is told.
 
-    No more than warn, for it may be made for private rows that made-up ones are unlike: for their categories,
-    or because they are more. But what takes words for numbers is refused. What columns of rarer types may
-    hold is not known here.
+    No more than warnings, for it may be made for private rows that made-up ones are unlike: for their
+    categories, or because they are more. But what takes words for numbers is refused. What columns of rarer
+    types may hold is not known here.
     """
-    X, stream, rows = records.X, terms.apart("made up"), None
+    stream = public.apart("made up")
     if is_frame(X):
         rows = made_up_frame(X, MANY_ROWS, stream)
     elif X.dtype.kind in "iufb":
         rows = made_up_rows(MANY_ROWS, X.shape[1], stream)
     else:
-        _rehearse_cells(terms, records, tried, listed=listed)
+        return _dry_run_notes_on_cells(public, tried, listed=listed)
     if rows is None:
-        return
-    failure = rehearse(records.estimator, rows, records.classes, terms.apart("rehearsal"), tried)
+        return ()
+    failure = dry_run(public.estimator, rows, public.classes, public.apart("rehearsal"), tried)
     if not failure:
-        warn_of_gaps(terms, records, rows, tried, stacklevel=4)
-        return
+        return notes_on_gaps(public, rows, tried)
     column = column_taken_for_numbers(X, failure) if is_frame(X) else None
     if column is not None:
         raise ValueError(
@@ -273,41 +270,39 @@ def _rehearse(terms: Terms, records: Records, tried: Tried, *, listed: bool) -> 
             " for numbers: encode it, in a pipeline of the estimator, or turn it into numbers first;"
             " estimator=None encodes it"
         )
-    warnings.warn(
+    return (
         f"estimator fails on {MANY_ROWS} made-up rows with random labels ({failure}); where it fails on a"
         " shard, that teacher only knows its shard's most frequent label",
-        stacklevel=4,
     )
 
 
-def _rehearse_cells(terms: Terms, records: Records, tried: Tried, *, listed: bool) -> None:
-    """Warn if the estimator learns neither from cells that are numbers nor from such as are texts.
+def _dry_run_notes_on_cells(public: EnsembleTable, tried: Tried, *, listed: bool) -> tuple[str, ...]:
+    """Return a warning if the estimator learns neither from cells that are numbers nor from texts.
 
     Which columns of an array of objects hold texts is not public, but that it may hold them is: then an
     estimator is warned of too that learns from numbers alone. Not so with lists, which most often hold
     numbers.
     """
-    d = records.X.shape[1]
+    d = public.n_features
 
     def failure(*texts: int) -> str:
-        rows = made_up_cells(MANY_ROWS, d, texts, terms.apart("made up"))
-        return rehearse(records.estimator, rows, records.classes, terms.apart("rehearsal"), tried)
+        rows = made_up_cells(MANY_ROWS, d, texts, public.apart("made up"))
+        return dry_run(public.estimator, rows, public.classes, public.apart("rehearsal"), tried)
 
     with_numbers = failure()
     if listed and not with_numbers:
-        return
+        return ()
     # Columns by place may be encoded apart: one that takes texts is enough.
     with_texts = failure(*range(d))
     if not with_texts or not all(failure(place) for place in range(min(d, _COLUMNS_TRIED))):
-        return
+        return ()
     of_numbers = f" of numbers ({_first_line(with_numbers)}) and" if with_numbers else ""
-    warnings.warn(
+    return (
         f"estimator fails on {MANY_ROWS} made-up rows with random labels,{of_numbers} of texts"
         f" ({_first_line(with_texts)}); where it fails on a shard, that teacher only knows its shard's most"
         f" frequent label. X is {'lists' if listed else 'an array'} of objects, which tells no types:"
         " give a data frame, whose columns have types and names, or X.astype(float) if all cells are"
         " numbers; estimator=None takes cells of both kinds",
-        stacklevel=5,
     )
 
 

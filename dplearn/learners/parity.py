@@ -11,9 +11,9 @@
 (Fraction(1, 1), Fraction(0, 1), 'elimination')
 """
 
-import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -31,14 +31,24 @@ from dplearn._validation import (
     check_count_or_auto,
     check_number,
 )
-from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.concepts import Parity
 from dplearn.concepts.base import ChosenConcept
-from dplearn.domains import Bits, Product
+from dplearn.domains import Bits
 from dplearn.estimator.base import PrivateClassifier
-from dplearn.estimator.bit_rows import packed_rows
-from dplearn.estimator.intake import (
+from dplearn.estimator.stages import Params, Public, Table
+from dplearn.learners.parity_methods import (
+    PARITY_METHODS,
+    Equations,
+    ParityMethod,
+    ParityTask,
+    settled_method,
+)
+from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.plan import Plan, hidden
+from dplearn.records.bit_rows import packed_rows
+from dplearn.records.outputs import declared_sets, n_outputs_of, output_column, read_outputs
+from dplearn.records.reading import (
     TABLE,
     as_product,
     check_two_labels,
@@ -46,10 +56,6 @@ from dplearn.estimator.intake import (
     read_features,
     read_rows,
 )
-from dplearn.estimator.outputs import Outputs, declared_sets, n_outputs_of, output_column, read_outputs
-from dplearn.learners.parity_methods import PARITY_METHODS, Equations, ParityMethod, ParityTask
-from dplearn.learners.parity_terms import ParityPlan, ParityTerms
-from dplearn.privacy import ApproxDP, PrivacyLedger
 
 __all__ = ["ParityClassifier", "ParityPlan"]
 
@@ -171,7 +177,7 @@ class ParityClassifier(PrivateClassifier):
         self.ledger = ledger
         self.random_state = random_state
 
-    def plan(self, n_samples: int, *, n_features: int, n_outputs: int = 1) -> ParityPlan:
+    def plan(self, n_samples: int, *, n_features: int, n_outputs: int = 1) -> "ParityPlan":
         """Return what a fit would promise and how it would cut the records, without any data.
 
         Parameters
@@ -181,65 +187,110 @@ class ParityClassifier(PrivateClassifier):
         n_outputs : int, default=1
             Number of labels a record.
         """
-        terms = self._terms(self.random_state is not None)
-        method = terms.settled(
+        params = self._params(self.random_state is not None)
+        public = ParityTable(
             check_count("n_samples", n_samples, low=1),
             check_count("n_features", n_features, low=1),
-            check_count("n_outputs", n_outputs, low=1),
+            2,
+            n_outputs=check_count("n_outputs", n_outputs, low=1),
         )
-        plan = terms.plan(method)
-        return replace(
-            plan, guarantee=_promise(terms, method, as_product(terms.bits, method.task.n_features, None))
+        return self._plan(params, public)
+
+    def _params(self, reproducible: bool) -> Params:
+        check_choice("method", self.method, (AUTO, *PARITY_METHODS))
+        if self.classes is not None:
+            _check_two_labels(declared_sets(self.classes))
+        budget = ApproxDP(
+            check_number("epsilon", self.epsilon, above=0), self.delta, reproducible=reproducible
+        )
+        task = partial(
+            ParityTask,
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            fit_intercept=bool(self.fit_intercept),
+            alpha=float(check_number("alpha", self.alpha, above=0, below=1)),
+            beta=float(check_number("beta", self.beta, above=0, below=1)),
+            n_parts=check_count_or_auto("n_parts", self.n_parts, low=1),
+            test_size=check_count_or_auto("test_size", self.test_size, low=0),
+        )
+        return Params(
+            budget,
+            method=self.method,
+            task=task,
+            bits=Bits(self.binarize),
+            classes=self.classes,
+            fit_intercept=bool(self.fit_intercept),
+            random_state=self.random_state,
         )
 
-    def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
-        # 1. Check what is public, and that the data are where they were declared to be.
-        terms = self._terms(reproducible)
-        stream = PublicStream.of(self.random_state, type(self).__name__)
-        charge = self._open_account(_price_foreseen(terms, X, y))
+    def _cost(self, params: Params, X: Any, y: Any) -> ApproxDP | None:
+        """Return what a fit will promise, so far as shapes tell: not every method spends delta."""
+        shape = _shape_of(X)
+        return None if shape is None else _spent(params, _settled(params, *shape, n_outputs_of(y)))
+
+    def _read(self, X: Any, y: Any, params: Params) -> Table:
+        stream = self._public_stream(params)
         X = self._rows(X, reset=True)
         n, d = X.shape
-        method = terms.settled(n, d, n_outputs_of(y))
-        task = method.task
-        outputs = read_outputs(y, n, terms.classes)
+        _settled(params, n, d, n_outputs_of(y))  # refuses what does not fit together
+        outputs = read_outputs(y, n, params.classes)
         _check_two_labels(outputs.classes)
-        domain = as_product(terms.bits, d, getattr(self, "feature_names_in_", None))
-        matrix = packed_rows(X, domain, intercept=task.fit_intercept)
-        _warn_if_few(terms.plan(method), d)
+        names = getattr(self, "feature_names_in_", None)
+        matrix = packed_rows(X, as_product(params.bits, d, names), intercept=params.fit_intercept)
+        public = ParityTable(
+            n, d, 2, names, outputs.classes, stream, n_outputs=len(outputs.classes), many=outputs.many
+        )
+        return Table(public, Equations(matrix, outputs.codes.astype(np.uint8)))
 
-        # 2. Fix the guarantee, and charge it to the ledger.
-        guarantee = _promise(terms, method, domain)
-        charge(guarantee)
+    def _plan(self, params: Params, public: Public) -> "ParityPlan":
+        assert isinstance(public, ParityTable)
+        method = _settled(params, public.n_samples, public.n_features, public.n_outputs)
+        domain = as_product(params.bits, public.n_features, public.names)
+        assumes = (*TABLE, *domain.assumes, labels_assumed(params.classes))
+        sizes = method.sizes
+        return ParityPlan(
+            guarantee=replace(_spent(params, method), assumes=assumes),
+            method=method.name,
+            n_samples=public.n_samples,
+            n_needed=sizes.n_needed,
+            n_parts=sizes.n_parts,
+            test_size=sizes.test_size,
+            failure=sizes.failure,
+            alpha=method.task.alpha,
+            beta=method.task.beta,
+            domain=domain,
+            public=public,
+            way=method,
+        )
 
-        # 3. Summarise the data into integers: one replaced record replaces one equation.
-        equations = Equations(matrix, outputs.codes.astype(np.uint8))
+    def _release(self, summary: Equations, plan: "ParityPlan", dice: Dice) -> NDArray[np.uint8] | None:
+        # One replaced record replaces one equation.
+        found: NDArray[np.uint8] | None = plan.way.release(
+            summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream
+        )
+        return found
 
-        # 4. Release.
-        found = method.release(equations, privacy=guarantee, dice=dice, stream=stream)
-
-        # 5. Publish.
-        self.method_ = method.name
-        self.domain_ = domain
-        self.guarantee_ = guarantee
-        self._publish(found, task, outputs)
-
-    def _publish(self, found: NDArray[np.uint8] | None, task: ParityTask, outputs: Outputs) -> None:
-        """Set what was released; no answer stands as no column at all, which predicts the first label."""
-        answer = np.zeros((task.n_outputs, task.n_unknowns), np.uint8) if found is None else found
+    def _publish(self, outcome: NDArray[np.uint8] | None, plan: "ParityPlan") -> None:
+        # No answer stands as no column at all, which predicts the first label.
+        task, public = plan.way.task, plan.public
+        answer = np.zeros((task.n_outputs, task.n_unknowns), np.uint8) if outcome is None else outcome
         parity = answer[:, : task.n_features].copy()
         intercept = answer[:, -1].copy() if task.fit_intercept else np.zeros(task.n_outputs, np.uint8)
-        names = tuple(self.domain_.names)
+        names = tuple(plan.domain.names)
         concepts = [
-            ChosenConcept(Parity.of(bits, int(c), self.domain_), names, tuple(labels.tolist()))
-            for bits, c, labels in zip(parity, intercept, outputs.classes, strict=True)
+            ChosenConcept(Parity.of(bits, int(c), plan.domain), names, tuple(labels.tolist()))
+            for bits, c, labels in zip(parity, intercept, public.classes, strict=True)
         ]
-        self.abstained_ = found is None
-        if outputs.many:
+        self.method_ = plan.method
+        self.domain_ = plan.domain
+        self.guarantee_ = plan.guarantee
+        self.abstained_ = outcome is None
+        if public.many:
             self.parity_, self.intercept_ = parity, intercept
-            self.concept_, self.classes_ = concepts, outputs.classes
+            self.concept_, self.classes_ = concepts, public.classes
         else:
             self.parity_, self.intercept_ = parity[0], int(intercept[0])
-            self.concept_, self.classes_ = concepts[0], outputs.classes[0]
+            self.concept_, self.classes_ = concepts[0], public.classes[0]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict labels; costs no privacy.
@@ -309,26 +360,6 @@ class ParityClassifier(PrivateClassifier):
             return read_rows(self, X, reset=reset, sparse=True)
         return read_features(self, X, domain=Bits(self.binarize), reset=reset)
 
-    def _terms(self, reproducible: bool) -> ParityTerms:
-        """Read and check all parameters."""
-        check_choice("method", self.method, (AUTO, *PARITY_METHODS))
-        if self.classes is not None:
-            _check_two_labels(declared_sets(self.classes))
-        budget = ApproxDP(
-            check_number("epsilon", self.epsilon, above=0), self.delta, reproducible=reproducible
-        )
-        task = partial(
-            ParityTask,
-            epsilon=budget.epsilon,
-            delta=budget.delta,
-            fit_intercept=bool(self.fit_intercept),
-            alpha=float(check_number("alpha", self.alpha, above=0, below=1)),
-            beta=float(check_number("beta", self.beta, above=0, below=1)),
-            n_parts=check_count_or_auto("n_parts", self.n_parts, low=1),
-            test_size=check_count_or_auto("test_size", self.test_size, low=0),
-        )
-        return ParityTerms(budget, self.method, task, Bits(self.binarize), self.classes)
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
@@ -338,16 +369,84 @@ class ParityClassifier(PrivateClassifier):
         return tags
 
 
-def _promise(terms: ParityTerms, method: ParityMethod, domain: Product) -> ApproxDP:
-    """Return the guarantee of a fit: its price, and all that it assumes."""
-    assumes = (*TABLE, *domain.assumes, labels_assumed(terms.classes))
-    return replace(terms.price(method.spends_delta), assumes=assumes)
+@dataclass(frozen=True)
+class ParityTable(Public):
+    """The public values of a table with one label a record, or several.
+
+    Attributes
+    ----------
+    classes : list of ndarray of shape (2,) or None
+        The labels of each output.
+    n_outputs : int
+        Number of labels a record.
+    many : bool
+        Whether `y` has an axis of outputs.
+    """
+
+    n_outputs: int = 1
+    many: bool = False
+
+    def __post_init__(self) -> None:
+        """Keep `n_labels`, the number of labels of an output: `classes` lists outputs here."""
 
 
-def _price_foreseen(terms: ParityTerms, X: Any, y: Any) -> ApproxDP:
-    """Return what a fit will promise, so far as it can be told before anything is read."""
-    shape = _shape_of(X)
-    return terms.price(shape is not None and terms.settled(*shape, n_outputs_of(y)).spends_delta)
+@dataclass(frozen=True)
+class ParityPlan(Plan):
+    """What a fit of `ParityClassifier` would give.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        What it would promise.
+    method : str
+        How it would learn.
+    n_samples : int
+        Number of records.
+    n_needed : int
+        From how many records on `failure` is at most `beta`.
+    n_parts, test_size : int
+        How the records would be cut.
+    failure : float
+        A bound on the probability that the error exceeds `alpha`, where labels are a parity of the columns;
+        with "stable", where the columns are fair coins besides.
+    alpha, beta : float
+        As the estimator has them.
+    """
+
+    guarantee: ApproxDP
+    method: str
+    n_samples: int
+    n_needed: int
+    n_parts: int
+    test_size: int
+    failure: float
+    alpha: float
+    beta: float
+    domain: Any = hidden()
+    public: Any = hidden()
+    way: Any = hidden()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warn if the public numbers promise less than is asked for."""
+        if self.n_samples >= self.n_needed:
+            return ()
+        return (
+            f"n_samples is {self.n_samples}: alpha={self.alpha} and beta={self.beta} with {self.method!r}"
+            f" take {self.n_needed} records of {self.public.n_features} columns; plan(n_samples,"
+            " n_features=...) tells more, without any data",
+        )
+
+
+def _settled(params: Params, n_samples: int, n_features: int, n_outputs: int) -> ParityMethod:
+    """Return the way in which a table of these sizes will be learned."""
+    task = params.task(n_samples=n_samples, n_features=n_features, n_outputs=n_outputs)
+    return settled_method(params.method, task)
+
+
+def _spent(params: Params, method: ParityMethod) -> ApproxDP:
+    """Return the cost of a fit; a method that has no use for delta spends none."""
+    return params.cost if method.spends_delta else replace(params.cost, delta=Fraction(0))
 
 
 def _shape_of(X: Any) -> tuple[int, int] | None:
@@ -371,14 +470,3 @@ def _check_two_labels(classes: Sequence[NDArray[Any]]) -> None:
     """Refuse any other number of labels in some output."""
     for labels in classes:
         check_two_labels(labels, "a parity")
-
-
-def _warn_if_few(plan: ParityPlan, n_features: int) -> None:
-    """Warn if the public numbers promise less than is asked for."""
-    if plan.n_samples < plan.n_needed:
-        warnings.warn(
-            f"n_samples is {plan.n_samples}: alpha={plan.alpha} and beta={plan.beta} with {plan.method!r}"
-            f" take {plan.n_needed} records of {n_features} columns; plan(n_samples, n_features=...) tells"
-            " more, without any data",
-            stacklevel=5,
-        )

@@ -20,18 +20,23 @@ from dplearn.chance.dice import Dice
 from dplearn.chance.public import PublicStream
 from dplearn.concepts.parities import MOST_FEATURES, Parities
 from dplearn.core.gf2 import BitMatrix, solve
-from dplearn.mechanisms import consistent_parity, most_frequent_if_stable
-from dplearn.mechanisms.exponential import select_exponential
-from dplearn.mechanisms.permute_and_flip import select_permute_and_flip
-from dplearn.privacy import ApproxDP
-from dplearn.theory.parity import (
+from dplearn.learners.parity_sizes import (
     agnostic_failure,
     elimination_failure,
     elimination_sizes,
     elimination_split,
     parity_sample_size,
 )
-from dplearn.theory.stable_parity import stable_parity_failure, stable_parity_sizes, stable_parity_split
+from dplearn.learners.stable_parity_sizes import (
+    stable_parity_failure,
+    stable_parity_sizes,
+    stable_parity_split,
+)
+from dplearn.mechanisms import consistent_parity, most_frequent_if_stable
+from dplearn.mechanisms.exponential import select_exponential
+from dplearn.mechanisms.permute_and_flip import select_permute_and_flip
+from dplearn.privacy import ApproxDP
+from dplearn.records.rows import Records
 
 __all__ = ["PARITY_METHODS", "Equations", "ParityMethod", "ParitySizes", "ParityTask", "settled_method"]
 
@@ -96,7 +101,7 @@ class ParitySizes:
 
 
 @dataclass(frozen=True, repr=False)  # a traceback may show it
-class Equations:
+class Equations(Records):
     """What a table says of the parities: one equation a record, and for each output its right-hand side.
 
     Attributes
@@ -109,6 +114,12 @@ class Equations:
 
     matrix: BitMatrix
     bits: NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.bits)
+
+    def __getitem__(self, places: NDArray[np.int64]) -> "Equations":
+        return Equations(self.matrix[places], self.bits[places])
 
 
 class ParityMethod(ABC):

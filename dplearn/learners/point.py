@@ -7,42 +7,69 @@
 'outbreak' if x0 == 'ward 7', else 'none'
 >>> learner.predict([["ward 7"], ["ward 8"]]).tolist()
 ['outbreak', 'none']
+
+The number of records that a point function takes does not depend on the number of keys.
+
+A point function is 1 at one key and 0 elsewhere, or 0 everywhere. Records are independent and labelled by one
+of these. A learner fails if what it learns is wrong with probability above alpha on a new record.
+
+>>> stable_point_sample_size(epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.05)
+370
+>>> hashed_point_sizes(epsilon=1.0, alpha=0.1, beta=0.05)
+HashedPointSizes(n_samples=345, n_buckets=8192)
 """
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import binom
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import AUTO, check_choice, check_count, check_count_or_auto, check_number
-from dplearn.chance import public_seed
+from dplearn.chance import PublicStream, public_seed
 from dplearn.chance.dice import Dice
+from dplearn.core.exact import selection_ratio
 from dplearn.core.key_hash import KeyHash
-from dplearn.core.points import bucket_errors, leading_key
+from dplearn.core.points import bucket_errors, distance_of_lead, leading_key
+from dplearn.core.search import first
 from dplearn.domains import Hashed
-from dplearn.domains.cells import frame_column, holds_times, is_frame
-from dplearn.domains.keys import read_keys, spelled
+from dplearn.domains.cells import frame_column, holds_times, is_frame, object_array
+from dplearn.domains.keys import KEYS_ASSUMED, read_keys, spelled
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.intake import check_classes, read_features, read_labels
-from dplearn.learners.point_terms import PointPlan, PointTerms, point_promise
+from dplearn.estimator.stages import Params, Public, Table
 from dplearn.mechanisms import permute_and_flip, release_if_stable
+from dplearn.mechanisms.stability import release_probability_table
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.theory.bars import speaking_table
-from dplearn.theory.points import (
-    LARGEST_BITS,
-    hashed_point_sizes,
-)
+from dplearn.privacy.plan import Plan, hidden
+from dplearn.records.reading import TABLE, check_classes, labels_assumed, read_features, read_labels
+from dplearn.records.rows import Columns, Examples
 
-__all__ = ["ChosenPoint", "PointClassifier"]
+__all__ = [
+    "ChosenPoint",
+    "HashedPointSizes",
+    "PointClassifier",
+    "PointPlan",
+    "hashed_point_failure",
+    "hashed_point_sizes",
+    "stable_point_failure",
+    "stable_point_sample_size",
+]
 
 _METHODS = ("stability", "hashing")
 _ANY_CELLS = Hashed()  # tells `read_features` to leave cells as they are
 _SHOWN = 60  # characters of a key
 _NAMES = 4  # columns
+LARGEST_BITS = 24  #: Of a bucket: each has an entry in an array.
+_TINY = 1e-9  # the least alpha and beta
+_MASSES = 2.0 ** -np.arange(1 / 4, 24, 1 / 4)  # of a collision, as shares of alpha, that are tried
+_STEPS = np.linspace(0, 1, 65)[1:-1]  # where the base of the bound is tried
 
 
 @dataclass(frozen=True, repr=False)
@@ -143,7 +170,7 @@ class PointClassifier(RuleClassifier):
 
     See Also
     --------
-    dplearn.theory.points : How many records it takes.
+    dplearn.learners.point : How many records it takes.
 
     Notes
     -----
@@ -187,7 +214,7 @@ class PointClassifier(RuleClassifier):
         self.ledger = ledger
         self.random_state = random_state
 
-    def plan(self, n_samples: int) -> PointPlan:
+    def plan(self, n_samples: int) -> "PointPlan":
         """Return what a fit would promise and how accurate it would be, without any data.
 
         Parameters
@@ -195,55 +222,10 @@ class PointClassifier(RuleClassifier):
         n_samples : int
             Number of records.
         """
-        n = check_count("n_samples", n_samples, low=1)
-        terms = self._terms(self.random_state is not None)
-        guarantee = point_promise(terms.price, self.classes)
-        return replace(terms.plan(n, self.alpha, self.beta), guarantee=guarantee)
+        params = self._params(self.random_state is not None)
+        return self._plan(params, Public(check_count("n_samples", n_samples, low=1), n_labels=2))
 
-    def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
-        # 1. Check what is public, and that the data are where they were declared to be.
-        terms = self._terms(reproducible)
-        hashed = terms.hash(public_seed(self.random_state, type(self).__name__, "hash"))
-        declared = self.classes
-        charge = self._open_account(terms.price)
-        _refuse_times(X)
-        X = read_features(self, X, domain=_ANY_CELLS, reset=True)
-        classes, labels = read_labels(y, len(X), declared)
-        _check_two(classes)
-        keys = _row_keys(X)
-
-        # 2. Fix the guarantee, and charge it to the ledger.
-        guarantee = point_promise(terms.price, declared)
-        charge(guarantee)
-
-        # 3. Summarise the data into integers: a replaced record moves a distance, or each number of errors,
-        # by at most 1.
-        summary = _Lead(keys, labels) if hashed is None else _Errors(keys, labels, hashed)
-
-        # 4. Release.
-        where = summary.release(guarantee, dice)
-
-        # 5. Publish.
-        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
-        first, second = classes.tolist()
-        self.classes_ = classes
-        self.method_ = terms.method
-        self.hash_ = hashed
-        self.guarantee_ = guarantee
-        self.abstained_ = where is None
-        self.point_ = None if where is None else where[0]
-        self.concept_ = ChosenPoint(where, hashed, tuple(map(str, names)), (first, second))
-
-    def _codes(self, X: Any) -> NDArray[np.intp]:
-        check_is_fitted(self)
-        _refuse_times(X)
-        return self.concept_(_row_keys(read_features(self, X, domain=_ANY_CELLS, reset=False)))
-
-    def _context(self) -> tuple[object, ...]:
-        return str(self.epsilon), str(self.delta), self.method, self.alpha, self.beta, str(self.n_buckets)
-
-    def _terms(self, reproducible: bool) -> PointTerms:
-        """Read and check all parameters."""
+    def _params(self, reproducible: bool) -> Params:
         epsilon = check_number("epsilon", self.epsilon, above=0)
         delta = check_number("delta", self.delta, low=0, below=1)
         alpha, beta = (
@@ -264,10 +246,73 @@ class PointClassifier(RuleClassifier):
         else:
             check_number("delta with method='stability'", self.delta, above=0)
             n_buckets = 0
-        price = ApproxDP(epsilon, delta, reproducible=reproducible)
+        cost = ApproxDP(epsilon, delta, reproducible=reproducible)
         if not n_buckets:
-            speaking_table(price)  # refuses an epsilon that is too small for its table
-        return PointTerms(method, price, n_buckets)
+            release_probability_table(cost)  # refuses an epsilon that is too small for its table
+        return Params(
+            cost,
+            method=method,
+            n_buckets=n_buckets,
+            alpha=self.alpha,
+            beta=self.beta,
+            classes=self.classes,
+            random_state=self.random_state,
+        )
+
+    def _read(self, X: Any, y: Any, params: Params) -> Table:
+        stream = PublicStream(public_seed(params.random_state, type(self).__name__, "hash"))
+        _refuse_times(X)
+        X = read_features(self, X, domain=_ANY_CELLS, reset=True)
+        classes, codes = read_labels(y, len(X), params.classes)
+        _check_two(classes)
+        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
+        public = Public(len(X), X.shape[1], names=names, classes=classes, stream=stream)
+        return Table(public, Examples(Columns([object_array(_row_keys(X))]), codes))
+
+    def _plan(self, params: Params, public: Public) -> "PointPlan":
+        n, alpha, beta = public.n_samples, params.alpha, params.beta
+        failure, needed = _accuracy(n, params.n_buckets, params.cost.epsilon, params.cost.delta, alpha, beta)
+        assumes = (*TABLE, KEYS_ASSUMED, labels_assumed(params.classes))
+        return PointPlan(
+            guarantee=replace(params.cost, assumes=assumes),
+            method=params.method,
+            n_buckets=params.n_buckets,
+            n_samples=n,
+            failure=failure,
+            n_needed=needed,
+            alpha=alpha,
+            beta=beta,
+            hashed=_hash(public.stream.seed, params.n_buckets)
+            if public.stream and params.n_buckets
+            else None,
+            public=public,
+        )
+
+    def _summarize(self, table: Table, plan: "PointPlan") -> "_Lead | _Errors":
+        # A replaced record moves a distance, or each number of errors, by at most 1.
+        return _Lead(table.rows) if plan.hashed is None else _Errors(table.rows, plan.hashed)
+
+    def _release(self, summary: "_Lead | _Errors", plan: "PointPlan", dice: Dice) -> tuple[Hashable] | None:
+        return summary.release(plan.guarantee, dice)
+
+    def _publish(self, outcome: tuple[Hashable] | None, plan: "PointPlan") -> None:
+        first, second = plan.public.classes.tolist()
+        names = tuple(map(str, plan.public.names))
+        self.classes_ = plan.public.classes
+        self.method_ = plan.method
+        self.hash_ = plan.hashed
+        self.guarantee_ = plan.guarantee
+        self.abstained_ = outcome is None
+        self.point_ = None if outcome is None else outcome[0]
+        self.concept_ = ChosenPoint(outcome, plan.hashed, names, (first, second))
+
+    def _codes(self, X: Any) -> NDArray[np.intp]:
+        check_is_fitted(self)
+        _refuse_times(X)
+        return self.concept_(_row_keys(read_features(self, X, domain=_ANY_CELLS, reset=False)))
+
+    def _context(self) -> tuple[object, ...]:
+        return str(self.epsilon), str(self.delta), self.method, self.alpha, self.beta, str(self.n_buckets)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -276,28 +321,92 @@ class PointClassifier(RuleClassifier):
         return tags
 
 
-class _Lead:
-    """The key that leads, and how many replaced records cannot change that."""
+@dataclass(frozen=True)
+class PointPlan(Plan):
+    """What a fit of `PointClassifier` would give.
 
-    def __init__(self, keys: list[Hashable], labels: NDArray[np.intp]):
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        What it would promise.
+    method : str
+        How it would learn.
+    n_buckets : int
+        Into how many buckets it would hash keys; 0 with "stability".
+    n_samples : int
+        Number of records.
+    failure : float
+        Of records whose labels are a point function: the error exceeds alpha with probability at most this.
+    n_needed : int
+        Number of records from which on that is at most beta, with as many buckets as that takes.
+    alpha, beta : float
+        As asked for.
+    """
+
+    guarantee: ApproxDP
+    method: str
+    n_buckets: int
+    n_samples: int
+    failure: float
+    n_needed: int
+    alpha: float
+    beta: float
+    hashed: Any = hidden()
+    public: Any = hidden()
+
+
+@lru_cache(maxsize=64)
+def _accuracy(
+    n: int, n_buckets: int, epsilon: Fraction, delta: Fraction, alpha: Any, beta: Any
+) -> tuple[float, int]:
+    """Return how likely n records are too few, and how many are enough."""
+    if n_buckets:
+        failure = hashed_point_failure(n, n_buckets, epsilon=epsilon, alpha=alpha)
+        needed = hashed_point_sizes(epsilon=epsilon, alpha=alpha, beta=beta).n_samples
+    else:
+        failure = stable_point_failure(n, epsilon=epsilon, delta=delta, alpha=alpha)
+        needed = stable_point_sample_size(epsilon=epsilon, delta=delta, alpha=alpha, beta=beta)
+    return min(1.0, failure), needed
+
+
+def _hash(seed: Any, n_buckets: int) -> KeyHash:
+    """Return the public hash that a seed stands for."""
+    multiplier, shift = (public_seed(seed, part) for part in ("multiplier", "shift"))
+    return KeyHash(multiplier, shift, n_buckets.bit_length() - 1)
+
+
+class _Lead:
+    """The key that leads, and how many replaced records cannot change that; found when they are asked for."""
+
+    def __init__(self, records: Examples):
+        self.records = records
+
+    @cached_property
+    def _found(self) -> tuple[tuple[Hashable] | None, int]:
+        keys: list[Hashable] = self.records.X.columns[0].tolist()
         texts = list(map(spelled, keys))
-        leader, self.distance = leading_key(texts, labels.tolist())
-        self.leader = None if leader is None else (keys[texts.index(leader[0])],)
+        leader, distance = leading_key(texts, self.records.y.tolist())
+        return None if leader is None else (keys[texts.index(leader[0])],), distance
 
     def release(self, privacy: ApproxDP, dice: Dice) -> tuple[Hashable] | None:
-        return release_if_stable(self.leader, self.distance, privacy=privacy, dice=dice)
+        leader, distance = self._found
+        return release_if_stable(leader, distance, privacy=privacy, dice=dice)
 
 
 class _Errors:
-    """How many records each point function on buckets gets wrong."""
+    """How many records each point function on buckets gets wrong, counted when they are asked for."""
 
-    def __init__(self, keys: list[Hashable], labels: NDArray[np.intp], hashed: KeyHash):
-        self.n_buckets = 1 << hashed.bits
-        self.errors = bucket_errors(hashed.buckets(map(spelled, keys)), labels, self.n_buckets)
+    def __init__(self, records: Examples, hashed: KeyHash):
+        self.records, self.hashed = records, hashed
+
+    @cached_property
+    def errors(self) -> NDArray[np.int64]:
+        texts = map(spelled, self.records.X.columns[0].tolist())
+        return bucket_errors(self.hashed.buckets(texts), self.records.y, 1 << self.hashed.bits)
 
     def release(self, privacy: ApproxDP, dice: Dice) -> tuple[int] | None:
         chosen = permute_and_flip(-self.errors, privacy=privacy, dice=dice)
-        return None if chosen == self.n_buckets else (chosen,)
+        return None if chosen == 1 << self.hashed.bits else (chosen,)
 
 
 def _row_keys(X: Any) -> list[Hashable]:
@@ -336,3 +445,173 @@ def _short(key: Hashable) -> str:
 
 def _listed(names: tuple[str, ...]) -> str:
     return ", ".join(names if len(names) <= _NAMES else (*names[:_NAMES], "..."))
+
+
+def stable_point_failure(n_samples: int, *, epsilon: Any, delta: Any, alpha: Any) -> float:
+    """Return the probability that learning through stability fails, for the worst distribution.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of records.
+    epsilon, delta : number
+        Both positive.
+    alpha : number
+        In (0, 1).
+
+    Notes
+    -----
+    Only the key of the point function has records labelled 1, and none labelled 0, so it is the only one that
+    can be released. If its probability is at most alpha, silence is accurate too. Else its count is at least,
+    in law, Binomial(n, alpha), and a greater count is never released less often: the failure is at most that
+    of a probability of just alpha, to which it comes as near as one likes.
+    """
+    n = check_count("n_samples", n_samples)
+    silence = _silence(*_budget(epsilon, delta))
+    counts = np.arange(min(n, len(silence) - 1) + 1)
+    return float(silence[counts] @ binom.pmf(counts, n, _share("alpha", alpha)))
+
+
+def stable_point_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any) -> int:
+    """Return how many records make learning through stability fail with probability at most beta.
+
+    Parameters
+    ----------
+    epsilon, delta : number
+        Both positive.
+    alpha, beta : number
+        Error and probability of failure that are allowed, in (0, 1).
+
+    Returns
+    -------
+    int
+        About 2 ln(1 / (delta beta)) / (epsilon alpha). With less, some distribution makes it fail more often.
+    """
+    failure, share = _share("beta", beta), _share("alpha", alpha)
+    _silence(*_budget(epsilon, delta))
+
+    def suffices(n: int) -> bool:
+        return stable_point_failure(n, epsilon=epsilon, delta=delta, alpha=share) <= failure
+
+    enough = 1
+    while not suffices(enough):
+        enough *= 2
+    return first(suffices, enough // 2, enough)
+
+
+def hashed_point_failure(n_samples: int, n_buckets: int, *, epsilon: Any, alpha: Any) -> float:
+    """Return a bound on the probability that learning through hashing fails; it may exceed 1.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of records.
+    n_buckets : int
+        Into how many buckets keys are hashed.
+    epsilon : number
+        Positive.
+    alpha : number
+        In (0, 1).
+
+    Notes
+    -----
+    Let c be the probability of other keys in the point's bucket. Over the hash its mean is at most 1/m, m
+    buckets, so it exceeds k with probability at most 1/(m k). If it does not, the point function of that
+    bucket (or 0, if the target is 0) is wrong with probability q <= k; call it the best. There are at most m
+    others on buckets that are wrong with probability above alpha, or m - 1 and 0. One of these is selected
+    with probability at most min(1, r**(its errors less the best's)) <= s**(that), for any s from r to 1. Let
+    it be wrong alone with probability p, and the best alone with q' <= k, p - q' >= alpha - k. In the mean
+    over a record, s**(difference) is 1 - (1 - s) (p - q') + q' (1 - s)**2 / s, which is at most
+    1 - (1 - s) (alpha - k) + k (1 - s)**2 / s = B. So the failure is at most 1/(m k) + m B**n. The least over
+    some k and s is returned.
+    """
+    n, m = check_count("n_samples", n_samples), check_count("n_buckets", n_buckets, low=1)
+    share = _share("alpha", alpha)
+    masses, decay = _rates(_epsilon(epsilon), share)
+    with np.errstate(under="ignore"):
+        return float(np.min(1 / (m * masses) + m * np.exp(-n * decay)))
+
+
+@dataclass(frozen=True)
+class HashedPointSizes:
+    """What learning through hashing takes.
+
+    Attributes
+    ----------
+    n_samples : int
+        Number of records.
+    n_buckets : int
+        Into how many buckets keys are hashed; a power of two.
+    """
+
+    n_samples: int
+    n_buckets: int
+
+
+def hashed_point_sizes(*, epsilon: Any, alpha: Any, beta: Any) -> HashedPointSizes:
+    """Return the least number of records for which `hashed_point_failure` is at most beta, and the buckets.
+
+    Parameters
+    ----------
+    epsilon : number
+        Positive.
+    alpha, beta : number
+        Error and probability of failure that are allowed, in (0, 1).
+
+    Raises
+    ------
+    ValueError
+        If it takes more than 2**24 buckets: they are about 1 / (alpha beta), or some times more.
+    """
+    return _hashed_point_sizes(_epsilon(epsilon), _share("alpha", alpha), _share("beta", beta))
+
+
+@lru_cache(maxsize=64)
+def _hashed_point_sizes(epsilon: float, alpha: float, beta: float) -> HashedPointSizes:
+    masses, decay = _rates(epsilon, alpha)
+    best: HashedPointSizes | None = None
+    for bits in range(LARGEST_BITS + 1):
+        m = 1 << bits
+        rest = beta - 1 / (m * masses)  # what collisions leave
+        kept = rest > 0
+        if not kept.any():
+            continue
+        found: int = math.ceil(np.min((math.log(m) - np.log(rest[kept])) / decay[kept]))
+        if best is None or found < best.n_samples:
+            best = HashedPointSizes(max(1, found), m)
+    if best is None:
+        raise ValueError(
+            f"alpha and beta must be so large that 2**{LARGEST_BITS} buckets suffice,"
+            f" got alpha={alpha}, beta={beta}"
+        )
+    return best
+
+
+def _rates(epsilon: float, alpha: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return masses k of a collision, below alpha, and -ln B for each, B the least over some s."""
+    masses = alpha * _MASSES
+    least = float(selection_ratio(check_number("epsilon", epsilon)))
+    s = (least + (1 - least) * np.append(0.0, _STEPS))[:, None]
+    fall = (1 - s) * (alpha - masses) - masses * (1 - s) ** 2 / s
+    return masses, -np.log1p(-np.max(fall, axis=0))
+
+
+@lru_cache(maxsize=16)
+def _silence(epsilon: Any, delta: Any) -> NDArray[np.float64]:
+    """Return, for counts 0, 1, ..., the probability that a lead of that count is not released; 0 beyond."""
+    table, one = release_probability_table(ApproxDP(epsilon, delta))
+    by_distance = np.array([(one - p) / one for p in table])
+    counts = range(2 * len(table) + 1)
+    return np.array([1.0, *(by_distance[min(distance_of_lead(c), len(table) - 1)] for c in counts[1:])])
+
+
+def _budget(epsilon: Any, delta: Any) -> tuple[Any, Any]:
+    return check_number("epsilon", epsilon, above=0), check_number("delta", delta, above=0, below=1)
+
+
+def _epsilon(epsilon: Any) -> float:
+    return float(check_number("epsilon", check_number("epsilon", epsilon, above=0), low=_TINY))
+
+
+def _share(name: str, value: Any) -> float:
+    return float(check_number(name, value, low=_TINY, below=1))

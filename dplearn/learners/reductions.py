@@ -13,7 +13,6 @@ and so has few errors on them. Which records were drawn is secret, and that make
 (True, True)
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,22 +23,17 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import check_count
-from dplearn.aggregation.rows import rows_of
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
+from dplearn.core.search import first
 from dplearn.estimator.base import PrivateClassifier
-from dplearn.estimator.intake import (
-    known_classes,
-    labels_assumed,
-    read_labels,
-    read_rows,
-)
-from dplearn.estimator.within import fit_within, read_all
+from dplearn.estimator.stages import Params, Public, Table
 from dplearn.learners.ensembles import EnsembleClassifier
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import Plan
+from dplearn.privacy.plan import Plan, hidden
 from dplearn.privacy.subsampled import subsampled
-from dplearn.theory.search import first
+from dplearn.records.reading import read_rows
+from dplearn.records.rows import taken
 
 __all__ = ["SecretSampleClassifier", "SecretSamplePlan"]
 
@@ -123,43 +117,44 @@ class SecretSampleClassifier(PrivateClassifier):
         ValueError
             If `sample_size` is too large for so many records; the message says how large it may be.
         """
-        inner, m = self._inner(), check_count("sample_size", self.sample_size, low=1)
+        params = self._params(self.random_state is not None)
         n = check_count("n_samples", n_samples, low=1)
-        plan = inner.plan(m, **parameters)
-        promised = replace(
-            _promised(plan.guarantee, m, n, known_classes(inner.classes, getattr(inner, "domain", None))),
-            reproducible=self.random_state is not None,
-        )
-        return SecretSamplePlan(promised, n, m, _largest(plan.guarantee, n), plan)
+        inner_plan = params.inner.plan(params.sample_size, **parameters)
+        return _planned(params, n, inner_plan)
 
-    def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
-        # 1. Check what is public, and that the data are where they were declared to be.
+    def _params(self, reproducible: bool) -> Params:
         inner, m = self._inner(), check_count("sample_size", self.sample_size, low=1)
-        declared = known_classes(inner.classes, getattr(inner, "domain", None))
+        params = inner._params(reproducible)
+        return Params(params.cost, inner=inner, inner_params=params, sample_size=m)
+
+    def _cost(self, params: Params, X: Any, y: Any) -> ApproxDP | None:  # noqa: ARG002
+        """Return what a fit promises: the secrecy of a sample depends on the number of rows."""
+        n, inner = _n_rows(X), params.inner._cost(params.inner_params, None, None)
+        return None if n is None or inner is None else _promised(inner, params.sample_size, n)
+
+    def _read(self, X: Any, y: Any, params: Params) -> Table:
         rows = read_rows(self, X, reset=True, sparse=False)
-        n = rows.shape[0]
+        table: Table = params.inner._read(rows, y, params.inner_params)
+        return table
 
-        def open_account(price: Any) -> Callable[[Any], None]:
-            charge = self._open_account(_promised(price, m, n, declared))
-            return lambda guarantee: charge(_promised(guarantee, m, n, declared))
+    def _plan(self, params: Params, public: Public) -> "SecretSamplePlan":
+        # A sample need not hold all labels, and must not tell: they are those of all records.
+        drawn = replace(public, n_samples=params.sample_size)
+        plan = _planned(params, public.n_samples, params.inner._plan(params.inner_params, drawn))
+        return replace(plan, inner=params.inner)
 
-        def opened(price: Any) -> Callable[[Any], None]:
-            open_account(price)  # is asked before anything is read, and not charged
-            return lambda _: None
+    def _release(self, summary: Any, plan: "SecretSamplePlan", dice: Dice) -> Any:
+        places = np.asarray(dice.below(plan.n_samples, size=plan.sample_size), dtype=np.int64)
+        inner_plan = plan.estimator_plan
+        drawn = Table(inner_plan.public, taken(summary, places))
+        return plan.inner._release(plan.inner._summarize(drawn, inner_plan), inner_plan, dice)
 
-        read_all(inner, rows, y, dice, reproducible=reproducible, open_account=opened)
-        classes, codes = read_labels(y, n, declared)
-        inner.set_params(classes=classes.tolist())  # a sample need not hold all labels, and must not tell
-
-        # 2 to 4. Draw in secret; then the learner takes its own steps, but for what it charges.
-        places = np.asarray(dice.below(n, size=m), dtype=np.int64)
-        drawn = rows_of(rows, places), classes[codes[places]]
-        fit_within(inner, *drawn, dice, reproducible=reproducible, open_account=open_account)
-
-        # 5. Publish.
-        inner.guarantee_ = self.guarantee_ = _promised(inner.guarantee_, m, n, declared)
-        self.estimator_ = inner.set_params(classes=self.estimator.classes)
-        self.classes_ = classes
+    def _publish(self, outcome: Any, plan: "SecretSamplePlan") -> None:
+        inner = plan.inner
+        inner._publish(outcome, plan.estimator_plan)
+        inner.guarantee_ = self.guarantee_ = plan.guarantee
+        self.estimator_ = inner
+        self.classes_ = inner.classes_
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict labels; costs no privacy.
@@ -247,12 +242,33 @@ class SecretSamplePlan(Plan):
     sample_size: int
     largest_sample_size: int
     estimator_plan: Any
+    inner: Any = hidden()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What `estimator` warns of, for its sample."""
+        told: tuple[str, ...] = self.estimator_plan.warnings
+        return told
 
 
-def _promised(guarantee: ApproxDP, m: int, n: int, classes: Any) -> ApproxDP:
-    """Return what is promised to the records; what the learner was told of labels may be read from them."""
+def _planned(params: Params, n: int, inner_plan: Any) -> SecretSamplePlan:
+    """Return the plan of a fit of n records."""
+    m, guarantee = params.sample_size, inner_plan.guarantee
+    return SecretSamplePlan(_promised(guarantee, m, n), n, m, _largest(guarantee, n), inner_plan)
+
+
+def _n_rows(X: Any) -> int | None:
+    """Return the number of rows if it can be told before anything is read."""
+    shape = getattr(X, "shape", None)
+    if shape is None:
+        return len(X) if isinstance(X, (list, tuple)) else None
+    return int(shape[0]) if len(shape) == 2 else None
+
+
+def _promised(guarantee: ApproxDP, m: int, n: int) -> ApproxDP:
+    """Return what is promised to the records."""
     try:
-        promised = subsampled(guarantee, m=m, n=n)
+        return subsampled(guarantee, m=m, n=n)
     except ValueError as error:
         if m > 1 and _fits(guarantee, 1, n) and not _fits(guarantee, m, n):
             raise ValueError(
@@ -261,8 +277,6 @@ def _promised(guarantee: ApproxDP, m: int, n: int, classes: Any) -> ApproxDP:
                 " hides less than drawing some of them twice shows"
             ) from None
         raise ValueError(f"sample_size={m} does not go with n_samples={n}: {error}") from None
-    told, known = labels_assumed(()), labels_assumed(classes)
-    return replace(promised, assumes=tuple(known if words == told else words for words in promised.assumes))
 
 
 def _fits(guarantee: ApproxDP, m: int, n: int) -> bool:

@@ -10,21 +10,20 @@ True
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_regressor
 
-from dplearn.aggregation.asking import Scores
-from dplearn.aggregation.public_data import PublicData  # noqa: F401 - the doctest's
-from dplearn.aggregation.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot
-from dplearn.aggregation.soft_student import SoftStudent, standard_soft_student, teach_scores
-from dplearn.aggregation.standard import standard_scorer
-from dplearn.aggregation.teachers import train_and_ask
 from dplearn.core.soft_votes import SoftVotes, soft_tally
-from dplearn.learners.ensembles import Terms, check_classifier
+from dplearn.ensembles.asking import Scores
+from dplearn.ensembles.public_data import PublicData  # noqa: F401 - the doctest's
+from dplearn.ensembles.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot
+from dplearn.ensembles.soft_student import SoftStudent, standard_soft_student, teach_scores
+from dplearn.ensembles.standard import standard_scorer
+from dplearn.ensembles.teachers import train_and_ask
+from dplearn.learners.ensembles import AggregationPlan, check_classifier
 from dplearn.learners.knowledge_transfer import KnowledgeTransferClassifier
 from dplearn.learners.soft_scores import check_scorer, n_bins_of, tried_scorer
 from dplearn.privacy import PrivacyLedger
@@ -63,13 +62,13 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     max_queries : int or "auto", default="auto"
         How many public rows are asked about, chosen by public chance. "auto" settles it from the number of
         teachers and the budget.
-    max_unstable : int or "auto", default="auto"
+    max_abstentions : int or "auto", default="auto"
         With "sparse_vector", after how many declined scores no more are asked.
     classes : sequence, optional
         All labels that can occur. None takes those in `y`, and the guarantee then says that it assumes the
         set of labels public.
     n_jobs : int, optional
-        Workers that train teachers, as joblib has it.
+        Workers that train teachers, as in joblib: one after the other, or processes if more than one.
     verbose : bool, default=False
         Whether to show how many teachers are trained; the times that this shows are not protected.
     ledger : PrivacyLedger, optional
@@ -133,7 +132,7 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
         aggregation: str = "mean",
         bin_width: float | str = "auto",
         max_queries: int | str = "auto",
-        max_unstable: int | str = "auto",
+        max_abstentions: int | str = "auto",
         classes: Sequence[Any] | None = None,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -149,7 +148,7 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
             delta=delta,
             aggregation=aggregation,
             max_queries=max_queries,
-            max_unstable=max_unstable,
+            max_abstentions=max_abstentions,
             classes=classes,
             n_jobs=n_jobs,
             verbose=verbose,
@@ -173,10 +172,10 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
         """
         return self._probabilities(X)
 
-    def _terms(self, reproducible: bool) -> Terms:
+    def _more_params(self) -> dict[str, Any]:
         n_bins_of(self.bin_width, 1)
         check_scorer(self.estimator)
-        return replace(super()._terms(reproducible), bin_width=self.bin_width)
+        return super()._more_params() | {"bin_width": self.bin_width}
 
     def _standard(self, X: Any) -> Any:
         return standard_scorer(X)
@@ -184,15 +183,15 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     def _standard_student(self, queries: Any) -> Any:
         return standard_soft_student(queries)
 
-    def _student(self) -> Any:
+    def _check_student(self) -> Any:
         student = self.student
         if isinstance(student, type) or not hasattr(student, "__sklearn_tags__") or not is_regressor(student):
             check_classifier("student", student)
         return self.student
 
-    def _votes(self, terms: Terms, lessons: dict[str, Any], queries: Any, classes: NDArray[Any]) -> SoftVotes:
-        asked = Scores(classes)
-        n_bins = n_bins_of(terms.bin_width, len(lessons["y"]) // len(lessons["shards"]))
+    def _votes(self, lessons: dict[str, Any], plan: AggregationPlan) -> SoftVotes:
+        queries, asked = plan.public.queries, Scores(plan.public.classes)
+        n_bins = n_bins_of(plan.params.bin_width, plan.shard_size)
         grains = train_and_ask(**lessons, queries=queries, asked=asked)
         return soft_tally(grains, np.full(queries.shape[0], n_bins), asked.width)
 

@@ -12,19 +12,20 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.aggregation.ensemble import SoftEnsemble
-from dplearn.aggregation.sizes import MANY_QUERIES
-from dplearn.aggregation.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot
-from dplearn.aggregation.standard import standard_scorer
 from dplearn.chance import PublicStream
 from dplearn.core.score_bins import GRAINS
-from dplearn.learners.ensembles import AggregationPlan, Terms
+from dplearn.ensembles.ensemble import SoftEnsemble
+from dplearn.ensembles.sizes import MANY_QUERIES
+from dplearn.ensembles.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot
+from dplearn.ensembles.standard import standard_scorer
+from dplearn.estimator.stages import Params, Public
+from dplearn.learners.ensembles import AggregationPlan
 from dplearn.learners.online import OnlineEnsembleClassifier
 from dplearn.learners.soft_scores import (
     bins_of_rows,
@@ -39,7 +40,7 @@ from dplearn.privacy import PrivacyLedger
 __all__ = ["SoftLabelAggregateClassifier", "SoftLabelPlan"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SoftLabelPlan(AggregationPlan):
     """What a fit would give, from public quantities alone; `AggregationPlan` with what scores have besides.
 
@@ -85,8 +86,8 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     aggregation : {"mean", "sparse_vector"}, default="mean"
         "mean" answers every query with the mean of all scores, with noise. "sparse_vector" answers with the
         middle of the bin that most scores are in, where few of them could not have changed it; such answers
-        are nearly free, a declined score costs, and after `max_unstable` of these it stops. It is better for
-        very many rows on which nearly all teachers have the same score.
+        are nearly free, a declined score costs, and after `max_abstentions` of these it stops. It is better
+        for very many rows on which nearly all teachers have the same score.
     bin_width : float or "auto", default="auto"
         Of the bins of "sparse_vector", from 1/2048 to 1/2; taken down to one over an integer. "auto" settles
         it from the size of a shard.
@@ -95,7 +96,7 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         to 1,000 as the number of teachers affords: all released scores are then within about 1/4 (exactly:
         `plan(n).error`) of the mean of the teachers' scores, with probability at least .95. More rows can be
         asked for, with more noise on each.
-    max_unstable : int or "auto", default="auto"
+    max_abstentions : int or "auto", default="auto"
         With "sparse_vector", how many scores can be declined; then it stops (`plan(n).least_decided` tells
         how many must not be). A score that only shifted bins
         could tell costs half as much. "auto" takes the most that the number of teachers affords, or all
@@ -106,7 +107,7 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         All labels that can occur. None takes those in `y`, and the guarantee then says that it assumes the
         set of labels public.
     n_jobs : int, optional
-        Workers that train teachers, as joblib has it.
+        Workers that train teachers, as in joblib: one after the other, or processes if more than one.
     verbose : bool, default=False
         Whether to show how many teachers are trained; the times that this shows are not protected.
     ledger : PrivacyLedger, optional
@@ -125,7 +126,7 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         Public. The number of shards.
     bin_width_ : float
         Public. Of the bins of queries that bring no width of their own.
-    max_unstable_ : int or None
+    max_abstentions_ : int or None
         Public. How many scores can be declined.
     public_seed_ : int
         Public. Settles which records make a shard, the teachers' seeds, and the labels of declined queries.
@@ -134,9 +135,10 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     feature_names_in_ : ndarray of str
         Public. The names of the columns, if `X` had names.
     remaining_queries_ : int
-        Public. How many more rows can be asked about at once.
-    remaining_unstable_ : int or None
-        Public. How many more scores can be declined.
+        Released. How many more rows can be asked about at once; with "sparse_vector" it depends on which
+        scores were declined.
+    remaining_abstentions_ : int or None
+        Released. How many more scores can be declined.
 
     See Also
     --------
@@ -146,7 +148,7 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record, of all answers together.
     Shards are cut by position, so that one record changes one teacher and one score in each histogram, or
-    one term of each sum. Bins are public. Teachers are kept in a `PrivateHolder`: copies of the estimator
+    one term of each sum. Bins are public. Teachers are kept in a `OneTimeState`: copies of the estimator
     share it, and a pickle holds none of them.
 
     **Assumes.** What `guarantee_.assumes` lists.
@@ -173,7 +175,7 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         aggregation: str = "mean",
         bin_width: float | str = "auto",
         max_queries: int | str = "auto",
-        max_unstable: int | str = "auto",
+        max_abstentions: int | str = "auto",
         abstain_score: float | None = None,
         classes: Sequence[Any] | None = None,
         n_jobs: int | None = None,
@@ -188,7 +190,7 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         self.aggregation = aggregation
         self.bin_width = bin_width
         self.max_queries = max_queries
-        self.max_unstable = max_unstable
+        self.max_abstentions = max_abstentions
         self.abstain_score = abstain_score
         self.classes = classes
         self.n_jobs = n_jobs
@@ -206,9 +208,13 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         n_labels : int, optional
             Number of labels; needed unless `classes` tells.
         """
-        plan = self._plan(n_samples, n_labels, MANY_QUERIES)
-        width = 1 / n_bins_of(self.bin_width, plan.shard_size)
-        if plan.max_unstable:  # scores are rounded down to grains before they fall into bins
+        plan: SoftLabelPlan = self._planned(n_samples, n_labels, MANY_QUERIES)
+        return plan
+
+    def _plan(self, params: Params, public: Public) -> SoftLabelPlan:
+        plan = super()._plan(params, public)
+        width = 1 / n_bins_of(params.bin_width, plan.shard_size)
+        if plan.max_abstentions:  # scores are rounded down to grains before they fall into bins
             return SoftLabelPlan(**vars(plan), bin_width=width, error=width / 2 + 1 / GRAINS)
         # The grid of a mean has at least four steps in what the noise shifts a mean by, or all grains.
         rounded = max(plan.noise_scale / 8, plan.n_teachers / (2 * GRAINS))
@@ -278,14 +284,15 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         widths = self.bin_width_ if bin_width is None else bin_width
         return self._answered(X, lambda n_rows: bins_of_rows(widths, n_rows))
 
-    def _terms(self, reproducible: bool) -> Terms:
+    def _more_params(self) -> dict[str, Any]:
         check_abstain_score(self.abstain_score)
         n_bins_of(self.bin_width, 1)
         check_scorer(self.estimator)
-        return replace(super()._terms(reproducible), bin_width=self.bin_width)
+        return {"bin_width": self.bin_width}
 
-    def _settings(self, terms: Terms, shard_size: int) -> dict[str, Any]:
-        return {"bin_width_": 1 / n_bins_of(terms.bin_width, shard_size)}
+    def _published(self, plan: AggregationPlan) -> dict[str, Any]:
+        assert isinstance(plan, SoftLabelPlan)
+        return super()._published(plan) | {"bin_width_": plan.bin_width}
 
     _tried = staticmethod(tried_scorer)
 
@@ -293,4 +300,4 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         return standard_scorer(X)
 
     def _context(self) -> tuple[object, ...]:
-        return str(self.epsilon), str(self.delta), self.aggregation, self.max_queries, self.max_unstable
+        return str(self.epsilon), str(self.delta), self.aggregation, self.max_queries, self.max_abstentions

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_number
 from dplearn._writing import brief
-from dplearn.aggregation.asking import NO_VOTE, Scores
 from dplearn.core.score_bins import GRAINS
+from dplearn.ensembles.asking import NO_VOTE, Scores
 
 __all__ = [
     "bins_of_rows",

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.aggregation.sizes import MANY_QUERIES
 from dplearn.chance import PublicStream
-from dplearn.learners.ensembles import AggregationPlan, Terms
+from dplearn.ensembles.sizes import MANY_QUERIES
+from dplearn.learners.ensembles import AggregationPlan
 from dplearn.learners.online import OnlineEnsembleClassifier
 from dplearn.privacy import PrivacyLedger
 
@@ -50,13 +50,13 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
         "gnmax" and "lnmax" answer every query with the leader of noisy counts, Gaussian or Laplace.
         "confident_gnmax" asks first whether there is agreement. "sparse_vector" answers with the plurality
         where few votes could not have changed it; such answers are nearly free, a declined query costs, and
-        after `max_unstable` of these it stops, before `max_queries` unless nearly all rows are decided.
+        after `max_abstentions` of these it stops, before `max_queries` unless nearly all rows are decided.
     max_queries : int or "auto", default="auto"
         How many rows can be asked about; with "confident_gnmax" at least so many. "auto" takes 1,000 with
         "sparse_vector", and with the others as many up to 1,000 as the number of teachers affords: all rows
         on which five of six teachers agree (with "confident_gnmax": all) are then answered with their label,
         with probability at least .95. More rows can be asked for, with more noise on each answer.
-    max_unstable : int or "auto", default="auto"
+    max_abstentions : int or "auto", default="auto"
         With "sparse_vector", after how many declined queries it stops (`plan(n).least_decided` tells how many
         rows must be decided so that it does not). "auto" takes the most that the number
         of teachers affords, or `max_queries` where it affords none.
@@ -66,7 +66,7 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
         All labels that can occur. None takes those in `y`, and the guarantee then says that it assumes the
         set of labels public.
     n_jobs : int, optional
-        Workers that train teachers, as joblib has it.
+        Workers that train teachers, as in joblib: one after the other, or processes if more than one.
     verbose : bool, default=False
         Whether to show how many teachers are trained; the times that this shows are not protected.
     ledger : PrivacyLedger, optional
@@ -83,7 +83,7 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
         Public. What all answers together promise, and on what assumptions.
     n_teachers_ : int
         Public. The number of shards.
-    max_unstable_ : int or None
+    max_abstentions_ : int or None
         Public. After how many declined queries it stops.
     public_seed_ : int
         Public. Settles which records make a shard, the teachers' seeds, and the labels of declined queries.
@@ -92,15 +92,16 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
     feature_names_in_ : ndarray of str
         Public. The names of the columns, if `X` had names.
     remaining_queries_ : int
-        Public. How many more rows can be asked about at once.
-    remaining_unstable_ : int or None
-        Public. How many more queries can be declined.
+        Released. How many more rows can be asked about at once; with "sparse_vector" and "confident_gnmax" it
+        depends on which queries were declined.
+    remaining_abstentions_ : int or None
+        Released. How many more queries can be declined.
 
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record, of all answers together.
     Shards are cut by position, so that one record changes one teacher and one vote on each query. Teachers
-    are kept in a `PrivateHolder`: copies of the estimator share it, and a pickle holds none of them.
+    are kept in a `OneTimeState`: copies of the estimator share it, and a pickle holds none of them.
 
     **Assumes.** What `guarantee_.assumes` lists.
 
@@ -121,7 +122,7 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
         delta: float = 1e-6,
         aggregation: str = "gnmax",
         max_queries: int | str = "auto",
-        max_unstable: int | str = "auto",
+        max_abstentions: int | str = "auto",
         abstain_label: Any = None,
         classes: Sequence[Any] | None = None,
         n_jobs: int | None = None,
@@ -135,7 +136,7 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
         self.delta = delta
         self.aggregation = aggregation
         self.max_queries = max_queries
-        self.max_unstable = max_unstable
+        self.max_abstentions = max_abstentions
         self.abstain_label = abstain_label
         self.classes = classes
         self.n_jobs = n_jobs
@@ -153,7 +154,8 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
         n_labels : int, optional
             Number of labels; needed unless `classes` tells.
         """
-        return self._plan(n_samples, n_labels, MANY_QUERIES)
+        plan: AggregationPlan = self._planned(n_samples, n_labels, MANY_QUERIES)
+        return plan
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Answer queries, which uses them up.
@@ -187,10 +189,10 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
             " SoftLabelAggregateClassifier answers with probabilities"
         )
 
-    def _terms(self, reproducible: bool) -> Terms:
+    def _more_params(self) -> dict[str, Any]:
         if np.ndim(self.abstain_label):
             raise ValueError(f"abstain_label must be a single label, got {self.abstain_label!r}")
-        return super()._terms(reproducible)
+        return {}
 
     def _labels(self, public: dict[str, Any], codes: NDArray[np.int64], first: int) -> NDArray[Any]:
         """Return the labels of answers; `first` queries were asked before these."""
@@ -205,7 +207,7 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
         return labels
 
     def _context(self) -> tuple[object, ...]:
-        return str(self.epsilon), str(self.delta), self.aggregation, self.max_queries, self.max_unstable
+        return str(self.epsilon), str(self.delta), self.aggregation, self.max_queries, self.max_abstentions
 
 
 def _common_type(classes: NDArray[Any], label: Any) -> np.dtype[Any]:

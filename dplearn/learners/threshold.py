@@ -13,7 +13,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -24,29 +24,53 @@ from sklearn.utils import Tags
 from dplearn._validation import AUTO, check_choice, check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
-from dplearn.concepts.base import ChosenConcept
+from dplearn.concepts import Thresholds
+from dplearn.concepts.base import ChosenConcept, Labels
 from dplearn.concepts.stumps import Stump
-from dplearn.domains import Domain, NumberDomain, Product
+from dplearn.core.cuts import cut_column
+from dplearn.core.nonuniform_floats import TAPERED_SIZE, last_code, tapered
+from dplearn.domains import Domain, Floats, IntegerRange, NumberDomain, Product
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.intake import (
+from dplearn.estimator.stages import Params, Public, Table
+from dplearn.learners.threshold_sizes import (
+    COLUMN_SHARE,
+    THRESHOLD_METHODS,
+    interior_point_examples,
+    threshold_excess_errors,
+    threshold_sample_size,
+)
+from dplearn.mechanisms.exponential import select_exponential
+from dplearn.mechanisms.interior_point import interior_point_code
+from dplearn.mechanisms.permute_and_flip import select_permute_and_flip
+from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.guarantees import epsilon_of
+from dplearn.privacy.plan import Plan, hidden, noted
+from dplearn.records.reading import (
+    TABLE,
     as_product,
     check_classes,
     check_two_labels,
     known_classes,
+    labels_assumed,
     read_features,
     read_labels,
 )
-from dplearn.learners.threshold_methods import CutColumn, by_errors, by_interior_point
-from dplearn.learners.threshold_terms import ThresholdPlan, ThresholdTerms
-from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.records.rows import Columns, Examples
+from dplearn.releases.few_records import few_records_warnings
 from dplearn.releases.reading import as_number_domain, is_pair
-from dplearn.theory.thresholds_learning import (
-    THRESHOLD_METHODS,
-)
 
-__all__ = ["ThresholdClassifier"]
+__all__ = [
+    "CutColumn",
+    "ThresholdClassifier",
+    "ThresholdPlan",
+    "by_errors",
+    "by_interior_point",
+    "threshold_between",
+]
 
 _NAMES = 8  # columns in a message
+_ALL_FLOATS, _PLACES = Floats(), IntegerRange(0, TAPERED_SIZE - 1)
+_AT_OR_BELOW, _ABOVE = (1, 0), (0, 1)  # the labels up to a cut and above it
 
 
 class ThresholdClassifier(RuleClassifier):
@@ -109,7 +133,7 @@ class ThresholdClassifier(RuleClassifier):
 
     See Also
     --------
-    dplearn.theory.thresholds_learning.threshold_sample_size : How many records it takes.
+    dplearn.theory.threshold_sample_size : How many records it takes.
     dplearn.learners.ExponentialMechanismClassifier : Other concepts, and more than two labels.
 
     Notes
@@ -150,7 +174,7 @@ class ThresholdClassifier(RuleClassifier):
         self.ledger = ledger
         self.random_state = random_state
 
-    def plan(self, n_samples: int, *, n_features: int | None = None) -> ThresholdPlan:
+    def plan(self, n_samples: int, *, n_features: int | None = None) -> "ThresholdPlan":
         """Return what a fit would promise and how accurate it would be, without any data.
 
         Parameters
@@ -164,61 +188,12 @@ class ThresholdClassifier(RuleClassifier):
         n_samples = check_count("n_samples", n_samples, low=1)
         seen = getattr(self, "n_features_in_", 1)
         n_features = check_count("n_features", seen if n_features is None else n_features, low=1)
-        terms = self._terms(self.random_state is not None)
-        if isinstance(terms.declared, Product):
-            n_features = len(terms.declared)
-        domain = as_product(terms.declared, n_features, None)
-        named = isinstance(terms.feature, str) and terms.feature not in domain.names
-        # A name that only a data frame will tell is that of any column, if all have one domain.
-        feature = 0 if named and not isinstance(terms.declared, Product) else terms.feature
-        return terms.plan(n_samples, domain, _columns(domain, feature))
+        params = self._params(self.random_state is not None)
+        if isinstance(params.declared, Product):
+            n_features = len(params.declared)
+        return self._plan(params, Public(n_samples, n_features, 2))
 
-    def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
-        # 1. Check what is public, and that the data are where they were declared to be.
-        terms = self._terms(reproducible)
-        charge = self._open_account(terms.price)
-        X = read_features(self, X, domain=terms.declared, reset=True)
-        classes, y = read_labels(y, len(X), terms.classes)
-        check_two_labels(classes, "a threshold")
-        domain = as_product(terms.declared, X.shape[1], getattr(self, "feature_names_in_", None))
-        columns = _columns(domain, terms.feature)
-        method = terms.settled(columns)
-        m = terms.examples(method, len(X), columns)
-        codes = domain.encode(X)
-        terms.warn_if_few(len(y), method, columns)
-
-        # 2. Fix the guarantee, and charge it to the ledger.
-        guarantee = terms.guarantee(domain)
-        charge(guarantee)
-
-        # 3. Summarise the data into integers: one replaced record replaces one code a column, and one label.
-        asked = [codes[column.feature] for column in columns]
-
-        # 4. Release.
-        if method == "exponential":
-            stump = by_errors(columns, asked, y, privacy=guarantee, dice=dice)
-        else:
-            stump = by_interior_point(columns, asked, y, m, privacy=guarantee, dice=dice)
-
-        # 5. Publish.
-        self.classes_ = classes
-        self.domain_ = domain
-        self.method_ = method
-        self.guarantee_ = guarantee
-        self._publish(stump)
-
-    def _publish(self, stump: Stump) -> None:
-        labels = tuple(self.classes_.tolist())
-        self.concept_ = ChosenConcept(stump, tuple(self.domain_.names), labels)
-        self.feature_ = stump.feature
-        self.direction_ = "<=" if stump.inner else ">"
-        self.threshold_ = _number(stump)
-
-    def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
-        return self.concept_.predict(columns)
-
-    def _terms(self, reproducible: bool) -> ThresholdTerms:
-        """Read and check all parameters."""
+    def _params(self, reproducible: bool) -> Params:
         classes = known_classes(self.classes, self.domain)
         if classes is not None:
             check_two_labels(check_classes(classes), "a threshold")
@@ -228,8 +203,8 @@ class ThresholdClassifier(RuleClassifier):
         budget = ApproxDP(
             check_number("epsilon", self.epsilon, above=0), self.delta, reproducible=reproducible
         )
-        return ThresholdTerms(
-            price=replace(budget, delta=Fraction(0)),
+        return Params(
+            replace(budget, delta=Fraction(0)),
             method=check_choice("method", self.method, (AUTO, *THRESHOLD_METHODS)),
             declared=_declared(self.domain),
             feature=feature,
@@ -237,6 +212,66 @@ class ThresholdClassifier(RuleClassifier):
             beta=check_number("beta", self.beta, above=0, below=1),
             classes=classes,
         )
+
+    def _read(self, X: Any, y: Any, params: Params) -> Table:
+        X = read_features(self, X, domain=params.declared, reset=True)
+        classes, codes = read_labels(y, len(X), params.classes)
+        check_two_labels(classes, "a threshold")
+        names = getattr(self, "feature_names_in_", None)
+        domain = as_product(params.declared, X.shape[1], names)
+        _settled(params, _columns(domain, params.feature))  # refuses what does not go together
+        public = Public(len(X), X.shape[1], names=names, classes=classes)
+        return Table(public, Examples(Columns(domain.encode(X)), codes))
+
+    def _plan(self, params: Params, public: Public) -> "ThresholdPlan":
+        domain = as_product(params.declared, public.n_features, public.names)
+        feature = params.feature
+        if public.classes is None and not isinstance(params.declared, Product):
+            # A name that only a data frame will tell is that of any column, if all have one domain.
+            feature = 0 if isinstance(feature, str) and feature not in domain.names else feature
+        columns = _columns(domain, feature)
+        method, sizes = _settled(params, columns), _sizes(params, columns)
+        n = public.n_samples
+        excess = threshold_excess_errors(method, **sizes)
+        asked = n if method == "exponential" else interior_point_examples(n, alpha=params.alpha, **sizes)
+        return ThresholdPlan(
+            guarantee=replace(params.cost, assumes=(*TABLE, *domain.assumes, labels_assumed(params.classes))),
+            method=method,
+            n_samples=n,
+            n_examples=asked,
+            excess_error=min(excess, n) / n,
+            n_needed=threshold_sample_size(method, alpha=params.alpha, realizable=True, **sizes),
+            alpha=float(params.alpha),
+            beta=float(params.beta),
+            columns=columns,
+            domain=domain,
+            excess_errors=excess,
+            public=public,
+        )
+
+    def _summarize(self, table: Table, plan: "ThresholdPlan") -> Examples:
+        codes = table.rows.X.columns
+        return Examples(Columns([codes[column.feature] for column in plan.columns]), table.rows.y)
+
+    def _release(self, summary: Examples, plan: "ThresholdPlan", dice: Dice) -> Stump:
+        asked = plan.columns, summary.X.columns, summary.y
+        if plan.method == "exponential":
+            return by_errors(*asked, privacy=plan.guarantee, dice=dice)
+        return by_interior_point(*asked, plan.n_examples, privacy=plan.guarantee, dice=dice)
+
+    def _publish(self, outcome: Stump, plan: "ThresholdPlan") -> None:
+        self.classes_ = plan.public.classes
+        self.domain_ = plan.domain
+        self.method_ = plan.method
+        self.guarantee_ = plan.guarantee
+        labels = tuple(self.classes_.tolist())
+        self.concept_ = ChosenConcept(outcome, tuple(self.domain_.names), labels)
+        self.feature_ = outcome.feature
+        self.direction_ = "<=" if outcome.inner else ">"
+        self.threshold_ = _number(outcome)
+
+    def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
+        return self.concept_.predict(columns)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -247,6 +282,85 @@ class ThresholdClassifier(RuleClassifier):
         return tags
 
 
+@dataclass(frozen=True)
+class ThresholdPlan(Plan):
+    """What a fit of `ThresholdClassifier` would give.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        What it would promise.
+    method : str
+        How it would learn.
+    n_samples : int
+        Number of records.
+    n_examples : int
+        How many records of each label are looked at; with "exponential" all are.
+    excess_error : float
+        With probability at least 1 - beta the training error exceeds the least by at most this; with
+        "interior_point" where the least is 0.
+    n_needed : int
+        From how many records on, of a distribution that some threshold labels without error, the true error
+        is at most alpha with probability at least 1 - beta.
+    alpha, beta : float
+        As the estimator has them.
+    """
+
+    guarantee: ApproxDP
+    method: str
+    n_samples: int
+    n_examples: int
+    excess_error: float = field(metadata=noted("on these records"))
+    n_needed: int = field(metadata=noted("for a true error of alpha"))
+    alpha: float
+    beta: float
+    columns: Any = hidden()
+    domain: Any = hidden()
+    excess_errors: Any = hidden()
+    public: Any = hidden()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warn if a constant label, of which half are right, may be as good as the released cut."""
+        cuts = f"2^{math.log2(_n_cuts(self.columns)):.0f} cuts"
+        several = f" in each of {len(self.columns)} columns" if len(self.columns) > 1 else ""
+        return few_records_warnings(
+            self.n_samples,
+            self.excess_errors,
+            enough=self.n_samples / 2,
+            problem=f"with epsilon {float(self.guarantee.epsilon):.3g} and {cuts}{several},"
+            " half of the records more may come out wrong than with the best cut",
+            remedy=", or name the column with feature=" if several else "",
+        )
+
+
+def _settled(params: Params, columns: "Sequence[CutColumn]") -> str:
+    """Return the method, the one that promises fewer errors where there is a choice."""
+    large = [column.domain for column in columns if column.size >= 1 << 64]
+    if large and params.method == "exponential":
+        raise ValueError(
+            f"domain must have fewer than 2**64 values with method='exponential', got {large[0]!r}"
+        )
+    if params.method != AUTO:
+        return str(params.method)
+    possible, sizes = THRESHOLD_METHODS[1:] if large else THRESHOLD_METHODS, _sizes(params, columns)
+    return min(possible, key=lambda method: threshold_excess_errors(method, **sizes))
+
+
+def _sizes(params: Params, columns: "Sequence[CutColumn]") -> dict[str, Any]:
+    return {
+        "n_cuts": _n_cuts(columns),
+        "n_columns": len(columns),
+        "epsilon": params.cost.epsilon,
+        "beta": params.beta,
+    }
+
+
+def _n_cuts(columns: "Sequence[CutColumn]") -> int:
+    """Return the greatest number of cuts of a column, that below its domain included."""
+    return 1 + max(column.size for column in columns)
+
+
 def _declared(domain: Any) -> Any:
     """Return a domain of all columns alike, or of each; "float64" is read."""
     if isinstance(domain, (list, tuple)) and not is_pair(domain):
@@ -254,7 +368,7 @@ def _declared(domain: Any) -> Any:
     return domain if isinstance(domain, (Domain, Product)) else as_number_domain(domain)
 
 
-def _columns(domain: Product, feature: int | str | None) -> list[CutColumn]:
+def _columns(domain: Product, feature: int | str | None) -> "list[CutColumn]":
     """Return the columns that may be cut."""
     if feature is None:
         ordered = [CutColumn(place, each) for place, each in enumerate(domain.domains) if each.ordered]
@@ -289,3 +403,235 @@ def _number(stump: Stump) -> Any:
     if not isinstance(stump.domain, NumberDomain):
         return stump.code
     return stump.domain.decode(np.array([stump.code], dtype=object)).tolist()[0]
+
+
+@dataclass(frozen=True)
+class CutColumn:
+    """A column that may be cut, and where.
+
+    Attributes
+    ----------
+    feature : int
+        Its place in the table.
+    domain : Domain
+        Ordered. All float64 numbers are cut at the places of `core.nonuniform_floats`, others at every code.
+    """
+
+    feature: int
+    domain: Domain
+
+    @property
+    def size(self) -> int:
+        """How many cuts there are, but for that below the domain."""
+        return TAPERED_SIZE if self._tapers else self.domain.size
+
+    @property
+    def places(self) -> Domain:
+        """The cuts as a domain of their own."""
+        return _PLACES if self._tapers else self.domain
+
+    @property
+    def _tapers(self) -> bool:
+        return self.domain == _ALL_FLOATS
+
+    def of(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """Return the first cut that each record is not above."""
+        return tapered(codes) if self._tapers else codes
+
+    def stump(self, cut: int, labels: tuple[int, int]) -> Stump:
+        """Return the threshold at a cut, from -1 to size - 1."""
+        return Stump(self.feature, self.domain, last_code(cut) if self._tapers else cut, *labels)
+
+
+class _ColumnThresholds(Thresholds):
+    """Thresholds on any column of a domain: one label up to the cut, the other above it."""
+
+    @property
+    def features(self) -> range:
+        return range(len(self.domain))
+
+    def _cuts_of_all(self) -> int:
+        return sum(domain.size + 1 for domain in self.domain.domains)
+
+
+def by_errors(
+    columns: Sequence[CutColumn], codes: Sequence[NDArray[Any]], y: Labels, *, privacy: ApproxDP, dice: Dice
+) -> Stump:
+    """Return a threshold, those with fewer errors exponentially more probable.
+
+    Parameters
+    ----------
+    columns : sequence of CutColumn
+        Public. Of fewer than 2**64 cuts each.
+    codes : list of ndarray of shape (n,)
+        Private. Each column's records, in codes of its domain.
+    y : ndarray of intp of shape (n,)
+        Private. Labels 0 and 1.
+    privacy : ApproxDP
+        Its `epsilon` is spent whole; its `delta` is not used.
+    dice : Dice
+        Source of chance.
+
+    Returns
+    -------
+    Stump
+        One of the cuts of one of the columns, that below its domain included, in either direction.
+
+    Notes
+    -----
+    **Privacy.** `privacy`, for one replaced record: it moves each threshold's errors by at most 1.
+
+    **Assumes.** All values lie in their domains, which are public, as are the number of records and the
+    columns.
+
+    **Accuracy.** With probability 1 - beta at most `threshold_excess_errors("exponential", ...)` training
+    errors more than the best.
+
+    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 3; here a constant
+    counts as two thresholds a column, and not as a column full of them.
+
+    Examples
+    --------
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.domains import IntegerRange
+    >>> column = CutColumn(0, IntegerRange(0, 99))
+    >>> x, y = np.arange(100, dtype=np.uint8), (np.arange(100) <= 40).astype(np.intp)
+    >>> stump = by_errors([column], [x], y, privacy=ApproxDP(20), dice=SeededDice(0))
+    >>> stump.code, stump.inner, stump.outer
+    (40, 1, 0)
+    """
+    concepts = _ColumnThresholds(Product([column.places for column in columns]))
+    places = [column.of(part) for column, part in zip(columns, codes, strict=True)]
+    profile = concepts.error_profile(places, y)
+    errors, members = profile.groups()
+    group, member = select_exponential(errors, members, privacy=privacy, dice=dice)
+    chosen: Any = profile.member(errors[group], member)
+    found: Stump = columns[chosen.feature].stump(chosen.code, (chosen.inner, chosen.outer))
+    return found
+
+
+def by_interior_point(
+    columns: Sequence[CutColumn],
+    codes: Sequence[NDArray[Any]],
+    y: Labels,
+    m: int,
+    *,
+    privacy: ApproxDP,
+    dice: Dice,
+) -> Stump:
+    """Return a threshold between the greatest records of one label and the least of the other.
+
+    Parameters
+    ----------
+    columns, codes, y, dice
+        As for `by_errors`; the domains may be of any size.
+    m : int
+        Public. How many records of each label to look at, at least 1.
+    privacy : ApproxDP
+        A quarter of its `epsilon` pays for column and direction, the rest for the cut.
+
+    Returns
+    -------
+    Stump
+
+    Notes
+    -----
+    **Privacy.** `privacy`, for one replaced record. Proof: a pair of column and direction is selected by the
+    errors of its best cut. One record moves each cut's errors by at most 1, and so their least. Once the pair
+    is released, the cut is found by `threshold_between`, for any pair with the rest of epsilon.
+
+    **Assumes.** As for `by_errors`; m is public.
+
+    **Accuracy.** With probability 1 - beta at most `threshold_excess_errors("interior_point", ...)` training
+    errors, where some threshold has none and m is that of `interior_point_examples`.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, for one column and one direction.
+    """
+    epsilon = epsilon_of(privacy)
+    places = [column.of(part) for column, part in zip(columns, codes, strict=True)]
+    errors = [
+        wrong
+        for column, part in zip(columns, places, strict=True)
+        for wrong in _least_errors(part, y, column.size)
+    ]
+    pair, _ = select_permute_and_flip(
+        errors, [1] * len(errors), privacy=ApproxDP(COLUMN_SHARE * epsilon), dice=dice
+    )
+    position, above = divmod(pair, 2)
+    column, labels = columns[position], (_ABOVE if above else _AT_OR_BELOW)
+    cut = threshold_between(
+        places[position],
+        y == labels[0],
+        column.size,
+        m,
+        privacy=ApproxDP((1 - COLUMN_SHARE) * epsilon),
+        dice=dice,
+    )
+    return column.stump(cut, labels)
+
+
+def threshold_between(
+    codes: NDArray[Any], lower: NDArray[np.bool_], size: int, m: int, *, privacy: ApproxDP, dice: Dice
+) -> int:
+    """Return a code with, most likely, few of the lower records above it and few of the others not.
+
+    Parameters
+    ----------
+    codes : ndarray of unsigned int, or of int objects, of shape (n,)
+        Private. From 0 to size - 1.
+    lower : ndarray of bool of shape (n,)
+        Private. Which records belong at or below the cut.
+    size : int
+        How many codes the domain has.
+    m : int
+        Public. How many of each kind to look at, at least 1.
+    privacy : ApproxDP
+        Its `epsilon` is spent whole; its `delta` is not used.
+    dice : Dice
+        Source of chance.
+
+    Returns
+    -------
+    int
+        From -1, one step below the domain, to size - 1.
+
+    Notes
+    -----
+    **Privacy.** `privacy`, for one replaced record. Proof: the points are the m greatest among the lower
+    records and m times one step below the domain; and the m least among the others, each moved one step down,
+    and m times the top. A replaced record that keeps its kind replaces one of that kind's m points at most.
+    One that changes it is taken from one kind and given to the other, which replaces one point of each at
+    most. So two points are replaced at most, and the interior point costs half of epsilon for each.
+
+    **Assumes.** All codes lie in the domain; the number of records, `size` and m are public.
+
+    **Accuracy.** Let some cut t have all lower records, and no others, at or below it. A cut c < t with
+    k lower records above it has at most m - min(m, k) points not above it: all others' points, moved down,
+    are at t or above, and so above c. A cut c > t that k others are at or below has at most m - min(m, k)
+    points not below it. And t has m of each kind. So every interior point makes at most m - 1 errors, and one
+    of quality m - k at most k. Not moved down, a tie breaks this: of domain {0, 1} and two others at 1,
+    m = 1, the points are one step below the domain and 1, so that 1 is interior, with 2 errors.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, mended for ties.
+    """
+    # Thresholds begin one step below the domain, so that code c becomes c + 1, and one step down of it c.
+    ones = [code + 1 for code in np.sort(codes[lower])[-m:].tolist()]
+    zeros = np.sort(codes[~lower])[:m].tolist()
+    points = [0] * (m - len(ones)) + ones + zeros + [size] * (m - len(zeros))
+    one_point = ApproxDP(epsilon_of(privacy) * Fraction(1, 2))
+    return interior_point_code(points, size + 1, privacy=one_point, dice=dice) - 1
+
+
+def _least_errors(codes: NDArray[Any], y: Labels, size: int) -> tuple[int, int]:
+    """Return the fewest errors of a cut with label 1 at or below it, and of one with label 1 above it."""
+    if size >= 1 << 64:
+        values, codes = np.unique(codes, return_inverse=True)
+        codes, size = codes.ravel().astype(np.uint64), values.size
+    # Empty intervals of cuts count here too: they have no record inside, like the cut below the domain.
+    cuts = cut_column(codes, y, size, 2)
+    totals = np.bincount(y, minlength=2)
+    # The cut below the domain errs on all records of the label that it gives to none.
+    return (
+        min(int(cuts.errors(totals, *_AT_OR_BELOW).min()), int(totals[1])),
+        min(int(cuts.errors(totals, *_ABOVE).min()), int(totals[0])),
+    )

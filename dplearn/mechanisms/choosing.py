@@ -1,19 +1,26 @@
 """The choosing mechanism: select from a vast set of solutions of which each record supports only a few."""
 
 from bisect import bisect_right
+from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn._validation import check_count
 from dplearn.chance.dice import Dice
+from dplearn.core.distributions import laplace_quantile, power_at_most
 from dplearn.core.exact import decay_ratio
 from dplearn.core.grouping import check_integers, group_counts, nth_equal
 from dplearn.mechanisms.exponential import select_exponential
 from dplearn.privacy import ApproxDP
-from dplearn.theory.bars import choosing_bar
+from dplearn.privacy.guarantees import delta_of, epsilon_of
 
-__all__ = ["choosing_mechanism"]
+__all__ = [
+    "choosing_bar",
+    "choosing_mechanism",
+]
 
 
 def choosing_mechanism(
@@ -92,3 +99,26 @@ def choosing_mechanism(
         dice=dice,
     )
     return nth_equal(values, distinct[first + group], member)
+
+
+def choosing_bar(growth: int, privacy: ApproxDP) -> int:
+    """Return the noisy quality from which on the choosing mechanism answers.
+
+    Parameters
+    ----------
+    growth : int
+        As for `choosing_mechanism`.
+    privacy : ApproxDP
+        Epsilon and delta positive.
+    """
+    growth = check_count("growth", growth, low=1)
+    return _choosing_bar(growth, epsilon_of(privacy), delta_of(privacy))
+
+
+@lru_cache(maxsize=256)
+def _choosing_bar(growth: int, epsilon: Fraction, delta: Fraction) -> int:
+    ratio = decay_ratio(epsilon / 4)
+    # The least quality at which new solutions cannot more than double the growth of the sum of weights.
+    crowded = max(1, power_at_most(ratio, (1 / ratio - 1) / growth))
+    unlikely = crowded - 1 + laplace_quantile(ratio, delta)
+    return max(unlikely, 1 + power_at_most(ratio, Fraction(delta * (1 + ratio) / growth)))

@@ -13,7 +13,7 @@ from dplearn.core.distributions import power_at_most
 from dplearn.core.exact import selection_ratio
 from dplearn.core.grouping import check_integers, group_counts, nth_equal
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.spending import epsilon_of
+from dplearn.privacy.guarantees import epsilon_of
 
 __all__ = ["exponential_mechanism", "select_exponential"]
 

@@ -13,11 +13,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dplearn.chance.dice import Dice
-from dplearn.core.halving import finest_fraction, halving
-from dplearn.core.ranks import ApartCodes, Cell, Ranks
+from dplearn.core.ranks import ApartCodes, Cell, Ranks, finest_fraction, halving
 from dplearn.mechanisms.rank_selection import code_near_rank
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.spending import epsilon_of
+from dplearn.privacy.guarantees import epsilon_of
 
 __all__ = ["codes_at_fractions"]
 

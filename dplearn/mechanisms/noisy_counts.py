@@ -19,7 +19,7 @@ from dplearn.chance.dice import Dice
 from dplearn.core.exact import decay_ratio
 from dplearn.core.grouping import near_integers
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
-from dplearn.privacy.spending import epsilon_of, rho_of
+from dplearn.privacy.guarantees import epsilon_of, rho_of
 
 __all__ = ["gaussian_counts", "laplace_counts"]
 

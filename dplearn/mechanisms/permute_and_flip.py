@@ -9,7 +9,7 @@ from dplearn.chance.dice import Dice
 from dplearn.core.exact import selection_ratio
 from dplearn.core.grouping import check_integers, group_counts, nth_equal
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.spending import epsilon_of
+from dplearn.privacy.guarantees import epsilon_of
 
 __all__ = ["permute_and_flip", "select_permute_and_flip"]
 

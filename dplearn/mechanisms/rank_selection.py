@@ -18,12 +18,11 @@ import numpy as np
 from dplearn.chance.dice import Dice
 from dplearn.core.distributions import power_at_most
 from dplearn.core.exact import selection_ratio
-from dplearn.core.halving import rank_sensitivity
 from dplearn.core.intervals import EqualCosts, piece_arrays
-from dplearn.core.ranks import Cell
+from dplearn.core.ranks import Cell, rank_sensitivity
 from dplearn.mechanisms.exponential import select_exponential
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.spending import epsilon_of
+from dplearn.privacy.guarantees import epsilon_of
 
 __all__ = ["code_near_rank"]
 

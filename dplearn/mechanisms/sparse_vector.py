@@ -20,9 +20,9 @@ from dplearn._validation import check_count
 from dplearn.chance.dice import Dice
 from dplearn.core.exact import decay_ratio
 from dplearn.core.grouping import near_integers
-from dplearn.privacy import ApproxDP, PrivateHolder
+from dplearn.privacy import ApproxDP, OneTimeState
+from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.shares import equal_epsilon
-from dplearn.privacy.spending import epsilon_of
 
 __all__ = ["AboveThreshold", "SparseVector"]
 
@@ -107,7 +107,7 @@ class SparseVector:
         if renew_threshold:
             epsilon = equal_epsilon(privacy, positives)
         of_threshold, of_test = _ratios(epsilon / sensitivity, 1 if renew_threshold else positives)
-        self._holder = PrivateHolder(
+        self._one_time_state = OneTimeState(
             Questions(dice, threshold, of_threshold, of_test, bool(renew_threshold), (positives, None))
         )
 
@@ -149,13 +149,13 @@ class SparseVector:
         near = near_integers("values", values, -_FAR, _FAR)
         if self.stopped:
             raise RuntimeError(_STOPPED)
-        with self._holder.use() as state:
+        with self._one_time_state.use() as state:
             if not state.epoch[0]:  # another thread was faster
                 raise RuntimeError(_STOPPED)
             answers = state.answer(near)
             last = not state.epoch[0]
         if last:
-            self._holder.close()
+            self._one_time_state.close()
         return answers
 
     @property
@@ -167,7 +167,7 @@ class SparseVector:
     def positives_left(self) -> int:
         """How many more answers can be True."""
         try:
-            with self._holder.use() as state:
+            with self._one_time_state.use() as state:
                 return state.epoch[0]
         except RuntimeError:  # the holder is closed: it has stopped, or another process answers
             return 0

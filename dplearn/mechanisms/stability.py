@@ -11,17 +11,28 @@ True
 """
 
 from fractions import Fraction
+from functools import lru_cache
+from math import ceil
 from typing import Any, TypeVar
 
 import numpy as np
 
-from dplearn._validation import check_count
+from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
+from dplearn.core.exact import exp_bounds, log_bounds
 from dplearn.core.votes import plurality
 from dplearn.privacy import ApproxDP
-from dplearn.theory.bars import speaking_table
+from dplearn.privacy.guarantees import delta_of, epsilon_of
 
-__all__ = ["most_frequent_if_stable", "release_if_stable"]
+__all__ = [
+    "most_frequent_if_stable",
+    "release_if_stable",
+    "release_probabilities",
+    "release_probability_table",
+]
+
+_LARGEST = Fraction(700)  # greater epsilons count as this
+_LONGEST = 1_000_000  # entries of the table of probabilities
 
 Answer = TypeVar("Answer")
 
@@ -43,7 +54,7 @@ def release_if_stable(answer: Answer, distance: int, *, privacy: ApproxDP, dice:
     Returns
     -------
     object or None
-        `answer` with probability `speaking_probabilities(privacy)[distance]`, 1 beyond its end.
+        `answer` with probability `release_probabilities(privacy)[distance]`, 1 beyond its end.
 
     Raises
     ------
@@ -70,7 +81,7 @@ def release_if_stable(answer: Answer, distance: int, *, privacy: ApproxDP, dice:
     """
     if isinstance(distance, bool) or not hasattr(distance, "__index__") or distance < 0:
         raise ValueError("distance must be a nonnegative integer")
-    table, one = speaking_table(privacy)
+    table, one = release_probability_table(privacy)
     p = Fraction(table[int(distance)], one) if distance < len(table) else Fraction(1)
     return answer if dice.bernoulli(p) else None
 
@@ -120,3 +131,55 @@ def most_frequent_if_stable(votes: Any, n_labels: int, *, privacy: ApproxDP, dic
     codes = array.astype(np.int64)
     winner, distance = plurality(np.bincount(codes[codes >= 0], minlength=n_labels))
     return release_if_stable(int(winner), int(distance), privacy=privacy, dice=dice)
+
+
+def release_probabilities(privacy: ApproxDP) -> tuple[Fraction, ...]:
+    """Return the greatest probabilities to speak that `privacy` allows at distance 0, 1, ..., till one is 1.
+
+    Parameters
+    ----------
+    privacy : ApproxDP
+        Epsilon and delta positive, and epsilon large enough for a table of at most a million entries.
+
+    Returns
+    -------
+    tuple of Fraction
+        p(0) = delta, then p(d + 1) = min(exp(epsilon) p(d) + delta, 1 - exp(-epsilon) (1 - p(d) - delta), 1),
+        each rounded down by less than a part in 2**64 of itself.
+
+    Raises
+    ------
+    ValueError
+        If epsilon or delta is 0, or epsilon too small.
+    """
+    table, one = release_probability_table(privacy)
+    return tuple(Fraction(p, one) for p in table)
+
+
+def release_probability_table(privacy: ApproxDP) -> tuple[list[int], int]:
+    """Return the numerators of `release_probabilities` and their common denominator.
+
+    Parameters
+    ----------
+    privacy : ApproxDP
+        As for `release_probabilities`.
+    """
+    delta = delta_of(privacy)
+    # Going up from delta to 1/2, and again from there, takes ln(1 / delta) / epsilon steps each or fewer.
+    least = ceil(2 * log_bounds(2 / delta)[1]) / Fraction(_LONGEST)
+    return _speaking_table(check_number("epsilon", epsilon_of(privacy), low=least), delta)
+
+
+@lru_cache(maxsize=64)
+def _speaking_table(epsilon: Fraction, delta: Fraction) -> tuple[list[int], int]:
+    """Return numerators and their common denominator; reducing them all would take most of the time."""
+    # Below exp(epsilon), so that both steps are at most what they stand for.
+    growth = exp_bounds(min(epsilon, _LARGEST), digits=60)[0]
+    a, b = growth.denominator, growth.numerator
+    one = ceil(1 / delta) << 128
+    slack = delta.numerator * one // delta.denominator
+    table = [slack]
+    while table[-1] < one:
+        p = table[-1]
+        table.append(min(p * b // a + slack, one - -(-a * (one - p - slack) // b), one))
+    return table, one

@@ -15,12 +15,16 @@ import numpy as np
 
 from dplearn._validation import check_choice
 from dplearn.chance.dice import Dice
+from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio
 from dplearn.domains.cells import counts_by_key
 from dplearn.privacy import ApproxDP
-from dplearn.theory.bars import stable_histogram_bar
+from dplearn.privacy.guarantees import delta_of, epsilon_of
 
-__all__ = ["stable_histogram"]
+__all__ = [
+    "stable_histogram",
+    "stable_histogram_bar",
+]
 
 _PLAIN = {str, bytes, int}  # types whose values are published as they are
 _DEEPEST = 16
@@ -138,3 +142,20 @@ def _unranked(ranked: tuple[str, Any]) -> Hashable:
     if name == "tuple":
         return tuple(map(_unranked, value))
     return None if name == "None" else value
+
+
+def stable_histogram_bar(privacy: ApproxDP) -> int:
+    """Return the least noisy count that a stable histogram publishes.
+
+    Parameters
+    ----------
+    privacy : ApproxDP
+        Epsilon and delta positive.
+
+    Returns
+    -------
+    int
+        The least bar with P[1 + Z >= bar] <= delta, Z the noise of one count.
+    """
+    ratio = decay_ratio(epsilon_of(privacy) / 2)
+    return 1 + laplace_quantile(ratio, delta_of(privacy))

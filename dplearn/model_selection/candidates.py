@@ -9,7 +9,7 @@ Fraction(3, 4)
 """
 
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from fractions import Fraction
@@ -20,11 +20,10 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from dplearn._validation import check_number
-from dplearn.aggregation.pupils import quiet
 from dplearn.chance.dice import Dice
 from dplearn.domains import DomainError
+from dplearn.ensembles.base_estimators import quiet
 from dplearn.estimator.base import PrivateClassifier, PrivateEstimator
-from dplearn.estimator.within import OpenAccount, check_parameters, fit_within, read_all
 from dplearn.model_selection.held import answers_from_a_budget
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.held import held_by
@@ -204,42 +203,46 @@ def fit_candidate(
     budget : ApproxDP
         What all steps may spend together: more is refused.
     """
-    promises: list[ApproxDP] = []
-    spend = _within(budget, promises)
+    left = _Budget(budget)
     for step in _acting(candidate):
         if isinstance(step, PrivateEstimator):
             given = labels if step is last_step(candidate) else None
-            fit_within(step, rows, given, dice, reproducible=reproducible, open_account=spend)
+            table, plan = step._begin(rows, given, step._params(reproducible))
+            left.charge(plan.guarantee)
+            step._finish(table, plan, dice)
             rows = rows if step is last_step(candidate) else step.transform(rows)
         else:
             rows = _turned(step, rows)
-    return promises
+    return left.promises
 
 
 def read_by_candidate(
-    candidate: Any, rows: Any, labels: Any, dice: Dice, *, reproducible: bool, budget: ApproxDP
-) -> list[ApproxDP]:
-    """Let a copy read records, without a draw, and return what it would promise of them.
+    candidate: Any, rows: Any, labels: Any, *, reproducible: bool, budget: ApproxDP
+) -> tuple[list[ApproxDP], list[str]]:
+    """Let a copy read records, without a draw; return what it would promise of them, and what it warns of.
 
     Of a pipeline, this is done by the first step that is private; what the others are given is released, or
     made by steps that learn nothing. Of those that follow it the parameters are checked.
 
     Parameters
     ----------
-    candidate, rows, labels, dice, reproducible, budget
+    candidate, rows, labels, reproducible, budget
         As for `fit_candidate`.
     """
-    promises: list[ApproxDP] = []
-    spend = _within(budget, promises)
+    left, notes = _Budget(budget), []
     for step in _acting(candidate):
         if isinstance(step, PrivateEstimator):
             given = labels if step is last_step(candidate) else None
-            read_all(step, rows, given, dice, reproducible=reproducible, open_account=spend)
+            reader = clone(step)
+            with no_warnings():
+                _, plan = reader._begin(rows, given, reader._params(reproducible))
+            left.charge(plan.guarantee)
+            notes += plan.warnings
             break
         rows = _turned(clone(step), deepcopy(rows))  # with copy=False a step changes what others read too
     for step in private_steps(candidate)[1:]:
-        check_parameters(step)
-    return promises
+        step._params(reproducible)
+    return left.promises, notes
 
 
 def _turned(step: Any, rows: Any) -> Any:
@@ -252,21 +255,20 @@ def _turned(step: Any, rows: Any) -> Any:
     )
 
 
-def _within(budget: ApproxDP, promises: list[ApproxDP]) -> OpenAccount:
-    """Return what stands in place of a ledger: it has a budget, and adds what was promised to a list."""
-    left = [budget.epsilon, budget.delta]
+class _Budget:
+    """The budget of all steps of a candidate, and what was promised so far."""
 
-    def open_account(_: Any) -> Callable[[Any], None]:
-        return charge
+    def __init__(self, budget: ApproxDP):
+        self._left = [budget.epsilon, budget.delta]
+        self.promises: list[ApproxDP] = []
 
-    def charge(guarantee: Any) -> None:
-        left[0] -= _exactly(guarantee, "epsilon")
-        left[1] -= _exactly(guarantee, "delta")
-        if min(left) < 0 or guarantee.neighbors != "replace_one":
+    def charge(self, guarantee: Any) -> None:
+        """Refuse a fit that spends more than is left."""
+        self._left[0] -= _exactly(guarantee, "epsilon")
+        self._left[1] -= _exactly(guarantee, "delta")
+        if min(self._left) < 0 or guarantee.neighbors != "replace_one":
             raise ValueError("estimator must spend no more than its parameters epsilon and delta say")
-        promises.append(guarantee)
-
-    return open_account
+        self.promises.append(guarantee)
 
 
 def _exactly(guarantee: Any, name: str) -> Fraction:

@@ -8,12 +8,38 @@ from typing import Any
 from dplearn._validation import check_number
 from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio
-from dplearn.model_selection.splits import Exposure, Split
+from dplearn.estimator.stages import Params, Public
+from dplearn.model_selection.splits import Split
 from dplearn.model_selection.terms import SearchTerms
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.plan import Plan
+from dplearn.privacy.plan import Plan, hidden
 
-__all__ = ["SearchPlan"]
+__all__ = ["SearchPlan", "SearchTable"]
+
+
+@dataclass(frozen=True)
+class SearchTable(Public):
+    """The public values of a table that candidates are tried on.
+
+    Attributes
+    ----------
+    splits : sequence of (ndarray, ndarray)
+        Which places train and which test.
+    exposure : Exposure
+        That of `splits`.
+    promises : tuple of ApproxDP
+        What candidates would promise of their fits; empty in a plan.
+    notes : tuple of str
+        What candidates warn of; empty in a plan.
+    seed : int or None
+        Public choices of the candidates are made from it.
+    """
+
+    splits: Sequence[Split] = ()
+    exposure: Any = None
+    promises: tuple[ApproxDP, ...] = ()
+    notes: tuple[str, ...] = ()
+    seed: int | None = None
 
 
 @dataclass(frozen=True)
@@ -54,29 +80,36 @@ class SearchPlan(Plan):
     missed: float
     score_error: float
     beta: float
+    params: Any = hidden()
+    public: Any = hidden()
+    terms: Any = hidden()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What candidates warn of, each text once."""
+        notes: tuple[str, ...] = self.public.notes
+        return notes
 
     @classmethod
     def of(
         cls,
-        price: ApproxDP,
+        guarantee: ApproxDP,
         terms: SearchTerms,
-        splits: Sequence[Split],
-        exposure: Exposure,
-        n_samples: int,
-        n_candidates: int,
+        public: SearchTable,
+        params: Params,
         beta: Any,
     ) -> "SearchPlan":
         """Return the plan of a search on these terms."""
         beta = check_number("beta", beta, above=0, below=1)
-        stopping = terms.stopping
+        stopping, splits, n_candidates = terms.stopping, public.splits, len(params.candidates)
         runs = Fraction(n_candidates) if stopping is None else stopping.mean
         epsilon = terms.scoring.epsilon if stopping else terms.scoring.epsilon / 2
-        ratio = decay_ratio(epsilon / exposure.tests)
+        ratio = decay_ratio(epsilon / public.exposure.tests)
         return cls(
-            guarantee=price,
+            guarantee=guarantee,
             method=terms.method,
             n_candidates=n_candidates,
-            n_samples=n_samples,
+            n_samples=public.n_samples,
             fit=terms.fit,
             scoring=terms.scoring,
             refit=terms.refit,
@@ -84,4 +117,7 @@ class SearchPlan(Plan):
             missed=float(stopping.missed(Fraction(1, n_candidates))) if stopping else 0.0,
             score_error=laplace_quantile(ratio, beta / 2) / sum(len(test) for _, test in splits),
             beta=float(beta),
+            params=params,
+            public=public,
+            terms=terms,
         )

@@ -24,12 +24,12 @@ from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains.cells import cells_of
-from dplearn.estimator.intake import ROWS, label_cells
 from dplearn.mechanisms import laplace_counts
 from dplearn.model_selection.held import answers_from_a_budget
 from dplearn.model_selection.trial import errors_of
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
-from dplearn.privacy.spending import epsilon_of
+from dplearn.privacy.guarantees import epsilon_of
+from dplearn.records.reading import ROWS, label_cells
 
 __all__ = ["PrivateScore", "private_score"]
 

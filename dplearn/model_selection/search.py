@@ -14,6 +14,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,14 +30,7 @@ from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.estimator.base import PrivateClassifier
-from dplearn.estimator.intake import (
-    TABLE,
-    check_classes,
-    known_classes,
-    labels_assumed,
-    read_labels,
-    read_rows,
-)
+from dplearn.estimator.stages import Params, Public, Table
 from dplearn.model_selection.candidates import (
     check_candidate,
     last_step,
@@ -44,16 +38,24 @@ from dplearn.model_selection.candidates import (
     private_steps,
     taken_on_trust,
 )
-from dplearn.model_selection.plan import SearchPlan
+from dplearn.model_selection.plan import SearchPlan, SearchTable
 from dplearn.model_selection.splits import Exposure, splits_by_position
 from dplearn.model_selection.terms import METHODS, SearchTerms
-from dplearn.model_selection.trial import Trial, said_once
+from dplearn.model_selection.trial import Choice, Trial
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.pipelines import fitted_together
+from dplearn.records.reading import (
+    TABLE,
+    check_classes,
+    known_classes,
+    labels_assumed,
+    read_labels,
+    read_rows,
+)
+from dplearn.records.rows import Examples
 
 __all__ = ["PrivateSearchCV"]
 
-_USER = 6  # calls from whoever calls `fit` to where it is known what all candidates say
 _SPLITS = "which records train and which test depends on their places alone"
 _ALONE = "a fitted candidate predicts for each record by itself"
 _UNOBSERVED = "how many candidates were tried, and how long it took, is not observed"
@@ -197,56 +199,80 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
             Probability with which noisy errors may be further off.
         """
         n = check_count("n_samples", n_samples, low=2)
-        candidates = self._candidates()
-        price = self._price(candidates, self.random_state is not None)
-        splits = splits_by_position(self.cv, n)
-        exposure = Exposure.of(splits, n)
-        terms = self._terms(price, exposure, len(candidates))
-        return SearchPlan.of(price, terms, splits, exposure, n, len(candidates), beta)
+        params = self._params(self.random_state is not None)
+        return self._plan(params, self._table(params, n), beta=beta)
 
-    def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:
-        # 1. Check what is public, and that the data are where they were declared to be.
+    def _params(self, reproducible: bool) -> Params:
         candidates = self._candidates()
-        price = self._price(candidates, reproducible)
-        charge = self._open_account(price)
-        rows = read_rows(self, X, reset=True, sparse=get_tags(self.estimator).input_tags.sparse)
-        n = rows.shape[0]
-        splits = splits_by_position(self.cv, n)
-        exposure = Exposure.of(splits, n)
-        terms = self._terms(price, exposure, len(candidates))
-        known = self._known_classes(candidates)
-        classes, codes = read_labels(y, n, known)
-        for candidate in candidates:
+        return Params(
+            self._most(candidates, reproducible),
+            candidates=candidates,
+            classes=self._known_classes(candidates),
+            cut=partial(
+                SearchTerms.of,
+                candidates=len(candidates),
+                method=self.method,
+                refit=bool(self.refit),
+                n_iter=self.n_iter,
+                concentration=self.concentration,
+            ),
+            cv=self.cv,
+            declared=last_step(self.estimator).classes,
+            grid=list(ParameterGrid(self.param_grid)),
+            random_state=self.random_state,
+            sparse=get_tags(self.estimator).input_tags.sparse,
+            stateless=self.stateless,
+        )
+
+    def _table(self, params: Params, n: int) -> SearchTable:
+        splits = splits_by_position(params.cv, n)
+        return SearchTable(n, splits=splits, exposure=Exposure.of(splits, n))
+
+    def _read(self, X: Any, y: Any, params: Params) -> Table:
+        rows = read_rows(self, X, reset=True, sparse=params.sparse)
+        table = self._table(params, rows.shape[0])
+        classes, codes = read_labels(y, table.n_samples, params.classes)
+        for candidate in params.candidates:
             last_step(candidate).set_params(classes=list(classes))  # whatever labels train
-        seed = public_seed(self.random_state, type(self).__name__) if reproducible else None
-        trial = Trial(candidates, rows, classes[codes], splits, exposure, terms, reproducible, seed)
-        with said_once(stacklevel=_USER):
-            promises = trial.read_all(dice)
+        seed = public_seed(params.random_state, type(self).__name__) if params.cost.reproducible else None
+        terms = params.cut(params.cost, table.exposure)
+        public = replace(table, n_features=rows.shape[1], classes=classes, seed=seed)
+        records = Examples(rows, classes[codes])
+        trial = Trial(params.candidates, records, public, terms, params.cost.reproducible)
+        promises, notes = trial.read_all()
+        return Table(replace(public, promises=promises, notes=notes), records)
 
-        # 2. Fix the guarantee, and charge it to the ledger.
-        own = [*TABLE, labels_assumed(known), _SPLITS, _ALONE, *self._of_steps(candidates)]
+    def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> SearchPlan:
+        assert isinstance(public, SearchTable)
+        terms = params.cut(params.cost, public.exposure)
+        steps = _of_steps(params.candidates, params.stateless)
+        own = [*TABLE, labels_assumed(params.classes), _SPLITS, _ALONE, *steps]
         if terms.stopping is not None:
             own.append(_UNOBSERVED)
-        guarantee = _guarantee(price, promises, own)
-        charge(guarantee)
+        guarantee = _guarantee(params.cost, public.promises, own)
+        return SearchPlan.of(guarantee, terms, public, params, beta)
 
-        # 3 and 4. Fit, count errors and release, again and again; then fit what was chosen.
-        choice = trial.choose(dice)
-        kept = choice.fitted
-        if terms.refit is not None:
-            kept = trial.refit(choice.index, terms.refit, dice)
+    def _summarize(self, table: Table, plan: SearchPlan) -> Trial:
+        # An oracle of fits and error counts: a replaced record moves each count by at most `exposure.tests`.
+        return Trial(plan.params.candidates, table.rows, plan.public, plan.terms, plan.guarantee.reproducible)
 
-        # 5. Publish.
-        self.classes_, self.guarantee_, self.terms_ = classes, guarantee, terms
-        self._publish(choice.index, 1 - choice.errors / trial.tested, kept)
+    def _release(self, summary: Trial, plan: SearchPlan, dice: Dice) -> Choice:
+        # Fit, count errors and release, again and again; then fit what was chosen.
+        choice = summary.choose(dice)
+        if plan.refit is None:
+            return choice
+        return replace(choice, fitted=summary.refit(choice.index, plan.refit, dice))
 
-    def _publish(self, index: int, score: float, kept: Any) -> None:
-        """Set what depends on the choice alone."""
-        params = list(ParameterGrid(self.param_grid))
+    def _publish(self, outcome: Choice, plan: SearchPlan) -> None:
+        index, kept = outcome.index, outcome.fitted
+        tested = sum(len(test) for _, test in plan.public.splits)
+        score = 1 - outcome.errors / tested
+        params = plan.params.grid
+        self.classes_, self.guarantee_, self.terms_ = plan.public.classes, plan.guarantee, plan.terms
         self.best_index_, self.best_params_, self.best_score_ = index, params[index], score
         self.cv_results_ = _results(params, index, score)
         if kept is not None:
-            last_step(kept).set_params(classes=last_step(self.estimator).classes)
+            last_step(kept).set_params(classes=plan.params.declared)
             self.best_estimator_ = fitted_together(kept, self.guarantee_)  # chosen by what all of it cost
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -321,7 +347,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
             raise ValueError("param_grid must leave all candidates with the same classes")
         return told[0]
 
-    def _price(self, candidates: Sequence[Any], reproducible: bool) -> ApproxDP:
+    def _most(self, candidates: Sequence[Any], reproducible: bool) -> ApproxDP:
         steps = [step for candidate in candidates for step in private_steps(candidate)]
         labels_only = any(getattr(step, "protects", "") == "labels" for step in steps)
         protects = "labels" if labels_only else "examples"
@@ -332,25 +358,6 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         price = ApproxDP(self.epsilon, delta, protects=protects, reproducible=reproducible)
         return price if deltas else replace(price, delta=Fraction(0))
 
-    def _of_steps(self, candidates: Sequence[Any]) -> list[str]:
-        """Return what is assumed of the steps of pipelines."""
-        trusted = dict.fromkeys(name for each in candidates for name in taken_on_trust(each))
-        return [
-            *(f"step {name!r} learns nothing from the data" for name in sorted(named(self.stateless))),
-            *(f"step {name!r} takes whatever it is given" for name in trusted),
-        ]
-
-    def _terms(self, price: ApproxDP, exposure: Exposure, candidates: int) -> SearchTerms:
-        return SearchTerms.of(
-            price,
-            exposure,
-            candidates=candidates,
-            method=self.method,
-            refit=bool(self.refit),
-            n_iter=self.n_iter,
-            concentration=self.concentration,
-        )
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         inner = get_tags(self.estimator)
@@ -358,6 +365,15 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         if inner.classifier_tags is not None:
             tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
         return tags
+
+
+def _of_steps(candidates: Sequence[Any], stateless: Collection[str]) -> list[str]:
+    """Return what is assumed of the steps of pipelines."""
+    trusted = dict.fromkeys(name for each in candidates for name in taken_on_trust(each))
+    return [
+        *(f"step {name!r} learns nothing from the data" for name in sorted(named(stateless))),
+        *(f"step {name!r} takes whatever it is given" for name in trusted),
+    ]
 
 
 def _check_searched(name: str, estimator: Any) -> None:

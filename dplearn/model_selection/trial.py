@@ -4,26 +4,26 @@
 1
 """
 
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.aggregation.rows import rows_of
 from dplearn.chance.dice import Dice
 from dplearn.domains import DomainError
 from dplearn.mechanisms import laplace_counts, permute_and_flip
 from dplearn.mechanisms.random_stopping import best_of_runs
 from dplearn.model_selection.candidates import fit_candidate, no_warnings, read_by_candidate, with_budget
-from dplearn.model_selection.splits import Exposure, Split
+from dplearn.model_selection.plan import SearchTable
 from dplearn.model_selection.terms import SearchTerms
 from dplearn.privacy import ApproxDP
+from dplearn.records.rows import Examples
+from dplearn.records.tables import rows_of
 
-__all__ = ["Choice", "Trial", "count_errors", "errors_of", "said_once"]
+__all__ = ["Choice", "Trial", "count_errors", "errors_of"]
 
 
 @dataclass(frozen=True)
@@ -53,50 +53,44 @@ class Trial:
     ----------
     candidates : sequence of estimators
         Public. Unfitted.
-    rows, labels : table of shape (n, d), and ndarray of shape (n,)
-        Private.
-    splits : sequence of (ndarray, ndarray)
-        Public. Which places train and which test.
-    exposure : Exposure
-        Public. That of `splits`.
+    records : Examples
+        Private. Rows and labels.
+    public : SearchTable
+        Public. Which records train and which test, and the candidates' public seed.
     terms : SearchTerms
         Public. What may be spent on what.
     reproducible : bool
         Whether the dice can be thrown again.
-    seed : int or None
-        Public choices of the candidates are made from it.
     """
 
     candidates: Sequence[Any]
-    rows: Any
-    labels: NDArray[Any]
-    splits: Sequence[Split]
-    exposure: Exposure
+    records: Examples
+    public: SearchTable
     terms: SearchTerms
     reproducible: bool
-    seed: int | None
 
     @property
     def tested(self) -> int:
         """How many predictions are judged for each candidate."""
-        return sum(len(test) for _, test in self.splits)
+        return sum(len(test) for _, test in self.public.splits)
 
-    def read_all(self, dice: Dice) -> list[ApproxDP]:
-        """Let each candidate read all records, and as many as train; return what they would promise."""
-        sizes = {len(train): (train, self.terms.fit) for train, _ in self.splits}  # some refuse so few
-        whole = np.arange(len(self.labels)), self.terms.refit or self.terms.fit
-        tables = [
-            (rows_of(self.rows, places), self.labels[places], budget)
-            for places, budget in (*sizes.values(), whole)
-        ]
+    def read_all(self) -> tuple[tuple[ApproxDP, ...], tuple[str, ...]]:
+        """Let each candidate read all records, and as many as train; return their promises and warnings."""
+        sizes = {len(train): (train, self.terms.fit) for train, _ in self.public.splits}  # some refuse so few
+        whole = np.arange(len(self.records)), self.terms.refit or self.terms.fit
+        tables = [(*self._at(places), budget) for places, budget in (*sizes.values(), whole)]
         promises: list[ApproxDP] = []
+        notes: list[str] = []
         for candidate in self.candidates:
             for rows, labels, budget in tables:
-                copy = with_budget(candidate, budget, self.seed)
-                promises += read_by_candidate(
-                    copy, rows, labels, dice, reproducible=self.reproducible, budget=budget
-                )
-        return promises
+                copy = with_budget(candidate, budget, self.public.seed)
+                read = read_by_candidate(copy, rows, labels, reproducible=self.reproducible, budget=budget)
+                promises += read[0]
+                notes += read[1]
+        return tuple(promises), tuple(dict.fromkeys(notes))
+
+    def _at(self, places: NDArray[np.int64]) -> tuple[Any, NDArray[Any]]:
+        return rows_of(self.records.X, places), self.records.y[places]
 
     def choose(self, dice: Dice) -> Choice:
         """Release which candidate makes few errors, and how many; it costs what `SearchTerms` says."""
@@ -106,13 +100,13 @@ class Trial:
     def refit(self, index: int, budget: ApproxDP, dice: Dice) -> Any:
         """Return a candidate fitted on all records."""
         with no_warnings():
-            return self._fitted(index, np.arange(len(self.labels)), budget, dice)
+            return self._fitted(index, np.arange(len(self.records)), budget, dice)
 
     def _by_permute_and_flip(self, dice: Dice) -> Choice:
         found = [self._errors(index, dice) for index in range(len(self.candidates))]
         errors = np.array([each for each, _ in found])
         half = replace(self.terms.scoring, epsilon=self.terms.scoring.epsilon / 2)
-        index = permute_and_flip(-errors, privacy=half, dice=dice, sensitivity=self.exposure.tests)
+        index = permute_and_flip(-errors, privacy=half, dice=dice, sensitivity=self.public.exposure.tests)
         own_errors, fitted = found[index]
         return Choice(index, self._noisy(own_errors, half, dice), fitted)
 
@@ -128,29 +122,28 @@ class Trial:
 
     def _noisy(self, errors: int, privacy: ApproxDP, dice: Dice) -> int:
         noisy: int = laplace_counts(
-            errors, privacy=privacy, dice=dice, sensitivity=self.exposure.tests, low=0, high=self.tested
+            errors,
+            privacy=privacy,
+            dice=dice,
+            sensitivity=self.public.exposure.tests,
+            low=0,
+            high=self.tested,
         )
         return noisy
 
     def _errors(self, index: int, dice: Dice) -> tuple[int, Any]:
         """Return how many errors a candidate makes, and the fitted one if there is one split."""
         errors, fitted = 0, None
-        for train, test in self.splits:
+        for train, test in self.public.splits:
             fitted = self._fitted(index, train, self.terms.fit, dice)
-            errors += errors_of(fitted, rows_of(self.rows, test), self.labels[test])
+            errors += errors_of(fitted, *self._at(test))
         assert 0 <= errors <= self.tested  # else noise for one record would not do
-        return errors, fitted if len(self.splits) == 1 else None
+        return errors, fitted if len(self.public.splits) == 1 else None
 
     def _fitted(self, index: int, places: NDArray[np.int64], budget: ApproxDP, dice: Dice) -> Any:
-        candidate = with_budget(self.candidates[index], budget, self.seed)
-        fit_candidate(
-            candidate,
-            rows_of(self.rows, places),
-            self.labels[places],
-            dice,
-            reproducible=self.reproducible,
-            budget=budget,
-        )
+        candidate = with_budget(self.candidates[index], budget, self.public.seed)
+        rows, labels = self._at(places)
+        fit_candidate(candidate, rows, labels, dice, reproducible=self.reproducible, budget=budget)
         return candidate
 
 
@@ -188,13 +181,3 @@ def count_errors(predicted: Any, labels: NDArray[Any]) -> int:
             f"predict must return one label for each of {len(labels)} records, got another shape"
         )
     return int(np.count_nonzero(cells.ravel() != labels.astype(object)))
-
-
-@contextmanager
-def said_once(stacklevel: int) -> Iterator[None]:
-    """Let each warning be heard once, however many candidates say it; `stacklevel` as for `warnings.warn`."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    for text, kind in dict.fromkeys((str(each.message), each.category) for each in caught):
-        warnings.warn(text, kind, stacklevel=stacklevel)

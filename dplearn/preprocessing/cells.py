@@ -22,9 +22,9 @@ from dplearn.core.float_errors import IgnoresFloatErrors
 from dplearn.domains import Categories, Domain, Floats, Hashed, Product
 from dplearn.domains.cells import cells_of, frame_column, is_frame, object_array, text_of
 from dplearn.estimator.fit_parameters import ROUTED, refuse_parameters
-from dplearn.estimator.intake import refuse_sparse
 from dplearn.privacy.pipelines import learns_nothing
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
+from dplearn.records.reading import refuse_sparse
 
 __all__ = ["CellEncoder"]
 

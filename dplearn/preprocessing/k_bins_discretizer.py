@@ -101,7 +101,7 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
         ends = list(check_percents("quantile_range", self.quantile_range))
         return ends if self.strategy == "uniform" else [Fraction(i, bins) for i in range(1, bins)]
 
-    def _publish(self, released: Numbers) -> None:
+    def _publish_quantiles(self, released: Numbers) -> None:
         if self.strategy == "uniform":
             share = np.arange(1, self.n_bins)[:, None] / self.n_bins
             released = np.sort((1 - share) * released[0] + share * released[1], axis=0)

@@ -93,7 +93,7 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
         check_range("feature_range", self.feature_range)
         return list(check_percents("quantile_range", self.quantile_range))
 
-    def _publish(self, released: Numbers) -> None:
+    def _publish_quantiles(self, released: Numbers) -> None:
         self.data_low_, self.data_high_ = released
 
     def transform(self, X: Any) -> Numbers:

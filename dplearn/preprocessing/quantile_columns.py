@@ -7,9 +7,10 @@
 import sys
 from abc import abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,12 @@ from dplearn.domains import DomainError, Floats, NumberDomain, Product, Schema
 from dplearn.domains.cells import frame_column, is_frame
 from dplearn.domains.number_cells import as_numbers
 from dplearn.estimator import PrivateTransformer
-from dplearn.estimator.intake import TABLE, as_product, read_features
+from dplearn.estimator.stages import Params, Public, Table
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import Plan
-from dplearn.releases.few_records import warn_of_quantiles
+from dplearn.privacy.plan import Plan, hidden
+from dplearn.records.reading import TABLE, as_product, read_features
+from dplearn.records.rows import Columns
+from dplearn.releases.few_records import quantile_warnings
 from dplearn.releases.quantile_plan import QuantilePlan, quantile_plan
 from dplearn.releases.quantiles import release_quantiles
 from dplearn.releases.reading import as_number_domain, is_pair
@@ -79,6 +82,23 @@ class ColumnsPlan(Plan):
     guarantee: ApproxDP
     n_samples: int
     columns: dict[str, QuantilePlan]
+    fractions: Any = hidden()
+    product: Any = hidden()
+    share: Any = hidden()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warn of the column with the largest domain, if its quantiles may be any value."""
+        if not self.fractions:
+            return ()
+        size = max(domain.size for domain in self.product.domains)
+        return quantile_warnings(
+            self.n_samples,
+            self.fractions,
+            size,
+            epsilon=self.share.epsilon,
+            columns=len(self.product),
+        )
 
     @property
     def error(self) -> int:
@@ -116,12 +136,12 @@ class QuantilesOfColumns(OneToOneFeatureMixin, PrivateTransformer):
         """Check the parameters and return which quantiles are learned, rising; none at no price."""
 
     @abstractmethod
-    def _publish(self, released: Numbers) -> None:
+    def _publish_quantiles(self, released: Numbers) -> None:
         """Set fitted attributes from the quantiles, an array of shape (k, n_features)."""
 
     def plan(
         self, n_samples: int, *, n_features: int | None = None, alpha: Any = 0.05, beta: Any = 0.05
-    ) -> ColumnsPlan:
+    ) -> "ColumnsPlan":
         """Return what a fit would promise and how accurate it would be, without any data.
 
         Parameters
@@ -135,58 +155,70 @@ class QuantilesOfColumns(OneToOneFeatureMixin, PrivateTransformer):
         beta : float, default=0.05
             Probability of failure, for each column, in (0, 1).
         """
-        declared, fractions = _declared(self.domain), self._fractions()
+        params = self._params(self.random_state is not None)
         n_samples = check_count("n_samples", n_samples, low=1)
-        if isinstance(declared, Product):
-            n_features = len(declared)
+        if isinstance(params.declared, Product):
+            n_features = len(params.declared)
         elif n_features is None:
             n_features = getattr(self, "n_features_in_", 1)
-        product = as_product(declared, check_count("n_features", n_features, low=1), None)
-        price = self._price(fractions, self.random_state is not None)
-        share = price.epsilon / len(product)
+        n_features = check_count("n_features", n_features, low=1)
+        return self._plan(params, Public(n_samples, n_features), alpha=alpha, beta=beta)
+
+    def _params(self, reproducible: bool) -> Params:
+        declared, fractions = _declared(self.domain), self._fractions()
+        epsilon = check_number("epsilon", self.epsilon, low=Fraction(1, 10**9))
+        # Where nothing is learned, nothing is spent.
+        cost = ApproxDP(epsilon if fractions else 0, reproducible=reproducible)
+        return Params(cost, declared=declared, fractions=fractions)
+
+    def _read(self, X: Any, y: Any, params: Params) -> Table:  # noqa: ARG002
+        X = read_features(self, X, domain=params.declared, reset=True)
+        names = getattr(self, "feature_names_in_", None)
+        product = as_product(params.declared, X.shape[1], names)
+        return Table(Public(len(X), X.shape[1], names=names), Columns(product.encode(X, takes_missing=False)))
+
+    def _plan(self, params: Params, public: Public, *, alpha: Any = 0.05, beta: Any = 0.05) -> "ColumnsPlan":
+        product = as_product(params.declared, public.n_features, public.names)
+        share = ApproxDP(params.cost.epsilon / len(product))
 
         @cache
         def of(domain: Any) -> QuantilePlan:
-            return quantile_plan(n_samples, fractions, epsilon=share, domain=domain, alpha=alpha, beta=beta)
+            return quantile_plan(
+                public.n_samples,
+                params.fractions,
+                epsilon=share.epsilon,
+                domain=domain,
+                alpha=alpha,
+                beta=beta,
+            )
 
-        named = zip(product.names, product.domains, strict=True) if fractions else ()
-        guarantee = replace(price, assumes=(*TABLE, *product.assumes))
-        return ColumnsPlan(guarantee, n_samples, {name: of(domain) for name, domain in named})
+        named = zip(product.names, product.domains, strict=True) if params.fractions else ()
+        return ColumnsPlan(
+            replace(params.cost, assumes=(*TABLE, *product.assumes)),
+            public.n_samples,
+            {name: of(domain) for name, domain in named},
+            fractions=params.fractions,
+            product=product,
+            share=share,
+        )
 
-    def _price(self, fractions: list[Fraction], reproducible: bool) -> ApproxDP:
-        """Return what a fit spends: nothing, where nothing is learned."""
-        epsilon = check_number("epsilon", self.epsilon, low=Fraction(1, 10**9))
-        return ApproxDP(epsilon if fractions else 0, reproducible=reproducible)
+    def _summarize(self, table: Table, plan: "ColumnsPlan") -> "_SortedColumns":  # noqa: ARG002
+        return _SortedColumns(table.rows)
 
-    def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False) -> None:  # noqa: ARG002
-        # 1. Check what is public, and that the data are where they were declared to be.
-        fractions = self._fractions()
-        price = self._price(fractions, reproducible)
-        charge = self._open_account(price)
-        declared = _declared(self.domain)
-        X = read_features(self, X, domain=declared, reset=True)
-        product = as_product(declared, X.shape[1], getattr(self, "feature_names_in_", None))
-        columns = product.encode(X)
-        share = ApproxDP(price.epsilon / len(product))
-        _warn_if_few(len(columns[0]), fractions, product, share)
-
-        # 2. Fix the guarantee, and charge it to the ledger.
-        guarantee = replace(price, assumes=(*TABLE, *product.assumes))
-        charge(guarantee)
-
-        # 3. Summarise the data into integers: a replaced record replaces one code of each column.
-        ranks = [SortedCodes(codes) for codes in columns]
-
-        # 4. Release, each column with its share.
-        released = np.empty((len(fractions), len(ranks)))
-        for place, (each, domain) in enumerate(zip(ranks, product.domains, strict=True)):
+    def _release(self, summary: "_SortedColumns", plan: "ColumnsPlan", dice: Dice) -> Numbers:
+        # A replaced record replaces one code of each column; each column has its share of epsilon.
+        released = np.empty((len(plan.fractions), len(plan.product)))
+        for place, domain in enumerate(plan.product.domains):
             assert isinstance(domain, NumberDomain)  # `_declared` saw to it
-            if fractions:
-                released[:, place] = release_quantiles(each, domain, fractions, privacy=share, dice=dice)
+            if plan.fractions:
+                released[:, place] = release_quantiles(
+                    summary.ranks[place], domain, plan.fractions, privacy=plan.share, dice=dice
+                )
+        return released
 
-        # 5. Publish.
-        self.guarantee_ = guarantee
-        self._publish(released)
+    def _publish(self, outcome: Numbers, plan: "ColumnsPlan") -> None:
+        self.guarantee_ = plan.guarantee
+        self._publish_quantiles(outcome)
 
     def _context(self) -> tuple[object, ...]:
         others = self.get_params(deep=False)
@@ -230,12 +262,10 @@ class QuantilesOfColumns(OneToOneFeatureMixin, PrivateTransformer):
 
 def _column_numbers(X: Any, place: int) -> NDArray[Any]:
     """Return a column of a data frame as numbers; what is wrong with it is said with its name."""
-    refused = None
-    try:
-        return as_numbers(frame_column(X, place), Floats())
-    except DomainError as error:
-        refused = error
-    raise type(refused)(f"in column {list(X.columns)[place]!r}, {refused}")
+    floats = Floats()
+    with suppress(DomainError):
+        return as_numbers(frame_column(X, place), floats)
+    raise DomainError(f"in column {list(X.columns)[place]!r}, {floats.refuse(takes_missing=False)}")
 
 
 def _declared(domain: Any) -> Any:
@@ -264,11 +294,15 @@ def _fits(part: Any) -> bool:
     return isinstance(part, NumberDomain) and not part.accepts_missing and part.size <= 1 << 64
 
 
-def _warn_if_few(n: int, fractions: list[Fraction], product: Product, share: ApproxDP) -> None:
-    """Warn of the column with the largest domain, if its quantiles may be any value."""
-    if fractions:
-        size = max(domain.size for domain in product.domains)
-        warn_of_quantiles(n, fractions, size, epsilon=share.epsilon, columns=len(product), stacklevel=5)
+class _SortedColumns:
+    """Codes of each column, sorted when they are asked for. Rows."""
+
+    def __init__(self, records: Columns):
+        self.records = records
+
+    @cached_property
+    def ranks(self) -> list[SortedCodes]:
+        return [SortedCodes(codes) for codes in self.records.columns]
 
 
 def check_percents(name: str, value: Any) -> tuple[Fraction, Fraction]:

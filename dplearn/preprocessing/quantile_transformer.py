@@ -92,7 +92,7 @@ class PrivateQuantileTransformer(QuantilesOfColumns):
         count = check_count("n_quantiles", self.n_quantiles, low=1)
         return [Fraction(i, count + 1) for i in range(1, count + 1)]
 
-    def _publish(self, released: Numbers) -> None:
+    def _publish_quantiles(self, released: Numbers) -> None:
         self.quantiles_ = released
         self.references_ = np.array([float(each) for each in self._fractions()])
 

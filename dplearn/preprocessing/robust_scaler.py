@@ -93,7 +93,7 @@ class PrivateRobustScaler(QuantilesOfColumns):
         ends = check_percents("quantile_range", self.quantile_range)
         return sorted({*([_HALF] * self.with_centering), *(ends * self.with_scaling)})
 
-    def _publish(self, released: Numbers) -> None:
+    def _publish_quantiles(self, released: Numbers) -> None:
         found = dict(zip(self._fractions(), released, strict=True))
         self.center_ = found[_HALF] if self.with_centering else None
         self.scale_ = None

@@ -17,17 +17,16 @@ from dplearn.privacy.events import (
     event_of,
 )
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
-from dplearn.privacy.holder import PrivateHolder
-from dplearn.privacy.ledger import PrivacyLedger
+from dplearn.privacy.ledger import PrivacyLedger, open_account
+from dplearn.privacy.ledger_records import ReleaseRecord
 from dplearn.privacy.noisy_max import (
     publishable_noisy_max_cost,
     secret_noisy_max_epsilon,
     secret_noisy_max_renyi,
 )
-from dplearn.privacy.opening import open_account
+from dplearn.privacy.one_time_state import OneTimeState
 from dplearn.privacy.pipelines import pipeline_guarantee
 from dplearn.privacy.random_stopping import RandomStopping
-from dplearn.privacy.records import ReleaseRecord
 from dplearn.privacy.subsampled import published_subsampled, subsampled
 
 __all__ = [
@@ -41,10 +40,10 @@ __all__ = [
     "Gaussian",
     "Guarantee",
     "LedgerError",
+    "OneTimeState",
     "Parallel",
     "PermuteAndFlip",
     "PrivacyLedger",
-    "PrivateHolder",
     "PureDP",
     "RandomStopping",
     "ReleaseRecord",

@@ -1,4 +1,4 @@
-"""What every kind of guarantee shares: whom it protects, on what assumptions, how it is shown and filed."""
+"""The base class of guarantees, and functions that read, replace and show their numbers."""
 
 import json
 from abc import ABC, abstractmethod
@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 from dplearn._validation import check_choice
 from dplearn._writing import brief
 
-__all__ = ["Guarantee", "decimal"]
+__all__ = ["Guarantee", "amounts", "decimal", "decimals", "guarantee_as_html", "in_words", "with_amounts"]
 
 NEIGHBORS = ("replace_one", "add_remove")
 PROTECTS = ("examples", "labels")
@@ -21,9 +21,9 @@ _JSON_VERSION = 1
 
 @dataclass(frozen=True, repr=False, init=False)
 class Guarantee(ABC):
-    """What every kind of guarantee has: whom it protects, on what assumptions, and how it is shown and filed.
+    """Base of the kinds of guarantee: neighbours, protected part, assumptions, display and storage.
 
-    A subclass names its numbers in `_numbers`, and says what they are k neighbourly steps apart.
+    A subclass names its numbers in `_numbers`, and computes them for data sets k neighbourly steps apart.
     """
 
     neighbors: str
@@ -172,8 +172,35 @@ class Guarantee(ABC):
 
 
 def decimal(x: Fraction, rounding: str = ROUND_CEILING) -> str:
-    """Return x as a decimal: exact where it has a short one, else rounded to 6 digits, upwards by default."""
+    """Return x as a decimal: exact if short, else rounded to 6 digits, upwards by default."""
     short = f"{float(x):.15g}" if x < 10**300 else "0"
     if Fraction(short) == x:
         return short
     return f"{Context(prec=6, rounding=rounding).divide(Decimal(x.numerator), Decimal(x.denominator)):g}"
+
+
+def amounts(guarantee: Guarantee) -> dict[str, Fraction]:
+    """Return the numbers of a guarantee by name."""
+    return {name: getattr(guarantee, name) for name in guarantee._numbers}
+
+
+def with_amounts(guarantee: Guarantee, numbers: Mapping[str, Any]) -> Guarantee:
+    """Return a guarantee with other numbers, each exact or a text of an exact number."""
+    return replace(guarantee, **numbers)
+
+
+def decimals(guarantee: Guarantee, rounding: str = ROUND_CEILING) -> dict[str, str]:
+    """Return the numbers of a guarantee as decimals by name."""
+    return {name: decimal(x, rounding) for name, x in amounts(guarantee).items()}
+
+
+def in_words(guarantee: Guarantee, rounding: str = ROUND_CEILING) -> str:
+    """Return the numbers of a guarantee in one line of text."""
+    return ", ".join(f"{name} {number}" for name, number in decimals(guarantee, rounding).items())
+
+
+def guarantee_as_html(promised: Guarantee | None, price: Guarantee | None) -> str:
+    """Return the guarantee of a fit as HTML; before the fit, its price if known."""
+    if promised is not None:
+        return promised._repr_html_()
+    return "Not fitted." if price is None else f"Not fitted. A fit will spend {escape(in_words(price))}."

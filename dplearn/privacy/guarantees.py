@@ -1,4 +1,4 @@
-"""What a private computation promises: frozen, exact values that can be compared, converted and filed.
+"""Privacy guarantees: frozen, exact values to compare, convert, store, and read a budget from.
 
 >>> promise = ApproxDP(0.1, assumes=("the set of labels",))
 >>> promise
@@ -9,6 +9,8 @@ True
 Fraction(1, 1)
 >>> promise.to_zcdp().rho
 Fraction(1, 200)
+>>> epsilon_of(promise)
+Fraction(1, 10)
 >>> float(ZeroConcentratedDP(0.005).to_approx(delta=1e-6).epsilon)
 0.429941468837
 """
@@ -24,7 +26,7 @@ from dplearn.core.exact import exp_bounds, log_bounds
 from dplearn.privacy.base import Guarantee, decimal
 from dplearn.privacy.conversion import concentrated_epsilon, rounded_up
 
-__all__ = ["ApproxDP", "Guarantee", "ZeroConcentratedDP"]
+__all__ = ["ApproxDP", "Guarantee", "ZeroConcentratedDP", "delta_of", "epsilon_of", "rho_of"]
 
 _GROWTH_DIGITS = 30
 
@@ -216,6 +218,28 @@ class ZeroConcentratedDP(Guarantee):
             f"Whatever is published, {self._whose()} changes its law by a Renyi divergence of at most"
             f" {decimal(self.rho)} times the order."
         )
+
+
+def epsilon_of(privacy: Any) -> Fraction:
+    """Return the epsilon of an ApproxDP; it must be positive."""
+    return check_number("epsilon", _checked(privacy, ApproxDP).epsilon, above=0)
+
+
+def delta_of(privacy: Any) -> Fraction:
+    """Return the delta of an ApproxDP; it must be positive."""
+    return check_number("delta", _checked(privacy, ApproxDP).delta, above=0)
+
+
+def rho_of(privacy: Any) -> Fraction:
+    """Return the rho of a ZeroConcentratedDP; it must be positive."""
+    return check_number("rho", _checked(privacy, ZeroConcentratedDP).rho, above=0)
+
+
+def _checked(privacy: Any, kind: type) -> Any:
+    """Return `privacy` if it is of that type; else raise TypeError."""
+    if not isinstance(privacy, kind):
+        raise TypeError(f"privacy must be of type {kind.__name__}, got {privacy!r}")
+    return privacy
 
 
 def _growth(k: int, epsilon: Fraction) -> Fraction:

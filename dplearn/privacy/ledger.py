@@ -10,21 +10,21 @@
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from html import escape
 from typing import Any, Self
 
-from dplearn._validation import check_number
-from dplearn.privacy.accounts import Account, Entry, MemoryAccount
+from dplearn._validation import check_number, shown
+from dplearn.privacy.base import decimals
 from dplearn.privacy.errors import BudgetExceededError, LedgerError
-from dplearn.privacy.files import FileAccount, open_file
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
-from dplearn.privacy.records import ReleaseRecord, new_record
-from dplearn.privacy.terms import Terms, decimals
-from dplearn.privacy.unrepeatable import MARK, Unrepeatable, without_mark
-from dplearn.privacy.views import as_html, as_text
+from dplearn.privacy.ledger_records import Entry, ReleaseRecord, as_html, as_text, new_record
+from dplearn.privacy.ledger_storage import Account, FileAccount, MemoryAccount, open_file
+from dplearn.privacy.privacy_filter import PrivacyFilter
+from dplearn.privacy.unrepeatable import MARK, Unrepeatable, refuse_cache, without_mark
 
-__all__ = ["PrivacyLedger"]
+__all__ = ["PrivacyLedger", "open_account"]
 
 _JSON_VERSION = 1
 _LONGEST_WAIT = 10**6
@@ -76,8 +76,9 @@ class PrivacyLedger:
 
     Notes
     -----
-    **Privacy.** All releases charged together promise `budget`, though each may be chosen in the light of
-    those before; see `dplearn.privacy.terms.Terms`. It is a filter: (epsilon, delta) adds, or rho adds.
+    **Privacy.** All releases charged together have the guarantee `budget`, also if each is chosen after
+    seeing the earlier ones. The ledger is a privacy filter: (epsilon, delta) adds, or rho adds; see
+    `dplearn.privacy.privacy_filter.PrivacyFilter`.
 
     **Assumes.** Everything released about the table is charged here, before it is drawn; a charge is never
     taken back. Whoever can write the file, or restore an old copy of it, is trusted.
@@ -97,8 +98,8 @@ class PrivacyLedger:
         allow_reproducible: bool = False,
         timeout: float = 60,
     ):
-        terms = _terms(ApproxDP(epsilon, delta, neighbors, protects), allow_reproducible)
-        self._settle(terms, path, timeout)
+        rule = _filter(ApproxDP(epsilon, delta, neighbors, protects), allow_reproducible)
+        self._settle(rule, path, timeout)
 
     @classmethod
     def of_rho(
@@ -121,8 +122,8 @@ class PrivacyLedger:
             As for the class.
         """
         ledger = cls.__new__(cls)
-        terms = _terms(ZeroConcentratedDP(rho, neighbors, protects), allow_reproducible)
-        ledger._settle(terms, path, timeout)
+        rule = _filter(ZeroConcentratedDP(rho, neighbors, protects), allow_reproducible)
+        ledger._settle(rule, path, timeout)
         return ledger
 
     @classmethod
@@ -137,23 +138,23 @@ class PrivacyLedger:
             Seconds to wait for other processes that use the file.
         """
         ledger = cls.__new__(cls)
-        account, terms = open_file(_check_path(path), None, _check_timeout(timeout))
-        ledger._terms, ledger._account = terms, account
+        account, rule = open_file(_check_path(path), None, _check_timeout(timeout))
+        ledger._filter, ledger._account = rule, account
         return ledger
 
-    def _settle(self, terms: Terms, path: str | os.PathLike[str] | None, timeout: float) -> None:
+    def _settle(self, rule: PrivacyFilter, path: str | os.PathLike[str] | None, timeout: float) -> None:
         timeout = _check_timeout(timeout)
-        self._terms = terms
+        self._filter = rule
         self._account: Account = (
-            MemoryAccount.open(terms.nothing)
+            MemoryAccount.open(rule.nothing)
             if path is None
-            else open_file(_check_path(path), terms, timeout)[0]
+            else open_file(_check_path(path), rule, timeout)[0]
         )
 
     @property
     def budget(self) -> Guarantee:
         """What all releases together may cost."""
-        return self._terms.budget
+        return self._filter.budget
 
     @property
     def path(self) -> str | None:
@@ -182,17 +183,17 @@ class PrivacyLedger:
         """
         if not isinstance(estimator, str):
             raise TypeError(f"estimator must be a string, got {estimator!r}")
-        cost = self._terms.cost(guarantee)
+        cost = self._filter.cost(guarantee)
 
         def draft(spent: Guarantee, number: int) -> Entry:
-            total = self._terms.after(spent, cost)
+            total = self._filter.after(spent, cost)
             return Entry(new_record(number, estimator, guarantee, cost), total)
 
         return self._account.append(draft).record
 
     def require(self, guarantee: Guarantee) -> None:
         """Raise what `charge` would raise now; nothing is charged, and later it may be otherwise."""
-        self._terms.after(self._account.spent(), self._terms.cost(guarantee))
+        self._filter.after(self._account.spent(), self._filter.cost(guarantee))
 
     def can_afford(self, guarantee: Guarantee) -> bool:
         """Return True if `guarantee` fits into what is left now; what can never be charged raises."""
@@ -204,11 +205,11 @@ class PrivacyLedger:
 
     def spent(self) -> Guarantee:
         """Return what all releases so far promise together, and on what assumptions."""
-        return _together(self._account.entries(), self._terms.nothing)
+        return _together(self._account.entries(), self._filter.nothing)
 
     def remaining(self) -> Guarantee:
         """Return what is left of the budget, exactly; shown, its numbers are rounded down."""
-        return self._terms.left(self._account.spent()).left_over()
+        return self._filter.left(self._account.spent()).left_over()
 
     def history(self) -> list[ReleaseRecord]:
         """Return the records of all releases, in order."""
@@ -219,10 +220,10 @@ class PrivacyLedger:
         entries = self._account.entries()
         head = {"format": "dplearn.PrivacyLedger", "version": _JSON_VERSION}
         body = {
-            "spent": json.loads(_together(entries, self._terms.nothing).to_json()),
+            "spent": json.loads(_together(entries, self._filter.nothing).to_json()),
             "releases": [entry.record.to_dict() for entry in entries],
         }
-        return json.dumps(head | json.loads(self._terms.to_json()) | body, indent=2)
+        return json.dumps(head | json.loads(self._filter.to_json()) | body, indent=2)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state to pickle, with what is spent: a cache does not know a call again that charged."""
@@ -250,22 +251,63 @@ class PrivacyLedger:
         chosen = {
             "neighbors": self.budget.neighbors,
             "protects": self.budget.protects,
-            "allow_reproducible": self._terms.allow_reproducible,
+            "allow_reproducible": self._filter.allow_reproducible,
         }
         parts += [f"{key}={value!r}" for key, value in chosen.items() if value != _DEFAULTS[key]]
         return f"{name}({', '.join(parts)})"
 
     def __str__(self) -> str:
         try:
-            return as_text(self._terms, self._account.entries())
+            return as_text(self._filter, self._account.entries())
         except LedgerError as error:
             return f"{self!r}: {error}"
 
     def _repr_html_(self) -> str:
         try:
-            return as_html(self._terms, self._account.entries())
+            return as_html(self._filter, self._account.entries())
         except LedgerError as error:
             return f"<p>{escape(f'{self!r}: {error}')}</p>"
+
+
+def open_account(
+    ledger: PrivacyLedger | None, price: Guarantee | None, *, name: str
+) -> Callable[[Guarantee], None]:
+    """Check that a ledger can pay for a release, and return a function that charges it.
+
+    Parameters
+    ----------
+    ledger : PrivacyLedger or None
+        The ledger to charge. None: the charge does nothing.
+    price : Guarantee or None
+        The guarantee of the release, if its parameters determine it: the ledger is checked for it now. None:
+        it depends on the data, and the ledger is checked when it is charged.
+    name : str
+        The name of the estimator or function, for the ledger's history.
+
+    Returns
+    -------
+    callable
+        Charges a guarantee. After the call the privacy is spent, even if the release fails.
+
+    Raises
+    ------
+    TypeError
+        If `ledger` has another type, or a cache of joblib is the caller.
+    BudgetExceededError
+        If `price` exceeds the remaining budget; nothing is spent.
+    """
+    refuse_cache(name)
+    if not isinstance(ledger, PrivacyLedger | None):
+        raise TypeError(f"ledger must be None or a PrivacyLedger, got {shown(ledger)}{_advice(ledger)}")
+    if ledger is None:
+        return lambda _: None
+    if price is not None:
+        ledger.require(price)
+
+    def charge(guarantee: Guarantee) -> None:
+        ledger.charge(guarantee, estimator=name)
+
+    return charge
 
 
 def _together(entries: list[Entry], nothing: Guarantee) -> Guarantee:
@@ -278,10 +320,10 @@ def _together(entries: list[Entry], nothing: Guarantee) -> Guarantee:
     )
 
 
-def _terms(budget: Guarantee, allow_reproducible: bool) -> Terms:
+def _filter(budget: Guarantee, allow_reproducible: bool) -> PrivacyFilter:
     if not isinstance(allow_reproducible, bool):
         raise TypeError(f"allow_reproducible must be True or False, got {allow_reproducible!r}")
-    return Terms(budget, allow_reproducible)
+    return PrivacyFilter(budget, allow_reproducible)
 
 
 def _check_timeout(timeout: Any) -> float:
@@ -292,3 +334,10 @@ def _check_path(path: Any) -> str | os.PathLike[str]:
     if not isinstance(path, (str, os.PathLike)) or not isinstance(os.fspath(path), str) or path == "":
         raise TypeError(f"path must be None, a nonempty string or a path, got {path!r}")
     return path
+
+
+def _advice(ledger: Any) -> str:
+    """Return how to open the ledger of a file, if `ledger` is a path; else an empty text."""
+    if not isinstance(ledger, (str, os.PathLike)):
+        return ""
+    return ": PrivacyLedger.open(path) opens the one in a file, PrivacyLedger(epsilon, path=path) makes one"

@@ -18,14 +18,13 @@ CoinPlan
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import field, fields
 from html import escape
 from typing import Any
 
-from dplearn.privacy.base import Guarantee
-from dplearn.privacy.terms import in_words
+from dplearn.privacy.base import Guarantee, in_words
 
-__all__ = ["Plan", "noted"]
+__all__ = ["Plan", "hidden", "noted"]
 
 _NOTE = "note"
 
@@ -41,8 +40,18 @@ def noted(note: str) -> dict[str, str]:
     return {_NOTE: note}
 
 
+def hidden() -> Any:
+    """Return a field of a plan that a fit runs on and that is neither printed nor compared."""
+    return field(default=None, repr=False, compare=False, kw_only=True)
+
+
 class Plan:
     """Base of the frozen dataclasses that say what a fit or a release would promise and need."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a fit warns of, from public values alone, before it is charged."""
+        return ()
 
     def __str__(self) -> str:
         rows = list(_rows(self))

@@ -13,8 +13,7 @@ from dplearn._validation import check_count
 from dplearn.privacy.calibration import calibrate
 from dplearn.privacy.composition import Composition
 from dplearn.privacy.events import PureDP, ZeroConcentrated
-from dplearn.privacy.guarantees import ApproxDP
-from dplearn.privacy.spending import delta_of, epsilon_of
+from dplearn.privacy.guarantees import ApproxDP, delta_of, epsilon_of
 
 __all__ = ["concentrated_budget", "equal_epsilon"]
 

@@ -1,11 +1,11 @@
 """Statistical queries: algorithms that ask for averages, and oracles that answer about private records."""
 
 from dplearn.queries.central_oracle import CentralOracle
+from dplearn.queries.factories import central, local, population
 from dplearn.queries.local_oracle import LocalOracle
-from dplearn.queries.opening import central, local, population
 from dplearn.queries.oracle import Answer, Oracle, Round
 from dplearn.queries.population_oracle import PopulationOracle
-from dplearn.queries.query import MeanQuery, ShareQuery, StatisticalQuery, VectorQuery, on_grid
+from dplearn.queries.query import HistogramQuery, MeanQuery, StatisticalQuery, VectorQuery, on_grid
 from dplearn.queries.randomizers import (
     BitRandomizer,
     CategoryRandomizer,
@@ -13,8 +13,8 @@ from dplearn.queries.randomizers import (
     LocalRandomizer,
     VectorRandomizer,
 )
-from dplearn.queries.records import Examples, Records
 from dplearn.queries.simulation import Request, run_locally, simulate_by_queries, simulate_locally
+from dplearn.records.rows import Examples, Records
 
 __all__ = [
     "Answer",
@@ -22,6 +22,7 @@ __all__ = [
     "CategoryRandomizer",
     "CentralOracle",
     "Examples",
+    "HistogramQuery",
     "LaplaceRandomizer",
     "LocalOracle",
     "LocalRandomizer",
@@ -31,7 +32,6 @@ __all__ = [
     "Records",
     "Request",
     "Round",
-    "ShareQuery",
     "StatisticalQuery",
     "VectorQuery",
     "VectorRandomizer",

@@ -6,18 +6,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from dplearn._validation import check_number
 from dplearn.chance.dice import Dice
+from dplearn.core.float_errors import float_errors_ignored
+from dplearn.core.search import first
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.errors import BudgetExceededError
-from dplearn.privacy.holder import PrivateHolder
+from dplearn.privacy.one_time_state import OneTimeState
+from dplearn.queries.bounds import TailBound
 from dplearn.queries.oracle import Answer, Oracle, Round, as_queries, tolerance_of
 from dplearn.queries.query import StatisticalQuery
-from dplearn.queries.records import as_records, count_of
-from dplearn.theory.queries import TailBound
-from dplearn.theory.search import first
+from dplearn.records.rows import as_records, count_of
 
 __all__ = ["Account", "BudgetedOracle"]
 
@@ -74,7 +73,7 @@ class BudgetedOracle(Oracle):
         self._n = count_of(records)
         if not self._n:
             raise ValueError("records must be at least one, got none")
-        self._account = PrivateHolder(Account(records, dice))
+        self._account = OneTimeState(Account(records, dice))
 
     def __repr__(self) -> str:
         budget = f"epsilon={float(self.guarantee.epsilon):g}, delta={float(self.guarantee.delta):g}"
@@ -106,7 +105,7 @@ class BudgetedOracle(Oracle):
     ) -> list[Answer]:
         """Answer some queries together, in one round; see `Oracle.ask`."""
         asked = as_queries(queries)
-        with np.errstate(all="ignore"), self._account.use() as account:
+        with float_errors_ignored(), self._account.use() as account:
             together = self._share(asked, share, tolerance, beta, account.left)
             part = together / len(asked)
             self._check(asked, part)

@@ -22,12 +22,12 @@ from dplearn.chance.dice import Dice
 from dplearn.core.exact import decay_rate, decay_ratio
 from dplearn.mechanisms.noisy_counts import gaussian_counts, laplace_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
+from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.shares import concentrated_budget
-from dplearn.privacy.spending import epsilon_of
+from dplearn.queries.bounds import TailBound, sampling_bound
 from dplearn.queries.budgeted import Account, Bounds, BudgetedOracle
 from dplearn.queries.oracle import Answer
 from dplearn.queries.query import StatisticalQuery
-from dplearn.theory.queries import TailBound, sampling_bound
 
 __all__ = ["CentralOracle"]
 
@@ -42,7 +42,7 @@ class CentralOracle(BudgetedOracle):
     Parameters
     ----------
     records : ndarray, data frame or Records of n records
-        Private. What the queries' functions take: as for `dplearn.queries.records.as_records`.
+        Private. What the queries' functions take: as for `dplearn.records.rows.as_records`.
     privacy : ApproxDP
         What all answers may spend together; it must have been charged already.
     dice : Dice

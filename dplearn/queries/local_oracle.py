@@ -19,12 +19,12 @@ from dplearn._validation import check_choice
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.spending import epsilon_of
+from dplearn.privacy.guarantees import epsilon_of
 from dplearn.queries.budgeted import Account, Bounds, BudgetedOracle
 from dplearn.queries.oracle import Answer
 from dplearn.queries.query import StatisticalQuery
 from dplearn.queries.randomizers import LocalRandomizer
-from dplearn.queries.records import taken
+from dplearn.records.rows import taken
 
 __all__ = ["LocalOracle"]
 
@@ -37,7 +37,7 @@ class LocalOracle(BudgetedOracle):
     Parameters
     ----------
     records : ndarray, data frame or Records of n records
-        Private. What the queries' functions take some of: as for `dplearn.queries.records.as_records`.
+        Private. What the queries' functions take some of: as for `dplearn.records.rows.as_records`.
     privacy : ApproxDP
         What each record may give away, of which epsilon alone is spent; it must have been charged already.
     dice : Dice
@@ -64,9 +64,9 @@ class LocalOracle(BudgetedOracle):
     **Assumes.** A query's value for a record is a function of that record alone; the number of records, and
     which queries are asked given the answers, are public.
 
-    **Accuracy.** `Answer.tolerance`, for any records, also such as were chosen for the public signs by which
-    vectors are turned: the bias from clipping is included at its most. `dplearn.theory.query_sample_size`
-    says how many records keep a tolerance for a number.
+    **Accuracy.** `Answer.tolerance`, for any records, also for records chosen for the public signs of the
+    Hadamard transform of vectors: it includes the greatest bias from clipping.
+    `dplearn.theory.query_sample_size` says how many records keep a tolerance for a number.
 
     **Source.** Kasiviswanathan et al. (2011), Section 5.1.1 and Theorem 5.7. There each record adds Laplace
     noise to its value; a bit has less variance for the worst values, at every epsilon: with w their range,

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_number
+from dplearn.queries.bounds import TailBound
 from dplearn.queries.query import StatisticalQuery
-from dplearn.theory.queries import TailBound
 
 __all__ = ["Answer", "Oracle", "Round", "as_queries", "tolerance_of"]
 

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_number
 from dplearn._writing import brief
+from dplearn.queries.bounds import TailBound
 from dplearn.queries.oracle import Answer, Oracle, Round, as_queries
-from dplearn.queries.query import ShareQuery, StatisticalQuery, one_each
-from dplearn.queries.records import as_records, count_of
-from dplearn.theory.queries import TailBound
+from dplearn.queries.query import HistogramQuery, StatisticalQuery, one_each
+from dplearn.records.rows import as_records, count_of
 
 __all__ = ["PopulationOracle"]
 
@@ -103,7 +103,11 @@ class PopulationOracle(Oracle):
 
     def _answer(self, query: StatisticalQuery, tolerance: float) -> Answer:
         inputs = self._inputs(query)
-        each = np.eye(query.size)[inputs] if isinstance(query, ShareQuery) else inputs.reshape(-1, query.size)
+        each = (
+            np.eye(query.size)[inputs]
+            if isinstance(query, HistogramQuery)
+            else inputs.reshape(-1, query.size)
+        )
         # Divided last: whole weights have whole sums, which floats hold exactly.
         exact = means = self._weights @ each / self._weights.sum() * float(query.unit)
         if self._adversary is not None:

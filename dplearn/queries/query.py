@@ -7,7 +7,7 @@ each by itself: on that, and on the declared bounds, which are enforced, all pri
 >>> query = MeanQuery(lambda ages: ages, low=0, high=120)
 >>> query.total(ages).tolist(), query.l1
 ([120], 120)
->>> tall = ShareQuery(lambda ages: ages > 35, categories=2)
+>>> tall = HistogramQuery(lambda ages: ages > 35, categories=2)
 >>> tall.total(ages).tolist(), tall.l1  # a replaced record leaves one category and enters another
 ([1, 2], 2)
 """
@@ -34,9 +34,9 @@ from dplearn.queries.randomizers import (
     LocalRandomizer,
     VectorRandomizer,
 )
-from dplearn.queries.records import count_of
+from dplearn.records.rows import count_of
 
-__all__ = ["MeanQuery", "ShareQuery", "StatisticalQuery", "VectorQuery", "on_grid", "one_each"]
+__all__ = ["HistogramQuery", "MeanQuery", "StatisticalQuery", "VectorQuery", "on_grid", "one_each"]
 
 _OF_NUMBERS: dict[str, Callable[[int, int, Fraction], LocalRandomizer]] = {
     "bit": BitRandomizer,
@@ -150,7 +150,7 @@ class MeanQuery(StatisticalQuery):
         return _OF_NUMBERS[check_choice("kind", kind, _KINDS)](self.low, self.high, epsilon)
 
 
-class ShareQuery(StatisticalQuery):
+class HistogramQuery(StatisticalQuery):
     """One of several categories of each record; the share of each is wanted.
 
     Parameters
@@ -171,7 +171,7 @@ class ShareQuery(StatisticalQuery):
         self.size = check_count("categories", categories, low=2, high=1 << 31)
 
     def __repr__(self) -> str:
-        return f"ShareQuery(categories={self.size})"
+        return f"HistogramQuery(categories={self.size})"
 
     def bounded(self, values: Any) -> NDArray[np.int64]:
         """Return categories, those beyond the first and the last moved to them."""
@@ -241,7 +241,7 @@ class VectorQuery(StatisticalQuery):
         return np.asarray(self.inputs(records).sum(axis=0), dtype=np.int64)
 
     def randomizer(self, epsilon: Any, kind: str = "bit", n_reports: int = 1) -> LocalRandomizer:
-        """Return one coordinate of the turned vector, picked by chance, as a bit; of either kind."""
+        """Return the randomizer of one random Hadamard coordinate, reported as a bit, for either kind."""
         check_choice("kind", kind, _KINDS)
         return VectorRandomizer(self.size, self.norm, epsilon, n_reports)
 

@@ -28,16 +28,19 @@ from dplearn.chance.dice import Dice, one_moved_into
 from dplearn.core.distributions import laplace_tail
 from dplearn.core.exact import decay_rate, decay_ratio
 from dplearn.core.float_errors import IgnoresFloatErrors
-from dplearn.core.turning import turned_coordinate, turned_size, unturned
+from dplearn.core.hadamard import hadamard_coordinate, hadamard_inverse, hadamard_size
 from dplearn.mechanisms.noisy_counts import laplace_counts
-from dplearn.mechanisms.randomized_response import randomized_response
+from dplearn.mechanisms.randomized_response import (
+    estimated_frequencies,
+    randomized_response,
+    truth_probability,
+)
 from dplearn.privacy import ApproxDP
-from dplearn.theory.queries import TailBound, sampling_bound
-from dplearn.theory.randomized_response import estimated_frequencies, truth_probability
+from dplearn.queries.bounds import TailBound, sampling_bound
 
 __all__ = ["BitRandomizer", "CategoryRandomizer", "LaplaceRandomizer", "LocalRandomizer", "VectorRandomizer"]
 
-_RARE = 100  # under random signs one turned coordinate in this many is beyond the least bound, at most
+_RARE = 100  # under random signs at most one transformed coordinate in this many exceeds the least bound
 _FAR = (1 << 62) - 1  # differences of two such numbers fit 64 bits
 _SCALES = 28  # of Laplace noise, from a range to the ends of its reports: e**-28 < 10**-12
 
@@ -70,6 +73,10 @@ class LocalRandomizer(IgnoresFloatErrors, ABC):
     @abstractmethod
     def probability(self, value: Any, report: int) -> Fraction:
         """Return the exact probability of a report, given a record's value."""
+
+    def likelihood_ratio(self, value: Any, other: Any, report: int) -> Fraction:
+        """Return the probability of a report given a record's value, over that given another value."""
+        return self.probability(value, report) / self.probability(other, report)
 
     @abstractmethod
     def estimate(self, reports: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -219,6 +226,14 @@ class LaplaceRandomizer(LocalRandomizer):
             return laplace_tail(self._ratio, away if report == high else -away)
         return (1 - self._ratio) / (1 + self._ratio) * self._ratio ** abs(away)
 
+    def likelihood_ratio(self, value: Any, other: Any, report: int) -> Fraction:
+        """Return ratio to the difference of two distances, whose powers by themselves may be too long.
+
+        At an end, which is farther than either value, both tails are ratio**distance / (1 + ratio).
+        """
+        one, two = (abs(report - one_moved_into(int(each), self.low, self.high)) for each in (value, other))
+        return self._ratio ** (one - two)
+
     def estimate(self, reports: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the mean."""
         return np.array([float(np.mean(reports))])
@@ -318,9 +333,9 @@ class CategoryRandomizer(LocalRandomizer):
 class VectorRandomizer(LocalRandomizer):
     """A vector no longer than `norm`: one coordinate of it, picked by chance, as a bit.
 
-    The vector is turned first, by public signs and a Walsh-Hadamard transform, which spreads its length
-    evenly: turned coordinates of nearly all vectors keep to a bound b far below sqrt(size) * norm, the most
-    that they can be, and those beyond are moved to it.
+    A Walsh-Hadamard transform with public signs first spreads the vector's length evenly: for nearly all
+    vectors, the transformed coordinates keep to a bound b far below sqrt(size) * norm, their greatest
+    possible value. Coordinates beyond b are clipped to b.
 
     Parameters
     ----------
@@ -340,13 +355,14 @@ class VectorRandomizer(LocalRandomizer):
     is a `BitRandomizer`'s.
 
     **Accuracy.** The signs are fixed and public, so vectors may be chosen for them: `bias` is a bound for all
-    vectors. Proof: of T turned coordinates t_j each is at most c = sqrt(size) * norm in magnitude, and their
-    squares sum to at most T norm**2. What each number's estimate is expected to be off by is a mean, with
-    signs, of what coordinates lose, max(0, abs(t_j) - b). That is at most t_j**2 (h - b) / h**2 for h the
-    lesser of 2 b and c: (u - b) / u**2 rises up to u = 2 b and falls from there. So the mean is at most
+    vectors. Proof: of T transformed coordinates t_j each is at most c = sqrt(size) * norm in magnitude, and
+    their squares sum to at most T norm**2. What each number's estimate is expected to be off by is a mean,
+    with signs, of what coordinates lose, max(0, abs(t_j) - b). That is at most t_j**2 (h - b) / h**2 for h
+    the lesser of 2 b and c: (u - b) / u**2 rises up to u = 2 b and falls from there. So the mean is at most
     norm**2 (h - b) / h**2 <= norm**2 / (4 b), and 0 where b is c.
 
-    **Source.** Duchi, Jordan and Wainwright (2013) for one coordinate; Bassily and Smith (2015) for the turn.
+    **Source.** Duchi, Jordan and Wainwright (2013) for one coordinate; Bassily and Smith (2015) for the
+    transform.
     """
 
     size: int
@@ -355,18 +371,18 @@ class VectorRandomizer(LocalRandomizer):
     n_reports: int = 1
 
     def __post_init__(self) -> None:
-        turned_size(check_count("size", self.size, low=1))  # which refuses sizes beyond memory
+        hadamard_size(check_count("size", self.size, low=1))  # refuses sizes beyond memory
         check_count("norm", self.norm, low=1, high=1 << 30)
         check_count("n_reports", self.n_reports, low=1)
         _settle_epsilon(self)
 
     @cached_property
-    def _turned(self) -> int:
-        return turned_size(self.size)
+    def _n_coordinates(self) -> int:
+        return hadamard_size(self.size)
 
     @cached_property
     def _bit(self) -> BitRandomizer:
-        # Under random signs a turned coordinate exceeds norm * sqrt(2 ln(2 t)) once in t times at most.
+        # Under random signs a transformed coordinate exceeds norm * sqrt(2 ln(2 t)) once in t times at most.
         usual = math.sqrt(2 * math.log(2 * _RARE))
         # Where norm is 1 and the bound f, noise is at most 2 f / tanh(epsilon / 2) * sqrt(L / (2 n)), bias at
         # most 1 / (4 f). With L = ln(2 k / beta) = 8 their sum is least at twice the f of the next line,
@@ -377,24 +393,24 @@ class VectorRandomizer(LocalRandomizer):
 
     def draw(self, values: NDArray[np.int64], dice: Dice) -> NDArray[np.int64]:
         """Return 2 * coordinate + bit."""
-        picked = dice.below(self._turned, size=len(values))
-        turned = turned_coordinate(values, picked).clip(self._bit.low, self._bit.high)
-        return np.asarray(2 * picked + self._bit.draw(turned, dice), dtype=np.int64)
+        picked = dice.below(self._n_coordinates, size=len(values))
+        coordinates = hadamard_coordinate(values, picked).clip(self._bit.low, self._bit.high)
+        return np.asarray(2 * picked + self._bit.draw(coordinates, dice), dtype=np.int64)
 
     def probability(self, value: Any, report: int) -> Fraction:
         """Return the probability of a coordinate and its bit."""
         picked, bit = divmod(report, 2)
-        if not 0 <= picked < self._turned:
+        if not 0 <= picked < self._n_coordinates:
             return Fraction(0)
         row = np.asarray(value, dtype=np.int64)[None, :]
-        turned = turned_coordinate(row, np.array([picked])).clip(self._bit.low, self._bit.high)
-        return self._bit.probability(int(turned[0]), bit) / self._turned
+        coordinate = hadamard_coordinate(row, np.array([picked])).clip(self._bit.low, self._bit.high)
+        return self._bit.probability(int(coordinate[0]), bit) / self._n_coordinates
 
     def estimate(self, reports: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the estimated mean vector."""
         signed = (2 * (reports & 1) - 1) * self._bit.reach / 2
-        sums = np.bincount(reports >> 1, weights=signed, minlength=self._turned)
-        return unturned(sums * (self._turned / len(reports)), self.size)
+        sums = np.bincount(reports >> 1, weights=signed, minlength=self._n_coordinates)
+        return hadamard_inverse(sums * (self._n_coordinates / len(reports)), self.size)
 
     @property
     def reach(self) -> float:
@@ -403,7 +419,7 @@ class VectorRandomizer(LocalRandomizer):
 
     @property
     def bias(self) -> float:
-        """What turned coordinates beyond their bound can take from a number, whatever the vectors."""
+        """The greatest bias of an estimated number from clipped coordinates, over all vectors."""
         bound, most = self._bit.high, self.norm * math.sqrt(self.size)
         worst = min(2 * bound, most)
         return self.norm**2 * max(0.0, worst - bound) / worst**2

@@ -264,11 +264,8 @@ def drawn(request: Request, values: NDArray[np.int64], dice: Dice) -> int:
 def _times(request: Request, value: NDArray[np.int64], report: int) -> Fraction:
     """Return how much more probable a report is for a value than for the reference."""
     reference = _rows(_reference(request.query))[0]
-    one, other = (
-        request.randomizer.probability(each if isinstance(request.query, VectorQuery) else each[0], report)
-        for each in (value, reference)
-    )
-    return one / other
+    one, other = (each if isinstance(request.query, VectorQuery) else each[0] for each in (value, reference))
+    return request.randomizer.likelihood_ratio(one, other, report)
 
 
 def _reference(query: StatisticalQuery) -> NDArray[np.int64]:

@@ -37,13 +37,13 @@ from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.errors import BudgetExceededError
+from dplearn.queries.bounds import query_sample_size
+from dplearn.queries.factories import local
 from dplearn.queries.local_oracle import LocalOracle
-from dplearn.queries.opening import local
 from dplearn.queries.oracle import Answer, Oracle, Round, as_queries
 from dplearn.queries.query import MeanQuery, StatisticalQuery
-from dplearn.queries.records import as_records, count_of, taken
 from dplearn.queries.rejection import Reports, Request, Told, check_dice, drawn
-from dplearn.theory.queries import query_sample_size
+from dplearn.records.rows import as_records, count_of, taken
 
 __all__ = ["LocalRun", "QueriedRun", "Request", "run_locally", "simulate_by_queries", "simulate_locally"]
 
@@ -133,7 +133,7 @@ def simulate_locally(
     n_queries = check_count("n_queries", n_queries, low=1)
     exact, width = check_number("tolerance", tolerance, above=0), check_number("width", width, above=0)
     needed = query_sample_size(
-        tolerance=exact, beta=beta, epsilon=epsilon, queries=n_queries, width=width, model="local"
+        tolerance=exact, beta=beta, epsilon=epsilon, queries=n_queries, width=width, trust_model="local"
     )
     n = count_of(as_records("records", records))
     if n < needed:

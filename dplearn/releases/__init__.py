@@ -11,9 +11,10 @@ from dplearn.releases.reductions import (
     threshold_from_interior_point,
 )
 from dplearn.releases.stable_counts import StableCounts, stable_counts
-from dplearn.releases.thresholds import ThresholdRelease
+from dplearn.releases.thresholds import CDFRelease
 
 __all__ = [
+    "CDFRelease",
     "ConfidenceBand",
     "InteriorPoint",
     "LearnedDistribution",
@@ -21,7 +22,6 @@ __all__ = [
     "Quantiles",
     "ReleasedDistribution",
     "StableCounts",
-    "ThresholdRelease",
     "interior_point",
     "interior_point_from_counts",
     "interior_point_from_threshold_learner",

@@ -1,9 +1,9 @@
 """A released distribution: asked as scipy's are, as often as one likes; nothing private is left in it.
 
->>> from dplearn.releases.thresholds import ThresholdRelease
+>>> from dplearn.releases.thresholds import CDFRelease
 >>> from dplearn.domains import IntegerRange
 >>> ages = [20] * 3000 + [40] * 5000 + [41] * 2000
->>> release = ThresholdRelease(epsilon=1, domain=IntegerRange(0, 120), random_state=0).fit(ages)
+>>> release = CDFRelease(epsilon=1, domain=IntegerRange(0, 120), random_state=0).fit(ages)
 >>> found = release.distribution_
 >>> found.cdf([19, 40]).round(2).tolist(), found.ppf([0.25, 0.5, 0.9]).tolist()
 ([0.0, 0.8], [20, 40, 41])
@@ -21,11 +21,11 @@ from scipy.optimize import isotonic_regression
 
 from dplearn._validation import check_choice, check_count, check_number
 from dplearn.chance import PublicStream
-from dplearn.core.dyadic import Level, prefix_counts, sorted_codes
+from dplearn.core.intervals import Level, prefix_counts, sorted_codes
 from dplearn.domains import NumberDomain
+from dplearn.mechanisms.block_points import BlockPlan
+from dplearn.mechanisms.tree_counts import dkw_bound
 from dplearn.privacy import ApproxDP
-from dplearn.theory.thresholds import dkw_bound
-from dplearn.theory.thresholds_blocks import BlockPlan
 
 __all__ = ["ConfidenceBand", "ReleasedDistribution", "distribution_of", "distribution_of_points"]
 

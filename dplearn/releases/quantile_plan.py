@@ -19,13 +19,13 @@ import numpy as np
 from dplearn._validation import check_count, check_number
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import Plan
-from dplearn.releases.quantiles import check_fractions
-from dplearn.releases.reading import as_number_domain
-from dplearn.theory.quantiles import (
+from dplearn.releases.quantile_errors import (
     quantile_errors,
     quantile_range_sample_size,
     quantile_sample_size,
 )
+from dplearn.releases.quantiles import check_fractions
+from dplearn.releases.reading import as_number_domain
 
 __all__ = ["QuantilePlan", "quantile_plan"]
 

@@ -8,6 +8,7 @@
 3700.0
 """
 
+import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from dplearn.domains import Floats, Grid, IntegerRange, NumberDomain
 from dplearn.domains.number_cells import as_numbers
 from dplearn.mechanisms.halving import codes_at_fractions
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
-from dplearn.releases.few_records import warn_of_quantiles
+from dplearn.releases.few_records import quantile_warnings
 from dplearn.releases.reading import as_number_domain, read_column
 
 __all__ = ["Quantiles", "check_fractions", "median", "quantiles", "release_quantiles"]
@@ -163,7 +164,8 @@ def _quantiles(
     charge = open_account(ledger, guarantee, name=name)
     dice = dice_for(random_state, name, repr(numbers), repr(fractions), str(guarantee.epsilon))
     ranks = _read(values, numbers, fractions)
-    warn_of_quantiles(len(ranks), fractions, numbers.size, epsilon=guarantee.epsilon, stacklevel=4)
+    for text in quantile_warnings(len(ranks), fractions, numbers.size, epsilon=guarantee.epsilon):
+        warnings.warn(text, stacklevel=4)
     charge(guarantee)
     released = release_quantiles(ranks, numbers, fractions, privacy=guarantee, dice=dice)
     return Quantiles(released, tuple(map(float, fractions)), guarantee)

@@ -1,11 +1,12 @@
 """Read a column of private numbers as codes of a public domain; no error tells what it holds."""
 
+from contextlib import suppress
 from typing import Any
 
 from dplearn._writing import brief
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import Domain, Floats, NumberDomain, Schema
-from dplearn.domains.base import Codes
+from dplearn.domains.base import Codes, DomainError
 from dplearn.domains.cells import as_cells, holds_times, is_frame, is_row, times_as_numbers
 
 __all__ = ["as_number_domain", "is_pair", "read_codes", "read_column"]
@@ -84,7 +85,7 @@ def _refuse_types(dtype: Any) -> None:
 
 
 @ignores_float_errors
-def read_codes(values: Any, domain: NumberDomain) -> Codes:
+def read_codes(values: Any, domain: NumberDomain, *, takes_missing: bool = True) -> Codes:
     """Return the code of each value.
 
     Parameters
@@ -93,6 +94,8 @@ def read_codes(values: Any, domain: NumberDomain) -> Codes:
         Private. Numbers of the domain.
     domain : NumberDomain
         Public.
+    takes_missing : bool, default=True
+        Whether the caller would take a domain with missing values, so that an error may advise one.
 
     Raises
     ------
@@ -103,4 +106,9 @@ def read_codes(values: Any, domain: NumberDomain) -> Codes:
     ValueError
         If `values` has another shape, or is empty.
     """
-    return domain.encode(read_column(values))
+    column = read_column(values)
+    if takes_missing:
+        return domain.encode(column)
+    with suppress(DomainError):
+        return domain.encode(column)
+    raise domain.refuse(takes_missing=False)

@@ -23,9 +23,8 @@ from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import DomainError
 from dplearn.domains.cells import as_cells, counts_by_key, holds_times, is_frame
 from dplearn.domains.keys import read_keys
-from dplearn.mechanisms.stable_histogram import stable_histogram
+from dplearn.mechanisms.stable_histogram import stable_histogram, stable_histogram_bar
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
-from dplearn.theory import stable_histogram_bar
 
 __all__ = ["StableCounts", "stable_counts"]
 

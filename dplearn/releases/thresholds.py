@@ -2,13 +2,14 @@
 
 >>> import numpy as np
 >>> incomes = np.random.default_rng(0).lognormal(10, 0.5, 100_000)
->>> release = ThresholdRelease(epsilon=1, random_state=0).fit(incomes)  # no bounds to guess
+>>> release = CDFRelease(epsilon=1, random_state=0).fit(incomes)  # no bounds to guess
 >>> release.distribution_.ppf([0.1, 0.5, 0.9]).round(-2).tolist()
-[11700.0, 22000.0, 41600.0]
+[11600.0, 22000.0, 41500.0]
 >>> print(f"{release.distribution_.cdf(30_000):.2f}")
 0.73
 """
 
+import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from html import escape
@@ -19,23 +20,21 @@ from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import NumberDomain
-from dplearn.mechanisms.block_points import block_points
-from dplearn.mechanisms.tree_counts import tree_counts
+from dplearn.mechanisms.block_points import BlockPlan, block_guarantee, block_plan, block_points
+from dplearn.mechanisms.tree_counts import TreePlan, tree_counts, tree_plan
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
-from dplearn.privacy.terms import promise_as_html
+from dplearn.privacy.base import guarantee_as_html
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
 from dplearn.releases.distribution import ReleasedDistribution, distribution_of, distribution_of_points
-from dplearn.releases.few_records import warn_of_counts
+from dplearn.releases.few_records import count_warnings
 from dplearn.releases.reading import as_number_domain, read_codes
-from dplearn.theory.thresholds import TreePlan, tree_plan
-from dplearn.theory.thresholds_blocks import BlockPlan, block_plan, block_promise
 
-__all__ = ["ThresholdRelease"]
+__all__ = ["CDFRelease"]
 
 _METHODS = ("tree", "blocks")
 
 
-class ThresholdRelease(UnrepeatablePickles):
+class CDFRelease(UnrepeatablePickles):
     """The distribution of private numbers, released once and asked for ever.
 
     Parameters
@@ -142,12 +141,13 @@ class ThresholdRelease(UnrepeatablePickles):
         """
         domain, target, guarantee = self._settled()
         charge = open_account(self.ledger, guarantee, name=type(self).__name__)
-        codes = read_codes(values, domain)
+        codes = read_codes(values, domain, takes_missing=False)
         plan = _PLANS[self.method](domain.size, target, len(codes))
         public = (self.method, domain, plan.guarantee)
         dice = dice_for(self.random_state, type(self).__name__, *map(repr, public))
         if isinstance(plan, TreePlan):  # too few for blocks are refused
-            warn_of_counts(len(codes), plan, stacklevel=2)
+            for text in count_warnings(len(codes), plan):
+                warnings.warn(text, stacklevel=2)
         charge(guarantee)
         self.distribution_ = _RELEASES[self.method](codes, domain, plan, guarantee, dice)
         self.guarantee_ = guarantee
@@ -181,7 +181,7 @@ class ThresholdRelease(UnrepeatablePickles):
             price = self._settled()[2]
         except (TypeError, ValueError):  # a fit will say what is wrong
             price = None
-        return f"<pre>{escape(repr(self))}</pre>{promise_as_html(promised, price)}"
+        return f"<pre>{escape(repr(self))}</pre>{guarantee_as_html(promised, price)}"
 
 
 _SHOWN = ("epsilon", "delta", "method", "domain", "random_state")
@@ -214,7 +214,7 @@ def _by_blocks(
 # Of each method: what it promises, its plan, and what it does with the records.
 _PROMISES: dict[str, Callable[[int, ApproxDP], ApproxDP]] = {
     "tree": lambda size, target: tree_plan(size, target).guarantee,
-    "blocks": block_promise,
+    "blocks": block_guarantee,
 }
 _PLANS: dict[str, Callable[[int, ApproxDP, int | None], Any]] = {
     "tree": lambda size, target, _: tree_plan(size, target),

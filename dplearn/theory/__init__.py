@@ -1,5 +1,56 @@
-"""What follows from proofs: sample sizes, bars, probabilities and estimates, from public numbers alone."""
+"""Calculators on paper: sample sizes, dimensions, bounds and the settings that the papers published.
 
+Nothing that runs on private data imports this package. Numbers that a mechanism or a learner runs on are
+computed beside it, and are offered here too, under their names.
+"""
+
+from dplearn.learners.conjunction import conjunction_error, conjunction_query_sample_size
+from dplearn.learners.generic import generic_failure_bound, generic_sample_size
+from dplearn.learners.masked_parity_sizes import masked_parity_sample_size
+from dplearn.learners.parity_sizes import (
+    EliminationSizes,
+    agnostic_failure,
+    elimination_failure,
+    elimination_sizes,
+    elimination_split,
+    nonprivate_parity_sample_size,
+    parity_sample_size,
+)
+from dplearn.learners.point import (
+    HashedPointSizes,
+    hashed_point_failure,
+    hashed_point_sizes,
+    stable_point_failure,
+    stable_point_sample_size,
+)
+from dplearn.learners.stable_parity_sizes import (
+    StableSizes,
+    full_rank_probability,
+    stable_parity_failure,
+    stable_parity_sizes,
+    stable_parity_split,
+)
+from dplearn.learners.threshold_sizes import (
+    interior_point_examples,
+    threshold_excess_errors,
+    threshold_sample_size,
+)
+from dplearn.mechanisms.block_points import BlockPlan, block_guarantee, block_plan
+from dplearn.mechanisms.choosing import choosing_bar
+from dplearn.mechanisms.parity import parity_chances
+from dplearn.mechanisms.randomized_response import estimated_frequencies, truth_probability
+from dplearn.mechanisms.rec_prefix import (
+    RecursiveSizes,
+    interior_point_method,
+    interior_point_sample_size,
+    recursive_sizes,
+)
+from dplearn.mechanisms.stability import release_probabilities
+from dplearn.mechanisms.stable_answers import StableAnswersNoise, stable_answers_noise
+from dplearn.mechanisms.stable_histogram import stable_histogram_bar
+from dplearn.mechanisms.tree_counts import TreePlan, dkw_bound, tree_plan
+from dplearn.queries.bounds import TailBound, query_sample_size, sampling_bound
+from dplearn.releases.quantile_errors import quantile_errors, quantile_range_sample_size, quantile_sample_size
 from dplearn.theory.aggregation import (
     agreement_bound,
     classification_queries_sample_size,
@@ -9,15 +60,7 @@ from dplearn.theory.aggregation import (
     teachers_needed,
     teachers_table,
 )
-from dplearn.theory.bars import choosing_bar, speaking_probabilities, stable_histogram_bar
 from dplearn.theory.generalisation import generalisation_failure, generalisation_sample_size
-from dplearn.theory.generic import generic_failure_bound, generic_sample_size
-from dplearn.theory.interior_point import (
-    RecursiveSizes,
-    interior_point_method,
-    interior_point_sample_size,
-    recursive_sizes,
-)
 from dplearn.theory.interior_point_limit import interior_point_lower_bound
 from dplearn.theory.measured_stability import (
     MeasuredStability,
@@ -25,26 +68,6 @@ from dplearn.theory.measured_stability import (
     logistic_sgd,
     measure_stability,
 )
-from dplearn.theory.parity import (
-    EliminationSizes,
-    agnostic_failure,
-    elimination_failure,
-    elimination_sizes,
-    elimination_split,
-    nonprivate_parity_sample_size,
-    parity_sample_size,
-)
-from dplearn.theory.parity_chances import parity_chances
-from dplearn.theory.points import (
-    HashedPointSizes,
-    hashed_point_failure,
-    hashed_point_sizes,
-    stable_point_failure,
-    stable_point_sample_size,
-)
-from dplearn.theory.quantiles import quantile_errors, quantile_range_sample_size, quantile_sample_size
-from dplearn.theory.queries import TailBound, query_sample_size, sampling_bound
-from dplearn.theory.randomized_response import estimated_frequencies, truth_probability
 from dplearn.theory.soft_labels import (
     PublishedSoftLabelSetting,
     SoftLabelPrecision,
@@ -69,21 +92,6 @@ from dplearn.theory.stability import (
     published_weight_bound,
     sgd_stability,
 )
-from dplearn.theory.stable_answers import StableAnswersNoise, stable_answers_noise
-from dplearn.theory.stable_parity import (
-    StableSizes,
-    full_rank_probability,
-    stable_parity_failure,
-    stable_parity_sizes,
-    stable_parity_split,
-)
-from dplearn.theory.thresholds import TreePlan, dkw_bound, tree_plan
-from dplearn.theory.thresholds_blocks import BlockPlan, block_plan, block_promise
-from dplearn.theory.thresholds_learning import (
-    interior_point_examples,
-    threshold_excess_errors,
-    threshold_sample_size,
-)
 
 __all__ = [
     "ORDERS",
@@ -103,10 +111,12 @@ __all__ = [
     "agnostic_failure",
     "agreement_bound",
     "any_order_radius",
+    "block_guarantee",
     "block_plan",
-    "block_promise",
     "choosing_bar",
     "classification_queries_sample_size",
+    "conjunction_error",
+    "conjunction_query_sample_size",
     "decaying_steps",
     "dkw_bound",
     "elimination_failure",
@@ -130,6 +140,7 @@ __all__ = [
     "logistic_constants",
     "logistic_score_stability",
     "logistic_sgd",
+    "masked_parity_sample_size",
     "measure_stability",
     "nonprivate_parity_sample_size",
     "parity_chances",
@@ -146,13 +157,13 @@ __all__ = [
     "quantile_sample_size",
     "query_sample_size",
     "recursive_sizes",
+    "release_probabilities",
     "sampling_bound",
     "score_radius",
     "sgd_stability",
     "soft_label_precision",
     "soft_label_teachers",
     "soft_label_teachers_agreeing",
-    "speaking_probabilities",
     "stable_answers_noise",
     "stable_histogram_bar",
     "stable_parity_failure",

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from dplearn._validation import check_count, check_number
+from dplearn.mechanisms.stable_answers import stable_answers_noise
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.spending import delta_of, epsilon_of
-from dplearn.theory.stable_answers import stable_answers_noise
+from dplearn.privacy.guarantees import delta_of, epsilon_of
 
 __all__ = [
     "PublishedSetting",
@@ -84,13 +84,13 @@ class TeachersRow:
 
     Attributes
     ----------
-    max_unstable : int
+    max_abstentions : int
         T.
     published, ours : int
         Number of teachers.
     """
 
-    max_unstable: int
+    max_abstentions: int
     published: int
     ours: int
 
@@ -101,7 +101,7 @@ class TeachersRow:
 
 
 def published_setting(
-    privacy: ApproxDP, max_unstable: int, *, n_queries: int, beta: Any = 0.05
+    privacy: ApproxDP, max_abstentions: int, *, n_queries: int, beta: Any = 0.05
 ) -> PublishedSetting:
     """Return the setting of Algorithms 3 and 4 of Bassily, Thakkar and Thakurta (2018).
 
@@ -109,7 +109,7 @@ def published_setting(
     ----------
     privacy : ApproxDP
         Epsilon and delta positive.
-    max_unstable : int
+    max_abstentions : int
         T, at least 1.
     n_queries : int
         m, at least 1.
@@ -117,7 +117,7 @@ def published_setting(
         Probability of failure, in (0, 1).
     """
     epsilon, delta = _float("epsilon", epsilon_of(privacy)), _float("delta", delta_of(privacy))
-    most = check_count("max_unstable", max_unstable, low=1, high=_HUGE)
+    most = check_count("max_abstentions", max_abstentions, low=1, high=_HUGE)
     m, failure = check_count("n_queries", n_queries, low=1, high=_HUGE), _float("beta", beta, below=1)
     root = math.sqrt(most * math.log(2 / delta)) / epsilon
     scale = math.sqrt(32) * root
@@ -276,14 +276,19 @@ def knowledge_transfer_sample_size(
 
 
 def teachers_needed(
-    privacy: ApproxDP, max_unstable: int, *, n_queries: int = 1000, beta: Any = 0.05, agreement: Any = "5/6"
+    privacy: ApproxDP,
+    max_abstentions: int,
+    *,
+    n_queries: int = 1000,
+    beta: Any = 0.05,
+    agreement: Any = "5/6",
 ) -> int:
     """Return how many teachers our noise needs to answer all queries on which most of them agree.
 
     Parameters
     ----------
-    privacy, max_unstable, n_queries, beta
-        As for `stable_answers_noise`. Fewer than `max_unstable` queries may be others.
+    privacy, max_abstentions, n_queries, beta
+        As for `stable_answers_noise`. Fewer than `max_abstentions` queries may be others.
     agreement : number, default=5/6
         Above 1/2 and at most 1: the fraction of teachers that vote alike on each of the `n_queries`.
 
@@ -300,7 +305,7 @@ def teachers_needed(
     k = 2 j + 1 it takes ceil((2 u - 1) j + u) >= d + 1.
     """
     u = check_number("agreement", agreement, above=0.5, high=1)
-    noise = stable_answers_noise(privacy, max_unstable, n_queries=n_queries, beta=beta)
+    noise = stable_answers_noise(privacy, max_abstentions, n_queries=n_queries, beta=beta)
     d = noise.least_distance(n_queries, beta)
     even = 2 * (math.floor(d / (2 * u - 1)) + 1)
     odd = 2 * max(0, math.floor((d - u) / (2 * u - 1)) + 1) + 1
@@ -309,7 +314,7 @@ def teachers_needed(
 
 def teachers_table(
     privacy: ApproxDP,
-    max_unstable: Iterable[int] = (1, 10, 50, 100),
+    max_abstentions: Iterable[int] = (1, 10, 50, 100),
     *,
     n_queries: int = 1000,
     beta: Any = 0.05,
@@ -321,7 +326,7 @@ def teachers_table(
     ----------
     privacy, n_queries, beta
         As for `stable_answers_noise`.
-    max_unstable : iterable of int, default=(1, 10, 50, 100)
+    max_abstentions : iterable of int, default=(1, 10, 50, 100)
         Values of T: queries, among `n_queries`, on which teachers may vote as they like.
     agreement : number, default=2/3
         As for `teachers_needed`. The published number is for 2/3 in any case.
@@ -332,7 +337,7 @@ def teachers_table(
     both have answers left after T unstable queries. Half of beta is for the noise, as there.
     """
     half = check_number("beta", beta, above=0, below=1) / 2
-    for most in max_unstable:
+    for most in max_abstentions:
         published = published_setting(privacy, most, n_queries=n_queries, beta=beta).n_teachers
         ours = teachers_needed(privacy, most + 1, n_queries=n_queries, beta=half, agreement=agreement)
         yield TeachersRow(most, published, ours)

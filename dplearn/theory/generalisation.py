@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 from dplearn._validation import check_count, check_number
-from dplearn.theory.search import first
+from dplearn.core.search import first
 
 __all__ = ["generalisation_failure", "generalisation_sample_size"]
 

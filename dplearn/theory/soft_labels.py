@@ -21,10 +21,10 @@ from fractions import Fraction
 from typing import Any
 
 from dplearn._validation import check_count, check_number
+from dplearn.mechanisms.stable_answers import stable_answers_noise
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.spending import delta_of, epsilon_of
+from dplearn.privacy.guarantees import delta_of, epsilon_of
 from dplearn.theory.aggregation import agreement_bound, teachers_needed
-from dplearn.theory.stable_answers import stable_answers_noise
 
 __all__ = [
     "PublishedSoftLabelSetting",
@@ -93,7 +93,7 @@ class SoftLabelPrecision:
 
 
 def published_soft_label_setting(
-    privacy: ApproxDP, max_unstable: int, *, n_queries: int, beta: Any = 0.05
+    privacy: ApproxDP, max_abstentions: int, *, n_queries: int, beta: Any = 0.05
 ) -> PublishedSoftLabelSetting:
     """Return the setting of Algorithm 6 and Theorems 5.6 and 5.14 of Bassily, Thakkar and Thakurta (2018).
 
@@ -101,7 +101,7 @@ def published_soft_label_setting(
     ----------
     privacy : ApproxDP
         Epsilon and delta positive.
-    max_unstable : int
+    max_abstentions : int
         T, at least 1: queries that the first histogram may leave open.
     n_queries : int
         m, at least 1.
@@ -113,10 +113,10 @@ def published_soft_label_setting(
     Theorem 5.6 needs more than it says: each query that neither histogram settles takes two of the T. And the
     proof of Theorem 5.14 needs k >= 72 ln(2m/beta), which 136... gives unless epsilon is large.
     """
-    scale = _published_scale(privacy, max_unstable)
+    scale = _published_scale(privacy, max_abstentions)
     m, delta = check_count("n_queries", n_queries, low=1), float(delta_of(privacy))
     failure = float(check_number("beta", beta, above=0, below=1))
-    logarithm = math.log(8 * m * max_unstable / min(delta, failure))
+    logarithm = math.log(8 * m * max_abstentions / min(delta, failure))
     return PublishedSoftLabelSetting(
         scale=scale,
         threshold=scale * math.log(4 * m / delta),
@@ -126,13 +126,13 @@ def published_soft_label_setting(
 
 
 def published_strong_quality_teachers(
-    privacy: ApproxDP, max_unstable: int, *, n_queries: int, beta: Any = 0.05
+    privacy: ApproxDP, max_abstentions: int, *, n_queries: int, beta: Any = 0.05
 ) -> int:
     """Return k of Lemma 5.13: teachers with which one query of weak quality gets its answer.
 
     Parameters
     ----------
-    privacy, max_unstable, n_queries
+    privacy, max_abstentions, n_queries
         As for `published_soft_label_setting`; they give lambda and w.
     beta : number, default=0.05
         beta', the probability of failure for this query, in (0, 1).
@@ -144,7 +144,7 @@ def published_strong_quality_teachers(
         which the lemma leaves out.
     """
     failure = float(check_number("beta", beta, above=0, below=1))
-    setting = published_soft_label_setting(privacy, max_unstable, n_queries=n_queries)
+    setting = published_soft_label_setting(privacy, max_abstentions, n_queries=n_queries)
     noise = 3 * (math.sqrt(5) * setting.scale * math.log(2 / failure) + setting.threshold)
     return math.ceil(max(noise, 72 * math.log(2 / failure)))
 
@@ -264,7 +264,7 @@ def soft_label_precision(
 
 def soft_label_teachers_agreeing(
     privacy: ApproxDP,
-    max_unstable: int,
+    max_abstentions: int,
     *,
     n_queries: int = 1000,
     beta: Any = 0.05,
@@ -276,7 +276,7 @@ def soft_label_teachers_agreeing(
     ----------
     privacy, n_queries, beta
         As for `stable_answers_noise`.
-    max_unstable : int
+    max_abstentions : int
         T: the noise is that of 2 T Nones, of which a query takes one if the first histogram leaves it open
         and one if the second does. Other queries must take fewer.
     agreement : number, default=5/6
@@ -288,13 +288,13 @@ def soft_label_teachers_agreeing(
     int
         `teachers_needed` with the noise of 2 T Nones.
     """
-    nones = 2 * check_count("max_unstable", max_unstable, low=1)
+    nones = 2 * check_count("max_abstentions", max_abstentions, low=1)
     return teachers_needed(privacy, nones, n_queries=n_queries, beta=beta, agreement=agreement)
 
 
 def soft_label_teachers(
     privacy: ApproxDP,
-    max_unstable: int,
+    max_abstentions: int,
     *,
     n_queries: int = 1000,
     beta: Any = 0.05,
@@ -306,7 +306,7 @@ def soft_label_teachers(
     ----------
     privacy, n_queries, beta
         As for `stable_answers_noise`.
-    max_unstable : int
+    max_abstentions : int
         T: the first histogram may leave up to T of the queries open, of which the second then settles all.
     probability : number, default=0.75
         p of `soft_label_precision`, above 2/3 and below 1.
@@ -318,7 +318,7 @@ def soft_label_teachers(
         within the accuracy of `soft_label_precision` of the mean prediction: half of beta is for the scores,
         of which more than two thirds must be near the mean, and half for the noise of 2 T Nones.
     """
-    nones = 2 * check_count("max_unstable", max_unstable, low=1)
+    nones = 2 * check_count("max_abstentions", max_abstentions, low=1)
     half = check_number("beta", beta, above=0, below=1) / 2
     p = check_number("probability", probability, above=Fraction(2, 3), below=1)
     noise = stable_answers_noise(privacy, nones, n_queries=n_queries, beta=half)
@@ -332,10 +332,10 @@ def soft_label_teachers(
     return min(ks[bisect_left(ks, True, key=enough)] for ks in (range(1, _MOST, 2), range(2, _MOST, 2)))
 
 
-def _published_scale(privacy: ApproxDP, max_unstable: int) -> float:
+def _published_scale(privacy: ApproxDP, max_abstentions: int) -> float:
     epsilon = float(check_number("epsilon", epsilon_of(privacy), above=0))
     delta = float(check_number("delta", delta_of(privacy), above=0))
-    most = check_count("max_unstable", max_unstable, low=1)
+    most = check_count("max_abstentions", max_abstentions, low=1)
     return math.sqrt(64 * most * math.log(2 / delta)) / epsilon
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dplearn.audit import Law, enumerate_privacy, exact_law, freeze, least_exp_epsilon
 from dplearn.core.distributions import gaussian_law
-from dplearn.privacy import PrivateHolder
+from dplearn.privacy import OneTimeState
 
 masses = st.lists(st.integers(0, 6), min_size=4, max_size=4).filter(any)
 
@@ -160,13 +160,13 @@ def test_equal_things_freeze_alike(make):
 
 
 def test_private_state_in_a_holder_shows_only_whether_it_is_there():
-    assert freeze(PrivateHolder([1])) == freeze(PrivateHolder([2]))
-    closed = PrivateHolder([1])
+    assert freeze(OneTimeState([1])) == freeze(OneTimeState([2]))
+    closed = OneTimeState([1])
     closed.close()
-    assert freeze(closed) != freeze(PrivateHolder([1]))
+    assert freeze(closed) != freeze(OneTimeState([1]))
     # What is taken out of a holder is no longer in it.
-    with PrivateHolder([1]).use() as state:
-        assert freeze((PrivateHolder([1]), state)) != freeze((PrivateHolder([1]), [2]))
+    with OneTimeState([1]).use() as state:
+        assert freeze((OneTimeState([1]), state)) != freeze((OneTimeState([1]), [2]))
 
 
 def test_what_holds_itself_can_be_frozen():

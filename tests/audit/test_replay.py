@@ -125,7 +125,7 @@ def test_a_whole_fit_of_an_estimator_on_data_of_any_size(mechanism):
     other_X, other_y = X.copy(), y.copy()
     other_X[17], other_y[17] = 99 - X[17], (y[17] + 1) % 3
     estimator = ExponentialMechanismClassifier(
-        mechanism=mechanism, domain=IntegerRange(0, 99), classes=[0, 1, 2]
+        method=mechanism, domain=IntegerRange(0, 99), classes=[0, 1, 2]
     )
     fit = lambda rows, dice: clone(estimator)._fit(*rows, dice)  # noqa: E731
     report = replay_privacy(fit, (X, y), (other_X, other_y))

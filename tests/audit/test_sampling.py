@@ -50,6 +50,7 @@ def most_false_alarms(runs, rate):
 # power
 
 
+@pytest.mark.nightly  # that far wider ones are caught, tests/statistical sees with every change
 def test_a_scale_2_per_cent_too_small_is_caught_with_a_million_samples():
     """A run misses it once in 8,000 (see sampling.py), so three of 20 do once in 400 million."""
     fit = count_of_scale("0.98")

@@ -146,6 +146,8 @@ def laws() -> dict:
 
 LAWS = laws()
 every_law = pytest.mark.parametrize("name", LAWS)
+#: On and beside how many of a law's boundaries.
+at_boundaries = pytest.mark.parametrize("most", [6, pytest.param(24, marks=pytest.mark.nightly)])
 # A group of 2**400 makes the first enclosures too wide to decide anything: exact all the same, but with
 # more bits.
 every_narrow_law = pytest.mark.parametrize("name", [name for name in LAWS if name != "huge group"])
@@ -158,7 +160,7 @@ def inverted(ends: list[Fraction], bits: Bits) -> int:
     return bisect_right(ends, low)
 
 
-def adversarial(ends: list[Fraction], most: int = 24):
+def adversarial(ends: list[Fraction], most: int):
     """Yield bits on and beside boundaries, whether they are on one, and for how many words."""
     inner = sorted({end for end in ends if 0 < end < 1})
     for end in inner[:: -(-len(inner) // most)] if inner else [HALF]:
@@ -183,10 +185,11 @@ def quiet_word(ends: list[Fraction]) -> tuple[int, int]:
 
 
 @every_law
-def test_a_draw_on_or_beside_a_boundary_is_that_of_exact_inversion(name):
+@at_boundaries
+def test_a_draw_on_or_beside_a_boundary_is_that_of_exact_inversion(name, most):
     make, ends = LAWS[name]
     table, lengthened = make(), False
-    for bits, on_boundary, words in adversarial(ends):
+    for bits, on_boundary, words in adversarial(ends, most):
         assert table.draw(bits) == inverted(ends, bits)
         if on_boundary:
             # The first 64 * words bits are those of the boundary itself: no exact sampler can stop there.
@@ -196,7 +199,8 @@ def test_a_draw_on_or_beside_a_boundary_is_that_of_exact_inversion(name):
 
 
 @every_law
-def test_a_table_that_was_often_drawn_from_draws_the_same_from_the_same_bytes(name):
+@at_boundaries
+def test_a_table_that_was_often_drawn_from_draws_the_same_from_the_same_bytes(name, most):
     make, ends = LAWS[name]
     seldom, often = make(), make()
     outcomes = len(seldom.enclosure(400).lows)
@@ -204,7 +208,9 @@ def test_a_table_that_was_often_drawn_from_draws_the_same_from_the_same_bytes(na
     for _ in range(min(outcomes, 300) + 1):
         often.draw(Bits(0, 1))
     assert (often._ends is not None) == (outcomes <= 300)
-    for bits, *_ in list(adversarial(ends))[: outcomes - 1]:  # after which the other has had as many draws
+    for bits, *_ in list(adversarial(ends, most))[
+        : outcomes - 1
+    ]:  # after which the other has had as many draws
         drawn, used = often.draw(bits), bits.used
         bits.used = 0
         assert (drawn, used) == (seldom.draw(bits), bits.used)
@@ -212,22 +218,24 @@ def test_a_table_that_was_often_drawn_from_draws_the_same_from_the_same_bytes(na
 
 
 @every_law
-def test_a_fresh_table_and_one_that_has_been_lengthened_agree(name):
+@pytest.mark.parametrize("step", [15, pytest.param(5, marks=pytest.mark.nightly)])
+def test_a_fresh_table_and_one_that_has_been_lengthened_agree(name, step):
     make, ends = LAWS[name]
     used = make()
     used.enclosure(300)
-    for bits, *_ in list(adversarial(ends, most=2))[::5]:
+    for bits, *_ in list(adversarial(ends, most=2))[::step]:
         again = Bits(bits.word(0, 64), 1)
         assert make().draw(bits) == inverted(ends, bits)
         assert used.draw(again) == inverted(ends, again)
 
 
 @every_narrow_law
-def test_draw_many_is_exact_inversion_too(name):
+@at_boundaries
+def test_draw_many_is_exact_inversion_too(name, most):
     make, ends = LAWS[name]
     table, lengthened = make(), False
     quiet, other = quiet_word(ends)
-    for lane, (bits, on_boundary, words) in enumerate(adversarial(ends)):
+    for lane, (bits, on_boundary, words) in enumerate(adversarial(ends, most)):
         source = OneOpenLane(bits, lane % 64, quiet)
         drawn = table.draw_many(source, 64)
         assert drawn[lane % 64] == inverted(ends, bits) == table.draw(bits)

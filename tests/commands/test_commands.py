@@ -1,11 +1,13 @@
 """The command line, run as users run it."""
 
 import csv
+import gzip
 import json
 import subprocess
 import sys
 
 import joblib
+import pandas as pd
 import pytest
 
 from dplearn.commands import main
@@ -103,9 +105,12 @@ def one_line(status, out, err, *, holds):
     [
         (["--epsilon", "-1"], "epsilon must be a finite number above 0, got -1"),
         (["--epsilon", "lots"], "epsilon must be a finite number above 0, got 'lots'"),
-        (["--learner", "stump", "--set", "mechanism=magic"], "mechanism must be one of"),
+        (["--learner", "stump", "--set", "method=magic"], "method must be one of"),
         (["--labels", "no,no"], "classes must be distinct"),
-        (["--labels", "no"], "that is not among the declared classes, which are one label only"),
+        (
+            ["--labels", "no"],
+            "'label' must hold declared labels only, and holds one that --labels does not list: 'no'",
+        ),
         (["--target", "lable"], "got 'lable'; the first line of the table has no such cell"),
         (["--target", "lable", "--header"], "a column of the table, got 'lable'; did you mean 'label'?"),
         (["--target", "price", "--header"], "got 'price'; its columns are 'age', 'job', 'label'"),
@@ -123,9 +128,12 @@ def test_bad_options_are_one_line_with_status_2(capsys, table, tmp_path, extra, 
     ("text", "holds"),
     [
         (f"age,label\n1,no\n{SECRET}\n", "every row must have as many cells as the first line, 2"),
-        (f"age,label\n{SECRET},\n", "column 'label' must have no empty cell"),
+        (
+            f"age,label\n{SECRET},\n",
+            "column 'label' must have no empty cell: leave records without a label out",
+        ),
         ("age,label\n", "needs a header line and at least one row"),
-        ("age,age\n1,2\n", "the first line looks like a record"),
+        ("age,age\n1,2\n", "if this line is the header, in which names must be distinct and not empty"),
         (f"{SECRET};1,5;no\n{SECRET};2,5;no\n", "the first line looks like a record"),
         (f"age;label\n{SECRET};no\n", "separated by commas, got a first line with semicolons"),
         (f"age\tlabel\n{SECRET}\tno\n", "separated by commas, got a first line with tabs"),
@@ -151,8 +159,9 @@ def test_labels_that_nobody_declared_are_told_to_be_published(capsys, table, tmp
     assert "published: 'no', 'yes'; --labels A,B,... declares them." in run(capsys, *fit)[1]
     assert "--labels" not in run(capsys, *fit, "--labels", "no,yes")[1]
     numbers = table.read_text().splitlines()
-    table.write_text("\n".join([numbers[0]] + [f"1,{i},{i}" for i in range(300)]))
-    one_line(*run(capsys, *fit), holds="got 200 or more in 'label', and none is declared")
+    for n, most in ((60, 20), (300, 60), (2000, 200)):
+        table.write_text("\n".join([numbers[0]] + [f"1,{i},{i}" for i in range(n)]))
+        one_line(*run(capsys, *fit), holds=f"got {most} or more in 'label', and none is declared")
 
 
 def test_a_cell_outside_its_schema_is_refused_without_being_shown(capsys, table, tmp_path):
@@ -179,6 +188,58 @@ def test_a_bad_schema_is_one_line(capsys, table, tmp_path):
 def test_what_is_no_model_is_refused(capsys, table, tmp_path):
     one_line(*run(capsys, "predict", table, table, "--out", tmp_path / "l"), holds="not a model")
     one_line(*run(capsys, "predict", tmp_path / "no", table, "--out", tmp_path / "l"), holds="No such file")
+
+
+def test_labels_that_the_schema_does_not_list_are_told_by_its_file(capsys, table, tmp_path):
+    schema = tmp_path / "schema.json"
+    schema.write_text(json.dumps({"columns": {"job": {"type": "hashed"}}, "labels": [0, 1]}))
+    result = run(capsys, "fit", table, "--target", "label", "--schema", schema, "--out", tmp_path / "m")
+    one_line(*result, holds=f"holds one that {schema} does not list: '0', '1'")
+
+
+def test_text_where_only_numbers_are_taken_is_told_without_advice_for_python(capsys, tmp_path):
+    rows = "".join(f"{i % 2},{i // 2 % 2},{'yes' if i % 2 else 'no'}\n" for i in range(400))
+    bits, text, gap = (tmp_path / name for name in ("bits.csv", "text.csv", "gap.csv"))
+    bits.write_text("a,b,label\n" + rows)
+    text.write_text(f"a,b,label\n1,{SECRET},no\n" + rows)
+    gap.write_text("a,b,label\n1,,no\n" + rows)
+    schema, model = tmp_path / "s.json", tmp_path / "m"
+    for table in (text, gap):
+        fit = ["fit", table, "--target", "label", "--out", model]
+        told = "--learner: ParityClassifier takes numbers only, and {} holds a cell that is empty or text;"
+        one_line(*run(capsys, *fit, "--learner", "parity"), holds=told.format("a column"))
+        one_line(*run(capsys, *fit, "--learner", "parity", "--header"), holds=told.format("column 'b'"))
+    for kind in ({"type": "integers", "low": 0, "high": 1}, {"type": "bits"}):
+        schema.write_text(json.dumps({"columns": {"a": kind, "b": kind}}))
+        fit = ["fit", "--target", "label", "--out", model, "--schema", schema]
+        one_line(*run(capsys, *fit, text), holds="in column 'b', a value lies outside the declared domain")
+        assert run(capsys, *fit, bits)[0] == 0
+        result = run(capsys, "predict", model, text, "--out", tmp_path / "o.csv")
+        one_line(*result, holds="this one is missing, infinite, or no number, such as text")
+    assert run(capsys, "fit", bits, "--target", "label", "--out", model, "--learner", "parity")[0] == 0
+    result = run(capsys, "predict", model, gap, "--out", tmp_path / "o.csv")
+    one_line(*result, holds=f"{model}: the model takes numbers only, and a column holds a cell that is empty")
+    for table in (text, gap):
+        assert "CellEncoder" not in run(capsys, "predict", model, table, "--out", tmp_path / "o.csv")[2]
+
+
+def test_labels_are_compressed_where_the_name_of_the_file_says_so(capsys, table, tmp_path):
+    model, plain = tmp_path / "m.joblib", tmp_path / "labels.csv"
+    assert run(capsys, "fit", table, "--target", "label", "--out", model)[0] == 0
+    assert run(capsys, "predict", model, table, "--out", plain)[0] == 0
+    for name in ("labels.csv.gz", "LABELS.CSV.GZ"):
+        assert run(capsys, "predict", model, table, "--out", tmp_path / name)[0] == 0
+        assert gzip.decompress((tmp_path / name).read_bytes()) == plain.read_bytes()
+        assert pd.read_csv(tmp_path / name).equals(pd.read_csv(plain))
+
+
+def test_both_encodings_of_a_column_are_explained(capsys, table, tmp_path):
+    fit = ["fit", table, "--target", "label", "--out", tmp_path / "m.joblib"]
+    words = "NAME#text, a hash of the cell's text into one of 64 buckets"
+    assert words in run(capsys, *fit, "--learner", "naive_bayes")[1]
+    schema = tmp_path / "schema.json"
+    schema.write_text(json.dumps({"columns": {"job": {"type": "hashed"}}}))
+    assert "NAME#text" not in run(capsys, *fit, "--schema", schema)[1]
 
 
 def test_an_unforeseen_failure_withholds_its_text(capsys, table, tmp_path, monkeypatch):

@@ -130,9 +130,9 @@ def test_a_header_that_the_user_vouches_for_is_quoted(capsys, tmp_path):
     fit = ["fit", table, "--target", "lable", "--out", tmp_path / "m"]
     assert "looks like a record" in run(capsys, *fit)[2]
     assert "did you mean 'label'?" in run(capsys, *fit, "--header")[2]
-    assert "column names must be distinct" in run(
-        capsys, "fit", write(table, "a,a\n1,2\n"), "--target", "a", "--header", "--out", tmp_path / "m"
-    )[2]  # fmt: skip
+    for first, told in (("a,b,a", "got 'a' more than once: rename"), ("a,b,", "got an empty one: rename")):
+        fit = ["fit", write(table, first + "\n1,2,3\n"), "--target", "a", "--header", "--out", tmp_path / "m"]
+        assert f"column names must be distinct and not empty, {told} them" in run(capsys, *fit)[2]
 
 
 def test_files_without_header_are_fitted_and_predicted_by_number_or_by_given_names(capsys, tmp_path):

@@ -162,6 +162,15 @@ def test_a_ledger_without_delta_is_told_how_to_spend_none(capsys, table, tmp_pat
     assert PrivacyLedger.open(tmp_path / "a.ledger").spent().epsilon == 1
 
 
+@pytest.mark.parametrize("learner", [[], ["--learner", "naive_bayes"]])
+def test_a_ledger_without_delta_is_charged_none(capsys, table, tmp_path, learner):
+    PrivacyLedger(3, path=tmp_path / "a.ledger")
+    fit = ["fit", table, "--target", "label", "--out", tmp_path / "m", "--ledger", tmp_path / "a.ledger"]
+    assert "left in" in run(capsys, *fit, *learner)[1]
+    spent = PrivacyLedger.open(tmp_path / "a.ledger").spent()
+    assert (spent.epsilon, spent.delta) == (1, 0)
+
+
 def test_warnings_are_one_line_and_those_of_other_kinds_are_withheld(capsys, tmp_path, monkeypatch):
     def noisy(self, *args, **kwargs):
         warnings.warn("a record: Xq7-secret", RuntimeWarning, stacklevel=1)

@@ -80,7 +80,7 @@ def test_a_fit_that_does_not_fit_is_one_line_and_does_not_read_the_table(capsys,
         result = run(
             capsys, "fit", path, "--target", "label", "--out", table.with_name("m"), "--ledger", file
         )
-        one_line(*result, holds="does not fit into the budget: asked epsilon 1, delta 1e-06; spent epsilon 0")
+        one_line(*result, holds="does not fit into the budget: asked epsilon 1, delta 0; spent epsilon 0")
     assert not table.with_name("m").exists()
     assert PrivacyLedger.open(file).history() == []
 

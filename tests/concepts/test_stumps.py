@@ -17,6 +17,12 @@ from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=40)
 
+
+def examples(few, many):
+    """How many examples are drawn: some with every change, and more of them at night."""
+    return pytest.mark.parametrize("examples", [few, pytest.param(many, marks=pytest.mark.nightly)])
+
+
 INT64 = IntegerRange(-(2**63) + 1, 2**63 - 1)  # 2**64 - 1 integers, the most a domain holds
 
 
@@ -151,14 +157,15 @@ def large_codes(domain):
     return ends | st.integers(0, domain.size - 1) | st.integers(domain.size // 2, domain.size // 2 + 9)
 
 
+@examples(4, 15)
 @pytest.mark.parametrize("kind", [DecisionStumps, Thresholds])
 @pytest.mark.parametrize("n_labels", [1, 2, 5])
 @pytest.mark.parametrize("name", LARGE)
-def test_members_of_large_classes_make_the_errors_that_are_counted(name, n_labels, kind):
+def test_members_of_large_classes_make_the_errors_that_are_counted(name, n_labels, kind, examples):
     domain = LARGE[name]
     stumps = kind(Product([domain, domain] if kind is DecisionStumps else [domain]), n_labels)
 
-    @settings(repeatable, max_examples=15)
+    @settings(repeatable, max_examples=examples)
     @given(st.data())
     def check(data):
         n = data.draw(st.integers(1, 7))
@@ -407,13 +414,14 @@ def as_array(rows):
     return array
 
 
+@examples(6, 25)
 @pytest.mark.parametrize("holder", [lambda rows: as_array(rows), lambda rows: pd.DataFrame(as_array(rows))])
 @pytest.mark.parametrize("dense", [1 << 12, 0], ids=["counted", "sorted"])
-def test_replacing_one_record_moves_every_members_errors_by_at_most_one(monkeypatch, dense, holder):
+def test_replacing_one_record_moves_every_members_errors_by_at_most_one(monkeypatch, dense, holder, examples):
     monkeypatch.setattr(cuts, "_DENSE", dense)
     record = st.tuples(*[values for _, values in MIXED])
 
-    @settings(repeatable, max_examples=25)
+    @settings(repeatable, max_examples=examples)
     @given(st.lists(record, min_size=1, max_size=5), record, st.integers(1, 3), st.data())
     def check(rows, other, n_labels, data):
         product = Product([domain for domain, _ in MIXED])

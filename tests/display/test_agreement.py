@@ -56,18 +56,18 @@ def test_declined_queries_are_counted_whatever_stands_for_them():
 
 
 def test_asking_an_ensemble_uses_its_queries_up_and_draws_what_it_released(pyplot):
-    model = ensemble(max_queries=50, max_unstable=7)
+    model = ensemble(max_queries=50, max_abstentions=7)
     display = QueryBudgetDisplay.from_estimator(model, GENERATOR.normal(size=(50, 2)))
     assert model.remaining_queries_ == 0
-    assert display.max_unstable == 7
-    assert display.declined[-1] == 7 - model.remaining_unstable_
+    assert display.max_abstentions == 7
+    assert display.declined[-1] == 7 - model.remaining_abstentions_
     np.testing.assert_array_equal(display.line_.get_ydata(), display.declined)
     with pytest.raises(QueriesExhaustedError):
         QueryBudgetDisplay.from_estimator(model, X[:1])
 
 
 def test_where_an_ensemble_stops_the_answers_before_are_drawn(pyplot):
-    model = ensemble(max_queries=200, max_unstable=1)
+    model = ensemble(max_queries=200, max_abstentions=1)
     model.fit(X, GENERATOR.choice(["no", "yes"], 600))  # of which teachers learn this or that
     display = QueryBudgetDisplay.from_estimator(model, X[:200])
     assert display.declined.size < 200

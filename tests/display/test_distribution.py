@@ -5,14 +5,14 @@ import pytest
 
 from dplearn.display import DistributionDisplay
 from dplearn.domains import IntegerRange
-from dplearn.releases import ThresholdRelease
+from dplearn.releases import CDFRelease
 
 RECORDS = np.random.default_rng(0).integers(20, 60, 2000)
 
 
 @pytest.fixture(scope="module")
 def release():
-    return ThresholdRelease(epsilon=1, domain=IntegerRange(0, 120), random_state=0).fit(RECORDS)
+    return CDFRelease(epsilon=1, domain=IntegerRange(0, 120), random_state=0).fit(RECORDS)
 
 
 def test_the_line_is_the_released_function(pyplot, release):
@@ -33,7 +33,7 @@ def test_without_beta_there_is_no_band_and_a_public_sample_is_a_line_of_its_own(
 
 
 def test_what_has_released_no_distribution_is_refused():
-    with pytest.raises(TypeError, match="release must be a fitted ThresholdRelease"):
-        DistributionDisplay.from_estimator(ThresholdRelease())
+    with pytest.raises(TypeError, match="release must be a fitted CDFRelease"):
+        DistributionDisplay.from_estimator(CDFRelease())
     with pytest.raises(TypeError, match="distribution must be a ReleasedDistribution, got ndarray"):
         DistributionDisplay(RECORDS)

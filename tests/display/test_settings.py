@@ -11,7 +11,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from dplearn import PointClassifier, PrivacyLedger, SecretSampleClassifier
 from dplearn.display.settings import settings_of
 from dplearn.domains import Bits, Categories, IntegerRange, Product, Schema
-from dplearn.releases import ThresholdRelease
+from dplearn.releases import CDFRelease
 
 
 def test_seeds_are_not_shown_however_deep_they_are():
@@ -66,19 +66,19 @@ def test_a_value_shows_no_numbers_of_arrays_and_no_place_in_memory(value):
     assert "random_state" not in text
 
 
-WORDS = [f"word number {place}" for place in range(10**4)]
+WORDS = [f"word number {place}" for place in range(2_000)]
 
 
 @pytest.mark.parametrize(
     ("value", "told"),
     [
-        (list(range(10**4)), "10,000 in all"),
-        (WORDS, "10,000 in all"),
-        (dict.fromkeys(WORDS, 1), "10,000 in all"),
-        (Categories(WORDS), "10,000 in all"),
-        (Product([Categories(WORDS)] * 500), "Product(500 columns)"),
-        (Schema({word: Bits() for word in WORDS[:14]}, labels=WORDS), "Schema(14 columns, labels=10000)"),
-        ([Categories(WORDS)] * 500, "500 in all"),
+        (list(range(2_000)), "2,000 in all"),
+        (WORDS, "2,000 in all"),
+        (dict.fromkeys(WORDS, 1), "2,000 in all"),
+        (Categories(WORDS), "2,000 in all"),
+        (Product([Categories(WORDS)] * 40), "Product(40 columns)"),
+        (Schema({word: Bits() for word in WORDS[:14]}, labels=WORDS), "Schema(14 columns, labels=2000)"),
+        ([Categories(WORDS)] * 40, "40 in all"),
         ("x" * 10**4, "..."),
     ],
     ids=["list", "words", "mapping", "categories", "product", "schema", "domains", "text"],
@@ -104,9 +104,7 @@ def test_parts_are_listed_by_their_names_and_not_twice():
 
 
 def test_a_release_shows_what_it_was_made_with_and_a_result_shows_nothing():
-    release = ThresholdRelease(epsilon=0.5, domain=IntegerRange(0, 9), random_state=1).fit(
-        np.arange(500) % 10
-    )
+    release = CDFRelease(epsilon=0.5, domain=IntegerRange(0, 9), random_state=1).fit(np.arange(500) % 10)
     assert settings_of(release) | {"domain": ""} == {
         "delta": settings_of(release)["delta"],
         "domain": "",

@@ -11,7 +11,7 @@ import dplearn
 
 DOCS = Path(__file__).parents[2] / "docs"
 #: Packages whose names are public elsewhere, or that users do not call.
-NOT_PUBLIC = {"dplearn.aggregation", "dplearn.commands", "dplearn.core"}
+NOT_PUBLIC = {"dplearn.ensembles", "dplearn.commands", "dplearn.core", "dplearn.records"}
 
 
 def _load(name):

@@ -11,7 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, Hashed, IntegerRange, Product
+from dplearn.domains import (
+    Bits,
+    Categories,
+    DomainError,
+    Floats,
+    Grid,
+    Hashed,
+    IntegerRange,
+    LargeIntegerRange,
+    Product,
+)
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=40)
 
@@ -234,3 +244,37 @@ def test_equality_is_that_of_domains_names_and_their_order():
         assert repr(other) == repr(product)
     for other in (Product([SIZES, AGES], ["a", "b"]), Product([AGES, SIZES], ["b", "a"]), "Product", None):
         assert other != product
+
+
+@pytest.mark.parametrize("holder", ["numpy", "pandas", "polars"])
+def test_what_cannot_be_moved_into_a_domain_is_refused_in_words_about_new_records(holder):
+    mixed = Product([IntegerRange(0, 120), Grid(0, 9, missing=True), Hashed(8)], ["age", "dose", "town"])
+
+    def told(*row):
+        table = np.array([row, (1, 2.0, "Bonn")], dtype=object)
+        if holder == "pandas":
+            table = pd.DataFrame(table, columns=mixed.names)
+        elif holder == "polars":
+            columns = zip(mixed.names, table.T, strict=True)
+            table = pl.DataFrame(
+                [pl.Series(name, cells.tolist(), dtype=pl.Object) for name, cells in columns]
+            )
+        with pytest.raises(DomainError) as refusal:
+            mixed.nearest(table)
+        assert refusal.value.__context__ is None
+        return str(refusal.value)
+
+    texts = {told(age, 1.0, "Bonn") for age in ("secret", None, np.nan, np.inf)}
+    [text] = texts
+    assert text.startswith(f"in column 'age', a value lies outside the declared domain {mixed.domains[0]!r}")
+    assert text.endswith(
+        "a finite number would be moved to the nearest value; this one is missing, infinite, or no number,"
+        " such as text: fill in a constant, or leave such records out"
+    )
+    assert "outside='clip'" not in text
+    [text] = {told(1, dose, "Bonn") for dose in ("secret", np.inf)}
+    assert "this one is infinite, or no number, such as text" in text
+    assert mixed.nearest(np.array([(999, -5.0, None)], dtype=object))[0].tolist() == [120]
+    huge = Product([LargeIntegerRange(0, 2**70)])
+    with pytest.raises(DomainError, match="this one is missing, or no integer: fill in a constant"):
+        huge.nearest(np.array([[None]], dtype=object))

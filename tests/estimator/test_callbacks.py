@@ -18,7 +18,7 @@ from dplearn import (
     SoftLabelTransferClassifier,
     SubsampleAggregateClassifier,
 )
-from dplearn.aggregation.pupils import quiet
+from dplearn.ensembles.base_estimators import quiet
 from dplearn.estimator.callbacks import CALLBACKS
 
 needs_callbacks = pytest.mark.skipif(not CALLBACKS, reason="scikit-learn has callbacks from 1.9 on")

@@ -1,40 +1,44 @@
-"""What stands under a diagram is asked of the fit itself, which gets no data for it."""
+"""The cost that stands under a diagram is that of the parameters: nothing is fitted for it."""
 
 import pytest
 
 from dplearn import ApproxDP, PrivacyLedger
 from dplearn.estimator import PrivateClassifier
-from dplearn.estimator.shown import promise_html
+from dplearn.estimator.shown import guarantee_html
+from dplearn.estimator.stages import Params
 
 
 class Learner(PrivateClassifier):
-    """Charges epsilon, or looks at the data before it does."""
+    """Costs epsilon, which its parameters tell, or only the shape of a table does."""
 
-    def __init__(self, epsilon=1, looks=False, ledger=None, random_state=None):
-        self.epsilon, self.looks = epsilon, looks
+    def __init__(self, epsilon=1, shaped=False, ledger=None, random_state=None):
+        self.epsilon, self.shaped = epsilon, shaped
         self.ledger, self.random_state = ledger, random_state
 
-    def _fit(self, X, y, dice, *, reproducible=False):
-        if self.looks:
-            _ = X.shape
-        self._open_account(ApproxDP(self.epsilon, reproducible=reproducible))
-        raise AssertionError("a fit that asks for a price must go no further")
+    def _params(self, reproducible):
+        return Params(ApproxDP(self.epsilon, reproducible=reproducible))
+
+    def _cost(self, params, X, y):
+        return None if self.shaped and X is None else params.cost
+
+    def _read(self, X, y, params):
+        raise AssertionError("nobody learns a cost by running a fit")
 
 
 def told(learner):
-    scope, _, promise = promise_html(learner).partition('<div class="dplearn-promise">')
+    scope, _, promise = guarantee_html(learner).partition('<div class="dplearn-promise">')
     assert scope.startswith('<div class="dplearn-scope">This covers the fit of this estimator alone. ')
     assert "dplearn.privacy.pipeline_guarantee(pipeline)" in scope
     return promise.removesuffix("</div>")
 
 
 @pytest.mark.parametrize("epsilon", [1, 0.1, 3])
-def test_the_price_is_what_the_fit_would_charge(epsilon):
+def test_the_cost_is_what_the_fit_would_charge(epsilon):
     assert told(Learner(epsilon)) == f"Not fitted. A fit will spend epsilon {epsilon}, delta 0."
 
 
-def test_a_fit_that_looks_at_data_first_tells_no_price():
-    assert told(Learner(looks=True)) == "Not fitted."
+def test_a_cost_that_depends_on_shapes_is_not_told():
+    assert told(Learner(shaped=True)) == "Not fitted."
 
 
 def test_to_be_shown_costs_nothing_even_where_the_budget_is_too_small():

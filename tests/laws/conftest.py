@@ -1,5 +1,9 @@
 """All estimators, in the settings that differ: a law over them is a test with the fixture `classifier`
-or `any_transformer`."""
+or `any_transformer`; with `one_a_class` too, one setting of each class runs with every change, all at night.
+"""
+
+from dataclasses import dataclass, fields
+from functools import cached_property, partial
 
 import numpy as np
 import pytest
@@ -28,6 +32,11 @@ from dplearn import (
     SubsampleAggregateClassifier,
     ThresholdClassifier,
 )
+from dplearn.audit.case import AuditCase
+from dplearn.audit.enumeration import PrivacyReport
+from dplearn.audit.laws import exact_law, least_exp_epsilon
+from dplearn.audit.replay import replay_violations
+from dplearn.chance import SeededDice
 from dplearn.domains import Grid
 from dplearn.learners.online import OnlineEnsembleClassifier
 from dplearn.model_selection import PrivateSearchCV
@@ -39,6 +48,63 @@ from dplearn.preprocessing import (
     PrivateRobustScaler,
 )
 
+
+@dataclass(frozen=True)
+class OnePair(AuditCase):
+    """A case over two neighbours alone, and what must not differ is the law of the unchanged code on them.
+
+    On a witness, neighbours that a mistake is known to show on, a mutant is caught in a moment; that it is
+    caught over the whole universe too is for the night.
+    """
+
+    pair: tuple = ()
+
+    @classmethod
+    def of(cls, case, pair):
+        one, other = pair
+        assert len(one) == len(other) == case.n
+        assert {*one, *other} <= set(case.universe)
+        assert sum(mine != theirs for mine, theirs in zip(one, other, strict=True)) == 1
+        kept = {each.name: getattr(case, each.name) for each in fields(AuditCase)}
+        return cls(**kept, pair=(one, other))
+
+    @cached_property
+    def laws(self):
+        return {rows: exact_law(partial(self.fit, rows), self.tail_bits) for rows in self.pair}
+
+    def run(self):
+        both = [self.laws[rows] for rows in self.pair]
+        found = [least_exp_epsilon(*laws, self.claim.delta) for laws in (both, both[::-1])]
+        worst, event = max(found, key=lambda each: (each[0] is None, each[0] or 0))
+        n_laws, n_outcomes = (
+            len({law.key() for law in both}),
+            len(both[0].masses.keys() | both[1].masses.keys()),
+        )
+        how = ("replace_one", self.pair, event, 2, 1, n_laws, n_outcomes)
+        return PrivacyReport(worst, self.claim.delta, *how)
+
+    def replay(self, seeds=3):
+        return [
+            found
+            for rows in (self.pair, self.pair[::-1])
+            if self.rules is not None
+            for seed in range(seeds)
+            for found in replay_violations(
+                *(partial(self.fit, each) for each in rows), SeededDice(seed, self.name), self.rules
+            )
+        ]
+
+    @cached_property
+    def own_digest(self):
+        return self.digest()
+
+    def frozen(self):
+        return {"digest": self.own_digest}
+
+    def is_kept(self):
+        return self.run().keeps(self.claim) and self.replay() == []
+
+
 #: Can only answer None on iris, where every measurement is above 0 and so counts as 1.
 STABLE_PARITY = ParityClassifier(method="stable", delta=1e-6)
 #: Can only answer None on iris, where no flower comes often enough.
@@ -46,10 +112,10 @@ STABLE_POINT = PointClassifier(epsilon=1e5, method="stability", delta=1e-6)
 SILENT = (STABLE_PARITY, STABLE_POINT)
 #: Steps at an epsilon between those of two others; and one round where others have two.
 MORE_STEPS = StatisticalQueryLogisticRegression(delta=1e-6)
-ONE_ROUND = MaskedParityClassifier(interactive=False, model="local")
+ONE_ROUND = MaskedParityClassifier(interactive=False, trust_model="local")
 CLASSIFIERS = (
     ExponentialMechanismClassifier(),
-    ExponentialMechanismClassifier(mechanism="permute_and_flip"),
+    ExponentialMechanismClassifier(method="permute_and_flip"),
     ExponentialMechanismClassifier("thresholds", epsilon=0.1),
     ExponentialMechanismClassifier("conjunctions"),
     ParityClassifier(),
@@ -60,19 +126,19 @@ CLASSIFIERS = (
     STABLE_POINT,
     ThresholdClassifier(method="interior_point", epsilon=50.0),
     StatisticalQueryNaiveBayes(epsilon=50.0, n_bins=2, domain=Grid(-1000, 1000, outside="clip")),
-    StatisticalQueryNaiveBayes(epsilon=50.0, n_bins=4, model="local"),
+    StatisticalQueryNaiveBayes(epsilon=50.0, n_bins=4, trust_model="local"),
     StatisticalQueryLogisticRegression(),
     MORE_STEPS,
     StatisticalQueryLogisticRegression(epsilon=100.0, delta=1e-6),
-    StatisticalQueryLogisticRegression(model="local"),
+    StatisticalQueryLogisticRegression(trust_model="local"),
     ConjunctionClassifier(),
-    ConjunctionClassifier(model="local"),
+    ConjunctionClassifier(trust_model="local"),
     MaskedParityClassifier(),
-    MaskedParityClassifier(model="local", epsilon=2.0),
+    MaskedParityClassifier(trust_model="local", epsilon=2.0),
     ONE_ROUND,
     # Few records and all these queries take an epsilon that promises nothing.
     SubsampleAggregateClassifier(
-        aggregation="sparse_vector", n_teachers=9, epsilon=1e5, max_queries=5000, max_unstable=5000
+        aggregation="sparse_vector", n_teachers=9, epsilon=1e5, max_queries=5000, max_abstentions=5000
     ),
     SubsampleAggregateClassifier(aggregation="gnmax", n_teachers=9, epsilon=1e5, max_queries=5000),
     SubsampleAggregateClassifier(
@@ -92,7 +158,7 @@ CLASSIFIERS = (
     ),
     PrivateSearchCV(
         ExponentialMechanismClassifier(),
-        {"mechanism": ["exponential", "permute_and_flip"]},
+        {"method": ["exponential", "permute_and_flip"]},
         epsilon=100.0,
         method="random_stopping",
         n_iter=3,
@@ -125,18 +191,40 @@ NIGHTLY = [
 ]
 
 
-def settings(estimators):
+#: One setting of each class, the first: it stands for all in laws that do not depend on settings.
+STAND_FOR_ALL = list({type(each): each for each in reversed([*CLASSIFIERS, *TRANSFORMERS])}.values())
+
+
+def is_among(each, estimators):
+    return any(each is other for other in estimators)
+
+
+def settings(estimators, one_a_class=False):
     """Return estimators as parameters, some of them for the night."""
+    late = [
+        is_among(each, NIGHTLY) or (one_a_class and not is_among(each, STAND_FOR_ALL)) for each in estimators
+    ]
     return [
-        pytest.param(each, marks=pytest.mark.nightly if any(each is late for late in NIGHTLY) else ())
-        for each in estimators
+        pytest.param(each, marks=pytest.mark.nightly if at_night else ())
+        for each, at_night in zip(estimators, late, strict=True)
+    ]
+
+
+def faulty(estimators, faults, usual):
+    """Return each estimator with each fault: all faults on the first, and usual ones on each of the others,
+    run with every change, the rest at night."""
+    every = [(each, fault) for each in estimators for fault in faults]
+    return [
+        pytest.param(each, fault, marks=() if is_quick else pytest.mark.nightly)
+        for each, fault in every
+        for is_quick in [each is estimators[0] or (fault in usual and not is_among(each, NIGHTLY))]
     ]
 
 
 def in_its_time(check):
     """Return one of scikit-learn's checks, which is at least an estimator and a function, as a parameter."""
     values, marks = getattr(check, "values", check), getattr(check, "marks", ())
-    late = [pytest.mark.nightly] if any(values[0] is each for each in NIGHTLY) else []
+    late = [] if is_among(values[0], STAND_FOR_ALL) else [pytest.mark.nightly]
     return pytest.param(*values, marks=[*marks, *late])
 
 
@@ -150,15 +238,21 @@ def expected_failures(estimator):
     return {"check_estimators_pickle": "a pickle holds no teachers: what unpickled could answer twice"}
 
 
+def chosen_classifiers(fixtures):
+    """Return the classifiers that a test with these fixtures is for."""
+    chosen = CLASSIFIERS
+    if "fit_draws" in fixtures:
+        chosen = [each for each in chosen if not get_tags(each).non_deterministic]
+    return [each for each in chosen if each not in SILENT] if "speaks" in fixtures else chosen
+
+
 def pytest_generate_tests(metafunc):
-    if "classifier" in metafunc.fixturenames:
-        draws = [each for each in CLASSIFIERS if not get_tags(each).non_deterministic]
-        chosen = draws if "fit_draws" in metafunc.fixturenames else CLASSIFIERS
-        if "speaks" in metafunc.fixturenames:
-            chosen = [each for each in chosen if each not in SILENT]
-        metafunc.parametrize("classifier", settings(chosen), ids=repr)
+    one_a_class = "one_a_class" in metafunc.fixturenames
+    if "classifier" in metafunc.fixturenames and "fault" not in metafunc.fixturenames:
+        chosen = settings(chosen_classifiers(metafunc.fixturenames), one_a_class)
+        metafunc.parametrize("classifier", chosen, ids=repr)
     if "any_transformer" in metafunc.fixturenames:
-        metafunc.parametrize("any_transformer", TRANSFORMERS, ids=repr)
+        metafunc.parametrize("any_transformer", settings(TRANSFORMERS, one_a_class), ids=repr)
     if "common_check" in metafunc.fixturenames:
         checks = parametrize_with_checks(
             [*CLASSIFIERS, *TRANSFORMERS], expected_failed_checks=expected_failures
@@ -170,6 +264,11 @@ def pytest_generate_tests(metafunc):
 @pytest.fixture
 def fit_draws():
     """Restrict a test to classifiers that release when they fit, and not only when they are asked."""
+
+
+@pytest.fixture
+def one_a_class():
+    """Leave all but one setting of each class for the night: what a test looks at is the same for all."""
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ import dplearn
 from dplearn.domains import (
     Bits, Categories, Floats, Grid, Hashed, IntegerRange, LargeIntegerRange, Product, Schema
 )
-from dplearn.estimator.intake import read_labels
+from dplearn.records.reading import read_labels
 from dplearn.mechanisms import stable_histogram
 from dplearn.model_selection import PrivateSearchCV, private_score
 from dplearn.preprocessing import CellEncoder
@@ -80,7 +80,7 @@ learners = [
     dplearn.StatisticalQueryNaiveBayes(domain=both),
     dplearn.StatisticalQueryLogisticRegression(domain=both),
     dplearn.SubsampleAggregateClassifier(n_teachers=5, epsilon=1e5),
-    PrivateSearchCV(dplearn.ExponentialMechanismClassifier(domain=both), {"mechanism": ["exponential"]}),
+    PrivateSearchCV(dplearn.ExponentialMechanismClassifier(domain=both), {"method": ["exponential"]}),
 ]
 for learner in learners:
     getattr(learner, "estimator", None) or learner.set_params(classes=["p", "q"])

@@ -9,12 +9,11 @@ import pytest
 
 from dplearn.audit import cdf_cases, enumerate_privacy, exact_law, least_exp_epsilon
 from dplearn.audit.cdf_cases import BLOCK_CASES, CDF_CASES, released
-from dplearn.core.dyadic import counted, opened, sorted_codes, whole
 from dplearn.core.exact import at_most_exp
+from dplearn.core.intervals import counted, opened, sorted_codes, whole
 from dplearn.mechanisms.noisy_counts import laplace_counts
-from dplearn.mechanisms.tree_counts import tree_counts
+from dplearn.mechanisms.tree_counts import TreePlan, tree_counts
 from dplearn.privacy import ApproxDP
-from dplearn.theory.thresholds import TreePlan
 
 blocks = importlib.import_module("dplearn.mechanisms.block_points")
 module = importlib.import_module("dplearn.mechanisms.tree_counts")  # where the package has the function

@@ -6,11 +6,11 @@ import pytest
 from dplearn.audit import exact_law, least_exp_epsilon
 from dplearn.audit.conjunction_cases import CONJUNCTION_CASES
 from dplearn.core.exact import at_most_exp
-from dplearn.estimator.intake import read_labels
-from dplearn.learners import conjunction, conjunction_rule
+from dplearn.learners import conjunction
 from dplearn.privacy import ApproxDP
-from dplearn.queries import CentralOracle, ShareQuery, randomizers
+from dplearn.queries import CentralOracle, HistogramQuery, randomizers
 from dplearn.queries.randomizers import CategoryRandomizer
+from dplearn.records.reading import read_labels
 
 CASES = {case.name: case for case in CONJUNCTION_CASES}
 ONE, TWO, LOCAL = (CASES[name] for name in ("conjunction", "conjunction_of_two_columns", "local_conjunction"))
@@ -32,7 +32,7 @@ def keeps(case, pair):
 
 
 def noise_for_an_added_record(monkeypatch):
-    monkeypatch.setattr(ShareQuery, "l1", 1)
+    monkeypatch.setattr(HistogramQuery, "l1", 1)
 
 
 def no_noise(monkeypatch):
@@ -101,6 +101,6 @@ def test_a_mistake_breaks_the_claim(mistake, monkeypatch):
 
 def test_a_bar_that_is_too_high_keeps_the_claim_and_has_another_law(monkeypatch):
     right = exact_law(lambda dice: ONE.fit(VALUE[0], dice)[0])
-    monkeypatch.setattr(conjunction_rule, "conjunction_bar", lambda *_, **__: 0.6)
+    monkeypatch.setattr(conjunction, "conjunction_bar", lambda *_, **__: 0.6)
     assert right.key() != exact_law(lambda dice: ONE.fit(VALUE[0], dice)[0]).key()
     assert keeps(ONE, VALUE)

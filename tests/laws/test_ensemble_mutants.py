@@ -16,16 +16,16 @@ import numpy as np
 import pytest
 
 from dplearn import KnowledgeTransferClassifier, SubsampleAggregateClassifier
-from dplearn.aggregation import aggregators, crew, ensemble, teachers
-from dplearn.aggregation.answers import Answers, QueriesExhaustedError
-from dplearn.aggregation.asking import Labels
 from dplearn.audit.ensemble_cases import Extreme, ensemble_case, transfer_case
 from dplearn.audit.laws import exact_law, least_exp_epsilon
 from dplearn.core.exact import log_bounds
 from dplearn.core.votes import Votes
+from dplearn.ensembles import aggregators, ensemble, teachers, worker_pool
+from dplearn.ensembles.answers import Answers, QueriesExhaustedError
+from dplearn.ensembles.asking import Labels
 from dplearn.learners import ensembles, knowledge_transfer
-from dplearn.learners.ensembles import Records
-from dplearn.privacy import ApproxDP, PrivateHolder
+from dplearn.learners.ensembles import EnsembleClassifier
+from dplearn.privacy import ApproxDP, OneTimeState
 
 TAIL_BITS = 40  # no infinity is one because a tape ends: what it leaves out gives epsilons above 20
 EPSILON = 8
@@ -37,7 +37,7 @@ PARAMETERS = {
     "delta": float(DELTA),
     "aggregation": "sparse_vector",
     "max_queries": 2,
-    "max_unstable": 1,
+    "max_abstentions": 1,
     "random_state": 0,
 }
 
@@ -70,7 +70,11 @@ def put_in(monkeypatch, changes):
         monkeypatch.setattr(place, name, wrong)
 
 
-REAL_LESSONS, REAL_LABELS, REAL_TRAINED = Records.lessons, ensembles.read_labels, teachers._trained
+REAL_LESSONS, REAL_LABELS, REAL_TRAINED = (
+    EnsembleClassifier._lessons,
+    ensembles.read_labels,
+    teachers._trained,
+)
 REAL_TALLY, REAL_ANSWERED, REAL_TEACH = ensemble.tally, aggregators.answered, knowledge_transfer.teach
 
 
@@ -86,9 +90,9 @@ def overlapping(n, k, stream):
 def cut_by(order_of):
     """Lessons whose shards are cut from an order that the records decide."""
 
-    def lessons(records, terms, n_teachers):
-        order = np.array_split(order_of(records, n_teachers), n_teachers)
-        return REAL_LESSONS(records, terms, n_teachers) | {"shards": order}
+    def lessons(model, records, plan):
+        order = np.array_split(order_of(records, plan.n_teachers), plan.n_teachers)
+        return REAL_LESSONS(model, records, plan) | {"shards": order}
 
     return lessons
 
@@ -142,9 +146,9 @@ class OfTheWholeTable:
 
     @property
     def lessons(self):
-        def lessons(records, terms, n_teachers):
+        def lessons(model, records, plan):
             self.labels = records.y
-            return REAL_LESSONS(records, terms, n_teachers)
+            return REAL_LESSONS(model, records, plan)
 
         return lessons
 
@@ -166,12 +170,12 @@ def warning(estimator, rows, labels, seed):
 MISTAKES = {
     "overlapping shards": ([(ensembles, "shards", overlapping)], "abc", ("221200", "221202")),
     "shards stratified by label": (
-        [(Records, "lessons", cut_by(stratified))],
+        [(EnsembleClassifier, "_lessons", cut_by(stratified))],
         "ababab",
         ("104523", "004523"),
     ),
     "shards of records sorted by value": (
-        [(Records, "lessons", cut_by(sorted_by_value))],
+        [(EnsembleClassifier, "_lessons", cut_by(sorted_by_value))],
         "ababab",
         ("342335", "342332"),
     ),
@@ -188,7 +192,7 @@ MISTAKES = {
     ),
     "labels from the data": ([(ensembles, "read_labels", found_labels)], "abc", ("001000", "021000")),
     "a label of the whole table for a shard of one class": (
-        [(Records, "lessons", WHOLE.lessons), (teachers, "_trained", WHOLE.trained)],
+        [(EnsembleClassifier, "_lessons", WHOLE.lessons), (teachers, "_trained", WHOLE.trained)],
         "abc",
         ("012120", "012110"),
     ),
@@ -198,7 +202,7 @@ MISTAKES = {
         ("112020", "110020"),
     ),
     "a warning on a shard of one class": (
-        [(teachers, "_trained", warning), (crew, "silence", nullcontext)],
+        [(teachers, "_trained", warning), (worker_pool, "muted_output", nullcontext)],
         "abc",
         ("110121", "110221"),
     ),
@@ -219,13 +223,13 @@ def test_a_mistake_has_infinite_epsilon_where_the_original_keeps_the_claim(mista
 class TeachersKept(SubsampleAggregateClassifier):
     def _fit(self, X, y, dice, **options):
         super()._fit(X, y, dice, **options)
-        with self._holder.use() as state:
+        with self._one_time_state.use() as state:
             self.teachers_ = state.teachers
 
 
 class VotesKept(SubsampleAggregateClassifier):
     def predict(self, X):
-        with self._holder.use() as state:
+        with self._one_time_state.use() as state:
             self.votes_ = teachers.answers_of(state.teachers, X, Labels(self.classes_))
         return super().predict(X)
 
@@ -235,7 +239,7 @@ class LabelsOfTeachers(SubsampleAggregateClassifier):
 
     def _fit(self, X, y, dice, **options):
         super()._fit(X, y, dice, **options)
-        with self._holder.use() as state:
+        with self._one_time_state.use() as state:
             votes = teachers.answers_of(state.teachers, np.array([[1], [-1]]), Labels(self.classes_))
         self.classes_ = self.classes_[np.unique(votes)]
 
@@ -257,9 +261,11 @@ class Copied(SubsampleAggregateClassifier):
 def copied_with_teachers(model, memo):
     """A copy that has a holder of its own, with the same budget in it."""
     twin = SubsampleAggregateClassifier.__deepcopy__(model, memo)
-    with model._holder.use() as state:
+    with model._one_time_state.use() as state:
         dice = state.aggregator._questions.dice
-        twin._holder = PrivateHolder(replace(state, aggregator=copy.copy(state.aggregator).attach(dice)))
+        twin._one_time_state = OneTimeState(
+            replace(state, aggregator=copy.copy(state.aggregator).attach(dice))
+        )
     return twin
 
 

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from dplearn.aggregation.aggregators import AGGREGATIONS
 from dplearn.audit.cases import CASES
 from dplearn.audit.ensemble_cases import LONG_CASES
+from dplearn.ensembles.aggregators import AGGREGATIONS
 
 #: How many distinct laws each universe must show, for with fewer it would not exercise the code it is for,
 #: and the least share of its claim that it attains. Where that is less than all but for what tapes leave out:
@@ -137,10 +137,12 @@ MUST_SHOW = {
     "level_of_medians": (105, 0.56),
     "level_of_lower_quartiles": (125, 0.46),
     "min_max_clipper": (9, 0.2),
+    "small_min_max_clipper": (4, 0.16),
 }
 
 
-#: Whole fits like others that run with every change, but for the aggregation or the number of labels.
+#: Like others that run with every change, but for the aggregation, or the number of labels or bits; or whole
+#: fits for the mechanism, which is enumerated alone and within another learner.
 LIKE_OTHERS = (
     "small_exponential_classifier",
     "small_ensemble_three_labels",
@@ -151,6 +153,10 @@ LIKE_OTHERS = (
     "transfer_of_labels",
     "three_label_classifier",
     "parity_elimination",
+    "small_permute_and_flip_classifier",
+    "consistent_parity_of_three_bits",
+    "parity_elimination_of_three_bits",
+    "parity_stable_of_three_bits",
 )
 
 

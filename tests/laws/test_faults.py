@@ -1,6 +1,8 @@
 """Whatever fails, and wherever: what was released never exceeds what was spent; no half-made fit is left."""
 
 from fractions import Fraction
+from itertools import product
+from pathlib import Path
 
 import pytest
 from sklearn.base import clone
@@ -14,6 +16,22 @@ pytestmark = pytest.mark.filterwarnings("ignore:n_(teachers|samples) is")
 
 ERRORS = [KeyboardInterrupt(), OSError("no entropy"), MemoryError(), SystemExit(1)]
 DRAWS_AT_MOST = 27  # of a logistic regression: moments, labels, 23 more steps, and scores in two queries
+
+
+#: What is raised at a draw, and whether after it; what at a ledger's call, whether after it, and at which.
+AT_A_DRAW = list(product(ERRORS, [False, True]))
+AT_A_CALL = list(product([*ERRORS, LedgerError("the disk is full")], [False, True], ["charge", "require"]))
+#: The faults that all classifiers meet with every change, one before anything is done and one after it.
+USUAL = [AT_A_DRAW[0], AT_A_DRAW[3], AT_A_CALL[1], AT_A_CALL[-2]]
+
+
+def pytest_generate_tests(metafunc):
+    if "fault" not in metafunc.fixturenames:
+        return
+    laws = metafunc.config.pluginmanager.get_plugin(str(Path(__file__).with_name("conftest.py")))
+    faults = AT_A_DRAW if "at_any_draw" in metafunc.function.__name__ else AT_A_CALL
+    classifiers = laws.chosen_classifiers(metafunc.fixturenames)
+    metafunc.parametrize("classifier, fault", laws.faulty(classifiers, faults, USUAL), ids=repr)
 
 
 def fixed_shards(classifier):
@@ -34,11 +52,10 @@ def released(estimator):
     return {name for name in vars(estimator) if name not in public}
 
 
-@pytest.mark.parametrize("error", ERRORS, ids=repr)
-@pytest.mark.parametrize("drawn", [False, True])
 def test_a_failure_at_any_draw_leaves_the_fit_paid_for_and_unpublished(
-    fit_draws, classifier, iris, budget, error, drawn
+    fit_draws, classifier, iris, budget, fault
 ):
+    error, drawn = fault
     for at in range(n_draws(classifier, *iris)):
         ledger = budget(1)
         learner = fixed_shards(classifier).set_params(ledger=ledger)
@@ -58,12 +75,10 @@ def test_a_failed_second_fit_leaves_the_first_one_whole(fit_draws, classifier, i
     assert all(vars(learner)[name] is before[name] for name in released(learner))
 
 
-@pytest.mark.parametrize("operation", ["charge", "require"])
-@pytest.mark.parametrize("written", [False, True])
-@pytest.mark.parametrize("error", [*ERRORS, LedgerError("the disk is full")], ids=repr)
 def test_a_failure_at_any_ledger_call_comes_before_the_first_draw(
-    classifier, iris, budget, operation, written, error, monkeypatch
+    classifier, iris, budget, fault, monkeypatch
 ):
+    error, written, operation = fault
     ledger = budget(1)
     honest = getattr(PrivacyLedger, operation)
 
@@ -120,7 +135,7 @@ def test_a_sparse_vector_that_is_interrupted_never_answers_more_than_was_paid_fo
         assert positives + vector.positives_left <= 3
 
 
-def test_the_price_is_the_written_decimal(classifier, iris, budget):
+def test_the_price_is_the_written_decimal(one_a_class, classifier, iris, budget):
     ledger = budget(10, epsilon=0.1)
     learner = clone(classifier).set_params(epsilon=0.1, ledger=ledger)
     for done in range(1, 11):

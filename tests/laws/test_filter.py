@@ -12,12 +12,13 @@ from dplearn import ExponentialMechanismClassifier
 from dplearn.audit import enumerate_privacy, exact_law
 from dplearn.concepts import FiniteClass
 from dplearn.core.exact import at_most_exp, decay_ratio, exp_bounds
-from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger, accounts
-from dplearn.privacy.terms import Terms, amounts, with_amounts
+from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger, ledger_storage
+from dplearn.privacy.base import amounts, with_amounts
+from dplearn.privacy.privacy_filter import PrivacyFilter
 
 QUESTIONS = 8
 BUDGET = ApproxDP(1)
-TERMS = Terms(BUDGET)
+FILTER = PrivacyFilter(BUDGET)
 
 
 def coin(bit, epsilon, dice):
@@ -52,10 +53,10 @@ def interaction(charged, ledger, bit, dice):
     return seen
 
 
-def exact(charged, terms=TERMS):
+def exact(charged, rule=FILTER):
     def run(rows, dice):
         ledger = PrivacyLedger(1)
-        ledger._terms = terms
+        ledger._filter = rule
         return interaction(charged, ledger, rows[0], dice)
 
     return enumerate_privacy(run, [0, 1], n=1)
@@ -112,7 +113,7 @@ def refund_what_failed(ledger, guarantee, draw):
     ledger.charge(guarantee)
     outcome = draw()
     if outcome == 0:  # a release that failed, visibly
-        accounts._BOOKS[ledger._account.token].entries.pop()
+        ledger_storage._BOOKS[ledger._account.token].entries.pop()
     return outcome
 
 
@@ -141,12 +142,12 @@ def test_a_mistake_in_when_to_charge_exceeds_the_budget(charged):
 # Mistakes: what fits
 
 
-class EachAloneFits(Terms):
+class EachAloneFits(PrivacyFilter):
     def after(self, spent, cost):
         return super().after(self.nothing, cost)
 
 
-class OneOvershootFits(Terms):
+class OneOvershootFits(PrivacyFilter):
     def after(self, spent, cost):
         super().after(spent, with_amounts(cost, dict.fromkeys(amounts(cost), 0)))
         total = min(self.budget.epsilon, spent.epsilon + cost.epsilon)
@@ -155,13 +156,13 @@ class OneOvershootFits(Terms):
         return with_amounts(self.budget, {"epsilon": total})
 
 
-class TheLargestCounts(Terms):
+class TheLargestCounts(PrivacyFilter):
     def after(self, spent, cost):
         super().after(self.nothing, cost)
         return with_amounts(self.budget, {"epsilon": max(spent.epsilon, cost.epsilon)})
 
 
-class SquaresAdd(Terms):
+class SquaresAdd(PrivacyFilter):
     """Optimal composition's rate, with neither its delta nor its theorem."""
 
     def after(self, spent, cost):
@@ -171,9 +172,9 @@ class SquaresAdd(Terms):
         return with_amounts(self.budget, {"epsilon": spent.epsilon**2 + cost.epsilon**2})
 
 
-@pytest.mark.parametrize("terms", [EachAloneFits, OneOvershootFits, TheLargestCounts, SquaresAdd])
-def test_a_mistake_in_what_fits_exceeds_the_budget(terms):
-    assert not exact(charge_then_draw, terms(BUDGET)).keeps(BUDGET)
+@pytest.mark.parametrize("rule", [EachAloneFits, OneOvershootFits, TheLargestCounts, SquaresAdd])
+def test_a_mistake_in_what_fits_exceeds_the_budget(rule):
+    assert not exact(charge_then_draw, rule(BUDGET)).keeps(BUDGET)
 
 
 def test_one_step_for_two_exceeds_the_budget():
@@ -230,7 +231,9 @@ def renyi_holds(p, q, rho, order):
 @pytest.mark.parametrize(("divisor", "kept"), [(2, True), (3, False)])
 def test_a_budget_of_rho_bounds_every_renyi_divergence(divisor, kept, monkeypatch):
     monkeypatch.setattr(
-        Terms, "cost", lambda self, asked: with_amounts(self.budget, {"rho": asked.epsilon**2 / divisor})
+        PrivacyFilter,
+        "cost",
+        lambda self, asked: with_amounts(self.budget, {"rho": asked.epsilon**2 / divisor}),
     )
     rho = Fraction(1, 32)
 

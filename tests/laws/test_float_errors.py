@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.special
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
 
 from dplearn import releases
@@ -28,9 +28,9 @@ from dplearn.domains import (
 )
 from dplearn.model_selection import private_score
 from dplearn.queries import (
+    HistogramQuery,
     MeanQuery,
     Request,
-    ShareQuery,
     VectorQuery,
     central,
     local,
@@ -100,7 +100,7 @@ def test_classifiers(classifier):
     ],
     ids=repr,
 )
-def test_classifiers_of_declared_columns(classifier, domain, as_table):
+def test_classifiers_of_declared_columns(one_a_class, classifier, domain, as_table):
     if "domain" not in classifier.get_params():
         return  # read by the test above
     rows = X.copy()
@@ -138,9 +138,7 @@ RELEASES = {
     "stable_counts": lambda values, domain, **how: releases.stable_counts(
         np.floor(values), delta=1e-6, **how
     ),
-    "ThresholdRelease": lambda values, **how: (
-        releases.ThresholdRelease(**how).fit(values).distribution_.ppf(0.5)
-    ),
+    "CDFRelease": lambda values, **how: releases.CDFRelease(**how).fit(values).distribution_.ppf(0.5),
 }
 
 
@@ -176,9 +174,31 @@ def test_a_private_score():
     )
 
 
+class SpecialFunction(ClassifierMixin, BaseEstimator):
+    """Predict by a function of scipy.special that is singular at some records."""
+
+    classes_ = np.array([0, 1])
+
+    def fit(self, X, y):
+        self.n_features_in_ = 1
+        return self
+
+    def predict(self, X):
+        return (scipy.special.gammaln(X[:, 0]) > 0).astype(int)
+
+
+def test_a_private_score_of_a_model_that_runs_into_singular_values():
+    rows = np.tile([[-1.0], [0.5], [3.0], [1e306]], (30, 1))
+    with scipy.special.errstate(all="raise"), pytest.raises(scipy.special.SpecialFunctionError):
+        SpecialFunction().predict(rows)
+    assert_the_setting_changes_nothing(
+        lambda: private_score(SpecialFunction().fit(rows, None), rows, np.tile([0, 1], 60), random_state=0)
+    )
+
+
 QUERIES = [
     MeanQuery(lambda rows: np.exp(rows[:, 0]) > 1, low=0, high=1),
-    ShareQuery(lambda rows: (rows[:, 0] / 1e-300).clip(0, 2).astype(np.int64), categories=3),
+    HistogramQuery(lambda rows: (rows[:, 0] / 1e-300).clip(0, 2).astype(np.int64), categories=3),
     VectorQuery(on_grid(lambda rows: rows[:, :2] * rows[:, 2:], 16), size=2, norm=100),
 ]
 

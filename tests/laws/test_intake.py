@@ -16,8 +16,8 @@ from dplearn.audit import enumerate_privacy
 from dplearn.audit.cases import CASES
 from dplearn.chance import SystemDice
 from dplearn.domains import Categories, Floats, Grid, Hashed, IntegerRange, Product, Schema
-from dplearn.estimator.intake import read_features, read_labels
 from dplearn.preprocessing import CellEncoder
+from dplearn.records.reading import read_features, read_labels
 
 BIG = 2**53
 INTEGERS = IntegerRange(0, 2**60)
@@ -185,19 +185,31 @@ def test_the_sorted_route_has_the_same_exact_laws_as_the_histogram(monkeypatch):
     assert sorted_route.run().keeps(case.claim)
 
 
-@pytest.mark.parametrize("holder", ["list", "pandas", "polars"])
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        (
-            Categories([BIG, BIG + 1, None], other=True),
-            Floats(significand_bits=1, smallest=1, largest=2, missing=True),
-        ),
-        (IntegerRange(BIG, BIG + 1, missing=True), Grid(0, 1, 3, missing=True)),
-    ],
-    ids=["names, floats", "integers, grid"],
+NAMES_AND_FLOATS = (
+    Categories([BIG, BIG + 1, None], other=True),
+    Floats(significand_bits=1, smallest=1, largest=2, missing=True),
 )
-def test_the_whole_of_fit_keeps_its_claim_on_lists_and_frames(holder, first, second, monkeypatch):
+INTEGERS_AND_GRID = IntegerRange(BIG, BIG + 1, missing=True), Grid(0, 1, 3, missing=True)
+
+
+@pytest.mark.parametrize(
+    ("holder", "columns"),
+    [
+        # With every change each container and each kind of columns; at night all of each.
+        pytest.param(holder, columns, marks=pytest.mark.nightly if late else ())
+        for holder, columns, late in [
+            ("list", NAMES_AND_FLOATS, False),
+            ("list", INTEGERS_AND_GRID, True),
+            ("pandas", NAMES_AND_FLOATS, True),
+            ("pandas", INTEGERS_AND_GRID, False),
+            ("polars", NAMES_AND_FLOATS, False),
+            ("polars", INTEGERS_AND_GRID, True),
+        ]
+    ],
+    ids=str,
+)
+def test_the_whole_of_fit_keeps_its_claim_on_lists_and_frames(holder, columns, monkeypatch):
+    first, second = columns
     # Records that are equal, 1 and 1.0, or that change the type of a column, None.
     domain = Schema({"a": first, "b": second})
     records = [(BIG, 1.0, 0), (BIG + 1, 1, 1), (None, None, 0), (float(BIG), 0.5, 1)]

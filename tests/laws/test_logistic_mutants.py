@@ -48,6 +48,7 @@ def answered(asked, n, universe, replaced=None):
     return logistic_task_case("answered", task, universe, n).with_fit(fit)
 
 
+@pytest.mark.nightly  # enumeration runs each, and replays it, with every change
 @pytest.mark.parametrize("name", CASES)
 def test_all_cases_keep_their_claim(name):
     case = CASES[name]

@@ -11,9 +11,9 @@ import pytest
 from dplearn.audit import exact_law, least_exp_epsilon
 from dplearn.audit.masked_parity_cases import MASKED_PARITY_CASES
 from dplearn.core.exact import at_most_exp
-from dplearn.learners import masked_parity_rounds
+from dplearn.learners import masked_parity
 from dplearn.learners.masked_parity import MaskedParityClassifier
-from dplearn.queries import CentralOracle, LocalOracle, MeanQuery, opening
+from dplearn.queries import CentralOracle, LocalOracle, MeanQuery, factories
 
 CASES = {case.name: case for case in MASKED_PARITY_CASES}
 CENTRAL, CENTRAL_ONCE = CASES["masked_parity_central"], CASES["masked_parity_central_one_round"]
@@ -109,14 +109,14 @@ MISTAKES = {
 def test_a_mistake_in_an_oracle_breaks_the_claim(mistake, monkeypatch):
     name, case, pair = MISTAKES[mistake]
     assert keeps(case, pair)
-    monkeypatch.setattr(opening, name, mistake)
+    monkeypatch.setattr(factories, name, mistake)
     assert not keeps(case, pair)
 
 
 def test_twice_the_epsilon_for_cells_is_seen(monkeypatch):
     pair = ((PLAIN, SHOWN), (SHOWN, SHOWN))
     assert keeps(LOCAL_CELLS, pair)
-    monkeypatch.setattr(opening, "LocalOracle", DoubleReports)
+    monkeypatch.setattr(factories, "LocalOracle", DoubleReports)
     assert not keeps(LOCAL_CELLS, pair)
 
 
@@ -128,7 +128,7 @@ def test_signs_beyond_their_bounds_break_the_claim(monkeypatch):
             return 3 * super().inputs(records)
 
     assert keeps(CENTRAL, pair)
-    monkeypatch.setattr(masked_parity_rounds, "MeanQuery", Tripled)
+    monkeypatch.setattr(masked_parity, "MeanQuery", Tripled)
     assert not keeps(CENTRAL, pair)
 
 
@@ -137,7 +137,7 @@ def test_all_of_epsilon_for_each_round_is_no_more_than_a_record_of_one_bit_costs
     # So the claim holds if each round has all of epsilon, which the oracle's accounts do not know.
     for pair in (((OTHER, SHOWN), (SHOWN, SHOWN)), ((PLAIN, SHOWN), (SHOWN, SHOWN))):
         with monkeypatch.context() as patched:
-            patched.setattr(opening, "CentralOracle", AllToEach)
+            patched.setattr(factories, "CentralOracle", AllToEach)
             assert keeps(CENTRAL, pair)
 
 

@@ -6,16 +6,17 @@ import pytest
 from dplearn.audit import exact_law, least_exp_epsilon
 from dplearn.audit.naive_bayes_cases import NAIVE_BAYES_CASES
 from dplearn.core.exact import at_most_exp
-from dplearn.estimator.intake import read_labels
-from dplearn.learners import naive_bayes, naive_bayes_tables
+from dplearn.learners import naive_bayes
 from dplearn.mechanisms.noisy_counts import laplace_counts
-from dplearn.queries import CentralOracle, LocalOracle, ShareQuery, central_oracle
+from dplearn.queries import CentralOracle, HistogramQuery, LocalOracle, central_oracle
+from dplearn.records.reading import read_labels
 
 CASES = {case.name: case for case in NAIVE_BAYES_CASES}
 ONE, TWO = CASES["naive_bayes"], CASES["naive_bayes_of_two_columns"]
 LOCAL, LOCAL_TWO = CASES["local_naive_bayes"], CASES["local_naive_bayes_of_two_columns"]
 
 
+@pytest.mark.nightly  # enumeration runs each, and replays it, with every change
 @pytest.mark.parametrize("name", CASES)
 def test_the_whole_fit_keeps_its_claim_and_spends_nearly_all_of_it(name):
     report = CASES[name].run()
@@ -35,7 +36,7 @@ def keeps(case, pair):
 
 
 def noise_for_an_added_record(monkeypatch):
-    monkeypatch.setattr(ShareQuery, "l1", 1)
+    monkeypatch.setattr(HistogramQuery, "l1", 1)
 
 
 def one_noise_for_all_cells(monkeypatch):
@@ -76,7 +77,7 @@ def true_class_shares(monkeypatch):
     def learned(oracle, task):
         with oracle._account.use() as account:
             shares = np.bincount(account.records.y, minlength=task.n_classes) / task.n_samples
-        monkeypatch.setattr(naive_bayes_tables, "_class_shares", lambda *_: (shares, 0.0))
+        monkeypatch.setattr(naive_bayes, "_class_shares", lambda *_: (shares, 0.0))
         return right(oracle, task)
 
     monkeypatch.setattr(naive_bayes, "learn_naive_bayes", learned)

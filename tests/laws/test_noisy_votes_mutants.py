@@ -11,11 +11,11 @@ from math import comb
 import numpy as np
 import pytest
 
-from dplearn.aggregation import aggregators
-from dplearn.aggregation.aggregators import AGGREGATIONS, Ballot, ConfidentVotes
 from dplearn.audit.laws import Law, exact_law, least_exp_epsilon
 from dplearn.core.exact import log_bounds
 from dplearn.core.votes import Votes
+from dplearn.ensembles import aggregators
+from dplearn.ensembles.aggregators import AGGREGATIONS, Ballot, ConfidentVotes
 from dplearn.privacy import ApproxDP
 
 TAIL_BITS = 18

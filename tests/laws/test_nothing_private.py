@@ -76,7 +76,7 @@ def secretive(iris):
     return X, y
 
 
-def test_the_search_for_traces_finds_a_raw_value(classifier, secretive):
+def test_the_search_for_traces_finds_a_raw_value(one_a_class, classifier, secretive):
     fitted = clone(classifier).fit(*secretive)
     for left_behind in (SECRET, secretive[0], {"row": [SECRET]}):
         fitted.row_ = left_behind
@@ -146,7 +146,7 @@ def test_an_encoder_of_cells_keeps_no_cell():
 
 def test_a_sparse_vector_tells_neither_values_nor_its_noisy_threshold():
     vector = AboveThreshold(10**6, privacy=ApproxDP(1), dice=SystemDice())
-    with vector._holder.use() as state:
+    with vector._one_time_state.use() as state:
         secret = state.bar()
     assert not vector.ask(987654)
     told = [repr(vector), str(vector), repr(vars(vector)), *error_of_pickling(vector)]

@@ -62,7 +62,7 @@ def leader_kept_when_silent(monkeypatch):
     class Kept(point._Lead):
         def release(self, privacy, dice):
             self.shown = super().release(privacy, dice)
-            return self.shown or self.leader
+            return self.shown or self._found[0]
 
     monkeypatch.setattr(point, "_Lead", Kept)
 
@@ -80,9 +80,9 @@ def best_bucket_without_noise(monkeypatch):
 
 def count_of_negatives_leaks(monkeypatch):
     class Told(point._Errors):
-        def __init__(self, keys, labels, hashed):
-            super().__init__(keys, labels, hashed)
-            object.__setattr__(hashed, "n_negatives", int((labels == 0).sum()))
+        def __init__(self, records, hashed):
+            super().__init__(records, hashed)
+            object.__setattr__(hashed, "n_negatives", int((records.y == 0).sum()))
 
     monkeypatch.setattr(point, "_Errors", Told)
 
@@ -91,10 +91,10 @@ def hash_from_the_order_of_the_data(monkeypatch):
     honest = point._Errors
 
     class Reseeded(honest):
-        def __init__(self, keys, labels, hashed):
-            first = int.from_bytes(point.spelled(keys[0])[:30], "big")
+        def __init__(self, records, hashed):
+            first = int.from_bytes(point.spelled(records.X.columns[0][0])[:30], "big")
             object.__setattr__(hashed, "shift", first)
-            super().__init__(keys, labels, hashed)
+            super().__init__(records, hashed)
 
     monkeypatch.setattr(point, "_Errors", Reseeded)
 
@@ -172,13 +172,13 @@ def test_rows_that_are_told_break_the_claim_of_a_secret_sample():
 
 def test_labels_that_are_read_from_the_sample_break_the_claim(monkeypatch):
     case = CASES["secret_sample_classifier"]
-    fit = point.PointClassifier._fit
+    summarize = point.PointClassifier._summarize
 
-    def rereads(self, X, y, dice, **options):
-        fit(self, X, y, dice, **options)
-        self.found_ = sorted(set(np.asarray(y).tolist()))
+    def rereads(self, table, plan):
+        self.found_ = sorted(set(table.rows.y.tolist()))
+        return summarize(self, table, plan)
 
-    monkeypatch.setattr(point.PointClassifier, "_fit", rereads)
+    monkeypatch.setattr(point.PointClassifier, "_summarize", rereads)
     assert not holds_between(case, *PAIR)
 
 

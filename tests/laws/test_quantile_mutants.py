@@ -8,7 +8,6 @@ import pytest
 
 from dplearn.audit import exact_law, least_exp_epsilon, quantile_cases
 from dplearn.audit.quantile_cases import QUANTILE_CASES, level_case, quantiles_case
-from dplearn.core import halving as order
 from dplearn.core import ranks as ranked
 from dplearn.core.exact import at_most_exp
 from dplearn.core.ranks import Cell, SortedCodes
@@ -68,7 +67,7 @@ def test_quarters_at_the_price_of_medians_break_the_claim(monkeypatch):
 
 
 def test_one_change_where_two_are_due_breaks_the_claim(monkeypatch):
-    right = order.rank_sensitivity
+    right = ranked.rank_sensitivity
     monkeypatch.setattr(rank_selection, "rank_sensitivity", lambda *task: max(1, right(*task) // 2))
     assert not keeps(level(HALF), HALF_BELOW)
     assert not keeps(level(QUARTER), FEW_BELOW)

@@ -32,6 +32,7 @@ def central_report(asked, universe, moves, n=1):
     return oracle_case("one", opened, [([asked], None)], universe, n, ApproxDP(1), moves).run()
 
 
+@pytest.mark.nightly  # enumeration runs each, and replays it, with every change
 @pytest.mark.parametrize("name", CASES)
 def test_all_cases_keep_their_claim_unmutated(name):
     assert keeps(name)
@@ -134,11 +135,11 @@ def test_bits_that_are_reported_as_they_are_break_the_claim(monkeypatch):
 
 
 def test_a_coordinate_that_is_picked_by_what_it_holds_breaks_the_claim(monkeypatch):
-    right = randomised.turned_coordinate
+    right = randomised.hadamard_coordinate
 
     def by_sign(rows, picked):
         picked[:] = 1 + np.sign(rows[:, 0])
         return right(rows, picked)
 
-    monkeypatch.setattr(randomised, "turned_coordinate", by_sign)
+    monkeypatch.setattr(randomised, "hadamard_coordinate", by_sign)
     assert report("local_vector").exp_epsilon is None

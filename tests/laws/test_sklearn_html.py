@@ -39,7 +39,10 @@ def shown(estimator):
 
 def test_an_unfitted_estimator_tells_its_price(private):
     before = vars(private).copy()
-    local = getattr(private, "model", None) == "local" or getattr(private, "method", None) == "interior_point"
+    local = (
+        getattr(private, "trust_model", None) == "local"
+        or getattr(private, "method", None) == "interior_point"
+    )
     delta = 0 if local else getattr(private, "delta", 0)
     delta = 0 if delta == "auto" else delta  # the search's candidates have none
     tells = f" A fit will spend epsilon {private.epsilon:.15g}, delta {delta:g}."

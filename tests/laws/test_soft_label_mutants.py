@@ -11,17 +11,17 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dplearn.aggregation import soft_aggregators
-from dplearn.aggregation.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot, StableScores
 from dplearn.audit.laws import exact_law, least_exp_epsilon
 from dplearn.core import score_bins
 from dplearn.core.exact import decay_ratio, log_bounds
 from dplearn.core.score_bins import GRAINS
 from dplearn.core.soft_votes import Lead, SoftVotes, soft_tally
 from dplearn.core.votes import tally
+from dplearn.ensembles import soft_aggregators
+from dplearn.ensembles.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot, StableScores
 from dplearn.mechanisms.sparse_vector import Questions
+from dplearn.mechanisms.stable_answers import stable_answers_noise
 from dplearn.privacy import ApproxDP
-from dplearn.theory.stable_answers import stable_answers_noise
 
 TAIL_BITS = 48
 PRIVACY = ApproxDP(8, Fraction(1, 20))
@@ -112,7 +112,7 @@ class OneForTwo(StableScores):
 
     def __init__(self, ballot):
         super().__init__(ballot)
-        self._questions.epoch = 2 * ballot.max_unstable, None
+        self._questions.epoch = 2 * ballot.max_abstentions, None
 
 
 class SharedBar(StableScores):

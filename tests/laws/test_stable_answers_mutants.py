@@ -12,9 +12,8 @@ from dplearn.audit.laws import exact_law, least_exp_epsilon
 from dplearn.core.exact import log_bounds
 from dplearn.mechanisms import stable_answers
 from dplearn.mechanisms.sparse_vector import Questions
-from dplearn.mechanisms.stable_answers import StableAnswers
-from dplearn.privacy import ApproxDP, PrivateHolder
-from dplearn.theory.stable_answers import stable_answers_noise
+from dplearn.mechanisms.stable_answers import StableAnswers, stable_answers_noise
+from dplearn.privacy import ApproxDP, OneTimeState
 
 TAIL_BITS = 22
 PROMISED = ApproxDP(2, Fraction(1, 1000))
@@ -25,15 +24,15 @@ def queries(*distances, answers=None):
     return (answers or [0] * len(distances), distances)
 
 
-def run(max_unstable, queries, dice, twice=False):
+def run(max_abstentions, queries, dice, twice=False):
     """Answer some queries, and if asked `twice` let a copy answer them before."""
-    release = StableAnswers(max_unstable=max_unstable, privacy=PROMISED, dice=dice, n_queries=2)
+    release = StableAnswers(max_abstentions=max_abstentions, privacy=PROMISED, dice=dice, n_queries=2)
     asked = [copy.deepcopy(release), release] if twice else [release]
     return ["stopped" if each.stopped else each.answer(*queries).tolist() for each in asked]
 
 
-def laws_of(pair, max_unstable=1, tail_bits=TAIL_BITS, **how):
-    return [exact_law(partial(run, max_unstable, each, **how), tail_bits) for each in pair]
+def laws_of(pair, max_abstentions=1, tail_bits=TAIL_BITS, **how):
+    return [exact_law(partial(run, max_abstentions, each, **how), tail_bits) for each in pair]
 
 
 def exact_epsilon(*laws):
@@ -81,15 +80,15 @@ class BarForAllEpochs(Questions):
 
 def with_state_of_its_own(release, memo):
     twin = copy.copy(release)
-    with release._holder.use() as state:
-        twin._holder = PrivateHolder(replace(state))
+    with release._one_time_state.use() as state:
+        twin._one_time_state = OneTimeState(replace(state))
     return twin
 
 
 def noise_for(unstable, renew=None):
     return lambda noise: replace(
         stable_answers_noise(PROMISED, unstable, n_queries=2, renew_threshold=renew),
-        max_unstable=noise.max_unstable,
+        max_abstentions=noise.max_abstentions,
     )
 
 

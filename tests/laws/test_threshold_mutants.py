@@ -9,12 +9,12 @@ import pytest
 from dplearn.audit import exact_law, least_exp_epsilon
 from dplearn.audit.threshold_cases import THRESHOLD_CASES
 from dplearn.core.exact import at_most_exp
-from dplearn.estimator.intake import read_labels
-from dplearn.learners import threshold, threshold_methods
-from dplearn.learners.threshold_methods import threshold_between
+from dplearn.learners import threshold
+from dplearn.learners.threshold import threshold_between
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
 from dplearn.mechanisms.interior_point import interior_point_code
 from dplearn.privacy import ApproxDP
+from dplearn.records.reading import read_labels
 
 CASES = {case.name: case for case in THRESHOLD_CASES}
 EXPONENTIAL = CASES["threshold_exponential"]
@@ -95,43 +95,43 @@ def labels_found(y, n, classes):
 #: From a mistake to what it takes the place of, the case, and the neighbours that show it.
 MISTAKES = {
     for_one_point: (
-        threshold_methods,
+        threshold,
         "interior_point_code",
         BETWEEN,
         (((0, 1), (3, 1), (4, 1)), ((0, 1), (3, 1), (0, 0))),
     ),
     domain_ends_at_the_greatest: (
-        threshold_methods,
+        threshold,
         "interior_point_code",
         BETWEEN,
         (((0, 0), (0, 0), (0, 1)), ((0, 0),) * 3),
     ),
     domain_begins_at_the_least: (
-        threshold_methods,
+        threshold,
         "interior_point_code",
         BETWEEN,
         (((0, 1), (0, 1), (0, 0)), ((0, 1),) * 3),
     ),
     free_choice: (
-        threshold_methods,
+        threshold,
         "select_permute_and_flip",
         INTERIOR,
         (((0, "no"),) * 3, ((0, "no"), (0, "no"), (1, "yes"))),
     ),
     free_column: (
-        threshold_methods,
+        threshold,
         "select_permute_and_flip",
         COLUMNS,
         (((0, 0, "no"), (0, 0, "no")), ((0, 0, "no"), (0, 1, "yes"))),
     ),
     errors_move_by_half: (
-        threshold_methods,
+        threshold,
         "select_exponential",
         EXPONENTIAL,
         (((0, "no"), (0, "no"), (0, "yes")), ((0, "no"),) * 3),
     ),
     cuts_that_occur: (
-        threshold_methods,
+        threshold,
         "select_exponential",
         EXPONENTIAL,
         (((0, "no"), (0, "no"), (1, "no")), ((0, "no"),) * 3),
@@ -171,6 +171,6 @@ def test_a_tie_breaks_the_lemma_unless_one_label_is_moved_down(find, least):
 def test_without_the_step_down_the_law_is_another(monkeypatch):
     rows = ((0, "no"), (1, "yes"), (1, "no"))
     [original] = laws_of(INTERIOR, [rows])
-    monkeypatch.setattr(threshold_methods, "threshold_between", unmoved)
+    monkeypatch.setattr(threshold, "threshold_between", unmoved)
     [other] = laws_of(INTERIOR, [rows])
     assert original.key() != other.key()

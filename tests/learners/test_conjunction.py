@@ -14,8 +14,21 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from dplearn import BudgetExceededError, PrivacyLedger
-from dplearn.domains import Bits, Categories, DomainError, IntegerRange, Schema
-from dplearn.learners.conjunction import ConjunctionClassifier
+from dplearn.chance import PublicStream, SeededDice
+from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, IntegerRange, Schema
+from dplearn.learners.bins import binned
+from dplearn.learners.conjunction import (
+    BinConjunction,
+    ConjunctionClassifier,
+    conjunction_bar,
+    conjunction_error,
+    conjunction_query_sample_size,
+    learn_conjunction,
+    literals_kept,
+)
+from dplearn.privacy import ApproxDP
+from dplearn.queries import CentralOracle, Examples, LocalOracle, population
+from dplearn.queries.bounds import TailBound
 
 MODELS = ["central", "local"]
 BITS = Bits(None)
@@ -30,7 +43,7 @@ def bits(n=30_000, d=6, seed=0):
 @pytest.mark.parametrize("delta", [0, 1e-6])
 def test_a_conjunction_of_bits_is_found(model, delta):
     X, y = bits(400_000 if model == "local" else 30_000)
-    learner = ConjunctionClassifier(epsilon=4, delta=delta, model=model, domain=BITS, alpha=0.3)
+    learner = ConjunctionClassifier(epsilon=4, delta=delta, trust_model=model, domain=BITS, alpha=0.3)
     plan, fitted = learner.plan(len(X), n_features=6), learner.fit(X, y)
     assert repr(fitted.concept_) == "1 if x1 and not x3, else 0"
     assert fitted.score(X, y) == 1
@@ -121,7 +134,7 @@ def test_delta_is_spent_where_columns_are_many():
     ("parameters", "message"),
     [
         ({"epsilon": -1}, "epsilon must be a finite number above 0"),
-        ({"model": "shuffle"}, "model must be one of 'central', 'local'"),
+        ({"trust_model": "shuffle"}, "trust_model must be one of 'central', 'local'"),
         ({"n_bins": 1}, "n_bins must be an integer from 2 to 4096, got 1"),
         ({"alpha": 1}, "alpha must be a finite number above 0 and below 1"),
         ({"beta": 0}, "beta must be a finite number above 0 and below 1"),
@@ -139,8 +152,139 @@ def test_bad_parameters_are_refused_by_name(parameters, message):
 def test_what_cannot_be_done_is_refused():
     X, y = bits(4)
     with pytest.raises(ValueError, match="needs a record for each of 6 columns, got n_samples=4"):
-        ConjunctionClassifier(model="local", classes=[0, 1]).fit(X, y)
+        ConjunctionClassifier(trust_model="local", classes=[0, 1]).fit(X, y)
     with pytest.raises(DomainError, match="values are 0 or 1"):
         ConjunctionClassifier(domain=BITS, classes=[0, 1]).fit(X + 1, y)
     with pytest.raises(ValueError, match="n_features must be given, since domain does not tell it"):
         ConjunctionClassifier().plan(10)
+
+
+# Conjunctions from shares: found by any oracle, and said in words.
+
+BIT = binned(Bits(None), 2)
+ALL = np.array(np.meshgrid(*[[0, 1]] * 4)).reshape(4, -1).T
+
+
+@pytest.mark.parametrize("literals", [{}, {0: 1}, {1: 0}, {0: 1, 2: 0}, {0: 0, 1: 0, 2: 1, 3: 1}])
+@pytest.mark.parametrize("positive", [0, 1])
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_answers_off_by_less_than_the_bar_find_every_conjunction(literals, positive, sign):
+    satisfied = np.all([ALL[:, i] == bit for i, bit in literals.items()] or [np.ones(16, bool)], axis=0)
+    y = np.where(satisfied, positive, 1 - positive)
+    oracle = population(Examples(ALL, y), tolerance=0.012, adversary=lambda means: means + sign)
+    learned = learn_conjunction(oracle, [BIT] * 4, positive=positive, alpha=0.1, beta=0.05)
+    assert (learned.predict(list(ALL.T)) == y).all()
+    assert not oracle.adaptive
+
+
+def test_where_no_record_is_positive_none_is_predicted():
+    learned = learn_conjunction(
+        population(Examples(ALL, np.zeros(16, int))), [BIT] * 4, positive=1, alpha=0.1, beta=0.05
+    )
+    assert not learned.predict(list(ALL.T)).any()
+    assert learned.describe(list("abcd"), ["no", "yes"]) == "always 'no'"
+
+
+def test_a_range_has_no_holes_and_a_list_has():
+    X = np.array([[0, 0], [2, 2], [3, 3]])
+    bins = binned(IntegerRange(0, 3), 4), binned(Categories(list("abcd")), 4)
+    learned = learn_conjunction(
+        population(Examples(X, np.ones(3, int))), bins, positive=1, alpha=0.1, beta=0.05
+    )
+    assert learned.allowed == ((True,) * 4, (True, False, True, True))
+    assert learned.describe(["age", "town"], ["no", "yes"]) == "'yes' if town != 'b', else 'no'"
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        Floats(significand_bits=0, smallest=1, largest=1, missing=True),
+        IntegerRange(0, 2, missing=True),
+        Grid(0, 2, 3, missing=True),
+    ],
+    ids=repr,
+)
+def test_missing_values_are_no_end_of_a_range(domain):
+    gap = binned(domain, 4)
+    records = Examples(np.array([[0], [3]]), np.ones(2, int))
+    [allowed] = learn_conjunction(population(records), [gap], positive=1, alpha=0.1, beta=0.05).allowed
+    assert allowed == (True, False, False, True)
+
+
+def test_a_value_without_a_bin_satisfies_no_condition():
+    town = binned(Categories(list("ab")), 2)
+    rule = BinConjunction((town, town), ((True, False), (True, True)), 1)
+    codes = Categories(list("ab")).nearest(["a", "b", "z", "a"])
+    assert rule.predict([codes, codes[::-1]]).tolist() == [1, 0, 0, 1]
+    assert BinConjunction((town,), ((True, True),), 0).describe(["t"], [7, 8]) == "always 7"
+
+
+# How many records a conjunction takes: the promise holds, and depends on what it should.
+
+NOISES = ("laplace", "gaussian", "local")
+
+
+@pytest.mark.parametrize("kind", NOISES)
+def test_the_least_number_is_the_first_that_keeps_alpha(kind):
+    asked = {"epsilon": 2, "delta": 1e-6, "alpha": 0.2, "beta": 0.1, "noise": kind}
+    n = conjunction_query_sample_size([2, 3], **asked)
+    assert conjunction_error([2, 3], n, **asked) <= 0.2 < conjunction_error([2, 3], n - len([2, 3]), **asked)
+
+
+@pytest.mark.parametrize("kind", NOISES)
+@pytest.mark.parametrize("share", [0.5, 0.02])
+def test_from_that_number_on_the_error_is_at_most_alpha(kind, share):
+    # The hardest distribution: bits that the conjunction has nothing to do with are set nearly always among
+    # positive records, so that a condition that is kept by mistake breaks for few.
+    alpha, beta, d, epsilon = 0.2, 0.1, 3, 4
+    n = conjunction_query_sample_size(
+        [2] * d, epsilon=epsilon, delta=1e-3, alpha=alpha, beta=beta, noise=kind
+    )
+    rng = np.random.default_rng(5)
+    failures = 0
+    for seed in range(30):
+        X = (rng.random((n, d)) < 1 - alpha / d * (1.5 if share == 0.5 else 1)).astype(int)
+        X[:, 0] = rng.random(n) < share
+        records = Examples(X, X[:, 0] & X[:, 1])
+        privacy, dice = ApproxDP(epsilon, 1e-3 if kind == "gaussian" else 0), SeededDice(seed)
+        if kind == "local":
+            oracle = LocalOracle(records, privacy=privacy, dice=dice, stream=PublicStream(seed))
+        else:
+            oracle = CentralOracle(records, privacy=privacy, dice=dice, noise=kind)
+        learned = learn_conjunction(oracle, [binned(Bits(None), 2)] * d, positive=1, alpha=alpha, beta=beta)
+        failures += (learned.predict(list(X.T)) != records.y).mean() > alpha
+    assert failures <= 30 * beta
+
+
+def test_more_of_anything_that_helps_helps():
+    asked = {"epsilon": 1, "alpha": 0.1, "beta": 0.05}
+    n = conjunction_query_sample_size([2] * 10, **asked)
+    assert n < conjunction_query_sample_size([2] * 20, **asked) < 4 * n + 10**4
+    assert n < conjunction_query_sample_size([3] * 10, **asked)
+    for name, value in {"epsilon": 2, "alpha": 0.2, "beta": 0.2}.items():
+        assert conjunction_query_sample_size([2] * 10, **asked | {name: value}) < n
+    assert n < conjunction_query_sample_size([2] * 10, **asked, noise="local")
+    many = asked | {"delta": 1e-6}
+    assert conjunction_query_sample_size([2] * 99, **many, noise="gaussian") < conjunction_query_sample_size(
+        [2] * 99, **asked
+    )
+
+
+def test_the_bar_is_half_of_alpha_over_the_literals_or_what_noise_may_show():
+    assert literals_kept([2, 2, 5]) == 6
+    assert literals_kept([2]) == 2
+    assert conjunction_bar([2, 2], TailBound(), alpha=0.1, beta=0.05) == pytest.approx(0.025)
+    noise = TailBound(linear=0.01, size=3)
+    assert conjunction_bar([2, 2], noise, alpha=0.1, beta=0.05) == pytest.approx(0.01 * np.log(6 * 4 / 0.05))
+    assert conjunction_bar([2, 2], noise.times(100), alpha=0.1, beta=0.05) == 1 / 4
+    assert conjunction_error([2, 2], 10, epsilon=1, alpha=0.1, beta=0.05) == 1
+
+
+def test_what_is_no_size_is_refused():
+    asked = {"epsilon": 1, "alpha": 0.1, "beta": 0.05}
+    with pytest.raises(ValueError, match="sizes must hold at least one number"):
+        conjunction_query_sample_size([], **asked)
+    with pytest.raises(ValueError, match="sizes must be an integer at least 1, got 0"):
+        conjunction_error([0], 10, **asked)
+    with pytest.raises(ValueError, match="alpha must be a finite number above 0 and below 1"):
+        conjunction_error([2], 10, **asked | {"alpha": 1})

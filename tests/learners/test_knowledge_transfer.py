@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from dplearn import ApproxDP, KnowledgeTransferClassifier, LedgerError, PrivacyLedger, PublicData
-from dplearn.aggregation.aggregators import AGGREGATIONS
+from dplearn.ensembles.aggregators import AGGREGATIONS
 
 # Public.
 ALL, LABELS = make_classification(6000, n_features=6, class_sep=1.5, flip_y=0.0, random_state=1)
@@ -113,11 +113,12 @@ def tables(X):
 
 
 @pytest.mark.parametrize("kind", tables(X[:2]))
-def test_tables_of_every_kind_are_learned_with_the_standard_estimators(kind):
+@pytest.mark.parametrize(
+    "how", [{"epsilon": 1e3, "n_teachers": 40}, pytest.param({"epsilon": 20.0}, marks=pytest.mark.nightly)]
+)
+def test_tables_of_every_kind_are_learned_with_the_standard_estimators(kind, how):
     rows, public = tables(X)[kind], tables(PUBLIC)[kind]
-    model = KnowledgeTransferClassifier(epsilon=20.0, classes=[0, 1]).fit(
-        rows, Y, X_public=PublicData(public)
-    )
+    model = KnowledgeTransferClassifier(**how, classes=[0, 1]).fit(rows, Y, X_public=PublicData(public))
     assert model.score(public, TRUE) > 0.85
 
 

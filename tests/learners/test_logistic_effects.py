@@ -67,3 +67,17 @@ def test_names_that_are_not_the_columns_are_refused():
     assert list(plain.get_feature_names_out()) == ["x0", "x1"]
     with pytest.raises(ValueError, match="input_features must be 2 names, got 1"):
         plain.get_feature_names_out(["a"])
+
+
+@pytest.mark.parametrize("columns", [["signal", "noise"], ["noise", "signal"], ["noise", "other", "signal"]])
+def test_names_go_with_effects_whatever_the_order_of_the_frame(columns):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({name: rng.uniform(0, 10, 2000) for name in columns})
+    schema = Schema({"signal": Grid(0, 10, 1001), "noise": Grid(0, 10, 1001)}, labels=[0, 1])
+    model = StatisticalQueryLogisticRegression(epsilon=9, domain=schema, random_state=0)
+    model.fit(frame, (frame["signal"] > 5).astype(int))
+    assert list(model.get_feature_names_out()) == ["signal", "noise"]
+    assert list(model.get_feature_names_out(columns)) == ["signal", "noise"]
+    assert model.coef_[0, 0] > 10 * abs(model.coef_[0, 1])
+    with pytest.raises(ValueError, match="input_features must equal feature_names_in_"):
+        model.get_feature_names_out(["signal", "noise", "x"])

@@ -12,7 +12,9 @@ from sklearn.preprocessing import FunctionTransformer
 
 from dplearn import BudgetExceededError, PrivacyLedger
 from dplearn.domains import Bits, Categories, DomainError, Floats, IntegerRange, Schema
+from dplearn.learners import logistic_regression
 from dplearn.learners.logistic_regression import StatisticalQueryLogisticRegression
+from dplearn.queries.factories import opened
 
 X, Y = load_iris(return_X_y=True)
 
@@ -117,7 +119,7 @@ def test_nothing_is_spent_on_what_is_refused():
 
 @pytest.mark.parametrize("model", ["central", "local"])
 def test_the_guarantee_says_what_was_spent(model):
-    promise = learner(model=model, n_steps=1).fit(np.tile(X, (9, 1)), np.tile(Y, 9)).guarantee_
+    promise = learner(trust_model=model, n_steps=1).fit(np.tile(X, (9, 1)), np.tile(Y, 9)).guarantee_
     assert promise.delta == (0 if model == "local" else pytest.approx(1e-6))
     assert "in every column, values are finite numbers" in promise.assumes
 
@@ -126,22 +128,40 @@ def test_local_reports_of_many_tell_classes_apart():
     rng = np.random.default_rng(0)
     table = rng.normal(size=(60_000, 3))
     labels = table[:, 0] + table[:, 1] + 0.3 * rng.normal(size=60_000) > 0
-    model = learner(model="local", epsilon=2.0).fit(table, labels)
+    model = learner(trust_model="local", epsilon=2.0).fit(table, labels)
     assert (model.noise_, model.n_steps_) == ("local", 24)
     assert model.score(table, labels) > 0.85
 
 
 def test_the_plan_says_what_a_fit_does():
-    for settings in ({}, {"delta": 0.0}, {"model": "local", "epsilon": 1.0}):
-        model, times = learner(**settings), 1 + 40 * ("model" in settings)
+    for settings in ({}, {"delta": 0.0}, {"trust_model": "local", "epsilon": 1.0}):
+        model, times = learner(**settings), 1 + 40 * ("trust_model" in settings)
         plan = model.plan(times * len(X), n_features=4, n_labels=3)
         model.fit(np.tile(X, (times, 1)), np.tile(Y, times))
         assert (plan.n_steps, plan.noise) == (model.n_steps_, model.noise_)
-        assert plan.n_queries == plan.n_steps + 2
         assert plan.guarantee.epsilon == model.guarantee_.epsilon
         assert plan.guarantee.delta == model.guarantee_.delta
         assert 0 < plan.deviation < plan.tolerance
     assert learner(domain=[Categories(["a", "b"])] * 2, classes=[0, 1]).plan(100).n_steps >= 1
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+@pytest.mark.parametrize("n_steps", [1, 4])
+@pytest.mark.parametrize("settings", [{}, {"delta": 0.0}, {"trust_model": "local"}])
+def test_the_plan_counts_the_queries_that_a_fit_asks(monkeypatch, settings, n_steps, labels):
+    oracles = []
+
+    def watched(*known, **more):
+        oracles.append(opened(*known, **more))
+        return oracles[-1]
+
+    monkeypatch.setattr(logistic_regression, "opened", watched)
+    model, kept = learner(n_steps=n_steps, **settings), np.isin(Y, range(labels))
+    model.fit(X[kept], Y[kept])
+    plan = model.plan(kept.sum(), n_features=4, n_labels=labels)
+    [oracle] = oracles
+    assert plan.n_queries == sum(each.n_queries for each in oracle.rounds)
+    assert len(oracle.rounds) == plan.n_steps + 2  # the queries of the last round are asked together
 
 
 @pytest.mark.parametrize(
@@ -168,7 +188,7 @@ def test_the_warning_is_the_same_whatever_the_records(value):
         few.fit(np.full((50, 4), value), np.zeros(50, dtype=int))
     [message] = [str(each.message) for each in caught]
     assert message.startswith(
-        "n_samples is 50: noise hides nearly all that labels say of 4 columns of numbers"
+        "n_samples is 50: noise is larger than the signal of the labels for 4 numeric columns"
     )
     assert "a delta such as 1e-6" in message
     assert "domain=" in message
@@ -194,7 +214,7 @@ def test_a_plan_without_a_shape_is_refused():
     [
         ({"epsilon": 0}, "epsilon must be"),
         ({"delta": 1.0}, "delta"),
-        ({"model": "remote"}, "model must be one of"),
+        ({"trust_model": "remote"}, "trust_model must be one of"),
         ({"n_steps": 0}, "n_steps must be"),
         ({"n_steps": "many"}, "n_steps must be"),
         ({"classes": [0, "a"]}, "classes must be"),

@@ -71,7 +71,7 @@ def test_the_tables_of_sizes_are_those_of_plan(shown):
         assert printed == [
             noisy.max_queries,
             sparse.n_teachers,
-            sparse.max_unstable,
+            sparse.max_abstentions,
             sparse.least_lead,
             student.n_teachers,
             student.max_queries,

@@ -7,12 +7,17 @@ from sklearn.base import clone
 
 from dplearn.core.gf2 import pack
 from dplearn.domains import DomainError
-from dplearn.learners.masked_parity import MaskedParityClassifier, masked_rows
-from dplearn.learners.masked_parity_rounds import Asking, MaskedRecords, learn_masked_parity
+from dplearn.learners.masked_parity import (
+    Asking,
+    MaskedParityClassifier,
+    MaskedRecords,
+    learn_masked_parity,
+    masked_rows,
+)
+from dplearn.learners.masked_parity_sizes import masked_parity_sample_size
 from dplearn.privacy import BudgetExceededError, PrivacyLedger
 from dplearn.queries import MeanQuery, PopulationOracle
 from dplearn.queries.simulation import simulate_locally
-from dplearn.theory.masked_parity import masked_parity_sample_size
 
 R = np.array([1, 0, 1, 1, 0, 0, 0, 1])
 
@@ -175,10 +180,10 @@ def test_queries_of_one_round_are_answered_alike_for_a_parity_and_its_complement
 def test_two_rounds_learn_it_and_one_learns_a_half(kind, epsilon, n, a):
     X, y = records(n, a=a)
     test = records(4000, a=a, seed=1)
-    both = model(model=kind, epsilon=epsilon).fit(X, y)
+    both = model(trust_model=kind, epsilon=epsilon).fit(X, y)
     assert learned(both, a=a)
     assert both.score(*test) == 1
-    one = model(model=kind, epsilon=epsilon, interactive=False).fit(X, y)
+    one = model(trust_model=kind, epsilon=epsilon, interactive=False).fit(X, y)
     assert one.parity_.tolist() == R.tolist()
     assert one.score(*test) == pytest.approx(3 / 4, abs=0.03)
     assert (both.rounds_, one.rounds_) == (2, 1)
@@ -188,12 +193,12 @@ def test_two_rounds_learn_it_and_one_learns_a_half(kind, epsilon, n, a):
     ("kind", "epsilon", "d"), [("central", 1, 8), ("central", 0.3, 2), ("local", 1, 4), ("local", 6, 8)]
 )
 def test_the_sample_size_keeps_its_promise_and_a_quarter_of_it_does_not(kind, epsilon, d):
-    n = masked_parity_sample_size(d, epsilon=epsilon, beta=0.2, model=kind)
+    n = masked_parity_sample_size(d, epsilon=epsilon, beta=0.2, trust_model=kind)
     failed = dict.fromkeys((n, n // 4), 0)
     for seed in range(60):
         for size in failed:
             X, y = records(size, R[:d], seed % 2, seed)
-            fitted = model(model=kind, epsilon=epsilon, random_state=seed).fit(X, y)
+            fitted = model(trust_model=kind, epsilon=epsilon, random_state=seed).fit(X, y)
             failed[size] += not learned(fitted, R[:d], seed % 2)
     assert failed[n] <= binom.ppf(1 - 1e-6, 60, 0.2)
     assert failed[n // 4] > 0.2 * 60
@@ -209,8 +214,8 @@ def test_bits_need_not_be_coins():
 
 def test_a_plan_is_what_a_fit_does():
     X, y = records(1000)
-    planned = model(model="local", epsilon=4).plan(1000, n_features=X.shape[1])
-    fitted = model(model="local", epsilon=4).fit(X, y)
+    planned = model(trust_model="local", epsilon=4).plan(1000, n_features=X.shape[1])
+    fitted = model(trust_model="local", epsilon=4).fit(X, y)
     assert planned.n_rounds == fitted.rounds_ == 2
     assert planned.guarantee.epsilon == fitted.guarantee_.epsilon == 4
     assert planned.n_bits == 8
@@ -230,7 +235,9 @@ def test_no_delta_is_spent_and_a_ledger_is_charged_once():
 
 def test_few_records_are_warned_of():
     X, y = records(100)
-    with pytest.warns(UserWarning, match=r"n_samples is 100: beta=0.05 with model='central' takes 3\d\d"):
+    with pytest.warns(
+        UserWarning, match=r"n_samples is 100: beta=0.05 with trust_model='central' takes 3\d\d"
+    ):
         model().fit(X, y)
 
 
@@ -258,7 +265,7 @@ def test_numbers_are_cut_where_it_is_said():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"model": "shuffled"}, "model must be one of 'central', 'local'"),
+        ({"trust_model": "shuffled"}, "trust_model must be one of 'central', 'local'"),
         ({"epsilon": 0}, "epsilon must be"),
         ({"beta": 1}, "beta must be"),
         ({"classes": [0, 1, 2]}, "a masked parity needs 2 classes, got 3 classes"),
@@ -278,6 +285,6 @@ def test_interactive_is_a_yes_or_a_no():
 @pytest.mark.parametrize("kind", ["central", "local"])
 def test_a_single_column_and_a_single_record_are_refused(kind):
     with pytest.raises(ValueError, match=r"1 feature\(s\)"):
-        model(model=kind).fit([[1], [0]], [0, 1])
+        model(trust_model=kind).fit([[1], [0]], [0, 1])
     with pytest.raises(ValueError, match="n_samples must be at least 2"):
-        model(model=kind).fit([[1, 0]], [1])
+        model(trust_model=kind).fit([[1, 0]], [1])

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.model_selection import GridSearchCV, train_test_split
@@ -15,8 +16,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 
 from dplearn import BudgetExceededError, PrivacyLedger
-from dplearn.domains import Categories, DomainError, Floats, Grid, Hashed, IntegerRange, Schema
-from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
+from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, Hashed, IntegerRange, Product, Schema
+from dplearn.learners.bins import binned
+from dplearn.learners.naive_bayes import (
+    NaiveBayesTask,
+    StatisticalQueryNaiveBayes,
+    _nearest_shares,
+    asks_classes,
+    learn_naive_bayes,
+)
+from dplearn.queries import Examples, population
+from dplearn.queries.share_noise import share_noise
 
 MODELS = ["central", "local"]
 PEOPLE = Schema(
@@ -39,7 +49,7 @@ def people(n=20_000, seed=0):
 def test_strings_gaps_and_numbers_of_a_frame_are_learned(model, frame):
     table, y = people()
     X = frame({name: column.tolist() for name, column in table.items()})
-    fitted = StatisticalQueryNaiveBayes(epsilon=2, model=model, domain=PEOPLE).fit(X, y)
+    fitted = StatisticalQueryNaiveBayes(epsilon=2, trust_model=model, domain=PEOPLE).fit(X, y)
     assert fitted.score(X, y) > 0.85
     assert fitted.classes_.tolist() == ["no", "yes"]
     assert np.exp(fitted.log_prior_) == pytest.approx([0.7, 0.3], abs=0.05)
@@ -75,10 +85,12 @@ def test_breast_cancer_at_epsilon_three_without_bounds():
 @pytest.mark.parametrize("model", MODELS)
 def test_noise_does_not_decide_where_it_hides_everything(model):
     table, y = people(200)
-    learner = StatisticalQueryNaiveBayes(epsilon=1e-3, model=model, domain=PEOPLE)
+    learner = StatisticalQueryNaiveBayes(epsilon=1e-3, trust_model=model, domain=PEOPLE)
     with pytest.warns(UserWarning, match="n_samples is 200: the noise in counts, of standard deviation"):
         learner.fit(pd.DataFrame(table), y)
-    tables = StatisticalQueryNaiveBayes(epsilon=10, model=model, domain=PEOPLE).fit(pd.DataFrame(table), y)
+    tables = StatisticalQueryNaiveBayes(epsilon=10, trust_model=model, domain=PEOPLE).fit(
+        pd.DataFrame(table), y
+    )
     spread = [np.mean([np.ptp(each, axis=0).mean() for each in fit.log_ratios_]) for fit in (learner, tables)]
     assert spread[0] < 1 < 3 * spread[1]
 
@@ -87,7 +99,7 @@ def test_noise_does_not_decide_where_it_hides_everything(model):
 @pytest.mark.parametrize("delta", [0, 1e-6])
 def test_the_plan_is_what_the_fit_does_and_needs_no_data(model, delta):
     table, y = people(500)
-    learner = StatisticalQueryNaiveBayes(model=model, delta=delta, domain=PEOPLE)
+    learner = StatisticalQueryNaiveBayes(trust_model=model, delta=delta, domain=PEOPLE)
     plan, fitted = learner.plan(500), learner.fit(pd.DataFrame(table), y)
     assert plan.guarantee == fitted.guarantee_
     assert (plan.noise, plan.n_bins) == (fitted.noise_, fitted.n_bins_)
@@ -124,7 +136,7 @@ def test_the_warning_is_the_same_whatever_the_records(value):
 
 def test_delta_is_spent_where_it_helps():
     plans = [
-        StatisticalQueryNaiveBayes(delta=1e-6, model=model).plan(1000, n_features=d, n_labels=2)
+        StatisticalQueryNaiveBayes(delta=1e-6, trust_model=model).plan(1000, n_features=d, n_labels=2)
         for model, d in [("central", 2), ("central", 60), ("local", 60)]
     ]
     assert [plan.noise for plan in plans] == ["laplace", "gaussian", "local"]
@@ -147,7 +159,7 @@ def test_more_records_get_more_bins_and_more_noise_fewer():
         return learner.plan(n, n_features=10, n_labels=2).n_bins
 
     assert [bins(n) for n in (10**2, 10**4, 10**6)] == [4, 32, 32]
-    assert [bins(n, model="local") for n in (10**2, 10**5, 10**8)] == [2, 4, 32]
+    assert [bins(n, trust_model="local") for n in (10**2, 10**5, 10**8)] == [2, 4, 32]
     assert bins(10**4, epsilon=0.1) == 4
     assert bins(10**2, n_bins=7) == 7
 
@@ -184,7 +196,7 @@ def test_in_pipelines_and_searches_each_fit_is_charged():
 @pytest.mark.parametrize("model", MODELS)
 def test_a_pickle_predicts_alike_and_an_integer_makes_a_fit_repeatable(model):
     X, y = load_breast_cancer(return_X_y=True)
-    learner = StatisticalQueryNaiveBayes(epsilon=3, model=model, random_state=0)
+    learner = StatisticalQueryNaiveBayes(epsilon=3, trust_model=model, random_state=0)
     fitted, again = learner.fit(X, y), clone(learner).fit(X, y)
     assert (pickle.loads(pickle.dumps(fitted)).predict_proba(X) == again.predict_proba(X)).all()
     assert fitted.guarantee_.reproducible
@@ -203,7 +215,7 @@ def test_one_class_is_all_that_is_predicted():
     ("parameters", "message"),
     [
         ({"epsilon": 0}, "epsilon must be a finite number above 0"),
-        ({"model": "shuffle"}, "model must be one of 'central', 'local'"),
+        ({"trust_model": "shuffle"}, "trust_model must be one of 'central', 'local'"),
         ({"n_bins": 1}, "n_bins must be an integer at least 2, got 1"),
         ({"n_bins": 5000}, "n_bins must be an integer from 2 to 4096, got 5000"),
         ({"n_bins": "many"}, "n_bins must be 'auto' or an integer"),
@@ -224,7 +236,7 @@ def test_what_cannot_be_done_is_refused_before_anything_is_spent():
     with pytest.raises(DomainError, match="not among the declared classes"):
         learner.fit([[0], [1]], [0, 2])
     with pytest.raises(ValueError, match="needs a record for each of 3 queries, got n_samples=2"):
-        clone(learner).set_params(model="local").fit([[0, 1, 2], [1, 0, 0]], [0, 1])
+        clone(learner).set_params(trust_model="local").fit([[0, 1, 2], [1, 0, 0]], [0, 1])
     with pytest.raises(ValueError, match="n_features must be given, since domain does not tell it"):
         learner.plan(10)
     with pytest.raises(ValueError, match="n_labels must be given, since classes does not tell it"):
@@ -237,3 +249,127 @@ def test_undeclared_texts_are_told_how_to_be_declared():
     for table in (frame, frame.to_numpy()):
         with pytest.raises(DomainError, match=r"declare the columns with domain=Schema\(...\)"):
             StatisticalQueryNaiveBayes().fit(table, [0, 1] * 5)
+
+
+def planned(n, domains, *, k=2, n_bins="auto", **parameters):
+    learner = StatisticalQueryNaiveBayes(domain=Product(domains), n_bins=n_bins, **parameters)
+    return learner.plan(n, n_labels=k)
+
+
+def noise(plan, size, model):
+    return share_noise(
+        max(2, plan.public.n_labels * size),
+        n_queries=plan.n_queries,
+        n=plan.public.n_samples,
+        epsilon=1,
+        delta=0,
+        noise={"central": "laplace"}.get(model, model),
+    )
+
+
+@pytest.mark.parametrize("model", ["central", "local"])
+def test_as_many_bins_as_leave_an_average_count_clear_of_the_noise(model):
+    for n in (10**3, 10**4, 10**5, 10**6, 10**7):
+        plan = planned(n, [Grid(0, 1)] * 5, k=3, trust_model=model, delta=0)
+        clear = 1 / (3 * plan.n_bins) / noise(plan, plan.n_bins, model).deviation
+        assert clear >= 4 or plan.n_bins == {"central": 4, "local": 2}[model]  # 5, of one query less
+
+
+def test_the_noise_of_the_task_is_that_of_each_column():
+    plan = planned(1000, [Grid(0, 1), Categories(["a", "b", "c"])], trust_model="local", delta=0)
+    task = plan.task
+    assert task.deviations == tuple(noise(plan, each.size, "local").deviation for each in task.bins)
+    assert task.deviations[0] < task.deviations[1]
+    assert task.class_deviation == noise(plan, 1, "local").deviation
+
+
+def test_in_the_local_model_a_column_has_few_bins():
+    columns = [Hashed(1000), Floats()]
+    local = planned(1000, columns, n_bins=4, trust_model="local").task
+    assert max(each.size for each in local.bins) <= 32
+    assert planned(1000, columns, n_bins=4).task.bins[0].size == 1000
+
+
+def test_classes_are_asked_for_where_bins_are_many():
+    assert planned(10, [Hashed(64)], n_bins=2).n_queries == 2
+    assert planned(10, [Grid(0, 1)] * 2, n_bins=2).n_queries == 2
+
+
+def test_delta_is_in_the_guarantee_only_where_noise_is_gaussian():
+    for d, delta in [(2, 0), (60, Fraction(1, 1000))]:
+        assert planned(10, [Grid(0, 1)] * d, n_bins="auto", delta=0.001).guarantee.delta == delta
+
+
+# Naive Bayes from shares: right where answers are, and cautious where they are noise.
+
+BINS = (binned(Bits(None), 2), binned(IntegerRange(0, 3), 4))
+
+
+def some_records(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    return Examples(np.column_stack((rng.random(n) < y / 2, (y + rng.integers(0, 3, n)) % 4)).astype(int), y)
+
+
+def task(n, deviation=0.0, smoothing=1e-9, bins=BINS):
+    return NaiveBayesTask(n, 3, bins, (deviation,) * len(bins), deviation, smoothing)
+
+
+def test_with_exact_answers_it_is_scikit_learns():
+    records = some_records()
+    tables = learn_naive_bayes(population(records), task(len(records)))
+    theirs = CategoricalNB(alpha=1e-9).fit(records.X, records.y)
+    ours = tables.log_joint(list(records.X.T))
+    expected = theirs.predict_joint_log_proba(records.X)
+    seen = expected > -15
+    # Up to a term of the record alone, which no class has more of than another.
+    gaps = np.where(seen, ours - expected, np.nan)
+    assert np.nanmax(np.nanmax(gaps, axis=1) - np.nanmin(gaps, axis=1)) < 1e-5
+
+
+def test_all_is_asked_in_one_round_and_classes_apart_where_bins_are_many():
+    oracle = population(some_records())
+    learn_naive_bayes(oracle, task(400))
+    assert [each.n_queries for each in oracle.rounds] == [2]
+    assert not oracle.adaptive
+    assert not asks_classes(BINS)
+    many = (binned(Categories(range(50)), 2),)
+    assert asks_classes(many)
+    records = some_records()
+    oracle = population(Examples(records.X[:, 1:], records.y))
+    tables = learn_naive_bayes(oracle, task(400, bins=many))
+    assert [each.n_queries for each in oracle.rounds] == [2]
+    assert np.exp(tables.log_prior) == pytest.approx(np.bincount(records.y) / 400, abs=1e-6)
+
+
+def test_answers_within_a_tolerance_move_the_tables_little_and_noise_hides_what_they_say():
+    records = some_records()
+    exact = learn_naive_bayes(population(records), task(400, smoothing=4.0))
+    rng = np.random.default_rng(1)
+    wrong = population(records, tolerance=0.001, adversary=lambda m: m + rng.uniform(-1, 1, m.shape))
+    near = learn_naive_bayes(wrong, task(400, smoothing=4.0))
+    for one, other in zip(exact.log_ratios, near.log_ratios, strict=True):
+        assert np.abs(one - other).max() < 0.2
+    hidden = learn_naive_bayes(population(records), task(400, deviation=10.0))
+    assert max(np.abs(each).max() for each in hidden.log_ratios) < 0.01
+
+
+def test_a_value_that_was_never_declared_tells_nothing():
+    tables = learn_naive_bayes(population(some_records()), task(400))
+    joint = tables.log_joint([np.array([2]), np.array([4])])
+    assert joint[0] == pytest.approx(tables.log_prior)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_nearest_shares_are_nearest(seed):
+    values = np.random.default_rng(seed).normal(0.2, 0.5, 5)
+    found = _nearest_shares(values)
+    best = minimize(
+        lambda x: ((x - values) ** 2).sum(),
+        np.full(5, 0.2),
+        bounds=[(0, None)] * 5,
+        constraints={"type": "eq", "fun": lambda x: x.sum() - 1},
+    )
+    assert found.sum() == pytest.approx(1)
+    assert found.min() >= 0
+    assert ((found - values) ** 2).sum() <= best.fun + 1e-6

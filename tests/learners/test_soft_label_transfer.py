@@ -140,7 +140,7 @@ def test_a_plan_needs_no_data():
     plan = SoftLabelTransferClassifier(classes=[0, 1]).plan(20_000, n_rows=5000)
     assert plan.n_teachers > 100
     assert plan.max_queries <= 5000
-    assert plan.max_unstable is None
+    assert plan.max_abstentions is None
 
 
 @pytest.mark.parametrize("n_labels", [2, 10])

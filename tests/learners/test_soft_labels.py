@@ -3,8 +3,10 @@
 import copy
 import pickle
 import traceback
+from dataclasses import fields
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -28,23 +30,23 @@ from dplearn import (
     SoftLabelTransferClassifier,
     SubsampleAggregateClassifier,
 )
-from dplearn.aggregation.asking import Scores
-from dplearn.aggregation.soft_aggregators import SOFT_AGGREGATIONS
-from dplearn.aggregation.teachers import answers_of
 from dplearn.audit import FaultyDice
 from dplearn.chance import SystemDice
 from dplearn.core.score_bins import GRAINS, grains_of
 from dplearn.core.soft_votes import soft_tally
+from dplearn.ensembles.asking import Scores
+from dplearn.ensembles.soft_aggregators import SOFT_AGGREGATIONS
+from dplearn.ensembles.teachers import answers_of
 from dplearn.learners.soft_labels import SoftLabelPlan
 from dplearn.learners.soft_scores import n_bins_of, probabilities_of
-from dplearn.privacy import PrivateHolder
+from dplearn.privacy import OneTimeState
 
 X, Y = make_classification(2000, n_features=6, class_sep=2.0, flip_y=0.0, random_state=1)  # public
 IRIS, SPECIES = load_iris(return_X_y=True)
 HOPELESS = pytest.mark.filterwarnings("ignore:n_teachers is")
 PLENTY = {"epsilon": 50.0, "classes": [0, 1]}
 BY_BINS = {"aggregation": "sparse_vector"}  # most tests are of what declines, and stops
-NEVER = {"n_teachers": 2, "epsilon": 1.0, "max_queries": 50, "max_unstable": 50}  # two are never stable
+NEVER = {"n_teachers": 2, "epsilon": 1.0, "max_queries": 50, "max_abstentions": 50}  # two are never stable
 EXACT = {"epsilon": 1e12}  # hardly any noise
 
 each_aggregation = pytest.mark.parametrize("aggregation", SOFT_AGGREGATIONS)
@@ -91,7 +93,7 @@ def test_at_a_large_epsilon_it_answers_as_well_as_its_teachers(aggregation):
 
 
 def teachers_scores(model, rows):
-    with model._holder.use() as ensemble:
+    with model._one_time_state.use() as ensemble:
         asked = Scores(ensemble.published["classes_"])
         grains = answers_of(ensemble.teachers, rows, asked)
     return grains.reshape(len(grains), len(rows), asked.width) / GRAINS
@@ -212,6 +214,14 @@ def test_widths_are_settled_by_the_size_of_shards_and_never_widen_with_it():
     assert model.bin_width_ == model.plan(2000).bin_width == 1 / n_bins_of("auto", 1000) == 0.1
 
 
+@cache
+def fitted_once(aggregation):
+    """A model that is only asked what it refuses, and the dice that it would throw."""
+    model, dice = learner(aggregation=aggregation), FaultyDice(SystemDice())
+    model._fit(X, Y, dice)
+    return model, dice
+
+
 BAD_WIDTHS = [0, 0.51, 1 / 2049, -0.1, float("nan"), float("inf"), "0.1", "wide", True, None, [0.1]]
 
 
@@ -233,9 +243,7 @@ def test_a_bad_bin_width_is_named_and_nothing_is_spent(width):
     ids=repr,
 )
 def test_bad_widths_of_queries_are_named_before_anything_is_spent(aggregation, width):
-    model = learner(aggregation=aggregation)
-    dice = FaultyDice(SystemDice())
-    model._fit(X, Y, dice)
+    model, dice = fitted_once(aggregation)
     for ask in (model.predict_proba, model.predict):
         with pytest.raises((TypeError, ValueError), match="bin_width must be"):
             ask(X[:3], bin_width=width)
@@ -257,7 +265,7 @@ def test_each_query_may_bring_the_width_of_its_bins(widths):
     model = learner(Share(), n_teachers=10, max_queries=100, **EXACT).fit(
         np.zeros((1000, 1)), np.arange(1000) % 10 < 7
     )
-    with model._holder.use() as ensemble:
+    with model._one_time_state.use() as ensemble:
         ensemble.teachers = ensemble.teachers[:1] * 10
         ensemble.teachers[0].likely_ = np.array([0.3125, 0.6875])
     likely = model.predict_proba(np.zeros((3, 1)), bin_width=widths)[:, 1]
@@ -289,11 +297,11 @@ def test_a_batch_larger_than_the_queries_left_is_refused_before_the_first_draw(a
 @HOPELESS
 @pytest.mark.parametrize(("asking", "shape"), [("predict", (3,)), ("predict_proba", (3, 2))])
 def test_when_the_declined_scores_run_out_the_error_carries_the_answers_before(asking, shape):
-    model = learner(**NEVER | {"max_unstable": 3}).fit(X, Y)
-    with pytest.raises(QueriesExhaustedError, match=r"max_unstable=3 is used up, by row 3") as caught:
+    model = learner(**NEVER | {"max_abstentions": 3}).fit(X, Y)
+    with pytest.raises(QueriesExhaustedError, match=r"max_abstentions=3 is used up, by row 3") as caught:
         getattr(model, asking)(X[:20])
     assert caught.value.released.shape == shape
-    assert (model.remaining_queries_, model.remaining_unstable_) == (0, 0)
+    assert (model.remaining_queries_, model.remaining_abstentions_) == (0, 0)
     with pytest.raises(QueriesExhaustedError, match="at most the 0 queries"):
         getattr(model, asking)(X[:1])
     carried = pickle.loads(pickle.dumps(caught.value))
@@ -302,7 +310,7 @@ def test_when_the_declined_scores_run_out_the_error_carries_the_answers_before(a
 
 @HOPELESS
 def test_a_stop_inside_a_row_of_many_labels_releases_the_whole_row():
-    model = learner(**NEVER | {"max_unstable": 4, "classes": [0, 1, 2]}).fit(IRIS, SPECIES)
+    model = learner(**NEVER | {"max_abstentions": 4, "classes": [0, 1, 2]}).fit(IRIS, SPECIES)
     with pytest.raises(QueriesExhaustedError, match="row 2 of this batch") as caught:
         model.predict_proba(IRIS[:10])
     assert caught.value.released.tolist() == pytest.approx(np.full((2, 3), 1 / 3))
@@ -310,17 +318,17 @@ def test_a_stop_inside_a_row_of_many_labels_releases_the_whole_row():
 
 @HOPELESS
 def test_a_stop_at_the_last_row_is_no_error_and_the_next_call_is():
-    model = learner(**NEVER | {"max_unstable": 3}).fit(X, Y)
+    model = learner(**NEVER | {"max_abstentions": 3}).fit(X, Y)
     assert model.predict_proba(X[:3]).shape == (3, 2)
     with pytest.raises(QueriesExhaustedError):
         model.predict_proba(X[:1])
 
 
 def test_declined_scores_are_counted_half_where_shifted_bins_tell():
-    model = learner(Share(), n_teachers=20, max_unstable=5, **EXACT).fit(
+    model = learner(Share(), n_teachers=20, max_abstentions=5, **EXACT).fit(
         np.zeros((400, 1)), np.arange(400) % 2
     )
-    with model._holder.use() as ensemble:
+    with model._one_time_state.use() as ensemble:
         for place, teacher in enumerate(ensemble.teachers):
             # Around 1/2 they are in the middle of the shifted bin; the bins on its sides have ten each.
             teacher.classes_, teacher.likely_ = (
@@ -330,7 +338,7 @@ def test_declined_scores_are_counted_half_where_shifted_bins_tell():
     left = []
     for _ in range(4):
         assert model.predict_proba(np.zeros((1, 1))).tolist() == [[0.5, 0.5]]
-        left.append(model.remaining_unstable_)
+        left.append(model.remaining_abstentions_)
     assert left == [5, 4, 4, 3]
 
 
@@ -382,7 +390,7 @@ def test_noisy_scores_need_a_delta(aggregation):
         ("n_teachers", 0),
         ("n_teachers", 2001),
         ("max_queries", 0),
-        ("max_unstable", "many"),
+        ("max_abstentions", "many"),
         ("classes", [0]),
         ("ledger", 3),
     ],
@@ -552,7 +560,7 @@ def test_a_pickle_has_no_teachers_and_says_so(aggregation):
     assert b"Ensemble" not in saved
     there = pickle.loads(saved)
     assert (there.guarantee_, there.bin_width_) == (model.guarantee_, model.bin_width_)
-    assert (there.remaining_queries_, there.remaining_unstable_) == (0, None)
+    assert (there.remaining_queries_, there.remaining_abstentions_) == (0, None)
     for ask in (there.predict, there.predict_proba):
         with pytest.raises(RuntimeError, match="this copy has no teachers"):
             ask(X[:1])
@@ -563,12 +571,12 @@ def test_a_pickle_has_no_teachers_and_says_so(aggregation):
 def test_teachers_move_by_name_with_what_is_left_and_their_own_guarantee(aggregation, tmp_path):
     model = learner(aggregation=aggregation, max_queries=10, n_teachers=20, bin_width=0.1).fit(X, Y)
     model.predict(X[:4])
-    left = model.remaining_queries_, model.remaining_unstable_
+    left = model.remaining_queries_, model.remaining_abstentions_
     model.export_teachers(tmp_path / "teachers")
     with pytest.raises(RuntimeError, match="it was exported"):
         model.predict_proba(X[:1])
     there = SoftLabelAggregateClassifier(epsilon=0.1, bin_width=0.5).load_teachers(tmp_path / "teachers")
-    assert (there.remaining_queries_, there.remaining_unstable_) == left
+    assert (there.remaining_queries_, there.remaining_abstentions_) == left
     assert (there.guarantee_, there.bin_width_, there.n_features_in_) == (model.guarantee_, 0.1, 6)
     assert there.predict_proba(X[:2]).shape == (2, 2)
     assert not (tmp_path / "teachers").exists()
@@ -584,7 +592,7 @@ def test_teachers_of_the_other_learner_are_refused_and_stay(tmp_path):
         SubsampleAggregateClassifier().load_teachers(soft)
     assert SoftLabelAggregateClassifier().load_teachers(soft).predict_proba(X[:1]).shape == (1, 2)
     assert SubsampleAggregateClassifier().load_teachers(hard).predict(X[:1]).shape == (1,)
-    PrivateHolder([1]).export(tmp_path / "other")
+    OneTimeState([1]).export(tmp_path / "other")
     with pytest.raises(ValueError, match="not the teachers"):
         SoftLabelAggregateClassifier().load_teachers(tmp_path / "other")
     assert (tmp_path / "other").exists()
@@ -610,10 +618,10 @@ def test_a_plan_needs_no_data_and_tells_what_a_fit_does(aggregation):
     model = learner(aggregation=aggregation, epsilon=3.0)
     plan = model.plan(2000)
     assert isinstance(plan, SoftLabelPlan)
-    assert (plan.max_unstable is None) == (aggregation == "mean")
+    assert (plan.max_abstentions is None) == (aggregation == "mean")
     for rows, labels in ((X, Y), (X[::-1] * 0, np.arange(2000) % 2)):
         fitted = model.fit(rows, labels)
-        assert (fitted.n_teachers_, fitted.max_unstable_) == (plan.n_teachers, plan.max_unstable)
+        assert (fitted.n_teachers_, fitted.max_abstentions_) == (plan.n_teachers, plan.max_abstentions)
         assert fitted.bin_width_ == plan.bin_width
         assert fitted.remaining_queries_ == plan.max_queries
     with pytest.raises(ValueError, match="n_labels must be given"):
@@ -626,16 +634,16 @@ def test_sizes_are_settled_for_as_many_scores_as_there_are(n_labels):
     model = SoftLabelAggregateClassifier(epsilon=3.0, max_queries=1000, **BY_BINS)
     n_scores = 1000 if n_labels == 2 else 1000 * n_labels
     plan = model.plan(60_000, n_labels=n_labels)
-    assert 1 <= plan.max_unstable < 1000
+    assert 1 <= plan.max_abstentions < 1000
     assert plan.least_lead - 2 <= 2 * plan.n_teachers / 3  # five of six teachers lead by so much
     hopeless = model.plan(200, n_labels=n_labels)
     assert hopeless.max_queries == 1000
-    assert hopeless.max_unstable == n_scores  # which no decline can stop
+    assert hopeless.max_abstentions == n_scores  # which no decline can stop
 
 
 def test_every_attribute_of_a_plan_is_documented():
     documented = "".join(kind.__doc__ for kind in SoftLabelPlan.__mro__[:2])
-    for name in vars(learner().plan(2000)):
+    for name in (each.name for each in fields(SoftLabelPlan) if each.repr):
         assert name in documented.split("Attributes", 1)[1], name
 
 
@@ -646,8 +654,8 @@ def test_every_attribute_of_a_plan_is_documented():
 def test_means_are_as_near_as_planned(n_labels, epsilon, n_teachers):
     """With very many teachers or hardly any noise, what scores are rounded by is what is left."""
     model = learner(aggregation="mean", epsilon=epsilon, n_teachers=n_teachers, max_queries=30)
-    terms = model._terms(reproducible=False)
-    aggregation = model._aggregator(terms, model._ballot(terms, 10**6, n_labels, 30))
+    plan = model.plan(10**6, n_labels=n_labels)
+    aggregation = model._aggregator(plan.params, plan.ballot)
     error = model.set_params(classes=range(n_labels)).plan(10**6).error
     width = 1 if n_labels == 2 else n_labels
     scores = np.random.default_rng(0).dirichlet([1] * n_labels, size=(n_teachers, 1))[:, :, -width:]

@@ -75,7 +75,7 @@ def test_the_table_of_sizes_is_that_of_plan(shown):
             mean.n_teachers,
             round(mean.error, 2),
             bins.n_teachers,
-            bins.max_unstable,
+            bins.max_abstentions,
             bins.least_lead,
             student.n_teachers,
             student.max_queries,

@@ -207,7 +207,7 @@ def test_the_two_ratios_use_up_epsilon(epsilon, positives, sensitivity):
     state = SparseVector(
         0, max_positives=positives, privacy=ApproxDP(epsilon), dice=SystemDice(), sensitivity=sensitivity
     )
-    with state._holder.use() as held:
+    with state._one_time_state.use() as held:
         assert (held.of_threshold, held.of_test) == (a, b)
 
 
@@ -222,7 +222,7 @@ def test_with_delta_an_epoch_gets_the_greatest_epsilon_of_which_all_compose_to_t
 ):
     privacy = ApproxDP(epsilon, delta)
     vector = SparseVector(0, max_positives=epochs, privacy=privacy, dice=SystemDice(), renew_threshold=True)
-    with vector._holder.use() as held:
+    with vector._one_time_state.use() as held:
         of_threshold, of_test = held.of_threshold, held.of_test
     epoch = equal_epsilon(privacy, epochs)
     assert (of_threshold, of_test) == split(epoch, 1, 1)
@@ -234,13 +234,13 @@ def test_with_delta_an_epoch_gets_the_greatest_epsilon_of_which_all_compose_to_t
 
 def test_without_delta_an_epoch_gets_an_equal_share():
     vector = SparseVector(0, max_positives=4, privacy=ONE, dice=SystemDice(), renew_threshold=True)
-    with vector._holder.use() as held:
+    with vector._one_time_state.use() as held:
         assert (held.of_threshold, held.of_test) == split(Fraction(1, 4), 1, 1)
 
 
 def test_delta_changes_nothing_unless_the_threshold_is_renewed():
     vector = SparseVector(0, max_positives=4, privacy=ApproxDP(1, "0.1"), dice=SystemDice())
-    with vector._holder.use() as held:
+    with vector._one_time_state.use() as held:
         assert (held.of_threshold, held.of_test) == split(Fraction(1), 4, 1)
 
 

@@ -16,7 +16,7 @@ from dplearn.core.distributions import laplace_quantile, laplace_tail
 from dplearn.core.exact import at_most_exp, decay_ratio
 from dplearn.mechanisms import most_frequent_if_stable, release_if_stable
 from dplearn.privacy import ApproxDP
-from dplearn.theory import speaking_probabilities
+from dplearn.theory import release_probabilities
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 SETTINGS = [
@@ -43,7 +43,7 @@ def within(p, q, privacy):
 
 @EACH
 def test_neighbouring_probabilities_keep_all_four_inequalities(privacy):
-    table = speaking_probabilities(privacy)
+    table = release_probabilities(privacy)
     assert table[0] <= privacy.delta
     assert table[-1] == 1
     for p, q in pairwise(table):
@@ -56,7 +56,7 @@ def test_neighbouring_probabilities_keep_all_four_inequalities(privacy):
 
 @EACH
 def test_no_probability_could_be_greater_by_more_than_the_rounding_of_exp(privacy):
-    table = speaking_probabilities(privacy)
+    table = release_probabilities(privacy)
     assert privacy.delta - table[0] < privacy.delta / 2**127
     for p, q in pairwise(table):
         # The ratio that stands for exp(-epsilon) is greater by less than one part in 2**32 of 1 - ratio.
@@ -68,14 +68,14 @@ def test_no_probability_could_be_greater_by_more_than_the_rounding_of_exp(privac
 @EACH
 def test_for_the_rational_ratio_itself_no_probability_could_be_greater_at_all(privacy):
     ratio, delta = decay_ratio(privacy.epsilon), privacy.delta
-    for p, q in pairwise(speaking_probabilities(privacy)):
+    for p, q in pairwise(release_probabilities(privacy)):
         more = q + delta / 2**100
         assert q == 1 or more > p / ratio + delta or 1 - p > (1 - more) / ratio + delta
 
 
 def test_at_epsilon_a_tenth_it_speaks_from_distance_131_where_laplace_noise_needs_155():
     privacy = ApproxDP("0.1", "1e-6")
-    table = speaking_probabilities(privacy)
+    table = release_probabilities(privacy)
     assert table[130] < Fraction(95, 100) <= table[131]
     ratio = decay_ratio(privacy.epsilon)
     bar = laplace_quantile(ratio, privacy.delta)
@@ -86,14 +86,14 @@ def test_at_epsilon_a_tenth_it_speaks_from_distance_131_where_laplace_noise_need
 def test_it_speaks_at_least_as_often_as_laplace_noise_at_every_distance(privacy):
     ratio = decay_ratio(privacy.epsilon)
     bar = laplace_quantile(ratio, privacy.delta)
-    for distance, p in enumerate(speaking_probabilities(privacy)[:1000]):
+    for distance, p in enumerate(release_probabilities(privacy)[:1000]):
         assert p >= laplace_tail(ratio, bar - distance) * (1 - Fraction(1, 10**9))
 
 
 @pytest.mark.parametrize("distances", [(0, 1), (2, 3), (7, 8), (8, 9), (40, 41)])
 def test_the_law_is_one_coin(distances):
     privacy = ApproxDP(1, "0.01")
-    table = speaking_probabilities(privacy)
+    table = release_probabilities(privacy)
     laws = []
     for distance in distances:
         law = exact_law(lambda dice, d=distance: release_if_stable("yes", d, privacy=privacy, dice=dice))
@@ -105,7 +105,7 @@ def test_the_law_is_one_coin(distances):
 
 
 def test_the_claim_is_attained():
-    table = speaking_probabilities(ApproxDP(1, "0.01"))
+    table = release_probabilities(ApproxDP(1, "0.01"))
     assert not at_most_exp((table[1] - Fraction(1, 100)) / table[0], Fraction(999_999, 1_000_000))
 
 
@@ -114,14 +114,14 @@ def test_the_claim_is_attained():
 
 def test_a_distance_that_moves_by_two_breaks_the_claim():
     privacy = ApproxDP(1, "0.01")
-    table = speaking_probabilities(privacy)
+    table = release_probabilities(privacy)
     assert not within(table[2], table[0], privacy)
 
 
 def test_a_distance_above_0_where_a_neighbour_has_another_answer_breaks_the_claim():
     privacy = ApproxDP(1, "0.01")
     # The answer at distance 1 is impossible on the neighbour: delta alone must pay for it.
-    assert speaking_probabilities(privacy)[1] > privacy.delta
+    assert release_probabilities(privacy)[1] > privacy.delta
 
 
 # Accuracy
@@ -130,7 +130,7 @@ def test_a_distance_above_0_where_a_neighbour_has_another_answer_breaks_the_clai
 @EACH
 @pytest.mark.parametrize("beta", [Fraction(1, 2), Fraction(1, 20), Fraction(1, 10**9)])
 def test_it_speaks_with_probability_1_less_beta_from_the_stated_distance_on(privacy, beta):
-    table = speaking_probabilities(privacy)
+    table = release_probabilities(privacy)
     enough = -log(privacy.delta * beta) / privacy.epsilon + 1
     assert all(1 - p <= beta for distance, p in enumerate(table) if distance >= enough)
     assert len(table) - 1 <= enough or 1 - table[int(enough) + 1] <= beta
@@ -141,7 +141,7 @@ def test_it_speaks_with_probability_1_less_beta_from_the_stated_distance_on(priv
 
 @pytest.mark.parametrize("privacy", [ApproxDP(1, "0.01"), ApproxDP(3, "1e-4")])
 def test_the_distance_of_a_plurality_that_leads_by_g_is_at_least_half_of_g_less_two(privacy):
-    table = (*speaking_probabilities(privacy), *[Fraction(1)] * 40)
+    table = (*release_probabilities(privacy), *[Fraction(1)] * 40)
     for votes in product(range(9), repeat=3):
         cast = np.repeat(np.arange(3), votes)
         law = exact_law(lambda dice, cast=cast: most_frequent_if_stable(cast, 3, privacy=privacy, dice=dice))
@@ -155,11 +155,11 @@ def test_the_distance_of_a_plurality_that_leads_by_g_is_at_least_half_of_g_less_
 
 def test_a_table_of_too_many_entries_is_refused_and_not_begun():
     with pytest.raises(ValueError, match=r"^epsilon must be a finite number at least "):
-        speaking_probabilities(ApproxDP("1e-12", "1e-6"))
+        release_probabilities(ApproxDP("1e-12", "1e-6"))
 
 
 def test_the_longest_tables_are_as_short_as_promised():
-    table = speaking_probabilities(ApproxDP("0.0003", "1e-6"))
+    table = release_probabilities(ApproxDP("0.0003", "1e-6"))
     assert len(table) <= 2 * log(2e6) / 0.0003
 
 
@@ -168,7 +168,7 @@ def test_the_longest_tables_are_as_short_as_promised():
 )
 def test_without_epsilon_or_delta_it_is_refused_by_name(privacy, name):
     for call in (
-        lambda: speaking_probabilities(privacy),
+        lambda: release_probabilities(privacy),
         lambda: release_if_stable("yes", 3, privacy=privacy, dice=TapeDice()),
         lambda: most_frequent_if_stable([1, 1], 2, privacy=privacy, dice=TapeDice()),
     ):
@@ -187,7 +187,7 @@ def test_any_answer_is_returned_as_it_is(answer):
 @pytest.mark.parametrize("distance", [5, np.int8(5), np.uint64(5), np.int64(5)], ids=repr)
 def test_distances_of_every_integer_type_give_the_same_law(distance):
     law = exact_law(lambda dice: release_if_stable(1, distance, privacy=SETTINGS[0], dice=dice))
-    assert law.probability(1) == speaking_probabilities(SETTINGS[0])[5]
+    assert law.probability(1) == release_probabilities(SETTINGS[0])[5]
 
 
 @repeatable
@@ -210,7 +210,7 @@ def test_votes_of_every_integer_dtype_give_the_same_law(dtype):
 @pytest.mark.parametrize("votes", [[], [-1], [-1] * 1000, np.array([], dtype=np.int8)], ids=len)
 def test_where_nobody_votes_the_first_label_wins_at_distance_0(votes):
     law = exact_law(lambda dice: most_frequent_if_stable(votes, 3, privacy=SETTINGS[0], dice=dice))
-    assert law.probability(0) == speaking_probabilities(SETTINGS[0])[0]
+    assert law.probability(0) == release_probabilities(SETTINGS[0])[0]
     assert law.probability(0) + law.probability(None) == 1
 
 

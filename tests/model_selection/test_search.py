@@ -29,7 +29,7 @@ from dplearn import (
 from dplearn.audit.search_cases import OneAnswer
 from dplearn.display import privacy_card
 from dplearn.domains import DomainError, Grid, IntegerRange
-from dplearn.estimator.within import price_of_fit
+from dplearn.estimator.stages import cost_of_fit
 from dplearn.learners.reductions import SecretSampleClassifier
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.model_selection.splits import splits_by_position
@@ -39,7 +39,7 @@ from dplearn.privacy import pipeline_guarantee
 X = np.arange(3000)[:, None] % 100
 Y = (X[:, 0] > 40).astype(int)
 STUMPS = ExponentialMechanismClassifier(domain=IntegerRange(0, 99), classes=[0, 1])
-GRID = {"concept_class": ["stumps", "thresholds"], "mechanism": ["exponential", "permute_and_flip"]}
+GRID = {"concept_class": ["stumps", "thresholds"], "method": ["exponential", "permute_and_flip"]}
 
 
 def search(estimator=STUMPS, grid=GRID, **parameters):
@@ -80,7 +80,7 @@ def test_the_better_candidate_is_found_if_the_budget_is_large(method):
 
 
 def test_a_search_leaves_its_parameters_as_they_are():
-    estimator, grid = clone(STUMPS), {"mechanism": ["exponential", "permute_and_flip"]}
+    estimator, grid = clone(STUMPS), {"method": ["exponential", "permute_and_flip"]}
     before = estimator.get_params()
     fitted = search(estimator, grid).fit(X, Y)
     assert fitted.estimator is estimator
@@ -125,9 +125,7 @@ def test_labels_that_were_not_declared_are_refused_and_a_rare_one_is_known_to_al
     with pytest.raises(DomainError, match="not among the declared classes"):
         search().fit(X, np.where(np.arange(3000) == 7, 5, Y))
     labels = np.where(np.arange(3000) == 7, "c", np.where(Y, "b", "a"))
-    fitted = search(
-        ExponentialMechanismClassifier(domain=IntegerRange(0, 99)), {"mechanism": ["exponential"]}
-    )
+    fitted = search(ExponentialMechanismClassifier(domain=IntegerRange(0, 99)), {"method": ["exponential"]})
     fitted.set_params(epsilon=20.0).fit(X, labels)
     assert fitted.classes_.tolist() == ["a", "b", "c"]
     assert fitted.best_estimator_.classes_.tolist() == ["a", "b", "c"]
@@ -238,7 +236,7 @@ def test_a_step_that_was_said_to_learn_nothing_needs_no_second_word():
 def test_labels_alone_are_promised_before_the_fit_too():
     learner = KnowledgeTransferClassifier(protects="labels", classes=[0, 1], n_teachers=20)
     ours = search(learner, {"n_teachers": [10, 20]}, epsilon=20.0, delta=1e-3)
-    assert ours.plan(1000).guarantee.protects == price_of_fit(ours, X, Y).protects == "labels"
+    assert ours.plan(1000).guarantee.protects == cost_of_fit(ours, X, Y).protects == "labels"
 
 
 @pytest.mark.parametrize(("given", "spent"), [("auto", Fraction("1e-6")), (0, 0), (1e-8, Fraction("1e-8"))])

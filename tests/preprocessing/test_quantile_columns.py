@@ -309,3 +309,19 @@ def test_the_warning_points_at_who_called_fit():
         warnings.simplefilter("always")
         PrivateRobustScaler().fit([[1.0], [2.0]])
     assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("domain", ["float64", Grid(0, 9), IntegerRange(0, 9, outside="clip")], ids=repr)
+def test_missing_numbers_are_refused_without_advice_that_no_transformer_takes(domain):
+    whole, gaps = pd.DataFrame({"wage": [1.0, 2.0] * 500}), pd.DataFrame({"wage": [1.0, np.nan] * 500})
+    for refused in (
+        lambda: PrivateRobustScaler(domain=domain).fit(gaps),
+        lambda: PrivateRobustScaler(domain=domain).fit(whole).transform(gaps),
+    ):
+        with pytest.raises(
+            DomainError, match=r"in column 'wage'.*be public, or fill in a constant$"
+        ) as caught:
+            refused()
+        assert "missing=True" not in str(caught.value)
+        assert "learners" not in str(caught.value)
+        assert caught.value.__context__ is None

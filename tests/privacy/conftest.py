@@ -1,8 +1,5 @@
 """What tests of ledgers share: a file for one, and programs of their own."""
 
-import subprocess
-import sys
-
 import pytest
 
 
@@ -13,13 +10,12 @@ def path(tmp_path):
 
 
 @pytest.fixture
-def script():
+def script(program):
     """Run a program that has everything of dplearn.privacy, and return its lines."""
 
     def run(source, *arguments):
         head = "import os, sys, time\nfrom pathlib import Path\nfrom dplearn.privacy import *\n"
-        command = [sys.executable, "-c", head + source, *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        done = program(head + source, *arguments)
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()
 

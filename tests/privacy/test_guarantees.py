@@ -1,4 +1,4 @@
-"""Guarantees are exact frozen values; whatever one implies is true of every mechanism that keeps it."""
+"""Guarantees are exact frozen values; what one implies holds for every mechanism with that guarantee."""
 
 import copy
 import json
@@ -13,8 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dplearn import mechanisms
+from dplearn.chance import SystemDice
 from dplearn.core.exact import exp_bounds
 from dplearn.privacy import ApproxDP, Guarantee, ZeroConcentratedDP
+from dplearn.privacy.guarantees import delta_of, epsilon_of, rho_of
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=100)
 
@@ -653,3 +656,63 @@ def test_concentrated_guarantees_in_words():
     )
     assert "<th>rho</th><td>0.005</td>" in promise._repr_html_()
     assert "a &lt; b" in promise._repr_html_()
+
+
+# Budget accessors
+
+
+def test_the_budget_accessors_return_the_numbers_of_a_guarantee():
+    promise = ApproxDP(0.1, 1e-6)
+    assert (epsilon_of(promise), delta_of(promise)) == (promise.epsilon, promise.delta)
+    assert rho_of(ZeroConcentratedDP(0.5)) == ZeroConcentratedDP(0.5).rho
+
+
+@pytest.mark.parametrize(
+    ("take", "promise", "message"),
+    [
+        (epsilon_of, 0.5, "privacy must be of type ApproxDP, got 0.5"),
+        (epsilon_of, ZeroConcentratedDP(1), "privacy must be of type ApproxDP, got ZeroConcentratedDP"),
+        (rho_of, ApproxDP(1), "privacy must be of type ZeroConcentratedDP, got ApproxDP"),
+    ],
+)
+def test_the_budget_accessors_name_another_type(take, promise, message):
+    with pytest.raises(TypeError, match=message):
+        take(promise)
+
+
+@pytest.mark.parametrize(
+    ("take", "promise", "name"),
+    [
+        (epsilon_of, ApproxDP(0), "epsilon"),
+        (delta_of, ApproxDP(1), "delta"),
+        (rho_of, ZeroConcentratedDP(0), "rho"),
+    ],
+)
+def test_a_budget_must_be_positive(take, promise, name):
+    with pytest.raises(ValueError, match=f"^{name} must be a finite number above 0, got "):
+        take(promise)
+
+
+COUNTS = np.array([5, 3])
+
+
+@pytest.mark.parametrize("privacy", [0.5, None, "1"])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda **given: mechanisms.laplace_counts(COUNTS, **given),
+        lambda **given: mechanisms.gaussian_counts(COUNTS, **given),
+        lambda **given: mechanisms.exponential_mechanism(COUNTS, **given),
+        lambda **given: mechanisms.permute_and_flip(COUNTS, **given),
+        lambda **given: mechanisms.report_noisy_max(COUNTS, **given),
+        lambda **given: mechanisms.choosing_mechanism(COUNTS, **given),
+        lambda **given: mechanisms.release_if_stable("a", 3, **given),
+        lambda **given: mechanisms.most_frequent_if_stable([0, 1], 2, **given),
+        lambda **given: mechanisms.SparseVector(0, max_positives=2, **given),
+        lambda **given: mechanisms.stable_histogram(["a"], **given),
+        lambda **given: mechanisms.randomized_response([0], 2, **given),
+    ],
+)
+def test_every_mechanism_says_what_privacy_must_be(use, privacy):
+    with pytest.raises(TypeError, match=r"privacy must be of type (ApproxDP|ZeroConcentratedDP), got"):
+        use(privacy=privacy, dice=SystemDice())

@@ -1,4 +1,4 @@
-"""The filter and the ledger's own face; files and other processes are in test_ledger_files.py."""
+"""The ledger: charges, refusals, display, arguments and copies; its storage has a test file of its own."""
 
 import copy
 import json
@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import FrozenInstanceError
 from datetime import UTC
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -23,8 +24,9 @@ from dplearn.privacy import (
     PrivacyLedger,
     ReleaseRecord,
     ZeroConcentratedDP,
+    open_account,
 )
-from dplearn.privacy.terms import Terms
+from dplearn.privacy.privacy_filter import PrivacyFilter
 
 repeatable = settings(derandomize=True, deadline=None)
 
@@ -322,16 +324,16 @@ def test_a_pickle_finds_its_account_even_if_no_object_was_left():
 
 def test_a_charge_in_the_middle_of_another_of_the_same_thread_is_refused(monkeypatch):
     """As by the handler of a signal; it must neither wait for itself nor spend twice."""
-    decide, ledger, refused = Terms.after, PrivacyLedger(1), []
+    decide, ledger, refused = PrivacyFilter.after, PrivacyLedger(1), []
 
     def interrupted(self, spent, cost):
-        monkeypatch.setattr(Terms, "after", decide)
+        monkeypatch.setattr(PrivacyFilter, "after", decide)
         with pytest.raises(LedgerError, match="in the middle of another charge of the same thread"):
             ledger.charge(ApproxDP(1))
         refused.append(ledger.spent().epsilon)
         return decide(self, spent, cost)
 
-    monkeypatch.setattr(Terms, "after", interrupted)
+    monkeypatch.setattr(PrivacyFilter, "after", interrupted)
     ledger.charge(ApproxDP(1))
     assert refused == [0]
     assert ledger.remaining() == ApproxDP(0)
@@ -363,14 +365,14 @@ def test_eight_threads_never_overspend_in_memory():
 
 
 def test_no_thread_decides_while_another_is_deciding(monkeypatch):
-    decide, ledger = Terms.after, PrivacyLedger(1)
+    decide, ledger = PrivacyFilter.after, PrivacyLedger(1)
 
     def slowly(self, spent, cost):
         total = decide(self, spent, cost)
         threading.Event().wait(0.01)  # in which the others would decide on what was spent before
         return total
 
-    monkeypatch.setattr(Terms, "after", slowly)
+    monkeypatch.setattr(PrivacyFilter, "after", slowly)
 
     def last_unit(_):
         try:
@@ -381,6 +383,28 @@ def test_no_thread_decides_while_another_is_deciding(monkeypatch):
 
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(last_unit, range(8))) == 1
+
+
+# The account of a release
+
+
+@pytest.mark.parametrize("path", ["my.ledger", Path("my.ledger")], ids=["text", "path"])
+def test_a_path_is_refused_and_the_error_says_how_to_open_it(path):
+    words = r"or a PrivacyLedger, got .*my\.ledger'.*: PrivacyLedger\.open\(path\) opens the one in a file"
+    with pytest.raises(TypeError, match=words):
+        open_account(path, ApproxDP(1), name="a fit")
+
+
+def test_anything_else_than_a_ledger_is_refused_without_advice():
+    with pytest.raises(TypeError, match=r"got 3$"):
+        open_account(3, ApproxDP(1), name="a fit")
+
+
+def test_the_advice_for_a_path_works(tmp_path):
+    path = tmp_path / "my.ledger"
+    PrivacyLedger(1, path=path)
+    open_account(PrivacyLedger.open(path), ApproxDP(1), name="a fit")(ApproxDP(1))
+    assert PrivacyLedger.open(path).remaining().epsilon == 0
 
 
 # The errors

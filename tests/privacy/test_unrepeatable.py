@@ -12,7 +12,7 @@ from dplearn.domains import Grid, IntegerRange
 from dplearn.model_selection import PrivateSearchCV, private_score
 from dplearn.preprocessing import CellEncoder, PrivateRobustScaler
 from dplearn.queries import central, local, simulate_locally
-from dplearn.releases import ThresholdRelease, interior_point, median, quantiles, stable_counts
+from dplearn.releases import CDFRelease, interior_point, median, quantiles, stable_counts
 
 VALUES = list(range(5000))
 X, Y = np.linspace(0, 1, 200)[:, None], np.arange(200) % 2
@@ -23,8 +23,8 @@ def fitted_classifier():
 
 
 RELEASING = {
-    "release": ThresholdRelease,
-    "fitted release": lambda: ThresholdRelease(domain=IntegerRange(0, 9999)).fit(VALUES),
+    "release": CDFRelease,
+    "fitted release": lambda: CDFRelease(domain=IntegerRange(0, 9999)).fit(VALUES),
     "transformer": PrivateRobustScaler,
     "fitted transformer": lambda: PrivateRobustScaler(domain=Grid(0, 1, 5)).fit(X),
     "encoder": CellEncoder,
@@ -32,7 +32,7 @@ RELEASING = {
     "classifier": ThresholdClassifier,
     "fitted classifier": fitted_classifier,
     "search": lambda: PrivateSearchCV(ThresholdClassifier(), {"epsilon": [1]}),
-    "wrapped": lambda: {"any": [ThresholdRelease()]},
+    "wrapped": lambda: {"any": [CDFRelease()]},
 }
 #: Release something, and take nothing of this package.
 FUNCTIONS = {
@@ -46,7 +46,7 @@ FUNCTIONS = {
         simulate_locally, all_zero, np.array(VALUES), n_queries=1, tolerance=0.5
     ),
     "private_score": lambda call: call(private_score, fitted_classifier(), X, Y),
-    "ThresholdRelease": lambda call: call(ThresholdRelease().fit, VALUES),
+    "CDFRelease": lambda call: call(CDFRelease().fit, VALUES),
     "ThresholdClassifier": lambda call: call(
         ThresholdClassifier(domain=Grid(0, 1, 5), classes=[0, 1]).fit, X, Y
     ),
@@ -74,7 +74,7 @@ def test_the_random_bytes_are_in_no_copy(kind):
 def test_a_cached_fit_of_a_fitted_release_is_done_and_paid_for_again(tmp_path):
     cached = joblib.Memory(tmp_path / "cache", verbose=0).cache(refit)
     ledger = PrivacyLedger(100, path=tmp_path / "ledger")
-    release = ThresholdRelease(ledger=ledger, domain=IntegerRange(0, 9999)).fit(VALUES)
+    release = CDFRelease(ledger=ledger, domain=IntegerRange(0, 9999)).fit(VALUES)
     file = pickle.dumps(release)
     answers = {cached(pickle.loads(file), VALUES).tobytes() for _ in range(4)}
     assert len(ledger.history()) == 5

@@ -15,16 +15,16 @@ import pytest
 from scipy.sparse import coo_matrix
 
 from dplearn.chance import PublicStream, SeededDice
-from dplearn.core.turning import turned_coordinate
+from dplearn.core.hadamard import hadamard_coordinate
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
 from dplearn.queries import (
     CentralOracle,
     Examples,
+    HistogramQuery,
     LocalOracle,
     MeanQuery,
     Oracle,
     PopulationOracle,
-    ShareQuery,
     VectorQuery,
     central,
     local,
@@ -34,7 +34,7 @@ from dplearn.queries import (
 N = 4000
 RECORDS = np.random.default_rng(0).integers(0, 5, N)
 MEAN = MeanQuery(lambda records: records, low=0, high=4, unit=Fraction(1, 4))
-SHARES = ShareQuery(lambda records: records, categories=5)
+SHARES = HistogramQuery(lambda records: records, categories=5)
 VECTOR = VectorQuery(lambda records: np.eye(5, dtype=int)[records] * 3, size=5, norm=3, unit=Fraction(1, 3))
 TRUTH = [np.array([RECORDS.mean() / 4]), np.bincount(RECORDS) / N, np.bincount(RECORDS) / N]
 
@@ -71,8 +71,8 @@ def test_answers_keep_the_tolerance_that_they_state(name):
 
 def test_the_tolerance_holds_for_records_that_are_chosen_for_the_public_signs():
     n, size = 100_000, 64
-    signs = turned_coordinate(np.eye(size, dtype=np.int64), np.ones(size, dtype=int))
-    row = signs * (1000 // isqrt(size))  # all of its length is in one turned coordinate
+    signs = hadamard_coordinate(np.eye(size, dtype=np.int64), np.ones(size, dtype=int))
+    row = signs * (1000 // isqrt(size))  # all of its length is in one Hadamard coordinate
     query = VectorQuery(lambda records: np.broadcast_to(row, (len(records), size)), size=size, norm=1000)
     failed = 0
     for seed in range(5):
@@ -331,7 +331,7 @@ def test_a_population_says_what_a_query_got_wrong():
         oracle.ask(MeanQuery(lambda records: records[1:], low=0, high=9))
     for query, beyond in (
         (MeanQuery(lambda records: records, low=0, high=2), 1),
-        (ShareQuery(lambda records: records, categories=2), 2),
+        (HistogramQuery(lambda records: records, categories=2), 2),
         (VectorQuery(lambda records: np.eye(3, dtype=int)[records - 1] * 5, size=3, norm=4), 3),
     ):
         with pytest.warns(UserWarning, match=rf"has values beyond its bounds for {beyond} of 3 records"):
@@ -388,7 +388,8 @@ def test_threads_share_one_budget(name):
 
 @pytest.mark.parametrize("name", PRIVATE)
 @pytest.mark.parametrize(
-    "wrong", [MeanQuery(lambda r: np.repeat(r, 3), low=0, high=4), ShareQuery(lambda r: r[:-1], categories=5)]
+    "wrong",
+    [MeanQuery(lambda r: np.repeat(r, 3), low=0, high=4), HistogramQuery(lambda r: r[:-1], categories=5)],
 )
 def test_a_query_that_does_not_answer_once_for_each_record_is_refused(name, wrong):
     with pytest.raises(TypeError, match="a query must answer once for each record"):

@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from dplearn.queries import MeanQuery, ShareQuery, VectorQuery, on_grid, population
+from dplearn.queries import HistogramQuery, MeanQuery, VectorQuery, on_grid, population
 
 WILD = [-(1 << 60), -7, -1, 0, 1, 2, 3, 9, 1 << 60]
 
@@ -27,7 +27,7 @@ def test_numbers_beyond_the_bounds_are_moved_to_them():
 
 
 def test_categories_beyond_the_last_are_the_last():
-    query = ShareQuery(lambda records: records, categories=4)
+    query = HistogramQuery(lambda records: records, categories=4)
     assert query.total(np.array(WILD)).tolist() == [4, 1, 1, 3]
     assert worst_moves(query, WILD) == (query.l1, query.squared_l2) == (2, 2)
 
@@ -69,7 +69,7 @@ def test_the_grid_rounds_towards_zero_and_lengthens_nothing():
         ),
         (lambda: MeanQuery(None, low=0.5, high=1), TypeError, "low must be an integer"),
         (lambda: MeanQuery(None, low=0, high=1, unit=0), ValueError, "unit must be a positive number, got 0"),
-        (lambda: ShareQuery(None, categories=1), ValueError, "categories must be an integer from 2"),
+        (lambda: HistogramQuery(None, categories=1), ValueError, "categories must be an integer from 2"),
         (lambda: VectorQuery(None, size=0, norm=1), ValueError, "size must be an integer at least 1, got 0"),
         (lambda: VectorQuery(None, size=1, norm=0), ValueError, "norm must be an integer from 1"),
         (lambda: on_grid(None, 0), ValueError, "steps must be an integer from 1"),
@@ -87,7 +87,7 @@ def test_units_are_exact():
 def test_a_list_of_numbers_is_moved_to_the_bounds_whatever_their_size():
     numbers = MeanQuery(lambda rows: [2**70, -1, 5][: len(rows)], low=0, high=9)
     assert numbers.inputs([0, 0, 0]).tolist() == [9, 0, 5]
-    categories = ShareQuery(lambda rows: [2**64, -1, 1][: len(rows)], categories=3)
+    categories = HistogramQuery(lambda rows: [2**64, -1, 1][: len(rows)], categories=3)
     assert categories.inputs([0, 0, 0]).tolist() == [2, 0, 1]
 
 
@@ -115,7 +115,7 @@ def test_numbers_and_yes_and_no_may_be_in_series_and_lists(library):
     ids=["decimals", "column", "frame", "number", "texts", "objects", "nothing"],
 )
 def test_what_a_function_may_not_return_is_refused_and_not_shown(function):
-    for query in (MeanQuery(function, low=0, high=9), ShareQuery(function, categories=2)):
+    for query in (MeanQuery(function, low=0, high=9), HistogramQuery(function, categories=2)):
         with pytest.raises(TypeError) as caught:
             query.total(np.array([31, 41]))
         assert str(caught.value) == (
@@ -139,11 +139,11 @@ def test_bounds_of_a_grid_are_counted_in_steps():
 
 
 def test_queries_show_what_is_public_of_them():
-    shown = [MeanQuery(None, low=0, high=2, unit="0.5"), ShareQuery(None, categories=3)]
+    shown = [MeanQuery(None, low=0, high=2, unit="0.5"), HistogramQuery(None, categories=3)]
     shown.append(VectorQuery(None, size=4, norm=5))
     assert [*map(repr, shown)] == [
         "MeanQuery(low=0, high=2, unit=1/2)",
-        "ShareQuery(categories=3)",
+        "HistogramQuery(categories=3)",
         "VectorQuery(size=4, norm=5, unit=1)",
     ]
 
@@ -151,4 +151,7 @@ def test_queries_show_what_is_public_of_them():
 def test_yes_and_no_count_as_one_and_zero():
     old = MeanQuery(lambda ages: ages > 60, low=0, high=1)
     assert old.total(np.array([30, 61, 90])).tolist() == [2]
-    assert ShareQuery(lambda ages: ages > 60, categories=2).total(np.array([30, 61, 90])).tolist() == [1, 2]
+    assert HistogramQuery(lambda ages: ages > 60, categories=2).total(np.array([30, 61, 90])).tolist() == [
+        1,
+        2,
+    ]

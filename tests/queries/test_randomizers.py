@@ -9,7 +9,7 @@ import pytest
 from dplearn.audit import exact_law
 from dplearn.chance import SeededDice
 from dplearn.core.exact import at_most_exp
-from dplearn.core.turning import turned_coordinate
+from dplearn.core.hadamard import hadamard_coordinate
 from dplearn.queries import (
     BitRandomizer,
     CategoryRandomizer,
@@ -62,7 +62,7 @@ def test_no_report_tells_more_than_epsilon_and_some_tell_nearly_all(name):
         for report in reports
     ]
     assert at_most_exp(max(ratios), randomizer.epsilon)
-    share = Fraction(7, 10) if name == "vector" else Fraction(999_999, 1_000_000)  # no row has a turned end
+    share = Fraction(7, 10) if name == "vector" else Fraction(999_999, 1_000_000)  # no row reaches an end
     assert not at_most_exp(max(ratios), randomizer.epsilon * share)
 
 
@@ -192,14 +192,14 @@ def test_ends_add_no_more_than_the_bias_to_the_moments(monkeypatch, far):
 
 
 def aligned(randomizer, coordinates, height):
-    """A vector of which as many turned coordinates as are said have the height, and no other has any."""
+    """Return a vector with that many Hadamard coordinates of that height, and all others zero."""
     size = randomizer.size
-    signs = turned_coordinate(
+    signs = hadamard_coordinate(
         np.eye(size, dtype=int)[np.repeat(np.arange(size), size)], np.tile(range(size), size)
     )
-    turned = np.zeros(size)
-    turned[:coordinates] = height
-    return np.trunc(signs.reshape(size, size) @ turned / size).astype(int)
+    transformed = np.zeros(size)
+    transformed[:coordinates] = height
+    return np.trunc(signs.reshape(size, size) @ transformed / size).astype(int)
 
 
 @pytest.mark.parametrize(
@@ -221,8 +221,9 @@ def test_the_bias_of_clipped_coordinates_is_stated_and_attained_by_vectors_chose
     assert randomizer.bounds(100)[0].bias == randomizer.bias
 
 
-def test_reports_of_clipped_coordinates_have_the_probabilities_that_are_stated_and_all_of_epsilon():
-    randomizer = VectorRandomizer(16, 100, Fraction(1))
+@pytest.mark.parametrize("size", [8, pytest.param(16, marks=pytest.mark.nightly)])
+def test_reports_of_clipped_coordinates_have_the_probabilities_that_are_stated_and_all_of_epsilon(size):
+    randomizer = VectorRandomizer(size, 100, Fraction(1))
     row = aligned(randomizer, 1, 400)
     laws = [
         exact_law(lambda dice, row=each: randomizer.draw(row[None, :], dice).tolist()[0])
@@ -230,9 +231,9 @@ def test_reports_of_clipped_coordinates_have_the_probabilities_that_are_stated_a
     ]
     for law, each in zip(laws, (row, -row), strict=True):
         assert {report: law.probability(report) for report in law.masses} == {
-            report: randomizer.probability(each, report) for report in range(32)
+            report: randomizer.probability(each, report) for report in range(2 * size)
         }
-    ratio = max(laws[0].probability(report) / laws[1].probability(report) for report in range(32))
+    ratio = max(laws[0].probability(report) / laws[1].probability(report) for report in range(2 * size))
     assert at_most_exp(ratio, randomizer.epsilon)
     assert not at_most_exp(ratio, randomizer.epsilon * Fraction(999_999, 1_000_000))
 
@@ -301,3 +302,19 @@ def test_categories_beyond_the_last_are_reported_as_if_the_last():
     wild, near = (randomizer.draw(np.array(values), SeededDice(0)) for values in ([-1, 7], [0, 2]))
     assert wild.tolist() == near.tolist()
     assert randomizer.probability(7, 2) == randomizer.probability(2, 2)
+
+
+@pytest.mark.parametrize("report", [-100, -17, 0, 3, 5, 10, 40, 100])
+def test_a_likelihood_ratio_is_the_quotient_of_probabilities(report):
+    randomizer = LaplaceRandomizer(0, 10, 2)
+    low, high = randomizer._ends
+    for end in (report, low, high):
+        for value, other in product(range(-1, 12), repeat=2):
+            quotient = randomizer.probability(value, end) / randomizer.probability(other, end)
+            assert randomizer.likelihood_ratio(value, other, end) == quotient
+
+
+def test_a_likelihood_ratio_takes_no_power_of_a_distance():
+    randomizer = LaplaceRandomizer(0, 10_000, "0.1")
+    for end in randomizer._ends:
+        assert randomizer.likelihood_ratio(3, 0, end) == randomizer._ratio ** (3 if end < 0 else -3)

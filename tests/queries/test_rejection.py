@@ -11,17 +11,17 @@ from dplearn.chance import SeededDice, walk
 from dplearn.queries import (
     BitRandomizer,
     CategoryRandomizer,
+    HistogramQuery,
     LaplaceRandomizer,
     MeanQuery,
     PopulationOracle,
-    ShareQuery,
     VectorQuery,
 )
 from dplearn.queries.rejection import Rejection, Request, drawn
 
 RECORDS, WEIGHTS = np.array([0, 1, 2]), [1, 2, 5]
 NUMBER = MeanQuery(lambda records: records, low=0, high=2)
-KIND = ShareQuery(lambda records: records, categories=3)
+KIND = HistogramQuery(lambda records: records, categories=3)
 
 #: From exact means to worse ones, which the oracle moves to within its tolerance.
 ADVERSARIES = {

@@ -11,14 +11,14 @@ from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
 from dplearn.queries import (
     BitRandomizer,
     CategoryRandomizer,
+    HistogramQuery,
     LocalOracle,
     MeanQuery,
     PopulationOracle,
     Records,
-    ShareQuery,
 )
+from dplearn.queries.bounds import query_sample_size
 from dplearn.queries.simulation import Request, run_locally, simulate_by_queries, simulate_locally
-from dplearn.theory.queries import query_sample_size
 
 COIN = MeanQuery(lambda records: records, low=0, high=1)
 COINS = np.arange(10_000) % 4 // 3  # a quarter is 1
@@ -90,9 +90,9 @@ def test_all_of_it_is_charged_once():
             "MeanQuery of width 1 at most, got width 2: pass width=2",
         ),
         (
-            lambda oracle: oracle.ask(ShareQuery(lambda records: records, categories=2)),
+            lambda oracle: oracle.ask(HistogramQuery(lambda records: records, categories=2)),
             ValueError,
-            "queries must be MeanQuery, got ShareQuery",
+            "queries must be MeanQuery, got HistogramQuery",
         ),
     ],
 )
@@ -125,7 +125,7 @@ def once():
 
 
 def at_once():
-    kind = ShareQuery(lambda records: records, categories=2)
+    kind = HistogramQuery(lambda records: records, categories=2)
     return (yield [Request("one", kind, CategoryRandomizer(2, HALF))])
 
 

@@ -10,14 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dplearn.chance import SeededDice
-from dplearn.core.dyadic import depth_of
+from dplearn.core.intervals import depth_of
 from dplearn.domains import DomainError, Floats, Grid, IntegerRange
 from dplearn.domains.large import LargeIntegerRange
-from dplearn.mechanisms.tree_counts import tree_counts
+from dplearn.mechanisms.block_points import BlockPlan
+from dplearn.mechanisms.tree_counts import TreePlan, tree_counts, tree_plan
 from dplearn.privacy import ApproxDP
 from dplearn.releases.distribution import distribution_of, distribution_of_points
-from dplearn.theory.thresholds import TreePlan, tree_plan
-from dplearn.theory.thresholds_blocks import BlockPlan
 
 PLAIN = ApproxDP(10**6)  # as good as no noise
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dplearn.domains import Floats, IntegerRange
+from dplearn.releases.quantile_errors import quantile_errors
 from dplearn.releases.quantile_plan import quantile_plan
 from dplearn.releases.quantiles import median, quantiles
-from dplearn.theory.quantiles import quantile_errors
 
 # Of few records it is said that they are few: tests/releases/test_few_records.py.
 

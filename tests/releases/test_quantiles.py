@@ -9,8 +9,8 @@ import pytest
 
 from dplearn.domains import DomainError, Floats, Grid, IntegerRange, LargeIntegerRange
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
+from dplearn.releases.quantile_errors import quantile_errors
 from dplearn.releases.quantiles import median, quantiles
-from dplearn.theory.quantiles import quantile_errors
 
 # Of few records it is said that they are few: tests/releases/test_few_records.py.
 

@@ -9,7 +9,7 @@ import pytest
 
 from dplearn import ExponentialMechanismClassifier
 from dplearn.domains import Categories, DomainError, Floats, Grid, IntegerRange, Schema
-from dplearn.releases import ThresholdRelease, quantiles
+from dplearn.releases import CDFRelease, quantiles
 from dplearn.releases.reading import as_number_domain, is_pair, read_codes, read_column
 
 DAY = datetime.date(2020, 1, 1)
@@ -91,17 +91,19 @@ def test_what_no_domain_has_is_refused_alike_with_what_to_do(missing):
     assert "it is missing, infinite, or no number" in told[0]
     assert "it is missing, no number, or beyond the bounds; outside='clip'" in told[1]
     assert "it is missing, infinite, or no number" in told[2]
-    assert "it is missing, not whole, or beyond the ends; outside='clip'" in told[3]
+    assert "it is missing, no number, not whole, or beyond the ends; outside='clip'" in told[3]
     assert "Grid takes decimals" in told[3]
 
 
 def test_a_domain_with_missing_ones_is_advised_to_those_that_take_it():
     gaps = [1.0, np.nan] * 3000
-    takes = "for learners and quantiles but neither for transformers nor for ThresholdRelease, take Floats("
-    with pytest.raises(DomainError) as refusal:
-        ThresholdRelease(epsilon=1).fit(gaps)
-    assert takes in str(refusal.value)
+    for whole in (Floats(), Grid(0, 9), Grid(0, 9, outside="clip"), IntegerRange(0, 9)):
+        with pytest.raises(DomainError, match=r"be public, or fill in a constant$") as refusal:
+            CDFRelease(epsilon=1, domain=whole).fit(gaps)
+        assert "missing=True" not in str(refusal.value)
+        assert refusal.value.__context__ is None
     for whole, told in (
+        (Floats(), 'take Floats(missing=True), {"type": "floats", "missing": true} in JSON'),
         (
             IntegerRange(0, 9),
             'take IntegerRange(low, high, missing=True), {"type": "integers", ..., "missing": true}',
@@ -116,4 +118,4 @@ def test_a_domain_with_missing_ones_is_advised_to_those_that_take_it():
     learner = ExponentialMechanismClassifier(classes=[0, 1], domain=gapped)
     assert learner.fit(np.reshape(gaps, (-1, 1)), [0, 1] * 3000).score([[1.0], [np.nan]], [0, 1]) == 1
     with pytest.raises(ValueError, match="must not accept missing values"):
-        ThresholdRelease(epsilon=1, domain=gapped).fit(gaps)
+        CDFRelease(epsilon=1, domain=gapped).fit(gaps)

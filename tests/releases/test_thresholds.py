@@ -1,4 +1,4 @@
-"""ThresholdRelease: what it promises, what it refuses, what it charges, and how near it comes."""
+"""CDFRelease: what it promises, what it refuses, what it charges, and how near it comes."""
 
 import numpy as np
 import pytest
@@ -7,41 +7,41 @@ from dplearn.audit import freeze
 from dplearn.domains import DomainError, Floats, Grid, IntegerRange
 from dplearn.domains.large import LargeIntegerRange
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
-from dplearn.releases.thresholds import ThresholdRelease
+from dplearn.releases.thresholds import CDFRelease
 
 AGES = IntegerRange(0, 120)
 VALUES = [20] * 300 + [40] * 500 + [41] * 200
 
 
 def test_the_guarantee_says_what_is_public_and_whether_noise_repeats():
-    release = ThresholdRelease(epsilon=0.5, domain=AGES, random_state=0).fit(VALUES)
+    release = CDFRelease(epsilon=0.5, domain=AGES, random_state=0).fit(VALUES)
     expected = ApproxDP(
         0.5,
         assumes=("values are integers from 0 to 120", "the number of records is public"),
         reproducible=True,
     )
     assert release.guarantee_ == release.distribution_.guarantee == expected
-    assert not ThresholdRelease(domain=AGES).fit(VALUES).guarantee_.reproducible
+    assert not CDFRelease(domain=AGES).fit(VALUES).guarantee_.reproducible
 
 
 def test_delta_is_promised_only_where_it_is_used():
-    assert ThresholdRelease(delta=1e-6, domain=AGES).plan().guarantee.delta == 0
-    assert ThresholdRelease(delta=1e-6).plan().guarantee == ApproxDP(1, 1e-6)
+    assert CDFRelease(delta=1e-6, domain=AGES).plan().guarantee.delta == 0
+    assert CDFRelease(delta=1e-6).plan().guarantee == ApproxDP(1, 1e-6)
 
 
 def test_an_integer_seed_repeats_the_release_and_parameters_have_noise_of_their_own():
-    fits = [ThresholdRelease(domain=AGES, epsilon=e, random_state=3).fit(VALUES) for e in (1, 1, 1.5)]
+    fits = [CDFRelease(domain=AGES, epsilon=e, random_state=3).fit(VALUES) for e in (1, 1, 1.5)]
     seen = [freeze(fit.distribution_.cumulative) for fit in fits]
     assert seen[0] == seen[1]
     assert seen[0] != seen[2]
-    other = ThresholdRelease(domain=AGES).fit(VALUES)
-    again = ThresholdRelease(domain=AGES).fit(VALUES)
+    other = CDFRelease(domain=AGES).fit(VALUES)
+    again = CDFRelease(domain=AGES).fit(VALUES)
     assert freeze(other.distribution_.cumulative) != freeze(again.distribution_.cumulative)
 
 
 def test_a_ledger_is_charged_once_and_refuses_before_values_are_read():
     ledger = PrivacyLedger(1, 0)
-    release = ThresholdRelease(epsilon=0.6, domain=AGES, ledger=ledger)
+    release = CDFRelease(epsilon=0.6, domain=AGES, ledger=ledger)
     release.fit(VALUES)
     assert ledger.spent().epsilon == ApproxDP(0.6).epsilon
 
@@ -59,7 +59,7 @@ def test_a_ledger_is_charged_once_and_refuses_before_values_are_read():
 def test_values_outside_the_domain_are_refused_and_nothing_is_spent(values):
     ledger = PrivacyLedger(1, 0)
     with pytest.raises(DomainError, match="a value lies outside the declared domain IntegerRange"):
-        ThresholdRelease(domain=AGES, ledger=ledger).fit(values)
+        CDFRelease(domain=AGES, ledger=ledger).fit(values)
     assert ledger.spent().epsilon == 0
 
 
@@ -90,17 +90,17 @@ def test_values_outside_the_domain_are_refused_and_nothing_is_spent(values):
 )
 def test_public_parameters_are_checked(parameters, error, message):
     with pytest.raises(error, match=message):
-        ThresholdRelease(**parameters).fit([1.0, 2.0])
+        CDFRelease(**parameters).fit([1.0, 2.0])
 
 
 @pytest.mark.parametrize("values", [[], [[1, 2]], 3], ids=["none", "a table", "a number"])
 def test_other_shapes_are_refused(values):
     with pytest.raises(ValueError, match="values must have shape"):
-        ThresholdRelease().fit(values)
+        CDFRelease().fit(values)
 
 
 def test_nothing_private_is_left_behind():
-    release = ThresholdRelease(domain=AGES, random_state=0).fit(VALUES)
+    release = CDFRelease(domain=AGES, random_state=0).fit(VALUES)
     assert set(vars(release)) == {
         "epsilon",
         "delta",
@@ -111,7 +111,7 @@ def test_nothing_private_is_left_behind():
         "distribution_",
         "guarantee_",
     }
-    shown = "ThresholdRelease(epsilon=1.0, delta=0.0, method='tree', domain=IntegerRange(low=0, high=120"
+    shown = "CDFRelease(epsilon=1.0, delta=0.0, method='tree', domain=IntegerRange(low=0, high=120"
     assert repr(release).startswith(shown)
 
 
@@ -120,7 +120,7 @@ def test_a_hundred_thousand_records_of_32_bits_are_known_to_within_half_a_percen
     size, n = 2**32, 10**5
     generator = np.random.default_rng(5)
     codes = np.clip(generator.normal(size / 2, size / 30, n), 0, size - 1).astype(np.int64)
-    release = ThresholdRelease(delta=delta, domain=IntegerRange(0, size - 1), random_state=1).fit(codes)
+    release = CDFRelease(delta=delta, domain=IntegerRange(0, size - 1), random_state=1).fit(codes)
     ordered = np.sort(codes)
     upto = np.searchsorted(ordered, ordered, "right") / n
     assert np.abs(release.distribution_.cdf(ordered) - upto).max() < 0.005
@@ -138,7 +138,7 @@ def test_a_hundred_thousand_records_of_32_bits_are_known_to_within_half_a_percen
 def test_blocks_are_as_near_as_they_promise_and_bands_hold(domain):
     n = 20_000
     values = np.random.default_rng(6).lognormal(11, 2, n).astype(np.int64)
-    release = ThresholdRelease(method="blocks", domain=domain, random_state=2).fit(values)
+    release = CDFRelease(method="blocks", domain=domain, random_state=2).fit(values)
     ordered = np.sort(values)
     upto = np.searchsorted(ordered, ordered, "right") / n
     off = np.abs(release.distribution_.cdf(ordered) - upto).max()
@@ -154,7 +154,7 @@ def test_blocks_are_as_near_as_they_promise_and_bands_hold(domain):
 def test_blocks_know_the_distribution_of_integers_of_thousands_of_bits():
     domain, n = LargeIntegerRange(0, 2**4096), 60_000
     values = [2**4000 + (i << 3000) for i in range(n)]
-    release = ThresholdRelease(delta=1e-6, method="blocks", domain=domain, random_state=0).fit(values)
+    release = CDFRelease(delta=1e-6, method="blocks", domain=domain, random_state=0).fit(values)
     assert release.guarantee_.epsilon == 1
     assert release.guarantee_.delta == ApproxDP(1, 1e-6).delta
     asked = values[:: n // 50]
@@ -164,19 +164,19 @@ def test_blocks_know_the_distribution_of_integers_of_thousands_of_bits():
 
 
 def test_blocks_plan_for_a_number_of_records_and_say_how_many_they_need():
-    release = ThresholdRelease(method="blocks", domain=AGES)
+    release = CDFRelease(method="blocks", domain=AGES)
     with pytest.raises(ValueError, match="n_samples must be given: method='blocks'"):
         release.plan()
     ledger = PrivacyLedger(1, 0)
     with pytest.raises(ValueError, match=r"n_samples must be at least [0-9]+ for blocks"):
-        ThresholdRelease(method="blocks", domain=AGES, ledger=ledger).fit([20, 40])
+        CDFRelease(method="blocks", domain=AGES, ledger=ledger).fit([20, 40])
     assert ledger.spent().epsilon == 0
-    assert ThresholdRelease(domain=AGES).plan(5) == ThresholdRelease(domain=AGES).plan()
+    assert CDFRelease(domain=AGES).plan(5) == CDFRelease(domain=AGES).plan()
 
 
 def test_blocks_charge_a_ledger_before_values_are_read():
     ledger = PrivacyLedger(1, 0)
-    release = ThresholdRelease(epsilon=0.6, method="blocks", domain=AGES, ledger=ledger)
+    release = CDFRelease(epsilon=0.6, method="blocks", domain=AGES, ledger=ledger)
     release.fit(VALUES * 5)
     assert ledger.spent().epsilon == ApproxDP(0.6).epsilon
     with pytest.raises(BudgetExceededError):
@@ -187,7 +187,7 @@ def test_blocks_charge_a_ledger_before_values_are_read():
 @pytest.mark.parametrize("n", [100, 2753])
 def test_too_few_records_are_warned_of_before_anything_is_spent(n):
     ledger = PrivacyLedger(1)
-    release = ThresholdRelease(ledger=ledger)
+    release = CDFRelease(ledger=ledger)
     with pytest.raises(UserWarning, match=f"n_samples is {n}: with epsilon 1, counts among 2"):
         release.fit(np.linspace(30.0, 40.0, n))  # warnings are errors here
     assert ledger.history() == []
@@ -195,11 +195,11 @@ def test_too_few_records_are_warned_of_before_anything_is_spent(n):
 
 def test_a_median_lies_among_the_records_from_the_planned_number_on_and_not_long_before():
     domain, generator = Grid(0, 100, 1001), np.random.default_rng(0)
-    enough = ThresholdRelease(domain=domain).plan().n_inside
+    enough = CDFRelease(domain=domain).plan().n_inside
 
     def share_inside(n):
         columns = generator.uniform(60, 70, (100, n))
-        releases = [ThresholdRelease(domain=domain, random_state=i).fit(row) for i, row in enumerate(columns)]
+        releases = [CDFRelease(domain=domain, random_state=i).fit(row) for i, row in enumerate(columns)]
         medians = [float(release.distribution_.median()) for release in releases]
         return np.mean(
             [row.min() <= median <= row.max() for row, median in zip(columns, medians, strict=True)]
@@ -207,14 +207,14 @@ def test_a_median_lies_among_the_records_from_the_planned_number_on_and_not_long
 
     assert share_inside(enough) > 0.95
     assert share_inside(enough // 3) < 0.9
-    assert ThresholdRelease(domain=IntegerRange(3, 3)).plan().n_inside == 1
+    assert CDFRelease(domain=IntegerRange(3, 3)).plan().n_inside == 1
 
 
 def test_a_notebook_shows_the_price_before_and_the_promise_after():
-    release = ThresholdRelease(epsilon=0.5, domain=AGES)
+    release = CDFRelease(epsilon=0.5, domain=AGES)
     assert "Not fitted. A fit will spend epsilon 0.5, delta 0." in release._repr_html_()
     fitted = release.fit(VALUES)
     assert fitted._repr_html_().endswith(fitted.guarantee_._repr_html_())
-    wrong = ThresholdRelease(epsilon="<b>")._repr_html_()
+    wrong = CDFRelease(epsilon="<b>")._repr_html_()
     assert wrong.endswith("Not fitted.")
     assert "&lt;b&gt;" in wrong

@@ -94,7 +94,7 @@ def sparse(values, dice, privacy):
 
 
 def stable_answers(asked, dice, privacy):
-    release = mechanisms.StableAnswers(max_unstable=1, privacy=privacy, dice=dice, n_queries=1)
+    release = mechanisms.StableAnswers(max_abstentions=1, privacy=privacy, dice=dice, n_queries=1)
     return release.answer(*asked).tolist()
 
 

@@ -206,7 +206,7 @@ def share_of_runs_that_answer_all(k, noise, *, runs, n_queries, n_others, seed):
     kept = 0
     for run in range(runs):
         order = rng.permutation(distances.size)
-        epoch = (noise.max_unstable, None)
+        epoch = (noise.max_abstentions, None)
         dice = SeededDice(10**6 * seed + run)
         questions = Questions(dice, -noise.bar, noise.of_threshold, noise.of_test, noise.renew, epoch)
         unstable = questions.answer(-distances[order])
@@ -249,7 +249,7 @@ TABLE = {1: (11454, 605, 303), 10: (39991, 2123, 1061), 50: (95318, 7961, 3981),
 def test_the_published_table():
     usual = list(teachers_table(ONE))
     agreed = list(teachers_table(ONE, agreement="5/6"))
-    found = {a.max_unstable: (a.published, a.ours, b.ours) for a, b in zip(usual, agreed, strict=True)}
+    found = {a.max_abstentions: (a.published, a.ours, b.ours) for a, b in zip(usual, agreed, strict=True)}
     assert found == TABLE
     assert [round(row.ratio, 1) for row in usual] == [18.9, 18.8, 12.0, 9.3]
 

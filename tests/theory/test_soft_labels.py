@@ -122,8 +122,12 @@ def test_the_noise_for_a_given_agreement_is_that_of_two_nones_a_query():
         (soft_label_precision, {"stability": 1, "n_records": 9, "quality": 0.6}, "quality must be"),
         (score_radius, {"stability": 1, "n_records": 9, "probability": 1}, "probability must be"),
         (any_order_radius, {"any_order": 0, "n_records": 9}, "any_order must be"),
-        (soft_label_teachers, {"privacy": ONE, "max_unstable": 1, "probability": 0.6}, "probability must be"),
-        (soft_label_teachers, {"privacy": ONE, "max_unstable": 0}, "max_unstable must be"),
+        (
+            soft_label_teachers,
+            {"privacy": ONE, "max_abstentions": 1, "probability": 0.6},
+            "probability must be",
+        ),
+        (soft_label_teachers, {"privacy": ONE, "max_abstentions": 0}, "max_abstentions must be"),
     ],
 )
 def test_parameters_that_no_theorem_covers_are_refused(function, parameters, match):
@@ -203,7 +207,7 @@ def ours(scores, n_bins, noise, seed):
         noise.of_threshold,
         noise.of_test,
         noise.renew,
-        (noise.max_unstable, None),
+        (noise.max_abstentions, None),
     )
     pairs = [plurality(counts) for counts in histograms(scores, n_bins)]
     for query in range(scores.shape[1]):

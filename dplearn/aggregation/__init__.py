@@ -1,6 +1,0 @@
-"""Sub-sample and aggregate: disjoint shards, a teacher for each, and answers on which they agree."""
-
-from dplearn.aggregation.answers import QueriesExhaustedError
-from dplearn.aggregation.public_data import PublicData
-
-__all__ = ["PublicData", "QueriesExhaustedError"]

@@ -1,0 +1,336 @@
+"""Walsh-Hadamard transforms: of integers, exact, for all parities at once; and of rows, with public signs.
+
+**All parities.** A point x and a parity r are numbers 0..2**d - 1. The parity gives a point the label
+popcount(r & x) mod 2: 1 if x has an odd number of ones among the bits of r. The transform
+
+    W[r] = sum over x of (-1)**popcount(r & x) * values[x]
+
+compares `values` with all parities: of n labelled records, count those at x with label 0 less those with
+label 1, and parity r has (n - W[r]) / 2 errors.
+
+The transform multiplies by a matrix of +1 and -1 for a few bits at a time, because the library for linear
+algebra adds faster than numpy does. It adds floats and never rounds one. In any order of additions, a partial
+sum is a sum of some of the values, each once and with a sign: an integer no larger than the sum of all
+absolute values. Single precision holds every integer up to 2**24, double precision up to 2**53.
+
+>>> import numpy as np
+>>> walsh_hadamard(np.array([1, 0, -2, 0])).tolist()
+[-1, -1, 3, 3]
+>>> points = points_of([np.array([0, 1, 1], dtype=np.uint8), np.array([0, 0, 1], dtype=np.uint8)])
+>>> points.tolist()
+[0, 1, 3]
+>>> parity_errors(points, np.array([0, 1, 0]), 2).tolist()  # of 0, x0, x1, x0 + x1
+[1, 1, 2, 0]
+
+**Rows.** The signed transform first gives each number of a row a fixed public sign, and then spreads the
+row's length over all coordinates. It is computed for one coordinate of each row, and inverted.
+
+>>> row = np.array([[3, 0, 0]])
+>>> [int(hadamard_coordinate(row, np.array([j]))[0]) for j in range(hadamard_size(3))]
+[-3, -3, -3, -3]
+>>> hadamard_inverse(np.array([-3.0, -3.0, -3.0, -3.0]), 3).tolist()
+[3.0, 0.0, 0.0]
+"""
+
+import hashlib
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import hadamard
+from scipy.linalg.blas import dasum, sasum
+
+from dplearn._validation import check_count
+from dplearn.core.grouping import check_integers
+
+__all__ = [
+    "hadamard_coordinate",
+    "hadamard_inverse",
+    "hadamard_size",
+    "nearest_parity",
+    "parity_errors",
+    "points_of",
+    "walsh_hadamard",
+]
+
+Floats = NDArray[np.floating[Any]]
+
+_MOST = 32  # bits of a point
+_SINGLE, _DOUBLE = 1 << 24, 1 << 53  # up to these, floats hold all integers
+_BLOCK = 16  # 2**16 floats and a work array of the same size fit the cache
+_ROWS = 8  # bits transformed together when their rows are far apart in memory
+_FIRST, _NEXT = 5, 4  # bits of one product: of the lowest bits, and of others
+_RECORDS = 1 << 14  # records counted at a time: their copies fit the cache
+_PIECE = 1 << 13  # floats of one product: they fit the nearest cache and start no thread
+_LARGEST = 1 << 13  # coordinates of the signed transform, whose matrix is kept in memory
+
+
+def walsh_hadamard(values: Any, *, bound: int | None = None) -> NDArray[Any]:
+    """Return the Walsh-Hadamard transform of integers, not normalised, in natural order.
+
+    Parameters
+    ----------
+    values : array-like of int of shape (2**d,)
+    bound : int, optional
+        At least the sum of all absolute values, and below 2**53. Only the type of the result, the time and
+        the memory depend on it. If `values` are private and these three must not depend on them, give a
+        public number, such as the number of records. Default: the sum itself.
+
+    Returns
+    -------
+    ndarray of shape (2**d,)
+        Element r is the sum of (-1)**popcount(r & x) * values[x] over all x. int16 if bound < 2**15, int32
+        if bound < 2**31, else int64.
+
+    Raises
+    ------
+    TypeError
+        If `values` are not integers in one dimension, or `bound` is not an integer.
+    ValueError
+        If their number is not a power of 2, or their absolute values sum to more than `bound` or to 2**53
+        or more. The message does not show them.
+
+    Notes
+    -----
+    The transform needs some megabytes besides the result, for every d.
+    """
+    values = check_integers("values", values)
+    if values.size & (values.size - 1):
+        raise ValueError("values must be 2**d numbers")
+    bound = _absolute_sum(values) if bound is None else check_count("bound", bound, high=_DOUBLE - 1)
+    return _transformed(values, np.empty(values.size, dtype=_dtype(bound)), bound)
+
+
+def points_of(columns: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint32]:
+    """Return each record as a number; its bit j is the entry of column j.
+
+    Parameters
+    ----------
+    columns : sequence of d ndarrays of uint8 of shape (n,)
+        From 1 to 32; entries are 0 or 1.
+
+    Returns
+    -------
+    ndarray of uint32 of shape (n,)
+    """
+    check_count("the number of columns", len(columns), low=1, high=_MOST)
+    points = np.zeros(len(columns[0]), dtype=np.uint32)
+    for start in range(0, len(columns), 8):
+        # Collect bytes first: a register holds 4 times as many.
+        eight = np.zeros(len(points), dtype=np.uint8)
+        for column in reversed(columns[start : start + 8]):
+            eight <<= 1
+            eight |= column
+        points |= eight.astype(np.uint32) << start
+    return points
+
+
+def parity_errors(points: NDArray[Any], bits: NDArray[Any], n_features: int) -> NDArray[Any]:
+    """Return the number of errors of each of the 2**d parities on labelled records.
+
+    Parameters
+    ----------
+    points : ndarray of int of shape (n,)
+        Private. The features of each record, bit j of the number being feature j.
+    bits : ndarray of int of shape (n,)
+        Private. The label of each record, 0 or 1.
+    n_features : int
+        The number d, from 1 to 32.
+
+    Returns
+    -------
+    ndarray of shape (2**d,)
+        Element r is the number of records whose label is not popcount(r & point) mod 2. int16 if n < 2**15,
+        int32 if n < 2**31, else int64.
+
+    Raises
+    ------
+    TypeError
+        If `points` or `bits` are not integers in one dimension, or `n_features` is not an integer.
+    ValueError
+        If `n_features`, a point or a label is out of range, or if there are not as many labels as points. The
+        message does not show points or labels.
+    """
+    size = 1 << check_count("n_features", n_features, low=1, high=_MOST)
+    points, bits = np.asarray(points), np.asarray(bits)
+    for name, array, most in (("points", points, size - 1), ("bits", bits, 1)):
+        if array.ndim != 1 or array.dtype.kind not in "iu":
+            raise TypeError(f"{name} must be a one-dimensional array of integers")
+        if array.size and (array.min() < 0 or array.max() > most):
+            raise ValueError(f"{name} must be from 0 to {most}")
+    n = len(points)
+    if len(bits) != n:
+        raise ValueError("bits must be as many as points")
+    errors = np.zeros(size, dtype=_dtype(n))
+    for start in range(0, n, _RECORDS):
+        part = slice(start, start + _RECORDS)
+        np.add.at(errors, points[part].astype(np.intp), 1 - 2 * bits[part].astype(errors.dtype))
+    _transformed(errors, errors, n)
+    # The difference is in 0..2n: it may overflow a signed integer, but not the unsigned one of the same size.
+    doubled = errors.view(f"u{errors.itemsize}")
+    np.subtract(doubled.dtype.type(n), doubled, out=doubled)
+    doubled >>= 1
+    return errors
+
+
+def nearest_parity(values: Any, *, complements: bool = False) -> tuple[int, int]:
+    """Return the parity that agrees with a function of d bits at the largest number of points.
+
+    Parameters
+    ----------
+    values : array-like of int or bool of shape (2**d,)
+        The value of the function at each point, 0 or 1.
+    complements : bool, default=False
+        Whether the search includes the complements of parities.
+
+    Returns
+    -------
+    parity : int
+        The first of the best; 2**d + r stands for the complement of parity r.
+    agreements : int
+        The number of the 2**d points at which the two agree.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `values` are not 2**d integers, 0 or 1.
+
+    Notes
+    -----
+    Two different parities differ at half of all points. So where a function differs from a parity at less
+    than a quarter of them, it differs from all others at more than a quarter, and that parity is found.
+
+    **Source.** Bun, Nissim and Stemmer (2016), Lemma 5.3.
+    """
+    array = np.asarray(values)
+    array = check_integers("values", array.view(np.uint8) if array.dtype == bool else array)
+    if array.min() < 0 or array.max() > 1:
+        raise ValueError("values must be 0 or 1")
+    size = array.size
+    excess = walsh_hadamard(1 - 2 * array.astype(np.int8), bound=size)  # of agreements over differences
+    best = int(excess.argmax())
+    most = int(excess[best])
+    if complements and -int(excess.min()) > most:
+        best = int(excess.argmin())
+        most = -int(excess[best])
+        best += size
+    return best, (size + most) // 2
+
+
+def hadamard_size(size: int) -> int:
+    """Return the number of coordinates of the signed transform of `size` numbers: the next power of two."""
+    transformed = 1 << max(size - 1, 0).bit_length()
+    if transformed > _LARGEST:
+        raise ValueError(f"size must be at most {_LARGEST}, got {size}")
+    return transformed
+
+
+def hadamard_coordinate(rows: NDArray[np.int64], picked: NDArray[Any]) -> NDArray[np.int64]:
+    """Return coordinate picked[i] of the signed Hadamard transform of row i.
+
+    Parameters
+    ----------
+    rows : ndarray of int of shape (n, size)
+    picked : ndarray of int of shape (n,)
+        From 0 to hadamard_size(size) - 1.
+
+    Returns
+    -------
+    ndarray of int64 of shape (n,)
+        Sums of the row's numbers with signs + or -.
+    """
+    matrix = _signed_matrix(rows.shape[1])
+    signs = matrix[np.asarray(picked, dtype=np.intp)]
+    return np.asarray(np.einsum("ij,ij->i", rows, signs, dtype=np.int64))
+
+
+def hadamard_inverse(transformed: NDArray[Any], size: int) -> NDArray[np.float64]:
+    """Return the least-squares inverse of the signed transform: a vector of `size` numbers."""
+    matrix = _signed_matrix(size)
+    return np.asarray(matrix.T @ transformed / len(matrix), dtype=np.float64)
+
+
+def _transformed(values: NDArray[Any], result: NDArray[Any], bound: int) -> NDArray[Any]:
+    """Write the transform of `values` to `result`, which may be `values` itself, and return it."""
+    kind: type[np.floating[Any]] = np.float32 if bound < _SINGLE else np.float64
+    absolute_sum = sasum if bound < _SINGLE else dasum
+    d = values.size.bit_length() - 1
+    done = min(d, _BLOCK)
+    work, spare = np.empty(1 << done, dtype=kind), np.empty(1 << done, dtype=kind)
+    total = 0.0
+    for block, out in zip(values.reshape(-1, 1 << done), result.reshape(-1, 1 << done), strict=True):
+        np.copyto(work, block, casting="unsafe")
+        total += absolute_sum(work)
+        if total > bound:  # floats add exactly up to the bound, and never round a larger sum down to it
+            raise ValueError(f"values must have absolute values that sum to at most {bound}")
+        np.copyto(out, _of_bits(work, spare, 0, done), casting="unsafe")
+    while done < d:
+        more = min(d - done, _ROWS)
+        width = _BLOCK - more
+        for part in result.reshape(-1, 1 << more, 1 << done - width, 1 << width):
+            for start in range(part.shape[1]):
+                columns = part[:, start]
+                np.copyto(work.reshape(columns.shape), columns, casting="unsafe")
+                transformed = _of_bits(work, spare, width, _BLOCK).reshape(columns.shape)
+                np.copyto(columns, transformed, casting="unsafe")
+        done += more
+    return result
+
+
+def _of_bits(work: Floats, spare: Floats, low: int, high: int) -> Floats:
+    """Return the transform over the bits low..high-1 of a position, in one of the two arrays given."""
+    bit = low
+    while bit < high:
+        step = min(_NEXT if bit else _FIRST, high - bit)
+        signs = _signs(step, work.dtype)
+        if bit == 0:
+            shape: tuple[int, ...] = (-1, min(_PIECE, work.size) >> step, 1 << step)
+            np.matmul(work.reshape(shape), signs, out=spare.reshape(shape))
+        else:
+            width = min(1 << bit, _PIECE >> step)
+            shape = (-1, 1 << step, (1 << bit) // width, width)
+            pieces, out = work.reshape(shape).swapaxes(1, 2), spare.reshape(shape).swapaxes(1, 2)
+            np.matmul(signs, pieces, out=out)
+        work, spare = spare, work
+        bit += step
+    return work
+
+
+@cache
+def _signs(bits: int, kind: np.dtype[Any]) -> Floats:
+    """Return the matrix of (-1)**popcount(r & x)."""
+    numbers = np.arange(1 << bits)
+    signs: Floats = np.where(np.bitwise_count(numbers[:, None] & numbers) & 1, -1, 1).astype(kind)
+    return signs
+
+
+def _absolute_sum(values: NDArray[Any]) -> int:
+    """Return the sum of absolute values; the error message does not show the values."""
+    total, work = 0.0, np.empty(min(values.size, _PIECE))
+    for piece in values.reshape(-1, work.size):
+        np.copyto(work, piece, casting="unsafe")
+        total += dasum(work)  # floats add exactly below 2**53, and never round a larger sum to less
+    if total >= _DOUBLE:
+        raise ValueError("values must have absolute values that sum to less than 2**53")
+    return int(total)
+
+
+def _dtype(bound: int) -> type[np.signedinteger[Any]]:
+    """Return the narrowest type of integers that holds -bound..bound."""
+    if bound < 1 << 15:
+        return np.int16
+    return np.int32 if bound < 1 << 31 else np.int64
+
+
+@lru_cache(maxsize=8)
+def _signed_matrix(size: int) -> NDArray[np.int8]:
+    """Return `size` columns of a Hadamard matrix, each multiplied by a public sign."""
+    full = hadamard(hadamard_size(size), dtype=np.int8)[:, :size]
+    # The signs are public, fixed and pseudorandom, so that no pattern of usual data agrees with them.
+    stream = hashlib.shake_128(b"signs of turned vectors").digest(-(-size // 8))
+    flips = 1 - 2 * np.unpackbits(np.frombuffer(stream, dtype=np.uint8))[:size].astype(np.int8)
+    signs: NDArray[np.int8] = full * flips
+    signs.flags.writeable = False
+    return signs

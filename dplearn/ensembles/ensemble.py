@@ -1,0 +1,118 @@
+"""The private state of an ensemble that answers queries: its teachers and its remaining budget."""
+
+import pickle
+from copy import copy
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.core.soft_votes import SoftVotes, soft_tally
+from dplearn.core.votes import tally
+from dplearn.ensembles.aggregators import Aggregator
+from dplearn.ensembles.answers import Answers, QueriesExhaustedError
+from dplearn.ensembles.asking import Labels, Scores
+from dplearn.ensembles.isolation import attempt, isolated, untold
+from dplearn.ensembles.muted_output import muted_output
+from dplearn.ensembles.teachers import answers_of
+
+__all__ = ["Ensemble", "SoftEnsemble"]
+
+
+@dataclass(repr=False)  # a traceback may show it
+class Ensemble:
+    """The private state of a fitted ensemble; kept in a holder and nowhere else.
+
+    Attributes
+    ----------
+    teachers : list
+        Private. One for each shard.
+    aggregator : Aggregator
+        Private. The noise, and the remaining queries.
+    published : dict
+        Public. The fitted attributes of the estimator.
+    asked : int
+        Public. The number of queries so far.
+    """
+
+    teachers: list[Any]
+    aggregator: Aggregator
+    published: dict[str, Any]
+    asked: int = 0
+
+    def answer(self, queries: Any, *how: Any) -> Any:
+        """Release answers to the rows of `queries`; a batch that is too large is refused before any draw.
+
+        Parameters
+        ----------
+        queries : array-like of shape (n_queries, n_features)
+            Public. Must not be changed meanwhile.
+        *how : object
+            Public. Further arguments of a kind of ensemble.
+        """
+        left, number = self.aggregator.remaining_queries, queries.shape[0]
+        if number > left:
+            raise QueriesExhaustedError(
+                f"X must hold at most the {left} queries that are left, got {number}; nothing was spent."
+                + (
+                    " remaining_queries_ tells them; max_queries=... asks for more, with more noise on each"
+                    if left
+                    else " This model has answered all it may"
+                )
+            )
+        if not number:
+            return self._no_answers()
+        votes = self._votes(queries, *how)
+        self.asked += len(votes)
+        return self.aggregator.answer(votes)
+
+    @property
+    def _classes(self) -> NDArray[Any]:
+        classes: NDArray[Any] = self.published["classes_"]
+        return classes
+
+    def _votes(self, queries: Any) -> Any:
+        """Return the teachers' votes on queries, counted."""
+        return tally(answers_of(self.teachers, queries, Labels(self._classes)), len(self._classes))
+
+    def _no_answers(self) -> Any:
+        return Answers.without_counts(np.zeros(0, dtype=np.int64), len(self._classes))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return everything but the source of chance: another process needs a new one.
+
+        A teacher that cannot be pickled casts no vote after unpickling: an error would reveal its shard.
+        """
+        aggregator = copy(self.aggregator)
+        with muted_output(), isolated():
+            teachers = [attempt(partial(_packed, each), lambda _: b"") for each in self.teachers]
+        return vars(self) | {"aggregator": aggregator.attach(None), "teachers": teachers}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Empty bytes stand for a teacher that could not be pickled.
+        with muted_output(), isolated():
+            teachers = [attempt(partial(_unpacked, each), lambda _: None) for each in state["teachers"]]
+        self.__dict__.update(state, teachers=teachers)
+
+
+def _packed(teacher: Any) -> bytes:
+    with untold():
+        return pickle.dumps(teacher)
+
+
+def _unpacked(packed: bytes) -> Any:
+    with untold():
+        return pickle.loads(packed)  # noqa: S301 - a teacher, from a file that the user trusts
+
+
+class SoftEnsemble(Ensemble):
+    """An ensemble whose teachers answer with scores."""
+
+    def _votes(self, queries: Any, n_bins: NDArray[np.int64]) -> SoftVotes:  # type: ignore[override]
+        asked = Scores(self._classes)
+        return soft_tally(answers_of(self.teachers, queries, asked), n_bins, asked.width)
+
+    def _no_answers(self) -> NDArray[np.float64]:
+        return np.zeros((0, Scores(self._classes).width))

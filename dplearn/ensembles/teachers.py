@@ -1,0 +1,257 @@
+"""Train a teacher on each shard, and ask the teachers for their answers to queries.
+
+A teacher is a function of its own shard and its public seed alone, so one replaced record changes one
+teacher, and at most its answer to each query. No error, warning or type depends on a shard. If a shard has a
+single label, its teacher answers that label. If the fit fails, the teacher answers the shard's most frequent
+label. An empty shard casts no vote, and neither does a teacher whose prediction fails.
+
+>>> import numpy as np
+>>> from sklearn.linear_model import LogisticRegression
+>>> X, y = np.arange(12.0)[:, None], np.repeat(["no", "yes"], 6)
+>>> shards = [np.array([0, 1, 6, 7]), np.array([2, 3, 8, 9]), np.array([4, 5]), np.array([], dtype=int)]
+>>> teachers = train_teachers(LogisticRegression(), X, y, shards, seeds=[1, 2, 3, 4])
+>>> answers_of(teachers, np.array([[-5.0], [20.0]]), Labels(np.array(["no", "yes"]))).tolist()
+[[0, 1], [0, 1], [0, 0], [-1, -1]]
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+
+from dplearn.ensembles.asking import NO_VOTE, Asked, Labels  # noqa: F401 - the doctest's
+from dplearn.ensembles.base_estimators import Seeded, check_teachable, quiet
+from dplearn.ensembles.isolation import attempt, isolated, turn
+from dplearn.ensembles.muted_output import muted_output
+from dplearn.ensembles.worker_pool import run_tasks
+from dplearn.records.tables import own_cells, plain, rows_of, sliceable
+
+__all__ = ["LabelShares", "answers_of", "check_teachable", "train_and_ask", "train_teachers"]
+
+_BLOCK = 1 << 14  # queries in one call of a teacher
+
+
+def train_teachers(
+    estimator: Any,
+    X: Any,
+    y: NDArray[Any],
+    shards: Sequence[NDArray[np.int64]],
+    *,
+    seeds: Sequence[int],
+    n_jobs: int | None = None,
+    progress: Callable[[], None] | None = None,
+) -> list[Any]:
+    """Return a fitted estimator for each shard, or None where there is no teacher.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Is cloned for each shard, with every `verbose` off, and runs in one thread of Python's. Its fit and
+        its predictions must depend on its parameters, its rows and the seeded generators of numpy and of
+        the standard library alone: an estimator that keeps state between fits lets teachers learn from each
+        other. Log messages, and output without Python, are not muted.
+    X : ndarray, sparse matrix, pandas or polars data frame of shape (n, d)
+        Private. Its type, and those of its columns, are public. An array of objects is read shard by shard.
+    y : ndarray of shape (n,)
+        Private labels; their type is public.
+    shards : sequence of k ndarray of int
+        Disjoint row numbers.
+    seeds : sequence of k int
+        Public; they set every `random_state` that is None, and seed the global generators of numpy and of
+        the standard library.
+    n_jobs : int or None
+        joblib's. More than one worker means worker processes, never threads (see `run_tasks`). Results are
+        the same, unless pickling changes an estimator.
+    progress : callable, optional
+        Is called once for each finished shard; the time of a call depends on the data.
+
+    Returns
+    -------
+    list of k classifier, LabelShares or None
+        `LabelShares` for a shard that holds a single label, or on which fitting fails; None for an empty one.
+
+    Raises
+    ------
+    RuntimeError
+        If worker processes die, and die again.
+    TypeError, ValueError
+        If the estimator cannot be cloned, or has a ledger (see `check_teachable`).
+    """
+    function = _TeacherFunction(_base_estimators(estimator))
+    return _run(function, X, y, shards, seeds, n_jobs=n_jobs, progress=progress)
+
+
+def train_and_ask(
+    estimator: Any,
+    X: Any,
+    y: NDArray[Any],
+    shards: Sequence[NDArray[np.int64]],
+    *,
+    queries: Any,
+    asked: Asked,
+    seeds: Sequence[int],
+    n_jobs: int | None = None,
+    progress: Callable[[], None] | None = None,
+) -> NDArray[Any]:
+    """Return the teachers' answers, and drop each teacher in the process that trained it.
+
+    Parameters
+    ----------
+    queries : table of shape (m, d)
+        Public. For the other parameters see `train_teachers` and `answers_of`.
+
+    Returns
+    -------
+    ndarray of int of shape (k, m * asked.width)
+        As from `answers_of`.
+    """
+    function = _TeacherFunction(_base_estimators(estimator), plain(sliceable(queries)), asked)
+    answers = asked.nothing(len(shards), queries.shape[0])
+    given = _run(function, X, y, shards, seeds, n_jobs=n_jobs, progress=progress)
+    for row, one in zip(answers, given, strict=True):
+        row[:] = one
+    return answers
+
+
+def answers_of(teachers: Sequence[Any], queries: Any, asked: Asked) -> NDArray[Any]:
+    """Return each teacher's answer to each query.
+
+    Parameters
+    ----------
+    teachers : sequence of k classifier, LabelShares or None
+        From `train_teachers`.
+    queries : ndarray, sparse matrix, pandas or polars data frame of shape (m, d)
+        Public.
+    asked : Asked
+        The kind of answer.
+
+    Returns
+    -------
+    ndarray of int of shape (k, m * asked.width)
+        `NO_VOTE` if there is no teacher, if its prediction fails, and if its answer is invalid.
+    """
+    queries = plain(sliceable(queries))
+    answers = asked.nothing(len(teachers), queries.shape[0])
+    with muted_output(), isolated():
+        for place, teacher in enumerate(teachers):
+            answers[place] = _answers(teacher, place, queries, asked)
+    return answers
+
+
+class LabelShares:
+    """A teacher with the same answer to every row: the shares of the labels in its shard.
+
+    It is a function of its own shard, like any other teacher. Without it, a shard that lacks a rare label
+    would cast no vote, although it is evidence that the label is rare, and only the shards with the label
+    would vote. Its `classes_`, the sorted labels of the shard, are private, as all of a teacher is.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+        Private. The labels of the shard; at least one.
+    """
+
+    def __init__(self, labels: NDArray[Any]):
+        self.classes_, counts = np.unique(labels, return_counts=True)
+        self._shares = counts / labels.size
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most frequent label for each row, of several the first.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+            Only its length is read.
+        """
+        return np.repeat(self.classes_[[self._shares.argmax()]], X.shape[0])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the shares of the labels for each row.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+            Only its length is read.
+        """
+        return np.tile(self._shares, (X.shape[0], 1))
+
+
+@dataclass(frozen=True)
+class _TeacherFunction:
+    """The function of the worker pool: it trains a teacher on a shard and returns it, or its answers."""
+
+    base_estimators: Seeded
+    queries: Any = None
+    asked: Asked | None = None
+    config: Any = None
+
+    def __call__(self, task: tuple[int, Any, NDArray[Any], int]) -> Any:
+        place, *shard = task
+        # Every process uses the caller's configuration of scikit-learn.
+        with sklearn.config_context(**self.config), isolated():
+            teacher = _trained(self.base_estimators, *shard)
+            return teacher if self.asked is None else _answers(teacher, place, self.queries, self.asked)
+
+
+def _base_estimators(estimator: Any) -> Seeded:
+    check_teachable(estimator)  # an error now, and on no shard
+    return Seeded(quiet(estimator))
+
+
+def _run(
+    function: _TeacherFunction,
+    X: Any,
+    y: NDArray[Any],
+    shards: Sequence[NDArray[np.int64]],
+    seeds: Sequence[int],
+    **how: Any,
+) -> list[Any]:
+    """Return the result of the function for each shard."""
+    if len(seeds) != len(shards):
+        raise ValueError(f"seeds must be as many as shards, {len(shards)}, got {len(seeds)}")
+    table, labels = sliceable(X), np.asarray(y)
+    function = replace(function, config=sklearn.get_config())
+
+    def task(i: int) -> tuple[int, Any, NDArray[Any], int]:
+        return i, rows_of(table, shards[i]), labels[shards[i]], seeds[i]
+
+    return run_tasks(function, task, len(shards), context=isolated, **how)
+
+
+def _trained(base_estimators: Seeded, rows: Any, labels: NDArray[Any], seed: int) -> Any:
+    """Return a teacher, or None for an empty shard."""
+
+    def train() -> Any:
+        if (labels == labels[0]).all():
+            return LabelShares(labels)
+        with turn(seed):
+            teacher = base_estimators.clone(seed)
+            teacher.fit(plain(own_cells(rows)), own_cells(labels.copy()))
+        return teacher
+
+    # An exception depends on the shard, and so does the teacher that replaces the failed one.
+    return attempt(train, lambda _: LabelShares(labels)) if labels.size else None
+
+
+def _answers(teacher: Any, place: int, queries: Any, asked: Asked) -> NDArray[Any]:
+    """Return one teacher's answers, block by block; its index and the block seed its draws."""
+    answers: NDArray[Any] = asked.nothing(1, queries.shape[0])[0]
+    if teacher is None:
+        return answers
+    by_row = answers.reshape(-1, asked.width)
+    for start in range(0, len(by_row), _BLOCK):
+        block = np.arange(start, min(start + _BLOCK, len(by_row)))
+        # An exception depends on the teacher, and so does the shape of its answers.
+        said = attempt(partial(_asked, teacher, place + start, queries, block, asked), lambda _: None)
+        by_row[block] = said if np.shape(said) == (block.size, asked.width) else NO_VOTE
+    return answers
+
+
+def _asked(teacher: Any, seed: int, queries: Any, block: NDArray[np.int64], asked: Asked) -> Any:
+    """Return a teacher's answers to a copy of some rows: a teacher that changes its rows changes the copy."""
+    with turn(seed):
+        return asked.answers(teacher, own_cells(rows_of(queries, block)))

@@ -1,0 +1,255 @@
+"""Run one function on many tasks: one after the other, or in worker processes of joblib.
+
+`n_jobs`, or a `joblib.parallel_config` around the call, sets the number of workers and the backend. A backend
+of processes with more than one worker runs batches of tasks in a worker pool. Every other choice runs the
+tasks one after the other in this process. The choice changes times and no result.
+
+A task may hold private records, and its result must depend on no other task. These rules isolate tasks:
+
+- A process never runs two tasks at once. Threads share Python's warning filters, and some libraries turn
+  warnings into errors for a moment to detect a failure. That would make a task in another thread fail.
+- Each task is pickled by itself. A task that cannot be pickled, or whose result cannot be pickled, runs in
+  this process, and no error tells of it.
+- If worker processes are in use, the tasks that run in this process and their results are pickled and
+  unpickled too. Pickling can change an object, and the result must not depend on the process.
+- Every process, this one included, gives native libraries the same number of threads. The number of threads
+  changes how sums of floats are rounded, and the tasks' run times settle which process runs which task.
+- The batch size depends on the number of tasks and the number of workers alone.
+
+No warning is shown while tasks run.
+
+>>> run_tasks(abs, lambda i: -i, 3)
+[0, 1, 2]
+"""
+
+import pickle
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import BrokenExecutor
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property, partial
+from math import ceil
+from time import sleep
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, cpu_count, delayed, effective_n_jobs, wrap_non_picklable_objects
+from joblib.parallel import get_active_backend
+
+from dplearn.ensembles.isolation import attempt, isolated, untold
+from dplearn.ensembles.muted_output import muted_output
+from dplearn.ensembles.native_threads import native_threads
+
+__all__ = ["run_tasks"]
+
+Function = Callable[[Any], Any]
+
+_ATTEMPTS = 2
+_DIED_AGAIN = (
+    "worker processes died while training teachers, and again when their work was repeated: memory may be"
+    " short, estimator may end its process, or workers may be unable to import dplearn; try n_jobs=1"
+)
+_BATCHES_PER_WORKER = 16  # workers end at about the same time, and few tasks are in memory at once
+_BATCHES_HERE = 64  # progress is told, and other threads may enter the context, after each batch
+_PAUSE = 1e-4  # seconds between batches in this process
+
+_one_batch_at_a_time = threading.Lock()
+
+
+def run_tasks(
+    function: Function,
+    task_of: Callable[[int], Any],
+    count: int,
+    *,
+    context: Callable[[], AbstractContextManager[None]] = nullcontext,
+    n_jobs: int | None = None,
+    progress: Callable[[], None] | None = None,
+) -> list[Any]:
+    """Return the function's result for each task.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a task. Raises nothing that depends on it. If it cannot be pickled, or a worker process cannot
+        unpickle it, the tasks run in this process.
+    task_of : callable
+        Makes the task of index 0..count-1, shortly before it runs.
+    count : int
+        The number of tasks.
+    context : callable
+        Gives a context for a batch of tasks in this process. `function` alone would enter it for each task.
+    n_jobs : int or None
+        joblib's. Worker processes are used if there is more than one worker and the backend, joblib's
+        default or that of a joblib context, has processes. With a backend of threads, tasks run one after
+        the other.
+    progress : callable, optional
+        Is called once for each finished task, after its batch and outside of `context`.
+
+    Raises
+    ------
+    RuntimeError
+        If worker processes die, and die again when the lost tasks are repeated. Whether this happens may
+        depend on the tasks; the message does not.
+    """
+    workers, backend = effective_n_jobs(n_jobs), get_active_backend()[0]
+    threads = None
+    if workers > 1 and not getattr(backend, "supports_sharedmem", False):
+        threads = getattr(backend, "inner_max_num_threads", None) or max(1, cpu_count() // workers)
+    with muted_output(), native_threads(threads):
+        run = _Run(function, task_of, count, threads, progress)
+        if run.can_be_sent:
+            run.in_processes(n_jobs, _batch_size(count, workers * _BATCHES_PER_WORKER))
+        else:
+            run.in_this_process(context, _batch_size(count, _BATCHES_HERE))
+    return [run.results[i] for i in range(count)]
+
+
+def _batch_size(count: int, batches: int) -> int:
+    return max(1, ceil(count / batches))
+
+
+class _Run:
+    """The tasks of one call and their results.
+
+    Parameters
+    ----------
+    threads : int or None
+        Threads of native libraries in each process; None if no worker processes are in use.
+    """
+
+    def __init__(
+        self,
+        function: Function,
+        task_of: Callable[[int], Any],
+        count: int,
+        threads: int | None,
+        progress: Callable[[], None] | None,
+    ):
+        self._function, self._task_of, self._count = function, task_of, count
+        self._pool, self._progress, self._threads = threads is not None, progress, threads
+        self._sent = _pickled(function) if self._pool else None
+        self.results: dict[int, Any] = {}
+
+    @property
+    def can_be_sent(self) -> bool:
+        """Return True if worker processes are in use and the function can be pickled."""
+        return self._sent is not None
+
+    def in_this_process(self, context: Callable[[], AbstractContextManager[None]], size: int) -> None:
+        """Run all tasks one after the other."""
+        for batch in self._batches(size):
+            with context():
+                for i in batch:
+                    self.results[i] = self._result_here(i)
+            self._tell(len(batch))
+            sleep(_PAUSE)  # another thread may enter the context
+
+    def in_processes(self, n_jobs: int | None, size: int) -> None:
+        """Run all tasks in worker processes; repeat the lost tasks once if a worker process dies."""
+        for _ in range(_ATTEMPTS):
+            try:
+                self._dispatch(self._batches(size), n_jobs)
+            except BrokenExecutor:
+                continue
+            return
+        raise RuntimeError(_DIED_AGAIN)
+
+    def _batches(self, size: int) -> list[list[int]]:
+        """Return the indices of unfinished tasks, cut into batches."""
+        left = [i for i in range(self._count) if i not in self.results]
+        return [left[start : start + size] for start in range(0, len(left), size)]
+
+    def _dispatch(self, batches: Sequence[Sequence[int]], n_jobs: int | None) -> None:
+        calls = (
+            delayed(_run_batch)(self._sent, [_pickled(self._task_of(i)) for i in batch], self._threads)
+            for batch in batches
+        )
+        for batch, pickles in zip(batches, _parallel(n_jobs)(calls), strict=True):
+            with isolated():
+                for i, pickled in zip(batch, pickles, strict=True):
+                    self.results[i] = self._result_of(i, pickled)
+            self._tell(len(batch))
+
+    def _result_of(self, i: int, pickled: bytes | None) -> Any:
+        """Return the result that a worker process has sent; compute it here if it has sent none."""
+        sent = b"" if pickled is None else pickled  # empty bytes cannot be unpickled
+        return attempt(partial(_unpickled, sent), lambda _: self._result_here(i))
+
+    def _result_here(self, i: int) -> Any:
+        """Return a task's result, computed in this process; the same as from a worker process."""
+        if not self._pool:
+            return self._function(self._task_of(i))
+        return _pickled_and_unpickled(self._function_as_sent(_pickled_and_unpickled(self._task_of(i))))
+
+    @cached_property
+    def _function_as_sent(self) -> Function:
+        sent = b"" if self._sent is None else self._sent
+        function: Function = attempt(partial(_unpickled, sent), lambda _: self._function)
+        return function
+
+    def _tell(self, finished: int) -> None:
+        """Tell progress, outside of `isolated`: it must not draw from a teacher's generators."""
+        if self._progress is not None:
+            for _ in range(finished):
+                self._progress()
+
+
+def _run_batch(function: bytes, tasks: Sequence[bytes | None], threads: int | None) -> list[bytes | None]:
+    """Return the pickled results of some tasks; runs in a worker process."""
+    with _one_batch_at_a_time, muted_output(), native_threads(threads), isolated():
+        unpickled = attempt(partial(_unpickled, function), lambda _: None)
+        return [_pickled_result(unpickled, task) for task in tasks]
+
+
+def _pickled_result(function: Function | None, task: bytes | None) -> bytes | None:
+    """Return a task's pickled result, or None if the function, the task or the result cannot be pickled."""
+    if function is None or task is None:
+        return None
+    return attempt(lambda: _pickled(function(_unpickled(task))), lambda _: None)
+
+
+def _pickled(thing: Any) -> bytes | None:
+    """Return the pickle of an object, or None if it has none; no backend writes bytes to a disk."""
+    # Cells and models may be of any class, and their pickling may raise, print and draw.
+    return attempt(partial(_dumped, thing), lambda _: None)
+
+
+def _dumped(thing: Any) -> bytes:
+    with _isolated_if_needed(thing):
+        return pickle.dumps(wrap_non_picklable_objects(thing, keep_wrapper=False))
+
+
+def _isolated_if_needed(thing: Any) -> AbstractContextManager[None]:
+    """Return the context for pickling an object; arrays of numbers and texts run no code of their own."""
+    parts = thing if type(thing) is tuple else (thing,)
+    return nullcontext() if all(map(_is_plain, parts)) else untold()
+
+
+def _is_plain(part: Any) -> bool:
+    if type(part) is not np.ndarray:
+        return type(part) is int
+    return part.dtype.kind in "biufcSU" and part.dtype.metadata is None
+
+
+def _unpickled(pickled: bytes) -> Any:
+    with untold():
+        return pickle.loads(pickled)  # noqa: S301 - pickled here, or by our own workers
+
+
+def _pickled_and_unpickled(thing: Any) -> Any:
+    """Return an object as another process would receive it, or as it is if it cannot be pickled."""
+    return attempt(partial(_round_trip, thing), lambda _: thing)
+
+
+def _round_trip(thing: Any) -> Any:
+    with _isolated_if_needed(thing):
+        return pickle.loads(_dumped(thing))  # noqa: S301 - pickled here
+
+
+def _parallel(n_jobs: int | None) -> Any:
+    """Return joblib's `Parallel`, which yields results as they are finished if the backend can."""
+    how = {"n_jobs": n_jobs, "batch_size": 1}
+    try:
+        return Parallel(return_as="generator", **how)
+    except ValueError:  # some backends only return all results at once
+        return Parallel(**how)

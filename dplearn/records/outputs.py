@@ -1,0 +1,121 @@
+"""Read one label or several labels a record.
+
+>>> outputs = read_outputs([["a", 0], ["b", 1]], 2, None)
+>>> [classes.tolist() for classes in outputs.classes], outputs.codes.tolist(), outputs.many
+([['a', 'b'], [0, 1]], [[0, 0], [1, 1]], True)
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.domains.cells import frame_column, is_frame
+from dplearn.records.reading import check_classes, read_labels
+
+__all__ = ["Outputs", "declared_sets", "n_outputs_of", "output_column", "read_outputs"]
+
+
+@dataclass(frozen=True, repr=False)  # a traceback may show it
+class Outputs:
+    """The labels of a table.
+
+    Attributes
+    ----------
+    classes : list of ndarray of shape (n_classes,)
+        Public. The label set of each output, sorted.
+    codes : ndarray of intp of shape (n, n_outputs)
+        Private. Each record's place in it.
+    many : bool
+        Public. Whether y has an axis of outputs.
+    """
+
+    classes: list[NDArray[Any]]
+    codes: NDArray[np.intp]
+    many: bool
+
+
+def n_outputs_of(y: Any) -> int:
+    """Return how many labels a record has; a table with one column counts as no table.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,) or (n, n_outputs)
+        A list tells by its first row; others of another length are refused when they are read.
+    """
+    if is_frame(y) or (isinstance(y, np.ndarray) and y.ndim == 2):
+        return int(y.shape[1])
+    row = y[0] if isinstance(y, Sequence) and not isinstance(y, (str, bytes)) and len(y) else None
+    return np.size(row) if isinstance(row, (list, tuple, np.ndarray)) else 1
+
+
+def read_outputs(y: Any, n: int, classes: Sequence[Any] | None) -> Outputs:
+    """Return the labels of each output, each read as `read_labels` reads one.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,) or (n, n_outputs)
+        Labels.
+    n : int
+        The number of records.
+    classes : sequence, sequence of sequences, or None
+        As for `declared_sets`.
+
+    Raises
+    ------
+    DomainError
+        If y holds a label that is not in `classes`.
+    ValueError
+        If y is missing, has another shape, or is not discrete.
+    """
+    k = n_outputs_of(y)
+    known: list[Any] = [None] * max(1, k) if classes is None else _known(classes, max(1, k))
+    if k < 2:
+        label_set, codes = read_labels(y, n, known[0])
+        return Outputs([label_set], codes[:, None], many=False)
+    if isinstance(y, Sequence) and any(np.size(row) != k for row in y):
+        raise ValueError("rows of y must be equally long")
+    read = [read_labels(output_column(y, i), n, each) for i, each in enumerate(known)]
+    return Outputs([labels for labels, _ in read], np.column_stack([codes for _, codes in read]), many=True)
+
+
+def declared_sets(classes: Sequence[Any]) -> list[NDArray[Any]]:
+    """Return the declared label sets, checked: one for each output, or one for all.
+
+    Parameters
+    ----------
+    classes : sequence, or sequence of sequences
+        A label set, or one for each output.
+
+    Raises
+    ------
+    ValueError
+        If a set is none; see `check_classes`.
+    """
+    sets = list(classes) if isinstance(classes, Iterable) and not isinstance(classes, str) else []
+    many = sets and all(isinstance(each, (list, tuple, np.ndarray)) for each in sets)
+    return [check_classes(each) for each in (sets if many else [classes])]
+
+
+def _known(classes: Sequence[Any], k: int) -> list[NDArray[Any]]:
+    sets = declared_sets(classes)
+    if len(sets) not in (1, k):
+        raise ValueError(f"classes must have a label set for each of {k} outputs, got {len(sets)}")
+    return sets if len(sets) == k else sets * k
+
+
+def output_column(y: Any, i: int) -> Any:
+    """Return one label of each record.
+
+    Parameters
+    ----------
+    y : array-like of shape (n, n_outputs)
+        Labels.
+    i : int
+        Of which output.
+    """
+    if is_frame(y):
+        return frame_column(y, i)
+    return y[:, i] if isinstance(y, np.ndarray) else [row[i] for row in y]

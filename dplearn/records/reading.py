@@ -1,0 +1,465 @@
+"""Read features and labels without letting an error tell what they hold.
+
+Inside the declared domain nothing here depends on data. Outside it, the input is refused before anything is
+spent, and messages hold names and constraints, never values.
+"""
+
+from collections.abc import Hashable, Iterable, Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from dplearn._validation import check_count, shown
+from dplearn.domains import DomainError, Product, Schema
+from dplearn.domains.cells import (
+    DATES_AS_DAYS,
+    as_cells,
+    cells_of,
+    column_type,
+    frame_column,
+    holds_times,
+    is_frame,
+    is_missing,
+    is_number,
+    is_row,
+    object_array,
+    times_as_numbers,
+    unread_times,
+)
+
+__all__ = [
+    "COLUMNS",
+    "ROWS",
+    "TABLE",
+    "as_product",
+    "check_classes",
+    "check_told",
+    "check_two_labels",
+    "known_classes",
+    "label_cells",
+    "labels_assumed",
+    "read_features",
+    "read_labels",
+    "read_rows",
+    "refuse_sparse",
+]
+
+COLUMNS = "the number of records and the number, names and types of the columns are public"
+ROWS = "each row of X is made from one record alone, by rules that are public or were released privately"
+#: What guarantees assume of a table; of its labels, `labels_assumed` tells.
+TABLE = (COLUMNS, ROWS)
+
+NOT_NUMERIC = (
+    "X holds a value that is not a number; declare the columns with domain=Schema(...), or encode them before"
+    " this estimator: encoder = CellEncoder().fit(X), of dplearn.preprocessing, learns nothing from them, and"
+    " domain=encoder.domain() tells this estimator what comes out"
+)
+NO_GAPS = (
+    "Input X contains NaN or another missing value; fill it with a public constant or, where the estimator"
+    " takes a domain that has missing values, declare one: domain=Floats(missing=True), or Schema(...) where"
+    " columns hold text too, or domain=encoder.domain() behind encoder = CellEncoder().fit(X), of"
+    " dplearn.preprocessing, which makes NaN of cells that are not numbers; IntegerRange and Grid take"
+    " missing=True too"
+)
+_ONE_KIND = "labels must be all strings or all numbers, without missing ones"
+_NO_NAN = "Input y contains NaN or infinity."
+NOT_A_CELL = f"X holds an object whose argument must be a string or a real number; of dates {DATES_AS_DAYS}"
+
+_PLAIN = {int, bool, float, str}
+_LISTED = 20  # classes in a message
+
+
+def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
+    """Return X as a numeric array, as an array of cells as they are, or as the data frame it is.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Gets `n_features_in_` and `feature_names_in_` if `reset`; else X must agree with them, or be a data
+        frame that has at least the columns of a schema.
+    X : array-like or data frame of shape (n, d)
+        Sparse input is refused. A numeric array keeps its type, which counts as public; anything else is
+        read cell by cell, since a common type for all cells would depend on all records.
+    domain : Product, Domain or None
+        None means numbers without missing values.
+    reset : bool
+        True in `fit`. If not, columns of an array are in the order of the fit: that of a schema, or of the
+        data frame that the estimator was fitted on.
+    """
+    if is_frame(X):
+        if reset or not isinstance(domain, Schema):
+            validate_data(estimator, X, reset=reset, skip_check_array=True)
+        _refuse_empty(X)
+        if domain is None:
+            _check_columns(X)
+        return _select(X, domain) if isinstance(domain, Schema) else X
+    rows = _validated(estimator, X, reset=reset)
+    if not reset and isinstance(domain, Schema) and hasattr(estimator, "feature_names_in_"):
+        fitted = estimator.feature_names_in_.tolist()
+        rows = rows[:, [fitted.index(name) for name in domain.names]]
+    if rows.dtype != object:
+        if domain is None or _wants_finite(domain):
+            _check_finite(rows)
+    elif domain is None or domain.numeric:
+        _check_numbers(rows, missing=domain is not None and domain.accepts_missing)
+    return rows
+
+
+def read_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool) -> Any:
+    """Return X as rows that can be cut into shards: no value is looked at, and none is converted.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Gets `n_features_in_` and `feature_names_in_` if `reset`; else X must agree with them.
+    X : array-like, sparse matrix or data frame of shape (n, d)
+        Lists are read cell by cell, as `read_features` does it and for the same reason.
+    reset : bool
+        True in `fit`.
+    sparse : bool
+        Whether sparse input is accepted.
+
+    Returns
+    -------
+    ndarray, CSR matrix or data frame of shape (n, d)
+    """
+    if is_frame(X):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        _refuse_empty(X)
+        return X
+    rows = _validated(estimator, X, reset=reset, accept_sparse="csr" if sparse else False)
+    if getattr(X, "format", "") == "bsr":
+        rows.eliminate_zeros()  # of a block: that they are stored tells of the other records in it
+    return rows
+
+
+def _validated(estimator: Any, X: Any, *, reset: bool, accept_sparse: str | bool = False) -> Any:
+    """Return numbers of their own type, or cells, of what is no frame and has the right shape."""
+    if not accept_sparse:
+        refuse_sparse(estimator, X)
+    cells: Any = X if issparse(X) else cells_of(X)
+    _refuse_complex(getattr(cells, "dtype", None))
+    if issparse(X) and cells.dtype.kind not in "iufb":
+        raise CellTypeError("X must hold numbers where it is a sparse matrix, not objects")
+    kind = "numeric" if issparse(X) or cells.dtype.kind in "iufbc" else object
+    return validate_data(
+        estimator, cells, reset=reset, dtype=kind, accept_sparse=accept_sparse, ensure_all_finite=False
+    )
+
+
+def refuse_sparse(estimator: Any, X: Any) -> None:
+    """Refuse a sparse matrix, such as OneHotEncoder gives, and say how the columns can be given instead.
+
+    Parameters
+    ----------
+    estimator : object
+        For the message: its name, and whether it has a parameter `domain`.
+    X : object
+        What it was given.
+
+    Raises
+    ------
+    TypeError
+        If X is sparse.
+    """
+    if not issparse(X):
+        return
+    told = ", and say what each column can hold: domain=Schema(...)" if hasattr(estimator, "domain") else ""
+    raise TypeError(
+        "Sparse data was passed for X, but dense data is required. Give"
+        f" {type(estimator).__name__} the data frame itself, without an encoder in front{told} (an encoder"
+        " that is fitted on private rows publishes their values); or make the matrix dense with X.toarray()"
+    )
+
+
+def _refuse_empty(X: Any) -> None:
+    """Refuse a data frame without rows or columns, in the words that scikit-learn has for arrays."""
+    if not all(X.shape):
+        raise ValueError(
+            f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s) while a minimum of 1"
+            " is required."
+        )
+
+
+def _refuse_complex(*types: Any) -> None:
+    """Refuse complex numbers before scikit-learn does: its own error shows them."""
+    scalars = [getattr(kind, "type", kind) for kind in types]
+    if any(issubclass(kind, (complex, np.complexfloating)) for kind in scalars if isinstance(kind, type)):
+        raise CellTypeError("Complex data not supported")
+
+
+def _check_columns(X: Any) -> None:
+    """Refuse columns of a data frame that nobody declared and that hold more than numbers."""
+    first = ""
+    for position, name in enumerate(X.columns):
+        if (times := unread_times(X, position)) is not None:
+            raise CellTypeError(f"in column {name!r} of X, values are {times_as_numbers(times)}")
+        dtype = column_type(X, position)
+        if not first and not _is_of_numbers(dtype):
+            kind = str(dtype).partition("(")[0]  # of an Enum, not what it lists
+            first = f"; the first column whose type is not one of numbers is {name!r} ({kind})"
+    for position in range(X.shape[1]):
+        column = frame_column(X, position)
+        if column.dtype.kind == "f" and np.isnan(column).any():
+            raise DomainError(NO_GAPS)
+        if column.dtype.kind not in "iufb":
+            _check_numbers(column, missing=False, first=first)
+
+
+def _is_of_numbers(dtype: Any) -> bool:
+    """Return whether a column type of numpy, pandas or polars is one of numbers; times of polars are."""
+    numeric = getattr(dtype, "is_numeric", None)
+    kind = getattr(dtype, "kind", "") or str(dtype)
+    return kind in ("i", "u", "f", "b", "Boolean") or holds_times(dtype) or (callable(numeric) and numeric())
+
+
+def _check_numbers(cells: NDArray[Any], *, missing: bool, first: str = "") -> None:
+    """Refuse cells that are no numbers, in the words that scikit-learn's users know.
+
+    Whichever cell it is, `first` names the same column: the first whose type, which is public, allows it.
+    """
+    listed = cells.ravel().tolist()
+    if any(issubclass(kind, (str, bytes)) for kind in set(map(type, listed))):
+        raise DomainError(NOT_NUMERIC + first)
+    if not all(is_number(cell) or is_missing(cell) for cell in listed):
+        raise CellTypeError(NOT_A_CELL + first)
+    if not missing and any(is_missing(cell) for cell in listed):
+        raise DomainError(NO_GAPS)
+
+
+def _wants_finite(domain: Any) -> bool:
+    """Return True if no column has a code for NaN or for an infinity."""
+    parts = getattr(domain, "domains", (domain,))
+    return not domain.accepts_missing and all(getattr(part, "ordered", True) for part in parts)
+
+
+def _check_finite(X: NDArray[Any]) -> None:
+    """Refuse NaN and infinities where no domain has them, in the words that scikit-learn's users know."""
+    if X.dtype.kind != "f" or not X.size:
+        return
+    if np.isinf(np.fmin.reduce(X, axis=None)) or np.isinf(np.fmax.reduce(X, axis=None)):
+        raise DomainError("Input X contains infinity")
+    if np.isnan(X.min()):
+        raise DomainError(NO_GAPS)
+
+
+class CellTypeError(DomainError, TypeError):
+    """A cell is of a type that no number can be read from."""
+
+
+def _select(X: Any, schema: Schema) -> Any:
+    """Return the schema's columns of a data frame, in the schema's order."""
+    absent = [name for name in schema.names if name not in list(X.columns)]
+    if absent:
+        raise ValueError(f"X must have the columns of its schema, but {absent[0]!r} is missing")
+    selected = X[list(schema.names)]
+    if selected.shape[1] > len(schema):
+        raise ValueError("X must have each column of its schema once, but some name stands twice")
+    return selected
+
+
+def read_labels(y: Any, n: int, classes: Sequence[Hashable] | None) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the label set, sorted, and each record's place in it.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Strings, integers, booleans, or floats with whole values.
+    n : int
+        The number of records.
+    classes : sequence or None
+        All labels that can occur. None: those that do occur in y, which makes the set public.
+
+    Raises
+    ------
+    DomainError
+        If y holds a label that is not in `classes`.
+    ValueError
+        If y is missing, has another length, or is not discrete.
+    """
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    labels = label_cells(y)
+    if len(labels) != n:
+        raise ValueError(f"X and y must have equal numbers of samples, got {n} and {len(labels)}")
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError(_NO_NAN)
+    if classes is None:
+        return _found_labels(labels)
+    public = check_classes(classes)
+    place = {label: code for code, label in enumerate(public.tolist())}
+    codes = np.array([_place(place, label) for label in labels.tolist()], dtype=np.intp)
+    if (codes < 0).any():
+        raise DomainError(f"y holds a label that is not among the declared classes{_listed(public)}")
+    return public, codes
+
+
+def _listed(classes: NDArray[Any]) -> str:
+    """Return the declared classes for a message, of many the first; nothing of what y holds."""
+    if len(classes) == 1:
+        return ", which are one label only"
+    shown = ", ".join(map(repr, classes[:_LISTED].tolist()))
+    rest = f", ... ({len(classes)} of them)" if len(classes) > _LISTED else ""
+    return f": {shown}{rest}; a missing label counts as such"
+
+
+def labels_assumed(classes: Sequence[Any] | None) -> str:
+    """Return what a guarantee assumes of the labels: that what was declared holds, or is public."""
+    if classes is None:
+        return "the set of labels, and their type, is public"
+    return "labels are among the declared classes"
+
+
+def known_classes(classes: Sequence[Any] | None, domain: Any) -> Sequence[Any] | None:
+    """Return all labels that can occur, if they were told: as such, or by the schema of the columns."""
+    return domain.labels if classes is None and isinstance(domain, Schema) else classes
+
+
+def check_two_labels(classes: NDArray[Any], learned: str) -> None:
+    """Refuse any other number of labels, in the words that scikit-learn's users know.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+        All labels.
+    learned : str
+        What needs two of them, with its article.
+    """
+    if len(classes) != 2:
+        raise ValueError(
+            f"Only binary classification is supported: {learned} needs 2 classes, got"
+            f" {len(classes)} class" + ("es" if len(classes) != 1 else "; classes=[...] declares both")
+        )
+
+
+def check_told(name: str, value: Any, *, source: str, low: int = 1) -> int:
+    """Return a number that a plan needs, and that must be given where the parameter `source` tells none."""
+    if value is None:
+        raise ValueError(f"{name} must be given, since {source} does not tell it")
+    return check_count(name, value, low=low)
+
+
+def label_cells(y: Any) -> NDArray[Any]:
+    """Return the labels as a one-dimensional array: each as it is, whatever the others are."""
+    if is_frame(y) and y.shape[1] != 1:
+        raise ValueError(f"y must have one column of labels, got a data frame of shape {y.shape}")
+    cells = frame_column(y, 0) if is_frame(y) else as_cells(y)
+    listed = cells.ravel().tolist() if cells.dtype == object else []
+    if not set(map(type, listed)) <= _PLAIN:
+        listed = [_bare(label) for label in listed]
+        if any(map(is_row, listed)):
+            raise ValueError("y must hold one label for each record, got a row of several")
+        cells = object_array(listed).reshape(cells.shape)
+    _refuse_complex(cells.dtype, *set(map(type, listed)))
+    labels: NDArray[Any] = column_or_1d(cells, warn=True)
+    return labels
+
+
+def _bare(label: Any) -> Any:
+    """Return the one label in a row of one column, or in an array without axes; None for a missing one."""
+    if isinstance(label, np.ndarray) and label.size == 1:
+        label = label.ravel().tolist()[0]
+    elif is_row(label) and len(label) == 1:
+        label = label[0]
+    return None if is_missing(label) else label
+
+
+def _found_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the labels that occur, sorted, and each record's place; set and type count as public.
+
+    Labels of one kind are sorted and told apart by value. Of others, such as NaN or sets, equal ones could
+    stay apart: the labels would tell how many records have them, and where.
+    """
+    if labels.dtype.kind == "O":
+        listed = labels.tolist()
+        if not any(all(map(alike, listed)) for alike in (_is_text, _is_label_number, _is_bytes)):
+            raise ValueError(_ONE_KIND)
+        common = np.asarray(listed)
+        labels = common if common.ndim == 1 and common.dtype.kind in "iufb" else labels
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError(_NO_NAN)
+    if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
+        raise ValueError(
+            "Unknown label type: continuous. Maybe you are trying to fit a classifier, which expects"
+            " discrete classes, on a regression target with continuous values."
+        )
+    return _unique(labels)
+
+
+def _is_text(label: Any) -> bool:
+    return isinstance(label, str)
+
+
+def _is_bytes(label: Any) -> bool:
+    return isinstance(label, bytes)
+
+
+def _is_label_number(label: Any) -> bool:
+    """Return whether a label is a number that equals itself; a signaling NaN of decimals raises."""
+    return is_number(label) and not is_missing(label) and not (isinstance(label, Decimal) and label.is_nan())
+
+
+def _place(place: dict[Any, int], label: Any) -> int:
+    if isinstance(label, bytes):  # no class is bytes, and `python -b` warns of comparing them with text
+        return -1
+    try:
+        return place.get(label, -1)
+    except Exception:  # what cannot be hashed, or compared, is no label
+        return -1
+
+
+def check_classes(classes: Sequence[Hashable]) -> NDArray[Any]:
+    """Return the declared label set, sorted; all strings, or all numbers."""
+    labels = list(classes) if isinstance(classes, Iterable) and not isinstance(classes, str) else []
+    texts = sum(isinstance(label, str) for label in labels)
+    numbers = sum(isinstance(label, (int, float, np.number, np.bool_)) for label in labels)
+    if not labels or len(labels) not in (texts, numbers) or len(set(labels)) < len(labels):
+        raise ValueError(
+            f"classes must be distinct, at least one, all strings or all numbers, got {shown(classes)}"
+        )
+    public = _unique(np.asarray(labels))[0]
+    kept = set(public.tolist()) == set(labels) and len(public) == len(labels)
+    if not kept or (public.dtype.kind == "f" and not np.isfinite(public).all()):
+        raise ValueError(
+            f"classes must be finite, and keep their values in one numpy type, got {shown(classes)}"
+        )
+    return public
+
+
+def _unique(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    comparable = True
+    try:
+        found, inverse = np.unique(labels, return_inverse=True)
+    except TypeError:
+        comparable = False
+    if not comparable:
+        raise ValueError(_ONE_KIND)
+    return found, inverse.astype(np.intp).ravel()
+
+
+def as_product(domain: Any, n_features: int, names: Sequence[str] | None) -> Product:
+    """Return the domain of a record of `n_features` columns.
+
+    Parameters
+    ----------
+    domain : Domain, sequence of Domain, Product or Schema
+        One domain for all columns, or one for each.
+    n_features : int
+        Number of columns.
+    names : sequence of str or None
+        Names of the columns.
+    """
+    if isinstance(domain, Product):
+        product = domain
+    else:
+        per_column = list(domain) if isinstance(domain, (list, tuple)) else [domain] * n_features
+        if len(per_column) == n_features:
+            return Product(per_column, names)
+        product = Product(per_column)
+    if len(product) != n_features:
+        raise ValueError(f"domain must describe {n_features} columns, as X has, got {len(product)}")
+    return product

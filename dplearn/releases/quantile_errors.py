@@ -1,0 +1,158 @@
+"""By how many ranks private quantiles may miss, from public numbers alone.
+
+>>> quantile_errors([Fraction(1, 2)], 2**64, 10_000, epsilon=1)
+array([95])
+>>> quantile_errors([Fraction(i, 4) for i in (1, 2, 3)], 2**64, 10_000, epsilon=1)
+array([351, 234, 351])
+>>> quantile_sample_size([Fraction(1, 2)], 2**64, epsilon=1, alpha=0.01)
+9500
+>>> quantile_range_sample_size([Fraction(1, 2)], 2**64, epsilon=1)
+191
+"""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import ceil
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn._validation import check_count, check_number
+from dplearn.core.distributions import power_at_most
+from dplearn.core.exact import selection_ratio
+from dplearn.core.ranks import finest_fraction, halving
+from dplearn.core.search import first
+
+__all__ = ["quantile_errors", "quantile_range_sample_size", "quantile_sample_size"]
+
+
+def quantile_errors(
+    q: Sequence[Any], size: int, n_samples: int, *, epsilon: Any, beta: Any = 0.05
+) -> NDArray[np.int64]:
+    """Return by how many ranks each of several quantiles may miss.
+
+    Parameters
+    ----------
+    q : sequence of float of length k
+        Strictly rising, from 0 to 1.
+    size : int
+        How many values the domain has; up to any size.
+    n_samples : int
+        Number of records, n.
+    epsilon : float
+        Privacy budget of all together.
+    beta : float, default=0.05
+        Probability of failure, in (0, 1).
+
+    Returns
+    -------
+    ndarray of int64 of shape (k,)
+        Errors e, at most n: with probability at least 1 - beta, for every i at most q[i] * n + e[i] of the
+        data are less than value i, and at least q[i] * n - e[i] are not greater.
+
+    Notes
+    -----
+    Some code of a cell costs 0, so one of cost k or more is chosen with probability at most
+    size * ratio**k, which is at most beta over the number of quantiles. Told apart, n equal values take up to
+    2 n codes each. A code released may be a datum itself: it cuts to within one rank of where it stands. The
+    next target lies between two cuts: its rank is off by the mean of their errors, weighted as the target is.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as described.
+    """
+    n = check_count("n_samples", n_samples, low=1)
+    size = check_count("size", size, low=1)
+    share = check_number("beta", beta, above=0, below=1) / max(1, len(q))
+    wanted = [check_number("q", each, low=0, high=1) for each in q]
+    levels = halving(wanted, finest=finest_fraction(n))
+    part = check_number("epsilon", epsilon, above=0) / max(1, len(levels))
+    split = len(wanted) > 1
+    codes = size << (n - 1).bit_length() if split else size
+    errors = {-1: Fraction(0), len(wanted): Fraction(0)}
+    ends = [*wanted, Fraction(1), Fraction(0)]
+    for step in (step for level in levels for step in level):
+        unlikely = power_at_most(selection_ratio(part, step.sensitivity), Fraction(share / codes))
+        own = Fraction(max(0, unlikely - 1), step.fraction.denominator) + split
+        low, high = ends[step.low], ends[step.high]
+        exact = (ends[step.place] - low) / (high - low)
+        inherited = (1 - step.fraction) * errors[step.low] + step.fraction * errors[step.high]
+        errors[step.place] = own + inherited + n * abs(exact - step.fraction)
+    return np.array([min(n, ceil(errors[place])) for place in range(len(wanted))], dtype=np.int64)
+
+
+def quantile_sample_size(q: Sequence[Any], size: int, *, epsilon: Any, alpha: Any, beta: Any = 0.05) -> int:
+    """Return from how many records on several quantiles are accurate.
+
+    Parameters
+    ----------
+    q, size, epsilon, beta
+        As for `quantile_errors`.
+    alpha : float
+        Error that is wanted, as a share of the records, in (0, 1).
+
+    Returns
+    -------
+    int
+        A number of records for which each of `quantile_errors` is at most alpha of them, and one fewer is
+        not enough. More are enough too, but for a rank where a fraction is rounded to another.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as described.
+    """
+    share = check_number("alpha", alpha, above=0, below=1)
+    return _from(lambda n: quantile_errors(q, size, n, epsilon=epsilon, beta=beta).max() <= share * n)
+
+
+def quantile_range_sample_size(q: Sequence[Any], size: int, *, epsilon: Any, beta: Any = 0.05) -> int | None:
+    """Return from how many records on several quantiles lie between the least and the greatest of the data.
+
+    Parameters
+    ----------
+    q, size, epsilon, beta
+        As for `quantile_errors`.
+
+    Returns
+    -------
+    int or None
+        A number of records for which they all do with probability at least 1 - beta, by `quantile_errors`;
+        otherwise as for `quantile_sample_size`. None if 0 or 1 is among q: every value of the domain at or
+        below the data is as good a quantile 0 as any other.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as described.
+
+    Notes
+    -----
+    **Accuracy.** At least q n - e of the data are not greater than the value, and some are if e < q n; at
+    most q n + e are less, and not all if e < (1 - q) n. For a median it is nearly sharp: of n equal data the
+    value is another with probability (size - 1) r**n / (1 + (size - 1) r**n), r = exp(-epsilon / 4), and that
+    exceeds beta where n < (4 / epsilon) ln((size - 1) (1 - beta) / beta).
+    """
+    tails = [min(each, 1 - each) for each in (check_number("q", each, low=0, high=1) for each in q)]
+
+    def inside(n: int) -> bool:
+        errors = quantile_errors(q, size, n, epsilon=epsilon, beta=beta).tolist()
+        return all(error < tail * n for error, tail in zip(errors, tails, strict=True))
+
+    return _from(inside) if all(tails) else None
+
+
+def _from(suffices: Callable[[int], bool]) -> int:
+    """Return a number of records that suffices, and so do more; one fewer does not."""
+    low = 1
+    while True:
+        enough = low
+        while not suffices(enough):
+            enough *= 2
+        n = first(suffices, low, enough)
+        # Past a power of two, equal values take twice the codes to be told apart, and errors grow by a step.
+        low = (1 << (n - 1).bit_length()) + 1
+        if suffices(low):
+            return n

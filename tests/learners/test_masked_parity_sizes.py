@@ -1,0 +1,147 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from dplearn.core.exact import decay_ratio
+from dplearn.core.hadamard import walsh_hadamard
+from dplearn.learners.masked_parity_sizes import (
+    masked_parity_sample_size,
+    masked_parity_sizes,
+    nonadaptive_chance,
+    signs_failure,
+)
+from dplearn.mechanisms.randomized_response import truth_probability
+
+MODELS = [("central", 1), ("central", 0.1), ("local", 1), ("local", 6)]
+
+
+@pytest.mark.parametrize(("model", "epsilon"), MODELS)
+@pytest.mark.parametrize("interactive", [True, False])
+@pytest.mark.parametrize("n_bits", [1, 3, 16])
+def test_the_sample_size_is_the_least_that_keeps_beta(model, epsilon, interactive, n_bits):
+    terms = {"n_bits": n_bits, "epsilon": epsilon, "trust_model": model, "interactive": interactive}
+    n = masked_parity_sample_size(beta=0.05, **terms)
+    assert masked_parity_sizes(n, **terms).failure <= 0.05 < masked_parity_sizes(n - 1, **terms).failure
+
+
+@pytest.mark.parametrize("n", [2, 3, 17, 400])
+@pytest.mark.parametrize(("model", "epsilon"), MODELS)
+def test_both_rounds_get_a_part(n, model, epsilon):
+    sizes = masked_parity_sizes(n, n_bits=8, epsilon=epsilon, trust_model=model)
+    assert 0 < sizes.first_share < 1
+    if model == "local":
+        first = sizes.first_share * n
+        assert first.denominator == 1
+        assert first % (8 if sizes.first_way == "turned" else 1) == 0
+
+
+def test_fewer_records_than_rounds_are_refused():
+    with pytest.raises(ValueError, match="n_samples must be at least 2, for two rounds"):
+        masked_parity_sizes(1, n_bits=2, epsilon=1, trust_model="local")
+
+
+def test_the_first_round_takes_more_of_the_budget_the_more_bits_there_are():
+    for model in ("central", "local"):
+        sizes = {d: masked_parity_sample_size(d, epsilon=1, beta=0.05, trust_model=model) for d in (2, 8, 32)}
+        shares = [
+            masked_parity_sizes(n, n_bits=d, epsilon=1, trust_model=model).first_share
+            for d, n in sizes.items()
+        ]
+        assert shares == sorted(shares)
+        assert shares[-1] > Fraction(9, 10)
+
+
+def test_sizes_grow_as_promised():
+    central, local = (
+        [masked_parity_sample_size(d, epsilon=0.1, beta=0.05, trust_model=model) for d in (16, 64)]
+        for model in ("central", "local")
+    )
+    assert 4 < central[1] / central[0] < 6  # d ln d
+    assert 16 < local[1] / local[0] < 24  # d**2 ln d
+    halved = masked_parity_sample_size(16, epsilon=0.05, beta=0.05, trust_model="local")
+    assert halved / local[0] == pytest.approx(4, rel=0.01)
+
+
+@pytest.mark.parametrize("way", ["turned", "cells"])
+@pytest.mark.parametrize("n", [40, 400, 4000])
+def test_the_local_bound_exceeds_the_exact_probability(way, n):
+    share, epsilon = 1 / 4, Fraction(1)
+    if way == "turned":
+        kept = float(2 * truth_probability(2, epsilon) - 1)
+        exact = binom.cdf(n // 2, n, (1 + share * kept) / 2)
+    else:
+        truth = float(truth_probability(5, epsilon))
+        other = (1 - truth) / 4
+        likely = other + share * (truth - other)
+        speak = np.arange(n + 1)
+        exact = (
+            binom.pmf(speak, n, likely + other) * binom.cdf(speak // 2, speak, likely / (likely + other))
+        ).sum()
+    [bound] = signs_failure(n, size=2, wanted=2, epsilon=epsilon, trust_model="local", way=way)
+    assert 2 * exact <= bound <= min(1, 40 * exact)
+
+
+def _laplace(epsilon, reach):
+    ratio = float(decay_ratio(epsilon / 2))
+    places = np.arange(-reach, reach + 1)
+    return places, (1 - ratio) / (1 + ratio) * ratio ** np.abs(places)
+
+
+@pytest.mark.parametrize("way", ["turned", "cells"])
+@pytest.mark.parametrize(("n", "epsilon"), [(30, 1), (100, Fraction(1, 2)), (200, Fraction(1, 2))])
+def test_the_central_bound_exceeds_the_exact_probability(way, n, epsilon):
+    places, noise = _laplace(Fraction(epsilon), 400)
+    counts = np.arange(n + 1)
+    size = 1 if way == "turned" else 2
+    of_counts = binom.pmf(counts, n, 1 / (2 * size))
+    sums = counts[:, None] + places
+    mass = of_counts[:, None] * noise
+    if way == "turned":
+        exact = mass[sums <= 0].sum()
+    else:  # two counts, moved into 0..n with their noise
+        mine = np.bincount(sums.clip(0, n).ravel(), mass.ravel(), minlength=n + 1)
+        theirs = np.bincount(places.clip(0, n), noise, minlength=n + 1)
+        exact = (mine * theirs[::-1].cumsum()[::-1]).sum()
+    [bound] = signs_failure(n, size=size, wanted=size, epsilon=epsilon, trust_model="central", way=way)
+    assert size * exact <= bound <= min(1, 60 * exact)
+
+
+# --- Theorem 5.16, part 2. ---
+
+
+def correlations(queries, d):
+    """<f, c_r> for all r, exactly times 2 * d * 2**d; queries of shape (..., 2**d, d), in {-1, 0, 1}."""
+    return np.array([walsh_hadamard(query.sum(axis=1)) for query in queries])
+
+
+@pytest.mark.parametrize("d", range(3, 9))
+def test_few_parities_correlate_with_a_query(d):
+    generator = np.random.default_rng(d)
+    points = np.arange(1 << d)
+    guessed = np.array([[(-1) ** int(x & 5).bit_count()] * d for x in points])  # the parity 5 itself
+    random = generator.integers(-1, 2, (5, 1 << d, d))
+    found = correlations([guessed, *random], d) / (2 * d * 2**d)
+    assert ((found**2).sum(axis=1) <= 1 / 4 + 1e-12).all()  # Parseval
+    assert found[0, 5] == 1 / 2
+    assert (found[0] ** 2).sum() == 1 / 4  # which a guess attains
+    tolerance = 2 ** (-d / 3)
+    told = (np.abs(found) >= tolerance).sum(axis=1)
+    assert (told <= 1 / (4 * tolerance**2)).all()
+    assert (np.abs(found[1:]) >= tolerance).sum() == 0 or d < 6  # at random none does
+
+
+@pytest.mark.parametrize("d", [3, 6, 9, 30])
+def test_the_chance_is_that_of_the_theorem_and_better(d):
+    for t in (1, 4, 16):
+        ours = nonadaptive_chance(d, t, 2 ** (-d / 3))
+        assert ours == pytest.approx(max(0, 1 / 2 - t / 2 ** (d / 3 + 3)))
+        assert ours >= 1 / 2 - t / 2 ** (d / 3 + 2)
+    assert nonadaptive_chance(d, 1 << 40, 2 ** (-d / 3)) == 0
+
+
+def test_guessing_attains_it():
+    # t guesses of a parity tell a for t of 2**d parities: with the others, a coin is right half the time.
+    d, t = 5, 8
+    assert nonadaptive_chance(d, t, 1 / 2) == (1 - t / 2**d) / 2

@@ -1,0 +1,534 @@
+"""Bounds on elimination hold in the smallest cases exactly, and sizes are the least that they allow."""
+
+import itertools
+import math
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from dplearn.core.exact import exp_bounds
+from dplearn.learners.generic import generic_sample_size
+from dplearn.learners.parity_sizes import (
+    agnostic_failure,
+    elimination_failure,
+    elimination_sizes,
+    elimination_split,
+    nonprivate_parity_sample_size,
+    parity_sample_size,
+)
+from dplearn.mechanisms.parity import parity_chances
+
+repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
+
+epsilons = st.floats(0.05, 30)
+rates = st.floats(0.01, 0.95)
+unknowns = st.sampled_from([1, 2, 3, 8, 16, 100, 4096])
+
+HALF = Fraction(1, 2)
+NONE = "None"
+
+
+# What the mechanism does, by its definition
+
+
+def dot(x, h):
+    return sum(a & b for a, b in zip(x, h, strict=True)) % 2
+
+
+def law_of(records, p, q):
+    """The exact law of `consistent_parity` on records (x, y), by going through all that may be kept."""
+    d = len(records[0][0])
+    law = {NONE: q} | {h: Fraction(0) for h in itertools.product((0, 1), repeat=d)}
+    for kept in itertools.product((0, 1), repeat=len(records)):
+        chance = (1 - q) * p ** sum(kept) * (1 - p) ** (len(kept) - sum(kept))
+        left = [h for h in law if h != NONE]
+        left = [h for h in left if all(dot(x, h) == y for k, (x, y) in zip(kept, records, strict=True) if k)]
+        for h in left or [NONE]:
+            law[h] += chance / max(1, len(left))
+    return law
+
+
+@cache
+def worst_ratio(p, q, n, d):
+    """The greatest ratio of probabilities of an outcome, over all neighbouring sets of n records."""
+    all_records = list(itertools.product(itertools.product((0, 1), repeat=d), (0, 1)))
+    laws = {z: law_of(z, p, q) for z in itertools.product(all_records, repeat=n)}
+    return max(
+        law[outcome] / laws[other][outcome]
+        for z, law in laws.items()
+        for record in all_records
+        for other in [(record, *z[1:])]
+        for outcome in law
+    )
+
+
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (2, 1), (3, 1), (1, 2), (2, 2)])
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1, 3])
+def test_the_worst_neighbours_cost_all_of_epsilon_and_no_more(epsilon, n, d):
+    ratio = worst_ratio(*parity_chances(epsilon), n, d)
+    assert ratio <= exp_bounds(Fraction(str(epsilon)))[0]
+    assert math.log(ratio) == pytest.approx(epsilon, rel=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1, 3])
+def test_no_greater_chance_to_keep_and_no_smaller_one_to_decline_would_do(epsilon):
+    keep, decline = parity_chances(epsilon)
+    bound = exp_bounds(Fraction(str(epsilon)))[1]
+    assert worst_ratio(keep * Fraction(1001, 1000), HALF, 1, 1) > bound
+    assert worst_ratio(keep, decline * Fraction(999, 1000), 1, 1) > bound
+
+
+@repeatable
+@given(epsilons)
+def test_both_conditions_of_the_proof_hold_with_equality_but_for_rounding(epsilon):
+    keep, decline = parity_chances(epsilon)
+    bound = exp_bounds(Fraction(repr(epsilon)))[1]
+    solutions, none = 1 + 2 * keep / (1 - keep), 1 + keep * (1 - decline) / decline
+    assert solutions == none <= bound
+    assert bound - none < (bound - 1) * Fraction(1, 2**60)
+
+
+def test_great_epsilons_count_as_40_and_tiny_ones_keep_their_digits():
+    assert parity_chances(50) == parity_chances(40)
+    keep, decline = parity_chances(Fraction(1, 10**30))
+    assert float(keep) == pytest.approx(5e-31, rel=1e-12)
+    assert float(decline) == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, float("inf"), float("nan")])
+def test_chances_are_refused_unless_epsilon_is_positive(epsilon):
+    with pytest.raises(ValueError, match="epsilon must be a finite number above 0, got"):
+        parity_chances(epsilon)
+
+
+# Errata: what the paper's constants cost
+
+
+def test_at_epsilon_one_half_the_papers_chances_cost_a_quarter():
+    # One record and one column: a record that nothing solves against one that only h = 1 does.
+    assert worst_ratio(Fraction(1, 8), HALF, 1, 1) == Fraction(9, 7)
+    assert worst_ratio(Fraction(1, 8), HALF, 2, 2) == Fraction(9, 7)
+    assert math.log(9 / 7) == pytest.approx(0.2513, abs=1e-4)
+
+
+def test_epsilon_over_4_is_a_private_chance_to_keep_far_beyond_epsilon_one_half():
+    for epsilon in (Fraction(1, 2), Fraction(1), Fraction(2), Fraction(383, 100)):
+        assert worst_ratio(epsilon / 4, HALF, 1, 1) <= exp_bounds(epsilon)[0]
+    epsilon = Fraction(384, 100)
+    assert worst_ratio(epsilon / 4, HALF, 1, 1) > exp_bounds(epsilon)[1]
+
+
+def test_none_with_probability_one_half_is_more_than_is_needed():
+    # p / ((1 - p) q) <= exp(epsilon) - 1 asks for q = 1/2; at epsilon 1 less than half of that does.
+    keep, decline = parity_chances(1)
+    growth = 2 * keep / (1 - keep)
+    assert keep / ((1 - keep) * HALF) == growth
+    assert float(decline) == pytest.approx(0.2119, abs=1e-4)
+    assert worst_ratio(keep, decline, 2, 2) == 1 + growth
+
+
+def test_three_failures_of_half_of_beta_are_more_than_beta_and_the_papers_number_of_parts_is_negative():
+    beta = 0.1
+    assert 3 * (beta / 2) > beta
+    assert math.ceil(math.log(1 / (beta / 2), 3 / 4)) == -10
+    assert 0.75 ** math.ceil(math.log(3 / beta) / math.log(4 / 3)) <= beta / 3
+
+
+def test_too_few_records_are_kept_more_often_than_the_papers_proof_says():
+    # At epsilon 1/2 each is kept with probability 1/8; fewer than n/16 are too few. exp(-epsilon n/16) is too
+    # little, and Chernoff's bound is exp(-epsilon n/32).
+    few = {n: binom.cdf(math.ceil(n / 16) - 1, n, 1 / 8) for n in range(1, 2000)}
+    assert next(n for n in few if few[n] > math.exp(-n / 32)) == 161
+    assert few[161] == pytest.approx(0.00691, abs=1e-5)
+    assert math.exp(-161 / 32) == pytest.approx(0.00653, abs=1e-5)
+    assert all(few[n] <= math.exp(-n / 64) for n in few)
+
+
+def test_noise_for_all_candidates_needs_many_times_the_test_records_of_one_selection():
+    epsilon, alpha, third, k = 0.5, 0.1, 0.05 / 3, 15
+    noise = math.ceil(k / epsilon * math.log(k / third) / (alpha / 5))
+    r = math.exp(-epsilon / 2)
+    mean = 1 - alpha * (1 - r) + alpha / 5 * (1 / r - 1)
+    selection = math.ceil(math.log((k - 1) / 2 / third) / -math.log(mean))
+    assert (noise, selection) == (10204, 365)
+
+
+# The two lemmas behind the bound
+
+
+def flipped(costs, ratio):
+    """The exact law of permute-and-flip, by going through all orders."""
+    least, law = min(costs), [Fraction(0)] * len(costs)
+    orders = list(itertools.permutations(range(len(costs))))
+    for order in orders:
+        reached = Fraction(1, len(orders))
+        for place in order:
+            coin = ratio ** (costs[place] - least)
+            law[place] += reached * coin
+            reached *= 1 - coin
+    return law
+
+
+@pytest.mark.parametrize("ratio", [Fraction(1, 50), Fraction(1, 3), Fraction(3, 5), Fraction(19, 20)])
+def test_a_candidate_is_selected_beside_another_with_at_most_half_a_power_of_their_difference(ratio):
+    attained = 0
+    for costs in itertools.product(range(5), repeat=3):
+        law = flipped(costs, ratio)
+        for base in (ratio, (ratio + 1 / (2 - ratio)) / 2, 1 / (2 - ratio)):
+            for bad, good in itertools.permutations(range(3), 2):
+                bound = base ** (costs[bad] - costs[good]) / 2
+                assert law[bad] <= bound
+                attained += law[bad] == bound
+    assert attained == 0  # a third candidate takes some; of two see below
+    assert flipped((1, 0), ratio)[0] == ratio / 2
+    assert flipped((0, 1), ratio)[0] == 1 - ratio / 2 == (2 - ratio) / 2
+
+
+def test_beyond_the_range_of_bases_half_a_power_is_no_bound():
+    ratio = Fraction(1, 2)
+    for base in (Fraction(49, 100), Fraction(67, 100)):  # the range is from 1/2 to 2/3
+        assert any(
+            flipped(costs, ratio)[0] > base ** (costs[0] - costs[1]) / 2
+            for costs in itertools.product(range(4), repeat=2)
+        )
+
+
+@repeatable
+@given(st.integers(0, 10), st.integers(0, 10), st.integers(0, 10), st.fractions(HALF / 10, 1))
+def test_the_mean_over_a_test_record_is_largest_if_the_two_never_err_together(bad, good, both, base):
+    # Shares of a distribution, in twelfths or less: only the bad one errs, only the good one, both.
+    total = max(12, bad + good + both)
+    bad, good, both = (Fraction(share, total) for share in (bad, good, both))
+    mean = 1 + bad * (base - 1) + good * (1 / base - 1)
+    assert mean <= 1 - (bad + both) * (1 - base) + (good + both) * (1 / base - 1)
+
+
+def wrong_solution(points, p, n, alpha):
+    """P[a random solution of what is kept of n records errs on more than alpha], the right parity being 0."""
+    d = len(next(iter(points)))
+    parities = list(itertools.product((0, 1), repeat=d))
+    errors = {h: sum(share for x, share in points.items() if dot(x, h)) for h in parities}
+    cells = [(None, 1 - p)] + [(x, p * share) for x, share in points.items()]
+    total = Fraction(0)
+    for kept in itertools.product(cells, repeat=n):
+        chance = math.prod(share for _, share in kept)
+        left = [h for h in parities if not any(dot(x, h) for x, _ in kept if x is not None)]
+        total += chance * Fraction(sum(errors[h] > alpha for h in left), len(left))
+    return total
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+@pytest.mark.parametrize("p", [Fraction(1, 4), Fraction(1, 2), Fraction(1)])
+def test_a_part_is_wrong_no_more_often_than_its_bound_for_any_distribution(n, p):
+    points = list(itertools.product((0, 1), repeat=2))
+    tight = []
+    for counts in itertools.product(range(4), repeat=4):
+        if sum(counts) == 3:
+            shares = {x: Fraction(c, 3) for x, c in zip(points, counts, strict=True) if c}
+            for alpha in (Fraction(1, 4), Fraction(1, 2)):
+                exact = wrong_solution(shares, p, n, alpha)
+                assert exact <= 2 * (1 - p * alpha) ** n
+                tight.append(float(exact / (2 * (1 - p * alpha) ** n)))
+    assert max(tight) > 0.1
+
+
+# elimination_failure
+
+
+def by_definition(d, k, size, s, epsilon, alpha):
+    p, q = (float(chance) for chance in parity_chances(epsilon))
+    r = math.exp(-epsilon / 2)
+
+    def wrong(error):
+        return min(1, 2 ** (d - 1) * (1 - p * error) ** size)
+
+    base = np.linspace(r, 1 / (2 - r), 200)
+    failures = []
+    for a in alpha * np.arange(1, 64) / 64:
+        u = (q + (1 - q) * wrong(a)) ** (k - 1)
+        x = 1 - alpha * (1 - base) + a * (1 / base - 1)
+        lost = np.minimum(1, np.minimum(x, 2) ** s / 2)
+        failures.append(q**k + k * (1 - q) * wrong(alpha) * np.min(u + (1 - u) * lost))
+    return min(1, *failures)
+
+
+@repeatable
+@given(
+    st.integers(1, 20),
+    st.integers(1, 6),
+    st.integers(0, 400),
+    st.integers(0, 200),
+    epsilons,
+    st.floats(0.02, 0.9),
+)
+def test_the_bound_is_its_formula_with_the_best_base(d, k, size, s, epsilon, alpha):
+    found = elimination_failure(d, n_parts=k, part_size=size, test_size=s, epsilon=epsilon, alpha=alpha)
+    grid = by_definition(d, k, size, s, epsilon, alpha)
+    assert found <= grid * (1 + 1e-9)
+    assert found >= grid * 0.98  # the grid of bases is fine
+
+
+def test_one_part_fails_by_declining_or_by_a_wrong_solution():
+    p, q = (float(chance) for chance in parity_chances(1))
+    found = elimination_failure(5, n_parts=1, part_size=200, test_size=0, epsilon=1, alpha=0.1)
+    assert found == pytest.approx(q + (1 - q) * 16 * (1 - 0.1 * p) ** 200)
+    for test in (1, 1000):  # which one candidate cannot fail
+        assert elimination_failure(
+            5, n_parts=1, part_size=200, test_size=test, epsilon=1, alpha=0.1
+        ) == pytest.approx(found)
+
+
+def test_two_parts_without_a_test_fail_by_declining_twice_or_by_a_random_wrong_candidate():
+    p, q = (float(chance) for chance in parity_chances(1))
+    wrong = 16 * (1 - 0.1 * p) ** 300
+    found = elimination_failure(5, n_parts=2, part_size=300, test_size=0, epsilon=1, alpha=0.1)
+    assert found == pytest.approx(q**2 + (1 - q**2) * wrong, rel=1e-6)
+    assert found > q**2
+
+
+def test_nothing_is_promised_without_records():
+    for sizes in ((1, 0, 0), (3, 0, 100), (3, 0, 0)):
+        names = dict(zip(("n_parts", "part_size", "test_size"), sizes, strict=True))
+        assert elimination_failure(3, **names, epsilon=1, alpha=0.1) == 1
+
+
+def test_larger_parts_and_easier_tasks_fail_less():
+    base = {"n_parts": 3, "part_size": 400, "test_size": 40, "epsilon": 0.8, "alpha": 0.1}
+    failure = elimination_failure(10, **base)
+    assert failure < 1
+    assert elimination_failure(9, **base) < failure
+    for name, easier in {"part_size": 401, "test_size": 60, "epsilon": 0.9, "alpha": 0.11}.items():
+        assert elimination_failure(10, **base | {name: easier}) < failure
+
+
+# elimination_sizes and elimination_split
+
+
+def least_by_going_through_all(d, task, beta, most):
+    for n in range(1, most):
+        for k in range(1, 6):
+            for s in [0] if k == 1 else range(1, n - k + 1):
+                if (n - s) % k == 0:
+                    sizes = {"n_parts": k, "part_size": (n - s) // k, "test_size": s}
+                    if elimination_failure(d, **sizes, **task) <= beta:
+                        return n
+    raise AssertionError(most)
+
+
+@pytest.mark.parametrize(
+    ("d", "epsilon", "alpha", "beta"),
+    [(1, 1, 0.5, 0.1), (2, 3, 0.6, 0.02), (4, 2, 0.9, 0.05), (1, 5, 0.3, 1e-4), (3, 10, 0.4, 0.01)],
+)
+def test_elimination_needs_as_few_records_as_going_through_all_sizes_finds(d, epsilon, alpha, beta):
+    task = {"epsilon": epsilon, "alpha": alpha}
+    sizes = elimination_sizes(d, **task, beta=beta)
+    assert least_by_going_through_all(d, task, beta, sizes.n_samples + 1) == sizes.n_samples
+
+
+@repeatable
+@given(unknowns, epsilons, rates, st.sampled_from([0.9, 0.5, 0.1, 0.05, 1e-3, 1e-6]))
+def test_sizes_add_up_and_keep_their_promise(d, epsilon, alpha, beta):
+    task = {"epsilon": epsilon, "alpha": alpha}
+    sizes = elimination_sizes(d, **task, beta=beta)
+    assert sizes.n_samples == sizes.n_parts * sizes.part_size + sizes.test_size
+    assert (sizes.test_size == 0) == (sizes.n_parts == 1)
+    assert sizes.failure <= beta
+    assert sizes.failure == elimination_failure(
+        d, n_parts=sizes.n_parts, part_size=sizes.part_size, test_size=sizes.test_size, **task
+    )
+    one = {"n_parts": 1, "part_size": sizes.n_samples - 1, "test_size": 0}
+    assert elimination_failure(d, **one, **task) > beta
+
+
+def test_a_test_of_candidates_pays_only_where_failure_must_be_very_rare():
+    assert elimination_sizes(16, epsilon=1, alpha=0.1, beta=0.05).test_size == 1
+    assert elimination_sizes(16, epsilon=1, alpha=0.1, beta=1e-8).test_size > 500
+
+
+@repeatable
+@given(st.integers(1, 3000), st.integers(1, 40), epsilons, rates, st.sampled_from([0.5, 0.1, 0.01]))
+def test_a_split_uses_all_records_and_from_the_needed_number_on_keeps_the_promise(n, d, epsilon, alpha, beta):
+    task = {"epsilon": epsilon, "alpha": alpha}
+    plan, split = elimination_sizes(d, **task, beta=beta), elimination_split(n, d, **task, beta=beta)
+    assert split.n_parts * split.part_size + split.test_size == split.n_samples == n
+    assert (split.test_size == 0) == (split.n_parts == 1)
+    assert min(split.part_size, split.test_size) >= 0
+    assert split.failure <= 1
+    assert (split.n_parts <= plan.n_parts) or n > plan.n_samples
+    if n >= plan.n_samples:
+        less = beta * plan.n_samples / n
+        sharper = elimination_sizes(d, **task, beta=less)
+        assert split.failure <= (less if sharper.n_samples <= n else beta)
+    at_plan = elimination_split(plan.n_samples, d, **task, beta=beta)
+    assert at_plan == plan
+
+
+def test_few_records_are_cut_into_fewer_parts():
+    task = {"epsilon": 1, "alpha": 0.1, "beta": 0.01}
+    parts = [elimination_split(n, 16, **task).n_parts for n in (1, 20, 80, 150, 400, 1200, 10**6)]
+    assert parts == sorted(parts)
+    assert (parts[0], parts[3], parts[-1]) == (1, 2, 8)
+    assert elimination_split(400, 16, **task).failure == 1  # what is hoped for there is not promised
+
+
+# Sample sizes
+
+
+def test_once_needs_what_one_part_does():
+    base = {"epsilon": 2, "alpha": 0.2}
+    n = parity_sample_size(7, **base, beta=0.2, method="once")
+    one = {"n_parts": 1, "test_size": 0}
+    assert elimination_failure(7, **one, part_size=n, **base) <= 0.2
+    assert elimination_failure(7, **one, part_size=n - 1, **base) > 0.2
+    with pytest.raises(ValueError, match="beta must be a finite number above"):
+        parity_sample_size(7, **base, beta=0.1, method="once")
+
+
+def test_lemma_4_1_is_kept_with_a_fraction_of_its_records():
+    paper = parity_sample_size(16, epsilon=0.5, alpha=0.1, beta=0.75, method="once", bound="paper")
+    assert paper == math.ceil(160 * math.log(2**18)) == 1997
+    assert parity_sample_size(16, epsilon=0.5, alpha=0.1, beta=0.75, method="once") == 437
+    with pytest.raises(ValueError, match=r"beta must be a finite number at least 0\.75 and below 1"):
+        parity_sample_size(16, epsilon=0.5, alpha=0.1, beta=0.5, method="once", bound="paper")
+
+
+def test_the_papers_elimination_needs_over_a_hundred_times_as_many_records():
+    task = {"epsilon": 1, "alpha": 0.1, "beta": 0.05}
+    # 15 parts of 8 * 50 (16 ln 2 + ln 4), and 50 * 15 ln(15 * 60) for the test
+    assert parity_sample_size(16, **task, bound="paper") == 15 * 4991 + 5102
+    assert parity_sample_size(16, **task) == 663
+    assert nonprivate_parity_sample_size(16, alpha=0.1, beta=0.05) == 128
+
+
+@pytest.mark.parametrize(("d", "beta"), [(1, 0.5), (1, 0.1), (5, 0.05)])
+def test_without_privacy_a_coin_for_each_column_halves_what_is_left(d, beta):
+    n = nonprivate_parity_sample_size(d, alpha=0.5, beta=beta)
+    assert 2.0 ** (d - 1 - n) <= beta
+    assert n == 1 or 2.0 ** (d - n) > beta
+
+
+def test_great_epsilons_need_as_many_records_as_elimination_without_privacy():
+    without = nonprivate_parity_sample_size(16, alpha=0.1, beta=0.05)
+    assert parity_sample_size(16, epsilon=40, alpha=0.1, beta=0.05) == without
+    assert parity_sample_size(16, epsilon=1, alpha=0.1, beta=0.05) > 5 * without
+
+
+@repeatable
+@given(st.sampled_from([1, 3, 20, 4096]), epsilons, rates, rates)
+def test_the_agnostic_size_is_the_least_that_its_bound_allows(d, epsilon, alpha, beta):
+    task = {"epsilon": epsilon, "alpha": alpha}
+    n = parity_sample_size(d, **task, beta=beta, method="agnostic")
+    assert agnostic_failure(d, n, **task) <= beta * (1 + 1e-9)
+    assert n == 1 or agnostic_failure(d, n - 1, **task) > beta * (1 - 1e-9)
+
+
+def test_the_agnostic_bound_holds_exactly_in_the_smallest_case():
+    # One column, alpha below its share of ones: the parity 1 is selected against 0 with odds r**ones.
+    n, share, epsilon = 20, 0.3, 1.5
+    ones, r = np.arange(n + 1), math.exp(-epsilon / 2)
+    exact = float(binom.pmf(ones, n, share) @ (r**ones / (1 + r**ones)))
+    bound = agnostic_failure(1, n, epsilon=epsilon, alpha=share * 0.999999)
+    assert bound / 2.4 < exact < bound / 2  # the bound counts two parities, and no weight of the other
+
+
+def test_the_papers_agnostic_size_is_that_of_its_generic_learner():
+    task = {"epsilon": 1, "alpha": 0.1, "beta": 0.05}
+    found = parity_sample_size(10, **task, method="agnostic", bound="paper")
+    assert found == generic_sample_size(1024, **task, bound="paper")
+    assert parity_sample_size(5000, **task, method="agnostic", bound="paper") > found
+
+
+@pytest.mark.parametrize(
+    ("easier", "harder"),
+    [
+        ({"n_unknowns": 10}, {"n_unknowns": 11}),
+        ({"epsilon": 0.14}, {"epsilon": 0.1}),
+        ({"alpha": 0.2}, {"alpha": 0.1}),
+        ({"beta": 0.8}, {"beta": 0.76}),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("method", ["elimination", "agnostic", "once"])
+@pytest.mark.parametrize("bound", ["proof", "paper"])
+def test_harder_tasks_need_more_records(easier, harder, method, bound):
+    base = {"n_unknowns": 10, "epsilon": 0.1, "alpha": 0.15, "beta": 0.76, "method": method, "bound": bound}
+    few, many = parity_sample_size(**base | easier), parity_sample_size(**base | harder)
+    assert few < many or (few == many and (method, bound, *harder) == ("once", "paper", "beta"))
+
+
+def test_numbers_may_be_written_as_decimals_text_or_fractions():
+    written = [(0.5, 0.25, 0.1), ("0.5", "1/4", "0.1"), (HALF, Decimal("0.25"), np.float32(0.1))]
+    found = {parity_sample_size(7, epsilon=e, alpha=a, beta=b) for e, a, b in written}
+    assert len(found) == 1
+
+
+REFUSALS = [
+    ({"n_unknowns": 0}, "n_unknowns must be an integer at least 1, got 0"),
+    ({"n_unknowns": 2.0}, r"n_unknowns must be an integer at least 1, got 2\.0"),
+    ({"epsilon": 0}, "epsilon must be a finite number above 0, got 0"),
+    ({"alpha": 0}, "alpha must be a finite number above 0 and below 1, got 0"),
+    ({"alpha": 1}, "alpha must be a finite number above 0 and below 1, got 1"),
+    ({"alpha": "1e-30"}, "alpha must be a finite number at least 1e-09, got 1e-30"),
+    ({"epsilon": "1e-30"}, "epsilon must be a finite number at least 1e-09, got '1e-30'"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), REFUSALS, ids=str)
+def test_refusals_name_parameter_constraint_and_value(change, message):
+    parameters = {"n_unknowns": 2, "epsilon": 1, "alpha": 0.5}
+    cut = {"n_parts": 1, "part_size": 9, "test_size": 0}
+    calls = [
+        lambda **task: parity_sample_size(**task, beta=0.5),
+        lambda **task: elimination_sizes(**task, beta=0.5),
+        lambda **task: elimination_split(10, **task, beta=0.5),
+        lambda **task: elimination_failure(**task, **cut),
+        lambda **task: agnostic_failure(n_samples=5, **task),
+    ]
+    for call in calls:
+        with pytest.raises((TypeError, ValueError), match=message):
+            call(**parameters | change)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"beta": 0}, "beta must be a finite number above 0 and below 1, got 0"),
+        ({"beta": 1}, "beta must be a finite number above 0 and below 1, got 1"),
+        ({"method": "stable"}, "method must be one of 'elimination', 'agnostic', 'once', got 'stable'"),
+        ({"bound": "theorem"}, "bound must be one of 'proof', 'paper', got 'theorem'"),
+    ],
+    ids=str,
+)
+def test_sample_sizes_refuse_what_only_they_are_told(change, message):
+    with pytest.raises(ValueError, match=message):
+        parity_sample_size(**{"n_unknowns": 2, "epsilon": 1, "alpha": 0.5, "beta": 0.5} | change)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_parts": 0}, "n_parts must be an integer at least 1, got 0"),
+        ({"part_size": -1}, "part_size must be an integer at least 0, got -1"),
+        ({"test_size": 1.5}, r"test_size must be an integer at least 0, got 1\.5"),
+    ],
+    ids=str,
+)
+def test_sizes_that_are_no_counts_are_refused(change, message):
+    sizes = {"n_parts": 1, "part_size": 9, "test_size": 0}
+    with pytest.raises((TypeError, ValueError), match=message):
+        elimination_failure(2, **sizes | change, epsilon=1, alpha=0.5)
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10**400), 5e-324, 1e-41, 1e-40, 1e-10, 0.1])
+def test_chances_are_the_best_for_the_smallest_epsilon_too(epsilon):
+    keep, decline = parity_chances(epsilon)
+    exact = Fraction(str(epsilon)) if isinstance(epsilon, float) else epsilon
+    growth = 2 * keep / (1 - keep)
+    assert exact * (1 - Fraction(1, 2**60)) < growth <= exp_bounds(exact, digits=900)[1] - 1
+    assert 1 + keep * (1 - decline) / decline == 1 + growth

@@ -1,0 +1,222 @@
+"""The stable learner's probability of failure is exact where columns are coins, and sizes are the least."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from dplearn.core.votes import plurality
+from dplearn.learners.stable_parity_sizes import (
+    full_rank_probability,
+    stable_parity_failure,
+    stable_parity_sizes,
+    stable_parity_split,
+)
+from dplearn.mechanisms.stability import release_probabilities
+from dplearn.privacy import ApproxDP
+
+repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=40)
+
+epsilons = st.sampled_from([0.1, 0.5, 1, 3, 20])
+deltas = st.sampled_from([1e-2, 1e-6, 1e-12])
+betas = st.sampled_from([0.9, 0.5, 0.1, 0.05, 1e-3, 1e-9])
+
+
+def has_full_rank(columns):
+    """Whether no set of columns sums to 0, columns being integers whose bits are the rows."""
+    return all(
+        np.bitwise_xor.reduce(chosen)
+        for size in range(1, len(columns) + 1)
+        for chosen in itertools.combinations(columns, size)
+    )
+
+
+# full_rank_probability
+
+
+@pytest.mark.parametrize(("rows", "columns"), list(itertools.product(range(5), range(4))))
+@pytest.mark.parametrize("intercept", [False, True])
+def test_the_probability_of_full_rank_is_the_share_of_all_matrices_that_have_it(rows, columns, intercept):
+    ones = [2**rows - 1] * intercept
+    matrices = list(itertools.product(range(2**rows), repeat=columns))
+    share = sum(has_full_rank([*ones, *matrix]) for matrix in matrices) / len(matrices)
+    assert full_rank_probability(rows, columns, fit_intercept=intercept) == pytest.approx(share, abs=1e-15)
+
+
+@repeatable
+@given(st.integers(0, 60), st.integers(0, 40), st.booleans())
+def test_the_probability_of_full_rank_is_its_product(rows, columns, intercept):
+    product = math.prod(1 - Fraction(2) ** (i + intercept - rows) for i in range(columns))
+    exact = product if rows >= columns + intercept else 0
+    found = full_rank_probability(rows, columns, fit_intercept=intercept)
+    assert found == pytest.approx(float(exact), rel=1e-12)
+
+
+def test_a_square_matrix_of_any_size_has_full_rank_with_probability_0_2888():
+    assert full_rank_probability(10**5, 10**5) == pytest.approx(0.288788095, abs=1e-9)
+    assert full_rank_probability(10**5 + 64, 10**5) == pytest.approx(1, abs=1e-15)
+    assert full_rank_probability(10**5, 10**5 + 1) == 0
+
+
+# stable_parity_failure
+
+
+def by_definition(d, m, size, privacy, intercept):
+    """1 less the probability that the right parity wins and is released."""
+    speak = [*map(float, release_probabilities(privacy)), 1.0]
+    rank = full_rank_probability(size, d, fit_intercept=intercept)
+    succeeded = 0.0
+    for votes in range(m + 1):
+        winner, distance = plurality(np.array([0, m - votes, votes]))  # nobody's label, None, the parity
+        if winner == 2:
+            succeeded += binom.pmf(votes, m, rank) * speak[min(distance, len(speak) - 1)]
+    return 1 - succeeded
+
+
+@repeatable
+@given(st.integers(1, 30), st.integers(1, 80), st.integers(0, 40), epsilons, deltas, st.booleans())
+def test_failure_is_one_less_what_the_real_votes_and_probabilities_give(
+    d, m, size, epsilon, delta, intercept
+):
+    found = stable_parity_failure(
+        d, n_parts=m, part_size=size, epsilon=epsilon, delta=delta, fit_intercept=intercept
+    )
+    exact = by_definition(d, m, size, ApproxDP(epsilon, delta), intercept)
+    assert found == pytest.approx(exact, abs=1e-11)
+
+
+def test_one_shard_speaks_with_probability_delta_if_it_has_full_rank():
+    found = stable_parity_failure(2, n_parts=1, part_size=2, epsilon=1, delta=0.01)
+    assert found == pytest.approx(1 - 0.01 * 3 / 8, abs=1e-12)
+
+
+def test_rare_failures_keep_their_digits():
+    speak = release_probabilities(ApproxDP(1, 1e-6))
+    found = stable_parity_failure(5, n_parts=2 * len(speak) - 3, part_size=500, epsilon=1, delta=1e-6)
+    assert found == pytest.approx(float(1 - speak[-2]), rel=1e-9)
+    assert 0 < found < 1e-5
+
+
+def test_an_odd_number_of_shards_is_no_worse_than_one_more():
+    task = {"part_size": 6, "epsilon": 0.7, "delta": 1e-4}
+    for m in range(1, 99, 2):
+        odd, even = (stable_parity_failure(4, n_parts=parts, **task) for parts in (m, m + 1))
+        assert odd <= even + 1e-12
+
+
+# stable_parity_sizes and stable_parity_split
+
+
+@pytest.mark.parametrize(
+    ("d", "epsilon", "delta", "beta", "intercept"),
+    [
+        (1, 1, 1e-2, 0.1, False),
+        (1, 4, 1e-6, 0.05, True),
+        (3, 2, 1e-3, 0.5, False),
+        (2, 20, 1e-6, 1e-6, False),
+        (6, 8, 1e-2, 0.02, True),
+        (2, 40, 1e-2, 0.4, False),
+    ],
+)
+def test_sizes_are_the_least_of_all(d, epsilon, delta, beta, intercept):
+    task = {"epsilon": epsilon, "delta": delta, "fit_intercept": intercept}
+    sizes = stable_parity_sizes(d, **task, beta=beta)
+    assert sizes.n_samples == sizes.n_parts * sizes.part_size
+    assert sizes.failure <= beta
+    for m in range(1, sizes.n_samples // d):
+        size = (sizes.n_samples - 1) // m
+        assert stable_parity_failure(d, n_parts=m, part_size=size, **task) > beta
+
+
+@repeatable
+@given(st.sampled_from([1, 2, 5, 16, 100, 4096]), epsilons, deltas, betas, st.booleans(), st.floats(0.001, 3))
+def test_a_split_keeps_the_promise_where_it_can(d, epsilon, delta, beta, intercept, times):
+    task = {"epsilon": epsilon, "delta": delta, "fit_intercept": intercept}
+    plan = stable_parity_sizes(d, **task, beta=beta)
+    n = max(1, round(plan.n_samples * times))
+    split = stable_parity_split(n, d, **task, beta=beta)
+    assert split.n_samples == n
+    assert split.part_size == n // split.n_parts
+    found = stable_parity_failure(d, n_parts=split.n_parts, part_size=split.part_size, **task)
+    assert split.failure == pytest.approx(found, rel=1e-12)
+    assert (split.failure <= beta) == (n >= plan.n_samples)
+    if n >= plan.n_samples and split.n_parts > 1:
+        less = beta * plan.n_samples / n
+        wanted = less if stable_parity_sizes(d, **task, beta=less).n_samples <= n else beta
+        m = split.n_parts - 1
+        assert split.failure <= wanted < stable_parity_failure(d, n_parts=m, part_size=n // m, **task)
+
+
+@pytest.mark.parametrize("n", [40, 150, 400, 700])
+def test_with_too_few_records_no_other_number_of_shards_fails_less(n):
+    task = {"epsilon": 1, "delta": 1e-6}
+    assert n < stable_parity_sizes(16, **task, beta=0.05).n_samples
+    split = stable_parity_split(n, 16, **task, beta=0.05)
+    others = [stable_parity_failure(16, n_parts=m, part_size=n // m, **task) for m in range(1, n + 1)]
+    assert split.failure == pytest.approx(min(others), rel=1e-9)
+
+
+def test_shards_grow_with_the_records_and_their_number_hardly_does():
+    task = {"epsilon": 1, "delta": 1e-6, "beta": 0.05}
+    splits = [stable_parity_split(n, 16, **task) for n in (726, 1000, 10_000, 10**6)]
+    assert [split.n_parts for split in splits] == [33, 33, 37, 47]
+    assert [split.part_size for split in splits] == [22, 30, 270, 21276]
+
+
+def test_many_columns_and_records_have_a_split():
+    split = stable_parity_split(10**6, 4096, epsilon=1, delta=1e-6, beta=0.05)
+    assert (split.n_parts, split.part_size) == (35, 28571)
+    assert stable_parity_sizes(4096, epsilon=1, delta=1e-6, beta=0.05).n_samples == 127_224
+
+
+@pytest.mark.parametrize(
+    ("easier", "harder"),
+    [
+        ({"n_features": 9}, {"n_features": 10}),
+        ({"epsilon": 1.2}, {"epsilon": 1}),
+        ({"delta": 1e-5}, {"delta": 1e-6}),
+        ({"beta": 0.1}, {"beta": 0.01}),
+        ({"fit_intercept": False}, {"fit_intercept": True}),
+    ],
+    ids=str,
+)
+def test_harder_tasks_need_more_records(easier, harder):
+    base = {"n_features": 9, "epsilon": 1, "delta": 1e-6, "beta": 0.05}
+    few, many = (stable_parity_sizes(**base | change).n_samples for change in (easier, harder))
+    assert few < many
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_features": 0}, "n_features must be an integer at least 1, got 0"),
+        ({"beta": 0}, "beta must be a finite number above 0 and below 1, got 0"),
+        ({"beta": 1}, "beta must be a finite number above 0 and below 1, got 1"),
+        ({"epsilon": 0}, "epsilon"),
+        ({"delta": 0}, "delta"),
+    ],
+    ids=str,
+)
+def test_refusals_name_the_parameter(change, message):
+    task = {"n_features": 2, "epsilon": 1, "delta": 1e-6, "beta": 0.05} | change
+    for call in (stable_parity_sizes, lambda **task: stable_parity_split(10, **task)):
+        with pytest.raises((TypeError, ValueError), match=message):
+            call(**task)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_parts": 0}, "n_parts must be an integer at least 1, got 0"),
+        ({"part_size": -1}, "part_size must be an integer at least 0, got -1"),
+    ],
+    ids=str,
+)
+def test_sizes_that_are_no_counts_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        stable_parity_failure(2, **{"n_parts": 1, "part_size": 3} | change, epsilon=1, delta=0.1)

@@ -1,0 +1,122 @@
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dplearn.learners.masked_parity_sizes import masked_parity_sample_size
+from dplearn.mechanisms.randomized_response import truth_probability
+from dplearn.queries.bounds import TailBound, query_sample_size, sampling_bound
+
+
+def test_a_tail_bound_is_its_formula():
+    bound = TailBound(linear=3, root=2, size=5)
+    log = math.log(2 * 5 / 0.01)
+    assert bound.at(0.01) == pytest.approx(3 * log + 2 * math.sqrt(log))
+    assert bound.times(2).at(0.01) == pytest.approx(2 * bound.at(0.01))
+
+
+@pytest.mark.parametrize("beta", [0, 1, -1, "x"])
+def test_a_tail_bound_takes_probabilities_only(beta):
+    with pytest.raises(ValueError, match="beta"):
+        TailBound().at(beta)
+
+
+@pytest.mark.parametrize(("width", "n", "size"), [(2, 50, 1), (1, 400, 3)])
+def test_means_keep_the_sampling_bound(width, n, size):
+    coins = np.random.default_rng(0).integers(0, 2, (20_000, size, n)).mean(axis=2) * width
+    for beta in (0.2, 0.01):
+        off = (np.abs(coins - width / 2).max(axis=1) > sampling_bound(width, n, size).at(beta)).mean()
+        assert off <= beta
+    root = width * math.sqrt(math.log(2 * size / 0.2) / (2 * n))
+    assert sampling_bound(width, n, size).at(0.2) == pytest.approx(root)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1, 5])
+@pytest.mark.parametrize("queries", [1, 7])
+def test_local_sizes_are_hoeffdings(epsilon, queries):
+    n = query_sample_size(tolerance=0.1, beta=0.05, epsilon=epsilon, queries=queries)
+    reach = 2 / float(2 * truth_probability(2, epsilon) - 1)
+    exact = reach**2 * math.log(2 * queries / 0.05) / (2 * 0.1**2)
+    assert n == queries * math.ceil(exact)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1, 5])
+def test_central_sizes_are_the_least_that_keep_the_tolerance(epsilon):
+    def off(n):
+        return sampling_bound(2, n).at(0.025) + TailBound(linear=2 / epsilon / n).at(0.025)
+
+    n = query_sample_size(tolerance=0.1, beta=0.05, epsilon=epsilon, trust_model="central")
+    assert off(n) <= 0.1 * (1 + 1e-8)
+    assert off(n - 1) > 0.1 * (1 - 1e-8)
+
+
+def test_reports_take_more_records_than_noise():
+    for epsilon in (0.1, 1):
+        local, central = (
+            query_sample_size(tolerance=0.05, beta=0.1, epsilon=epsilon, trust_model=model)
+            for model in ("local", "central")
+        )
+        assert local > central
+
+
+def test_reports_keep_the_tolerance():
+    # One query about fair coins from -1 to 1, the hardest, by one bit of each record.
+    epsilon, tolerance, beta = 1.0, 0.2, 0.1
+    n = query_sample_size(tolerance=tolerance, beta=beta, epsilon=epsilon)
+    kept = float(2 * truth_probability(2, epsilon) - 1)
+    ones = np.random.default_rng(1).binomial(n, 1 / 2, 50_000)
+    off = np.abs((2 * ones / n - 1) / kept) > tolerance
+    assert 0 < off.mean() <= beta
+    fewer = np.random.default_rng(2).binomial(n // 4, 1 / 2, 50_000)
+    assert (np.abs((2 * fewer / (n // 4) - 1) / kept) > tolerance).mean() > beta
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"tolerance": 0}, "tolerance must be"),
+        ({"beta": 1}, "beta must be"),
+        ({"epsilon": -1}, "epsilon must be"),
+        ({"queries": 0}, "queries must be"),
+        ({"width": 0}, "width must be"),
+        ({"trust_model": "shuffled"}, "trust_model must be one of"),
+    ],
+)
+def test_sizes_take_sensible_numbers_only(changed, message):
+    with pytest.raises(ValueError, match=message):
+        query_sample_size(**{"tolerance": 0.1, "beta": 0.1, "epsilon": 1} | changed)
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "theory" / "queries.md"
+
+
+def rows_of(heading):
+    """The table of the page with a heading, its numbers read."""
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    start = lines.index(heading)
+    table = lines[start + 2 : start + lines[start:].index("")]
+    return [[float(cell.replace(",", "")) for cell in line.strip("|").split("|")] for line in table]
+
+
+def test_the_page_has_the_sizes_of_one_query():
+    rows = rows_of("| tolerance | epsilon | local | central |")
+    assert len(rows) == 5
+    for tolerance, epsilon, *sizes in rows:
+        assert sizes == [
+            query_sample_size(tolerance=tolerance, beta=0.05, epsilon=epsilon, trust_model=model)
+            for model in ("local", "central")
+        ]
+
+
+def test_the_page_has_the_sizes_of_masked_parities():
+    rows = rows_of("| epsilon | d | central | local | the paper's queries, local |")
+    assert len(rows) == 6
+    for epsilon, d, *sizes, paper in rows:
+        assert sizes == [
+            masked_parity_sample_size(int(d), epsilon=epsilon, beta=0.05, trust_model=model)
+            for model in ("central", "local")
+        ]
+        assert paper == query_sample_size(
+            tolerance=1 / (4 * int(d) + 1), beta=0.05, epsilon=epsilon, queries=int(d) + 1, width=1
+        )

@@ -1,0 +1,116 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_matrix
+
+from dplearn.domains import (
+    Bits,
+    Categories,
+    DomainError,
+    Floats,
+    Grid,
+    Hashed,
+    IntegerRange,
+    LargeIntegerRange,
+    Product,
+    Schema,
+)
+from dplearn.records.design_matrix import DesignMatrix, plain_matrix
+
+SCHEMA = Schema(
+    {
+        "age": IntegerRange(0, 10),
+        "height": Grid(1.0, 2.0, 3),
+        "town": Categories(["north", None], other=True),
+        "tall": Bits(),
+        "debt": Floats(missing=True),
+        "street": Hashed(3),
+    }
+)
+
+
+def table(**cells):
+    row = {"age": 5, "height": 1.0, "town": "north", "tall": 1, "debt": 0.0, "street": ""} | cells
+    return pd.DataFrame({name: [value] for name, value in row.items()})
+
+
+def columns(**cells):
+    design = DesignMatrix(SCHEMA)
+    return dict(zip(design.names, design.of(table(**cells))[0].tolist(), strict=True))
+
+
+@pytest.mark.parametrize("domain", [IntegerRange(0, 10), Grid(0, 10, 11), Floats()], ids=repr)
+def test_numbers_that_may_be_missing_have_a_column_more(domain):
+    gapped = type(domain)(**domain.parameters | {"missing": True})
+    design = DesignMatrix(Schema({"a": gapped}))
+    assert design.names == ("a", "a is missing")
+    numbers = pd.DataFrame({"a": [0.0, 3.0, 10.0]})
+    whole = DesignMatrix(Schema({"a": domain})).of(numbers)[:, 0].tolist()
+    for nearest in (False, True):
+        assert design.of(numbers, nearest=nearest).tolist() == [[each, 0.0] for each in whole]
+        assert design.of(pd.DataFrame({"a": [None, 3.0]}), nearest=nearest)[0].tolist() == [0.0, 1.0]
+
+
+def test_every_kind_of_column_has_numbers_from_minus_1_to_1():
+    assert columns() == {
+        "age": 0.0,
+        "height": -1.0,
+        "town == 'north'": 1.0,
+        "town is missing": 0.0,
+        "town is none of the listed categories": 0.0,
+        "tall": 1.0,
+        "debt": 0.0,
+        "debt is missing": 0.0,
+        "street is missing": 1.0,
+        "street hashes to bucket 1 of 3": 0.0,
+        "street hashes to bucket 2 of 3": 0.0,
+    }
+    ends = columns(age=10, height=2.0, town="elsewhere", tall=-3, debt=-1e300)
+    assert [ends[name] for name in ("age", "height", "tall", "debt")] == [1, 1, 0, -1]
+    assert ends["town is none of the listed categories"] == 1
+
+
+def test_a_missing_number_is_0_and_says_so():
+    gap = columns(debt=None)
+    assert (gap["debt"], gap["debt is missing"]) == (0, 1)
+
+
+def test_floats_keep_their_order_and_their_sign():
+    design = DesignMatrix(Product([Floats()]))
+    values = np.array([-1e9, -5.0, -0.1, 0.0, 0.1, 5.0, 1000.0, 1e9])[:, None]
+    numbers = design.of(values)[:, 0]
+    assert (np.diff(numbers) >= 0).all()
+    assert np.array_equal(np.sign(numbers), np.sign(values[:, 0]))
+    assert numbers[4] == pytest.approx(0.1 / 12, rel=0.01)
+
+
+def test_numbers_of_any_size_are_scaled():
+    design = DesignMatrix(
+        Product([LargeIntegerRange(0, 2**2000), IntegerRange(3, 3), IntegerRange(1 - 2**63, 2**63 - 1)])
+    )
+    rows = np.array([[2**1999, 3, 2**63 - 1], [0, 3, 1 - 2**63]], dtype=object)
+    assert design.of(rows).tolist() == [[0.0, -1.0, 1.0], [-1.0, -1.0, -1.0]]
+
+
+def test_values_outside_are_refused_in_fit_and_moved_in_predictions():
+    design = DesignMatrix(Product([IntegerRange(0, 4), Categories(["a", "b"])]))
+    outside = np.array([[9, "c"]], dtype=object)
+    assert design.of(outside, nearest=True).tolist() == [[1.0, 0.0, 0.0]]
+    with pytest.raises(DomainError, match="in column 'x0'"):
+        design.of(outside)
+
+
+def test_plain_tables_are_taken_as_they_are():
+    rows = np.array([[1, -2], [3, 2**53]])
+    for same in (rows, rows.astype(object), pd.DataFrame(rows), pd.DataFrame(rows).astype("Int64")):
+        assert plain_matrix(same).tolist() == rows.tolist()
+    sparse = plain_matrix(csr_matrix(rows))
+    assert sparse.dtype == np.float64
+    assert sparse.toarray().tolist() == rows.tolist()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("kind", [np.array, csr_matrix, pd.DataFrame])
+def test_what_is_no_finite_number_is_refused(value, kind):
+    with pytest.raises(DomainError, match="finite"):
+        plain_matrix(kind([[1.0, value]]))

@@ -1,0 +1,79 @@
+"""Records: places are rows, whatever brackets mean, and what cannot be known to be rows is refused."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.sparse import coo_matrix, csr_matrix
+
+from dplearn.queries import Examples, Records
+from dplearn.records.rows import as_records, count_of, taken
+
+PLACES = np.array([2, 0])
+
+
+class Halves(Records):
+    """Gives half of what is asked for."""
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, places):
+        return np.zeros(len(places) // 2)
+
+
+class Frame(pd.DataFrame):
+    """Of a library that builds on pandas."""
+
+
+@pytest.mark.parametrize("table", [np.array, csr_matrix, coo_matrix, pd.DataFrame, Frame, pl.DataFrame])
+def test_examples_are_parts_of_rows_and_labels_together(table):
+    for y in (np.array([7, 8, 9]), pd.Series([7, 8, 9], index=[2, 2, 0]), pl.Series([7, 8, 9])):
+        part = Examples(table(np.arange(6).reshape(3, 2)), y)[PLACES]
+        assert len(part) == 2
+        assert list(part.y) == [9, 7]
+        rows = part.X.toarray() if hasattr(part.X, "toarray") else np.asarray(part.X)
+        assert rows.tolist() == [[4, 5], [0, 1]]
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        *(
+            [1, 2],
+            (1, 2),
+            "text",
+            {0: 1},
+            np.array(3),
+            pl.LazyFrame({"a": [1]}),
+            range(3),
+            iter([1]),
+            None,
+            3,
+        ),
+        np.ma.masked_array([1, 2], mask=[True, False]),
+        np.zeros((2, 1)).view(np.matrix),
+    ],
+    ids=lambda records: type(records).__name__,
+)
+def test_what_is_not_known_to_have_rows_is_refused(records):
+    message = f"numpy array, .* Examples or other Records; got {type(records).__name__}"
+    with pytest.raises(TypeError, match=f"records must be a {message}"):
+        as_records("records", records)
+    with pytest.raises(TypeError, match=f"y must be a {message}"):
+        Examples(np.zeros((2, 2)), records)
+
+
+def test_examples_have_a_label_for_each_row():
+    with pytest.raises(ValueError, match="X and y must have equal numbers of records"):
+        Examples(np.zeros((2, 1)), np.zeros(3))
+
+
+def test_records_that_do_not_give_what_is_asked_for_are_refused():
+    with pytest.raises(TypeError, match="one record for each place"):
+        taken(as_records("records", Halves()), PLACES)
+
+
+def test_arrays_and_sparse_matrices_are_counted_by_rows():
+    assert [count_of(each) for each in (np.zeros((3, 2)), csr_matrix((4, 2)), Halves())] == [3, 4, 4]
+    assert taken(csr_matrix(np.arange(6).reshape(3, 2)), PLACES).toarray().tolist() == [[4, 5], [0, 1]]
