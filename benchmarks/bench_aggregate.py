@@ -46,7 +46,7 @@ from dplearn.core.votes import Votes, tally
 from dplearn.ensembles.aggregators import AGGREGATIONS
 from dplearn.ensembles.asking import Labels
 from dplearn.ensembles.shards import shards
-from dplearn.ensembles.sizes import settled
+from dplearn.ensembles.sizes import planned_ballot
 from dplearn.ensembles.standard import standard_estimator
 from dplearn.ensembles.teachers import train_and_ask
 
@@ -200,7 +200,7 @@ def ensemble_rows(data: str, splits: Sequence[Split], epsilons: Sequence[float],
             for n_queries in (q for q in QUERIES if q <= most):
                 outcomes = []
                 for place, split in enumerate(splits):
-                    ballot = settled(
+                    ballot = planned_ballot(
                         aggregation,
                         ApproxDP(epsilon, DELTA),
                         n_samples=len(split.y),

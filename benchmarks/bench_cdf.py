@@ -12,7 +12,7 @@ The error of a decile q at x is how far q is from the shares of records below x 
 distribution, the greatest distance anywhere. Bar: ours is off by at most .005 anywhere, in the mean over
 fits, for 100,000 records of 32 bits. Synthetic columns, and with `--data` two of the census extract "adult".
 "dplearn, blocks" is the same release by points of blocks; a last column has integers of 4,096 bits, at delta
-1e-6, for which only blocks promise anything, though the tree may be nearer.
+1e-6, for which only blocks guarantee anything, though the tree may be nearer.
 """
 
 import csv
@@ -96,8 +96,8 @@ def ours(
         times.append(perf_counter() - start)
         deciles.append(decile_error(ordered, x))
         errors.append(greatest_error(ordered, found.cdf))
-    promised = release.plan(values.size).error(values.size, 0.05)
-    return row(deciles, times) | {"anywhere": float(np.mean(errors)), "promised": promised}
+    guaranteed = release.plan(values.size).error(values.size, 0.05)
+    return row(deciles, times) | {"anywhere": float(np.mean(errors)), "guaranteed": guaranteed}
 
 
 def ours_of_many_bits(n: int, fits: int) -> dict[str, dict[str, Any]]:
@@ -124,9 +124,9 @@ def of_opendp(column: Column, fits: int) -> dict[str, Any] | None:
     def measure(scale: float, alpha: float) -> Any:
         return dp.m.make_private_quantile(*space, dp.max_divergence(), candidates, alpha, scale)
 
-    price = EPSILON / DECILES.size
+    cost = EPSILON / DECILES.size
     chosen = [
-        measure(dp.binary_search_param(partial(measure, alpha=q), d_in=1, d_out=price, T=float), q)
+        measure(dp.binary_search_param(partial(measure, alpha=q), d_in=1, d_out=cost, T=float), q)
         for q in DECILES.tolist()
     ]
     listed, ordered, errors, times = values.tolist(), np.sort(values), [], []
@@ -157,9 +157,9 @@ def row(errors: list[float], times: list[float]) -> dict[str, Any]:
 
 
 def shown(rows: list[dict[str, Any]]) -> str:
-    lines = [["column", "by", "deciles", "worst fit", "anywhere", "promised", "seconds"]]
+    lines = [["column", "by", "deciles", "worst fit", "anywhere", "guaranteed", "seconds"]]
     for r in rows:
-        figures = [f"{r[k]:.5f}" if k in r else "" for k in ("deciles", "worst", "anywhere", "promised")]
+        figures = [f"{r[k]:.5f}" if k in r else "" for k in ("deciles", "worst", "anywhere", "guaranteed")]
         seconds = [f"{r['seconds']:.3f}"] if "seconds" in r else ["absent or failed"]
         lines.append([r["column"], r["by"], *figures, *seconds])
     return lined_up(lines, left=2)

@@ -40,7 +40,12 @@ from dplearn.mechanisms import (
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.shares import _equal_epsilon, equal_epsilon
 from dplearn.theory import bars as theory_bars
-from dplearn.theory import choosing_bar, release_probabilities, stable_histogram_bar, truth_probability
+from dplearn.theory import (
+    choosing_threshold,
+    release_probabilities,
+    stable_histogram_threshold,
+    truth_probability,
+)
 
 opendp, float_mechanisms = peer("opendp.prelude"), peer("diffprivlib.mechanisms")
 if opendp is not None:
@@ -146,7 +151,7 @@ def histogram(size: int) -> Contenders:
     generator, n_words = public_generator(), size // 10
     codes = np.r_[np.arange(n_words), generator.zipf(1.1, size - n_words) % n_words]
     words = [f"word {code}" for code in generator.permutation(codes).tolist()]
-    array, bar, ratio = np.array(words), stable_histogram_bar(APPROX), decay_ratio(Fraction(EPSILON, 2))
+    array, bar, ratio = np.array(words), stable_histogram_threshold(APPROX), decay_ratio(Fraction(EPSILON, 2))
 
     def floats() -> dict[str, float]:
         present, counts = np.unique(array, return_counts=True)
@@ -214,7 +219,7 @@ def stable(epsilon: str) -> Contenders:
 
 def choosing(qualities: np.ndarray) -> Contenders:
     generator, half = public_generator(), ApproxDP(Fraction(EPSILON, 2))
-    bar = choosing_bar(1, APPROX)
+    bar = choosing_threshold(1, APPROX)
 
     def floats() -> int | None:
         if qualities.max() + generator.laplace(scale=4 / EPSILON) < bar:

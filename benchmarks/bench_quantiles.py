@@ -3,7 +3,7 @@
     python benchmarks/bench_quantiles.py [--diffprivlib-python PATH] [--json PATH]
 
 Time: the median of a million float64 values at epsilon 1. Bars: 10 times as fast as to encode and sort them
-all and draw from the same law, 100 times as fast as diffprivlib's `median` (which needs an older
+all and draw from the same distribution, 100 times as fast as diffprivlib's `median` (which needs an older
 scikit-learn: name the python of an environment that has both), no slower than `numpy.quantile`, which keeps
 nothing private. The limit is to compare each value with a number once.
 
@@ -68,7 +68,7 @@ else:
 
 
 def sorting_all(values: np.ndarray) -> np.ndarray:
-    """Return a median of the same law, once all are encoded and sorted."""
+    """Return a median of the same distribution, once all are encoded and sorted."""
     domain = Floats()
     ranks = SortedCodes(domain.encode(values))
     return release_quantiles(ranks, domain, [Fraction(1, 2)], privacy=ApproxDP(EPSILON), dice=SystemDice())

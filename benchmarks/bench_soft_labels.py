@@ -44,7 +44,7 @@ from dplearn import (
     SoftLabelTransferClassifier,
 )
 from dplearn.chance import PublicStream, SystemDice
-from dplearn.core.score_bins import GRAINS
+from dplearn.core.score_bins import FIXED_POINT_ONE
 from dplearn.core.soft_votes import SoftVotes, soft_tally
 from dplearn.ensembles.asking import Scores
 from dplearn.ensembles.shards import shards
@@ -101,7 +101,7 @@ def ensemble(aggregation: str, epsilon: float, **how: Any) -> SoftLabelAggregate
     )
 
 
-def grains(X: np.ndarray, y: np.ndarray, n_teachers: int, queries: np.ndarray) -> np.ndarray:
+def fixed_scores(X: np.ndarray, y: np.ndarray, n_teachers: int, queries: np.ndarray) -> np.ndarray:
     """Return the teachers' scores, which depend on no epsilon."""
     stream = PublicStream.of(None, "ensemble")
     return train_and_ask(
@@ -141,11 +141,11 @@ class Adult:
         ]
         self.n = len(self.splits[0].y)
         self.prior = float(self.splits[0].y.mean())
-        self.grains = cache(self._grains)
+        self.fixed_scores = cache(self._grains)
 
     def _grains(self, place: int, n_teachers: int) -> np.ndarray:
         s = self.splits[place]
-        return grains(s.X, s.y, n_teachers, s.X_test[:QUERIES])
+        return fixed_scores(s.X, s.y, n_teachers, s.X_test[:QUERIES])
 
     def students(self, model: Any) -> list[Run]:
         """Return what students of a model predict, one fit for each split."""
@@ -161,7 +161,7 @@ class Adult:
         """Return released scores, split after split."""
         found = []
         for place in range(len(self.splits)):
-            votes = tallied(self.grains(place, plan.n_teachers), n_bins)
+            votes = tallied(self.fixed_scores(place, plan.n_teachers), n_bins)
             found += [released(plan, votes) for _ in range(number)]
         return found
 
@@ -180,17 +180,17 @@ def references(adult: Adult) -> Iterator[Row]:
     )
     n_teachers = ensemble("mean", 1.0).plan(adult.n).n_teachers
     plain = [
-        ((adult.grains(place, n_teachers) + 0.5).mean(axis=0) / GRAINS, s.y_test[:QUERIES])
+        ((adult.fixed_scores(place, n_teachers) + 0.5).mean(axis=0) / FIXED_POINT_ONE, s.y_test[:QUERIES])
         for place, s in enumerate(adult.splits)
     ]
-    sure = certainty(np.hstack([adult.grains(place, n_teachers) for place in range(len(adult.splits))]))
+    sure = certainty(np.hstack([adult.fixed_scores(place, n_teachers) for place in range(len(adult.splits))]))
     more = {"teachers": n_teachers, "asked": QUERIES} | sure
     yield row("Adult", "mean without noise, not private", plain, **more)
 
 
 def certainty(scores: np.ndarray) -> Row:
     """Return which percentages of the scores that there are lie near 0 or 1."""
-    known = (scores[scores >= 0] + 0.5) / GRAINS
+    known = (scores[scores >= 0] + 0.5) / FIXED_POINT_ONE
     far = np.minimum(known, 1 - known)
     return {f"within_{near:g}": 100 * float(np.mean(far < near)) for near in (1 / 8, 1 / 100)}
 
@@ -280,14 +280,14 @@ def apart_rows(options: argparse.Namespace) -> Iterator[Row]:
     asked = APART_QUERIES[: 2 if options.quick else 3]
     queries, truth, known = apart(asked[-1], generator)
     yield row("apart", "true probabilities", [(known, truth)])
-    scores = grains(X, y, APART_TEACHERS, queries)
+    scores = fixed_scores(X, y, APART_TEACHERS, queries)
     for number in asked:
         for aggregation, n_bins in (("mean", 2), *(("sparse_vector", bins) for bins in APART_BINS)):
             plan = ensemble(aggregation, 1.0, n_teachers=APART_TEACHERS, max_queries=number).plan(len(y))
             yield apart_row(plan, scores[:, :number], truth[:number], n_bins)
     del scores
     plan = ensemble("mean", 1.0, max_queries=asked[-1]).plan(len(y))
-    few = grains(X, y, plan.n_teachers, queries[:SAMPLE])
+    few = fixed_scores(X, y, plan.n_teachers, queries[:SAMPLE])
     for number in asked[1:]:
         plan = ensemble("mean", 1.0, max_queries=number).plan(len(y))
         yield apart_row(plan, few, truth[:SAMPLE], 2)

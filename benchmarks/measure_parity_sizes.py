@@ -41,12 +41,12 @@ def promised_by(method: str, d: int, epsilon: float) -> int:
 def succeeds(method: str, n: int, d: int, epsilon: float, share: float) -> bool:
     """Whether so many of the runs find the parity as are asked for."""
     delta = DELTA if method == "stable" else 0
-    promise = ApproxDP(epsilon, delta)
+    guarantee = ApproxDP(epsilon, delta)
     task = ParityTask(
         n_samples=n,
         n_features=d,
-        epsilon=promise.epsilon,
-        delta=Fraction(promise.delta),
+        epsilon=guarantee.epsilon,
+        delta=Fraction(guarantee.delta),
         alpha=ALPHA,
         beta=BETA,
     )
@@ -57,16 +57,18 @@ def succeeds(method: str, n: int, d: int, epsilon: float, share: float) -> bool:
         X = generator.integers(0, 2, (n, d), dtype=np.uint8) * (generator.random((n, 1)) < share)
         bits = (X @ right.astype(np.int64) % 2).astype(np.uint8)[:, None]
         equations = Equations(pack(X.astype(np.uint8)), bits)
-        found = learner.release(equations, privacy=promise, dice=SeededDice(seed), stream=PublicStream(seed))
+        found = learner.release(
+            equations, privacy=guarantee, dice=SeededDice(seed), stream=PublicStream(seed)
+        )
         failed += found is None or bool((found[0] != right).any())
         if failed > BETA * RUNS:
             return False
     return True
 
 
-def least(method: str, d: int, epsilon: float, share: float, promised: int) -> float:
-    """Return the smallest number of records that succeeds, searched from where success is promised."""
-    high = float(promised)
+def least(method: str, d: int, epsilon: float, share: float, guaranteed: int) -> float:
+    """Return the smallest number of records that succeeds, searched from where success is guaranteed."""
+    high = float(guaranteed)
     while not succeeds(method, int(high), d, epsilon, share):
         high *= 2
     low = high / 2

@@ -17,7 +17,7 @@ __all__ = [
     "shown",
 ]
 
-AUTO = "auto"  # in place of a number that is to be settled from public ones
+AUTO = "auto"  # in place of a number that is chosen from public ones
 
 
 def as_fraction(value: object) -> Fraction:

@@ -90,7 +90,7 @@ def program(server, tmp_path_factory):
     """Run a program as in a new process, at most so many more seconds of CPU time; return how it ended."""
 
     def run(source, *arguments, seconds=None):
-        files = [tmp_path_factory.mktemp("told") / name for name in ("stdout", "stderr")]
+        files = [tmp_path_factory.mktemp("given") / name for name in ("stdout", "stderr")]
         for file in files:
             file.touch()
         with socket.socket(socket.AF_UNIX) as connection:

@@ -43,9 +43,9 @@ LONG = {
 
 @pytest.mark.parametrize("name", LONG)
 def test_an_estimator_is_written_in_short(name):
-    model, told = LONG[name]
+    model, given = LONG[name]
     text = repr(model)
-    assert told in text
+    assert given in text
     assert len("".join(text.split())) < 400
     assert str(model) == text
     assert all(len(value) < 250 for value in settings_of(model).values())

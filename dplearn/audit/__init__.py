@@ -1,8 +1,8 @@
 """Verify guarantees by running the real code: every outcome, neighbours, samples, planted mistakes."""
 
+from dplearn.audit.distributions import OutputDistribution, exact_distribution, least_exp_epsilon
 from dplearn.audit.enumeration import PrivacyReport, enumerate_privacy
 from dplearn.audit.faults import FaultyDice
-from dplearn.audit.laws import Law, exact_law, least_exp_epsilon
 from dplearn.audit.mutants import Mutant, how_caught
 from dplearn.audit.outcomes import freeze
 from dplearn.audit.replay import ReplayReport, replay_privacy, replay_violations
@@ -13,15 +13,15 @@ __all__ = [
     "RULES",
     "Evidence",
     "FaultyDice",
-    "Law",
     "Mutant",
+    "OutputDistribution",
     "PrivacyReport",
     "ReplayReport",
     "SamplingReport",
     "coin_within",
     "each_moved_by",
     "enumerate_privacy",
-    "exact_law",
+    "exact_distribution",
     "freeze",
     "how_caught",
     "least_exp_epsilon",

@@ -9,8 +9,8 @@ from importlib import resources
 from itertools import cycle, islice, product
 from typing import Any
 
-from dplearn.audit.enumeration import Places, PrivacyReport, Rows, enumerate_laws, report_on
-from dplearn.audit.laws import Law
+from dplearn.audit.distributions import OutputDistribution
+from dplearn.audit.enumeration import Places, PrivacyReport, Rows, enumerate_distributions, report_on
 from dplearn.audit.replay import replay_violations
 from dplearn.audit.rules import RULES, Rule
 from dplearn.chance import SeededDice
@@ -61,20 +61,24 @@ class AuditCase:
         return replace(self, fit=fit)
 
     @cached_property
-    def laws(self) -> dict[Places, Law]:
-        """The exact law of every dataset, which is named by its records' places in the universe."""
-        return enumerate_laws(self.fit, self.universe, self.n, ordered=self.ordered, tail_bits=self.tail_bits)
+    def distributions(self) -> dict[Places, OutputDistribution]:
+        """The exact distribution of every dataset, which is named by its records' places in the universe."""
+        return enumerate_distributions(
+            self.fit, self.universe, self.n, ordered=self.ordered, tail_bits=self.tail_bits
+        )
 
     def run(self) -> PrivacyReport:
         """Return the exact worst epsilon over all pairs of neighbours."""
-        return report_on(self.laws, self.universe, self.n, delta=self.claim.delta, ordered=self.ordered)
+        return report_on(
+            self.distributions, self.universe, self.n, delta=self.claim.delta, ordered=self.ordered
+        )
 
     def digest(self) -> str:
-        """Return a hash of all laws: every dataset, what can be released, and with what probability."""
+        """Return a hash of all distributions: every dataset, every outcome and its probability."""
         lines = sorted(
-            f"{rows!r} {_label(seen)} {mass}/{law.total}"
-            for rows, law in self.laws.items()
-            for seen, mass in law.masses.items()
+            f"{rows!r} {_label(seen)} {mass}/{distribution.total}"
+            for rows, distribution in self.distributions.items()
+            for seen, mass in distribution.masses.items()
         )
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
@@ -95,7 +99,7 @@ class AuditCase:
         return found
 
     def frozen(self) -> dict[str, Any]:
-        """Return what was found when the case was frozen: digest, epsilon, numbers of laws and pairs."""
+        """Return the frozen report: digest, epsilon, numbers of distributions and of pairs."""
         text = resources.files("dplearn.audit").joinpath("frozen.json").read_text(encoding="utf-8")
         record: dict[str, Any] = json.loads(text)[self.name]
         return record

@@ -1,7 +1,8 @@
-"""What is verified: each mechanism and learner over a small universe, and its frozen exact law.
+"""What is verified: each mechanism and learner over a small universe, and its frozen exact distribution.
 
-The frozen laws ship with the package, so that anyone can run the code they installed over every outcome and
-compare. Writing them anew (`python -m dplearn.audit.cases [NAME ...]`) is a deliberate act that a diff shows.
+The frozen distributions ship with the package, so that anyone can run the code they installed over every
+outcome and compare. Writing them anew (`python -m dplearn.audit.cases [NAME ...]`) is a deliberate act that a
+diff shows.
 """
 
 import json
@@ -61,7 +62,7 @@ def freeze(names: Sequence[str], path: Path) -> None:
         record[name] = {
             "digest": case.digest(),
             "epsilon": f"{report.epsilon:.6f}",
-            "n_laws": report.n_laws,
+            "n_distributions": report.n_distributions,
             "n_pairs": report.n_pairs,
             "n_outcomes": report.n_outcomes,
         }

@@ -39,7 +39,13 @@ def released(
     """Return the distribution that a tree mechanism makes of integers from 0 on, and all counts as text."""
     ends = {} if open_ends else {"low": 0, "high": len(rows)}
     levels = mechanism(
-        rows, plan.size, fan_out=plan.fan_out, bar=plan.bar, privacy=plan.privacy, dice=dice, **ends
+        rows,
+        plan.size,
+        fan_out=plan.fan_out,
+        threshold=plan.threshold,
+        privacy=plan.privacy,
+        dice=dice,
+        **ends,
     )
     domain = IntegerRange(0, plan.size - 1)
     shown = [(level.starts.tolist(), level.counts.tolist()) for level in levels]
@@ -55,11 +61,11 @@ def distribution_case(
     privacy: ApproxDP | ZeroConcentratedDP,
     claim: ApproxDP,
     *,
-    bar: int = 1,
+    threshold: int = 1,
     tail_bits: int = 40,
 ) -> AuditCase:
-    """Return a case of n integers from 0 to size - 1, halved where a noisy count reaches the bar."""
-    plan = TreePlan(size, 2, depth_of(size, 2), bar, privacy, claim)
+    """Return a case of n integers from 0 to size - 1, halved where a noisy count reaches the threshold."""
+    plan = TreePlan(size, 2, depth_of(size, 2), threshold, privacy, claim)
     fit = partial(released, tree_counts, plan, isinstance(privacy, ZeroConcentratedDP))
     return AuditCase(
         name, fit, range(size), n, claim, ordered=False, tail_bits=tail_bits, rules=_rules(privacy)
@@ -75,7 +81,7 @@ _GAUSSIAN = ZeroConcentratedDP(Fraction(1, 2))
 
 CDF_CASES = (
     distribution_case("distribution_of_four_values", 4, 2, _PURE, _PURE),
-    distribution_case("distribution_of_three_values", 3, 3, _PURE, _PURE, bar=2),
+    distribution_case("distribution_of_three_values", 3, 3, _PURE, _PURE, threshold=2),
     distribution_case(
         "distribution_by_gaussian_counts",
         2,
@@ -140,7 +146,7 @@ def block_case(
     """
     spent = ApproxDP(point) if sizes is None else sizes.privacy
     plan = BlockPlan(size or len(universe), 1, *sides, spacing, ApproxDP(noise), spent, sizes, _ANY)
-    # Of each open end 2**-tail_bits may be left out, of the law at hand and of its neighbour's.
+    # Of each open end 2**-tail_bits may be left out, of the distribution at hand and of its neighbour's.
     left_out = Fraction(0) if tail_bits is None else Fraction(2 * sum(sides), 1 << tail_bits)
     claim = ApproxDP(plan.privacy.epsilon, plan.privacy.delta + left_out)
     fit = partial(released_blocks, block_points, plan)

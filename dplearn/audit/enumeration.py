@@ -4,7 +4,7 @@
 >>> report = enumerate_privacy(
 ...     lambda rows, dice: dice.bernoulli(Fraction(1 + 2 * rows[0], 4)), universe=[0, 1], n=1
 ... )
->>> report.exp_epsilon, report.n_laws
+>>> report.exp_epsilon, report.n_distributions
 (Fraction(3, 1), 2)
 """
 
@@ -17,11 +17,11 @@ from itertools import combinations_with_replacement, product
 from typing import Any
 
 from dplearn._validation import check_choice, check_count, check_number
-from dplearn.audit.laws import Law, exact_law, least_exp_epsilon
+from dplearn.audit.distributions import OutputDistribution, exact_distribution, least_exp_epsilon
 from dplearn.core.exact import at_most_exp, log_bounds
 from dplearn.privacy import ApproxDP
 
-__all__ = ["Places", "PrivacyReport", "Rows", "enumerate_laws", "enumerate_privacy", "report_on"]
+__all__ = ["Places", "PrivacyReport", "Rows", "enumerate_distributions", "enumerate_privacy", "report_on"]
 
 Rows = tuple[Any, ...]
 Places = tuple[int, ...]  # of records in the universe
@@ -44,8 +44,9 @@ class PrivacyReport:
         Neighbours that attain it.
     event : tuple
         Frozen outcomes of an event that attains it.
-    n_datasets, n_pairs, n_laws, n_outcomes : int
-        Datasets run, unordered pairs of neighbours compared, distinct laws and distinct outcomes seen.
+    n_datasets, n_pairs, n_distributions, n_outcomes : int
+        Datasets run, unordered pairs of neighbours compared, distinct distributions and distinct outcomes
+        seen.
     """
 
     exp_epsilon: Fraction | None
@@ -55,7 +56,7 @@ class PrivacyReport:
     event: tuple[Any, ...]
     n_datasets: int
     n_pairs: int
-    n_laws: int
+    n_distributions: int
     n_outcomes: int
 
     @property
@@ -117,14 +118,14 @@ def enumerate_privacy(
     delta = check_number("delta", delta, low=0, below=1)
     check_choice("neighbors", neighbors, ("replace_one", "add_remove"))
     sizes = (n,) if neighbors == "replace_one" else (n, n - 1)
-    laws: dict[Places, Law] = {}
+    distributions: dict[Places, OutputDistribution] = {}
     for size in sizes:
-        laws |= enumerate_laws(fit, universe, size, ordered=ordered, tail_bits=tail_bits)
-    return report_on(laws, universe, n, delta=delta, neighbors=neighbors, ordered=ordered)
+        distributions |= enumerate_distributions(fit, universe, size, ordered=ordered, tail_bits=tail_bits)
+    return report_on(distributions, universe, n, delta=delta, neighbors=neighbors, ordered=ordered)
 
 
 def report_on(
-    laws: dict[Places, Law],
+    distributions: dict[Places, OutputDistribution],
     universe: Sequence[Any],
     n: int,
     *,
@@ -132,10 +133,10 @@ def report_on(
     neighbors: str = "replace_one",
     ordered: bool = True,
 ) -> PrivacyReport:
-    """Return the report on laws that `enumerate_laws` gave; parameters as in `enumerate_privacy`."""
+    """Return the report on the output of `enumerate_distributions`; parameters as in `enumerate_privacy`."""
     pairs = [
         (rows, neighbour)
-        for rows in laws
+        for rows in distributions
         if len(rows) == n
         for neighbour in (
             _replaced(rows, len(universe), ordered) if neighbors == "replace_one" else _removed(rows)
@@ -143,39 +144,45 @@ def report_on(
     ]
     if not pairs:
         raise ValueError("universe must have at least two records for there to be neighbours")
-    return _worst_pair(laws, pairs, delta, universe, neighbors)
+    return _worst_pair(distributions, pairs, delta, universe, neighbors)
 
 
-def enumerate_laws(
+def enumerate_distributions(
     fit: Fit, universe: Sequence[Any], n: int, *, ordered: bool = True, tail_bits: int = 40
-) -> dict[Places, Law]:
-    """Return the exact law of `fit` on every dataset; parameters as in `enumerate_privacy`.
+) -> dict[Places, OutputDistribution]:
+    """Return the exact distribution of `fit` on every dataset; parameters as in `enumerate_privacy`.
 
     A dataset is named by its records' places in the universe: records that are equal, such as 1 and 1.0, may
     still be told apart.
     """
     places = range(len(universe))
     datasets = product(places, repeat=n) if ordered else combinations_with_replacement(places, n)
-    known: dict[Any, Any] = {}  # each outcome kept once, however many laws have it
-    laws = {}
+    cached: dict[Any, Any] = {}  # each outcome kept once, however many distributions have it
+    distributions = {}
     for turn, chosen in enumerate(datasets):
-        law = exact_law(partial(fit, tuple(universe[place] for place in chosen)), tail_bits, turn=turn)
-        laws[chosen] = Law(
-            {known.setdefault(seen, seen): mass for seen, mass in law.masses.items()}, law.total
+        distribution = exact_distribution(
+            partial(fit, tuple(universe[place] for place in chosen)), tail_bits, turn=turn
         )
-    return laws
+        distributions[chosen] = OutputDistribution(
+            {cached.setdefault(seen, seen): mass for seen, mass in distribution.masses.items()},
+            distribution.total,
+        )
+    return distributions
 
 
 def _worst_pair(
-    laws: dict[Places, Law],
+    distributions: dict[Places, OutputDistribution],
     pairs: list[tuple[Places, Places]],
     delta: Fraction,
     universe: Sequence[Any],
     neighbors: str,
 ) -> PrivacyReport:
     names: dict[Any, int] = {}
-    name_of = {rows: names.setdefault(law.key(), len(names)) for rows, law in laws.items()}
-    # Two pairs with the same two laws have the same epsilon: compare each pair of laws once.
+    name_of = {
+        rows: names.setdefault(distribution.key(), len(names)) for rows, distribution in distributions.items()
+    }
+    # Two pairs with the same two distributions have the same epsilon: compare each pair of distributions
+    # once.
     examples: dict[tuple[int, int], tuple[Places, Places]] = {}
     for rows, neighbour in pairs:
         examples.setdefault((name_of[rows], name_of[neighbour]), (rows, neighbour))
@@ -183,7 +190,7 @@ def _worst_pair(
     worst: Fraction | None = Fraction(1)
     pair, event = pairs[0], tuple[Any, ...]()
     for rows, neighbour in examples.values():
-        found, attained = least_exp_epsilon(laws[rows], laws[neighbour], delta)
+        found, attained = least_exp_epsilon(distributions[rows], distributions[neighbour], delta)
         if found is None or (worst is not None and found > worst):
             worst, pair, event = found, (rows, neighbour), attained
             if found is None:
@@ -194,10 +201,10 @@ def _worst_pair(
         neighbors=neighbors,
         pair=(tuple(universe[i] for i in pair[0]), tuple(universe[i] for i in pair[1])),
         event=event,
-        n_datasets=len(laws),
+        n_datasets=len(distributions),
         n_pairs=len(pairs),
-        n_laws=len(names),
-        n_outcomes=len({seen for law in laws.values() for seen in law.masses}),
+        n_distributions=len(names),
+        n_outcomes=len({seen for distribution in distributions.values() for seen in distribution.masses}),
     )
 
 

@@ -1,7 +1,7 @@
 """Dice that fail: what a crash, an interrupt or an exhausted entropy source may leave behind.
 
->>> from dplearn.chance import TapeDice
->>> dice = FaultyDice(TapeDice(), at=1, error=OSError("no entropy"))
+>>> from dplearn.chance import EnumeratingDice
+>>> dice = FaultyDice(EnumeratingDice(), at=1, error=OSError("no entropy"))
 >>> dice.below(6)
 0
 >>> dice.below(6)

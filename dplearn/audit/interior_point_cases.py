@@ -10,7 +10,7 @@ up to rounding. The whole shows all three together where all records but one are
 RecPrefix is not replayed: its proof maps the ways to pair the one data set to those to pair the other, and a
 record that moves past others takes all between to other pairs in the same draws; nor are the candidates of a
 choice the same, since only prefixes that some record has are listed. Where the moved record keeps its place
-among the sorted and all prefixes stay, replay does hold: tests/laws/test_interior_point_mutants.py.
+among the sorted and all prefixes stay, replay does hold: tests/distributions/test_interior_point_mutants.py.
 """
 
 from collections.abc import Sequence
@@ -23,25 +23,25 @@ from dplearn.chance.dice import Dice
 from dplearn.mechanisms import rec_prefix
 from dplearn.mechanisms.rec_prefix import PrefixLevel, RecursiveSizes, choose_prefix, recursive_interior_point
 from dplearn.privacy import ApproxDP
-from dplearn.releases.interior_point import _release, _settled
+from dplearn.releases.interior_point import _plan, _release
 
 __all__ = ["INTERIOR_POINT_CASES", "recursive_case", "tiny_sizes"]
 
 
 def _exponential_case(name: str, universe: Sequence[int], n: int, size: int, epsilon: Any) -> AuditCase:
-    plan = _settled(size, "exponential", epsilon, 0, Fraction(1, 20), "tight", False)
+    plan = _plan(size, "exponential", epsilon, 0, Fraction(1, 20), "tight", False)
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         return str(_release(rows, size, plan, dice)), ()
 
-    return AuditCase(name, fit, universe, n, plan.price, ordered=False)
+    return AuditCase(name, fit, universe, n, plan.cost, ordered=False)
 
 
 def tiny_sizes(
-    *asides: int, choice: ApproxDP, comparison: Any, base: Any, bar: int = 2, base_aside: int = 0
+    *asides: int, choice: ApproxDP, comparison: Any, base: Any, threshold: int = 2, base_aside: int = 0
 ) -> RecursiveSizes:
     """Return sizes with a level for each number of records that are set aside; they prove no accuracy."""
-    levels = [PrefixLevel(aside, bar, choice, ApproxDP(comparison)) for aside in asides]
+    levels = [PrefixLevel(aside, threshold, choice, ApproxDP(comparison)) for aside in asides]
     return RecursiveSizes(tuple(levels), base_aside, ApproxDP(base), 0)
 
 
@@ -103,12 +103,13 @@ INTERIOR_POINT_CASES = (
         5,
         _TOP + 1,
     ),
-    # The bar is 8: halves of the records are 7 each, and one that leaves makes a third prefix appear.
+    # The threshold is 8: halves of the records are 7 each, and one that leaves makes a third prefix appear.
     _prefix_case("interior_point_prefixes", (0, 2, 6), 14, ApproxDP(4, Fraction(1, 1000))),
-    # The bars are 6: if all 6 are alike they have both. The length is theirs most likely, one apart or not.
+    # The thresholds are 6: if all 6 are alike they have both. The length is theirs most likely, one apart or
+    # not.
     recursive_case(
         "interior_point_recursive",
-        tiny_sizes(0, choice=ApproxDP(4, Fraction(1, 200)), comparison=8, base=8, bar=6),
+        tiny_sizes(0, choice=ApproxDP(4, Fraction(1, 200)), comparison=8, base=8, threshold=6),
         (0, 2, 7),
         6,
         8,

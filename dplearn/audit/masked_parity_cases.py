@@ -65,7 +65,7 @@ def _rounds_of_two_bits(rows: Rows, dice: Dice) -> tuple[str, Any]:
     table = np.array(rows, dtype=np.uint8)
     records = MaskedRecords.of(pack(table[:, :-1]), 2, table[:, -1])
     oracle = LocalOracle(records, privacy=ApproxDP(1), dice=dice, stream=PublicStream(0))
-    first, second = Asking("cells", {"share": Fraction(1, 2)}), Asking("turned")
+    first, second = Asking("cells", {"share": Fraction(1, 2)}), Asking("hadamard")
     chosen = learn_masked_parity(oracle, 2, first, second)
     return repr(chosen), oracle.rounds
 

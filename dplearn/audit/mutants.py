@@ -35,7 +35,7 @@ def how_caught(mutant: Mutant) -> list[str]:
     ----------
     mutant : Mutant
         Caught means: some pair of neighbours exceeds the claim, replay finds a difference that the proof
-        does not allow, or the exact laws differ from the frozen ones.
+        does not allow, or the exact distributions differ from the frozen ones.
     """
     case = mutant.case.with_fit(mutant.fit)
     ways = []
@@ -44,7 +44,7 @@ def how_caught(mutant: Mutant) -> list[str]:
         if not report.keeps(case.claim):
             ways.append(f"exceeds the claim: epsilon {report.epsilon:.4g}")
         if case.digest() != mutant.case.frozen()["digest"]:
-            ways.append("differs from the frozen law")
+            ways.append("differs from the frozen distribution")
     except RuntimeError as error:
         ways.append(f"violates replay: {error}")
     ways += [f"violates replay: {found}" for found in case.replay()[:1]]

@@ -21,9 +21,9 @@ from dplearn.queries import (
     VectorQuery,
 )
 
-__all__ = ["MEAN", "QUERY_CASES", "SHARES", "VECTOR", "Opened", "local_oracle", "oracle_case"]
+__all__ = ["MEAN", "QUERY_CASES", "SHARES", "VECTOR", "OracleFactory", "local_oracle", "oracle_case"]
 
-Opened = Callable[[Any, ApproxDP, Dice], Oracle]  # records, privacy and dice to an oracle
+OracleFactory = Callable[[Any, ApproxDP, Dice], Oracle]  # records, privacy and dice to an oracle
 
 #: Records are whole numbers, such that one replaced moves all totals by all that it may.
 MEAN = MeanQuery(lambda records: records, low=-1, high=2)
@@ -46,7 +46,7 @@ def _local_laplace(records: Any, privacy: ApproxDP, dice: Dice) -> Oracle:
 
 def oracle_case(
     name: str,
-    opened: Opened,
+    factory: OracleFactory,
     rounds: Sequence[tuple[Sequence[StatisticalQuery], Any]],
     universe: Sequence[int],
     n: int,
@@ -59,7 +59,7 @@ def oracle_case(
     ----------
     name : str
         Of the case.
-    opened : callable
+    factory : callable
         From records, privacy and dice to an oracle.
     rounds : sequence of (queries, share)
         What is asked, in turn; of a later round only the first query, where the first answer was below 0.
@@ -74,7 +74,7 @@ def oracle_case(
     """
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
-        oracle = opened(np.array(rows), claim, dice)
+        oracle = factory(np.array(rows), claim, dice)
         released: list[list[float]] = []
         for queries, share in rounds:
             few = bool(released) and released[0][0] < 0

@@ -22,7 +22,7 @@ from functools import partial
 from typing import Any
 
 from dplearn._validation import check_count
-from dplearn.audit.laws import Run, observe
+from dplearn.audit.distributions import Run, observe
 from dplearn.audit.rules import RULES, SELECTIONS, Rule
 from dplearn.chance import Draw, ReplayDice, SeededDice
 from dplearn.chance.dice import Dice

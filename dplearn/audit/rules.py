@@ -52,8 +52,8 @@ def moved_by(sensitivity: int) -> Rule:
     """Return the rule for noise on counts that together move by at most `sensitivity`.
 
     The noise of a count that is published within low..high lies between low - count and high - count; a
-    noisy test of a count asks whether the noise reaches a bar less the count. So ends move as counts do:
-    both ends of a draw by the same amount, and all draws' by `sensitivity` in sum.
+    noisy test of a count asks whether the noise reaches a threshold less the count. So ends move as counts
+    do: both ends of a draw by the same amount, and all draws' by `sensitivity` in sum.
     """
     return partial(_ends_moved, lambda move: sum(map(abs, move)) <= sensitivity)
 

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_count, check_number
+from dplearn.audit.distributions import observe
 from dplearn.audit.events import Bins, Intervals, Names, choose_events
-from dplearn.audit.laws import observe
 from dplearn.chance import SystemDice
 from dplearn.chance.dice import Dice
 from dplearn.core.binomial import success_bounds
@@ -257,15 +257,15 @@ class _Singles:
     def __init__(self, fit: Callable[..., Any], dice: Dice):
         self._fit = fit
         self._dice = dice
-        self._known: dict[Any, Any] = {}  # each outcome kept once, however often it comes
+        self._cached: dict[Any, Any] = {}  # each outcome kept once, however often it comes
 
     def draw(self, data: Any, size: int) -> list[Any]:
         """Return `size` frozen outcomes."""
-        run, known = partial(self._fit, data), self._known
+        run, cached = partial(self._fit, data), self._cached
         drawn = []
         for _ in range(size):
             seen = observe(run, self._dice)
-            drawn.append(known.setdefault(seen, seen))
+            drawn.append(cached.setdefault(seen, seen))
         return drawn
 
     def bins(self, samples: list[Any]) -> Bins:

@@ -31,7 +31,7 @@ _OF_5000 = {0: (3092, 8, 1900), 1: (1955, 5, 3040)}
 
 
 def best_of_runs_case(name: str, stopping: RandomStopping, claim: ApproxDP, **options: Any) -> AuditCase:
-    """Return a case in which each run releases a rank; the price of keeping the best shows at the middle one.
+    """Return a case in which each run releases a rank; the cost of keeping the best shows at the middle one.
 
     Parameters
     ----------

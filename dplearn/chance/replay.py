@@ -3,8 +3,8 @@
 Same outcomes, neighbouring data: the arguments of every draw may differ only as the proof allows, and
 nothing else that the run does may differ at all.
 
->>> from dplearn.chance import TapeDice
->>> first = ReplayDice(TapeDice())
+>>> from dplearn.chance import EnumeratingDice
+>>> first = ReplayDice(EnumeratingDice())
 >>> first.below(6), first.below(2)
 (0, 0)
 >>> again = ReplayDice.replaying(first.trace)

@@ -155,7 +155,7 @@ class Table:
     def __init__(self, weights: Weights):
         self._weights = weights
         # One attribute, replaced whole: a table may be shared by threads.
-        self._known: _Cumulated | None = None
+        self._cached: _Cumulated | None = None
         self._ends: _Ends | None = None
         self._lookup: _Lookup | None = None
         self._singles = 0
@@ -166,23 +166,23 @@ class Table:
 
     def bounds(self, i: int, bits: int) -> tuple[int, int]:
         """Return integers below and above 2**bits * P[outcome <= i]."""
-        known = self._cumulated(bits + _GUARD)
-        if i >= len(known.lows):  # too improbable to be listed yet
-            return known.lower(len(known.lows) - 1, bits), 1 << bits
-        low, high = known.lows[i], known.lows[i] + known.errors[i]
-        rest_low = known.lows[-1] - low
+        cached = self._cumulated(bits + _GUARD)
+        if i >= len(cached.lows):  # too improbable to be listed yet
+            return cached.lower(len(cached.lows) - 1, bits), 1 << bits
+        low, high = cached.lows[i], cached.lows[i] + cached.errors[i]
+        rest_low = cached.lows[-1] - low
         # Largest where the head is heavy and the rest light; a fraction, so both from the same enclosure.
-        return known.lower(i, bits), -(-(high << bits) // (high + rest_low))
+        return cached.lower(i, bits), -(-(high << bits) // (high + rest_low))
 
     def _cumulated(self, bits: int) -> "_Cumulated":
-        known = self._known
-        if known is None or known.bits < bits:
+        cached = self._cached
+        if cached is None or cached.bits < bits:
             enclosure = self._weights(bits)
-            known = _Cumulated(
+            cached = _Cumulated(
                 bits, enclosure, list(accumulate(enclosure.lows)), list(accumulate(enclosure.errors))
             )
-            self._known = known
-        return known
+            self._cached = cached
+        return cached
 
     def draw(self, source: BitSource) -> int:
         """Draw one outcome."""
@@ -190,7 +190,7 @@ class Table:
         self._singles += 1
         # All ends are worth computing once there were as many draws as outcomes. Those of the outcomes that
         # were drawn are not kept: nobody is to find out which.
-        if self._ends is None and (self._known is None or self._singles <= len(self._known.lows)):
+        if self._ends is None and (self._cached is None or self._singles <= len(self._cached.lows)):
             return self.resume(uniform, 64, source)
         outcome = self._all_ends().outcome(uniform)
         return self.resume(uniform, 64, source) if outcome is None else outcome
@@ -221,10 +221,10 @@ class Table:
     def resume(self, uniform: int, bits: int, source: BitSource) -> int:
         """Draw the outcome of a uniform number whose first `bits` bits are known, lengthened as needed."""
         while True:
-            known = self._cumulated(bits + _GUARD)
-            outcomes = range(len(known.lows))
+            cached = self._cumulated(bits + _GUARD)
+            outcomes = range(len(cached.lows))
             # The first outcome whose upper end is certainly above all of [uniform, uniform + 1) ...
-            i = bisect_right(outcomes, uniform, key=partial(known.lower, bits=bits))
+            i = bisect_right(outcomes, uniform, key=partial(cached.lower, bits=bits))
             # ... is the one if its lower end is certainly not above it.
             if i in outcomes and (i == 0 or self.bounds(i - 1, bits)[1] <= uniform):
                 return i

@@ -12,8 +12,8 @@ __all__ = ["add_commands"]
 
 _FEW = 8  # cases that a message lists
 _WHAT = """Run the installed code over every outcome of every dataset of a small universe; all cases take
-about a quarter of an hour. The exit status is 1 if a claim is broken or the exact laws are not the frozen
-ones."""
+about a quarter of an hour. The exit status is 1 if a claim is broken or the exact distributions are not the
+frozen ones."""
 
 
 def add_commands(commands: Any) -> None:
@@ -26,22 +26,24 @@ def add_commands(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print one line for each case; return 1 if a claim fails or a law is not the frozen one."""
+    """Print one line for each case; return 1 if a claim fails or a distribution is not the frozen one."""
     for name in options.names:
         if name not in CASES:
             raise Refusal(_unknown(name))
     failures = 0
-    sys.stdout.write(f"{'':<30} {'claimed':>8} {'exact':>8} {'datasets':>9} {'pairs':>7} {'laws':>5}\n")
+    sys.stdout.write(
+        f"{'':<30} {'claimed':>8} {'exact':>8} {'datasets':>9} {'pairs':>7} {'distributions':>5}\n"
+    )
     for name in options.names or CASES:
         case = CASES[name]
         report = case.run()
         kept, same = report.keeps(case.claim), case.digest() == case.frozen()["digest"]
         verdict = "kept" if kept else "BROKEN"
         if not same:
-            verdict += ", but the laws differ from the frozen ones"
+            verdict += ", but the distributions differ from the frozen ones"
         sys.stdout.write(
             f"{name:<30} {float(case.claim.epsilon):>8g} {report.epsilon:>8.4f} {report.n_datasets:>9}"
-            f" {report.n_pairs:>7} {report.n_laws:>5}  {verdict}\n"
+            f" {report.n_pairs:>7} {report.n_distributions:>5}  {verdict}\n"
         )
         sys.stdout.flush()
         failures += not (kept and same)

@@ -24,7 +24,7 @@ from dplearn.commands.refusal import Refusal
 
 __all__ = ["CsvFormat", "Table", "add_format", "format_of", "listed", "looks_like_a_record", "read_table"]
 
-_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "thresholds"}
 _SPELLED = {"tab": "\t", "\\t": "\t"}
 _MOST_KEPT = 1 << 16  # distinct texts of which one copy is kept
 _LONGEST_NAME = 200

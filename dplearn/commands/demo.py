@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> None:  # noqa: ARG001 - there are none
     )
     guarantee = _private(1.0, ["benign", "malignant"]).plan(len(y), n_features=X.shape[1]).guarantee
     sys.stdout.write(
-        f"\nWhat epsilon = 1 promises, for each single fit: {guarantee.sentence()}\n"
+        f"\nWhat epsilon = 1 guarantees, for each single fit: {guarantee.sentence()}\n"
         f"It assumes that {'; '.join(guarantee.assumes)}.\n"
         "These accuracies are for show, on public data: on private data each of them would be a release.\n"
     )

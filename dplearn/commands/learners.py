@@ -29,12 +29,12 @@ __all__ = [
     "AUTO",
     "LEARNERS",
     "assembled",
+    "best_learner",
     "candidates",
     "columns_of",
     "know_names",
     "last_of",
     "numbers_wanted",
-    "settled",
 ]
 
 #: By the name that --learner takes.
@@ -108,7 +108,7 @@ def candidates(
     return {name: _learner(name, epsilon, delta, settings, classes)}
 
 
-def settled(learners: dict[str, PrivateClassifier], n: int) -> str:
+def best_learner(learners: dict[str, PrivateClassifier], n: int) -> str:
     """Return which of the candidates learns from n records; of two, the one of higher mean accuracy there.
 
     Parameters
@@ -182,12 +182,12 @@ def assembled(learner: PrivateClassifier, schema: Schema | None, names: Sequence
     names : sequence of str
         Of the columns.
     """
-    told = "domain" in learner.get_params(deep=False)
-    if schema is not None and not told:
+    given = "domain" in learner.get_params(deep=False)
+    if schema is not None and not given:
         raise Refusal(f"--schema does not go with {type(learner).__name__}, which takes no domain")
     if schema is not None:
         return learner.set_params(domain=schema)
-    if not told:
+    if not given:
         return learner
     encoder = CellEncoder().fit(np.empty((1, len(names)), dtype=object))
     return make_pipeline(encoder, learner.set_params(domain=encoder.domain(names)))

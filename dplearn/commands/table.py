@@ -26,12 +26,12 @@ from dplearn.commands.learners import (
     AUTO,
     LEARNERS,
     assembled,
+    best_learner,
     candidates,
     columns_of,
     know_names,
     last_of,
     numbers_wanted,
-    settled,
 )
 from dplearn.commands.ledger import missing_ledger
 from dplearn.commands.output import check_out, replacing
@@ -118,7 +118,7 @@ def run_fit(options: argparse.Namespace) -> None:
     check_out(options.out, options.table, options.schema, options.test, options.ledger)
     table = read_table(options.table, form)
     names = _feature_columns(table, options.target, schema)
-    learner = learners[settled(learners, len(table.columns[0]))]
+    learner = learners[best_learner(learners, len(table.columns[0]))]
     with public():
         model = assembled(learner, schema, names)
     X, y = _cells(table, names, model), _labels(table, options.target, options.table)
@@ -246,20 +246,20 @@ def _delta(options: argparse.Namespace, ledger: PrivacyLedger | None) -> str | N
 def _require_all(ledger: PrivacyLedger, learners: Iterable[Any]) -> None:
     """Refuse to fit if the ledger cannot pay whichever learner it will be."""
     for learner in learners:
-        price = cost_of_fit(learner)
-        if price is not None:
-            _require(ledger, price)
+        cost = cost_of_fit(learner)
+        if cost is not None:
+            _require(ledger, cost)
 
 
-def _require(ledger: PrivacyLedger, price: Guarantee) -> None:
-    """Refuse a price that the ledger cannot pay, and say so if it is the delta that it lacks."""
+def _require(ledger: PrivacyLedger, cost: Guarantee) -> None:
+    """Refuse a cost that the ledger cannot pay, and say so if it is the delta that it lacks."""
     try:
-        ledger.require(price)
+        ledger.require(cost)
     except BudgetExceededError as error:
-        if not isinstance(price, ApproxDP) or not price.delta:
+        if not isinstance(cost, ApproxDP) or not cost.delta:
             raise
         with suppress(BudgetExceededError):
-            ledger.require(replace(price, delta=Fraction(0)))
+            ledger.require(replace(cost, delta=Fraction(0)))
             raise Refusal(f"{error}; --delta 0 asks for none") from None
         raise
 
@@ -372,10 +372,10 @@ def _check_shape(model: Any, n: int, d: int, y: NDArray[Any]) -> None:
     labels = learner.classes if learner.classes is not None else sorted(set(y.tolist()))
     if len(labels) != 2 and not get_tags(learner).classifier_tags.multi_class:
         raise Refusal(f"--learner: {type(learner).__name__} takes two labels, got {len(labels)}")
-    told = {"n_features": d if model is learner else 2 * d, "n_labels": len(labels)}
+    given = {"n_features": d if model is learner else 2 * d, "n_labels": len(labels)}
     known = signature(learner.plan).parameters
     with public():
-        learner.plan(n, **{name: value for name, value in told.items() if name in known})
+        learner.plan(n, **{name: value for name, value in given.items() if name in known})
 
 
 def _say_what_was_released(

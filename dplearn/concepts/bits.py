@@ -15,7 +15,7 @@ __all__ = ["BitConcepts", "literal"]
 
 
 def literal(name: str, feature: int, domain: Product | None, *, positive: bool = True) -> str:
-    """Return in words that the bit of a column is 1, or 0: by its name, and its bar if it has one.
+    """Return in words that the bit of a column is 1, or 0: by its name, and its threshold if it has one.
 
     Parameters
     ----------
@@ -29,10 +29,10 @@ def literal(name: str, feature: int, domain: Product | None, *, positive: bool =
         Whether the bit is to be 1.
     """
     bits = None if domain is None else domain.domains[feature]
-    bar = bits.binarize if isinstance(bits, Bits) else None
-    if bar is None:
+    threshold = bits.binarize if isinstance(bits, Bits) else None
+    if threshold is None:
         return name if positive else f"not {name}"
-    return f"{name} {'>' if positive else '<='} {str(bar).removesuffix('.0')}"
+    return f"{name} {'>' if positive else '<='} {str(threshold).removesuffix('.0')}"
 
 
 class BitConcepts(ConceptClass):
@@ -81,9 +81,9 @@ class BitConcepts(ConceptClass):
 
     def __repr__(self) -> str:
         name, (domain, value) = type(self).__name__, self._parts()
-        bar = getattr(domain.domains[0], "binarize", None)
-        if domain == Product([Bits(bar)] * self.n_features):
-            return f"{name}({self.n_features}, {self.parameter}={value!r}, binarize={bar!r})"
+        threshold = getattr(domain.domains[0], "binarize", None)
+        if domain == Product([Bits(threshold)] * self.n_features):
+            return f"{name}({self.n_features}, {self.parameter}={value!r}, binarize={threshold!r})"
         return f"{name}.over({domain!r}, {self.parameter}={value!r})"
 
     def _parts(self) -> tuple[Product, Any]:

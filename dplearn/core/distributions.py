@@ -1,12 +1,12 @@
-"""Exact laws of the discrete distributions that mechanisms draw from, as Fractions.
+"""Exact distributions of the discrete distributions that mechanisms draw from, as Fractions.
 
 These are the formulas that the dice must follow: the tape walks them, the samplers are tested
 against them. Everything is exact, so everything here is meant for small supports.
 
 >>> from fractions import Fraction
->>> power_law(Fraction(1, 2), [3, 4], [1, 2])
+>>> power_probabilities(Fraction(1, 2), [3, 4], [1, 2])
 [Fraction(1, 2), Fraction(1, 2)]
->>> sum(laplace_law(Fraction(1, 2), -2, 2))
+>>> sum(laplace_probabilities(Fraction(1, 2), -2, 2))
 Fraction(1, 1)
 """
 
@@ -19,20 +19,22 @@ from dplearn._validation import check_number
 from dplearn.core.exact import decay_bounds, log_bounds
 
 __all__ = [
-    "gaussian_law",
-    "geometric_law",
+    "gaussian_probabilities",
+    "geometric_probabilities",
     "geometric_tail",
-    "laplace_law",
+    "laplace_probabilities",
     "laplace_quantile",
     "laplace_tail",
-    "permute_and_flip_law",
+    "permute_and_flip_probabilities",
     "power_at_most",
-    "power_law",
+    "power_probabilities",
 ]
 
 
-def power_law(ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]) -> list[Fraction]:
-    """Return the law with P(i) proportional to multiplicities[i] * ratio**exponents[i]."""
+def power_probabilities(
+    ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]
+) -> list[Fraction]:
+    """Return the distribution with P(i) proportional to multiplicities[i] * ratio**exponents[i]."""
     least = min(e for e, m in zip(exponents, multiplicities, strict=True) if m)
     p, q = ratio.numerator, ratio.denominator
     span = max(exponents) - least
@@ -45,25 +47,25 @@ def power_law(ratio: Fraction, exponents: Sequence[int], multiplicities: Sequenc
     return [Fraction(weight, total) for weight in weights]
 
 
-def laplace_tail(ratio: Fraction, bar: int) -> Fraction:
-    """Return P[Z >= bar] for P(Z = k) proportional to ratio**abs(k)."""
-    if bar >= 1:
-        return ratio**bar / (1 + ratio)
-    return 1 - ratio ** (1 - bar) / (1 + ratio)
+def laplace_tail(ratio: Fraction, threshold: int) -> Fraction:
+    """Return P[Z >= threshold] for P(Z = k) proportional to ratio**abs(k)."""
+    if threshold >= 1:
+        return ratio**threshold / (1 + ratio)
+    return 1 - ratio ** (1 - threshold) / (1 + ratio)
 
 
-def laplace_law(ratio: Fraction, low: int, high: int) -> list[Fraction]:
-    """Return the law on low..high of min(max(Z, low), high), Z discrete Laplace."""
+def laplace_probabilities(ratio: Fraction, low: int, high: int) -> list[Fraction]:
+    """Return the distribution on low..high of min(max(Z, low), high), Z discrete Laplace."""
     return _between([laplace_tail(ratio, k) for k in range(low + 1, high + 1)])
 
 
-def geometric_tail(ratio: Fraction, bar: int) -> Fraction:
-    """Return P[G >= bar] for P[G >= k] = ratio**k, k >= 0."""
-    return ratio ** max(bar, 0)
+def geometric_tail(ratio: Fraction, threshold: int) -> Fraction:
+    """Return P[G >= threshold] for P[G >= k] = ratio**k, k >= 0."""
+    return ratio ** max(threshold, 0)
 
 
-def geometric_law(ratio: Fraction, low: int, high: int) -> list[Fraction]:
-    """Return the law on low..high of min(max(G, low), high), G geometric."""
+def geometric_probabilities(ratio: Fraction, low: int, high: int) -> list[Fraction]:
+    """Return the distribution on low..high of min(max(G, low), high), G geometric."""
     return _between([geometric_tail(ratio, k) for k in range(low + 1, high + 1)])
 
 
@@ -97,7 +99,7 @@ def power_at_most(ratio: Fraction, target: Fraction) -> int:
 
 
 def laplace_quantile(ratio: Fraction, delta: Fraction) -> int:
-    """Return the least bar >= 1 with P[Z >= bar] <= delta, Z discrete Laplace.
+    """Return the least threshold >= 1 with P[Z >= threshold] <= delta, Z discrete Laplace.
 
     Parameters
     ----------
@@ -107,13 +109,15 @@ def laplace_quantile(ratio: Fraction, delta: Fraction) -> int:
         Positive.
     """
     check_number("delta", delta, above=0)
-    return max(1, power_at_most(ratio, delta * (1 + ratio)))  # P[Z >= bar] = ratio**bar / (1 + ratio)
+    return max(
+        1, power_at_most(ratio, delta * (1 + ratio))
+    )  # P[Z >= threshold] = ratio**threshold / (1 + ratio)
 
 
-def permute_and_flip_law(
+def permute_and_flip_probabilities(
     ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]
 ) -> list[Fraction]:
-    """Return the law of the group that permute-and-flip selects from.
+    """Return the distribution of the group that permute-and-flip selects from.
 
     Give every candidate a uniform arrival time and accept it with probability p = ratio**(its exponent
     - the least). The first accepted one wins, so with m candidates a group, group i wins with probability
@@ -124,15 +128,15 @@ def permute_and_flip_law(
     accept = [
         ratio ** (e - least) if m else Fraction(0) for e, m in zip(exponents, multiplicities, strict=True)
     ]
-    law = []
+    distribution = []
     for i, winner in enumerate(multiplicities):
         survival = [Fraction(1)]  # coefficients of the polynomial in t, constant first
         for j, m in enumerate(multiplicities):
             for _ in range(m - (i == j)):
                 survival = _times_one_minus(survival, accept[j])
         integral = sum((c / (k + 1) for k, c in enumerate(survival)), Fraction(0))
-        law.append(winner * accept[i] * integral)
-    return law
+        distribution.append(winner * accept[i] * integral)
+    return distribution
 
 
 def _times_one_minus(polynomial: list[Fraction], p: Fraction) -> list[Fraction]:
@@ -142,7 +146,7 @@ def _times_one_minus(polynomial: list[Fraction], p: Fraction) -> list[Fraction]:
 
 
 @lru_cache(maxsize=64)
-def gaussian_law(sigma2: Fraction, bits: int = 40) -> tuple[list[int], list[Fraction], Fraction]:
+def gaussian_probabilities(sigma2: Fraction, bits: int = 40) -> tuple[list[int], list[Fraction], Fraction]:
     """Return the discrete Gaussian, cut and rounded down, and a bound on what was left out.
 
     Parameters

@@ -5,8 +5,8 @@ x^2 + (x + d)^2 = d^2 / 2 + 2 (x + d / 2)^2,
 
     P[Y - X = d] = exp(-d^2 / (4 s)) c(d),   c(d) = sum over integers x of exp(-(x + d / 2)^2 / s) / Z^2,
 
-and c(d) depends on nothing but whether d is even or odd: the law of the difference is known in closed form,
-and its tails are sums of it. At g = 2 and s = 1 continuous noise would have .0786:
+and c(d) depends on nothing but whether d is even or odd: the distribution of the difference is known in
+closed form, and its tails are sums of it. At g = 2 and s = 1 continuous noise would have .0786:
 
 >>> import numpy as np
 >>> np.exp(log_tails(1.0, 3)).round(4)

@@ -19,7 +19,7 @@
 nodes are stored, so a tree costs as much as it shows, for a domain of any size.
 
 >>> root = whole(10, count=4)
->>> halves = opened(root, np.array([0]), fan_out=2)
+>>> halves = children_of(root, np.array([0]), fan_out=2)
 >>> halves.starts.tolist(), halves.lengths.tolist()
 ([0, 5], [5, 5])
 >>> counted(halves, np.array([1, 1, 6, 9], dtype=np.uint64)).tolist()
@@ -45,9 +45,9 @@ __all__ = [
     "EqualCosts",
     "Knots",
     "Level",
+    "children_of",
     "counted",
     "depth_of",
-    "opened",
     "piece_arrays",
     "prefix_counts",
     "sorted_codes",
@@ -204,7 +204,7 @@ def whole(size: int, count: int) -> Level:
     return Level(np.array([0], dtype=dtype), np.array([size], dtype=dtype), one, one + count)
 
 
-def opened(level: Level, places: NDArray[np.int64], fan_out: int) -> Level:
+def children_of(level: Level, places: NDArray[np.int64], fan_out: int) -> Level:
     """Return the level of the children of some nodes, with counts 0.
 
     Parameters

@@ -8,7 +8,7 @@ bounds need be guessed, and common scales have more than a thousand times the sh
 >>> import numpy as np
 >>> magnitudes = (2047 << 52) - 1  # the code of 0 among all finite floats, in rising order
 >>> half, one = (magnitudes + int(np.float64(x).view(np.int64)) for x in (0.5, 1.0))
->>> places = tapered(np.array([half, one], dtype=np.uint64))
+>>> places = nonuniform_codes(np.array([half, one], dtype=np.uint64))
 >>> int(places[1] - places[0]) == 2**51
 True
 >>> last_code(int(places[1]) - 1) == one - 1
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TAPERED_SIZE", "last_code", "tapered"]
+__all__ = ["NONUNIFORM_SIZE", "last_code", "nonuniform_codes"]
 
 _SIGNIFICAND = 52
 _MAGNITUDES = (2047 << _SIGNIFICAND) - 1  # positive float64 values; also the code of 0
@@ -30,10 +30,10 @@ _STARTS = np.concatenate((np.zeros(1, dtype=np.int64), _ENDS[:-1]))  # first pla
 _LARGEST = int(_ENDS[-1]) - 1
 
 #: How many places there are: 0, and on each side as many.
-TAPERED_SIZE = 2 * _LARGEST + 1
+NONUNIFORM_SIZE = 2 * _LARGEST + 1
 
 
-def tapered(codes: NDArray[Any]) -> NDArray[np.uint64]:
+def nonuniform_codes(codes: NDArray[Any]) -> NDArray[np.uint64]:
     """Return the place of each float, rounded towards 0.
 
     Parameters
@@ -44,7 +44,7 @@ def tapered(codes: NDArray[Any]) -> NDArray[np.uint64]:
     Returns
     -------
     ndarray of uint64 of shape (n,)
-        From 0 to TAPERED_SIZE - 1, nowhere falling with the code.
+        From 0 to NONUNIFORM_SIZE - 1, nowhere falling with the code.
     """
     steps = (codes.astype(np.uint64) - np.uint64(_MAGNITUDES)).view(np.int64)  # modulo 2**64
     sign = steps >> 63  # 0 or -1
@@ -63,7 +63,7 @@ def last_code(place: int) -> int:
     Parameters
     ----------
     place : int
-        From -1 to TAPERED_SIZE - 1.
+        From -1 to NONUNIFORM_SIZE - 1.
     """
     if place < 0:
         return -1

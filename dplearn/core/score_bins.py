@@ -1,12 +1,12 @@
 """Bins of scores, and bins shifted by half of one: two views of the same half bins.
 
-A score in [0, 1] is one of `GRAINS` whole grains. With b bins it falls into one of 2 b half bins; half bins
-2 j and 2 j + 1 make bin j, and 2 j + 1 and 2 j + 2 make shifted bin j, so that every score inside is in the
-middle half of one of the two. The half bins at both ends are in no shifted bin: there they are a last label,
-b - 1, which stands for no answer.
+A score in [0, 1] is rounded down to a multiple of 1 / `FIXED_POINT_ONE`, a fixed-point score. With b bins it
+falls into one of 2 b half bins; half bins 2 j and 2 j + 1 make bin j, and 2 j + 1 and 2 j + 2 make shifted
+bin j, so that every score inside is in the middle half of one of the two. The half bins at both ends are in
+no shifted bin: there they are a last label, b - 1, which stands for no answer.
 
->>> grains = grains_of(np.array([0.0, 0.2, 0.26, 0.5, 1.0, np.nan]))
->>> half = half_bins(grains, 2)
+>>> fixed_scores = fixed_point(np.array([0.0, 0.2, 0.26, 0.5, 1.0, np.nan]))
+>>> half = half_bins(fixed_scores, 2)
 >>> half.tolist(), bins(half).tolist(), shifted_bins(half, 2).tolist()
 ([0, 0, 1, 2, 3, -1], [0, 0, 0, 1, 1, -1], [1, 1, 0, 0, 1, -1])
 >>> midpoints(np.array([0, 1]), 2).tolist(), shifted_midpoints(np.array([0, 1]), 2).tolist()
@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "GRAINS",
+    "FIXED_POINT_ONE",
     "bins",
-    "grains_of",
+    "fixed_point",
     "half_bins",
     "midpoints",
     "scores_per_row",
@@ -31,7 +31,7 @@ __all__ = [
 
 _DIGITS = 12
 #: Steps from 0 to 1 that scores are rounded down to.
-GRAINS = 1 << _DIGITS
+FIXED_POINT_ONE = 1 << _DIGITS
 
 
 def scores_per_row(n_labels: int) -> int:
@@ -39,8 +39,8 @@ def scores_per_row(n_labels: int) -> int:
     return 1 if n_labels == 2 else n_labels
 
 
-def grains_of(scores: NDArray[Any]) -> NDArray[np.int16]:
-    """Return scores as whole grains.
+def fixed_point(scores: NDArray[Any]) -> NDArray[np.int16]:
+    """Return scores in fixed point: multiples of 1 / `FIXED_POINT_ONE`.
 
     Parameters
     ----------
@@ -50,25 +50,27 @@ def grains_of(scores: NDArray[Any]) -> NDArray[np.int16]:
     Returns
     -------
     ndarray of int16
-        From 0 to GRAINS - 1; -1 where a score is no number.
+        From 0 to FIXED_POINT_ONE - 1; -1 where a score is no number.
     """
     scores = np.asarray(scores, dtype=np.float64)
     known = ~np.isnan(scores)
-    whole = np.floor(np.where(known, scores, 0.0).clip(0, 1) * GRAINS).clip(max=GRAINS - 1)
+    whole = np.floor(np.where(known, scores, 0.0).clip(0, 1) * FIXED_POINT_ONE).clip(max=FIXED_POINT_ONE - 1)
     return np.where(known, whole, -1).astype(np.int16)
 
 
-def half_bins(grains: NDArray[Any], n_bins: int) -> NDArray[np.int64]:
+def half_bins(fixed_scores: NDArray[Any], n_bins: int) -> NDArray[np.int64]:
     """Return the half bin of each score, from 0 to 2 n_bins - 1; -1 stays.
 
     Parameters
     ----------
-    grains : ndarray of int
-        As from `grains_of`.
+    fixed_scores : ndarray of int
+        As from `fixed_point`.
     n_bins : int
-        From 2 to GRAINS // 2.
+        From 2 to FIXED_POINT_ONE // 2.
     """
-    return (grains.astype(np.int64) * (2 * n_bins)) >> _DIGITS  # -1 * 2 n_bins >= -GRAINS gives -1
+    return (
+        fixed_scores.astype(np.int64) * (2 * n_bins)
+    ) >> _DIGITS  # -1 * 2 n_bins >= -FIXED_POINT_ONE gives -1
 
 
 def bins(half: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -1,8 +1,8 @@
 """Soft votes: histograms of teachers' scores over bins and over shifted bins, and how stable each winner is.
 
->>> from dplearn.core.score_bins import grains_of
+>>> from dplearn.core.score_bins import fixed_point
 >>> scores = np.array([[0.2, 0.45], [0.3, 0.48], [0.1, 0.52], [0.2, 0.55]])  # four teachers, two queries
->>> votes = soft_tally(grains_of(scores), np.array([2, 2]))
+>>> votes = soft_tally(fixed_point(scores), np.array([2, 2]))
 >>> votes.plain.winner.tolist(), votes.plain.distance.tolist()
 ([0, 0], [2, 0])
 >>> votes.shifted.winner.tolist(), votes.shifted.distance.tolist()  # 1 stands for both ends
@@ -46,7 +46,7 @@ class SoftVotes:
 
     Attributes
     ----------
-    grains : ndarray of int of shape (n_teachers, n_queries)
+    fixed_scores : ndarray of int of shape (n_teachers, n_queries)
         The scores, -1 where a teacher has none.
     n_bins : ndarray of int64 of shape (n_queries,)
         Public. Into how many bins the scores of each query fall.
@@ -56,7 +56,7 @@ class SoftVotes:
         Of bins, and of bins shifted by half of one; there the last label, n_bins - 1, stands for the ends.
     """
 
-    grains: NDArray[Any]
+    fixed_scores: NDArray[Any]
     n_bins: NDArray[np.int64]
     width: int
     plain: Lead
@@ -66,25 +66,25 @@ class SoftVotes:
         return self.n_bins.size // self.width
 
 
-def soft_tally(grains: NDArray[Any], n_bins: NDArray[np.int64], width: int = 1) -> SoftVotes:
+def soft_tally(fixed_scores: NDArray[Any], n_bins: NDArray[np.int64], width: int = 1) -> SoftVotes:
     """Count the scores in each bin and in each shifted bin.
 
     Parameters
     ----------
-    grains : ndarray of int of shape (n_teachers, n_rows * width)
-        Private. As from `score_bins.grains_of`.
+    fixed_scores : ndarray of int of shape (n_teachers, n_rows * width)
+        Private. As from `score_bins.fixed_point`.
     n_bins : ndarray of int64 of shape (n_rows,)
-        Public. Each from 2 to `score_bins.GRAINS` // 2.
+        Public. Each from 2 to `score_bins.FIXED_POINT_ONE` // 2.
     width : int
         Public. How many scores there are of each row.
     """
     n_bins = np.repeat(n_bins, width)
-    leads = np.zeros((4, grains.shape[1]), dtype=np.int64)
+    leads = np.zeros((4, fixed_scores.shape[1]), dtype=np.int64)
     for number in np.unique(n_bins).tolist():
         places = np.flatnonzero(n_bins == number)
-        for block in blocks(places.size, max(1, _ENTRIES // max(len(grains), number))):
+        for block in blocks(places.size, max(1, _ENTRIES // max(len(fixed_scores), number))):
             which = places[block]
-            half = half_bins(grains[:, which], number)
+            half = half_bins(fixed_scores[:, which], number)
             plain, shifted = tally(bins(half), number), tally(shifted_bins(half, number), number)
             leads[:, which] = plain.winner, plain.distance, shifted.winner, shifted.distance
-    return SoftVotes(grains, n_bins, width, Lead(leads[0], leads[1]), Lead(leads[2], leads[3]))
+    return SoftVotes(fixed_scores, n_bins, width, Lead(leads[0], leads[1]), Lead(leads[2], leads[3]))

@@ -28,7 +28,7 @@ def require_all(models: Iterable[Any], X: Any, y: Any) -> None:
     ----------
     models : iterable of estimators
         Unfitted. Those with ledgers count, and so do parts of others with ledgers, such as steps. Where a
-        price is not known beforehand it is left out.
+        cost is not known beforehand it is left out.
     X, y : array-like
         What is to be fitted. Sizes are looked at, and no value.
 
@@ -41,13 +41,13 @@ def require_all(models: Iterable[Any], X: Any, y: Any) -> None:
     """
     accounts: dict[Any, tuple[PrivacyLedger, list[Guarantee]]] = {}
     for part in (part for model in models for part in _charged(model)):
-        ledger, price = part.ledger, cost_of_fit(part, X, y)
-        if price is not None:  # copies of a ledger in a file are one account
-            accounts.setdefault(ledger.path or id(ledger), (ledger, []))[1].append(price)
-    for ledger, prices in accounts.values():
-        for each in dict.fromkeys(prices):
+        ledger, cost = part.ledger, cost_of_fit(part, X, y)
+        if cost is not None:  # copies of a ledger in a file are one account
+            accounts.setdefault(ledger.path or id(ledger), (ledger, []))[1].append(cost)
+    for ledger, costs in accounts.values():
+        for each in dict.fromkeys(costs):
             ledger.require(each)
-        ledger.require(_total(ledger, prices))
+        ledger.require(_total(ledger, costs))
 
 
 def _charged(model: Any) -> list[Any]:
@@ -60,10 +60,10 @@ def _charged(model: Any) -> list[Any]:
     ]
 
 
-def _total(ledger: PrivacyLedger, prices: list[Guarantee]) -> Guarantee:
-    """Return the sum of all prices, added as by the ledger."""
-    rule = PrivacyFilter(ledger.budget, allow_reproducible=True)  # `require_all` has checked each price
-    costs = [amounts(rule.cost(price)) for price in prices]
+def _total(ledger: PrivacyLedger, costs: list[Guarantee]) -> Guarantee:
+    """Return the sum of all costs, added as by the ledger."""
+    rule = PrivacyFilter(ledger.budget, allow_reproducible=True)  # `require_all` has checked each cost
+    parts = [amounts(rule.cost(cost)) for cost in costs]
     return with_amounts(
-        ledger.budget, {name: sum((cost[name] for cost in costs), Fraction(0)) for name in costs[0]}
+        ledger.budget, {name: sum((part[name] for part in parts), Fraction(0)) for name in parts[0]}
     )

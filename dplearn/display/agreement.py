@@ -4,7 +4,7 @@
 >>> display.gaps.tolist(), display.n_teachers
 ([4, 0], 4)
 >>> answers = QueryBudgetDisplay(["yes", "?", "no", "?"], abstain_label="?", max_abstentions=3)
->>> answers.declined.tolist()
+>>> answers.abstentions.tolist()
 [0, 1, 1, 2]
 """
 
@@ -108,21 +108,21 @@ class TeacherAgreementDisplay:
 
 
 class QueryBudgetDisplay:
-    """How many queries were declined so far, beside how many may be; released answers alone are drawn.
+    """The number of abstentions so far, beside the most that there may be; released answers alone are drawn.
 
     Parameters
     ----------
     answers : array-like of shape (n_queries,)
         Released. What an ensemble's `predict` returned, in order.
     abstain_label : object
-        What stands in it for a declined query; nan is found too.
+        What stands in it for an abstention; nan is found too.
     max_abstentions : int, optional
-        Public. After how many declined queries the ensemble stops.
+        Public. After how many abstentions the ensemble stops.
 
     Attributes
     ----------
-    declined : ndarray of int64 of shape (n_queries,)
-        Released. How many of the queries so far were declined.
+    abstentions : ndarray of int64 of shape (n_queries,)
+        Released. Running count of abstentions.
     max_abstentions : int or None
         As given.
     line_ : matplotlib Line2D
@@ -135,8 +135,8 @@ class QueryBudgetDisplay:
         given = np.asarray(answers)
         if given.ndim != 1:
             raise ValueError(f"answers must be of shape (n_queries,), got {given.shape}")
-        silent = given != given if abstain_label != abstain_label else given == abstain_label
-        self.declined: NDArray[np.int64] = np.cumsum(silent, dtype=np.int64)
+        abstaining = given != given if abstain_label != abstain_label else given == abstain_label
+        self.abstentions: NDArray[np.int64] = np.cumsum(abstaining, dtype=np.int64)
         self.max_abstentions = max_abstentions
 
     @classmethod
@@ -146,7 +146,7 @@ class QueryBudgetDisplay:
         Parameters
         ----------
         estimator : SubsampleAggregateClassifier
-            Fitted, with an `abstain_label`, without which nobody can tell what was declined.
+            Fitted, with an `abstain_label`, without which abstentions cannot be counted.
         X : array-like of shape (n_queries, n_features)
             Public rows. If the ensemble stops on the way, the answers before are drawn.
         ax, **line_kw
@@ -169,7 +169,7 @@ class QueryBudgetDisplay:
         """
         label = getattr(estimator, "abstain_label", None)
         if label is None:
-            raise ValueError("abstain_label of estimator must be set: else declined queries look like others")
+            raise ValueError("abstain_label of estimator must be set: else abstentions look like answers")
         check_is_fitted(estimator)
         most = estimator.max_abstentions_
         rehearse(cls([label], abstain_label=label, max_abstentions=most), ax, **line_kw)
@@ -191,7 +191,7 @@ class QueryBudgetDisplay:
         ax: Any = None,
         **line_kw: Any,
     ) -> Self:
-        """Draw what was declined among released answers.
+        """Draw the abstentions among released answers.
 
         Parameters
         ----------
@@ -221,11 +221,11 @@ class QueryBudgetDisplay:
         self : QueryBudgetDisplay
         """
         axes = axes_or_new(ax)
-        asked = np.arange(1, self.declined.size + 1)
-        (self.line_,) = axes.step(asked, self.declined, where="post", **{"label": "declined"} | line_kw)
+        asked = np.arange(1, self.abstentions.size + 1)
+        (self.line_,) = axes.step(asked, self.abstentions, where="post", **{"label": "abstentions"} | line_kw)
         if self.max_abstentions is not None:
             axes.axhline(self.max_abstentions, color="0.4", linestyle="--", label="where it stops")
-        axes.set(xlabel="queries asked", ylabel="declined so far")
+        axes.set(xlabel="queries asked", ylabel="abstentions so far")
         axes.legend()
         self.ax_, self.figure_ = axes, axes.figure
         return self

@@ -26,8 +26,8 @@ from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from dplearn._version import __version__
 from dplearn.display.document import Alert, Block, Document, Items, Paragraph, Section, Table
 from dplearn.display.evidence import Check, checks_of, evidence_of
+from dplearn.display.guarantee_text import figures, in_groups, in_words, warnings_of
 from dplearn.display.limits import limits_of
-from dplearn.display.promise import figures, in_groups, in_words, warnings_of
 from dplearn.display.settings import settings_of
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.preprocessing import CellEncoder
@@ -52,7 +52,7 @@ class PrivacyCard:
     document : Document
         Public. What it says.
     guarantee : Guarantee or None
-        Public. What is promised; None where nothing is.
+        Public. What is guaranteed; None where nothing is.
     """
 
     document: Document
@@ -107,7 +107,7 @@ def privacy_card(
     estimator : object
         Fitted: a learner, a transformer or a search of dplearn; what `dplearn.releases` returns; or a
         scikit-learn Pipeline, FeatureUnion or ColumnTransformer. Of a pipeline with a step that is not
-        private the card says that nothing is promised, and why.
+        private the card says that nothing is guaranteed, and why.
     title : str, optional
         Instead of the name of the class.
     ledger : PrivacyLedger, optional
@@ -143,12 +143,12 @@ def privacy_card(
         raise TypeError(f"title must be None or a string, got {type(title).__name__}")
     if ledger is not None and not isinstance(ledger, PrivacyLedger):
         raise TypeError(f"ledger must be None or a PrivacyLedger, got {type(ledger).__name__}")
-    guarantee, refusal = _promised(estimator, stateless)
+    guarantee, refusal = _guaranteed(estimator, stateless)
     parts = _parts_of(estimator)
     account = _account(parts) if ledger is None else ledger
     covered = _covered(estimator, guarantee)
     head = [Section("", [*covered, *_head(guarantee, refusal), *_so_far(guarantee, account)])]
-    promise = [] if guarantee is None else _promise_sections(guarantee)
+    sections = [] if guarantee is None else _guarantee_sections(guarantee)
     rest = [
         Section("The model and its public settings", _settings(estimator)),
         Section("What was spent, and when", _spent(account)),
@@ -158,7 +158,7 @@ def privacy_card(
         Section("About this card", (_about(date),)),
     ]
     name = f"Privacy card: {type(estimator).__name__}" if title is None else title
-    return PrivacyCard(Document(name, (*head, *promise, *rest)), guarantee)
+    return PrivacyCard(Document(name, (*head, *sections, *rest)), guarantee)
 
 
 def _checked_notes(notes: Iterable[str]) -> list[Block]:
@@ -168,8 +168,8 @@ def _checked_notes(notes: Iterable[str]) -> list[Block]:
     return [Paragraph(entry) for entry in entries]
 
 
-def _promised(estimator: Any, stateless: Collection[str]) -> tuple[Guarantee | None, str]:
-    """Return what is promised, or None and why nothing is."""
+def _guaranteed(estimator: Any, stateless: Collection[str]) -> tuple[Guarantee | None, str]:
+    """Return what is guaranteed, or None and why nothing is."""
     if isinstance(estimator, Plan):
         raise TypeError(
             f"estimator must be fitted, got a {type(estimator).__name__}: nothing is released yet"
@@ -222,7 +222,7 @@ def _account(parts: list[tuple[str, Any]]) -> PrivacyLedger | None:
 def _head(guarantee: Guarantee | None, refusal: str) -> list[Block]:
     if guarantee is None:
         text = "No statement about privacy can be made, so this should not be published. The reason: "
-        return [Alert("Nothing is promised.", text + refusal)]
+        return [Alert("Nothing is guaranteed.", text + refusal)]
     return [*warnings_of(guarantee), figures(guarantee)]
 
 
@@ -250,13 +250,13 @@ def _so_far(guarantee: Guarantee | None, ledger: PrivacyLedger | None) -> list[B
     return []
 
 
-def _promise_sections(guarantee: Guarantee) -> list[Section]:
+def _guarantee_sections(guarantee: Guarantee) -> list[Section]:
     assumed = guarantee.assumes
     public: tuple[Block, ...] = (Paragraph("Nothing."),)
     if assumed:
         why = (
-            "The promise holds if the following is true of every table that there might have been, and may be"
-            " known to all."
+            "The guarantee holds if the following is true of every table that there might have been, and may"
+            " be known to all."
         )
         public = (Paragraph(why), Items(assumed))
     return [
@@ -278,7 +278,7 @@ def _settings(estimator: Any) -> tuple[Block, ...]:
         }
     if not settings:
         return (shown,)
-    caption = "Settings, which the promise takes as public. Seeds and ledgers are not shown."
+    caption = "Settings, which the guarantee takes as public. Seeds and ledgers are not shown."
     return shown, Table(caption, ("setting", "value"), tuple(settings.items()))
 
 

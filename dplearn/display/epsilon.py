@@ -234,10 +234,10 @@ def _check_varied(estimator: Any, param_name: str) -> None:
     known = estimator.get_params()
     if param_name not in known:
         own = sorted(name for name in known if name.endswith("__epsilon"))
-        told = f": say param_name={own[0]!r}" if own else ", which has no epsilon"
+        given = f": say param_name={own[0]!r}" if own else ", which has no epsilon"
         raise ValueError(
             f"param_name must be a parameter of estimator, got {param_name!r} for a"
-            f" {type(estimator).__name__}{told}"
+            f" {type(estimator).__name__}{given}"
         )
 
 

@@ -14,12 +14,12 @@ LIMITS: Mapping[str, str] = {
     "What a model says about people in general": "If smoking causes cancer, a private model will find it, and"
     " that tells about smokers, whether or not they are in the table.",
     "Accuracy on private rows": "An accuracy measured on the private table is a release of its own, which"
-    " this promise does not cover, and so is the choice of this model among several by such accuracies, as"
+    " this guarantee does not cover, and so is the choice of this model among several by such accuracies, as"
     " GridSearchCV makes it. Measure on public data, or take dplearn's private_score and PrivateSearchCV.",
-    "The process": "The promise is about what is published, not about somebody who can read the memory of the"
-    " computer while it works.",
+    "The process": "The guarantee is about what is published, not about somebody who can read the memory of"
+    " the computer while it works.",
     "The small universe": "Running the code over every outcome is possible for small tables only. For"
-    " larger ones the promise rests on its proof, and on the same code being run.",
+    " larger ones the guarantee rests on its proof, and on the same code being run.",
     "Model files": "A saved model is a program. Load only files from those you trust.",
     "Preparation before the fit": "Anything learned from the private table before the private steps (means,"
     " lists of categories, choices of columns) is not covered.",

@@ -232,7 +232,7 @@ class Bits(Domain):
         """Return 1 where the value is above `binarize`, or above 1/2 where that is None."""
         array = as_numbers(values, self)
         if array.dtype.kind == "f":
-            array = array.astype(np.float64)  # a narrower type would round the bar to its own
+            array = array.astype(np.float64)  # a narrower type would round the threshold to its own
         return (array > (0.5 if self.binarize is None else self.binarize)).astype(np.uint8)
 
     def describe_test(self, code: int) -> str:

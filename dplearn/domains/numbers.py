@@ -479,8 +479,8 @@ def _if_missing(missing: bool) -> dict[str, bool]:
 
 def _written(domain: NumberDomain) -> str:
     """Return the call that makes a domain."""
-    told = ", ".join(f"{name}={value!r}" for name, value in domain.parameters.items())
-    return f"{type(domain).__name__}({told})"
+    given = ", ".join(f"{name}={value!r}" for name, value in domain.parameters.items())
+    return f"{type(domain).__name__}({given})"
 
 
 def _advised(domain: IntegerRange | Grid | Floats, wrong: str, gaps: str, ways: str = "") -> str:

@@ -12,7 +12,7 @@ from dplearn.domains.cells import frame_column, is_frame, times_as_numbers, unre
 
 __all__ = ["Product"]
 
-_ToldBy = Callable[[Domain], DomainError]
+_RefusedBy = Callable[[Domain], DomainError]
 
 _ROWS = 512  # rows encoded at a time: a block of a wide table stays in the cache
 
@@ -116,7 +116,7 @@ class Product:
         """Return codes as `encode` does, values outside moved to the nearest in the domain."""
         return self._encode(X, "nearest", Domain.refuse_new)
 
-    def _encode(self, X: Any, how: str, told_by: _ToldBy | None) -> list[Codes]:
+    def _encode(self, X: Any, how: str, refused_by: _RefusedBy | None) -> list[Codes]:
         columns: list[Codes] = []
         for domain, group in groupby(range(len(self)), key=self.domains.__getitem__):
             places = list(group)
@@ -129,9 +129,9 @@ class Product:
                 place = _first_refused(getattr(domain, how), X, places)
                 domain = self.domains[place]
                 times = unread_times(X, place) if domain.numeric else None
-                outside = refused if told_by is None else told_by(domain)
-                told = outside if times is None else f"values are {times_as_numbers(times)}"
-                raise type(refused)(f"in column {self.names[place]!r}, {told}")
+                outside = refused if refused_by is None else refused_by(domain)
+                given = outside if times is None else f"values are {times_as_numbers(times)}"
+                raise type(refused)(f"in column {self.names[place]!r}, {given}")
         return columns
 
 

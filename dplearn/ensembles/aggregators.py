@@ -267,7 +267,7 @@ class ConfidentVotes(Aggregator):
         cost = self._left / ballot.max_queries
         self._test, self._answer = wide_enough(_TESTED * cost), (1 - _TESTED) * cost
         # Half-way between votes spread evenly and a unanimous ensemble.
-        self._bar = ceil(Fraction(ballot.n_teachers * (ballot.n_labels + 1), 2 * ballot.n_labels))
+        self._majority = ceil(Fraction(ballot.n_teachers * (ballot.n_labels + 1), 2 * ballot.n_labels))
         self.noise_scale = sqrt(1 / self._answer)
         half = replace(ballot, max_queries=2 * ballot.max_queries)  # which halves the failures of each
         self.least_lead = max(_gaussian_lead(self.noise_scale, half), self._passing_lead(half))
@@ -279,7 +279,7 @@ class ConfidentVotes(Aggregator):
         """
         short = sqrt(log(ballot.max_queries / BETA) / float(self._test))  # sqrt(2 sigma1_2 ln(...))
         others = ballot.n_labels - 1
-        return ceil((ballot.n_labels * (self._bar + short) - ballot.n_teachers) / others)
+        return ceil((ballot.n_labels * (self._majority + short) - ballot.n_teachers) / others)
 
     @property
     def remaining_queries(self) -> int:  # type: ignore[override]
@@ -291,7 +291,7 @@ class ConfidentVotes(Aggregator):
         asked = len(votes.winner)
         self._left -= asked * self._test
         leading = noisy_gaussian(votes.counts.max(axis=1), self._test, 1, self.dice)
-        agreed = np.flatnonzero(leading >= self._bar)
+        agreed = np.flatnonzero(leading >= self._majority)
         codes, counts = np.full(asked, -1), np.zeros_like(votes.counts)
         if agreed.size:
             self._left -= agreed.size * self._answer
@@ -303,7 +303,7 @@ class ConfidentVotes(Aggregator):
 @lru_cache(maxsize=64)
 def stable_noise(ballot: Ballot) -> tuple[StableAnswersNoise, int]:
     """Return the noise of a sparse vector, and from which distance on all queries are answered."""
-    assert ballot.max_abstentions is not None  # settled by whoever makes the ballot
+    assert ballot.max_abstentions is not None  # chosen where the ballot is made
     noise = stable_answers_noise(ballot.privacy, ballot.max_abstentions, n_queries=ballot.max_queries)
     return noise, noise.least_distance(ballot.max_queries, BETA)
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.score_bins import GRAINS, grains_of, scores_per_row
+from dplearn.core.score_bins import FIXED_POINT_ONE, fixed_point, scores_per_row
 
 __all__ = ["NO_VOTE", "Asked", "Labels", "Scores"]
 
@@ -93,10 +93,11 @@ class Labels(Asked):
 
 @dataclass(frozen=True)
 class Scores(Asked):
-    """How likely is each label? Answered in grains (see `core.score_bins`).
+    """Asks for the probability of each label, in fixed point (see `core.score_bins`).
 
-    With two labels only the second is asked for. Of more, a row's grains add up to at most `GRAINS`, or none
-    of them counts: so two teachers' differ by at most the square root of 2 in Euclidean length.
+    With two labels only the second is asked for. Of more, a row's fixed-point scores add up to at most
+    `FIXED_POINT_ONE`, or none of them counts: so two teachers' differ by at most the square root of 2 in
+    Euclidean length.
     """
 
     @property
@@ -106,7 +107,7 @@ class Scores(Asked):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of grains."""
+        """Of scores in fixed point."""
         return np.dtype(np.int16)
 
     def answers(self, teacher: Any, rows: Any) -> NDArray[Any]:
@@ -127,9 +128,9 @@ class Scores(Asked):
         places = _places(known, self.classes)
         scores = np.zeros((n_rows, len(self.classes)))
         scores[:, places[places >= 0]] = likely[:, places >= 0]
-        grains = grains_of(scores[:, -self.width :])
-        wrong = (grains < 0).any(axis=1) | (grains.sum(axis=1) > GRAINS)
-        return np.where(wrong[:, None], NO_VOTE, grains)
+        fixed_scores = fixed_point(scores[:, -self.width :])
+        wrong = (fixed_scores < 0).any(axis=1) | (fixed_scores.sum(axis=1) > FIXED_POINT_ONE)
+        return np.where(wrong[:, None], NO_VOTE, fixed_scores)
 
 
 def _places(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:

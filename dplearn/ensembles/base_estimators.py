@@ -65,14 +65,14 @@ def quiet(estimator: Any) -> Any:
     and scores on them.
     """
     clone_ = clone(estimator)
-    given = {id(part) for part in held_by(estimator)}
+    own = {id(part) for part in held_by(estimator)}
     for part in held_by(clone_):
-        if id(part) not in given and hasattr(part, "set_callbacks"):
+        if id(part) not in own and hasattr(part, "set_callbacks"):
             part.set_callbacks()
     parameters = clone_.get_params()
-    told = {name: type(value)(0) for name, value in parameters.items() if _is_loud(name, value)}
+    silenced = {name: type(value)(0) for name, value in parameters.items() if _is_loud(name, value)}
     kept = {name: None for name, value in parameters.items() if _is_kept(name, value)}
-    return clone_.set_params(**told, **kept) if told or kept else clone_
+    return clone_.set_params(**silenced, **kept) if silenced or kept else clone_
 
 
 class Seeded:

@@ -41,7 +41,7 @@ Fit = Callable[[Any, Any, NDArray[Any]], Any]
 #: Rows of a dry run.
 MANY_ROWS = 64
 
-_GRAINS = 1 << 16
+_FIXED_POINT_ONE = 1 << 16
 _TEXT = ("object", "str", "category", "categorical", "utf8")
 _WORDS = ("one", "two")
 _NUMBERS = ("float", "int", "uint", "bool")
@@ -50,7 +50,7 @@ _GAPS = 8  # a column with gaps misses one cell in so many
 
 def made_up_rows(n_rows: int, n_features: int, stream: PublicStream) -> NDArray[np.float64]:
     """Return uniform random numbers from 0 to 1, of shape (n_rows, n_features)."""
-    return stream.labels(_GRAINS, n_rows * n_features).reshape(n_rows, n_features) / _GRAINS
+    return stream.labels(_FIXED_POINT_ONE, n_rows * n_features).reshape(n_rows, n_features) / _FIXED_POINT_ONE
 
 
 def made_up_cells(n_rows: int, n_features: int, texts: Sequence[int], stream: PublicStream) -> NDArray[Any]:

@@ -14,7 +14,7 @@ from dplearn.core.votes import tally
 from dplearn.ensembles.aggregators import Aggregator
 from dplearn.ensembles.answers import Answers, QueriesExhaustedError
 from dplearn.ensembles.asking import Labels, Scores
-from dplearn.ensembles.isolation import attempt, isolated, untold
+from dplearn.ensembles.isolation import attempt, isolated, isolated_turn
 from dplearn.ensembles.muted_output import muted_output
 from dplearn.ensembles.teachers import answers_of
 
@@ -98,12 +98,12 @@ class Ensemble:
 
 
 def _packed(teacher: Any) -> bytes:
-    with untold():
+    with isolated_turn():
         return pickle.dumps(teacher)
 
 
 def _unpacked(packed: bytes) -> Any:
-    with untold():
+    with isolated_turn():
         return pickle.loads(packed)  # noqa: S301 - a teacher, from a file that the user trusts
 
 

@@ -32,7 +32,7 @@ import sklearn
 from joblib import parallel_config
 from numpy.random import MT19937, mtrand  # noqa: TID251 - as above
 
-__all__ = ["attempt", "isolated", "turn", "untold"]
+__all__ = ["attempt", "isolated", "isolated_turn", "turn"]
 
 Outcome = TypeVar("Outcome")
 
@@ -147,7 +147,7 @@ def turn(seed: int) -> Iterator[None]:
 
 
 @contextmanager
-def untold() -> Iterator[None]:
+def isolated_turn() -> Iterator[None]:
     """Give a turn to code that handles an object of a teacher, such as its pickle."""
     with isolated(), turn(0):
         yield

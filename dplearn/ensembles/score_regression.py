@@ -2,7 +2,7 @@
 
 The loss of a row is linear in its scores: log sum exp(z) - <s, z>. Noise of mean zero adds nothing to its
 expectation, and scores below 0 or above 1 leave it convex. So scores are never clipped, and the strength of
-regularisation, which should grow with the noise, is settled by the scores of rows that were held out.
+regularisation, which should grow with the noise, is fixed by the scores of rows that were held out.
 
 >>> import numpy as np
 >>> X = np.arange(8.0).reshape(-1, 1)

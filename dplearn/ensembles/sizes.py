@@ -1,7 +1,7 @@
 """How many teachers, how many questions, how many of them unstable: from public quantities alone.
 
 A shard has to be large enough to learn from, and teachers have to be many enough to stand out of the noise.
-Nobody may look at the data to settle it. For answers themselves shards have 20 records, fewer where the noise
+It may not depend on the data. For answers themselves shards have 20 records, fewer where the noise
 needs more teachers. An ensemble is taken to agree where five of six teachers do: then k / 3 votes must move
 before another label wins. Where noise is added to every answer, it grows with the number of queries: so many
 are chosen, up to 1,000, that all rows on which five of six teachers agree are answered with their label, with
@@ -11,11 +11,13 @@ A student averages over all answers, so its teachers may be fewer and better. Wi
 of a label is a share of n / s votes; the share falls with small shards as the noise rises with few teachers.
 The rules below were chosen on synthetic data (docs/make_my_model_private.md tells how).
 
->>> settled(AGGREGATIONS["sparse_vector"], ApproxDP(3, 1e-6), n_samples=40_000, n_labels=2, max_queries=1000)
+>>> planned_ballot(
+...     AGGREGATIONS["sparse_vector"], ApproxDP(3, 1e-6), n_samples=40_000, n_labels=2, max_queries=1000
+... )
 Ballot(n_labels=2, n_teachers=2000, max_queries=1000, max_abstentions=85)
->>> settled(AGGREGATIONS["gnmax"], ApproxDP(1, 1e-6), n_samples=10_000, n_labels=2)
+>>> planned_ballot(AGGREGATIONS["gnmax"], ApproxDP(1, 1e-6), n_samples=10_000, n_labels=2)
 Ballot(n_labels=2, n_teachers=500, max_queries=89, max_abstentions=None)
->>> settled_for_transfer(AGGREGATIONS["gnmax"], ApproxDP(1, 1e-6), n_samples=24_000, n_labels=2, n_rows=8000)
+>>> transfer_ballot(AGGREGATIONS["gnmax"], ApproxDP(1, 1e-6), n_samples=24_000, n_labels=2, n_rows=8000)
 Ballot(n_labels=2, n_teachers=545, max_queries=1809, max_abstentions=None)
 """
 
@@ -28,7 +30,7 @@ from dplearn.ensembles.aggregators import AGGREGATIONS, Aggregator, Ballot  # no
 from dplearn.mechanisms.stable_answers import stable_answers_noise
 from dplearn.privacy import ApproxDP
 
-__all__ = ["MANY_QUERIES", "settled", "settled_for_transfer"]
+__all__ = ["MANY_QUERIES", "planned_ballot", "transfer_ballot"]
 
 #: For how many queries a plan counts, at most, where the user names no number.
 MANY_QUERIES = 1000
@@ -38,7 +40,7 @@ _FEWEST_ROWS = 100  # for a student, if there are so many
 _BETA = 0.05
 
 
-def settled(
+def planned_ballot(
     kind: type[Aggregator],
     privacy: ApproxDP,
     *,
@@ -81,11 +83,11 @@ def settled(
     if n_teachers is None:
         n_teachers = max(preferred, min(needed(max_abstentions or 1), most))
     if max_abstentions is None:
-        max_abstentions = _most_unstable(needed, n_teachers, answers)
+        max_abstentions = _most_abstentions(needed, n_teachers, answers)
     return make(privacy, n_labels, n_teachers, max_queries, max_abstentions)
 
 
-def settled_for_transfer(
+def transfer_ballot(
     kind: type[Aggregator],
     privacy: ApproxDP,
     *,
@@ -102,10 +104,10 @@ def settled_for_transfer(
     Parameters
     ----------
     n_rows : int
-        How many public rows there are. For the other parameters see `settled`.
+        How many public rows there are. For the other parameters see `planned_ballot`.
     """
     if kind.nones_each:
-        return settled(
+        return planned_ballot(
             kind,
             privacy,
             n_samples=n_samples,
@@ -141,7 +143,7 @@ def _most_queries(kind: type[Aggregator], ballot: Ballot) -> int:
     return first(lambda queries: too_many(queries + 1), 1, ballot.max_queries)
 
 
-def _most_unstable(needed: Callable[[int], int], n_teachers: int, max_queries: int) -> int:
+def _most_abstentions(needed: Callable[[int], int], n_teachers: int, max_queries: int) -> int:
     """Return the greatest number of declined queries that these teachers can afford.
 
     Where not even one is, but would be if all teachers agreed, one; else no query can count on an answer,
@@ -149,4 +151,4 @@ def _most_unstable(needed: Callable[[int], int], n_teachers: int, max_queries: i
     """
     if needed(1) > n_teachers:
         return 1 if 2 * needed(1) <= 3 * n_teachers else max_queries
-    return first(lambda declined: needed(declined + 1) > n_teachers, 1, max_queries)
+    return first(lambda abstained: needed(abstained + 1) > n_teachers, 1, max_queries)

@@ -1,15 +1,15 @@
 """From teachers' scores to released scores: stable histograms, and noisy means.
 
 The scores of a row are one number for two labels, and one for each label where there are more. They come as
-grains (see `core.score_bins`), a row's beside each other.
+fixed-point scores (see `core.score_bins`), a row's beside each other.
 
 >>> from dplearn.chance import SeededDice
->>> from dplearn.core.score_bins import grains_of
+>>> from dplearn.core.score_bins import fixed_point
 >>> from dplearn.core.soft_votes import soft_tally
 >>> from dplearn.privacy import ApproxDP
 >>> public = SoftBallot(ApproxDP(1, 1e-6), n_labels=2, n_teachers=500, max_queries=10, max_abstentions=1)
 >>> aggregator = SOFT_AGGREGATIONS["sparse_vector"](public).attach(SeededDice(0))
->>> votes = soft_tally(grains_of(np.full((500, 3), 0.92)), np.array([4, 5, 10]))
+>>> votes = soft_tally(fixed_point(np.full((500, 3), 0.92)), np.array([4, 5, 10]))
 >>> aggregator.answer(votes).tolist(), aggregator.remaining_queries
 ([[0.875], [0.9], [0.95]], 7)
 """
@@ -22,7 +22,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.score_bins import GRAINS, midpoints, scores_per_row, shifted_midpoints
+from dplearn.core.score_bins import FIXED_POINT_ONE, midpoints, scores_per_row, shifted_midpoints
 from dplearn.core.soft_votes import SoftVotes
 from dplearn.ensembles.aggregators import (
     BETA,
@@ -65,14 +65,14 @@ class StableScores(Aggregator):
     half a bin's width are in one bin of one of the two. Where the shifted winner is the label of both ends,
     the score is declined for one None. `max_abstentions` scores can be declined for two.
 
-    Bassily, Thakkar and Thakurta (2018), Algorithms 6 to 8. There the bar is too low for the noise (see
+    Bassily, Thakkar and Thakurta (2018), Algorithms 6 to 8. There the threshold is too low for the noise (see
     docs/errata.md).
     """
 
     nones_each = 2
 
     def __init__(self, ballot: SoftBallot):
-        assert ballot.max_abstentions is not None  # settled by whoever makes the ballot
+        assert ballot.max_abstentions is not None  # chosen where the ballot is made
         n_scores = ballot.max_queries * ballot.width
         tests = replace(
             ballot, max_queries=n_scores, max_abstentions=self.nones_each * ballot.max_abstentions
@@ -104,7 +104,7 @@ class StableScores(Aggregator):
     def _until_unstable(self, votes: SoftVotes, scores: NDArray[np.float64], start: int) -> int:
         """Fill in scores up to the first whose bin is unstable, and ask of that about shifted bins.
 
-        Returns how many scores are settled then.
+        Returns how many scores are final then.
         """
         unstable = self._questions.answer(-votes.plain.distance[start:], most=1)
         here = slice(start, start + unstable.size)
@@ -144,15 +144,15 @@ class MeanScores(Aggregator):
         self._n_labels, self._n_teachers = ballot.n_labels, ballot.n_teachers
         self.noise_scale = sqrt(self._squared / (2 * self._rho))
         finer = log2(_FINE * ballot.n_teachers / self.noise_scale)
-        self._grid = 1 << min(max(ceil(finer), 1), GRAINS.bit_length() - 1)
+        self._grid = 1 << min(max(ceil(finer), 1), FIXED_POINT_ONE.bit_length() - 1)
         n_scores = ballot.max_queries * ballot.width
         self.least_lead = ceil(self.noise_scale * sqrt(2 * log(2 * n_scores / BETA)))
 
     def _release(self, votes: SoftVotes) -> NDArray[np.float64]:  # type: ignore[override]
         """Release the noisy means of each row."""
         self.remaining_queries -= len(votes)
-        steps = votes.grains.astype(np.int64) // (GRAINS // self._grid)
-        steps[votes.grains == NO_VOTE] = self._grid // self._n_labels
+        steps = votes.fixed_scores.astype(np.int64) // (FIXED_POINT_ONE // self._grid)
+        steps[votes.fixed_scores == NO_VOTE] = self._grid // self._n_labels
         sums = steps.sum(axis=0).reshape(len(votes), votes.width)
         noisy = noisy_gaussian(sums, self._rho, self._squared * self._grid**2, self.dice)
         # Grains were rounded down: by half of one on average.

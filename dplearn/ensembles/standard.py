@@ -64,7 +64,7 @@ def _prepared(X: Any, model: Any) -> Pipeline:
     if not is_frame(X):
         named = make_pipeline(FunctionTransformer(_as_texts), OneHotEncoder(handle_unknown="ignore"))
         counted = make_pipeline(FunctionTransformer(_as_numbers), *numbers)
-        # Which column is which is settled in `fit`, by the rows that are fitted alone.
+        # Which column is which is fixed in `fit`, by the rows that are fitted alone.
         return make_pipeline(make_column_transformer((named, _texts_of), remainder=counted), model)
     # By place: a column transformer takes names that are integers for places.
     numeric = [_is_numeric(kind) for kind in X.dtypes]

@@ -13,7 +13,7 @@ A task may hold private records, and its result must depend on no other task. Th
 - If worker processes are in use, the tasks that run in this process and their results are pickled and
   unpickled too. Pickling can change an object, and the result must not depend on the process.
 - Every process, this one included, gives native libraries the same number of threads. The number of threads
-  changes how sums of floats are rounded, and the tasks' run times settle which process runs which task.
+  changes how sums of floats are rounded, and the tasks' run times determine which process runs which task.
 - The batch size depends on the number of tasks and the number of workers alone.
 
 No warning is shown while tasks run.
@@ -36,7 +36,7 @@ import numpy as np
 from joblib import Parallel, cpu_count, delayed, effective_n_jobs, wrap_non_picklable_objects
 from joblib.parallel import get_active_backend
 
-from dplearn.ensembles.isolation import attempt, isolated, untold
+from dplearn.ensembles.isolation import attempt, isolated, isolated_turn
 from dplearn.ensembles.muted_output import muted_output
 from dplearn.ensembles.native_threads import native_threads
 
@@ -222,7 +222,7 @@ def _dumped(thing: Any) -> bytes:
 def _isolated_if_needed(thing: Any) -> AbstractContextManager[None]:
     """Return the context for pickling an object; arrays of numbers and texts run no code of their own."""
     parts = thing if type(thing) is tuple else (thing,)
-    return nullcontext() if all(map(_is_plain, parts)) else untold()
+    return nullcontext() if all(map(_is_plain, parts)) else isolated_turn()
 
 
 def _is_plain(part: Any) -> bool:
@@ -232,7 +232,7 @@ def _is_plain(part: Any) -> bool:
 
 
 def _unpickled(pickled: bytes) -> Any:
-    with untold():
+    with isolated_turn():
         return pickle.loads(pickled)  # noqa: S301 - pickled here, or by our own workers
 
 

@@ -71,14 +71,14 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
 
     @property
     def _repr_html_(self) -> Callable[[], str]:
-        """Show the usual diagram, and under it what was promised, or what a fit will cost."""
+        """Show the usual diagram, and under it what was guaranteed, or what a fit will cost."""
         diagram: Callable[[], str] = super()._repr_html_  # no attribute, where a user wants texts
         return lambda: diagram() + guarantee_html(self)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
         return bundle | {
-            kind: told + guarantee_html(self) for kind, told in bundle.items() if kind == "text/html"
+            kind: given + guarantee_html(self) for kind, given in bundle.items() if kind == "text/html"
         }
 
     def _fit_privately(self, X: Any, y: Any, **public: Any) -> Self:
@@ -94,9 +94,9 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
             context = self._context()
         return dice_for(random_state, type(self).__name__, *context), random_state is not None
 
-    def _open_account(self, price: Guarantee | None) -> Callable[[Guarantee], None]:
+    def _open_account(self, cost: Guarantee | None) -> Callable[[Guarantee], None]:
         """Refuse a fit that the ledger would refuse, and return what charges it; see `open_account`."""
-        return open_account(self.ledger, price, name=type(self).__name__)
+        return open_account(self.ledger, cost, name=type(self).__name__)
 
     def _public_stream(self, params: Params) -> PublicStream:
         """Return the source of public choices of one fit."""

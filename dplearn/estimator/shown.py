@@ -1,8 +1,8 @@
-"""The line that stands under an estimator's diagram in a notebook: what it promises, or will cost.
+"""The line that stands under an estimator's diagram in a notebook: what it guarantees, or will cost.
 
 >>> from dplearn import ThresholdClassifier
 >>> guarantee_html(ThresholdClassifier(epsilon=0.5)).partition("</div>")[2]
-'<div class="dplearn-promise">Not fitted. A fit will spend epsilon 0.5, delta 0.</div>'
+'<div class="dplearn-guarantee">Not fitted. A fit will spend epsilon 0.5, delta 0.</div>'
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ _SCOPE = (
 
 
 def guarantee_html(estimator: Any) -> str:
-    """Return the guarantee of a fitted private estimator, or the price of a fit, as HTML.
+    """Return the guarantee of a fitted private estimator, or the cost of a fit, as HTML.
 
     Parameters
     ----------
@@ -32,14 +32,15 @@ def guarantee_html(estimator: Any) -> str:
     -------
     str
         First what it covers. Of an unfitted one then "Not fitted." alone where the parameters do not tell the
-        price.
+        cost.
     """
     return (
-        f'<div class="dplearn-scope">{_SCOPE}</div><div class="dplearn-promise">{_promise(estimator)}</div>'
+        f'<div class="dplearn-scope">{_SCOPE}</div>'
+        f'<div class="dplearn-guarantee">{_guarantee(estimator)}</div>'
     )
 
 
-def _promise(estimator: Any) -> str:
+def _guarantee(estimator: Any) -> str:
     guarantee = getattr(estimator, "guarantee_", None)
     if isinstance(guarantee, Guarantee):
         return guarantee_as_html(guarantee, None)

@@ -17,7 +17,7 @@ from dplearn._validation import check_count
 from dplearn.chance import PublicStream
 from dplearn.domains import Product
 from dplearn.privacy import ApproxDP
-from dplearn.records.reading import check_told
+from dplearn.records.reading import check_given
 from dplearn.records.rows import count_of
 
 __all__ = ["Params", "Public", "Table", "cost_of_fit", "planned_table"]
@@ -112,8 +112,8 @@ def planned_table(params: Params, n_samples: Any, *, n_features: Any, n_labels: 
     labels = n_labels if params.classes is None else len(params.classes)
     return Public(
         check_count("n_samples", n_samples, low=1),
-        check_told("n_features", features, source="domain"),
-        check_told("n_labels", labels, source="classes"),
+        check_given("n_features", features, source="domain"),
+        check_given("n_labels", labels, source="classes"),
     )
 
 

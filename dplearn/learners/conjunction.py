@@ -12,7 +12,7 @@ Fraction(1, 1)
 The number of records that a conjunction takes, all queries asked in one round:
 
 For each column the shares of the records with the label that is sought, the positive ones, are asked for by
-value. A value with a share of at most a bar is held to break the conjunction.
+value. A value with a share of at most a threshold is held to break the conjunction.
 
 >>> conjunction_query_sample_size([2] * 10, epsilon=1, alpha=0.1, beta=0.05)
 46984
@@ -46,14 +46,14 @@ from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.queries import Examples, HistogramQuery, Oracle
 from dplearn.queries.bounds import TailBound
-from dplearn.queries.factories import check_reports, cost_of, opened
+from dplearn.queries.factories import check_reports, cost_of, oracle_for
 from dplearn.queries.share_noise import central_noise, share_noise
 from dplearn.records.reading import (
     TABLE,
     as_product,
     check_classes,
     check_two_labels,
-    known_classes,
+    declared_classes,
     labels_assumed,
     read_features,
     read_labels,
@@ -64,9 +64,9 @@ __all__ = [
     "BinConjunction",
     "ConjunctionClassifier",
     "ConjunctionPlan",
-    "conjunction_bar",
     "conjunction_error",
     "conjunction_query_sample_size",
+    "conjunction_threshold",
     "learn_conjunction",
     "literals_kept",
 ]
@@ -124,7 +124,7 @@ class ConjunctionClassifier(RuleClassifier):
     classes_ : ndarray of shape (2,)
         Public. The labels, sorted: declared, or assumed public.
     guarantee_ : ApproxDP
-        Public. What the fit promises, and on what assumptions.
+        Public. What the fit guarantees, and on what assumptions.
     domain_ : Product
         Public. The domain of a record.
     n_features_in_ : int
@@ -185,7 +185,7 @@ class ConjunctionClassifier(RuleClassifier):
         self.random_state = random_state
 
     def plan(self, n_samples: int, *, n_features: int | None = None) -> "ConjunctionPlan":
-        """Return what a fit would promise and how accurate it would be, without any data.
+        """Return what a fit would guarantee and how accurate it would be, without any data.
 
         Parameters
         ----------
@@ -198,7 +198,7 @@ class ConjunctionClassifier(RuleClassifier):
         return self._plan(params, planned_table(params, n_samples, n_features=n_features, n_labels=2))
 
     def _params(self, reproducible: bool) -> Params:
-        classes = known_classes(self.classes, self.domain)
+        classes = declared_classes(self.classes, self.domain)
         if classes is not None:
             check_two_labels(check_classes(classes), "a conjunction")
         params = Params(
@@ -257,7 +257,7 @@ class ConjunctionClassifier(RuleClassifier):
         return Examples(stacked(plan.bins, table.rows.X.columns), table.rows.y)
 
     def _release(self, summary: Examples, plan: "ConjunctionPlan", dice: Dice) -> Concept:
-        oracle = opened(plan.noise, summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream)
+        oracle = oracle_for(plan.noise, summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream)
         return learn_conjunction(oracle, plan.bins, positive=plan.positive, alpha=plan.alpha, beta=plan.beta)
 
     def _publish(self, outcome: Concept, plan: "ConjunctionPlan") -> None:
@@ -287,7 +287,7 @@ class ConjunctionPlan(Plan):
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would promise.
+        What it would guarantee.
     noise : str
         Which noise it would add.
     n_samples : int
@@ -315,7 +315,7 @@ class ConjunctionPlan(Plan):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warn if the public numbers promise less than is asked for."""
+        """Warn if the public numbers guarantee less than is asked for."""
         if self.n_samples >= self.n_needed:
             return ()
         return (
@@ -417,8 +417,8 @@ def learn_conjunction(
     ]
     allowed = []
     for each, answer in zip(bins, oracle.ask(queries), strict=True):
-        bar = conjunction_bar(sizes, answer.noise, alpha=alpha, beta=beta)
-        allowed.append(_filled(answer.means[: each.size] > bar, each))
+        threshold = conjunction_threshold(sizes, answer.noise, alpha=alpha, beta=beta)
+        allowed.append(_filled(answer.means[: each.size] > threshold, each))
     return BinConjunction(tuple(bins), tuple(allowed), positive)
 
 
@@ -449,7 +449,7 @@ def literals_kept(sizes: Sequence[int]) -> int:
     return max(sum(sizes) - len(sizes), max(sizes))
 
 
-def conjunction_bar(sizes: Sequence[int], noise: TailBound, *, alpha: float, beta: float) -> float:
+def conjunction_threshold(sizes: Sequence[int], noise: TailBound, *, alpha: float, beta: float) -> float:
     """Return the greatest share of positive records with a value that is held to break the conjunction.
 
     Parameters
@@ -466,7 +466,7 @@ def conjunction_bar(sizes: Sequence[int], noise: TailBound, *, alpha: float, bet
     float
         What the noise stays below with all answers, at beta / 2 together; alpha / 2 over the number of
         literals, if that is more. But 1 / 2 over their number at most: where the noise may be more,
-        `conjunction_error` promises nothing, and a lower bar learns something more often.
+        `conjunction_error` guarantees nothing, and a lower threshold learns something more often.
     """
     half = 1 / (2 * literals_kept(sizes))
     return min(half, max(_tolerance(noise, len(sizes), beta), alpha * half))
@@ -493,7 +493,7 @@ def conjunction_error(
     epsilon, delta : number
         What the fit spends.
     alpha, beta : float
-        Error that is wanted, which settles the bars, and probability of failure; both in (0, 1).
+        Error that is wanted, which settles the thresholds, and probability of failure; both in (0, 1).
     noise : {"laplace", "gaussian", "local"}, default="laplace"
         Where the noise comes from; see `share_noise`.
 
@@ -509,11 +509,11 @@ def conjunction_error(
 
     Notes
     -----
-    **Accuracy.** Let no answer be off by more than its tolerance t, with a bar b >= t. A value that the true
-    conjunction excludes is in no positive record, its answer is at most t, and it is excluded: so whatever is
-    predicted positive is. A value that is excluded was answered at most b, so that at most b + t of the
-    records are positive and have it. With "local" this is the share in the distribution, x. Else it is that
-    in the sample, where a value of share x has at most x - sqrt(2 x L / n), L = ln(2 C / beta), with
+    **Accuracy.** Let no answer be off by more than its tolerance t, with a threshold b >= t. A value that the
+    true conjunction excludes is in no positive record, its answer is at most t, and it is excluded: so
+    whatever is predicted positive is. A value that is excluded was answered at most b, so that at most b + t
+    of the records are positive and have it. With "local" this is the share in the distribution, x. Else it is
+    that in the sample, where a value of share x has at most x - sqrt(2 x L / n), L = ln(2 C / beta), with
     probability at most beta / (2 C), by Chernoff's bound; of all C values none that is excluded has a share x
     beyond the root of x - sqrt(2 x L / n) = b + t. What is wrongly predicted negative has an excluded value:
     the error is at most the sum of x over these, of which `literals_kept` tells how many matter.
@@ -526,14 +526,14 @@ def conjunction_error(
         tail = share_noise(
             size + 1, n_queries=len(sizes), n=n, epsilon=epsilon, delta=delta, noise=noise
         ).bound
-        bar = conjunction_bar(sizes, tail, alpha=alpha, beta=beta)
+        threshold = conjunction_threshold(sizes, tail, alpha=alpha, beta=beta)
         tolerance = _tolerance(tail, len(sizes), beta)
-        if tolerance > bar:  # then literals_kept(sizes) * 2 * tolerance > 1
+        if tolerance > threshold:  # then literals_kept(sizes) * 2 * tolerance > 1
             return 1.0
         log = 0.0 if noise == "local" else math.log(2 * sum(sizes) / beta)
-        # The root in sqrt(x) of x - sqrt(2 log / n) sqrt(x) - bar - tolerance.
+        # The root in sqrt(x) of x - sqrt(2 log / n) sqrt(x) - threshold - tolerance.
         half = math.sqrt(log / (2 * n))
-        worst = max(worst, (half + math.sqrt(half**2 + bar + tolerance)) ** 2)
+        worst = max(worst, (half + math.sqrt(half**2 + threshold + tolerance)) ** 2)
     return min(1.0, literals_kept(sizes) * worst)
 
 

@@ -1,4 +1,4 @@
-"""What the classifiers share that learn through an ensemble of teachers: parameters, plan and promise."""
+"""What the classifiers share that learn through an ensemble of teachers: parameters, plan and guarantee."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ from dplearn.records.reading import (
     COLUMNS,
     ROWS,
     check_classes,
-    check_told,
+    check_given,
     labels_assumed,
     read_labels,
     read_rows,
@@ -55,7 +55,7 @@ class AggregationPlan(Plan):
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would promise, for all answers together.
+        What it would guarantee, for all answers together.
     aggregation : str
         How votes become answers.
     n_samples, n_teachers, shard_size : int
@@ -144,13 +144,13 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
     def _aggregator(self, params: Params, ballot: Ballot) -> Aggregator:
         return self._aggregations[params.aggregation](ballot)
 
-    def _settle(self, params: Params, public: EnsembleTable) -> Ballot:
+    def _sizes(self, params: Params, public: EnsembleTable) -> Ballot:
         """Return the sizes of the ensemble."""
         raise NotImplementedError
 
     def _ballot(self, params: Params, public: EnsembleTable) -> Ballot:
         """Return the sizes of an ensemble that has no more teachers than there are records."""
-        ballot = self._settle(params, public)
+        ballot = self._sizes(params, public)
         if ballot.n_teachers > public.n_samples:
             raise ValueError(
                 f"n_teachers must be at most the number of records, {public.n_samples}, got"
@@ -163,7 +163,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         n_samples = check_count("n_samples", n_samples, low=1)
         params = self._params(self.random_state is not None)
         labels = n_labels if params.classes is None else len(check_classes(params.classes))
-        labels = check_told("n_labels", labels, source="classes", low=2)
+        labels = check_given("n_labels", labels, source="classes", low=2)
         n_rows = check_count("n_rows", n_rows, low=1)
         return self._plan(params, EnsembleTable(n_samples, n_labels=labels, n_rows=n_rows))
 

@@ -51,8 +51,8 @@ from dplearn.records.reading import (
     TABLE,
     as_product,
     check_classes,
-    check_told,
-    known_classes,
+    check_given,
+    declared_classes,
     labels_assumed,
     read_features,
     read_labels,
@@ -103,7 +103,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
     classes_ : ndarray of shape (n_classes,)
         Public. The labels, sorted: declared, or assumed public.
     guarantee_ : ApproxDP
-        Public. What the fit promises, and on what assumptions.
+        Public. What the fit guarantees, and on what assumptions.
     domain_ : Product
         Public. The domain of a record.
     n_features_in_ : int
@@ -156,7 +156,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
         alpha: float = 0.1,
         beta: float = 0.05,
     ) -> "GenericPlan":
-        """Return what a fit would promise and how accurate it would be, without any data.
+        """Return what a fit would guarantee and how accurate it would be, without any data.
 
         Parameters
         ----------
@@ -177,13 +177,13 @@ class ExponentialMechanismClassifier(RuleClassifier):
         features = len(params.domain) if isinstance(params.domain, (Product, list, tuple)) else n_features
         if isinstance(params.concept_class, ConceptClass):
             labels, features = params.concept_class.n_labels, 0
-        features = check_told("n_features", features, source="domain", low=0)
-        labels = check_told("n_labels", labels, source="classes", low=0)
+        features = check_given("n_features", features, source="domain", low=0)
+        labels = check_given("n_labels", labels, source="classes", low=0)
         return self._plan(params, Public(n_samples, features, labels), alpha=alpha, beta=beta)
 
     def _params(self, reproducible: bool) -> Params:
         cost = ApproxDP(check_number("epsilon", self.epsilon, above=0), reproducible=reproducible)
-        classes = known_classes(self.classes, self.domain)
+        classes = declared_classes(self.classes, self.domain)
         if classes is not None:
             check_classes(classes)
         declared = self.domain if isinstance(self.domain, (list, tuple)) else [self.domain]
@@ -325,10 +325,10 @@ def _many_labels(concepts: ConceptClass, public: Public) -> bool:
     return public.n_labels >= _MANY_LABELS and isinstance(concepts, DecisionStumps)
 
 
-def _excess_errors(concepts: ConceptClass, price: ApproxDP, beta: float) -> float:
+def _excess_errors(concepts: ConceptClass, cost: ApproxDP, beta: float) -> float:
     """Return how many more errors than the best member one makes at most, with probability 1 - beta."""
     # -log(ratio) >= 1 - ratio, which floats still resolve where they take the ratio for 1.
-    ratio = selection_ratio(price.epsilon)
+    ratio = selection_ratio(cost.epsilon)
     return (log(concepts.size) - log(beta)) / max(-log(ratio), float(1 - ratio))
 
 
@@ -339,7 +339,7 @@ class GenericPlan(Plan):
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would promise.
+        What it would guarantee.
     method : str
         How it would select.
     class_size : int

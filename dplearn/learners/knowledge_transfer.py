@@ -30,7 +30,7 @@ from dplearn.ensembles.asking import Labels
 from dplearn.ensembles.base_estimators import Seeded
 from dplearn.ensembles.dry_run import MANY_ROWS, dry_run
 from dplearn.ensembles.public_data import PublicData, public_rows  # noqa: F401 - the doctest's
-from dplearn.ensembles.sizes import settled_for_transfer
+from dplearn.ensembles.sizes import transfer_ballot
 from dplearn.ensembles.standard import standard_estimator
 from dplearn.ensembles.student import fit_weighted, teach
 from dplearn.ensembles.teachers import train_and_ask
@@ -114,7 +114,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     classes_ : ndarray of shape (n_classes,)
         Public. The labels, sorted: declared, or assumed public.
     guarantee_ : ApproxDP
-        Public. What the fit promises, for examples or for labels only, and on what assumptions.
+        Public. What the fit guarantees, for examples or for labels only, and on what assumptions.
     n_teachers_ : int
         Public. The number of shards.
     n_asked_ : int
@@ -122,7 +122,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     n_answered_ : int
         Released. How many of them were answered.
     public_seed_ : int
-        Public. Settles which records make a shard, the seeds of teachers and student, and which rows are
+        Public. Determines which records make a shard, the seeds of teachers and student, and which rows are
         asked about.
     n_features_in_ : int
         Public. The number of columns.
@@ -239,7 +239,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         return self._aggregator(plan.params, plan.ballot).attach(dice).answer(votes)
 
     def _publish(self, outcome: Any, plan: AggregationPlan) -> None:
-        # All at once: at no moment does a student stand under the promise of another fit.
+        # All at once: at no moment does a student stand under the guarantee of another fit.
         public = plan.public
         seeded = Seeded(public.student).clone(public.apart("student's seed").seeds(1)[0])
         self.__dict__.update(
@@ -269,7 +269,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         return standard_estimator(queries, C=0.1)
 
     def plan(self, n_samples: int, *, n_labels: int | None = None, n_rows: int = 10_000) -> AggregationPlan:
-        """Return what a fit would promise and how much noise it would draw, without any data.
+        """Return what a fit would guarantee and how much noise it would draw, without any data.
 
         Parameters
         ----------
@@ -340,8 +340,8 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
             dominates = aggregator.least_lead > ballot.n_teachers
         return notes_on_noise(ballot, dominates, "so that the student learns next to nothing")
 
-    def _settle(self, params: Params, public: EnsembleTable) -> Ballot:
-        return settled_for_transfer(
+    def _sizes(self, params: Params, public: EnsembleTable) -> Ballot:
+        return transfer_ballot(
             self._aggregations[params.aggregation],
             params.cost,
             n_samples=public.n_samples,
@@ -397,6 +397,6 @@ def _public_part(protects: str, X_public: Any) -> Any:
     if X_public is None:
         raise ValueError(
             "X_public must be PublicData(rows) where protects='examples'; without public rows, the weaker"
-            " promise protects='labels' can be made, where all features are public"
+            " guarantee protects='labels' can be made, where all features are public"
         )
     return public_rows(X_public)

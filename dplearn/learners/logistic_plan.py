@@ -1,4 +1,4 @@
-"""What a fit of logistic regression is settled by before any data: its steps, its queries and their noise."""
+"""What a fit of logistic regression is fixed by before any data: its steps, its queries and their noise."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,7 @@ STEPS = {1: 6, 2: 24}
 _CLEAR = {1: 0.04, 2: 0.55}
 #: From what noise about labels on, as `noise_to_signal` scales it, next to nothing was learned: on wine,
 #: iris, digits and breast cancer with declared bounds, at epsilons from .1 to 10.
-_LOST = {1: 0.6, 2: 1.0}
+_NOISE_DOMINATED = {1: 0.6, 2: 1.0}
 _MOST_COLUMNS = 1 << 12  # of the matrix of second moments, and of any that rows are multiplied by
 _MOST_LOCAL = 1 << 13  # of the numbers of which a record reports one
 _WIDEST = 1 << 56  # below it, sigma2 can be drawn
@@ -41,7 +41,7 @@ class LogisticPlan(Plan):
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would promise.
+        What it would guarantee.
     noise : str
         Which noise it would add.
     n_steps : int
@@ -103,7 +103,7 @@ class LogisticLayout:
     task: LogisticTask
     kind: str
     n_samples: int
-    price: ApproxDP
+    cost: ApproxDP
 
     def deviation(self, query: StatisticalQuery, share: Fraction) -> float:
         """Return the standard deviation of the noise in each number of an answer.
@@ -119,9 +119,9 @@ class LogisticLayout:
             randomizer, count = self._reports(query, share)
             return math.sqrt(randomizer.variance / count) * float(query.unit)
         if self.kind == "gaussian":
-            squared = query.squared_l2 / (2 * concentrated_budget(self.price) * share)
+            squared = query.squared_l2 / (2 * concentrated_budget(self.cost) * share)
         else:
-            squared = 2 * (query.l1 / (self.price.epsilon * share)) ** 2
+            squared = 2 * (query.l1 / (self.cost.epsilon * share)) ** 2
         return math.sqrt(min(squared, Fraction(_FAR))) * float(query.unit) / self.n_samples
 
     def tolerance(self, query: StatisticalQuery, share: Fraction, beta: Fraction) -> float:
@@ -145,7 +145,7 @@ class LogisticLayout:
     def _reports(self, query: StatisticalQuery, share: Fraction) -> tuple[LocalRandomizer, int]:
         """Return how records randomise their answers to a query, and how many are asked."""
         count = max(1, math.floor(share * self.n_samples))
-        return query.randomizer(self.price.epsilon, "bit", count), count
+        return query.randomizer(self.cost.epsilon, "bit", count), count
 
     @property
     def noise_to_signal(self) -> float:
@@ -154,7 +154,7 @@ class LogisticLayout:
         # numbers is d**1/2 times as long as that of one.
         task = self.task
         spread = task.n_columns if task.order == 2 else task.n_columns**1.5
-        return self.deviation(*task.queries()[1]) * spread / _LOST[task.order]
+        return self.deviation(*task.queries()[1]) * spread / _NOISE_DOMINATED[task.order]
 
     def plan(
         self, guarantee: ApproxDP, beta: Fraction, *, design: DesignMatrix | None, public: Public
@@ -164,7 +164,7 @@ class LogisticLayout:
         Parameters
         ----------
         guarantee : ApproxDP
-            What it would promise.
+            What it would guarantee.
         beta : Fraction
             Probability of failure that is allowed.
         design : DesignMatrix or None
@@ -192,7 +192,7 @@ class LogisticLayout:
         """Return whether all noise can be drawn."""
         if self.kind != "gaussian":
             return True
-        rho = concentrated_budget(self.price)
+        rho = concentrated_budget(self.cost)
         return all(query.squared_l2 < 2 * rho * share * _WIDEST for query, share in self.task.queries())
 
 

@@ -32,13 +32,13 @@ from dplearn.learners.logistic_queries import FINEST
 from dplearn.learners.logistic_steps import LogisticModel, learn_logistic
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Examples
-from dplearn.queries.factories import cost_of, opened
+from dplearn.queries.factories import cost_of, oracle_for
 from dplearn.records.design_matrix import DesignMatrix, plain_matrix
 from dplearn.records.reading import (
     TABLE,
     as_product,
     check_classes,
-    known_classes,
+    declared_classes,
     labels_assumed,
     read_features,
     read_labels,
@@ -112,7 +112,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     classes_ : ndarray of shape (n_classes,)
         Public. The labels, sorted: declared, or assumed public.
     guarantee_ : ApproxDP
-        Public. What the fit promises, and on what assumptions.
+        Public. What the fit guarantees, and on what assumptions.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
@@ -176,7 +176,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         n_labels: int | None = None,
         beta: float = 0.05,
     ) -> LogisticPlan:
-        """Return what a fit would promise and how it would ask, without any data.
+        """Return what a fit would guarantee and how it would ask, without any data.
 
         Parameters
         ----------
@@ -194,7 +194,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         return self._plan(params, public, beta=beta)
 
     def _params(self, reproducible: bool) -> Params:
-        classes = known_classes(self.classes, self.domain)
+        classes = declared_classes(self.classes, self.domain)
         if classes is not None:
             check_classes(classes)
         return Params(
@@ -231,7 +231,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         return Examples(plan.layout.task.rows(table.rows.X), table.rows.y)
 
     def _release(self, summary: Examples, plan: LogisticPlan, dice: Dice) -> LogisticModel:
-        oracle = opened(plan.noise, summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream)
+        oracle = oracle_for(plan.noise, summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream)
         return learn_logistic(oracle, plan.layout.task)
 
     def _publish(self, outcome: LogisticModel, plan: LogisticPlan) -> None:

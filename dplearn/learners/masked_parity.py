@@ -45,7 +45,7 @@ from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.queries import HistogramQuery, MeanQuery, Oracle, Records, StatisticalQuery
 from dplearn.queries.bounds import QUERY_MODELS
-from dplearn.queries.factories import opened
+from dplearn.queries.factories import oracle_for
 from dplearn.records.bit_rows import packed_rows
 from dplearn.records.reading import (
     TABLE,
@@ -67,7 +67,7 @@ __all__ = [
     "masked_rows",
 ]
 
-_WAYS = ("cells", "turned")
+_WAYS = ("cells", "hadamard")
 
 Signed = tuple[NDArray[np.intp], NDArray[np.int64]]  # which cell each record is in, and its sign
 
@@ -119,7 +119,7 @@ class MaskedParityClassifier(RuleClassifier):
     classes_ : ndarray of shape (2,)
         Public. The labels, sorted: declared, or assumed public.
     guarantee_ : ApproxDP
-        Public. What the fit promises, and on what assumptions.
+        Public. What the fit guarantees, and on what assumptions.
     domain_ : Product
         Public. What counts as 1 in each column.
     n_features_in_ : int
@@ -176,7 +176,7 @@ class MaskedParityClassifier(RuleClassifier):
         self.random_state = random_state
 
     def plan(self, n_samples: int, *, n_features: int) -> "MaskedParityPlan":
-        """Return what a fit would promise and how accurate it would be, without any data.
+        """Return what a fit would guarantee and how accurate it would be, without any data.
 
         Parameters
         ----------
@@ -247,7 +247,7 @@ class MaskedParityClassifier(RuleClassifier):
     ) -> tuple[MaskedParity, int]:
         # One replaced record replaces one row of bits, and one label.
         kind = "local" if plan.params.trust_model == "local" else "laplace"
-        oracle = opened(kind, summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream)
+        oracle = oracle_for(kind, summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream)
         found = learn_masked_parity(oracle, plan.n_bits, *_askings(plan.sizes), plan.domain)
         return found, len(oracle.rounds)
 
@@ -286,7 +286,7 @@ class MaskedParityPlan(Plan):
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would promise.
+        What it would guarantee.
     n_samples : int
         Number of records.
     n_bits : int
@@ -301,7 +301,7 @@ class MaskedParityPlan(Plan):
     n_needed : int
         From how many records on `failure` is at most `beta`.
     alpha : float
-        The error that is promised: 0, or 1/4 with one round.
+        The error that is guaranteed: 0, or 1/4 with one round.
     beta : float
         As the estimator has it.
     """
@@ -322,7 +322,7 @@ class MaskedParityPlan(Plan):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warn if the public numbers promise less than is asked for."""
+        """Warn if the public numbers guarantee less than is asked for."""
         if self.failure <= self.params.beta:
             return ()
         return (
@@ -380,8 +380,8 @@ class Asking:
 
     Attributes
     ----------
-    way : {"cells", "turned"}
-        "cells": one query, which cell and sign a record has. "turned": as many as there are cells, or up to
+    way : {"cells", "hadamard"}
+        "cells": one query, which cell and sign a record has. "hadamard": as many as there are cells, or up to
         the next power of two, each of all cells with signs of its own.
     terms : mapping
         What `Oracle.ask` is told besides: `share`, or `tolerance` and `beta`.
@@ -417,10 +417,10 @@ def learn_masked_parity(
     Notes
     -----
     **Accuracy.** Where masks are fair coins and indices uniform, right if no query in "cells" is off by
-    1 / (4 d) or more in the first round and 1/4 in the second, with "turned" twice that.
+    1 / (4 d) or more in the first round and 1/4 in the second, with "hadamard" twice that.
 
     **Source.** Kasiviswanathan et al. (2011), Section 5.3.1. There each query is about one cell and asks for
-    a share above 1 / (4 d); here signs are asked for, so that no bar depends on how frequent a cell is.
+    a share above 1 / (4 d); here signs are asked for, so that no threshold depends on how frequent a cell is.
 
     Examples
     --------
@@ -429,7 +429,7 @@ def learn_masked_parity(
     >>> points = np.array(list(np.ndindex(2, 2, 2, 2)), dtype=np.uint8)  # two bits, an index, a mask
     >>> labels = np.where(points[:, 3], points[:, 2] == 1, 1 - points[:, 1]).astype(np.uint8)  # not x1
     >>> oracle = PopulationOracle(MaskedRecords.of(pack(points), 2, labels))
-    >>> learn_masked_parity(oracle, 2, Asking("cells"), Asking("turned"))
+    >>> learn_masked_parity(oracle, 2, Asking("cells"), Asking("hadamard"))
     MaskedParity(shown=(1,), parity=Parity(features=(1,), intercept=1), n_bits=2)
     >>> oracle.adaptive
     True
@@ -480,7 +480,7 @@ def _signs(
         return np.asarray(means[1 : 2 * size : 2] - means[0 : 2 * size : 2])
     turn = hadamard(1 << (size - 1).bit_length(), dtype=np.int8)
     queries: list[StatisticalQuery] = [
-        MeanQuery(partial(_turned, cells, row[:size]), low=-1, high=1) for row in turn
+        MeanQuery(partial(_sign_at, cells, row[:size]), low=-1, high=1) for row in turn
     ]
     answers = np.array([answer.mean for answer in oracle.ask(queries, **asking.terms)])
     # A symmetric matrix whose square is as many times the identity as it has rows.
@@ -494,7 +494,7 @@ def _category(
     return np.where(cell < size, 2 * cell + (sign > 0), 2 * size)
 
 
-def _turned(
+def _sign_at(
     cells: Callable[[MaskedRecords], Signed], row: NDArray[np.int8], records: MaskedRecords
 ) -> NDArray[np.int64]:
     cell, sign = cells(records)

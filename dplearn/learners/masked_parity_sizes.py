@@ -2,15 +2,15 @@
 
 What each round wants is a sign. Each record is in at most one of m cells, with a sign, and all signs of a
 cell are alike; a share 1 / (2 m) of the records is in each. Two ways of asking: which cell and sign a record
-has, as one of 2 m + 1 categories ("cells"), or its value under m turned queries ("turned"), of which a record
-answers one.
+has, as one of 2 m + 1 categories ("cells"), or its value under m turned queries ("hadamard"), of which a
+record answers one.
 
 >>> masked_parity_sample_size(16, epsilon=1, beta=0.05, trust_model="local")
 55652
 >>> masked_parity_sample_size(16, epsilon=1, beta=0.05, trust_model="central")
 818
 >>> masked_parity_sizes(60_000, n_bits=16, epsilon=1, trust_model="local").first_way
-'turned'
+'hadamard'
 """
 
 import math
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-_LARGEST_TURN = 1 << 13
+_LARGEST_TRANSFORM = 1 << 13
 _SHARES = 64  # of epsilon that are compared
 _SLOPES = np.linspace(0, 1, 258)[1:-1]  # of Chernoff's bound, in parts of the largest
 
@@ -48,7 +48,7 @@ class MaskedParitySizes:
 
     Attributes
     ----------
-    first_way, second_way : {"cells", "turned"} or None
+    first_way, second_way : {"cells", "hadamard"} or None
         How each round asks; None: there is no second round.
     first_share : Fraction
         What part of epsilon, or of the records, the first round takes.
@@ -91,7 +91,7 @@ def masked_parity_sizes(
     n = check_count("n_samples", n_samples, low=1)
     if interactive and n < 2:
         raise ValueError(f"n_samples must be at least 2, for two rounds, got n_samples={n}")
-    return _settled(
+    return _sizes(
         n,
         check_count("n_bits", n_bits, low=1),
         check_number("epsilon", epsilon, above=0),
@@ -101,11 +101,11 @@ def masked_parity_sizes(
 
 
 @lru_cache(maxsize=256)
-def _settled(n: int, d: int, epsilon: Fraction, trust_model: str, interactive: bool) -> MaskedParitySizes:
+def _sizes(n: int, d: int, epsilon: Fraction, trust_model: str, interactive: bool) -> MaskedParitySizes:
     local = trust_model == "local"
     first_way = _way(d + (not interactive), d, epsilon, local, n - interactive)
     if not interactive:
-        cells = _turned(d + 1) if first_way == "turned" else 1
+        cells = _n_hadamard_queries(d + 1) if first_way == "hadamard" else 1
         used = n // cells * cells if local else n
         failure = signs_failure(
             used, size=d + 1, wanted=d, epsilon=epsilon, trust_model=trust_model, way=first_way
@@ -189,8 +189,8 @@ def signs_failure(
         For these queries together.
     trust_model : {"central", "local"}
         As for `masked_parity_sizes`.
-    way : {"cells", "turned"}
-        How they are asked; "turned" centrally for one cell only.
+    way : {"cells", "hadamard"}
+        How they are asked; "hadamard" centrally for one cell only.
 
     Returns
     -------
@@ -237,10 +237,10 @@ def nonadaptive_chance(n_bits: int, n_queries: int, tolerance: Any) -> float:
     1/2 - t / 2**(d/3 + 2), and its proof gives 1/2 - t / 2**(d/3 + 3), as here.
     """
     d = check_count("n_bits", n_bits, low=1)
-    told = check_count("n_queries", n_queries) / (
+    given = check_count("n_queries", n_queries) / (
         4 * float(check_number("tolerance", tolerance, above=0)) ** 2
     )
-    return max(0.0, (1 - told / 2.0**d) / 2)
+    return max(0.0, (1 - given / 2.0**d) / 2)
 
 
 def _logs(
@@ -260,7 +260,7 @@ def _records_shared(
     n: int, d: int, epsilon: Fraction, first_way: str, second_way: str
 ) -> tuple[Fraction, float]:
     """Return which part of the records answers in the first round, in equal parts for its queries."""
-    queries = _turned(d) if first_way == "turned" else 1
+    queries = _n_hadamard_queries(d) if first_way == "hadamard" else 1
     logs = partial(_logs, epsilon=epsilon, trust_model="local")
 
     def failure(each: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -297,16 +297,16 @@ def _epsilon_shared(
 def _way(size: int, wanted: int, epsilon: Fraction, local: bool, n: int) -> str:
     """Return the way in which fewer records suffice, of those that so few can be asked in."""
     if not local:
-        return "turned" if size == 1 else "cells"
-    if _turned(size) > min(_LARGEST_TURN, n):
+        return "hadamard" if size == 1 else "cells"
+    if _n_hadamard_queries(size) > min(_LARGEST_TRANSFORM, n):
         return "cells"
     share = 1 / (2 * wanted)
-    return max(("turned", "cells"), key=lambda way: _rate(size, share, epsilon, way))
+    return max(("hadamard", "cells"), key=lambda way: _rate(size, share, epsilon, way))
 
 
 def _rate(size: int, share: float, epsilon: Fraction, way: str) -> float:
     """Return (sqrt(p+) - sqrt(p-))**2 of one report."""
-    if way == "turned":
+    if way == "hadamard":
         kept = float(2 * truth_probability(2, epsilon) - 1)
         likely, unlikely = (1 + share * kept) / 2, (1 - share * kept) / 2
     else:
@@ -337,6 +337,6 @@ def _central_logs(
     return np.asarray(logs, dtype=np.float64)
 
 
-def _turned(size: int) -> int:
+def _n_hadamard_queries(size: int) -> int:
     """Return the next power of two."""
     return 1 << max(size - 1, 0).bit_length()

@@ -33,13 +33,13 @@ from dplearn.learners.bins import MOST_BINS, Bins, binned, declared_columns, sta
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.queries import Examples, HistogramQuery, Oracle
-from dplearn.queries.factories import check_reports, cost_of, opened
+from dplearn.queries.factories import check_reports, cost_of, oracle_for
 from dplearn.queries.share_noise import ShareNoise, central_noise, share_noise
 from dplearn.records.reading import (
     TABLE,
     as_product,
     check_classes,
-    known_classes,
+    declared_classes,
     labels_assumed,
     read_features,
     read_labels,
@@ -115,7 +115,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
     classes_ : ndarray of shape (n_classes,)
         Public. The labels, sorted: declared, or assumed public.
     guarantee_ : ApproxDP
-        Public. What the fit promises, and on what assumptions.
+        Public. What the fit guarantees, and on what assumptions.
     domain_ : Product
         Public. The domain of a record.
     n_features_in_ : int
@@ -177,7 +177,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         n_labels: int | None = None,
         beta: float = 0.05,
     ) -> "NaiveBayesPlan":
-        """Return what a fit would promise and how noisy its tables would be, without any data.
+        """Return what a fit would guarantee and how noisy its tables would be, without any data.
 
         Parameters
         ----------
@@ -195,7 +195,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         return self._plan(params, public, beta=beta)
 
     def _params(self, reproducible: bool) -> Params:
-        classes = known_classes(self.classes, self.domain)
+        classes = declared_classes(self.classes, self.domain)
         if classes is not None:
             check_classes(classes)
         n_bins = check_count_or_auto("n_bins", self.n_bins, low=2)
@@ -259,7 +259,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
                 noises[1].deviation,
                 params.smoothing,
             ),
-            told_delta=bool(params.cost.delta),
+            has_delta=bool(params.cost.delta),
         )
 
     def _summarize(self, table: Table, plan: "NaiveBayesPlan") -> Examples:
@@ -267,7 +267,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         return Examples(stacked(plan.task.bins, table.rows.X.columns), table.rows.y)
 
     def _release(self, summary: Examples, plan: "NaiveBayesPlan", dice: Dice) -> "NaiveBayesTables":
-        oracle = opened(plan.noise, summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream)
+        oracle = oracle_for(plan.noise, summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream)
         return learn_naive_bayes(oracle, plan.task)
 
     def _publish(self, outcome: "NaiveBayesTables", plan: "NaiveBayesPlan") -> None:
@@ -329,7 +329,7 @@ class NaiveBayesPlan(Plan):
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would promise.
+        What it would guarantee.
     noise : str
         Which noise it would add.
     n_bins : int
@@ -357,7 +357,7 @@ class NaiveBayesPlan(Plan):
     domain: Any = hidden()
     public: Any = hidden()
     task: Any = hidden()
-    told_delta: Any = hidden()
+    has_delta: Any = hidden()
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -366,7 +366,7 @@ class NaiveBayesPlan(Plan):
         # With one label, or fewer records than labels, there is nothing to hide.
         if not 1 < k < n or self.deviation * k < 1:
             return ()
-        delta = ", or a delta such as 1e-6," if self.noise == "laplace" and not self.told_delta else ""
+        delta = ", or a delta such as 1e-6," if self.noise == "laplace" and not self.has_delta else ""
         return (
             f"n_samples is {n}: the noise in counts, of standard deviation {self.deviation:.2g} as"
             " shares of the records, is as great as an average class and hides nearly all of it; more records"

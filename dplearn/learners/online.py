@@ -27,7 +27,7 @@ from dplearn.ensembles.dry_run import (
 )
 from dplearn.ensembles.ensemble import Ensemble
 from dplearn.ensembles.isolation import isolated
-from dplearn.ensembles.sizes import MANY_QUERIES, settled
+from dplearn.ensembles.sizes import MANY_QUERIES, planned_ballot
 from dplearn.ensembles.teachers import train_teachers
 from dplearn.estimator.stages import Params, Table
 from dplearn.learners.ensembles import (
@@ -151,7 +151,7 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         return OneTimeState(self._kind(teachers, aggregator, self._published(plan) | columns))
 
     def _publish(self, outcome: OneTimeState[Ensemble], plan: AggregationPlan) -> None:
-        # All at once: at no moment do teachers stand under the promise of others.
+        # All at once: at no moment do teachers stand under the guarantee of others.
         self.__dict__.update(self._published(plan), _one_time_state=outcome)
 
     def _published(self, plan: AggregationPlan) -> dict[str, Any]:
@@ -201,8 +201,8 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
                 released,
             )
 
-    def _settle(self, params: Params, public: EnsembleTable) -> Ballot:
-        return settled(
+    def _sizes(self, params: Params, public: EnsembleTable) -> Ballot:
+        return planned_ballot(
             self._aggregations[params.aggregation],
             params.cost,
             n_samples=public.n_samples,

@@ -42,7 +42,7 @@ from dplearn.learners.parity_methods import (
     Equations,
     ParityMethod,
     ParityTask,
-    settled_method,
+    chosen_method,
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden
@@ -115,7 +115,7 @@ class ParityClassifier(PrivateClassifier):
     method_ : str
         Public. How it was learned.
     guarantee_ : ApproxDP
-        Public. What the fit promises, and on what assumptions.
+        Public. What the fit guarantees, and on what assumptions.
     domain_ : Product
         Public. What counts as 1 in each column.
     n_features_in_ : int
@@ -178,7 +178,7 @@ class ParityClassifier(PrivateClassifier):
         self.random_state = random_state
 
     def plan(self, n_samples: int, *, n_features: int, n_outputs: int = 1) -> "ParityPlan":
-        """Return what a fit would promise and how it would cut the records, without any data.
+        """Return what a fit would guarantee and how it would cut the records, without any data.
 
         Parameters
         ----------
@@ -224,15 +224,15 @@ class ParityClassifier(PrivateClassifier):
         )
 
     def _cost(self, params: Params, X: Any, y: Any) -> ApproxDP | None:
-        """Return what a fit will promise, so far as shapes tell: not every method spends delta."""
+        """Return what a fit will guarantee, so far as shapes tell: not every method spends delta."""
         shape = _shape_of(X)
-        return None if shape is None else _spent(params, _settled(params, *shape, n_outputs_of(y)))
+        return None if shape is None else _spent(params, _chosen_method(params, *shape, n_outputs_of(y)))
 
     def _read(self, X: Any, y: Any, params: Params) -> Table:
         stream = self._public_stream(params)
         X = self._rows(X, reset=True)
         n, d = X.shape
-        _settled(params, n, d, n_outputs_of(y))  # refuses what does not fit together
+        _chosen_method(params, n, d, n_outputs_of(y))  # refuses what does not fit together
         outputs = read_outputs(y, n, params.classes)
         _check_two_labels(outputs.classes)
         names = getattr(self, "feature_names_in_", None)
@@ -244,7 +244,7 @@ class ParityClassifier(PrivateClassifier):
 
     def _plan(self, params: Params, public: Public) -> "ParityPlan":
         assert isinstance(public, ParityTable)
-        method = _settled(params, public.n_samples, public.n_features, public.n_outputs)
+        method = _chosen_method(params, public.n_samples, public.n_features, public.n_outputs)
         domain = as_product(params.bits, public.n_features, public.names)
         assumes = (*TABLE, *domain.assumes, labels_assumed(params.classes))
         sizes = method.sizes
@@ -397,7 +397,7 @@ class ParityPlan(Plan):
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would promise.
+        What it would guarantee.
     method : str
         How it would learn.
     n_samples : int
@@ -428,7 +428,7 @@ class ParityPlan(Plan):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warn if the public numbers promise less than is asked for."""
+        """Warn if the public numbers guarantee less than is asked for."""
         if self.n_samples >= self.n_needed:
             return ()
         return (
@@ -438,10 +438,10 @@ class ParityPlan(Plan):
         )
 
 
-def _settled(params: Params, n_samples: int, n_features: int, n_outputs: int) -> ParityMethod:
+def _chosen_method(params: Params, n_samples: int, n_features: int, n_outputs: int) -> ParityMethod:
     """Return the way in which a table of these sizes will be learned."""
     task = params.task(n_samples=n_samples, n_features=n_features, n_outputs=n_outputs)
-    return settled_method(params.method, task)
+    return chosen_method(params.method, task)
 
 
 def _spent(params: Params, method: ParityMethod) -> ApproxDP:

@@ -3,7 +3,7 @@
 >>> task = ParityTask(n_samples=4000, n_features=16, epsilon=Fraction(1))
 >>> [PARITY_METHODS[name](task).sizes.n_parts for name in ("agnostic", "elimination")]
 [1, 4]
->>> settled_method("auto", task).name
+>>> chosen_method("auto", task).name
 'agnostic'
 """
 
@@ -38,14 +38,14 @@ from dplearn.mechanisms.permute_and_flip import select_permute_and_flip
 from dplearn.privacy import ApproxDP
 from dplearn.records.rows import Records
 
-__all__ = ["PARITY_METHODS", "Equations", "ParityMethod", "ParitySizes", "ParityTask", "settled_method"]
+__all__ = ["PARITY_METHODS", "Equations", "ParityMethod", "ParitySizes", "ParityTask", "chosen_method"]
 
 Parity = NDArray[np.uint8]  # of shape (n_outputs, n_unknowns)
 
 
 @dataclass(frozen=True)
 class ParityTask:
-    """All that is public of a fit, and that sizes are settled from.
+    """All that is public of a fit, and that sizes are computed from.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class ParityTask:
     alpha, beta : float
         The error that is wanted, and the probability of failure that is allowed.
     n_parts, test_size : int or None
-        None where they are to be settled.
+        None where they are chosen here.
     """
 
     n_samples: int
@@ -153,7 +153,7 @@ class ParityMethod(ABC):
 
     @classmethod
     @abstractmethod
-    def settled(cls, task: ParityTask) -> ParitySizes:
+    def sizes_for(cls, task: ParityTask) -> ParitySizes:
         """Return the sizes for a task."""
 
     @abstractmethod
@@ -185,7 +185,7 @@ class Elimination(ParityMethod):
     name = "elimination"
 
     @classmethod
-    def settled(cls, task: ParityTask) -> ParitySizes:
+    def sizes_for(cls, task: ParityTask) -> ParitySizes:
         """Return the parts that keep `alpha` and `beta` with the fewest records, to scale."""
         wanted: dict[str, Any] = {"epsilon": task.epsilon, "alpha": task.alpha, "beta": task.beta}
         if task.test_size is not None and task.test_size >= task.n_samples:
@@ -241,7 +241,7 @@ class Stable(ParityMethod):
     many_outputs = True
 
     @classmethod
-    def settled(cls, task: ParityTask) -> ParitySizes:
+    def sizes_for(cls, task: ParityTask) -> ParitySizes:
         """Return the fewest parts that keep `beta` where rows are uniformly random, or else the best."""
         wanted: dict[str, Any] = {"epsilon": task.epsilon, "delta": task.delta}
         wanted |= {"fit_intercept": task.fit_intercept}
@@ -286,7 +286,7 @@ class Agnostic(ParityMethod):
         return super().objection()
 
     @classmethod
-    def settled(cls, task: ParityTask) -> ParitySizes:
+    def sizes_for(cls, task: ParityTask) -> ParitySizes:
         """Return one part, which is all records."""
         wanted: dict[str, Any] = {"epsilon": task.epsilon, "alpha": task.alpha}
         needed = parity_sample_size(task.n_unknowns, beta=task.beta, method="agnostic", **wanted)
@@ -316,14 +316,14 @@ def _sizes(kind: type[ParityMethod], task: ParityTask) -> ParitySizes:
         raise ValueError(
             f"n_parts must be at most the number of records, {task.n_samples}, got {task.n_parts}"
         )
-    return kind.settled(task)
+    return kind.sizes_for(task)
 
 
 #: Ways to learn, by the names that users give, the one that `"auto"` prefers first.
 PARITY_METHODS: dict[str, type[ParityMethod]] = {kind.name: kind for kind in (Agnostic, Elimination, Stable)}
 
 
-def settled_method(name: str, task: ParityTask) -> ParityMethod:
+def chosen_method(name: str, task: ParityTask) -> ParityMethod:
     """Return a way to learn; "auto" takes the first that has enough records, or else the first.
 
     Parameters
@@ -343,7 +343,7 @@ def settled_method(name: str, task: ParityTask) -> ParityMethod:
     objections = {each: method.objection() for each, method in methods.items()}
     fitting = [method for each, method in methods.items() if not objections[each]]
     if not fitting:
-        told = "; ".join(f"{each!r} {objection}" for each, objection in objections.items())
-        raise ValueError(f"method must fit the table and the budget: {told}")
+        given = "; ".join(f"{each!r} {objection}" for each, objection in objections.items())
+        raise ValueError(f"method must fit the table and the budget: {given}")
     enough = (method for method in fitting if method.sizes.n_needed <= task.n_samples)
     return next(enough, fitting[0])

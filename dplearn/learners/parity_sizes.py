@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dplearn._validation import check_choice, check_count, check_number
 from dplearn.core.search import lowest
 from dplearn.learners.generic import generic_sample_size
-from dplearn.mechanisms.parity import parity_chances
+from dplearn.mechanisms.parity import parity_probabilities
 
 __all__ = [
     "EliminationSizes",
@@ -124,9 +124,9 @@ def parity_sample_size(
     if published:
         check_number("beta", beta, low=Fraction(3, 4), below=1)
         return math.ceil(_lemma(d, eps, a))
-    keep, decline = parity_chances(epsilon)
-    left = check_number("beta", beta, above=decline, below=1) - decline
-    return _enough((d - 1) * math.log(2) - math.log(left / (1 - decline)), float(keep) * a)
+    keep, abstain = parity_probabilities(epsilon)
+    left = check_number("beta", beta, above=abstain, below=1) - abstain
+    return _enough((d - 1) * math.log(2) - math.log(left / (1 - abstain)), float(keep) * a)
 
 
 def nonprivate_parity_sample_size(n_unknowns: int, *, alpha: Any, beta: Any) -> int:
@@ -194,7 +194,8 @@ def elimination_failure(
 
     Notes
     -----
-    Let p and q be the `parity_chances`, r = exp(-epsilon/2) and B(e) = min(1, 2**(d - 1) (1 - p e)**n').
+    Let p and q be the `parity_probabilities`, r = exp(-epsilon/2) and B(e) = min(1, 2**(d - 1) (1 - p
+    e)**n').
 
     *A part.* A parity of error e solves the equations that a part keeps with probability (1 - p e)**n', and
     is then one of two solutions or more, since the right one is another. So a part that did not decline
@@ -287,8 +288,8 @@ class _Elimination:
 
     @property
     def chances(self) -> tuple[float, float]:
-        keep, decline = parity_chances(self.epsilon)
-        return float(keep), float(decline)
+        keep, abstain = parity_probabilities(self.epsilon)
+        return float(keep), float(abstain)
 
     def wrong(self, sizes: Floats, errors: Any) -> Floats:
         """Return ln B: of how probable a parity above these errors is, in parts of these sizes."""
@@ -297,9 +298,9 @@ class _Elimination:
 
     def nobody(self, sizes: Floats) -> Floats:
         """Return u for each size in a column and each share of alpha."""
-        decline = self.chances[1]
-        good: Floats = (1 - decline) * np.exp(self.wrong(sizes, self.alpha * _SHARES))
-        return (decline + good) ** (self.k - 1)
+        abstain = self.chances[1]
+        good: Floats = (1 - abstain) * np.exp(self.wrong(sizes, self.alpha * _SHARES))
+        return (abstain + good) ** (self.k - 1)
 
     def factors(self) -> Floats:
         """Return ln x for each share of alpha, with the t that makes it least."""
@@ -310,8 +311,8 @@ class _Elimination:
 
     def tests(self, sizes: Floats, beta: float) -> Floats:
         """Return for each size of parts the least size of the test, or infinity: `_failure` solved for s."""
-        decline = self.chances[1]
-        left = math.log((beta - decline**self.k) / (self.k * (1 - decline))) - _SLACK
+        abstain = self.chances[1]
+        left = math.log((beta - abstain**self.k) / (self.k * (1 - abstain))) - _SLACK
         allowed = np.exp(np.minimum(1, left - self.wrong(sizes[:, None], self.alpha)))
         nobody, factors = self.nobody(sizes[:, None]), self.factors()
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -322,13 +323,13 @@ class _Elimination:
 
     def sizes(self, beta: float) -> tuple[int, int]:
         """Return n' and s for which k n' + s is least."""
-        keep, decline = self.chances
+        keep, abstain = self.chances
         rate = keep * self.alpha
-        left = (beta - decline**self.k) / (self.k * (1 - decline))
+        left = (beta - abstain**self.k) / (self.k * (1 - abstain))
         untested = _enough((self.d - 1) * math.log(2) - math.log(left), rate)
         high = untested + 1 + (untested >> 36)  # where `tests` finds that none is needed, rounding or not
         # With fewer records than this B(alpha) is above left / q**(k - 1), and left to u at least.
-        low = max(1, untested - math.ceil((self.k - 1) * math.log(decline) / math.log1p(-rate)))
+        low = max(1, untested - math.ceil((self.k - 1) * math.log(abstain) / math.log1p(-rate)))
         size = lowest(lambda parts: self.k * parts + self.tests(parts, beta), low, high)
         return size, int(self.tests(np.array([size], dtype=np.float64), beta)[0])
 
@@ -336,21 +337,21 @@ class _Elimination:
 @lru_cache(maxsize=1024)
 def _failure(task: _Elimination, size: int, test: int) -> float:
     """Return the bound of `elimination_failure` with its best a and t."""
-    sizes, decline = np.array([[size]], dtype=np.float64), task.chances[1]
+    sizes, abstain = np.array([[size]], dtype=np.float64), task.chances[1]
     nobody = task.nobody(sizes)
     lost = np.exp(np.minimum(0, test * task.factors() - math.log(2)))
     selected = float(np.min(nobody + (1 - nobody) * lost))
-    bad = task.k * (1 - decline) * math.exp(float(task.wrong(sizes, task.alpha)[0, 0]))
-    return min(1.0, decline**task.k + bad * selected)
+    bad = task.k * (1 - abstain) * math.exp(float(task.wrong(sizes, task.alpha)[0, 0]))
+    return min(1.0, abstain**task.k + bad * selected)
 
 
 @lru_cache(maxsize=256)
 def _least_elimination(d: int, epsilon: float, alpha: float, beta: float) -> EliminationSizes:
-    decline = float(parity_chances(epsilon)[1])
-    k = 1 + math.floor(math.log(beta) / math.log(decline))
+    abstain = float(parity_probabilities(epsilon)[1])
+    k = 1 + math.floor(math.log(beta) / math.log(abstain))
     found: list[EliminationSizes] = []
     while len(found) < 3 or found[-3] != min(found, key=lambda sizes: sizes.n_samples):
-        if decline**k < beta:
+        if abstain**k < beta:
             task = _Elimination(d, epsilon, alpha, k)
             size, test = task.sizes(beta)
             found.append(EliminationSizes(k * size + test, k, size, test, _failure(task, size, test)))

@@ -134,7 +134,8 @@ class PointClassifier(RuleClassifier):
     alpha : float, default=0.1
         Error that is wanted, in (0, 1).
     beta : float, default=0.05
-        Probability of failure that is allowed, in (0, 1). With "hashing", both settle the number of buckets.
+        Probability of failure that is allowed, in (0, 1). With "hashing", both determine the number of
+        buckets.
     n_buckets : int or "auto", default="auto"
         Into how many buckets "hashing" hashes: a power of two, at most 2**24.
     classes : sequence, optional
@@ -162,7 +163,7 @@ class PointClassifier(RuleClassifier):
     classes_ : ndarray of shape (2,)
         Public. The labels, sorted: declared, or assumed public.
     guarantee_ : ApproxDP
-        Public. What the fit promises, and on what assumptions.
+        Public. What the fit guarantees, and on what assumptions.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
@@ -186,9 +187,9 @@ class PointClassifier(RuleClassifier):
     and `beta`, whatever their distribution. Where no point function fits, "hashing" is still near the best
     on buckets; "stability" names none unless one key leads all others clearly.
 
-    **Source.** Beimel, Nissim and Stemmer (2013) for "stability", with the choosing mechanism, whose bar is
-    more than twice as high; Beimel, Kasiviswanathan and Nissim (2010) for "hashing", where keys are drawn
-    from a pseudorandom function.
+    **Source.** Beimel, Nissim and Stemmer (2013) for "stability", with the choosing mechanism, whose
+    threshold is more than twice as high; Beimel, Kasiviswanathan and Nissim (2010) for "hashing", where keys
+    are drawn from a pseudorandom function.
     """
 
     def __init__(
@@ -215,7 +216,7 @@ class PointClassifier(RuleClassifier):
         self.random_state = random_state
 
     def plan(self, n_samples: int) -> "PointPlan":
-        """Return what a fit would promise and how accurate it would be, without any data.
+        """Return what a fit would guarantee and how accurate it would be, without any data.
 
         Parameters
         ----------
@@ -328,7 +329,7 @@ class PointPlan(Plan):
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would promise.
+        What it would guarantee.
     method : str
         How it would learn.
     n_buckets : int
@@ -463,13 +464,13 @@ def stable_point_failure(n_samples: int, *, epsilon: Any, delta: Any, alpha: Any
     -----
     Only the key of the point function has records labelled 1, and none labelled 0, so it is the only one that
     can be released. If its probability is at most alpha, silence is accurate too. Else its count is at least,
-    in law, Binomial(n, alpha), and a greater count is never released less often: the failure is at most that
-    of a probability of just alpha, to which it comes as near as one likes.
+    in distribution, Binomial(n, alpha), and a greater count is never released less often: the failure is at
+    most that of a probability of just alpha, to which it comes as near as one likes.
     """
     n = check_count("n_samples", n_samples)
-    silence = _silence(*_budget(epsilon, delta))
-    counts = np.arange(min(n, len(silence) - 1) + 1)
-    return float(silence[counts] @ binom.pmf(counts, n, _share("alpha", alpha)))
+    abstentions = _abstention_probabilities(*_budget(epsilon, delta))
+    counts = np.arange(min(n, len(abstentions) - 1) + 1)
+    return float(abstentions[counts] @ binom.pmf(counts, n, _share("alpha", alpha)))
 
 
 def stable_point_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any) -> int:
@@ -488,7 +489,7 @@ def stable_point_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any)
         About 2 ln(1 / (delta beta)) / (epsilon alpha). With less, some distribution makes it fail more often.
     """
     failure, share = _share("beta", beta), _share("alpha", alpha)
-    _silence(*_budget(epsilon, delta))
+    _abstention_probabilities(*_budget(epsilon, delta))
 
     def suffices(n: int) -> bool:
         return stable_point_failure(n, epsilon=epsilon, delta=delta, alpha=share) <= failure
@@ -597,7 +598,7 @@ def _rates(epsilon: float, alpha: float) -> tuple[NDArray[np.float64], NDArray[n
 
 
 @lru_cache(maxsize=16)
-def _silence(epsilon: Any, delta: Any) -> NDArray[np.float64]:
+def _abstention_probabilities(epsilon: Any, delta: Any) -> NDArray[np.float64]:
     """Return, for counts 0, 1, ..., the probability that a lead of that count is not released; 0 beyond."""
     table, one = release_probability_table(ApproxDP(epsilon, delta))
     by_distance = np.array([(one - p) / one for p in table])

@@ -44,7 +44,7 @@ class SecretSampleClassifier(PrivateClassifier):
     Parameters
     ----------
     estimator : PrivateClassifier
-        What is fitted; one whose fit releases all that it predicts by, and that promises an `ApproxDP` for
+        What is fitted; one whose fit releases all that it predicts by, and that guarantees an `ApproxDP` for
         examples. It has no ledger of its own.
     sample_size : int
         How many rows are drawn, at least 1; with an epsilon of at most 1, half as many as there are records
@@ -62,7 +62,7 @@ class SecretSampleClassifier(PrivateClassifier):
     classes_ : ndarray of shape (n_classes,)
         Public. The labels, sorted: declared for `estimator`, or assumed public.
     guarantee_ : ApproxDP
-        Public. What the fit promises, and on what assumptions.
+        Public. What the fit guarantees, and on what assumptions.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
@@ -70,12 +70,12 @@ class SecretSampleClassifier(PrivateClassifier):
 
     See Also
     --------
-    dplearn.privacy.subsampled.subsampled : What becomes of a promise.
+    dplearn.privacy.subsampled.subsampled : What becomes of a guarantee.
     dplearn.theory.generalisation : The other way round.
 
     Notes
     -----
-    **Privacy.** What `subsampled` makes of the promise of `estimator`, with the number of records.
+    **Privacy.** What `subsampled` makes of the guarantee of `estimator`, with the number of records.
 
     **Assumes.** What `guarantee_.assumes` lists.
 
@@ -84,7 +84,7 @@ class SecretSampleClassifier(PrivateClassifier):
     records wrong with probability 1 - beta.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.9, with n = 9 m; here n is any for which the
-    promise holds.
+    guarantee holds.
     """
 
     estimator_: Any
@@ -103,7 +103,7 @@ class SecretSampleClassifier(PrivateClassifier):
         self.random_state = random_state
 
     def plan(self, n_samples: int, **parameters: Any) -> "SecretSamplePlan":
-        """Return what a fit would promise, and what the estimator plans for its sample, without any data.
+        """Return what a fit would guarantee, and what the estimator plans for its sample, without any data.
 
         Parameters
         ----------
@@ -128,9 +128,9 @@ class SecretSampleClassifier(PrivateClassifier):
         return Params(params.cost, inner=inner, inner_params=params, sample_size=m)
 
     def _cost(self, params: Params, X: Any, y: Any) -> ApproxDP | None:  # noqa: ARG002
-        """Return what a fit promises: the secrecy of a sample depends on the number of rows."""
+        """Return what a fit guarantees: the secrecy of a sample depends on the number of rows."""
         n, inner = _n_rows(X), params.inner._cost(params.inner_params, None, None)
-        return None if n is None or inner is None else _promised(inner, params.sample_size, n)
+        return None if n is None or inner is None else _guaranteed(inner, params.sample_size, n)
 
     def _read(self, X: Any, y: Any, params: Params) -> Table:
         rows = read_rows(self, X, reset=True, sparse=False)
@@ -226,7 +226,7 @@ class SecretSamplePlan(Plan):
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would promise to the records.
+        What it would guarantee to the records.
     n_samples : int
         Number of records.
     sample_size : int
@@ -247,14 +247,14 @@ class SecretSamplePlan(Plan):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What `estimator` warns of, for its sample."""
-        told: tuple[str, ...] = self.estimator_plan.warnings
-        return told
+        given: tuple[str, ...] = self.estimator_plan.warnings
+        return given
 
 
 def _planned(params: Params, n: int, inner_plan: Any) -> SecretSamplePlan:
     """Return the plan of a fit of n records."""
     m, guarantee = params.sample_size, inner_plan.guarantee
-    return SecretSamplePlan(_promised(guarantee, m, n), n, m, _largest(guarantee, n), inner_plan)
+    return SecretSamplePlan(_guaranteed(guarantee, m, n), n, m, _largest(guarantee, n), inner_plan)
 
 
 def _n_rows(X: Any) -> int | None:
@@ -265,8 +265,8 @@ def _n_rows(X: Any) -> int | None:
     return int(shape[0]) if len(shape) == 2 else None
 
 
-def _promised(guarantee: ApproxDP, m: int, n: int) -> ApproxDP:
-    """Return what is promised to the records."""
+def _guaranteed(guarantee: ApproxDP, m: int, n: int) -> ApproxDP:
+    """Return what is guaranteed to the records."""
     try:
         return subsampled(guarantee, m=m, n=n)
     except ValueError as error:

@@ -84,7 +84,7 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     classes_ : ndarray of shape (n_classes,)
         Public. The labels, sorted: declared, or assumed public.
     guarantee_ : ApproxDP
-        Public. What the fit promises, for examples or for labels only, and on what assumptions.
+        Public. What the fit guarantees, for examples or for labels only, and on what assumptions.
     n_teachers_ : int
         Public. The number of shards.
     n_asked_ : int
@@ -92,7 +92,7 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     n_answered_ : int
         Released. How many of them were answered with all scores.
     public_seed_ : int
-        Public. Settles which records make a shard, the seeds of teachers and student, and which rows are
+        Public. Determines which records make a shard, the seeds of teachers and student, and which rows are
         asked about.
     n_features_in_ : int
         Public. The number of columns.
@@ -192,8 +192,8 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     def _votes(self, lessons: dict[str, Any], plan: AggregationPlan) -> SoftVotes:
         queries, asked = plan.public.queries, Scores(plan.public.classes)
         n_bins = n_bins_of(plan.params.bin_width, plan.shard_size)
-        grains = train_and_ask(**lessons, queries=queries, asked=asked)
-        return soft_tally(grains, np.full(queries.shape[0], n_bins), asked.width)
+        fixed_scores = train_and_ask(**lessons, queries=queries, asked=asked)
+        return soft_tally(fixed_scores, np.full(queries.shape[0], n_bins), asked.width)
 
     def _taught(self, student: Any, queries: Any, answers: Any, classes: NDArray[Any]) -> SoftStudent:
         return teach_scores(student, queries, answers, classes)

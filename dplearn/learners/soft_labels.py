@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.chance import PublicStream
-from dplearn.core.score_bins import GRAINS
+from dplearn.core.score_bins import FIXED_POINT_ONE
 from dplearn.ensembles.ensemble import SoftEnsemble
 from dplearn.ensembles.sizes import MANY_QUERIES
 from dplearn.ensembles.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot
@@ -121,7 +121,7 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     classes_ : ndarray of shape (n_classes,)
         Public. The labels, sorted: declared, or assumed public.
     guarantee_ : ApproxDP
-        Public. What all answers together promise, and on what assumptions.
+        Public. What all answers together guarantee, and on what assumptions.
     n_teachers_ : int
         Public. The number of shards.
     bin_width_ : float
@@ -129,7 +129,8 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     max_abstentions_ : int or None
         Public. How many scores can be declined.
     public_seed_ : int
-        Public. Settles which records make a shard, the teachers' seeds, and the labels of declined queries.
+        Public. Determines which records make a shard, the teachers' seeds, and the labels of declined
+        queries.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
@@ -157,8 +158,8 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     scores; a score is answered if more than half of the teachers, by `plan(n).least_lead` / 2, are in one bin
     or in one shifted bin.
 
-    **Source.** Bassily, Thakkar and Thakurta (2018), Algorithms 6 to 8. There the bar is too low for the
-    noise, and the distance moves by 2 (see docs/errata.md); here both are as for
+    **Source.** Bassily, Thakkar and Thakurta (2018), Algorithms 6 to 8. There the threshold is too low for
+    the noise, and the distance moves by 2 (see docs/errata.md); here both are as for
     `SubsampleAggregateClassifier`, with two Nones for a declined score. Means are ours.
     """
 
@@ -199,7 +200,7 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         self.random_state = random_state
 
     def plan(self, n_samples: int, *, n_labels: int | None = None) -> SoftLabelPlan:
-        """Return what a fit would promise and how much noise it would draw, without any data.
+        """Return what a fit would guarantee and how much noise it would draw, without any data.
 
         Parameters
         ----------
@@ -214,10 +215,11 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     def _plan(self, params: Params, public: Public) -> SoftLabelPlan:
         plan = super()._plan(params, public)
         width = 1 / n_bins_of(params.bin_width, plan.shard_size)
-        if plan.max_abstentions:  # scores are rounded down to grains before they fall into bins
-            return SoftLabelPlan(**vars(plan), bin_width=width, error=width / 2 + 1 / GRAINS)
-        # The grid of a mean has at least four steps in what the noise shifts a mean by, or all grains.
-        rounded = max(plan.noise_scale / 8, plan.n_teachers / (2 * GRAINS))
+        if plan.max_abstentions:  # scores are rounded down to fixed point before they fall into bins
+            return SoftLabelPlan(**vars(plan), bin_width=width, error=width / 2 + 1 / FIXED_POINT_ONE)
+        # The grid of a mean has at least four steps in what the noise shifts a mean by, or all fixed-point
+        # scores.
+        rounded = max(plan.noise_scale / 8, plan.n_teachers / (2 * FIXED_POINT_ONE))
         error = (plan.least_lead + rounded) / plan.n_teachers
         return SoftLabelPlan(**vars(plan), bin_width=width, error=error)
 

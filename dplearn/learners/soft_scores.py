@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_number
 from dplearn._writing import brief
-from dplearn.core.score_bins import GRAINS
+from dplearn.core.score_bins import FIXED_POINT_ONE
 from dplearn.ensembles.asking import NO_VOTE, Scores
 
 __all__ = [
@@ -94,24 +94,27 @@ def n_bins_of(bin_width: Any, shard_size: int) -> int:
     Parameters
     ----------
     bin_width : number or "auto"
-        From 2 / GRAINS to 1 / 2.
+        From 2 / FIXED_POINT_ONE to 1 / 2.
     shard_size : int
         Records in a shard.
     """
     if isinstance(bin_width, str):
         if bin_width != "auto":
             raise ValueError(
-                f"bin_width must be 'auto' or a number from 1/{GRAINS // 2} to 1/2, got {bin_width!r}"
+                f"bin_width must be 'auto' or a number from 1/{FIXED_POINT_ONE // 2} to 1/2,"
+                f" got {bin_width!r}"
             )
-        return min(max(2, isqrt(shard_size) // _SPREAD), GRAINS // 2)
+        return min(max(2, isqrt(shard_size) // _SPREAD), FIXED_POINT_ONE // 2)
     return _n_bins(bin_width)
 
 
 def _n_bins(bin_width: Any) -> int:
-    width = check_number("bin_width", bin_width, low=Fraction(2, GRAINS), high=Fraction(1, 2))
+    width = check_number("bin_width", bin_width, low=Fraction(2, FIXED_POINT_ONE), high=Fraction(1, 2))
     number = ceil(1 / width - _ROUNDED)
-    if not 2 <= number <= GRAINS // 2:  # a number of a kind of its own
-        raise ValueError(f"bin_width must be a number from 1/{GRAINS // 2} to 1/2, got {bin_width!r}")
+    if not 2 <= number <= FIXED_POINT_ONE // 2:  # a number of a kind of its own
+        raise ValueError(
+            f"bin_width must be a number from 1/{FIXED_POINT_ONE // 2} to 1/2, got {bin_width!r}"
+        )
     return number
 
 

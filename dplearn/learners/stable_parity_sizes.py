@@ -113,7 +113,9 @@ def stable_parity_failure(
     d = check_count("n_features", n_features, low=1)
     m = check_count("n_parts", n_parts, low=1)
     size = check_count("part_size", part_size)
-    return _failure(_silence(ApproxDP(epsilon, delta)), m, _log_full_rank(size, d, bool(fit_intercept)))
+    return _failure(
+        _abstention_probabilities(ApproxDP(epsilon, delta)), m, _log_full_rank(size, d, bool(fit_intercept))
+    )
 
 
 def stable_parity_sizes(
@@ -170,7 +172,7 @@ def stable_parity_split(
     plan = stable_parity_sizes(
         n_features, epsilon=epsilon, delta=delta, beta=beta, fit_intercept=fit_intercept
     )
-    silence, wanted = _silence(ApproxDP(epsilon, delta)), _beta(beta)
+    abstentions, wanted = _abstention_probabilities(ApproxDP(epsilon, delta)), _beta(beta)
     if n > plan.n_samples:
         less = wanted * plan.n_samples / n
         sharper = _least(n_features, ApproxDP(epsilon, delta), less, bool(fit_intercept))
@@ -178,10 +180,10 @@ def stable_parity_split(
 
     def failure(half: float) -> float:
         m = 2 * int(half) + 1
-        return _failure(silence, m, _log_full_rank(n // m, n_features, bool(fit_intercept)))
+        return _failure(abstentions, m, _log_full_rank(n // m, n_features, bool(fit_intercept)))
 
     if n >= plan.n_samples:
-        half = first(lambda half: failure(half) <= wanted, _fewest(silence, wanted), plan.n_parts // 2)
+        half = first(lambda half: failure(half) <= wanted, _fewest(abstentions, wanted), plan.n_parts // 2)
     else:
         most = max(1, n // (n_features + bool(fit_intercept)))
         half = lowest(lambda halves: np.array([failure(half) for half in halves]), 0, (most - 1) // 2)
@@ -194,15 +196,15 @@ def _beta(beta: Any) -> float:
 
 
 @lru_cache(maxsize=8)
-def _silence(privacy: ApproxDP) -> Floats:
+def _abstention_probabilities(privacy: ApproxDP) -> Floats:
     """Return the probability of None at distance 0, 1, ..., till it is 0."""
     table, one = release_probability_table(privacy)
     return np.array([(one - p) / one for p in table])
 
 
-def _fewest(silence: Floats, beta: float) -> int:
+def _fewest(abstentions: Floats, beta: float) -> int:
     """Return the least distance at which None is improbable enough: 2 times it and 1 votes have it."""
-    return int(np.argmax(silence <= beta))
+    return int(np.argmax(abstentions <= beta))
 
 
 @lru_cache(maxsize=4096)
@@ -213,29 +215,31 @@ def _log_full_rank(rows: int, columns: int, intercept: bool) -> float:
     return float(np.log1p(-(2.0**-gaps)).sum())
 
 
-def _failure(silence: Floats, m: int, log_full_rank: float) -> float:
+def _failure(abstentions: Floats, m: int, log_full_rank: float) -> float:
     """Return the mean of the probability of None over the number i of shards that vote for another."""
     i = np.arange(m + 1)
     rank = math.exp(log_full_rank)
     missed = -math.expm1(log_full_rank)
     logarithms = gammaln(m + 1) - gammaln(i + 1) - gammaln(m - i + 1) + xlogy(i, missed) + xlogy(m - i, rank)
     distances = (m - 2 * i - 1) // 2
-    silent = np.where(distances < len(silence), silence[np.clip(distances, 0, len(silence) - 1)], 0.0)
-    return min(1.0, float(np.exp(logarithms) @ np.where(distances < 0, 1.0, silent)))
+    abstained = np.where(
+        distances < len(abstentions), abstentions[np.clip(distances, 0, len(abstentions) - 1)], 0.0
+    )
+    return min(1.0, float(np.exp(logarithms) @ np.where(distances < 0, 1.0, abstained)))
 
 
 @lru_cache(maxsize=256)
 def _least(d: int, privacy: ApproxDP, beta: float, intercept: bool) -> StableSizes:
     """Go from shards that hardly ever lack rank to smaller ones, of which more are needed."""
-    silence = _silence(privacy)
-    fewest = _fewest(silence, beta)
+    abstentions = _abstention_probabilities(privacy)
+    fewest = _fewest(abstentions, beta)
     best: StableSizes | None = None
     spare = 8 + math.ceil(math.log2((2 * fewest + 1) / beta))  # rank is lacked by beta / 256 shards at most
     for size in range(d + intercept + spare, d + intercept - 1, -1):
         rank = _log_full_rank(size, d, intercept)
 
         def enough(half: int, rank: float = rank) -> bool:
-            return _failure(silence, 2 * half + 1, rank) <= beta
+            return _failure(abstentions, 2 * half + 1, rank) <= beta
 
         half = fewest + 1
         while best is None and not enough(half):
@@ -245,6 +249,6 @@ def _least(d: int, privacy: ApproxDP, beta: float, intercept: bool) -> StableSiz
             if half < fewest or not enough(half):
                 continue
         m = 2 * first(enough, fewest, half) + 1
-        best = StableSizes(m * size, m, size, _failure(silence, m, rank))
+        best = StableSizes(m * size, m, size, _failure(abstentions, m, rank))
     assert best is not None
     return best

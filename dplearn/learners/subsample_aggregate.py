@@ -80,13 +80,14 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
     classes_ : ndarray of shape (n_classes,)
         Public. The labels, sorted: declared, or assumed public.
     guarantee_ : ApproxDP
-        Public. What all answers together promise, and on what assumptions.
+        Public. What all answers together guarantee, and on what assumptions.
     n_teachers_ : int
         Public. The number of shards.
     max_abstentions_ : int or None
         Public. After how many declined queries it stops.
     public_seed_ : int
-        Public. Settles which records make a shard, the teachers' seeds, and the labels of declined queries.
+        Public. Determines which records make a shard, the teachers' seeds, and the labels of declined
+        queries.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
@@ -145,7 +146,7 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
         self.random_state = random_state
 
     def plan(self, n_samples: int, *, n_labels: int | None = None) -> AggregationPlan:
-        """Return what a fit would promise and how much noise it would draw, without any data.
+        """Return what a fit would guarantee and how much noise it would draw, without any data.
 
         Parameters
         ----------
@@ -196,14 +197,14 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
 
     def _labels(self, public: dict[str, Any], codes: NDArray[np.int64], first: int) -> NDArray[Any]:
         """Return the labels of answers; `first` queries were asked before these."""
-        declined, classes = codes < 0, public["classes_"]
+        abstained, classes = codes < 0, public["classes_"]
         if self.abstain_label is None:
             stream = PublicStream(public["public_seed_"], "declined", first)
             drawn = stream.labels(len(classes), codes.size)
-            labels: NDArray[Any] = classes[np.where(declined, drawn, codes)]
+            labels: NDArray[Any] = classes[np.where(abstained, drawn, codes)]
             return labels
         labels = classes[codes].astype(_common_type(classes, self.abstain_label))
-        labels[declined] = self.abstain_label
+        labels[abstained] = self.abstain_label
         return labels
 
     def _context(self) -> tuple[object, ...]:

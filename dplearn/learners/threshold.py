@@ -28,7 +28,7 @@ from dplearn.concepts import Thresholds
 from dplearn.concepts.base import ChosenConcept, Labels
 from dplearn.concepts.stumps import Stump
 from dplearn.core.cuts import cut_column
-from dplearn.core.nonuniform_floats import TAPERED_SIZE, last_code, tapered
+from dplearn.core.nonuniform_floats import NONUNIFORM_SIZE, last_code, nonuniform_codes
 from dplearn.domains import Domain, Floats, IntegerRange, NumberDomain, Product
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.stages import Params, Public, Table
@@ -50,7 +50,7 @@ from dplearn.records.reading import (
     as_product,
     check_classes,
     check_two_labels,
-    known_classes,
+    declared_classes,
     labels_assumed,
     read_features,
     read_labels,
@@ -69,7 +69,7 @@ __all__ = [
 ]
 
 _NAMES = 8  # columns in a message
-_ALL_FLOATS, _PLACES = Floats(), IntegerRange(0, TAPERED_SIZE - 1)
+_ALL_FLOATS, _PLACES = Floats(), IntegerRange(0, NONUNIFORM_SIZE - 1)
 _AT_OR_BELOW, _ABOVE = (1, 0), (0, 1)  # the labels up to a cut and above it
 
 
@@ -87,7 +87,7 @@ class ThresholdClassifier(RuleClassifier):
         "exponential" compares all cuts of all columns by the records that they get wrong: any labels, fewer
         than 2**64 cuts a column. "interior_point" chooses column and direction with a quarter of epsilon, and
         then a point between the greatest records of one label and the least of the other: labels that a cut
-        can tell apart, any number of cuts. "auto" takes the one that promises fewer errors, which is
+        can tell apart, any number of cuts. "auto" takes the one that guarantees fewer errors, which is
         "exponential" for every domain that it takes.
     domain : "float64", Domain, sequence of Domain, Product or Schema, default="float64"
         What values can occur: one domain for all columns or one for each. "float64" stands for all finite
@@ -123,7 +123,7 @@ class ThresholdClassifier(RuleClassifier):
     method_ : str
         Public. How it was learned.
     guarantee_ : ApproxDP
-        Public. What the fit promises, and on what assumptions.
+        Public. What the fit guarantees, and on what assumptions.
     domain_ : Product
         Public. The domain of a record.
     n_features_in_ : int
@@ -175,7 +175,7 @@ class ThresholdClassifier(RuleClassifier):
         self.random_state = random_state
 
     def plan(self, n_samples: int, *, n_features: int | None = None) -> "ThresholdPlan":
-        """Return what a fit would promise and how accurate it would be, without any data.
+        """Return what a fit would guarantee and how accurate it would be, without any data.
 
         Parameters
         ----------
@@ -194,7 +194,7 @@ class ThresholdClassifier(RuleClassifier):
         return self._plan(params, Public(n_samples, n_features, 2))
 
     def _params(self, reproducible: bool) -> Params:
-        classes = known_classes(self.classes, self.domain)
+        classes = declared_classes(self.classes, self.domain)
         if classes is not None:
             check_two_labels(check_classes(classes), "a threshold")
         feature = self.feature
@@ -219,7 +219,7 @@ class ThresholdClassifier(RuleClassifier):
         check_two_labels(classes, "a threshold")
         names = getattr(self, "feature_names_in_", None)
         domain = as_product(params.declared, X.shape[1], names)
-        _settled(params, _columns(domain, params.feature))  # refuses what does not go together
+        _chosen_method(params, _columns(domain, params.feature))  # refuses what does not go together
         public = Public(len(X), X.shape[1], names=names, classes=classes)
         return Table(public, Examples(Columns(domain.encode(X)), codes))
 
@@ -230,7 +230,7 @@ class ThresholdClassifier(RuleClassifier):
             # A name that only a data frame will tell is that of any column, if all have one domain.
             feature = 0 if isinstance(feature, str) and feature not in domain.names else feature
         columns = _columns(domain, feature)
-        method, sizes = _settled(params, columns), _sizes(params, columns)
+        method, sizes = _chosen_method(params, columns), _sizes(params, columns)
         n = public.n_samples
         excess = threshold_excess_errors(method, **sizes)
         asked = n if method == "exponential" else interior_point_examples(n, alpha=params.alpha, **sizes)
@@ -289,7 +289,7 @@ class ThresholdPlan(Plan):
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would promise.
+        What it would guarantee.
     method : str
         How it would learn.
     n_samples : int
@@ -334,8 +334,8 @@ class ThresholdPlan(Plan):
         )
 
 
-def _settled(params: Params, columns: "Sequence[CutColumn]") -> str:
-    """Return the method, the one that promises fewer errors where there is a choice."""
+def _chosen_method(params: Params, columns: "Sequence[CutColumn]") -> str:
+    """Return the method, the one that guarantees fewer errors where there is a choice."""
     large = [column.domain for column in columns if column.size >= 1 << 64]
     if large and params.method == "exponential":
         raise ValueError(
@@ -423,24 +423,24 @@ class CutColumn:
     @property
     def size(self) -> int:
         """How many cuts there are, but for that below the domain."""
-        return TAPERED_SIZE if self._tapers else self.domain.size
+        return NONUNIFORM_SIZE if self._nonuniform else self.domain.size
 
     @property
     def places(self) -> Domain:
         """The cuts as a domain of their own."""
-        return _PLACES if self._tapers else self.domain
+        return _PLACES if self._nonuniform else self.domain
 
     @property
-    def _tapers(self) -> bool:
+    def _nonuniform(self) -> bool:
         return self.domain == _ALL_FLOATS
 
     def of(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Return the first cut that each record is not above."""
-        return tapered(codes) if self._tapers else codes
+        return nonuniform_codes(codes) if self._nonuniform else codes
 
     def stump(self, cut: int, labels: tuple[int, int]) -> Stump:
         """Return the threshold at a cut, from -1 to size - 1."""
-        return Stump(self.feature, self.domain, last_code(cut) if self._tapers else cut, *labels)
+        return Stump(self.feature, self.domain, last_code(cut) if self._nonuniform else cut, *labels)
 
 
 class _ColumnThresholds(Thresholds):

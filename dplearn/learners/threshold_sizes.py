@@ -141,7 +141,7 @@ def threshold_sample_size(
     beta : float
         Probability of failure, in (0, 1); half of it for the sample, half for the learner.
     realizable : bool, default=False
-        Whether some threshold has no error at all; "interior_point" promises nothing else.
+        Whether some threshold has no error at all; "interior_point" guarantees nothing else.
 
     Returns
     -------

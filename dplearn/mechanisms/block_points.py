@@ -163,7 +163,7 @@ def _filled(points: list[int | None]) -> Iterator[int]:
 
 @dataclass(frozen=True)
 class BlockPlan(Plan):
-    """Blocks of sorted records, settled for so many records before any value is seen.
+    """Blocks of sorted records, fixed for so many records before any value is seen.
 
     Attributes
     ----------
@@ -310,7 +310,7 @@ def block_plan(size: int, privacy: ApproxDP, n_samples: int) -> BlockPlan:
     between them.
 
     How epsilon is shared out is found with the number of records of a point taken as inversely proportional
-    to its share; the number of blocks and their spacing are then settled exactly.
+    to its share; the number of blocks and their spacing are then computed exactly.
     """
     size, n_samples = check_count("size", size, low=1), check_count("n_samples", n_samples, low=1)
     return _block_plan(size, ApproxDP(epsilon_of(privacy), privacy.delta), n_samples)

@@ -18,8 +18,8 @@ from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import delta_of, epsilon_of
 
 __all__ = [
-    "choosing_bar",
     "choosing_mechanism",
+    "choosing_threshold",
 ]
 
 
@@ -45,8 +45,8 @@ def choosing_mechanism(
     -------
     int or None
         With best the greatest quality and Z discrete Laplace of ratio r, just above exp(-epsilon / 4): None
-        if best + Z < `choosing_bar(growth, privacy)`, else a solution of positive quality q with probability
-        proportional to r ** -q.
+        if best + Z < `choosing_threshold(growth, privacy)`, else a solution of positive quality q with
+        probability proportional to r ** -q.
 
     Raises
     ------
@@ -60,33 +60,34 @@ def choosing_mechanism(
     m', S'. At most `growth` solutions appear, each with weight 1 / r. The test alone, so None too, moves by a
     factor of at most 1 / r. Let m0 be the least m >= 1 with growth <= (1 / r - 1) r ** -m.
 
-    If m < m0, something is selected with probability at most P[Z >= bar - m0 + 1] <= delta: the bar's first
-    condition. If m >= m0, then S' <= (S + growth) / r <= S / r ** 2, so a solution that is positive in both
-    moves by at most 1 / r (the test) times 1 / r (its weight) times r ** -2 (the sum), and r ** -4 is at most
-    exp(epsilon). Those that are positive here only had quality 1: they are selected with probability at most
-    P[Z >= bar - m] growth r ** (m - 1). For m < bar that is growth r ** (bar - 1) / (1 + r), and beyond it
-    falls; it is at most delta by the bar's second condition. With m = 0 nothing can be selected, None is
-    certain, and it exceeds the probability of a failed test by P[Z >= bar] <= delta.
+    If m < m0, something is selected with probability at most P[Z >= threshold - m0 + 1] <= delta: the
+    threshold's first condition. If m >= m0, then S' <= (S + growth) / r <= S / r ** 2, so a solution that is
+    positive in both moves by at most 1 / r (the test) times 1 / r (its weight) times r ** -2 (the sum), and r
+    ** -4 is at most exp(epsilon). Those that are positive here only had quality 1: they are selected with
+    probability at most P[Z >= threshold - m] growth r ** (m - 1). For m < threshold that is growth r **
+    (threshold - 1) / (1 + r), and beyond it falls; it is at most delta by the threshold's second condition.
+    With m = 0 nothing can be selected, None is certain, and it exceeds the probability of a failed test by
+    P[Z >= threshold] <= delta.
 
     **Assumes.** One record moves each quality by at most 1 and raises at most `growth` of them; which
     solutions there are is public, though not which have positive quality; a quality is never negative.
 
     **Accuracy.** With probability at least 1 - beta it selects a solution whose quality falls short of the
     best by at most ln(2 k / beta) / ln(1 / r), once the best is at least
-    `choosing_bar(growth, privacy)` + ln(2 / beta) / ln(1 / r); 1 / ln(1 / r) is 4 / epsilon but for one part
-    in 2**30, unless epsilon / 4 exceeds 700.
+    `choosing_threshold(growth, privacy)` + ln(2 / beta) / ln(1 / r); 1 / ln(1 / r) is 4 / epsilon but for one
+    part in 2**30, unless epsilon / 4 exceeds 700.
 
-    **Source.** Beimel, Nissim and Stemmer (2013); Bun, Nissim, Stemmer and Vadhan (2015), where the bar is
-    (8 / epsilon) ln(4 growth / (beta epsilon delta)). Here it is exact: the test's failure and the appearance
-    of new solutions are not both feared at once.
+    **Source.** Beimel, Nissim and Stemmer (2013); Bun, Nissim, Stemmer and Vadhan (2015), where the threshold
+    is (8 / epsilon) ln(4 growth / (beta epsilon delta)). Here it is exact: the test's failure and the
+    appearance of new solutions are not both feared at once.
     """
-    bar = choosing_bar(growth, privacy)
+    threshold = choosing_threshold(growth, privacy)
     values = np.asarray(qualities)
     if values.size:
         check_integers("qualities", values)
     best = max(0, int(values.max())) if values.size else 0
     ratio = decay_ratio(privacy.epsilon / 4)
-    passed = dice.discrete_laplace(ratio, bar - best - 1, bar - best) == bar - best
+    passed = dice.discrete_laplace(ratio, threshold - best - 1, threshold - best) == threshold - best
     if not passed or not best:
         return None
     distinct, counts = group_counts(values)
@@ -101,7 +102,7 @@ def choosing_mechanism(
     return nth_equal(values, distinct[first + group], member)
 
 
-def choosing_bar(growth: int, privacy: ApproxDP) -> int:
+def choosing_threshold(growth: int, privacy: ApproxDP) -> int:
     """Return the noisy quality from which on the choosing mechanism answers.
 
     Parameters

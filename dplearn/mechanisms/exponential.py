@@ -132,27 +132,30 @@ def _draw(
 def _draw_from_many(
     ratio: Fraction, costs: Sequence[int], multiplicities: Sequence[int], dice: Dice
 ) -> tuple[int, int]:
-    """Return a candidate of the same law, most likely without a look at those that cost much.
+    """Return a candidate of the same distribution, most likely without a look at those that cost much.
 
-    Let w be weights, I that of all candidates near, which cost less than `bar`, and O that of the F far ones.
-    A group of F candidates that cost `bar` stands for these; its weight is B >= O. A far candidate is drawn
-    with probability B / (I + B) / F and kept with probability ratio ** (cost - bar): that is w / (I + B), and
-    O / (I + B) for all. With what is left, (B - O) / (I + B), all is drawn anew from the law promised. So any
-    candidate has in the end w / (I + B) + (B - O) / (I + B) * w / (I + O) = w / (I + O), which is that law.
-    Where k candidates have the least cost, I >= k and B <= 2**-64 k: so rarely is more looked at.
+    Let w be weights, I that of all candidates near, which cost less than `cutoff`, and O that of the F far
+    ones. A group of F candidates that cost `cutoff` stands for these; its weight is B >= O. A far candidate
+    is drawn with probability B / (I + B) / F and kept with probability ratio ** (cost - cutoff): that is w /
+    (I + B), and O / (I + B) for all. With what is left, (B - O) / (I + B), all is drawn anew from the
+    distribution guaranteed. So any candidate has in the end w / (I + B) + (B - O) / (I + B) * w / (I + O) = w
+    / (I + O), which is that distribution. Where k candidates have the least cost, I >= k and B <= 2**-64 k:
+    so rarely is more looked at.
     """
     total, least = sum(multiplicities), min(costs)
     best = max(1, multiplicities[costs.index(least)])
-    bar = least + power_at_most(ratio, Fraction(best, total << _RARE))
-    near = [group for group, cost in enumerate(costs) if cost < bar]
+    cutoff = least + power_at_most(ratio, Fraction(best, total << _RARE))
+    near = [group for group, cost in enumerate(costs) if cost < cutoff]
     sizes = [multiplicities[group] for group in near]
-    piece, member = _draw(ratio, [*(costs[group] for group in near), bar], [*sizes, total - sum(sizes)], dice)
+    piece, member = _draw(
+        ratio, [*(costs[group] for group in near), cutoff], [*sizes, total - sum(sizes)], dice
+    )
     if piece < len(near):
         return near[piece], member
-    far = [group for group, cost in enumerate(costs) if cost >= bar]
+    far = [group for group, cost in enumerate(costs) if cost >= cutoff]
     ends = list(accumulate((multiplicities[group] for group in far), initial=0))
     place = bisect_right(ends, member) - 1
-    excess = costs[far[place]] - bar
+    excess = costs[far[place]] - cutoff
     if dice.geometric(ratio, low=excess - 1, high=excess) == excess:
         return far[place], member - ends[place]
     return _draw(ratio, costs, multiplicities, dice)

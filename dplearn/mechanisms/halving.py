@@ -49,9 +49,9 @@ def codes_at_fractions(
     **Privacy.** `privacy`, for one replaced record. Proof: equal codes are first told apart, which turns
     neighbours into neighbours (`ApartCodes`). The steps of one level look at data in separate cells, whose
     ends were released before. The replaced record leaves one cell and enters another, or the same. In the
-    same, m stays and the step's cost moves by at most the sensitivity it is selected with, at the price of
+    same, m stays and the step's cost moves by at most the sensitivity it is selected with, at the cost of
     the level's epsilon; no other step changes. Else each of two steps has one datum more or less, its cost
-    moves by at most half of that, at the price of half the level's epsilon each, and no other step
+    moves by at most half of that, at the cost of half the level's epsilon each, and no other step
     changes. So a level costs its epsilon, whatever came out before, and all the levels' are `privacy`'s.
 
     **Assumes.** All values lie in the domain, which is public; the number of records is public.

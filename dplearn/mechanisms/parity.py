@@ -9,9 +9,9 @@
 >>> [None if solution is None else solution.tolist() for solution in released]
 [[0, 1, 0], [0, 1, 0], None, [0, 1, 0]]
 
-`parity_chances` gives the probability that a record is kept, and that the mechanism abstains:
+`parity_probabilities` gives the probability that a record is kept, and that the mechanism abstains:
 
->>> keep, decline = parity_chances(1)
+>>> keep, decline = parity_probabilities(1)
 >>> round(float(keep), 4), round(float(decline), 4)
 (0.4621, 0.2119)
 """
@@ -30,7 +30,7 @@ from dplearn.core.gf2 import BitMatrix, pack, uniform_solution
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 
-__all__ = ["consistent_parity", "parity_chances"]
+__all__ = ["consistent_parity", "parity_probabilities"]
 
 _LARGEST = 40  # greater epsilons count as this: there hardly a record is left out
 _BITS = 64  # of the number that takes the place of exp(epsilon)
@@ -53,8 +53,8 @@ def consistent_parity(A: Any, b: Any, *, privacy: ApproxDP, dice: Dice) -> NDArr
     Returns
     -------
     ndarray of uint8 of shape (d,), or None
-        None with probability `parity_chances(epsilon)[1]` whatever the data, and where the equations that
-        were kept have no solution. Otherwise each of their solutions is equally probable.
+        None with probability `parity_probabilities(epsilon)[1]` whatever the data, and where the equations
+        that were kept have no solution. Otherwise each of their solutions is equally probable.
 
     Raises
     ------
@@ -69,8 +69,8 @@ def consistent_parity(A: Any, b: Any, *, privacy: ApproxDP, dice: Dice) -> NDArr
     P(x) is at most (2 p + 1 - p) / (1 - p) = 1 + 2 p / (1 - p) times P'(x), p being the chance to keep. Let b
     be the probability that the others have no solution. That of None lies between q + (1 - q) b and
     q + (1 - q) (p + (1 - p) b), q being the chance to decline beforehand; their ratio falls with b, from
-    1 + p (1 - q) / q. `parity_chances` makes both bounds equal, at most exp(epsilon). Averaging over what
-    else is kept changes neither.
+    1 + p (1 - q) / q. `parity_probabilities` makes both bounds equal, at most exp(epsilon). Averaging over
+    what else is kept changes neither.
 
     **Assumes.** One record is one equation; their number and d are public.
 
@@ -81,10 +81,10 @@ def consistent_parity(A: Any, b: Any, *, privacy: ApproxDP, dice: Dice) -> NDArr
     p = epsilon / 4, q = 1/2 and epsilon <= 1/2; here both chances are the best that the proof allows, for
     every epsilon, and rational.
     """
-    keep, decline = parity_chances(epsilon_of(privacy))
+    keep, abstain = parity_probabilities(epsilon_of(privacy))
     matrix, right = _checked(A, b)
     n, d = matrix.shape
-    if dice.bernoulli(decline):
+    if dice.bernoulli(abstain):
         return None
     kept = np.flatnonzero(dice.bernoulli(keep, size=n))
     free = random_bits(d, dice)  # a bit for each unknown, used or not: no draw depends on the data
@@ -121,7 +121,7 @@ def _checked(A: Any, b: Any) -> tuple[BitMatrix, NDArray[np.uint8]]:
     return matrix, right.astype(np.uint8)
 
 
-def parity_chances(epsilon: Any) -> tuple[Fraction, Fraction]:
+def parity_probabilities(epsilon: Any) -> tuple[Fraction, Fraction]:
     """Return with what probabilities `consistent_parity` keeps a record, and declines beforehand.
 
     Parameters

@@ -35,7 +35,7 @@ def best_of_runs(
     run : callable
         From dice to a score and whatever else a run releases.
     stopping : RandomStopping
-        The law of how many runs there are.
+        The distribution of how many runs there are.
     dice : Dice
         Source of chance.
 
@@ -47,7 +47,7 @@ def best_of_runs(
 
     Notes
     -----
-    **Privacy.** `stopping.total(guarantee)`, where `guarantee` is what one run promises of its score and
+    **Privacy.** `stopping.total(guarantee)`, where `guarantee` is what one run guarantees of its score and
     outcome together; proof in `RandomStopping`.
 
     **Assumes.** Runs leave nothing behind but what they return, and draw from `dice` alone, or from other

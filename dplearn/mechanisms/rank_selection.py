@@ -74,7 +74,8 @@ def code_near_rank(
 
     **Source.** McSherry and Talwar (2007); Smith (2011), Algorithm 2, for quantiles. There the domain is an
     interval of real numbers; here it is any public set of codes, ties are counted on both sides, and only
-    data of ranks around the wanted one are looked at, with the same law (see the comment in the code).
+    data of ranks around the wanted one are looked at, with the same distribution (see the comment in the
+    code).
     """
     a, b = fraction.numerator, fraction.denominator
     sensitivity = rank_sensitivity(fraction, alone)
@@ -89,24 +90,25 @@ def code_near_rank(
     if first < 0 and last >= len(cell):
         return _draw(near, privacy, dice, sensitivity)
     # Of the k codes of the least cost, which is 0, k >= 1 are inside. With size / k <= 2**(bits - 64),
-    # size * ratio ** bar <= 2**-64 k.
+    # size * ratio ** cutoff <= 2**-64 k.
     bits = _RARE + (-(-size // near.sizes[0]) - 1).bit_length()
-    bar = min(far, -(-_far(ratio, 1) * bits // _RARE))
-    # Let codes be inside that cost less than `bar`; all of them were looked at. Let w be weights, I that of
-    # all codes inside, O of those outside and B = size * ratio ** bar. Code i inside is drawn here with
+    cutoff = min(far, -(-_far(ratio, 1) * bits // _RARE))
+    # Let codes be inside that cost less than `cutoff`; all of them were looked at. Let w be weights, I that
+    # of all codes inside, O of those outside and B = size * ratio ** cutoff. Code i inside is drawn here with
     # probability w(i) / (I + B), and code j outside with probability
-    # B / (I + B) / size * ratio ** (cost(j) - bar) = w(j) / (I + B), all of them with O / (I + B). With what
-    # is left, (B - O) / (I + B), all is drawn anew from the law promised. So any code i has in the end
-    # w(i) / (I + B) + (B - O) / (I + B) * w(i) / (I + O) = w(i) / (I + O), which is that law. As I >= k and
-    # B <= 2**-64 k, it is this rare that more is looked at than the ranks first..last.
-    inside = bisect_left(near.costs, bar)
-    costs, sizes = [*near.costs[:inside], bar], [*near.sizes[:inside], size]
+    # B / (I + B) / size * ratio ** (cost(j) - cutoff) = w(j) / (I + B), all of them with O / (I + B). With
+    # what is left, (B - O) / (I + B), all is drawn anew from the distribution guaranteed. So any code i has
+    # in the end w(i) / (I + B) + (B - O) / (I + B) * w(i) / (I + O) = w(i) / (I + O), which is that
+    # distribution. As I >= k and B <= 2**-64 k, it is this rare that more is looked at than the ranks
+    # first..last.
+    inside = bisect_left(near.costs, cutoff)
+    costs, sizes = [*near.costs[:inside], cutoff], [*near.sizes[:inside], size]
     group, place = select_exponential(costs, sizes, privacy=privacy, dice=dice, sensitivity=sensitivity)
     if group < inside:
         return near.code(group, place)
     code = cell.start + place
     below, upto = cell.count(code)
-    excess = max(0, b * below - target, target - b * upto) - bar
+    excess = max(0, b * below - target, target - b * upto) - cutoff
     if excess >= 0 and dice.geometric(ratio, low=excess - 1, high=excess) == excess:
         return code
     everything = _codes_between(cell, target, b, -1, len(cell))

@@ -33,7 +33,7 @@ from dplearn.chance.dice import Dice
 from dplearn.core.distributions import laplace_quantile, power_at_most
 from dplearn.core.exact import decay_ratio, log_bounds, selection_ratio
 from dplearn.core.search import first
-from dplearn.mechanisms.choosing import choosing_bar, choosing_mechanism
+from dplearn.mechanisms.choosing import choosing_mechanism, choosing_threshold
 from dplearn.mechanisms.interior_point import interior_point_code
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
@@ -173,8 +173,8 @@ def _interior_point(
     if least == greatest:
         return least
     reached = len(codes) - bisect_left(codes, greatest)
-    # The bit [reached + Z >= bar], and no more.
-    gap = level.bar - reached
+    # The bit [reached + Z >= threshold], and no more.
+    gap = level.threshold - reached
     ratio = decay_ratio(level.comparison.epsilon)
     return greatest if dice.discrete_laplace(ratio, gap - 1, gap) == gap else least
 
@@ -207,14 +207,14 @@ class PrefixLevel:
     ----------
     aside : int
         How many of the greatest records are not paired.
-    bar : int
+    threshold : int
         The noisy number of records not less than the greater candidate from which on it is the answer.
     choice, comparison : ApproxDP
         What the choice of a prefix may spend, and the comparison of its two candidates (delta 0).
     """
 
     aside: int
-    bar: int
+    threshold: int
     choice: ApproxDP
     comparison: ApproxDP
 
@@ -349,10 +349,10 @@ def recursive_sizes(
     beta : number, default=0.05
         Probability of failure, in (0, 1).
     constants : {"tight", "paper"}, default="tight"
-        "tight": bars from exact tails, shares and depth those that were found to need the fewest records.
-        "paper": k = floor((386 / e) ln(4 / (b e d))), 2 k records aside, bar 3 k / 2, and the n of
+        "tight": thresholds from exact tails, and the shares and depth that need the fewest records.
+        "paper": k = floor((386 / e) ln(4 / (b e d))), 2 k records aside, threshold 3 k / 2, and the n of
         Theorem 3.4, with b = beta / (3 L), e = epsilon / (2 L), d = delta / (2 L) in each call,
-        ``L = log*|X|``; epsilon at most 1. (The choosing mechanism's bar is ours in both.)
+        ``L = log*|X|``; epsilon at most 1. (The choosing mechanism's threshold is ours in both.)
 
     Notes
     -----
@@ -369,7 +369,8 @@ def recursive_sizes(
     2. The next call's z is good for t': t' pairs, so one that is not close, agree on z bits or more, and with
        them d + 2 or more paired records. Half of these agree on one bit more, if there is one: a prefix has
        quality q = (d + 3) // 2 or more. With d = 2 q - 3 that is q.
-    3. The choosing mechanism answers: q = bar - 1 + quantile, and P[Z <= -quantile] <= f. It answers a prefix
+    3. The choosing mechanism answers: q = threshold - 1 + quantile, and P[Z <= -quantile] <= f. It answers a
+    prefix
        L of some paired record x. Let L0 and L1 be the least and the greatest code with prefix L.
     4. One of L0, L1 is good. No paired record exceeds one that is aside; so aside + 1 records, t or more, are
        no less than x, and as many no less than any other paired record. If L is a whole code, L0 = x is good.
@@ -377,9 +378,9 @@ def recursive_sizes(
        L0..L1. If y > L1, then L1 is good: x is at most L1, and aside + 1 records exceed it. If y < L0, then
        L0 is good: y is less, and aside + 1 records are no less than x >= L0.
     5. The comparison: let w be the quantile of its noise, P[Z >= w] <= f, aside = t + 2 w - 3, and
-       bar = t - 1 + w. If L1 is not good, fewer than t records reach it: Z >= w would be needed to answer it.
-       If L0 is not good, y > L1, and t + 2 w - 2 records reach L1: Z <= -w would be needed to answer L0. Both
-       are never bad, so that f is enough for the two.
+       threshold = t - 1 + w. If L1 is not good, fewer than t records reach it: Z >= w would be needed to
+       answer it. If L0 is not good, y > L1, and t + 2 w - 2 records reach L1: Z <= -w would be needed to
+       answer L0. Both are never bad, so that f is enough for the two.
 
     The outermost call must be good for t = 1. The exponential method, at the end, is without the t' - 1
     greatest records: an interior point of the others is good for t'. Further records do no harm in any step.
@@ -389,8 +390,8 @@ def recursive_sizes(
     """
     published = check_choice("constants", constants, _CONSTANTS) == "paper"
     check_number("delta", delta, above=0, below=1)
-    settle = _published_sizes if published else _tight_sizes
-    return settle(*_checked(domain_size, epsilon, delta, beta))
+    sizes_of = _published_sizes if published else _tight_sizes
+    return sizes_of(*_checked(domain_size, epsilon, delta, beta))
 
 
 def _checked(size: Any, epsilon: Any, delta: Any, beta: Any) -> tuple[int, Fraction, Fraction, Fraction]:
@@ -442,7 +443,7 @@ def _at_depth(chain: Sequence[int], epsilon: Fraction, delta: Fraction, beta: Fr
     found = []
     for _ in range(_ROUNDS):
         shares = _shares(weights, epsilon)
-        sizes, costs = _settled(chain[-1], shares, delta / depth, beta / (3 * depth + 1))
+        sizes, costs = _sizes_for_shares(chain[-1], shares, delta / depth, beta / (3 * depth + 1))
         found.append(sizes)
         weights = [math.sqrt(max(cost, 1) * share) for cost, share in zip(costs, shares, strict=True)]
     return min(found, key=lambda sizes: sizes.n_samples)
@@ -455,7 +456,7 @@ def _shares(weights: Sequence[float], epsilon: Fraction) -> list[Fraction]:
     return [*shares, epsilon - sum(shares)]
 
 
-def _settled(
+def _sizes_for_shares(
     base_size: int, shares: Sequence[Fraction], delta: Fraction, failure: Fraction
 ) -> tuple[RecursiveSizes, list[int]]:
     """Return the sizes for given shares of epsilon, and how many records each of the shares costs.
@@ -469,7 +470,7 @@ def _settled(
         chosen = ApproxDP(choice, delta)
         level = PrefixLevel(wanted + 2 * reach - 3, wanted - 1 + reach, chosen, ApproxDP(comparison))
         levels.append(level)
-        quality = choosing_bar(1, chosen) - 1 + laplace_quantile(decay_ratio(choice / 4), failure)
+        quality = choosing_threshold(1, chosen) - 1 + laplace_quantile(decay_ratio(choice / 4), failure)
         wanted = _more_than_are_close(2 * quality - 3, failure)
         costs += [wanted << (i + 1), reach << (i + 1)]
     aside, needed = wanted - 1, _records_for_exponential(base_size, shares[-1], failure)

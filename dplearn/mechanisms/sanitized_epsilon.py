@@ -51,9 +51,9 @@ from dplearn.core.grouping import near_integers
 from dplearn.mechanisms.exponential import select_exponential
 from dplearn.privacy import ApproxDP, BoundedRange, Composition, Gaussian
 from dplearn.privacy.conversion import rounded_up
-from dplearn.privacy.curves import Floats
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.likely_outcome import likely_outcome_renyi
+from dplearn.privacy.renyi_curves import Floats
 
 __all__ = ["EpsilonCandidates", "epsilon_candidates", "sanitized_noisy_max_epsilon"]
 
@@ -274,10 +274,10 @@ def epsilon_candidates(
         epsilon=check_number("epsilon", epsilon, above=0),
         beta=check_number("beta", beta, above=0, below=1),
     )
-    return _known(asked)
+    return _cached(asked)
 
 
 @lru_cache(maxsize=4)
-def _known(asked: EpsilonCandidates) -> EpsilonCandidates:
+def _cached(asked: EpsilonCandidates) -> EpsilonCandidates:
     """Return the same candidates, whose tables are there if they were asked for before."""
     return asked

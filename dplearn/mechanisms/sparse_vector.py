@@ -74,8 +74,8 @@ class SparseVector:
     q + G > threshold + B; B, the threshold's noise, and G, fresh for each question, are geometric with
     ratios a and b. Between neighbours compare B with B + s. Its probability falls by a factor of a ** s, no
     more. A question with the answer False keeps it with at least the same probability, for q rose by at most
-    s and the bar by s. One with the answer True needs G greater by at most 2 s: a factor of b ** (2 s). In
-    all a ** -s b ** (-2 s T) <= exp(epsilon). With a renewed threshold that is (T = 1) the price of one
+    s and the threshold by s. One with the answer True needs G greater by at most 2 s: a factor of b ** (2 s).
+    In all a ** -s b ** (-2 s T) <= exp(epsilon). With a renewed threshold that is (T = 1) the cost of one
     epoch, and T of them, each a pure one of an epsilon fixed in advance, compose to `privacy`.
 
     **Assumes.** The value of each question, however it was chosen from the answers before, moves by at most
@@ -211,7 +211,7 @@ class Questions:
 
     Notes
     -----
-    **Privacy.** That of `SparseVector`, which holds one; by itself it promises nothing, for it can be read.
+    **Privacy.** That of `SparseVector`, which holds one; by itself it guarantees nothing, for it can be read.
     **Assumes.** What `SparseVector` assumes. **Accuracy.** As there. **Source.** As there.
     """
 
@@ -222,36 +222,36 @@ class Questions:
     renew: bool
     epoch: tuple[int, int | None]
 
-    def bar(self) -> int:
+    def noisy_threshold(self) -> int:
         """Return the noisy threshold of this epoch, drawn when it is first needed."""
-        left, bar = self.epoch
-        if bar is None:
-            bar = self.threshold + self.dice.geometric(self.of_threshold)
-            self.epoch = left, bar
-        return bar
+        left, noisy_threshold = self.epoch
+        if noisy_threshold is None:
+            noisy_threshold = self.threshold + self.dice.geometric(self.of_threshold)
+            self.epoch = left, noisy_threshold
+        return noisy_threshold
 
     def answer(self, values: NDArray[np.int64], most: int | None = None) -> NDArray[np.bool_]:
         """Answer, chunk by chunk, up to the last positive answer that is left, or that is one of `most`."""
         parts, start, ahead = [np.zeros(0, dtype=bool)], 0, _CHUNK
         end = 0 if most is None else max(0, self.epoch[0] - most)
         while self.epoch[0] > end and start < values.size:
-            above = self.compare(self.bar(), values[start : start + ahead])
+            above = self.compare(self.noisy_threshold(), values[start : start + ahead])
             ahead += _CHUNK
-            left, bar = self.epoch
+            left, noisy_threshold = self.epoch
             # What was drawn for questions behind the last hit that counts is never looked at.
             hits = above.nonzero()[0][: 1 if self.renew else left - end]
             if hits.size and (self.renew or hits.size == left - end):
                 above = above[: hits[-1] + 1]
                 ahead = _CHUNK
-                bar = None if self.renew or hits.size == left else bar
-            self.epoch = left - hits.size, bar
+                noisy_threshold = None if self.renew or hits.size == left else noisy_threshold
+            self.epoch = left - hits.size, noisy_threshold
             parts.append(above)
             start += above.size
         return np.concatenate(parts)
 
-    def compare(self, bar: int, values: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return [value + G > bar] for fresh geometric G; noise clamped to two outcomes tells no more."""
-        wide = bar if bar < 1 << 62 else np.array(bar, dtype=object)
+    def compare(self, noisy_threshold: int, values: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return [value + G > noisy_threshold] for fresh geometric G, clamped to two outcomes."""
+        wide = noisy_threshold if noisy_threshold < 1 << 62 else np.array(noisy_threshold, dtype=object)
         gaps = np.asarray(wide - values)
         drawn = self.dice.geometric(self.of_test, gaps, gaps + 1, size=values.size)
         return np.asarray(drawn > gaps, dtype=bool)

@@ -1,12 +1,12 @@
 """Release an answer unchanged where no few records could have changed it.
 
 >>> from dplearn.chance import SeededDice
->>> promise = ApproxDP(1, 1e-6)
->>> release_if_stable("yes", 40, privacy=promise, dice=SeededDice(0))
+>>> guarantee = ApproxDP(1, 1e-6)
+>>> release_if_stable("yes", 40, privacy=guarantee, dice=SeededDice(0))
 'yes'
->>> release_if_stable("yes", 0, privacy=promise, dice=SeededDice(0)) is None
+>>> release_if_stable("yes", 0, privacy=guarantee, dice=SeededDice(0)) is None
 True
->>> most_frequent_if_stable([2] * 90 + [0] * 10, 3, privacy=promise, dice=SeededDice(0))
+>>> most_frequent_if_stable([2] * 90 + [0] * 10, 3, privacy=guarantee, dice=SeededDice(0))
 2
 """
 

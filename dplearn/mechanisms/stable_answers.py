@@ -4,17 +4,18 @@
 >>> from dplearn.chance import SeededDice
 >>> from dplearn.privacy import ApproxDP
 >>> release = StableAnswers(max_abstentions=2, privacy=ApproxDP(1, 1e-5), dice=SeededDice(0))
->>> release.answer(np.array([1, 0, 1]), np.array([500, 0, 400])).tolist(), release.unstable_left
+>>> release.answer(np.array([1, 0, 1]), np.array([500, 0, 400])).tolist(), release.abstentions_left
 ([1, -1, 1], 1)
 
 `stable_answers_noise` fixes the noise; only abstentions are paid for.
 
 A sparse vector asks of each query whether its distance to instability is large. It answers a query of
-distance d if d - G2 >= bar - G1. G1, the bar's noise, and G2, fresh for each query, are geometric:
-P[G1 >= k] = a**k and P[G2 >= k] = b**k. Each None counts, and after `max_abstentions` of them it stops.
+distance d if d - G2 >= threshold - G1. G1, the threshold's noise, and G2, fresh for each query, are
+geometric: P[G1 >= k] = a**k and P[G2 >= k] = b**k. Each None counts, and after `max_abstentions` of them it
+stops.
 
 >>> noise = stable_answers_noise(ApproxDP(1, 1e-5), 10)
->>> noise.renew, noise.bar, noise.least_distance(n_queries=1000, beta=0.05)
+>>> noise.renew, noise.threshold, noise.least_distance(n_queries=1000, beta=0.05)
 (False, 62, 298)
 >>> noise.spoiled() <= Fraction(1, 10**5), round(noise.refusal_probability(298), 7)
 (True, 5.13e-05)
@@ -47,7 +48,7 @@ __all__ = ["StableAnswers", "StableAnswersNoise", "answered", "stability_questio
 
 _FAR = 1 << 61
 _STOPPED = "max_abstentions queries were left unanswered: the release has stopped"
-_LEAST = Fraction(1, 10**12)  # smaller epsilons need bars that no sparse vector takes
+_LEAST = Fraction(1, 10**12)  # smaller epsilons need thresholds that no sparse vector takes
 _LARGEST = Fraction(700)  # greater ones count as this where floats choose
 _DIVISIONS = [Fraction(k, 8) for k in range(1, 9)]  # of delta, for spoiled epochs
 _ODDS = [Fraction(2) ** (j // 8) * (8 + j % 8) / 8 for j in range(-32, 240)]  # of tests to threshold
@@ -72,7 +73,7 @@ class StableAnswers:
     ----------
     stopped : bool
         Public. Whether `max_abstentions` queries were left unanswered.
-    unstable_left : int
+    abstentions_left : int
         Public. How many more can be left unanswered; 0 in a forked process, which cannot ask.
 
     Raises
@@ -96,8 +97,8 @@ class StableAnswers:
     `stable_answers_noise(privacy, max_abstentions).least_distance(m, beta)`, as long as it has not stopped.
 
     **Source.** Bassily, Thakkar and Thakurta (2018), Algorithm 3 and Theorem 3.6. There noise is Laplace, its
-    bar rises with the number of queries, and T + 1 queries may stay unanswered; here noise is one-sided,
-    the bar does not know the number of queries, and after `max_abstentions` it stops.
+    threshold rises with the number of queries, and T + 1 queries may stay unanswered; here noise is
+    one-sided, the threshold does not know the number of queries, and after `max_abstentions` it stops.
     """
 
     def __init__(self, *, max_abstentions: int, privacy: ApproxDP, dice: Dice, n_queries: int = 1000):
@@ -145,10 +146,10 @@ class StableAnswers:
     @property
     def stopped(self) -> bool:
         """Whether all queries that can be left unanswered were."""
-        return self.unstable_left == 0
+        return self.abstentions_left == 0
 
     @property
-    def unstable_left(self) -> int:
+    def abstentions_left(self) -> int:
         """How many more queries can be left unanswered."""
         try:
             with self._one_time_state.use() as questions:
@@ -161,7 +162,7 @@ class StableAnswers:
 def stability_questions(noise: "StableAnswersNoise", dice: Any) -> Questions:
     """Return the sparse vector whose question is whether an answer is unstable.
 
-    d - G2 >= bar - G1 is the negation of -d + G2 > -bar + G1.
+    d - G2 >= threshold - G1 is the negation of -d + G2 > -threshold + G1.
 
     Parameters
     ----------
@@ -175,10 +176,10 @@ def stability_questions(noise: "StableAnswersNoise", dice: Any) -> Questions:
     **Privacy.** That of `StableAnswers`. **Assumes.** Distances to instability are of sensitivity 1.
     **Accuracy.** As of `StableAnswers`. **Source.** As there; the proof is in docs/theory/stable_answers.md.
     """
-    if noise.bar > _FAR:
+    if noise.threshold > _FAR:
         raise ValueError("epsilon must be larger: the least distance to be answered would exceed 2**61")
     start = (noise.max_abstentions, None)
-    return Questions(dice, -noise.bar, noise.of_threshold, noise.of_test, noise.renew, start)
+    return Questions(dice, -noise.threshold, noise.of_threshold, noise.of_test, noise.renew, start)
 
 
 def answered(
@@ -209,19 +210,19 @@ class StableAnswersNoise:
 
     Attributes
     ----------
-    bar : int
+    threshold : int
         w: the distance from which on queries are answered, but for noise.
     of_threshold : Fraction
-        a: ratio of the noise of the bar.
+        a: ratio of the noise of the threshold.
     of_test : Fraction
         b: ratio of the noise of each query.
     renew : bool
-        Whether the bar's noise is drawn anew after each None.
+        Whether the threshold's noise is drawn anew after each None.
     max_abstentions : int
         T: after so many Nones it stops.
     """
 
-    bar: int
+    threshold: int
     of_threshold: Fraction
     of_test: Fraction
     renew: bool
@@ -238,7 +239,7 @@ class StableAnswersNoise:
         """
         epochs, tests = (self.max_abstentions, 1) if self.renew else (1, self.max_abstentions)
         a, b = self.of_threshold, self.of_test
-        rare = exp_bounds(self.bar * log_bounds(a)[1])[1]
+        rare = exp_bounds(self.threshold * log_bounds(a)[1])[1]
         kept = exp_bounds(tests * log_bounds(b)[0])[0]
         return min(Fraction(1), epochs * rare * (1 - kept) / (1 - a * kept))
 
@@ -256,7 +257,7 @@ class StableAnswersNoise:
             From w on it is b**(distance - w + 1) (1 - a) / (1 - a b); below,
             1 - a**(w - distance) (1 - b) / (1 - a b).
         """
-        short = self.bar - check_count("distance", distance)
+        short = self.threshold - check_count("distance", distance)
         a, b = self.of_threshold, self.of_test
         both = 1 - a * b
         if short > 0:
@@ -276,7 +277,7 @@ class StableAnswersNoise:
         Returns
         -------
         int
-            The least d >= bar with refusal_probability(d) <= 1 - (1 - beta)**(1 / n_queries).
+            The least d >= threshold with refusal_probability(d) <= 1 - (1 - beta)**(1 / n_queries).
 
         Notes
         -----
@@ -289,7 +290,7 @@ class StableAnswersNoise:
 
         Those in the way must be fewer than `max_abstentions`: with so many Nones it stops.
         """
-        return self.bar + _beyond(self.of_threshold, self.of_test, _refusals(n_queries, beta))
+        return self.threshold + _beyond(self.of_threshold, self.of_test, _refusals(n_queries, beta))
 
 
 def stable_answers_noise(
@@ -313,7 +314,7 @@ def stable_answers_noise(
     beta : number, default=0.05
         Noise is chosen to answer all these with probability 1 - beta.
     renew_threshold : bool, optional
-        Whether to draw the bar's noise anew after each None; None: whichever answers smaller distances.
+        Whether to draw the threshold's noise anew after each None; None: whichever answers smaller distances.
 
     Returns
     -------
@@ -350,7 +351,7 @@ def stable_answers_noise(
     **Accuracy.** `StableAnswersNoise.least_distance`.
 
     **Source.** Bassily, Thakkar and Thakurta (2018), Theorem 3.6 and Corollary 3.9. There the noise is
-    Laplace, always redrawn, and the bar grows with the number of queries.
+    Laplace, always redrawn, and the threshold grows with the number of queries.
     """
     max_abstentions = check_count("max_abstentions", max_abstentions, low=1, high=10**9)
     epsilon, delta = check_number("epsilon", epsilon_of(privacy), low=_LEAST), delta_of(privacy)
@@ -379,10 +380,10 @@ def _best(
 def _run(
     epsilon: Fraction, spoil: Fraction, nones: int, refusals: Fraction
 ) -> tuple[int, Fraction, Fraction]:
-    """Return bar and ratios of a run that ends with its last None.
+    """Return threshold and ratios of a run that ends with its last None.
 
     Floats choose how epsilon is split; whatever they choose, the ratios cost at most epsilon, since those
-    returned by `decay_ratio` are too large if anything, and the bar is exact.
+    returned by `decay_ratio` are too large if anything, and the threshold is exact.
     """
     odds = min(_ODDS, key=lambda odds: _distance(epsilon, odds, spoil, nones, refusals))
     tests = epsilon * odds / (1 + odds)
@@ -413,11 +414,11 @@ def _beyond(a: Fraction, b: Fraction, refusals: Fraction) -> int:
 def _distance(epsilon: Fraction, odds: Fraction, spoil: Fraction, nones: int, refusals: Fraction) -> float:
     """Return about what `least_distance` will be."""
     size = float(min(epsilon, _LARGEST))
-    threshold, test = size / float(1 + odds), size / float(1 + 1 / odds) / (2 * nones)
-    passed = math.expm1(-test * nones) / math.expm1(-threshold - test * nones)
-    failed = math.expm1(-threshold) / math.expm1(-threshold - test)
-    bar = max(0.0, math.log(passed) - log_float(spoil)) / threshold
-    return bar + max(0.0, math.log(failed) - log_float(refusals)) / test
+    of_threshold, test = size / float(1 + odds), size / float(1 + 1 / odds) / (2 * nones)
+    passed = math.expm1(-test * nones) / math.expm1(-of_threshold - test * nones)
+    failed = math.expm1(-of_threshold) / math.expm1(-of_threshold - test)
+    threshold = max(0.0, math.log(passed) - log_float(spoil)) / of_threshold
+    return threshold + max(0.0, math.log(failed) - log_float(refusals)) / test
 
 
 def _epoch_guess(epsilon: Fraction, delta: Fraction, epochs: int) -> Fraction:

@@ -23,7 +23,7 @@ from dplearn.privacy.guarantees import delta_of, epsilon_of
 
 __all__ = [
     "stable_histogram",
-    "stable_histogram_bar",
+    "stable_histogram_threshold",
 ]
 
 _PLAIN = {str, bytes, int}  # types whose values are published as they are
@@ -47,9 +47,9 @@ def stable_histogram(keys: Iterable[Hashable], *, privacy: ApproxDP, dice: Dice)
     Returns
     -------
     dict
-        From key to noisy count, at least `stable_histogram_bar(privacy)` and at most n; sorted by key. A key
-        that is not there has a count near or below the bar, or none. Numpy's strings and integers have become
-        Python's.
+        From key to noisy count, at least `stable_histogram_threshold(privacy)` and at most n; sorted by key.
+        A key that is not there has a count near or below the threshold, or none. Numpy's strings and integers
+        have become Python's.
 
     Raises
     ------
@@ -72,22 +72,23 @@ def stable_histogram(keys: Iterable[Hashable], *, privacy: ApproxDP, dice: Dice)
     **Assumes.** Each record has one key, of a type listed above; the number of records is public.
 
     **Accuracy.** With probability at least 1 - beta all noise is below t = (2 / epsilon) ln(2 k / beta) in
-    magnitude, k the number of distinct keys: every key with a count of at least the bar plus t is there.
+    magnitude, k the number of distinct keys: every key with a count of at least the threshold plus t is
+    there.
 
     **Source.** Korolova, Kenthapadi, Mishra and Ntoulas (2009); Bun, Nissim and Stemmer (2016), Proposition
-    2.20. The bar is the exact quantile of discrete noise.
+    2.20. The threshold is the exact quantile of discrete noise.
     """
-    bar, ratio = stable_histogram_bar(privacy), decay_ratio(privacy.epsilon / 2)
+    threshold, ratio = stable_histogram_threshold(privacy), decay_ratio(privacy.epsilon / 2)
     check_choice("neighbors", privacy.neighbors, ("replace_one",))
     present = _counted(keys)
     values = np.array([count for _, count in present], dtype=np.int64)
     n = int(values.sum())
-    if n < bar:
+    if n < threshold:
         return {}
-    # Below the bar all noisy counts are one outcome: not published. Above n none is told apart.
-    noisy = values + dice.discrete_laplace(ratio, bar - 1 - values, n - values, size=values.size)
+    # Below the threshold all noisy counts are one outcome: not published. Above n none is told apart.
+    noisy = values + dice.discrete_laplace(ratio, threshold - 1 - values, n - values, size=values.size)
     published = [
-        (key, count) for (key, _), count in zip(present, noisy.tolist(), strict=True) if count >= bar
+        (key, count) for (key, _), count in zip(present, noisy.tolist(), strict=True) if count >= threshold
     ]
     return counts_by_key(published)
 
@@ -144,7 +145,7 @@ def _unranked(ranked: tuple[str, Any]) -> Hashable:
     return None if name == "None" else value
 
 
-def stable_histogram_bar(privacy: ApproxDP) -> int:
+def stable_histogram_threshold(privacy: ApproxDP) -> int:
     """Return the least noisy count that a stable histogram publishes.
 
     Parameters
@@ -155,7 +156,7 @@ def stable_histogram_bar(privacy: ApproxDP) -> int:
     Returns
     -------
     int
-        The least bar with P[1 + Z >= bar] <= delta, Z the noise of one count.
+        The least threshold with P[1 + Z >= threshold] <= delta, Z the noise of one count.
     """
     ratio = decay_ratio(epsilon_of(privacy) / 2)
     return 1 + laplace_quantile(ratio, delta_of(privacy))

@@ -3,14 +3,14 @@
 >>> import numpy as np
 >>> from dplearn.chance import SeededDice
 >>> ages = np.repeat([20, 30, 70], 1000)
->>> levels = tree_counts(ages, 100, fan_out=10, bar=50, privacy=ApproxDP(1), dice=SeededDice(0))
+>>> levels = tree_counts(ages, 100, fan_out=10, threshold=50, privacy=ApproxDP(1), dice=SeededDice(0))
 >>> [level.starts.size for level in levels]  # all, the tens, and the units where a ten has many
 [1, 10, 30]
 
 `tree_plan` fixes the intervals and bounds the error of the distribution, from public numbers alone:
 
 >>> plan = tree_plan(2**32, ApproxDP(1))
->>> plan.fan_out, plan.depth, plan.bar
+>>> plan.fan_out, plan.depth, plan.threshold
 (16, 8, 101)
 >>> f"{plan.error(100_000, beta=0.05):.4f}, {dkw_bound(100_000, beta=0.05):.4f}"
 '0.0151, 0.0043'
@@ -31,7 +31,7 @@ from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_rate, decay_ratio
-from dplearn.core.intervals import Level, counted, depth_of, opened, sorted_codes, whole
+from dplearn.core.intervals import Level, children_of, counted, depth_of, sorted_codes, whole
 from dplearn.core.partial_sums import partial_sum_bound
 from dplearn.core.search import first
 from dplearn.mechanisms.noisy_counts import gaussian_counts, laplace_counts
@@ -52,13 +52,13 @@ def tree_counts(
     size: int,
     *,
     fan_out: int,
-    bar: int,
+    threshold: int,
     privacy: ApproxDP | ZeroConcentratedDP,
     dice: Dice,
     low: int | None = None,
     high: int | None = None,
 ) -> list[Level]:
-    """Return a tree of noisy counts, whose nodes are cut wherever a noisy count reaches the bar.
+    """Return a tree of noisy counts, whose nodes are cut wherever a noisy count reaches the threshold.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def tree_counts(
         How many codes the domain has; up to any size.
     fan_out : int
         How many nearly equal parts a node is cut into; at least 2.
-    bar : int
+    threshold : int
         A node of two codes or more is cut if its noisy count is at least this; the root, if n is.
     privacy : ApproxDP or ZeroConcentratedDP
         Its `epsilon` is spent whole, on Laplace noise, or its `rho`, on Gaussian noise.
@@ -100,15 +100,15 @@ def tree_counts(
     domain may have any size: what is cut is decided by noisy counts.
     """
     depth = depth_of(size, fan_out)
-    check_count("bar", bar, low=1)
+    check_count("threshold", threshold, low=1)
     ordered = sorted_codes(codes, size)
     levels = [whole(size, ordered.size)]
     for _ in range(depth):
         level = levels[-1]
-        crowded = np.flatnonzero((level.counts >= bar) & (level.lengths > 1))
+        crowded = np.flatnonzero((level.counts >= threshold) & (level.lengths > 1))
         if not crowded.size:
             break
-        children = opened(level, crowded, fan_out)
+        children = children_of(level, crowded, fan_out)
         counts = _noisy(counted(children, ordered), privacy, depth, dice, low, high)
         levels.append(children.with_counts(counts))
     return levels
@@ -132,7 +132,7 @@ def _noisy(
 
 @dataclass(frozen=True)
 class TreePlan(Plan):
-    """A tree of noisy counts over a domain, settled before any value is seen.
+    """A tree of noisy counts over a domain, fixed before any value is seen.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class TreePlan(Plan):
         How many codes the domain has.
     fan_out, depth : int
         The most parts that a node is cut into, and the levels below the root.
-    bar : int
+    threshold : int
         The noisy count from which on a node is cut.
     privacy : ApproxDP or ZeroConcentratedDP
         What `tree_counts` is to spend: an epsilon on Laplace noise or a rho on Gaussian noise.
@@ -151,7 +151,7 @@ class TreePlan(Plan):
     size: int = field(repr=False)  # Python writes no integer of more than 4,300 digits
     fan_out: int
     depth: int
-    bar: int
+    threshold: int
     privacy: ApproxDP | ZeroConcentratedDP
     guarantee: ApproxDP
 
@@ -215,14 +215,18 @@ class TreePlan(Plan):
         Half of beta is for the knots; making their estimates monotone enlarges no greatest error. Between two
         knots both functions rise from the one to the other, so they are apart by at most as many records as
         lie between, and the knots' error. An uncut node with more than one code, and a record in it, has less
-        than the bar unless its noise is negative: the other half of beta is for the noise of at most n
+        than the threshold unless its noise is negative: the other half of beta is for the noise of at most n
         nonempty nodes of each level.
         """
         n = check_count("n", n, low=1)
         half = float(check_number("beta", beta, above=0, below=1)) / 2
-        if self.depth and n < self.bar:
+        if self.depth and n < self.threshold:
             return 1.0
-        uncut = self.bar - 1 + self._noise_tail(math.log(max(1, n * self.depth) / half)) if self.depth else 0
+        uncut = (
+            self.threshold - 1 + self._noise_tail(math.log(max(1, n * self.depth) / half))
+            if self.depth
+            else 0
+        )
         return min(1.0, (float(self.radius(self.depth, half)) + uncut) / n)
 
     def sample_size(self, alpha: float, beta: float) -> int:
@@ -294,13 +298,13 @@ def tree_plan(size: int, privacy: ApproxDP) -> TreePlan:
     (m * m - 1) / (6 m) * v. A path has `depth` such nodes; v grows like the square of `depth` for Laplace
     noise, in proportion to it for Gaussian noise. In a large domain 16 and 8 children are best.
 
-    The bar is such that noise cuts at most one of 64 times `fan_out` empty nodes, so that an empty node has
-    one cut descendant in 63; it also keeps those from being cut whose records are fewer than the noise.
+    The threshold is such that noise cuts at most one of 64 times `fan_out` empty nodes, so that an empty node
+    has one cut descendant in 63; it also keeps those from being cut whose records are fewer than the noise.
     """
     check_count("size", size, low=1)
     choices = _noises(privacy)
     plans = [
-        _plan(size, fan_out, noise, promise) for noise, promise in choices for fan_out in _fan_outs(size)
+        _plan(size, fan_out, noise, guarantee) for noise, guarantee in choices for fan_out in _fan_outs(size)
     ]
     return min(plans, key=_knot_variance)
 
@@ -326,16 +330,16 @@ def _fan_outs(size: int) -> list[int]:
     return list(least.values())
 
 
-def _plan(size: int, fan_out: int, noise: ApproxDP | ZeroConcentratedDP, promise: ApproxDP) -> TreePlan:
+def _plan(size: int, fan_out: int, noise: ApproxDP | ZeroConcentratedDP, guarantee: ApproxDP) -> TreePlan:
     depth = depth_of(size, fan_out)
     rare = Fraction(1, _OFTEN * fan_out)
-    unbarred = TreePlan(size, fan_out, depth, 1, noise, promise)
+    uncut = TreePlan(size, fan_out, depth, 1, noise, guarantee)
     if isinstance(noise, ZeroConcentratedDP):
         # P[Z >= t] <= exp(-t**2 / (2 sigma2))
-        bar = math.ceil(math.sqrt(2 * unbarred.variance * -math.log(rare)))
+        threshold = math.ceil(math.sqrt(2 * uncut.variance * -math.log(rare)))
     else:
-        bar = laplace_quantile(unbarred._ratio, rare)
-    return TreePlan(size, fan_out, depth, max(1, bar), noise, promise)
+        threshold = laplace_quantile(uncut._ratio, rare)
+    return TreePlan(size, fan_out, depth, max(1, threshold), noise, guarantee)
 
 
 def _knot_variance(plan: TreePlan) -> float:

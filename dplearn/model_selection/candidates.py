@@ -27,7 +27,7 @@ from dplearn.estimator.base import PrivateClassifier, PrivateEstimator
 from dplearn.model_selection.held import answers_from_a_budget
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.held import held_by
-from dplearn.privacy.pipelines import check_nothing_told, may_learn
+from dplearn.privacy.pipelines import check_steps_leak_nothing, may_learn
 
 __all__ = [
     "check_candidate",
@@ -45,7 +45,7 @@ _IDLE = (None, "passthrough")
 
 
 def check_candidate(estimator: Any, stateless: Collection[str]) -> None:
-    """Refuse what no search can promise anything of.
+    """Refuse what no search can guarantee anything of.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def check_candidate(estimator: Any, stateless: Collection[str]) -> None:
         raise ValueError(f"stateless must name steps of estimator, got {absent[0]!r}")
     if both := sorted(name for name in declared if isinstance(steps[name], PrivateEstimator)):
         raise ValueError(f"stateless must name steps that learn nothing, got {both[0]!r}, which is private")
-    check_nothing_told(estimator, "estimator")
+    check_steps_leak_nothing(estimator, "estimator")
     for name, step in steps.items():
         if isinstance(step, PrivateEstimator):
             _check_private(step, alone=step is estimator)
@@ -81,7 +81,7 @@ def check_candidate(estimator: Any, stateless: Collection[str]) -> None:
 
 
 def _check_private(step: Any, *, alone: bool) -> None:
-    """Refuse a private step whose price the search cannot set, or that would be charged elsewhere."""
+    """Refuse a private step whose cost the search cannot set, or that would be charged elsewhere."""
     parameters = step.get_params(deep=False)
     if not {"epsilon", "ledger"} <= parameters.keys() or (
         isinstance(step, PrivateClassifier) and "classes" not in parameters
@@ -188,7 +188,7 @@ def with_budget(estimator: Any, budget: ApproxDP, seed: int | None) -> Any:
 def fit_candidate(
     candidate: Any, rows: Any, labels: Any, dice: Dice, *, reproducible: bool, budget: ApproxDP
 ) -> list[ApproxDP]:
-    """Fit a copy, step by step, with these dice; return what its private steps promise.
+    """Fit a copy, step by step, with these dice; return what its private steps guarantee.
 
     Parameters
     ----------
@@ -212,14 +212,14 @@ def fit_candidate(
             step._finish(table, plan, dice)
             rows = rows if step is last_step(candidate) else step.transform(rows)
         else:
-            rows = _turned(step, rows)
-    return left.promises
+            rows = _transformed(step, rows)
+    return left.guarantees
 
 
 def read_by_candidate(
     candidate: Any, rows: Any, labels: Any, *, reproducible: bool, budget: ApproxDP
 ) -> tuple[list[ApproxDP], list[str]]:
-    """Let a copy read records, without a draw; return what it would promise of them, and what it warns of.
+    """Let a copy read records, without a draw; return what it would guarantee of them, and what it warns of.
 
     Of a pipeline, this is done by the first step that is private; what the others are given is released, or
     made by steps that learn nothing. Of those that follow it the parameters are checked.
@@ -239,13 +239,15 @@ def read_by_candidate(
             left.charge(plan.guarantee)
             notes += plan.warnings
             break
-        rows = _turned(clone(step), deepcopy(rows))  # with copy=False a step changes what others read too
+        rows = _transformed(
+            clone(step), deepcopy(rows)
+        )  # with copy=False a step changes what others read too
     for step in private_steps(candidate)[1:]:
         step._params(reproducible)
-    return left.promises, notes
+    return left.guarantees, notes
 
 
-def _turned(step: Any, rows: Any) -> Any:
+def _transformed(step: Any, rows: Any) -> Any:
     """Return what a step that learns nothing makes of rows; what it says of them may quote them."""
     with no_warnings(), suppress(Exception):  # raised within, what is raised below would carry it along
         return step.fit(rows).transform(rows)
@@ -256,11 +258,11 @@ def _turned(step: Any, rows: Any) -> Any:
 
 
 class _Budget:
-    """The budget of all steps of a candidate, and what was promised so far."""
+    """The budget of all steps of a candidate, and what was guaranteed so far."""
 
     def __init__(self, budget: ApproxDP):
         self._left = [budget.epsilon, budget.delta]
-        self.promises: list[ApproxDP] = []
+        self.guarantees: list[ApproxDP] = []
 
     def charge(self, guarantee: Any) -> None:
         """Refuse a fit that spends more than is left."""
@@ -268,12 +270,12 @@ class _Budget:
         self._left[1] -= _exactly(guarantee, "delta")
         if min(self._left) < 0 or guarantee.neighbors != "replace_one":
             raise ValueError("estimator must spend no more than its parameters epsilon and delta say")
-        self.promises.append(guarantee)
+        self.guarantees.append(guarantee)
 
 
 def _exactly(guarantee: Any, name: str) -> Fraction:
     if not isinstance(guarantee, ApproxDP):
-        raise TypeError(f"estimator must promise an ApproxDP, got {type(guarantee).__name__}")
+        raise TypeError(f"estimator must guarantee an ApproxDP, got {type(guarantee).__name__}")
     number: Fraction = getattr(guarantee, name)
     return number
 

@@ -27,8 +27,8 @@ class SearchTable(Public):
         Which places train and which test.
     exposure : Exposure
         That of `splits`.
-    promises : tuple of ApproxDP
-        What candidates would promise of their fits; empty in a plan.
+    guarantees : tuple of ApproxDP
+        What candidates would guarantee of their fits; empty in a plan.
     notes : tuple of str
         What candidates warn of; empty in a plan.
     seed : int or None
@@ -37,19 +37,19 @@ class SearchTable(Public):
 
     splits: Sequence[Split] = ()
     exposure: Any = None
-    promises: tuple[ApproxDP, ...] = ()
+    guarantees: tuple[ApproxDP, ...] = ()
     notes: tuple[str, ...] = ()
     seed: int | None = None
 
 
 @dataclass(frozen=True)
 class SearchPlan(Plan):
-    """What a search would promise and spend.
+    """What a search would guarantee and spend.
 
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would promise.
+        What it would guarantee.
     method : str
         "permute_and_flip" or "random_stopping".
     n_candidates, n_samples : int

@@ -185,6 +185,6 @@ def _release(errors: int, n: int, beta: Fraction, guarantee: ApproxDP, dice: Dic
     return PrivateScore(1 - noisy / n, (1 - low[1] / n, 1 - low[0] / n), surest, n, float(beta), guarantee)
 
 
-def _ends(noisy: int, n: int, bar: int) -> tuple[int, int]:
-    """Return the least and the greatest number of errors from which less noise than `bar` leads to this."""
-    return max(0, noisy - bar + 1), min(n, noisy + bar - 1)
+def _ends(noisy: int, n: int, threshold: int) -> tuple[int, int]:
+    """Return the least and greatest number of errors from which noise below `threshold` leads to this."""
+    return max(0, noisy - threshold + 1), min(n, noisy + threshold - 1)

@@ -47,7 +47,7 @@ from dplearn.privacy.pipelines import fitted_together
 from dplearn.records.reading import (
     TABLE,
     check_classes,
-    known_classes,
+    declared_classes,
     labels_assumed,
     read_labels,
     read_rows,
@@ -131,7 +131,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
     classes_ : ndarray of shape (n_classes,)
         Public. The labels, sorted: declared for `estimator`, or assumed public.
     guarantee_ : ApproxDP
-        Public. What the whole search promises, with all it published, and on what assumptions.
+        Public. What the whole search guarantees, with all it published, and on what assumptions.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
@@ -189,7 +189,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         self.random_state = random_state
 
     def plan(self, n_samples: int, *, beta: float = 0.05) -> "SearchPlan":
-        """Return what a search would promise, and what it would spend on what, without any data.
+        """Return what a search would guarantee, and what it would spend on what, without any data.
 
         Parameters
         ----------
@@ -207,7 +207,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         return Params(
             self._most(candidates, reproducible),
             candidates=candidates,
-            classes=self._known_classes(candidates),
+            classes=self._declared_classes(candidates),
             cut=partial(
                 SearchTerms.of,
                 candidates=len(candidates),
@@ -239,8 +239,8 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         public = replace(table, n_features=rows.shape[1], classes=classes, seed=seed)
         records = Examples(rows, classes[codes])
         trial = Trial(params.candidates, records, public, terms, params.cost.reproducible)
-        promises, notes = trial.read_all()
-        return Table(replace(public, promises=promises, notes=notes), records)
+        guarantees, notes = trial.read_all()
+        return Table(replace(public, guarantees=guarantees, notes=notes), records)
 
     def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> SearchPlan:
         assert isinstance(public, SearchTable)
@@ -249,7 +249,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         own = [*TABLE, labels_assumed(params.classes), _SPLITS, _ALONE, *steps]
         if terms.stopping is not None:
             own.append(_UNOBSERVED)
-        guarantee = _guarantee(params.cost, public.promises, own)
+        guarantee = _guarantee(params.cost, public.guarantees, own)
         return SearchPlan.of(guarantee, terms, public, params, beta)
 
     def _summarize(self, table: Table, plan: SearchPlan) -> Trial:
@@ -338,14 +338,14 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
             check_candidate(candidate, self.stateless)
         return candidates
 
-    def _known_classes(self, candidates: Sequence[Any]) -> Sequence[Any] | None:
+    def _declared_classes(self, candidates: Sequence[Any]) -> Sequence[Any] | None:
         """Return the labels that were declared, which all candidates must agree on."""
         last = [last_step(candidate) for candidate in candidates]
-        told = [known_classes(each.classes, getattr(each, "domain", None)) for each in last]
-        sets = [None if each is None else tuple(check_classes(each).tolist()) for each in told]
+        given = [declared_classes(each.classes, getattr(each, "domain", None)) for each in last]
+        sets = [None if each is None else tuple(check_classes(each).tolist()) for each in given]
         if len(set(sets)) > 1:
             raise ValueError("param_grid must leave all candidates with the same classes")
-        return told[0]
+        return given[0]
 
     def _most(self, candidates: Sequence[Any], reproducible: bool) -> ApproxDP:
         steps = [step for candidate in candidates for step in private_steps(candidate)]
@@ -355,8 +355,8 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         delta: Any = self.delta
         if delta == AUTO:
             delta = max((check_number("delta", each, low=0, below=1) for each in deltas), default=Fraction(0))
-        price = ApproxDP(self.epsilon, delta, protects=protects, reproducible=reproducible)
-        return price if deltas else replace(price, delta=Fraction(0))
+        cost = ApproxDP(self.epsilon, delta, protects=protects, reproducible=reproducible)
+        return cost if deltas else replace(cost, delta=Fraction(0))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -398,9 +398,9 @@ def _results(params: list[dict[str, Any]], index: int, score: float) -> dict[str
     return {**table, "params": params, "mean_test_score": scores, "rank_test_score": ranks}
 
 
-def _guarantee(price: ApproxDP, promises: Sequence[ApproxDP], own: Sequence[str]) -> ApproxDP:
-    """Return the price with all that is assumed, by candidates too; of labels the search says itself."""
-    told = labels_assumed(())
-    theirs = [entry for promise in promises for entry in promise.assumes if entry != told]
-    protects = "labels" if any(promise.protects == "labels" for promise in promises) else price.protects
-    return replace(price, protects=protects, assumes=tuple(dict.fromkeys([*own, *theirs])))
+def _guarantee(cost: ApproxDP, guarantees: Sequence[ApproxDP], own: Sequence[str]) -> ApproxDP:
+    """Return the cost with all that is assumed, by candidates too; of labels the search says itself."""
+    given = labels_assumed(())
+    theirs = [entry for guarantee in guarantees for entry in guarantee.assumes if entry != given]
+    protects = "labels" if any(guarantee.protects == "labels" for guarantee in guarantees) else cost.protects
+    return replace(cost, protects=protects, assumes=tuple(dict.fromkeys([*own, *theirs])))

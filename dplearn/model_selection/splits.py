@@ -1,4 +1,4 @@
-"""Which records train and which ones test: settled by their places, before any of them is looked at.
+"""Which records train and which ones test: fixed by their places, before any of them is looked at.
 
 >>> [(train.tolist(), test.tolist()) for train, test in splits_by_position(2, 4)]
 [([2, 3], [0, 1]), ([0, 1], [2, 3])]

@@ -75,19 +75,19 @@ class Trial:
         return sum(len(test) for _, test in self.public.splits)
 
     def read_all(self) -> tuple[tuple[ApproxDP, ...], tuple[str, ...]]:
-        """Let each candidate read all records, and as many as train; return their promises and warnings."""
+        """Let each candidate read all records, and as many as train; return their guarantees and warnings."""
         sizes = {len(train): (train, self.terms.fit) for train, _ in self.public.splits}  # some refuse so few
         whole = np.arange(len(self.records)), self.terms.refit or self.terms.fit
         tables = [(*self._at(places), budget) for places, budget in (*sizes.values(), whole)]
-        promises: list[ApproxDP] = []
+        guarantees: list[ApproxDP] = []
         notes: list[str] = []
         for candidate in self.candidates:
             for rows, labels, budget in tables:
                 copy = with_budget(candidate, budget, self.public.seed)
                 read = read_by_candidate(copy, rows, labels, reproducible=self.reproducible, budget=budget)
-                promises += read[0]
+                guarantees += read[0]
                 notes += read[1]
-        return tuple(promises), tuple(dict.fromkeys(notes))
+        return tuple(guarantees), tuple(dict.fromkeys(notes))
 
     def _at(self, places: NDArray[np.int64]) -> tuple[Any, NDArray[Any]]:
         return rows_of(self.records.X, places), self.records.y[places]

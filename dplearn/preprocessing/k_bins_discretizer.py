@@ -52,7 +52,7 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
         Released. Where bins meet, rising; a number at a cut is above it. Between equal cuts, a bin is
         empty.
     guarantee_ : ApproxDP
-        Public. What the fit promises, and on what assumptions.
+        Public. What the fit guarantees, and on what assumptions.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str

@@ -51,7 +51,7 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
     data_low_, data_high_ : ndarray of float64 of shape (n_features,)
         Released. The quantiles.
     guarantee_ : ApproxDP
-        Public. What the fit promises, and on what assumptions.
+        Public. What the fit guarantees, and on what assumptions.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str

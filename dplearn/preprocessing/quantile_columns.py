@@ -62,7 +62,7 @@ class ColumnsPlan(Plan):
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would promise.
+        What it would guarantee.
     n_samples : int
         Number of records.
     columns : dict of str to QuantilePlan
@@ -133,7 +133,7 @@ class QuantilesOfColumns(OneToOneFeatureMixin, PrivateTransformer):
 
     @abstractmethod
     def _fractions(self) -> list[Fraction]:
-        """Check the parameters and return which quantiles are learned, rising; none at no price."""
+        """Check the parameters and return which quantiles are learned, rising; none at no cost."""
 
     @abstractmethod
     def _publish_quantiles(self, released: Numbers) -> None:
@@ -142,7 +142,7 @@ class QuantilesOfColumns(OneToOneFeatureMixin, PrivateTransformer):
     def plan(
         self, n_samples: int, *, n_features: int | None = None, alpha: Any = 0.05, beta: Any = 0.05
     ) -> "ColumnsPlan":
-        """Return what a fit would promise and how accurate it would be, without any data.
+        """Return what a fit would guarantee and how accurate it would be, without any data.
 
         Parameters
         ----------

@@ -49,7 +49,7 @@ class PrivateQuantileTransformer(QuantilesOfColumns):
     references_ : ndarray of float64 of shape (n_quantiles,)
         Public. What shares of the records are below them.
     guarantee_ : ApproxDP
-        Public. What the fit promises, and on what assumptions.
+        Public. What the fit guarantees, and on what assumptions.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str

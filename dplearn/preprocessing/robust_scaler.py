@@ -46,7 +46,7 @@ class PrivateRobustScaler(QuantilesOfColumns):
     scale_ : ndarray of float64 of shape (n_features,), or None
         Released. The distances, 1 in place of 0; None without scaling.
     guarantee_ : ApproxDP
-        Public. What the fit promises, and on what assumptions.
+        Public. What the fit guarantees, and on what assumptions.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str

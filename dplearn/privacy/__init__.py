@@ -1,4 +1,4 @@
-"""Guarantees: what is promised, about whom, on what assumptions; how promises compose; and the ledger."""
+"""Guarantees: what is guaranteed, about whom, on what assumptions; how guarantees compose; and the ledger."""
 
 from dplearn.privacy.calibration import calibrate, gaussian_sigma2
 from dplearn.privacy.composition import Composition, compose

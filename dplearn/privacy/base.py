@@ -37,7 +37,7 @@ class Guarantee(ABC):
     # Fixed where the kinds are defined: a subclass must not change what a record on file is read as.
     _kinds: ClassVar[Mapping[str, type["Guarantee"]]]
 
-    def _settle(
+    def _set_fields(
         self,
         numbers: dict[str, Fraction],
         neighbors: str,
@@ -66,7 +66,7 @@ class Guarantee(ABC):
             object.__setattr__(self, name, value)
 
     def implies(self, other: "Guarantee") -> bool:
-        """Return True if whatever keeps this promise is known to keep `other` too.
+        """Return True if whatever keeps this guarantee is known to keep `other` too.
 
         Sound and not complete: a False means that no rule below applies. Smaller numbers imply larger
         ones; protection of examples implies protection of labels; add_remove implies replace_one two steps
@@ -95,7 +95,7 @@ class Guarantee(ABC):
 
     @abstractmethod
     def for_group(self, k: int) -> Self:
-        """Return what a person with `k` of the records is promised."""
+        """Return what a person with `k` of the records is guaranteed."""
 
     @abstractmethod
     def sentence(self) -> str:
@@ -199,8 +199,8 @@ def in_words(guarantee: Guarantee, rounding: str = ROUND_CEILING) -> str:
     return ", ".join(f"{name} {number}" for name, number in decimals(guarantee, rounding).items())
 
 
-def guarantee_as_html(promised: Guarantee | None, price: Guarantee | None) -> str:
-    """Return the guarantee of a fit as HTML; before the fit, its price if known."""
-    if promised is not None:
-        return promised._repr_html_()
-    return "Not fitted." if price is None else f"Not fitted. A fit will spend {escape(in_words(price))}."
+def guarantee_as_html(guaranteed: Guarantee | None, cost: Guarantee | None) -> str:
+    """Return the guarantee of a fit as HTML; before the fit, its cost if known."""
+    if guaranteed is not None:
+        return guaranteed._repr_html_()
+    return "Not fitted." if cost is None else f"Not fitted. A fit will spend {escape(in_words(cost))}."

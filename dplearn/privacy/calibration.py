@@ -1,4 +1,4 @@
-"""How much noise a promise needs: the least that some theorem, or the exact law, shows to be enough.
+"""How much noise a guarantee needs: the least that a theorem, or the exact distribution, shows to be enough.
 
 >>> from dplearn.privacy.composition import Composition
 >>> from dplearn.privacy.events import Gaussian, PureDP
@@ -33,7 +33,7 @@ from dplearn.privacy.theorems import least_epsilon
 __all__ = ["calibrate", "gaussian_sigma2"]
 
 _PRECISION = Fraction(1, 2**30)
-_LARGEST_SIGMA2 = 10.0**10  # the law of wider noise has more than a million terms
+_LARGEST_SIGMA2 = 10.0**10  # the distribution of wider noise has more than a million terms
 _LEAST_DELTA, _LARGEST_EPSILON = Fraction(1, 10**200), 10**4  # within the range of floats
 _BITS = 160
 
@@ -162,7 +162,7 @@ def _continuous_sigma2(target: ApproxDP, sensitivity: int) -> float:
 
 
 def _reach(sigma2: float, target: ApproxDP, sensitivity: int) -> int:
-    """Return K such that the law beyond K counts for less than delta / 2**70."""
+    """Return K such that the distribution beyond K counts for less than delta / 2**70."""
     return sensitivity + 2 + math.ceil(math.sqrt(2 * sigma2 * (math.log(2.0) * 80 - log_float(target.delta))))
 
 
@@ -183,7 +183,7 @@ def _suffices(sigma2: Fraction, target: ApproxDP, sensitivity: int) -> bool:
     factor, total = exp_bounds(target.epsilon, digits=60)[0], tails[0] + tails[1]
 
     def tail(k: int) -> tuple[int, int]:
-        """Return bounds on the weight of k and above; the law is symmetric."""
+        """Return bounds on the weight of k and above; the distribution is symmetric."""
         if k >= 0:
             above = tails[min(k, reach + 1)]
             return above, above + error

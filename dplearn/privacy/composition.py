@@ -20,7 +20,6 @@ import numpy as np
 
 from dplearn._validation import check_count, check_number
 from dplearn.core.exact import float_above
-from dplearn.privacy.curves import Floats, float_or_infinity, pure_and_concentrated
 from dplearn.privacy.events import (
     Approximate,
     BoundedRange,
@@ -33,6 +32,7 @@ from dplearn.privacy.events import (
     register,
 )
 from dplearn.privacy.guarantees import ApproxDP
+from dplearn.privacy.renyi_curves import Floats, float_or_infinity, pure_and_concentrated
 from dplearn.privacy.theorems import (
     THEOREMS,
     Epsilon,
@@ -112,9 +112,9 @@ class Composition(Event):
         return _sum((event.rho, count) for event, count in self.parts)
 
     @cached_property
-    def corners(self) -> tuple[float, ...]:
+    def breakpoints(self) -> tuple[float, ...]:
         """Return the corners of all curves."""
-        return tuple(sorted({corner for event, _ in self.parts for corner in event.corners}))
+        return tuple(sorted({point for event, _ in self.parts for point in event.breakpoints}))
 
     @cached_property
     def _plain(self) -> Floats:

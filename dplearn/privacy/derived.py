@@ -16,8 +16,8 @@ import numpy as np
 
 from dplearn._validation import check_choice, check_count
 from dplearn.core.exact import exp_bounds, log_bounds, short_above
-from dplearn.privacy.curves import Floats
 from dplearn.privacy.events import Approximate, Event, PureDP, checked, freeze, register
+from dplearn.privacy.renyi_curves import Floats
 
 __all__ = ["Parallel", "SampledWithReplacement"]
 
@@ -128,7 +128,7 @@ class Parallel(Event):
     events : iterable of Event
         One for each part.
     by : {"position", "value"}, default="position"
-        Which part a record falls in is settled by its position, and a replaced record stays in its part: all
+        Which part a record falls in is fixed by its position, and a replaced record stays in its part: all
         curves are the maxima over the parts. Or by its value, and a replaced record may leave one part and
         enter another: the two worst compose. Then each event must hold for a part that gains a record, loses
         one or has one replaced.
@@ -173,9 +173,9 @@ class Parallel(Event):
         return self._over_parts(event.rho for event in self._worst)
 
     @property
-    def corners(self) -> tuple[float, ...]:
+    def breakpoints(self) -> tuple[float, ...]:
         """Return the corners of all parts' curves."""
-        return tuple(corner for event, _ in self.parts for corner in event.corners)
+        return tuple(point for event, _ in self.parts for point in event.breakpoints)
 
     def renyi(self, orders: Floats) -> Floats:
         """Return the worst over the parts, at each order."""

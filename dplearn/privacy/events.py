@@ -1,6 +1,6 @@
 """Privacy events: what one release may cost, as frozen values that own their curves.
 
-An event with failure probability delta is a mixture. For each pair of neighbours both laws split as
+An event with failure probability delta is a mixture. For each pair of neighbours both distributions split as
 (1 - delta) times a part that keeps the curves below and delta times anything at all. That every
 (epsilon, delta) private release so splits, with a purely epsilon private part, is the theorem of Kairouz,
 Oh and Viswanath (2017) in the form that Murtagh and Vadhan (2018) gave it. So failures add, and the other
@@ -25,8 +25,8 @@ import numpy as np
 
 from dplearn._validation import check_number
 from dplearn.core.exact import short_above
-from dplearn.privacy.curves import Floats, chords, float_or_infinity, pure_and_concentrated
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
+from dplearn.privacy.renyi_curves import Floats, chords, float_or_infinity, pure_and_concentrated
 
 __all__ = [
     "EVENTS",
@@ -95,7 +95,7 @@ def checked(name: str, event: Any) -> "Event":
 
 @lru_cache(maxsize=256)
 def _compared(kind: type) -> frozenset[str] | None:
-    """Return the fields that settle equality, or None if the class is no frozen dataclass of its own."""
+    """Return the fields that determine equality, or None if the class is no frozen dataclass of its own."""
     settings = vars(kind).get("__dataclass_params__")
     if settings is None or not (settings.frozen and settings.eq):
         return None
@@ -111,7 +111,7 @@ class Event:
     """A release whose cost is fixed before it is made; without a subclass, one of unbounded cost.
 
     Numbers hold between neighbours of whatever kind the release was analysed for; what is composed must
-    be for the same kind. A subclass is a frozen dataclass whose fields settle its cost, since equal events
+    be for the same kind. A subclass is a frozen dataclass whose fields determine its cost, since equal events
     are counted together (`checked` refuses what it can tell to be none); it overrides what it knows.
     """
 
@@ -131,7 +131,7 @@ class Event:
         return None if self.pure is None else short_above(self.pure**2 / 2)
 
     @property
-    def corners(self) -> tuple[float, ...]:
+    def breakpoints(self) -> tuple[float, ...]:
         """Orders at which the curve bends, so that the best order may be one of them."""
         return ()
 
@@ -347,7 +347,7 @@ class Renyi(Event):
         freeze(self, orders=points, bounds=values)
 
     @property
-    def corners(self) -> tuple[float, ...]:
+    def breakpoints(self) -> tuple[float, ...]:
         """Return the given orders."""
         return tuple(float(order) for order in self.orders)
 

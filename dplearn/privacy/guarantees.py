@@ -1,15 +1,15 @@
 """Privacy guarantees: frozen, exact values to compare, convert, store, and read a budget from.
 
->>> promise = ApproxDP(0.1, assumes=("the set of labels",))
->>> promise
+>>> guarantee = ApproxDP(0.1, assumes=("the set of labels",))
+>>> guarantee
 ApproxDP(epsilon=0.1, delta=0, neighbors='replace_one', protects='examples', assumes=('the set of labels',))
->>> promise.implies(ApproxDP(1, assumes=("the set of labels", "every value is finite")))
+>>> guarantee.implies(ApproxDP(1, assumes=("the set of labels", "every value is finite")))
 True
->>> promise.for_group(10).epsilon
+>>> guarantee.for_group(10).epsilon
 Fraction(1, 1)
->>> promise.to_zcdp().rho
+>>> guarantee.to_zcdp().rho
 Fraction(1, 200)
->>> epsilon_of(promise)
+>>> epsilon_of(guarantee)
 Fraction(1, 10)
 >>> float(ZeroConcentratedDP(0.005).to_approx(delta=1e-6).epsilon)
 0.429941468837
@@ -80,7 +80,7 @@ class ApproxDP(Guarantee):
             "epsilon": check_number("epsilon", epsilon, low=0),
             "delta": check_number("delta", delta, low=0, below=1),
         }
-        self._settle(numbers, neighbors, protects, assumes, reproducible)
+        self._set_fields(numbers, neighbors, protects, assumes, reproducible)
 
     def _implies_after(self, steps: int, other: Guarantee) -> bool:
         return other._follows_from_approx(*self._after_steps(steps))
@@ -92,10 +92,10 @@ class ApproxDP(Guarantee):
         return not rho or (self.delta > 0 and concentrated_epsilon(rho, self.delta) <= self.epsilon)
 
     def for_group(self, k: int) -> "ApproxDP":
-        """Return what a person with `k` of the records is promised.
+        """Return what a person with `k` of the records is guaranteed.
 
         k steps from neighbour to neighbour give epsilon k and delta times the sum of exp(i epsilon) over
-        i < k, rounded up to 20 digits; a delta of 1 or more promises nothing and is refused.
+        i < k, rounded up to 20 digits; a delta of 1 or more guarantees nothing and is refused.
 
         Parameters
         ----------
@@ -105,14 +105,14 @@ class ApproxDP(Guarantee):
         k = check_count("k", k, low=1)
         epsilon, delta = self._after_steps(k)
         if delta >= 1:
-            raise ValueError(f"for a group of {k} records delta would reach 1: nothing is promised")
+            raise ValueError(f"for a group of {k} records delta would reach 1: nothing is guaranteed")
         return replace(self, epsilon=epsilon, delta=delta)
 
     def _after_steps(self, k: int) -> tuple[Fraction, Fraction]:
         """Return epsilon and delta between data sets that are k neighbourly steps apart."""
         if k == 1 or not self.delta:
             return k * self.epsilon, self.delta
-        # The sum is at least k, and at least its last term: then nothing is promised any more.
+        # The sum is at least k, and at least its last term: then nothing is guaranteed any more.
         if self.delta * k >= 1 or (k - 1) * self.epsilon >= -log_bounds(self.delta)[0]:
             return k * self.epsilon, Fraction(1)
         return k * self.epsilon, rounded_up(self.delta * _growth(k, self.epsilon), digits=20)
@@ -172,7 +172,7 @@ class ZeroConcentratedDP(Guarantee):
         assumes: Iterable[str] = (),
         reproducible: bool = False,
     ):
-        self._settle({"rho": check_number("rho", rho, low=0)}, neighbors, protects, assumes, reproducible)
+        self._set_fields({"rho": check_number("rho", rho, low=0)}, neighbors, protects, assumes, reproducible)
 
     def _implies_after(self, steps: int, other: Guarantee) -> bool:
         return other._follows_from_zcdp(steps**2 * self.rho)
@@ -184,7 +184,7 @@ class ZeroConcentratedDP(Guarantee):
         return rho <= self.rho
 
     def for_group(self, k: int) -> "ZeroConcentratedDP":
-        """Return what a person with `k` of the records is promised: rho k^2 (Bun and Steinke 2016, 1.9).
+        """Return what a person with `k` of the records is guaranteed: rho k^2 (Bun and Steinke 2016, 1.9).
 
         Parameters
         ----------
@@ -215,8 +215,8 @@ class ZeroConcentratedDP(Guarantee):
     def sentence(self) -> str:
         """Return the guarantee in words."""
         return (
-            f"Whatever is published, {self._whose()} changes its law by a Renyi divergence of at most"
-            f" {decimal(self.rho)} times the order."
+            f"Whatever is published, {self._whose()} changes its distribution by a Renyi divergence of at"
+            f" most {decimal(self.rho)} times the order."
         )
 
 

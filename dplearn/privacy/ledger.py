@@ -99,7 +99,7 @@ class PrivacyLedger:
         timeout: float = 60,
     ):
         rule = _filter(ApproxDP(epsilon, delta, neighbors, protects), allow_reproducible)
-        self._settle(rule, path, timeout)
+        self._set_up(rule, path, timeout)
 
     @classmethod
     def of_rho(
@@ -117,13 +117,13 @@ class PrivacyLedger:
         Parameters
         ----------
         rho : int, float, str, Decimal or Fraction
-            What all releases together may cost. A release that promises a pure epsilon costs epsilon^2 / 2.
+            What all releases together may cost. A release that guarantees a pure epsilon costs epsilon^2 / 2.
         path, neighbors, protects, allow_reproducible, timeout
             As for the class.
         """
         ledger = cls.__new__(cls)
         rule = _filter(ZeroConcentratedDP(rho, neighbors, protects), allow_reproducible)
-        ledger._settle(rule, path, timeout)
+        ledger._set_up(rule, path, timeout)
         return ledger
 
     @classmethod
@@ -142,7 +142,7 @@ class PrivacyLedger:
         ledger._filter, ledger._account = rule, account
         return ledger
 
-    def _settle(self, rule: PrivacyFilter, path: str | os.PathLike[str] | None, timeout: float) -> None:
+    def _set_up(self, rule: PrivacyFilter, path: str | os.PathLike[str] | None, timeout: float) -> None:
         timeout = _check_timeout(timeout)
         self._filter = rule
         self._account: Account = (
@@ -167,7 +167,7 @@ class PrivacyLedger:
         Parameters
         ----------
         guarantee : ApproxDP or ZeroConcentratedDP
-            What the release promises.
+            What the release guarantees.
         estimator : str, default=""
             What is released, for the record.
 
@@ -204,7 +204,7 @@ class PrivacyLedger:
         return True
 
     def spent(self) -> Guarantee:
-        """Return what all releases so far promise together, and on what assumptions."""
+        """Return what all releases so far guarantee together, and on what assumptions."""
         return _together(self._account.entries(), self._filter.nothing)
 
     def remaining(self) -> Guarantee:
@@ -270,7 +270,7 @@ class PrivacyLedger:
 
 
 def open_account(
-    ledger: PrivacyLedger | None, price: Guarantee | None, *, name: str
+    ledger: PrivacyLedger | None, cost: Guarantee | None, *, name: str
 ) -> Callable[[Guarantee], None]:
     """Check that a ledger can pay for a release, and return a function that charges it.
 
@@ -278,7 +278,7 @@ def open_account(
     ----------
     ledger : PrivacyLedger or None
         The ledger to charge. None: the charge does nothing.
-    price : Guarantee or None
+    cost : Guarantee or None
         The guarantee of the release, if its parameters determine it: the ledger is checked for it now. None:
         it depends on the data, and the ledger is checked when it is charged.
     name : str
@@ -294,15 +294,15 @@ def open_account(
     TypeError
         If `ledger` has another type, or a cache of joblib is the caller.
     BudgetExceededError
-        If `price` exceeds the remaining budget; nothing is spent.
+        If `cost` exceeds the remaining budget; nothing is spent.
     """
     refuse_cache(name)
     if not isinstance(ledger, PrivacyLedger | None):
         raise TypeError(f"ledger must be None or a PrivacyLedger, got {shown(ledger)}{_advice(ledger)}")
     if ledger is None:
         return lambda _: None
-    if price is not None:
-        ledger.require(price)
+    if cost is not None:
+        ledger.require(cost)
 
     def charge(guarantee: Guarantee) -> None:
         ledger.charge(guarantee, estimator=name)
@@ -311,12 +311,12 @@ def open_account(
 
 
 def _together(entries: list[Entry], nothing: Guarantee) -> Guarantee:
-    """Return what all releases promise together: their sum, if all that each of them assumes holds."""
-    promises = [entry.record.guarantee for entry in entries]
+    """Return what all releases guarantee together: their sum, if all that each of them assumes holds."""
+    guarantees = [entry.record.guarantee for entry in entries]
     return replace(
         entries[-1].spent if entries else nothing,
-        assumes=tuple(text for promise in promises for text in promise.assumes),
-        reproducible=any(promise.reproducible for promise in promises),
+        assumes=tuple(text for each in guarantees for text in each.assumes),
+        reproducible=any(each.reproducible for each in guarantees),
     )
 
 

@@ -1,8 +1,8 @@
 """What a release costs on data on which its outcome is nearly certain: less than on the worst data.
 
-Let P and P' be the laws of a release on the actual data and on a neighbour, whose Renyi divergences of every
-order a are at most rho a both ways, and let w be an outcome with P[not w] <= q. For any orders m1 >= a > 1
-and m2 > 1, with
+Let P and P' be the distributions of a release on the actual data and on a neighbour, whose Renyi divergences
+of every order a are at most rho a both ways, and let w be an outcome with P[not w] <= q. For any orders m1 >=
+a > 1 and m2 > 1, with
 
     x = (q exp(rho m2))^(1 - 1/m2),   A = (1 - q) / (1 - x),   B = exp(rho m1) q^(-1/(m1 - 1)),
 
@@ -36,7 +36,7 @@ array([[0.     , 0.     ],
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.privacy.curves import Floats
+from dplearn.privacy.renyi_curves import Floats
 
 __all__ = ["likely_outcome_renyi"]
 

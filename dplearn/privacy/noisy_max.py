@@ -28,9 +28,9 @@ from dplearn.core.gaussian_difference import log_tails
 from dplearn.core.grouping import near_integers
 from dplearn.privacy.composition import Composition
 from dplearn.privacy.conversion import concentrated_epsilon, epsilon_at, log_float
-from dplearn.privacy.curves import Floats
 from dplearn.privacy.events import Gaussian
 from dplearn.privacy.likely_outcome import likely_outcome_renyi
+from dplearn.privacy.renyi_curves import Floats
 
 __all__ = [
     "publishable_noisy_max_cost",
@@ -153,8 +153,8 @@ def secret_noisy_max_renyi(counts: Any, *, sigma2: Any, orders: Any) -> Floats:
     Returns
     -------
     ndarray of float of shape (n_queries, n_orders)
-        Private. Divergences from these votes' law to that of any votes that differ in one vote a query,
-        rounded up; at most order / sigma2, rounded up.
+        Private. Divergences from these votes' distribution to that of any votes that differ in one vote a
+        query, rounded up; at most order / sigma2, rounded up.
 
     Raises
     ------

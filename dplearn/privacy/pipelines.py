@@ -1,4 +1,4 @@
-"""What a whole pipeline promises: the sum of what its fitted steps do.
+"""What a whole pipeline guarantees: the sum of what its fitted steps do.
 
 >>> class Scaler:
 ...     guarantee_ = ApproxDP(0.5)
@@ -21,7 +21,7 @@ from dplearn.privacy.held import held_by
 
 __all__ = [
     "PARTS",
-    "check_nothing_told",
+    "check_steps_leak_nothing",
     "fitted_together",
     "learns_nothing",
     "may_learn",
@@ -54,7 +54,7 @@ _SELECTORS = ("make_column_selector",)  # look at names and types of columns, an
 
 
 def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Guarantee:
-    """Return what all steps of a fitted pipeline promise together.
+    """Return what all steps of a fitted pipeline guarantee together.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
     -------
     Guarantee
         ApproxDP or ZeroConcentratedDP, as the steps have it. Numbers add up; of neighbours and what is
-        protected it promises what all steps do.
+        protected it guarantees what all steps do.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
     -----
     **Privacy.** Basic composition: each step sees the data through steps that are fixed once released and
     turn each record into one. A step that is fitted on the data without a guarantee publishes what it
-    learned, so nothing can be promised: there is no sum to return.
+    learned, so nothing can be guaranteed: there is no sum to return.
 
     **Assumes.** What the guarantee lists: that no step mixes records when it transforms; that the pipeline
     was fitted once: what a search keeps is one of many fits, and what they all cost a ledger tells.
@@ -103,26 +103,26 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
     if len(steps) < len(pairs):
         twice = next(name for name, _ in pairs if [each for each, _ in pairs].count(name) > 1)
         raise ValueError(f"steps must have names of their own, got two {twice!r}: rename one")
-    promises = {name: step.guarantee_ for name, step in steps.items() if hasattr(step, "guarantee_")}
-    if waiting := [name for name, step in steps.items() if _is_to_promise(step)]:
+    guarantees = {name: step.guarantee_ for name, step in steps.items() if hasattr(step, "guarantee_")}
+    if waiting := [name for name, step in steps.items() if _will_guarantee(step)]:
         raise ValueError(
-            f"nothing is promised of the pipeline yet: {', '.join(map(repr, waiting))} must be fitted first"
+            f"nothing is guaranteed of the pipeline yet: {', '.join(map(repr, waiting))} must be fitted first"
         )
     declared = _declared(stateless, steps)
-    declared |= {name for name, step in steps.items() if _mark_of(step) is not None} - promises.keys()
-    known = promises.keys() | declared
+    declared |= {name for name, step in steps.items() if _mark_of(step) is not None} - guarantees.keys()
+    known = guarantees.keys() | declared
     if unknown := {name: step for name, step in steps.items() if name not in known and may_learn(step)}:
-        raise ValueError(f"nothing is promised of the pipeline: {_named(unknown)}")
-    check_nothing_told(pipeline, "the pipeline")
+        raise ValueError(f"nothing is guaranteed of the pipeline: {_named(unknown)}")
+    check_steps_leak_nothing(pipeline, "the pipeline")
     assumed = [f"step {name!r} learns nothing from the data" for name in steps if name in declared]
     if any(isinstance(step, _Passed) for step in steps.values()):
         assumed.append(_DENSE)
-    marks = {id(mark): mark.guarantee for name in promises if (mark := _mark_of(steps[name])) is not None}
-    alone = [promise for name, promise in promises.items() if _mark_of(steps[name]) is None]
+    marks = {id(mark): mark.guarantee for name in guarantees if (mark := _mark_of(steps[name])) is not None}
+    alone = [each for name, each in guarantees.items() if _mark_of(steps[name]) is None]
     if len(marks) == 1 and not alone:
         return next(iter(marks.values()))
-    first = next(iter(promises), "")
-    theirs = [entry for name, promise in promises.items() for entry in _of_step(name, promise, name == first)]
+    first = next(iter(guarantees), "")
+    theirs = [entry for name, each in guarantees.items() for entry in _of_step(name, each, name == first)]
     return _sum([*alone, *marks.values()], [*dict.fromkeys(theirs), *assumed, _ALONE, _ONCE])
 
 
@@ -138,7 +138,7 @@ def _declared(stateless: Collection[str], steps: dict[str, Any]) -> set[str]:
             f"stateless must name steps that learn nothing from the data, got {predicting[0]!r}, which"
             f" predicts what it learned: {_NO_PREDICTION}"
         )
-    if holding := sorted(name for name in declared if any(map(_promises, held_by(steps[name])))):
+    if holding := sorted(name for name in declared if any(map(_guarantees, held_by(steps[name])))):
         raise ValueError(
             f"stateless must name steps that learn nothing from the data, got {holding[0]!r}, which holds a"
             f" private estimator, whose fits cost something{of_meta_estimators(steps[holding[0]])}"
@@ -146,16 +146,16 @@ def _declared(stateless: Collection[str], steps: dict[str, Any]) -> set[str]:
     return declared
 
 
-def _of_step(name: str, promise: Guarantee, first: bool) -> list[str]:
+def _of_step(name: str, each: Guarantee, first: bool) -> list[str]:
     """Return what a step assumes; what a later one is given is what those before it make of the data."""
     return [
         f"of what step {name!r} is given: {entry}" if not first and entry.startswith(_OF_VALUES) else entry
-        for entry in promise.assumes
+        for entry in each.assumes
     ]
 
 
 class _FittedTogether:
-    """Marks the steps that were fitted and chosen together: what that promises, once for all of them."""
+    """Marks the steps that were fitted and chosen together: what that guarantees, once for all of them."""
 
     def __init__(self, guarantee: Guarantee):
         self.guarantee = guarantee
@@ -180,7 +180,7 @@ class _Mark:
 
 
 def fitted_together(model: Any, guarantee: Guarantee) -> Any:
-    """Return a fitted model, marked: all its private steps together promise this, and none of them less.
+    """Return a fitted model, marked: all its private steps together guarantee this, and none of them less.
 
     Parameters
     ----------
@@ -250,13 +250,13 @@ def learns_nothing(kind: Kind) -> Kind:
     return kind
 
 
-def _promises(held: Any) -> bool:
+def _guarantees(held: Any) -> bool:
     """Return whether an object has a guarantee, or gets one when it is fitted."""
-    return isinstance(getattr(held, "guarantee_", None), Guarantee) or _is_to_promise(held)
+    return isinstance(getattr(held, "guarantee_", None), Guarantee) or _will_guarantee(held)
 
 
-def _is_to_promise(step: Any) -> bool:
-    """Return whether a step is of those that promise something, and is not fitted yet."""
+def _will_guarantee(step: Any) -> bool:
+    """Return whether a step is of those that guarantee something, and is not fitted yet."""
     return not hasattr(step, "guarantee_") and hasattr(step, "epsilon") and hasattr(step, "ledger")
 
 
@@ -264,7 +264,7 @@ class _Passed:
     """Columns that a column transformer passes through."""
 
 
-def check_nothing_told(whole: Any, name: str) -> None:
+def check_steps_leak_nothing(whole: Any, name: str) -> None:
     """Refuse what publishes something of values beside what its steps release."""
     if getattr(whole, "memory", None) is not None:
         raise ValueError(
@@ -284,7 +284,7 @@ def check_nothing_told(whole: Any, name: str) -> None:
         )
     for part, step, *_ in parts:
         if step is not None and not isinstance(step, str):
-            check_nothing_told(step, repr(part))
+            check_steps_leak_nothing(step, repr(part))
 
 
 def _known_size(part: tuple[Any, ...]) -> bool:
@@ -301,9 +301,9 @@ def _parts(whole: Any) -> list[tuple[Any, ...]]:
 
 
 def _ask_instead(other: Any) -> str:
-    """Return where what is no pipeline tells what it promises."""
+    """Return where what is no pipeline tells what it guarantees."""
     if hasattr(other, "guarantee_"):
-        return ", which tells by itself what it promises: guarantee_"
+        return ", which tells by itself what it guarantees: guarantee_"
     if hasattr(other, "best_estimator_"):
         return (
             ": the pipeline that a search keeps is its best_estimator_; all its fits together cost what a"
@@ -329,7 +329,7 @@ def of_meta_estimators(other: Any) -> str:
 
 
 def _named(unknown: dict[str, Any]) -> str:
-    """Return which steps promise nothing, and what to do about them."""
+    """Return which steps guarantee nothing, and what to do about them."""
     parts = [f"{name!r} ({type(step).__name__})" for name, step in unknown.items()]
     verb = "is" if len(parts) == 1 else "are"
     advice = []
@@ -383,26 +383,26 @@ def _predicts(step: Any) -> bool:
     return hasattr(step, "score_samples") and not hasattr(step, "transform")
 
 
-def _sum(promises: list[Any], assumed: list[str]) -> Guarantee:
+def _sum(guarantees: list[Any], assumed: list[str]) -> Guarantee:
     """Return the sum of guarantees, in terms that all of them hold in."""
-    kinds = {type(promise) for promise in promises} or {ApproxDP}
+    kinds = {type(each) for each in guarantees} or {ApproxDP}
     if len(kinds) > 1 or not kinds <= {ApproxDP, ZeroConcentratedDP}:
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise TypeError(
             f"guarantees of the steps must all be ApproxDP, or all ZeroConcentratedDP, got {names}: convert"
             " them with to_zcdp or to_approx and add them up yourself"
         )
-    neighbors = {promise.neighbors for promise in promises} or {"replace_one"}
+    neighbors = {each.neighbors for each in guarantees} or {"replace_one"}
     if len(neighbors) > 1:  # a record replaced is one removed and one added
-        promises = [each if each.neighbors == "replace_one" else each.for_group(2) for each in promises]
+        guarantees = [each if each.neighbors == "replace_one" else each.for_group(2) for each in guarantees]
     [kind] = kinds
-    numbers = [sum((getattr(promise, name) for promise in promises), Fraction(0)) for name in kind._numbers]
-    protects = {promise.protects for promise in promises}
+    numbers = [sum((getattr(each, name) for each in guarantees), Fraction(0)) for name in kind._numbers]
+    protects = {each.protects for each in guarantees}
     total: Guarantee = kind(
         *numbers,
         neighbors=neighbors.pop() if len(neighbors) == 1 else "replace_one",
         protects="labels" if "labels" in protects else "examples",
         assumes=assumed,
-        reproducible=any(promise.reproducible for promise in promises),
+        reproducible=any(each.reproducible for each in guarantees),
     )
     return total

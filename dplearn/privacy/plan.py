@@ -1,6 +1,6 @@
 """What all plans have in common: printed, they show one number to a line; in a notebook, a table.
 
-A plan is a frozen dataclass of public numbers, the promise among them, which a `plan` method or function
+A plan is a frozen dataclass of public numbers, the guarantee among them, which a `plan` method or function
 returns before there are any data. `repr` shows it as Python would write it.
 
 >>> from dataclasses import dataclass, field
@@ -46,7 +46,7 @@ def hidden() -> Any:
 
 
 class Plan:
-    """Base of the frozen dataclasses that say what a fit or a release would promise and need."""
+    """Base of the frozen dataclasses that say what a fit or a release would guarantee and need."""
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -167,7 +167,7 @@ def _of_kind(guarantee: Guarantee, kind: type[Guarantee]) -> Guarantee:
         return guarantee.to_zcdp()
     if isinstance(guarantee, ZeroConcentratedDP):
         raise LedgerError(
-            "the release promises rho, and the ledger adds epsilon and delta: open it with"
+            "the release guarantees rho, and the ledger adds epsilon and delta: open it with"
             " PrivacyLedger.of_rho, or charge what guarantee.to_approx(delta) gives"
         )
     raise LedgerError(

@@ -23,7 +23,7 @@ __all__ = ["RandomStopping"]
 
 @dataclass(frozen=True)
 class RandomStopping:
-    """How many times something private is run before the best outcome is published: a law, and its price.
+    """The distribution of the number of private runs of which the best is published, and its cost.
 
     k runs are made with probability proportional to C(k + concentration - 1, k), for k from 1 to `most`; with
     concentration 0, to 1 / k. That is uniform where concentration is 1.
@@ -88,7 +88,7 @@ class RandomStopping:
         return min(self.most, 2 + self.concentration)
 
     def total(self, run: ApproxDP) -> ApproxDP:
-        """Return what the best of the runs is promised, from what each is.
+        """Return what the best of the runs is guaranteed, from what each is.
 
         Parameters
         ----------

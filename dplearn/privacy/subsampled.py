@@ -1,7 +1,7 @@
-"""Secrecy of the sample: what a promise becomes when it is kept on rows that are drawn in secret.
+"""Secrecy of the sample: what a guarantee becomes when it is kept on rows that are drawn in secret.
 
->>> promise = subsampled(ApproxDP(1, 1e-6), m=100, n=10_000)
->>> promise.epsilon < Fraction("0.01719"), promise.delta < Fraction("1.009e-8")
+>>> guarantee = subsampled(ApproxDP(1, 1e-6), m=100, n=10_000)
+>>> guarantee.epsilon < Fraction("0.01719"), guarantee.delta < Fraction("1.009e-8")
 (True, True)
 >>> published = published_subsampled(ApproxDP(1, 1e-6), m=100, n=10_000)
 >>> published.epsilon == Fraction("0.06"), published.delta > Fraction("4.24e-8")
@@ -21,7 +21,7 @@ __all__ = ["published_subsampled", "subsampled"]
 
 
 def subsampled(guarantee: ApproxDP, *, m: int, n: int) -> ApproxDP:
-    """Return what is promised to n records if `guarantee` is promised to m rows drawn from them in secret.
+    """Return the guarantee for n records, of which `guarantee` protects m rows that are drawn in secret.
 
     Parameters
     ----------
@@ -41,25 +41,25 @@ def subsampled(guarantee: ApproxDP, *, m: int, n: int) -> ApproxDP:
     Raises
     ------
     TypeError, ValueError
-        If `guarantee` is another kind of promise, or R exceeds exp(epsilon), which for epsilon at most 1 and
-        n at least 2 m it does not.
+        If `guarantee` is another kind of guarantee, or R exceeds exp(epsilon), which for epsilon at most 1
+        and n at least 2 m it does not.
 
     Notes
     -----
     **Privacy.** See `SampledWithReplacement` for the proof; where delta is 0 some mechanism attains it.
 
     **Assumes.** Which rows were drawn is never shown, not even by what the computation takes as public: so a
-    promise about labels alone, beside which features may be shown, is refused.
+    guarantee about labels alone, beside which features may be shown, is refused.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 4.12; see `published_subsampled`.
     """
     m, n = _checked(guarantee, m, n)
     event = SampledWithReplacement(Approximate(guarantee.epsilon, guarantee.delta), m, n)
-    return _promised(guarantee, event.pure, event.failure, m, n)
+    return _guaranteed(guarantee, event.pure, event.failure, m, n)
 
 
 def published_subsampled(guarantee: ApproxDP, *, m: int, n: int) -> ApproxDP:
-    """Return the looser promise that Lemma 4.12 states: 6 epsilon m/n and 4 exp(6 epsilon m/n) (m/n) delta.
+    """Return the looser guarantee that Lemma 4.12 states: 6 epsilon m/n and 4 exp(6 epsilon m/n) (m/n) delta.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def published_subsampled(guarantee: ApproxDP, *, m: int, n: int) -> ApproxDP:
     check_count("n", n, low=2 * m)
     epsilon = 6 * guarantee.epsilon * Fraction(m, n)
     delta = short_above(4 * exp_bounds(epsilon)[1] * Fraction(m, n) * guarantee.delta)
-    return _promised(guarantee, epsilon, delta, m, n)
+    return _guaranteed(guarantee, epsilon, delta, m, n)
 
 
 def _checked(guarantee: ApproxDP, m: int, n: int) -> tuple[int, int]:
@@ -82,6 +82,6 @@ def _checked(guarantee: ApproxDP, m: int, n: int) -> tuple[int, int]:
     return check_count("m", m, low=1), check_count("n", n, low=1)
 
 
-def _promised(guarantee: ApproxDP, epsilon: Fraction, delta: Fraction, m: int, n: int) -> ApproxDP:
+def _guaranteed(guarantee: ApproxDP, epsilon: Fraction, delta: Fraction, m: int, n: int) -> ApproxDP:
     drawn = f"{m} rows are drawn with replacement from {n} records, and nobody is shown which"
     return replace(guarantee, epsilon=epsilon, delta=delta, assumes=(*guarantee.assumes, drawn))

@@ -19,8 +19,8 @@ import numpy as np
 
 from dplearn.core.exact import exp_bounds, float_above, log_bounds, short_above
 from dplearn.privacy.conversion import concentrated_epsilon, epsilon_at, log_float, rounded_up
-from dplearn.privacy.curves import Floats
 from dplearn.privacy.events import Event
+from dplearn.privacy.renyi_curves import Floats
 
 __all__ = [
     "THEOREMS",
@@ -183,7 +183,7 @@ def renyi(event: Event, delta: Fraction) -> Epsilon:
     rest = _rest(event, delta)
     if rest <= 0:
         return math.inf
-    orders = np.union1d(1 + np.logspace(-4, 8, 97), [corner for corner in event.corners if corner > 1])
+    orders = np.union1d(1 + np.logspace(-4, 8, 97), [point for point in event.breakpoints if point > 1])
     best, order, divergence = math.inf, 0.0, math.inf
     for _ in range(_REFINEMENTS + 1):
         curve = event.renyi(orders)

@@ -25,7 +25,7 @@ from dplearn.queries.central_oracle import CentralOracle
 from dplearn.queries.local_oracle import LocalOracle
 from dplearn.queries.population_oracle import PopulationOracle
 
-__all__ = ["central", "check_reports", "cost_of", "local", "opened", "population"]
+__all__ = ["central", "check_reports", "cost_of", "local", "oracle_for", "population"]
 
 
 #: What the guarantee of an oracle assumes of those who ask it.
@@ -73,7 +73,7 @@ def check_reports(trust_model: str, n_samples: int, count: int, asked: str) -> N
         )
 
 
-def opened(
+def oracle_for(
     kind: str, records: Any, *, privacy: ApproxDP, dice: Dice, stream: PublicStream
 ) -> CentralOracle | LocalOracle:
     """Return the oracle that a learner asks, for what was charged already.
@@ -132,8 +132,8 @@ def central(
     BudgetExceededError
         If the ledger's budget does not hold it; nothing is spent.
     """
-    price = cost_of("central", epsilon, delta, reproducible=random_state is not None)
-    privacy = replace(price, assumes=ASKED)
+    cost = cost_of("central", epsilon, delta, reproducible=random_state is not None)
+    privacy = replace(cost, assumes=ASKED)
     charge = open_account(ledger, privacy, name="queries.central")
     dice = dice_for(random_state, "queries.central", repr(privacy), noise)
     oracle = CentralOracle(records, privacy=privacy, dice=dice, noise=noise)
@@ -179,8 +179,8 @@ def local(
     BudgetExceededError
         If the ledger's budget does not hold it; nothing is spent.
     """
-    price = cost_of("local", epsilon, delta, reproducible=random_state is not None)
-    privacy = replace(price, assumes=ASKED)
+    cost = cost_of("local", epsilon, delta, reproducible=random_state is not None)
+    privacy = replace(cost, assumes=ASKED)
     charge = open_account(ledger, privacy, name="queries.local")
     dice = dice_for(random_state, "queries.local", repr(privacy), randomizer)
     stream = PublicStream.of(random_state, "queries.local")

@@ -58,7 +58,7 @@ class LocalOracle(BudgetedOracle):
     Notes
     -----
     **Privacy.** (epsilon, 0) for one replaced record, even towards whoever collects the reports. Proof: which
-    records are asked is settled by public numbers; each answers at most one query, once, by a randomiser of
+    records are asked is fixed by public numbers; each answers at most one query, once, by a randomiser of
     epsilon; all other reports, given the queries, do not depend on it.
 
     **Assumes.** A query's value for a record is a function of that record alone; the number of records, and

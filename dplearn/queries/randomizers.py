@@ -129,7 +129,7 @@ class BitRandomizer(LocalRandomizer):
 
     def __post_init__(self) -> None:
         _check_range(self)
-        _settle_epsilon(self)
+        _check_epsilon(self)
 
     @cached_property
     def _truth(self) -> Fraction:
@@ -190,7 +190,7 @@ class LaplaceRandomizer(LocalRandomizer):
 
     def __post_init__(self) -> None:
         _check_range(self)
-        _settle_epsilon(self)
+        _check_epsilon(self)
 
     @cached_property
     def _ratio(self) -> Fraction:
@@ -294,7 +294,7 @@ class CategoryRandomizer(LocalRandomizer):
 
     def __post_init__(self) -> None:
         check_count("size", self.size, low=2)
-        _settle_epsilon(self)
+        _check_epsilon(self)
 
     @cached_property
     def _truth(self) -> Fraction:
@@ -374,7 +374,7 @@ class VectorRandomizer(LocalRandomizer):
         hadamard_size(check_count("size", self.size, low=1))  # refuses sizes beyond memory
         check_count("norm", self.norm, low=1, high=1 << 30)
         check_count("n_reports", self.n_reports, low=1)
-        _settle_epsilon(self)
+        _check_epsilon(self)
 
     @cached_property
     def _n_coordinates(self) -> int:
@@ -434,6 +434,6 @@ def _check_range(randomizer: BitRandomizer | LaplaceRandomizer) -> None:
     check_count("high", randomizer.high, low=low + 1, high=_FAR)
 
 
-def _settle_epsilon(randomizer: LocalRandomizer) -> None:
+def _check_epsilon(randomizer: LocalRandomizer) -> None:
     """Have epsilon exact, as `Fraction` or as the decimal that is written."""
     object.__setattr__(randomizer, "epsilon", check_number("epsilon", randomizer.epsilon, above=0))

@@ -27,7 +27,7 @@ from dplearn.queries.oracle import Answer, Oracle
 from dplearn.queries.query import MeanQuery, StatisticalQuery, VectorQuery
 from dplearn.queries.randomizers import LocalRandomizer
 
-__all__ = ["Rejection", "Reports", "Request", "Told", "check_dice", "drawn"]
+__all__ = ["RecordBudgets", "Rejection", "Reports", "Request", "check_dice", "drawn"]
 
 _SPARE = 64  # one part in this many of a tolerance is left to rounding
 
@@ -65,8 +65,8 @@ class Rejection:
     now : list of Request
         What it is asked now.
     off : Fraction
-        By how much, in total variation, the law of an accepted candidate may be off; and how probable it may
-        be that none of the first `most` candidates is accepted.
+        By how much, in total variation, the distribution of an accepted candidate may be off; and how
+        probable it may be that none of the first `most` candidates is accepted.
     dice : Dice
         Source of chance.
 
@@ -89,7 +89,7 @@ class Rejection:
         whole = before * self._spread
         self._scale = whole - 1 / whole
         # Means of h average to 1 / before or more over candidates. They may be off by x times that: then the
-        # law is off by x / (1 - x) = off at most.
+        # distribution is off by x / (1 - x) = off at most.
         x = off / (1 + off)
         self._error = x / before
         self.tolerance = self._error / self._scale * (1 - Fraction(1, _SPARE))
@@ -138,7 +138,7 @@ class Rejection:
         return MeanQuery(function, low=-self._steps, high=self._steps, unit=Fraction(1, self._steps))
 
 
-class Told:
+class RecordBudgets:
     """How much each record has been asked for.
 
     Parameters
@@ -175,7 +175,7 @@ class Reports:
     told : Told
         What has been asked of each record.
     off : Fraction
-        By how much the law of one report may be off, as for `Rejection`.
+        By how much the distribution of one report may be off, as for `Rejection`.
     dice : Dice
         Source of chance.
     interactive : bool
@@ -183,9 +183,16 @@ class Reports:
     """
 
     def __init__(
-        self, oracle: Oracle, *, n_reports: int, told: Told, off: Fraction, dice: Dice, interactive: bool
+        self,
+        oracle: Oracle,
+        *,
+        n_reports: int,
+        budgets: RecordBudgets,
+        off: Fraction,
+        dice: Dice,
+        interactive: bool,
     ):
-        self._oracle, self._left, self._told = oracle, n_reports, told
+        self._oracle, self._left, self._budgets = oracle, n_reports, budgets
         self._off, self._dice, self._interactive = off, dice, interactive
         self._past: dict[int, list[tuple[Request, int]]] = {}
         self.n_queries = 0
@@ -197,7 +204,7 @@ class Reports:
             raise ValueError("n_reports must be at least what the algorithm asks for")
         if self._past and not self._interactive:
             raise ValueError("interactive must be True for an algorithm of several rounds")
-        self._told.allow(requests)
+        self._budgets.allow(requests)
         groups: dict[int, list[int]] = {}
         for place, request in enumerate(requests):
             groups.setdefault(request.record, []).append(place)

@@ -42,7 +42,7 @@ from dplearn.queries.factories import local
 from dplearn.queries.local_oracle import LocalOracle
 from dplearn.queries.oracle import Answer, Oracle, Round, as_queries
 from dplearn.queries.query import MeanQuery, StatisticalQuery
-from dplearn.queries.rejection import Reports, Request, Told, check_dice, drawn
+from dplearn.queries.rejection import RecordBudgets, Reports, Request, check_dice, drawn
 from dplearn.records.rows import as_records, count_of, taken
 
 __all__ = ["LocalRun", "QueriedRun", "Request", "run_locally", "simulate_by_queries", "simulate_locally"]
@@ -57,11 +57,11 @@ class LocalRun:
     result : object
         Released. What the algorithm returned.
     n_needed : int
-        Public. How many records keep its promise.
+        Public. How many records keep its guarantee.
     adaptive : bool
         Public. Whether it asked when answers to other queries were known.
     guarantee : ApproxDP
-        Public. What was promised to each record.
+        Public. What was guaranteed to each record.
     """
 
     result: Any
@@ -113,8 +113,8 @@ def simulate_locally(
     Raises
     ------
     ValueError
-        If there are fewer records than the promise takes, and nothing is spent; or if the algorithm asks for
-        something else than was said.
+        If there are fewer records than the guarantee takes, and nothing is spent; or if the algorithm asks
+        for something else than was said.
     BudgetExceededError
         If the ledger's budget does not hold it; or if the algorithm asks more queries than was said.
 
@@ -231,7 +231,7 @@ def run_locally(algorithm: Callable[[], Rounds], records: Any, *, epsilon: Any, 
 
     **Source.** Kasiviswanathan et al. (2011), Definition 5.3.
     """
-    told = Told(check_number("epsilon", epsilon, above=0))
+    budgets = RecordBudgets(check_number("epsilon", epsilon, above=0))
     records = as_records("records", records)
     n = count_of(records)
     check_dice(dice)
@@ -240,7 +240,7 @@ def run_locally(algorithm: Callable[[], Rounds], records: Any, *, epsilon: Any, 
     def answer(requests: Sequence[Request]) -> list[int]:
         for request in requests:
             check_count("record", request.record, high=n - 1)  # so that none has two names
-        told.allow(requests)
+        budgets.allow(requests)
         parts = [taken(records, np.array([request.record])) for request in requests]
         values = [request.query.inputs(part) for request, part in zip(requests, parts, strict=True)]
         return [drawn(request, value, dice) for request, value in zip(requests, values, strict=True)]
@@ -329,7 +329,7 @@ def simulate_by_queries(
     reports = Reports(
         oracle,
         n_reports=check_count("n_reports", n_reports, low=1),
-        told=Told(check_number("epsilon", epsilon, above=0)),
+        budgets=RecordBudgets(check_number("epsilon", epsilon, above=0)),
         # Half of what each report may be off by is for wrong answers, half for that no candidate is accepted.
         off=check_number("beta", beta, above=0, below=1) / (2 * n_reports),
         dice=dice,

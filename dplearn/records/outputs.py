@@ -71,7 +71,7 @@ def read_outputs(y: Any, n: int, classes: Sequence[Any] | None) -> Outputs:
         If y is missing, has another shape, or is not discrete.
     """
     k = n_outputs_of(y)
-    known: list[Any] = [None] * max(1, k) if classes is None else _known(classes, max(1, k))
+    known: list[Any] = [None] * max(1, k) if classes is None else _cached(classes, max(1, k))
     if k < 2:
         label_set, codes = read_labels(y, n, known[0])
         return Outputs([label_set], codes[:, None], many=False)
@@ -99,7 +99,7 @@ def declared_sets(classes: Sequence[Any]) -> list[NDArray[Any]]:
     return [check_classes(each) for each in (sets if many else [classes])]
 
 
-def _known(classes: Sequence[Any], k: int) -> list[NDArray[Any]]:
+def _cached(classes: Sequence[Any], k: int) -> list[NDArray[Any]]:
     sets = declared_sets(classes)
     if len(sets) not in (1, k):
         raise ValueError(f"classes must have a label set for each of {k} outputs, got {len(sets)}")

@@ -37,9 +37,9 @@ __all__ = [
     "TABLE",
     "as_product",
     "check_classes",
-    "check_told",
+    "check_given",
     "check_two_labels",
-    "known_classes",
+    "declared_classes",
     "label_cells",
     "labels_assumed",
     "read_features",
@@ -168,10 +168,10 @@ def refuse_sparse(estimator: Any, X: Any) -> None:
     """
     if not issparse(X):
         return
-    told = ", and say what each column can hold: domain=Schema(...)" if hasattr(estimator, "domain") else ""
+    given = ", and say what each column can hold: domain=Schema(...)" if hasattr(estimator, "domain") else ""
     raise TypeError(
         "Sparse data was passed for X, but dense data is required. Give"
-        f" {type(estimator).__name__} the data frame itself, without an encoder in front{told} (an encoder"
+        f" {type(estimator).__name__} the data frame itself, without an encoder in front{given} (an encoder"
         " that is fitted on private rows publishes their values); or make the matrix dense with X.toarray()"
     )
 
@@ -314,7 +314,7 @@ def labels_assumed(classes: Sequence[Any] | None) -> str:
     return "labels are among the declared classes"
 
 
-def known_classes(classes: Sequence[Any] | None, domain: Any) -> Sequence[Any] | None:
+def declared_classes(classes: Sequence[Any] | None, domain: Any) -> Sequence[Any] | None:
     """Return all labels that can occur, if they were told: as such, or by the schema of the columns."""
     return domain.labels if classes is None and isinstance(domain, Schema) else classes
 
@@ -336,7 +336,7 @@ def check_two_labels(classes: NDArray[Any], learned: str) -> None:
         )
 
 
-def check_told(name: str, value: Any, *, source: str, low: int = 1) -> int:
+def check_given(name: str, value: Any, *, source: str, low: int = 1) -> int:
     """Return a number that a plan needs, and that must be given where the parameter `source` tells none."""
     if value is None:
         raise ValueError(f"{name} must be given, since {source} does not tell it")

@@ -64,7 +64,7 @@ class ReleasedDistribution:
     plan : TreePlan or BlockPlan
         Public. How it was counted.
     guarantee : ApproxDP
-        Public. What is promised to those whose records these were.
+        Public. What is guaranteed to those whose records these were.
     """
 
     domain: NumberDomain
@@ -307,7 +307,7 @@ def distribution_of(
     plan : TreePlan
         By which they were counted.
     guarantee : ApproxDP
-        What was promised.
+        What was guaranteed.
 
     Notes
     -----
@@ -342,7 +342,7 @@ def distribution_of_points(
     plan : BlockPlan
         By which blocks were cut.
     guarantee : ApproxDP
-        What was promised.
+        What was guaranteed.
 
     Notes
     -----

@@ -18,7 +18,7 @@ __all__ = ["count_warnings", "few_records_warnings", "quantile_warnings", "writt
 
 _EXACT = 1 << 20  # numbers of values that are written out
 _HALF = 0.5
-_BETA = 0.05  # of what is promised of a distribution
+_BETA = 0.05  # of what is guaranteed of a distribution
 
 
 def few_records_warnings(
@@ -87,7 +87,7 @@ def quantile_warnings(
 
 
 def count_warnings(n_samples: int, plan: TreePlan) -> tuple[str, ...]:
-    """Return a warning if the noise in counts of nested intervals is so large that no median is promised.
+    """Return a warning if the noise in counts of nested intervals is so large that no median is guaranteed.
 
     Parameters
     ----------
@@ -98,8 +98,8 @@ def count_warnings(n_samples: int, plan: TreePlan) -> tuple[str, ...]:
 
     Notes
     -----
-    From `plan.n_inside` records on a median of theirs lies among them. The released distribution is promised
-    to be off by less than half, somewhere, only from several times as many on.
+    From `plan.n_inside` records on a median of theirs lies among them. The released distribution is
+    guaranteed to be off by less than half, somewhere, only from several times as many on.
     """
     error = plan.error(n_samples, _BETA)
     if error < _HALF:
@@ -109,7 +109,7 @@ def count_warnings(n_samples: int, plan: TreePlan) -> tuple[str, ...]:
         error,
         enough=_HALF,
         problem=f"with epsilon {float(plan.guarantee.epsilon):.3g}, counts among {written(plan.size)} values"
-        f" may be off by {error:.2g} of the records, so that nothing is promised of a median;"
+        f" may be off by {error:.2g} of the records, so that nothing is guaranteed of a median;"
         f" {plan.sample_size(_HALF, _BETA)} records would do, as plan() tells: error(n, beta),"
         " sample_size(alpha, beta)",
         remedy=", or tell fewer floats apart, with Floats(significand_bits=...)",

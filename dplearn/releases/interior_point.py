@@ -57,10 +57,10 @@ class InteriorPoint:
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is settled before any value is read; `sizes` for "recursive" only."""
+    """What is fixed before any value is read; `sizes` for "recursive" only."""
 
     method: str
-    price: ApproxDP
+    cost: ApproxDP
     n_needed: int
     sizes: RecursiveSizes | None
 
@@ -131,12 +131,12 @@ def interior_point(
     `recursive_interior_point`.
     """
     numbers = as_number_domain(domain)
-    plan = _settled(numbers.size, method, epsilon, delta, beta, constants, random_state is not None)
+    plan = _plan(numbers.size, method, epsilon, delta, beta, constants, random_state is not None)
     assumes = ("the number of records is public", numbers.assumption)
-    guarantee = replace(plan.price, assumes=assumes)
+    guarantee = replace(plan.cost, assumes=assumes)
     charge = open_account(ledger, guarantee, name="interior_point")
     dice = dice_for(
-        random_state, "interior_point", repr(numbers), plan.method, repr(plan.price), repr(beta), constants
+        random_state, "interior_point", repr(numbers), plan.method, repr(plan.cost), repr(beta), constants
     )
     codes = read_codes(values, numbers).tolist()
     if len(codes) < plan.n_needed:
@@ -151,7 +151,7 @@ def interior_point(
     return InteriorPoint(value, plan.method, guarantee, plan.n_needed)
 
 
-def _settled(
+def _plan(
     size: int, method: str, epsilon: Any, delta: Any, beta: Any, constants: str, reproducible: bool
 ) -> _Plan:
     """Return the method, what it spends, and its sizes: from public numbers alone."""
@@ -162,13 +162,13 @@ def _settled(
         check_number("delta with method='recursive'", delta, above=0, below=1)
     needed = interior_point_sample_size(method, domain_size=size, **public)
     recursive = method == "recursive"
-    price = ApproxDP(epsilon, delta if recursive else Fraction(0), reproducible=reproducible)
-    return _Plan(method, price, needed, recursive_sizes(size, **public) if recursive else None)
+    cost = ApproxDP(epsilon, delta if recursive else Fraction(0), reproducible=reproducible)
+    return _Plan(method, cost, needed, recursive_sizes(size, **public) if recursive else None)
 
 
 @ignores_float_errors
 def _release(codes: Sequence[int], size: int, plan: _Plan, dice: Dice) -> int | None:
     """Return the released code, or None."""
     if plan.sizes is None:
-        return interior_point_code(codes, size, privacy=plan.price, dice=dice)
-    return recursive_interior_point(codes, size, sizes=plan.sizes, privacy=plan.price, dice=dice)
+        return interior_point_code(codes, size, privacy=plan.cost, dice=dice)
+    return recursive_interior_point(codes, size, sizes=plan.sizes, privacy=plan.cost, dice=dice)

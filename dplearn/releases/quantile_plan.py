@@ -37,7 +37,7 @@ class QuantilePlan(Plan):
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would promise.
+        What it would guarantee.
     q : tuple of float
         Which quantiles.
     n_samples : int

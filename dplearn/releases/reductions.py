@@ -1,7 +1,7 @@
 """Interior points from counts or from a threshold learner, and a threshold learner from interior points.
 
 Each function takes private codes of an ordered domain, from 0 to size - 1, and a private algorithm as a
-callable; it says what one replaced record changes in what the callable gets, and so what is promised.
+callable; it says what one replaced record changes in what the callable gets, and so what is guaranteed.
 
 >>> interior_point_from_counts([40, 50, 60], 100, n_padded=5, release=lambda codes: (
 ...     lambda code: sum(value <= code for value in codes)

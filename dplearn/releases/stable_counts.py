@@ -4,7 +4,7 @@
 >>> found = stable_counts(codes, epsilon=1.0, delta=1e-6, random_state=0)
 >>> found.most_common()
 [('J45', 397), ('E11', 249), (None, 91)]
->>> found.bar, found.error(beta=0.05)
+>>> found.threshold, found.error(beta=0.05)
 (28, 6)
 """
 
@@ -23,7 +23,7 @@ from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import DomainError
 from dplearn.domains.cells import as_cells, counts_by_key, holds_times, is_frame
 from dplearn.domains.keys import read_keys
-from dplearn.mechanisms.stable_histogram import stable_histogram, stable_histogram_bar
+from dplearn.mechanisms.stable_histogram import stable_histogram, stable_histogram_threshold
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 
 __all__ = ["StableCounts", "stable_counts"]
@@ -43,14 +43,14 @@ class StableCounts:
     counts : dict
         Released. From key to noisy count, the greatest first; keys of equal count in sorted order. None is a
         missing value.
-    bar : int
+    threshold : int
         Public. No lower noisy count is named.
     guarantee : ApproxDP
-        Public. What the release promises, and on what assumptions.
+        Public. What the release guarantees, and on what assumptions.
     """
 
     counts: dict[Hashable, int]
-    bar: int
+    threshold: int
     guarantee: ApproxDP
 
     def most_common(self, k: int | None = None) -> list[tuple[Hashable, int]]:
@@ -79,7 +79,7 @@ class StableCounts:
         int
             The least t such that with probability at least 1 - beta the noise of all these is at most t in
             magnitude: a named count is then off by at most t, and a key that is not named has a count
-            below `bar` + t.
+            below `threshold` + t.
         """
         share = check_number("beta", beta, above=0, below=1) / check_count("n_keys", n_keys, low=1)
         # P[abs(Z) >= t + 1] is twice P[Z >= t + 1].
@@ -130,8 +130,8 @@ def stable_counts(
 
     **Assumes.** What `guarantee.assumes` lists.
 
-    **Accuracy.** See `StableCounts.error`. A key with a count of at least `bar` + t is named unless its noise
-    is below -t.
+    **Accuracy.** See `StableCounts.error`. A key with a count of at least `threshold` + t is named unless its
+    noise is below -t.
 
     **Source.** As for `dplearn.mechanisms.stable_histogram`.
     """
@@ -149,7 +149,7 @@ def stable_counts(
 def _release(keys: list[Hashable], guarantee: ApproxDP, dice: Dice) -> StableCounts:
     found = stable_histogram(keys, privacy=guarantee, dice=dice)
     falling = sorted(found.items(), key=lambda item: -item[1])  # stable: equal counts stay sorted by key
-    return StableCounts(counts_by_key(falling), stable_histogram_bar(guarantee), guarantee)
+    return StableCounts(counts_by_key(falling), stable_histogram_threshold(guarantee), guarantee)
 
 
 @ignores_float_errors

@@ -59,7 +59,7 @@ class CDFRelease(UnrepeatablePickles):
     distribution_ : ReleasedDistribution
         Released. The distribution.
     guarantee_ : ApproxDP
-        Public. What was promised.
+        Public. What was guaranteed.
 
     Notes
     -----
@@ -109,7 +109,7 @@ class CDFRelease(UnrepeatablePickles):
             If "blocks" is not told the number of records, or they are too few; the message says how many are
             needed.
         """
-        domain, target, _ = self._settled()
+        domain, target, _ = self._checked()
         plan: TreePlan | BlockPlan = _PLANS[self.method](domain.size, target, n_samples)
         return plan
 
@@ -137,9 +137,9 @@ class CDFRelease(UnrepeatablePickles):
         Warns
         -----
         UserWarning
-            If `plan().error(n, 0.05)` is at least 1/2 for "tree", so that nothing is promised of a median.
+            If `plan().error(n, 0.05)` is at least 1/2 for "tree", so that nothing is guaranteed of a median.
         """
-        domain, target, guarantee = self._settled()
+        domain, target, guarantee = self._checked()
         charge = open_account(self.ledger, guarantee, name=type(self).__name__)
         codes = read_codes(values, domain, takes_missing=False)
         plan = _PLANS[self.method](domain.size, target, len(codes))
@@ -153,7 +153,7 @@ class CDFRelease(UnrepeatablePickles):
         self.guarantee_ = guarantee
         return self
 
-    def _settled(self) -> tuple[NumberDomain, ApproxDP, ApproxDP]:
+    def _checked(self) -> tuple[NumberDomain, ApproxDP, ApproxDP]:
         """Check what is public; return the domain, what may be spent, and the guarantee."""
         check_choice("method", self.method, _METHODS)
         epsilon = check_number("epsilon", self.epsilon, low=Fraction(1, 10**9))
@@ -162,7 +162,7 @@ class CDFRelease(UnrepeatablePickles):
         if domain.accepts_missing:
             raise ValueError(f"domain must not accept missing values, got {domain!r}")
         target = ApproxDP(epsilon, delta)
-        kept = _PROMISES[self.method](domain.size, target)
+        kept = _GUARANTEES[self.method](domain.size, target)
         guarantee = ApproxDP(
             kept.epsilon,
             kept.delta,
@@ -176,12 +176,12 @@ class CDFRelease(UnrepeatablePickles):
         return f"{type(self).__name__}({shown})"
 
     def _repr_html_(self) -> str:
-        promised = getattr(self, "guarantee_", None)
+        guaranteed = getattr(self, "guarantee_", None)
         try:
-            price = self._settled()[2]
+            cost = self._checked()[2]
         except (TypeError, ValueError):  # a fit will say what is wrong
-            price = None
-        return f"<pre>{escape(repr(self))}</pre>{guarantee_as_html(promised, price)}"
+            cost = None
+        return f"<pre>{escape(repr(self))}</pre>{guarantee_as_html(guaranteed, cost)}"
 
 
 _SHOWN = ("epsilon", "delta", "method", "domain", "random_state")
@@ -198,7 +198,7 @@ def _by_tree(
     codes: Any, domain: NumberDomain, plan: TreePlan, guarantee: ApproxDP, dice: Dice
 ) -> ReleasedDistribution:
     levels = tree_counts(
-        codes, plan.size, fan_out=plan.fan_out, bar=plan.bar, privacy=plan.privacy, dice=dice
+        codes, plan.size, fan_out=plan.fan_out, threshold=plan.threshold, privacy=plan.privacy, dice=dice
     )
     return distribution_of(levels, domain, plan, guarantee)
 
@@ -211,8 +211,8 @@ def _by_blocks(
     return distribution_of_points(points, len(codes), domain, plan, guarantee)
 
 
-# Of each method: what it promises, its plan, and what it does with the records.
-_PROMISES: dict[str, Callable[[int, ApproxDP], ApproxDP]] = {
+# Of each method: what it guarantees, its plan, and what it does with the records.
+_GUARANTEES: dict[str, Callable[[int, ApproxDP], ApproxDP]] = {
     "tree": lambda size, target: tree_plan(size, target).guarantee,
     "blocks": block_guarantee,
 }

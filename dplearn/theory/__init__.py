@@ -36,8 +36,8 @@ from dplearn.learners.threshold_sizes import (
     threshold_sample_size,
 )
 from dplearn.mechanisms.block_points import BlockPlan, block_guarantee, block_plan
-from dplearn.mechanisms.choosing import choosing_bar
-from dplearn.mechanisms.parity import parity_chances
+from dplearn.mechanisms.choosing import choosing_threshold
+from dplearn.mechanisms.parity import parity_probabilities
 from dplearn.mechanisms.randomized_response import estimated_frequencies, truth_probability
 from dplearn.mechanisms.rec_prefix import (
     RecursiveSizes,
@@ -47,7 +47,7 @@ from dplearn.mechanisms.rec_prefix import (
 )
 from dplearn.mechanisms.stability import release_probabilities
 from dplearn.mechanisms.stable_answers import StableAnswersNoise, stable_answers_noise
-from dplearn.mechanisms.stable_histogram import stable_histogram_bar
+from dplearn.mechanisms.stable_histogram import stable_histogram_threshold
 from dplearn.mechanisms.tree_counts import TreePlan, dkw_bound, tree_plan
 from dplearn.queries.bounds import TailBound, query_sample_size, sampling_bound
 from dplearn.releases.quantile_errors import quantile_errors, quantile_range_sample_size, quantile_sample_size
@@ -55,8 +55,8 @@ from dplearn.theory.aggregation import (
     agreement_bound,
     classification_queries_sample_size,
     knowledge_transfer_sample_size,
+    published_max_abstentions,
     published_setting,
-    published_unstable_queries,
     teachers_needed,
     teachers_table,
 )
@@ -113,7 +113,7 @@ __all__ = [
     "any_order_radius",
     "block_guarantee",
     "block_plan",
-    "choosing_bar",
+    "choosing_threshold",
     "classification_queries_sample_size",
     "conjunction_error",
     "conjunction_query_sample_size",
@@ -143,14 +143,14 @@ __all__ = [
     "masked_parity_sample_size",
     "measure_stability",
     "nonprivate_parity_sample_size",
-    "parity_chances",
+    "parity_probabilities",
     "parity_sample_size",
     "published_decaying_bound",
+    "published_max_abstentions",
     "published_setting",
     "published_soft_label_precision",
     "published_soft_label_setting",
     "published_strong_quality_teachers",
-    "published_unstable_queries",
     "published_weight_bound",
     "quantile_errors",
     "quantile_range_sample_size",
@@ -165,7 +165,7 @@ __all__ = [
     "soft_label_teachers",
     "soft_label_teachers_agreeing",
     "stable_answers_noise",
-    "stable_histogram_bar",
+    "stable_histogram_threshold",
     "stable_parity_failure",
     "stable_parity_sizes",
     "stable_parity_split",

@@ -29,8 +29,8 @@ __all__ = [
     "agreement_bound",
     "classification_queries_sample_size",
     "knowledge_transfer_sample_size",
+    "published_max_abstentions",
     "published_setting",
-    "published_unstable_queries",
     "teachers_needed",
     "teachers_table",
 ]
@@ -129,7 +129,7 @@ def published_setting(
     )
 
 
-def published_unstable_queries(n_queries: int, *, alpha: Any, beta: Any, gamma: Any = 0) -> int:
+def published_max_abstentions(n_queries: int, *, alpha: Any, beta: Any, gamma: Any = 0) -> int:
     """Return the T of Corollary 4.1: 3 ((gamma + alpha) m + sqrt(m ln(m/beta) / 2)), rounded up.
 
     On all queries but T at least two thirds of the teachers are right, with probability 1 - 2 beta, if each
@@ -205,7 +205,7 @@ def classification_queries_sample_size(
     Returns
     -------
     int
-        k n', k being `published_setting`'s for `published_unstable_queries`. A teacher that must learn up to
+        k n', k being `published_setting`'s for `published_max_abstentions`. A teacher that must learn up to
         alpha with probability 1 - beta/k gets n' = constant (V ln(1/alpha) + ln(k/beta))/alpha examples, or
         constant (V + ln(k/beta))/alpha**2 with `gamma`. (The theorems have ln(m/beta) there, for at most as
         many teachers as queries.)
@@ -219,7 +219,7 @@ def classification_queries_sample_size(
     least = math.ceil(_least_queries(excess, failure))
     m = check_count("n_queries", n_queries, low=least, high=_HUGE)
     v = check_count("vc_dimension", vc_dimension, low=1, high=_HUGE)
-    unstable = published_unstable_queries(m, alpha=alpha, beta=beta, gamma=gamma or 0)
+    unstable = published_max_abstentions(m, alpha=alpha, beta=beta, gamma=gamma or 0)
     k = published_setting(privacy, unstable, n_queries=m, beta=beta).n_teachers
     if gamma is None:
         each = (v * math.log(1 / excess) + math.log(k / failure)) / excess
@@ -320,7 +320,7 @@ def teachers_table(
     beta: Any = 0.05,
     agreement: Any = "2/3",
 ) -> Iterator[TeachersRow]:
-    """Yield, for each T, the published number of teachers and ours, for the same promise.
+    """Yield, for each T, the published number of teachers and ours, for the same guarantee.
 
     Parameters
     ----------

@@ -300,7 +300,7 @@ def soft_label_teachers(
     beta: Any = 0.05,
     probability: Any = 0.75,
 ) -> int:
-    """Return how many teachers make our noise keep the promise of `soft_label_precision`.
+    """Return how many teachers make our noise keep the guarantee of `soft_label_precision`.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ def test_discrete_laplace_noise_on_a_count_attains_its_epsilon():
     assert report.exp_epsilon == 1 / decay_ratio(Fraction(1))
     assert report.keeps(ApproxDP(1))
     assert 0.999999 < report.tightness(ApproxDP(1)) <= 1
-    assert (report.n_datasets, report.n_pairs, report.n_laws, report.n_outcomes) == (8, 12, 4, 4)
+    assert (report.n_datasets, report.n_pairs, report.n_distributions, report.n_outcomes) == (8, 12, 4, 4)
 
 
 def test_the_pair_and_the_event_attain_what_is_reported():
@@ -71,7 +71,7 @@ def test_adding_and_removing_are_neighbours_of_another_kind():
     assert report.n_datasets == 4 + 2
     assert report.n_pairs == 8
     assert report.keeps(ApproxDP(1, neighbors="add_remove"))
-    # The number of records is protected then: to show it is to break the promise.
+    # The number of records is protected then: to show it is to break the guarantee.
     assert (
         enumerate_privacy(lambda rows, dice: len(rows), [0, 1], 2, neighbors="add_remove").exp_epsilon is None
     )
@@ -101,7 +101,7 @@ def test_every_pair_of_neighbours_is_compared_once(n, universe, ordered):
 
 def test_any_two_datasets_differ_by_little_at_a_tiny_epsilon():
     # n steps of (epsilon, 0): total variation at most n * epsilon for small epsilon.
-    from dplearn.audit.enumeration import enumerate_laws
+    from dplearn.audit.enumeration import enumerate_distributions
     from dplearn.mechanisms import exponential_mechanism
 
     tiny = ApproxDP("0.001")
@@ -109,8 +109,10 @@ def test_any_two_datasets_differ_by_little_at_a_tiny_epsilon():
     def fit(rows, dice):
         return exponential_mechanism(np.array(rows).sum(axis=0), privacy=tiny, dice=dice)
 
-    laws = list(enumerate_laws(fit, [(0, 1), (1, 0), (1, 1)], 3).values())
-    for law in laws:
-        for other in laws:
-            distance = sum(max(law.probability(i) - other.probability(i), 0) for i in law.masses)
+    distributions = list(enumerate_distributions(fit, [(0, 1), (1, 0), (1, 1)], 3).values())
+    for distribution in distributions:
+        for other in distributions:
+            distance = sum(
+                max(distribution.probability(i) - other.probability(i), 0) for i in distribution.masses
+            )
             assert distance <= 3 * tiny.epsilon

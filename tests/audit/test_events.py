@@ -1,4 +1,4 @@
-"""Bins partition all outcomes, and the events chosen are the ones that a law would choose."""
+"""Bins partition all outcomes, and the events chosen are the ones that a distribution would choose."""
 
 from itertools import product
 from math import e

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dplearn.audit import Evidence, SamplingReport, exact_law, least_exp_epsilon, sample_privacy, sampling
+from dplearn.audit import (
+    Evidence,
+    SamplingReport,
+    exact_distribution,
+    least_exp_epsilon,
+    sample_privacy,
+    sampling,
+)
 from dplearn.audit.events import choose_events
 from dplearn.chance import SeededDice
 from dplearn.core.binomial import success_bounds
@@ -34,8 +41,10 @@ def cell_of_400(half, dice, size):
 def law_of(rows, neighbour):
     """Return a `fit` with these weights on 0, 1, ..., from numpy's generator."""
     generator = np.random.default_rng(20261121)
-    laws = [np.array(law) / sum(law) for law in (rows, neighbour)]
-    return lambda side, dice, size: generator.choice(len(laws[side]), size=size, p=laws[side])
+    distributions = [np.array(distribution) / sum(distribution) for distribution in (rows, neighbour)]
+    return lambda side, dice, size: generator.choice(
+        len(distributions[side]), size=size, p=distributions[side]
+    )
 
 
 def sample(fit, claim, n, **parameters):
@@ -43,7 +52,7 @@ def sample(fit, claim, n, **parameters):
 
 
 def most_false_alarms(runs, rate):
-    """Return a number of false alarms that is exceeded once in a million, if their rate is as promised."""
+    """Return a number of false alarms that is exceeded once in a million, if their rate is as guaranteed."""
     return int(binom.isf(1e-6, runs, rate))
 
 
@@ -154,7 +163,7 @@ LABELS, OTHER_LABELS = ("no", "yes"), ("yes", "yes")
 def test_a_whole_fit_is_not_refuted():
     report = sample_privacy(fitted, LABELS, OTHER_LABELS, claim=ApproxDP(2), n_samples=5000)
     exact = least_exp_epsilon(
-        *(exact_law(lambda dice, rows=rows: fitted(rows, dice)) for rows in (LABELS, OTHER_LABELS))
+        *(exact_distribution(lambda dice, rows=rows: fitted(rows, dice)) for rows in (LABELS, OTHER_LABELS))
     )[0]
     assert not report.refutes
     assert 0.7 < report.epsilon_lower <= log(exact)

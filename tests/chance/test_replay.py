@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dplearn.chance import Draw, ReplayDice, SeededDice, TapeDice
+from dplearn.chance import Draw, EnumeratingDice, ReplayDice, SeededDice
 
 HALF = Fraction(1, 2)
 
@@ -55,7 +55,7 @@ def test_many_draws_are_one_entry_that_names_its_size(name, arguments):
 
 
 def test_the_neighbours_arguments_are_recorded_beside_the_same_outcomes():
-    first = ReplayDice(TapeDice([4, 1]))
+    first = ReplayDice(EnumeratingDice([4, 1]))
     first.below(6)
     first.discrete_laplace(HALF, 2, 3)
     again = ReplayDice.replaying(first.trace)
@@ -65,7 +65,7 @@ def test_the_neighbours_arguments_are_recorded_beside_the_same_outcomes():
 
 @pytest.mark.parametrize(("low", "high"), [(-5, 5), (None, 5), (-5, None), (None, None)])
 def test_noise_moves_as_its_ends_do(low, high):
-    first = ReplayDice(TapeDice([3]))
+    first = ReplayDice(EnumeratingDice([3]))
     drawn = first.geometric(HALF, low, high)
     moved = [end if end is None else end - 2 for end in (low, high)]
     again = ReplayDice.replaying(first.trace).geometric(HALF, *moved)
@@ -73,7 +73,7 @@ def test_noise_moves_as_its_ends_do(low, high):
 
 
 def test_the_noise_of_each_count_moves_as_its_own_ends_do():
-    first = ReplayDice(TapeDice([1, 0, 1]))
+    first = ReplayDice(EnumeratingDice([1, 0, 1]))
     drawn = first.discrete_laplace(HALF, np.array([0, 0, 0]), np.array([1, 1, 1]), size=3)
     again = ReplayDice.replaying(first.trace)
     moved = again.discrete_laplace(HALF, np.array([0, 5, -5]), np.array([1, 6, -4]), size=3)
@@ -155,7 +155,7 @@ def test_bounds_beyond_64_bits_replay_too():
 
 def test_a_recording_outlives_changes_to_the_lists_it_was_made_from():
     exponents, multiplicities = [0, 1], [1, 1]
-    dice = ReplayDice(TapeDice())
+    dice = ReplayDice(EnumeratingDice())
     dice.power_weighted(HALF, exponents, multiplicities)
     exponents[0] = 99
     assert dice.trace[0].arguments == (HALF, (0, 1), (1, 1))
@@ -164,4 +164,4 @@ def test_a_recording_outlives_changes_to_the_lists_it_was_made_from():
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
 def test_replay_dice_are_never_copied(duplicate):
     with pytest.raises(TypeError, match="never pickled or copied"):
-        duplicate(ReplayDice(TapeDice()))
+        duplicate(ReplayDice(EnumeratingDice()))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.chance import SeededDice, SystemDice, TapeDice, sampling
+from dplearn.chance import EnumeratingDice, SeededDice, SystemDice, sampling
 from dplearn.chance.sampling import ByteDice
 from dplearn.core.exact import decay_ratio
 
@@ -570,7 +570,7 @@ def test_draws_of_all_sizes_together_are_as_varied_as_their_law(name):
 
 @pytest.mark.parametrize("name", [name for name in SIZED if "huge" not in name])
 @pytest.mark.parametrize(
-    "make", [SystemDice, lambda: SeededDice(0), TapeDice], ids=["system", "seeded", "tape"]
+    "make", [SystemDice, lambda: SeededDice(0), EnumeratingDice], ids=["system", "seeded", "tape"]
 )
 def test_a_negative_size_is_a_value_error(make, name):
     dice = make()
@@ -581,7 +581,7 @@ def test_a_negative_size_is_a_value_error(make, name):
 
 # bad arguments
 
-BOTH = pytest.mark.parametrize("make", [SystemDice, TapeDice])
+BOTH = pytest.mark.parametrize("make", [SystemDice, EnumeratingDice])
 
 
 @BOTH

@@ -26,7 +26,7 @@ from dplearn.chance.table import (
     power_blocks,
     power_weights,
 )
-from dplearn.core.distributions import power_law
+from dplearn.core.distributions import power_probabilities
 from dplearn.core.exact import decay_ratio
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
@@ -99,17 +99,17 @@ def exponential(rate: Fraction) -> Fraction:
 
 
 def groups(ratio, exponents, multiplicities):
-    ends = list(accumulate(power_law(ratio, exponents, multiplicities)))
+    ends = list(accumulate(power_probabilities(ratio, exponents, multiplicities)))
     return lambda: Table(power_weights(ratio, exponents, multiplicities)), ends
 
 
 def blocks(ratio, unit, count):
-    """The law of floor(G / unit): below d + 1 with probability 1 - ratio**((d + 1) unit)."""
+    """The distribution of floor(G / unit): below d + 1 with probability 1 - ratio**((d + 1) unit)."""
     ends = [1 - ratio ** (unit * (d + 1)) for d in range(count)]
     return lambda: Table(power_blocks(ratio, unit, count)), [*ends, Fraction(1)]
 
 
-def laws() -> dict:
+def distributions() -> dict:
     """Return, by name, how to make a table and the upper ends of its outcomes."""
     third, near_one = Fraction(1, 3), decay_ratio(Fraction(1, 10))
     sigmas = [Fraction(1, 50), Fraction(4), Fraction(40**2), Fraction(10**8) + third]
@@ -144,9 +144,9 @@ def laws() -> dict:
     }
 
 
-LAWS = laws()
+LAWS = distributions()
 every_law = pytest.mark.parametrize("name", LAWS)
-#: On and beside how many of a law's boundaries.
+#: On and beside how many of a distribution's boundaries.
 at_boundaries = pytest.mark.parametrize("most", [6, pytest.param(24, marks=pytest.mark.nightly)])
 # A group of 2**400 makes the first enclosures too wide to decide anything: exact all the same, but with
 # more bits.
@@ -309,7 +309,7 @@ def test_bounds_hold_the_exact_ends_between_them(name, bits):
 def test_any_law_and_any_word_agree_with_exact_inversion(ratio, pairs, word):
     pairs.sort()
     exponents, multiplicities = zip(*pairs, strict=True)
-    ends = list(accumulate(power_law(ratio, exponents, multiplicities)))
+    ends = list(accumulate(power_probabilities(ratio, exponents, multiplicities)))
     bits = Bits(int.from_bytes(word, "big"), 1)
     assert Table(power_weights(ratio, exponents, multiplicities)).draw(bits) == inverted(ends, bits)
 

@@ -113,7 +113,7 @@ def one_line(status, out, err, *, holds):
         ),
         (["--target", "lable"], "got 'lable'; the first line of the table has no such cell"),
         (["--target", "lable", "--header"], "a column of the table, got 'lable'; did you mean 'label'?"),
-        (["--target", "price", "--header"], "got 'price'; its columns are 'age', 'job', 'label'"),
+        (["--target", "cost", "--header"], "got 'cost'; its columns are 'age', 'job', 'label'"),
         (["--schema", "nowhere.json"], "nowhere.json: No such file or directory"),
         (["--nonsense"], "unrecognized arguments: --nonsense"),
     ],
@@ -206,9 +206,9 @@ def test_text_where_only_numbers_are_taken_is_told_without_advice_for_python(cap
     schema, model = tmp_path / "s.json", tmp_path / "m"
     for table in (text, gap):
         fit = ["fit", table, "--target", "label", "--out", model]
-        told = "--learner: ParityClassifier takes numbers only, and {} holds a cell that is empty or text;"
-        one_line(*run(capsys, *fit, "--learner", "parity"), holds=told.format("a column"))
-        one_line(*run(capsys, *fit, "--learner", "parity", "--header"), holds=told.format("column 'b'"))
+        given = "--learner: ParityClassifier takes numbers only, and {} holds a cell that is empty or text;"
+        one_line(*run(capsys, *fit, "--learner", "parity"), holds=given.format("a column"))
+        one_line(*run(capsys, *fit, "--learner", "parity", "--header"), holds=given.format("column 'b'"))
     for kind in ({"type": "integers", "low": 0, "high": 1}, {"type": "bits"}):
         schema.write_text(json.dumps({"columns": {"a": kind, "b": kind}}))
         fit = ["fit", "--target", "label", "--out", model, "--schema", schema]

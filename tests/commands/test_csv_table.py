@@ -63,7 +63,7 @@ def test_other_separators_are_told(tmp_path, separator):
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "given"),
     [
         (TEXT, "the first line looks like a record"),
         (NAMED.replace("Cologne", '"Cologne'), "a cell that begins with a quote must end with one"),
@@ -82,13 +82,13 @@ def test_other_separators_are_told(tmp_path, separator):
     ],
     ids=range(14),
 )
-def test_what_is_refused_is_one_line_that_quotes_no_cell_and_costs_nothing(capsys, tmp_path, content, told):
+def test_what_is_refused_is_one_line_that_quotes_no_cell_and_costs_nothing(capsys, tmp_path, content, given):
     table, file = write(tmp_path / "t.csv", content), tmp_path / "a.ledger"
     PrivacyLedger(9, path=file)
     fit = ["fit", table, "--target", "label", "--out", tmp_path / "m", "--ledger", file, "--delta", "0"]
     status, out, err = run(capsys, *fit)
     assert (status, out, err.count("\n")) == (2, "", 1)
-    assert told in err
+    assert given in err
     assert not any(cell in err for row in RECORDS for cell in row if len(cell) > 3)
     assert PrivacyLedger.open(file).history() == []
     assert not (tmp_path / "m").exists()
@@ -130,9 +130,9 @@ def test_a_header_that_the_user_vouches_for_is_quoted(capsys, tmp_path):
     fit = ["fit", table, "--target", "lable", "--out", tmp_path / "m"]
     assert "looks like a record" in run(capsys, *fit)[2]
     assert "did you mean 'label'?" in run(capsys, *fit, "--header")[2]
-    for first, told in (("a,b,a", "got 'a' more than once: rename"), ("a,b,", "got an empty one: rename")):
+    for first, given in (("a,b,a", "got 'a' more than once: rename"), ("a,b,", "got an empty one: rename")):
         fit = ["fit", write(table, first + "\n1,2,3\n"), "--target", "a", "--header", "--out", tmp_path / "m"]
-        assert f"column names must be distinct and not empty, {told} them" in run(capsys, *fit)[2]
+        assert f"column names must be distinct and not empty, {given} them" in run(capsys, *fit)[2]
 
 
 def test_files_without_header_are_fitted_and_predicted_by_number_or_by_given_names(capsys, tmp_path):
@@ -148,7 +148,7 @@ def test_files_without_header_are_fitted_and_predicted_by_number_or_by_given_nam
 
 
 @pytest.mark.parametrize(
-    ("form", "told"),
+    ("form", "given"),
     [
         (["--no-header"], "its columns are 'x0', 'x1', 'x2'"),
         (["--columns", "age,town"], "--columns must name every column, of which there are 3, got 2"),
@@ -158,11 +158,11 @@ def test_files_without_header_are_fitted_and_predicted_by_number_or_by_given_nam
         (["--separator", "x"], "--separator must be one of"),
     ],
 )
-def test_what_is_told_of_the_form_is_checked(capsys, tmp_path, form, told):
+def test_what_is_told_of_the_form_is_checked(capsys, tmp_path, form, given):
     table = write(tmp_path / "t.csv", TEXT)
     status, _, err = run(capsys, "fit", table, "--target", "label", "--out", tmp_path / "m", *form)
     assert status == 2
-    assert told in err
+    assert given in err
     assert SECRET not in err
 
 

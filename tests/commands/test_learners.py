@@ -13,7 +13,7 @@ from sklearn.base import is_classifier
 
 from dplearn import learners
 from dplearn.commands import main
-from dplearn.commands.learners import LEARNERS, candidates, settled
+from dplearn.commands.learners import LEARNERS, best_learner, candidates
 from dplearn.estimator import PrivateClassifier
 from dplearn.privacy import PrivacyLedger
 from dplearn.privacy.pipelines import pipeline_guarantee
@@ -57,10 +57,10 @@ def test_every_classifier_that_needs_a_table_alone_is_offered():
 def test_each_learner_writes_an_estimator_that_predicts_columns_by_name(capsys, table, tmp_path, name):
     model, out = tmp_path / "m.joblib", tmp_path / "out.csv"
     fit = ["fit", table, "--target", "label", "--labels", "no,yes", "--epsilon", "9", "--out", model]
-    status, told, _ = run(capsys, *fit, "--learner", name, "--test", table)
+    status, given, _ = run(capsys, *fit, "--learner", name, "--test", table)
     assert status == 0
-    assert "Records: 2000; columns: 5" in told
-    assert re.search(r"Privacy cost: epsilon \d", told)
+    assert "Records: 2000; columns: 5" in given
+    assert re.search(r"Privacy cost: epsilon \d", given)
     loaded = joblib.load(model)
     assert is_classifier(loaded)
     assert loaded.feature_names_in_.tolist() == list("abcde")
@@ -84,14 +84,14 @@ def test_words_are_learned_from_without_a_schema_and_nothing_of_them_is_kept(cap
     (tmp_path / "t.csv").write_text("job,label\n" + rows)
     for name in ("naive_bayes", "logistic_regression", "stump"):
         fit = ["fit", tmp_path / "t.csv", "--target", "label", "--learner", name, "--out", tmp_path / "m"]
-        status, told, _ = run(capsys, *fit, "--epsilon", "20", "--delta", "0", "--test", tmp_path / "t.csv")
+        status, given, _ = run(capsys, *fit, "--epsilon", "20", "--delta", "0", "--test", tmp_path / "t.csv")
         assert status == 0
-        assert float(told.split()[-1]) > 0.9
+        assert float(given.split()[-1]) > 0.9
         assert b"Xq7-secret" not in (tmp_path / "m").read_bytes()
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("asked", "given"),
     [
         (["--learner", "stum"], "did you mean 'stump'?"),
         (["--learner", "naive_bayes", "--set", "n_bin=4"], "no parameter 'n_bin'; did you mean 'n_bins'?"),
@@ -107,12 +107,12 @@ def test_words_are_learned_from_without_a_schema_and_nothing_of_them_is_kept(cap
         (["--learner", "stump", "--set", "concept_class=conjunctions"], "domain must have Bits"),
     ],
 )
-def test_what_does_not_go_together_is_told_and_costs_nothing(capsys, table, tmp_path, asked, told):
+def test_what_does_not_go_together_is_told_and_costs_nothing(capsys, table, tmp_path, asked, given):
     ledger = PrivacyLedger(99, 0.1, tmp_path / "a.ledger")
     fit = ["fit", table, "--target", "label", "--out", tmp_path / "m", "--ledger", tmp_path / "a.ledger"]
     status, out, err = run(capsys, *fit, *asked)
     assert (status, out) == (2, "")
-    assert told in err
+    assert given in err
     assert "withheld" not in err
     assert ledger.history() == []
 
@@ -145,10 +145,12 @@ def test_a_schema_is_kept_by_the_estimator_and_chooses_its_columns(capsys, table
 
 def test_the_number_of_records_and_epsilon_choose_the_learner_where_none_is_named():
     def chosen(n, epsilon):
-        return settled(candidates("auto", epsilon=epsilon, delta=None, settings=(), classes=None), n)
+        return best_learner(candidates("auto", epsilon=epsilon, delta=None, settings=(), classes=None), n)
 
     assert [chosen(4999, "1"), chosen(5000, "1"), chosen(5000, "0.5")] == ["stump", "naive_bayes", "stump"]
-    assert settled(candidates("parity", epsilon="1", delta=None, settings=(), classes=None), 9) == "parity"
+    assert (
+        best_learner(candidates("parity", epsilon="1", delta=None, settings=(), classes=None), 9) == "parity"
+    )
 
 
 def test_a_ledger_without_delta_is_told_how_to_spend_none(capsys, table, tmp_path):

@@ -1,4 +1,4 @@
-"""The exact laws equal their definitions, sum to 1, and the Gaussian's cut is a sound one."""
+"""The exact distributions equal their definitions, sum to 1, and the Gaussian's cut is a sound one."""
 
 from collections import Counter
 from decimal import Decimal, localcontext
@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.chance import walk
+from dplearn.chance import enumerate_paths
 from dplearn.core.distributions import (
-    gaussian_law,
-    geometric_law,
-    laplace_law,
+    gaussian_probabilities,
+    geometric_probabilities,
+    laplace_probabilities,
     laplace_quantile,
     laplace_tail,
-    permute_and_flip_law,
+    permute_and_flip_probabilities,
     power_at_most,
-    power_law,
+    power_probabilities,
 )
 from dplearn.core.exact import decay_ratio
 
@@ -29,7 +29,7 @@ groups = st.lists(st.tuples(st.integers(-8, 8), st.integers(0, 5)), min_size=1, 
 HALF, NINTH = Fraction(1, 2), Fraction(8, 9)
 
 
-# power_law
+# power_probabilities
 
 
 @repeatable
@@ -37,7 +37,7 @@ HALF, NINTH = Fraction(1, 2), Fraction(8, 9)
 def test_power_law_is_its_formula(ratio, pairs):
     exponents, multiplicities = zip(*pairs, strict=True)
     weights = [m * ratio**e for e, m in pairs]
-    assert power_law(ratio, exponents, multiplicities) == [w / sum(weights) for w in weights]
+    assert power_probabilities(ratio, exponents, multiplicities) == [w / sum(weights) for w in weights]
 
 
 @repeatable
@@ -45,43 +45,44 @@ def test_power_law_is_its_formula(ratio, pairs):
 def test_adding_a_constant_to_all_exponents_changes_nothing(ratio, pairs, shift):
     exponents, multiplicities = zip(*pairs, strict=True)
     shifted = [e + shift for e in exponents]
-    for law in (power_law, permute_and_flip_law):
-        assert law(ratio, exponents, multiplicities) == law(ratio, shifted, multiplicities)
+    for distribution in (power_probabilities, permute_and_flip_probabilities):
+        assert distribution(ratio, exponents, multiplicities) == distribution(ratio, shifted, multiplicities)
 
 
 def test_an_empty_group_has_probability_zero_wherever_its_exponent_stands():
-    assert power_law(HALF, [-50, 0, 1, 50], [0, 2, 4, 0]) == [0, HALF, HALF, 0]
-    assert permute_and_flip_law(HALF, [-50, 0, 50], [0, 2, 0]) == [0, 1, 0]
+    assert power_probabilities(HALF, [-50, 0, 1, 50], [0, 2, 4, 0]) == [0, HALF, HALF, 0]
+    assert permute_and_flip_probabilities(HALF, [-50, 0, 50], [0, 2, 0]) == [0, 1, 0]
 
 
 # laplace
 
 
 @pytest.mark.parametrize("ratio", [HALF, NINTH, Fraction(1, 20)])
-@pytest.mark.parametrize("bar", [-30, -2, -1, 0, 1, 2, 30])
-def test_laplace_tail_is_the_sum_of_its_masses(ratio, bar):
-    # Masses of bar..far, and of everything beyond far: a geometric series, ratio**(far + 1) / (1 - ratio).
+@pytest.mark.parametrize("threshold", [-30, -2, -1, 0, 1, 2, 30])
+def test_laplace_tail_is_the_sum_of_its_masses(ratio, threshold):
+    # Masses of threshold..far, and of everything beyond far: a geometric series, ratio**(far + 1) / (1 -
+    # ratio).
     far = 40
-    masses = sum(ratio ** abs(k) for k in range(bar, far + 1)) + ratio ** (far + 1) / (1 - ratio)
-    assert laplace_tail(ratio, bar) == masses * (1 - ratio) / (1 + ratio)
+    masses = sum(ratio ** abs(k) for k in range(threshold, far + 1)) + ratio ** (far + 1) / (1 - ratio)
+    assert laplace_tail(ratio, threshold) == masses * (1 - ratio) / (1 + ratio)
 
 
 @repeatable
 @given(ratios, st.integers(-50, 50))
-def test_laplace_tails_mirror_each_other(ratio, bar):
-    assert laplace_tail(ratio, bar) + laplace_tail(ratio, 1 - bar) == 1
+def test_laplace_tails_mirror_each_other(ratio, threshold):
+    assert laplace_tail(ratio, threshold) + laplace_tail(ratio, 1 - threshold) == 1
 
 
 @repeatable
 @given(ratios, st.integers(-12, 12), st.integers(0, 12))
 def test_laplace_law_moves_all_mass_outside_to_the_ends(ratio, low, length):
     high = low + length
-    law = laplace_law(ratio, low, high)
-    assert sum(law) == 1
-    assert law[-1] == (laplace_tail(ratio, high) if length else 1)
-    assert law[0] == (1 - laplace_tail(ratio, low + 1) if length else 1)
+    distribution = laplace_probabilities(ratio, low, high)
+    assert sum(distribution) == 1
+    assert distribution[-1] == (laplace_tail(ratio, high) if length else 1)
+    assert distribution[0] == (1 - laplace_tail(ratio, low + 1) if length else 1)
     mass = (1 - ratio) / (1 + ratio)
-    assert law[1:-1] == [mass * ratio ** abs(k) for k in range(low + 1, high)]
+    assert distribution[1:-1] == [mass * ratio ** abs(k) for k in range(low + 1, high)]
 
 
 # permute and flip
@@ -111,19 +112,19 @@ def permute_and_flip(dice, ratio, exponents, multiplicities):
 )
 @pytest.mark.parametrize("ratio", [HALF, NINTH])
 def test_permute_and_flip_law_is_that_of_its_definition(ratio, exponents, multiplicities):
-    law = Counter()
-    for group, p in walk(lambda dice: permute_and_flip(dice, ratio, exponents, multiplicities)):
-        law[group] += p
-    expected = [law[group] for group in range(len(exponents))]
-    assert permute_and_flip_law(ratio, exponents, multiplicities) == expected
+    distribution = Counter()
+    for group, p in enumerate_paths(lambda dice: permute_and_flip(dice, ratio, exponents, multiplicities)):
+        distribution[group] += p
+    expected = [distribution[group] for group in range(len(exponents))]
+    assert permute_and_flip_probabilities(ratio, exponents, multiplicities) == expected
 
 
 @repeatable
 @given(ratios, groups)
 def test_laws_of_selection_sum_to_one(ratio, pairs):
     exponents, multiplicities = zip(*pairs, strict=True)
-    assert sum(power_law(ratio, exponents, multiplicities)) == 1
-    assert sum(permute_and_flip_law(ratio, exponents, multiplicities)) == 1
+    assert sum(power_probabilities(ratio, exponents, multiplicities)) == 1
+    assert sum(permute_and_flip_probabilities(ratio, exponents, multiplicities)) == 1
 
 
 @repeatable
@@ -132,12 +133,12 @@ def test_permute_and_flip_gives_the_best_at_least_what_the_exponential_mechanism
     exponents, multiplicities = zip(*pairs, strict=True)
     least = min(e for e, m in pairs if m)
     best = [i for i, (e, m) in enumerate(pairs) if m and e == least]
-    ours = permute_and_flip_law(ratio, exponents, multiplicities)
-    theirs = power_law(ratio, exponents, multiplicities)
+    ours = permute_and_flip_probabilities(ratio, exponents, multiplicities)
+    theirs = power_probabilities(ratio, exponents, multiplicities)
     assert sum(ours[i] for i in best) >= sum(theirs[i] for i in best)
 
 
-# gaussian_law
+# gaussian_probabilities
 
 
 def gaussian_masses(sigma2: Fraction, reach: int) -> list[Decimal]:
@@ -155,7 +156,7 @@ def gaussian_masses(sigma2: Fraction, reach: int) -> list[Decimal]:
 @pytest.mark.parametrize("sigma2", [Fraction(1, 50), HALF, Fraction(4), Fraction(31, 3), Fraction(1000)])
 @pytest.mark.parametrize("bits", [20, 40, 64])
 def test_gaussian_masses_are_below_the_truth_by_little_and_left_out_is_what_is_missing(sigma2, bits):
-    support, masses, left_out = gaussian_law(sigma2, bits)
+    support, masses, left_out = gaussian_probabilities(sigma2, bits)
     truth = [Fraction(mass) for mass in gaussian_masses(sigma2, support[-1] + 1)]
     assert support == list(range(-support[-1], support[-1] + 1))
     for k, mass in zip(support, masses, strict=True):
@@ -172,26 +173,26 @@ def test_gaussian_masses_are_below_the_truth_by_little_and_left_out_is_what_is_m
 def test_gaussian_masses_count_the_tail_beyond_the_weights_that_are_summed(bits):
     # Found by search: without the tail in the total, a mass of this law comes out just above a multiple of
     # 2**-bits that the true mass is just below.
-    support, masses, _ = gaussian_law(Fraction(506), bits)
+    support, masses, _ = gaussian_probabilities(Fraction(506), bits)
     truth = [Fraction(mass) for mass in gaussian_masses(Fraction(506), support[-1])]
     assert all(mass <= truth[abs(k)] for k, mass in zip(support, masses, strict=True))
 
 
 def test_what_the_gaussian_leaves_out_is_small_at_the_default_precision():
-    assert gaussian_law(Fraction(4))[2] < Fraction(1, 10**10)
-    assert gaussian_law(Fraction(10**4))[2] < Fraction(1, 10**8)
-    assert gaussian_law(Fraction(1, 50))[2] < Fraction(1, 10**10)
+    assert gaussian_probabilities(Fraction(4))[2] < Fraction(1, 10**10)
+    assert gaussian_probabilities(Fraction(10**4))[2] < Fraction(1, 10**8)
+    assert gaussian_probabilities(Fraction(1, 50))[2] < Fraction(1, 10**10)
 
 
 def test_more_bits_leave_less_out():
-    left_out = [gaussian_law(Fraction(9), bits)[2] for bits in (16, 24, 32, 48)]
+    left_out = [gaussian_probabilities(Fraction(9), bits)[2] for bits in (16, 24, 32, 48)]
     assert left_out == sorted(left_out, reverse=True)
     assert left_out[-1] < left_out[0] / 10**8
 
 
 def test_the_law_of_a_gaussian_far_narrower_than_one_is_its_centre():
     # exp(-1 / (2 sigma2)) is below 10**-20000 here, and what rounds to 0 is not in the support.
-    support, masses, left_out = gaussian_law(Fraction(1, 10**5))
+    support, masses, left_out = gaussian_probabilities(Fraction(1, 10**5))
     assert support == [0]
     assert masses[0] + left_out == 1
     assert left_out <= Fraction(1, 2**39)
@@ -200,11 +201,11 @@ def test_the_law_of_a_gaussian_far_narrower_than_one_is_its_centre():
 @repeatable
 @given(ratios, st.integers(-5, 5), st.integers(0, 8))
 def test_geometric_law_moves_all_mass_outside_to_the_ends(ratio, low, length):
-    law = geometric_law(ratio, low, low + length)
-    assert sum(law) == 1
-    for k, p in zip(range(low + 1, low + length), law[1:], strict=False):
+    distribution = geometric_probabilities(ratio, low, low + length)
+    assert sum(distribution) == 1
+    for k, p in zip(range(low + 1, low + length), distribution[1:], strict=False):
         assert p == ((1 - ratio) * ratio**k if k >= 0 else 0)
-    assert law[-1] == (ratio ** max(low + length, 0) if length else 1)
+    assert distribution[-1] == (ratio ** max(low + length, 0) if length else 1)
 
 
 @repeatable
@@ -224,13 +225,13 @@ def test_power_at_most_decides_where_a_power_equals_the_target(k):
 @repeatable
 @given(ratios, st.fractions(min_value=Fraction(1, 10**6), max_value=Fraction(9, 10)))
 def test_the_laplace_quantile_is_the_least_positive_bar_with_so_small_a_tail(ratio, delta):
-    bar = laplace_quantile(ratio, delta)
-    assert laplace_tail(ratio, bar) <= delta
-    assert bar == 1 or laplace_tail(ratio, bar - 1) > delta
+    threshold = laplace_quantile(ratio, delta)
+    assert laplace_tail(ratio, threshold) <= delta
+    assert threshold == 1 or laplace_tail(ratio, threshold - 1) > delta
 
 
 def test_the_continuous_quantile_would_not_do():
-    # ceil(ln(1 / (2 delta)) / epsilon) is the bar for continuous noise: 0.0134 for 0.01.
+    # ceil(ln(1 / (2 delta)) / epsilon) is the threshold for continuous noise: 0.0134 for 0.01.
     ratio = decay_ratio(Fraction(1))
     assert round(float(laplace_tail(ratio, 4)), 4) == 0.0134
     assert laplace_quantile(ratio, Fraction(1, 100)) == 5

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import log_ndtr
 
-from dplearn.core.distributions import gaussian_law
+from dplearn.core.distributions import gaussian_probabilities
 from dplearn.core.gaussian_difference import log_tails
 from dplearn.privacy.conversion import log_float
 
@@ -16,10 +16,13 @@ repeatable = settings(deadline=None, derandomize=True, database=None, max_exampl
 
 
 def exact_tails(sigma2, size):
-    """Bounds on P[Y - X >= g] from the exact law, apart by what it leaves out."""
-    support, masses, left_out = gaussian_law(sigma2, bits=1200)
-    law = dict(zip(support, masses, strict=True))
-    above = [sum((p * law.get(k + g, 0) for k, p in law.items()), Fraction(0)) for g in range(2 * len(law))]
+    """Bounds on P[Y - X >= g] from the exact distribution, apart by what it leaves out."""
+    support, masses, left_out = gaussian_probabilities(sigma2, bits=1200)
+    distribution = dict(zip(support, masses, strict=True))
+    above = [
+        sum((p * distribution.get(k + g, 0) for k, p in distribution.items()), Fraction(0))
+        for g in range(2 * len(distribution))
+    ]
     tails = [sum(above[g:], Fraction(0)) for g in range(size)]
     return [(tail, tail + 2 * left_out) for tail in tails]
 
@@ -36,7 +39,7 @@ def test_tails_enclose_the_exact_convolution_within_one_part_in_a_hundred_millio
 
 def test_at_zero_the_tail_is_one_half_and_half_the_chance_of_a_tie():
     (low, _), *_ = exact_tails(Fraction(2), 1)
-    masses = gaussian_law(Fraction(2), bits=300)[1]
+    masses = gaussian_probabilities(Fraction(2), bits=300)[1]
     assert float(low) == pytest.approx(float((1 + sum(p * p for p in masses)) / 2), rel=1e-12)
     assert np.exp(log_tails(2.0, 1)[0]) == pytest.approx(float(low), rel=1e-9)
 

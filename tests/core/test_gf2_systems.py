@@ -243,7 +243,7 @@ def small_systems(most):
 
 def faults_of(solver, most):
     """Return what is wrong with a solver of small systems, whose bits take all values."""
-    faults, laws = set(), {}
+    faults, distributions = set(), {}
     for A, vectors, solutions in small_systems(most):
         solvable = [b for b in solutions if solutions[b]]
         unsolvable = [b for b in solutions if not solutions[b]][:1]
@@ -262,7 +262,7 @@ def faults_of(solver, most):
                 faults.add("no solution")
             if Counter(drawn) != Counter(len(vectors) // len(solutions[b]) * list(solutions[b])):
                 faults.add("not uniform")
-            if laws.setdefault((A.shape[1], frozenset(solutions[b])), drawn) != drawn:
+            if distributions.setdefault((A.shape[1], frozenset(solutions[b])), drawn) != drawn:
                 faults.add("depends on more than the solutions")
     return faults
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from dplearn.core.intervals import (
     EqualCosts,
+    children_of,
     counted,
     depth_of,
-    opened,
     piece_arrays,
     prefix_counts,
     sorted_codes,
@@ -97,7 +97,7 @@ def grown(size, fan_out, codes, choose, most=6):
         places = np.flatnonzero((level.lengths > 1) & choose(level))
         if not places.size:
             break
-        children = opened(level, places, fan_out)
+        children = children_of(level, places, fan_out)
         levels.append(children.with_counts(counted(children, ordered)))
     return levels
 

@@ -8,26 +8,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.core.score_bins import (
-    GRAINS,
+    FIXED_POINT_ONE,
     bins,
-    grains_of,
+    fixed_point,
     half_bins,
     midpoints,
     shifted_bins,
     shifted_midpoints,
 )
 
-ALL = np.arange(GRAINS)
-MANY = [*range(2, 40), 63, 64, 65, 127, 128, 129, 255, 257, 1000, 1365, 2047, GRAINS // 2]
+ALL = np.arange(FIXED_POINT_ONE)
+MANY = [*range(2, 40), 63, 64, 65, 127, 128, 129, 255, 257, 1000, 1365, 2047, FIXED_POINT_ONE // 2]
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=300)
 
 each_number_of_bins = pytest.mark.parametrize("n_bins", MANY)
 
 
 def between(lower, upper):
-    """Where lower <= g / GRAINS < upper for all grains g; the ends are arrays of (numerator, denominator)."""
+    """Where lower <= g / FIXED_POINT_ONE < upper for each score g; ends are (numerator, denominator)."""
     (a, b), (c, d) = lower, upper
-    return (a * GRAINS <= ALL * b) & (ALL * d < c * GRAINS)
+    return (a * FIXED_POINT_ONE <= ALL * b) & (ALL * d < c * FIXED_POINT_ONE)
 
 
 @each_number_of_bins
@@ -41,9 +41,9 @@ def test_every_grain_is_in_its_half_bin(n_bins):
 def test_every_grain_is_in_its_bin_and_within_half_a_width_of_the_midpoint(n_bins):
     code = bins(half_bins(ALL, n_bins))
     assert between((code, n_bins), (code + 1, n_bins)).all()
-    for g in (0, 1, GRAINS // 3, GRAINS // 2, GRAINS - 1):
+    for g in (0, 1, FIXED_POINT_ONE // 3, FIXED_POINT_ONE // 2, FIXED_POINT_ONE - 1):
         middle = Fraction(2 * int(code[g]) + 1, 2 * n_bins)
-        assert abs(Fraction(g, GRAINS) - middle) <= Fraction(1, 2 * n_bins)
+        assert abs(Fraction(g, FIXED_POINT_ONE) - middle) <= Fraction(1, 2 * n_bins)
         assert midpoints(code, n_bins)[g] == float(middle)
 
 
@@ -96,29 +96,29 @@ def test_no_score_stays_no_score(n_bins):
 
 
 def test_half_bins_of_the_smallest_type_do_not_overflow():
-    top = np.array([GRAINS - 1, GRAINS // 2], dtype=np.int16)
-    assert half_bins(top, GRAINS // 2).tolist() == [GRAINS - 1, GRAINS // 2]
+    top = np.array([FIXED_POINT_ONE - 1, FIXED_POINT_ONE // 2], dtype=np.int16)
+    assert half_bins(top, FIXED_POINT_ONE // 2).tolist() == [FIXED_POINT_ONE - 1, FIXED_POINT_ONE // 2]
 
 
 def test_scores_beyond_0_and_1_count_as_these_and_nan_as_none():
     scores = [-np.inf, -3.0, -0.0, 0.0, 5e-324, 1.0, np.nextafter(1, 2), 7.0, np.inf, np.nan]
-    grains = grains_of(np.array(scores))
-    assert grains.tolist() == [0] * 5 + [GRAINS - 1] * 4 + [-1]
-    assert grains.dtype == np.int16
+    fixed_scores = fixed_point(np.array(scores))
+    assert fixed_scores.tolist() == [0] * 5 + [FIXED_POINT_ONE - 1] * 4 + [-1]
+    assert fixed_scores.dtype == np.int16
 
 
 @repeatable
 @given(st.floats(0, 1, exclude_max=True))
 def test_a_score_is_rounded_down_to_a_grain(score):
-    (grain,) = grains_of(np.array([score])).tolist()
-    assert Fraction(grain, GRAINS) <= Fraction(score) < Fraction(grain + 1, GRAINS)
+    (grain,) = fixed_point(np.array([score])).tolist()
+    assert Fraction(grain, FIXED_POINT_ONE) <= Fraction(score) < Fraction(grain + 1, FIXED_POINT_ONE)
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.longdouble, np.int64, bool])
 def test_scores_of_any_type_are_read(kind):
-    assert grains_of(np.array([0, 1], dtype=kind)).tolist() == [0, GRAINS - 1]
+    assert fixed_point(np.array([0, 1], dtype=kind)).tolist() == [0, FIXED_POINT_ONE - 1]
 
 
 def test_grains_keep_the_shape():
-    assert grains_of(np.zeros((3, 0))).shape == (3, 0)
-    assert grains_of(np.full((2, 3), 0.5)).tolist() == [[GRAINS // 2] * 3] * 2
+    assert fixed_point(np.zeros((3, 0))).shape == (3, 0)
+    assert fixed_point(np.full((2, 3), 0.5)).tolist() == [[FIXED_POINT_ONE // 2] * 3] * 2

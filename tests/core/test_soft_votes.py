@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from dplearn.core import soft_votes as module
-from dplearn.core.score_bins import GRAINS, grains_of
+from dplearn.core.score_bins import FIXED_POINT_ONE, fixed_point
 from dplearn.core.soft_votes import soft_tally
 
 
 def bin_of(grain, n_bins, shifted):
     """The bin of a grain, by its definition; the ends of shifted bins are the last label."""
-    score = Fraction(grain, GRAINS)
+    score = Fraction(grain, FIXED_POINT_ONE)
     if not shifted:
         return int(score * n_bins)
     place = score * n_bins - Fraction(1, 2)
@@ -46,20 +46,22 @@ def test_leads_are_as_defined_whatever_the_bins_of_each_row(width):
     for teachers in (0, 1, 2, 7, 30):
         rows = 40
         n_bins = generator.choice([2, 3, 5, 16, 2048], size=rows)
-        grains = generator.integers(-1, GRAINS, (teachers, rows * width)).astype(np.int16)
-        grains[:, ::3] = grains[:, ::3] // 512 * 512  # on ends of bins, and more often in the same
-        votes = soft_tally(grains, n_bins, width)
+        fixed_scores = generator.integers(-1, FIXED_POINT_ONE, (teachers, rows * width)).astype(np.int16)
+        fixed_scores[:, ::3] = (
+            fixed_scores[:, ::3] // 512 * 512
+        )  # on ends of bins, and more often in the same
+        votes = soft_tally(fixed_scores, n_bins, width)
         repeated = [int(number) for number in n_bins for _ in range(width)]
         assert votes.n_bins.tolist() == repeated
         assert (len(votes), votes.width) == (rows, width)
-        assert votes.grains is grains
+        assert votes.fixed_scores is fixed_scores
         for lead, shifted in ((votes.plain, False), (votes.shifted, True)):
-            columns = zip(grains.T.tolist(), repeated, strict=True)
+            columns = zip(fixed_scores.T.tolist(), repeated, strict=True)
             assert leads(lead) == [lead_of(column, number, shifted) for column, number in columns]
 
 
 def neighbours(k, values):
-    """Pairs of all columns of k grains that differ in one teacher."""
+    """Pairs of all columns of k fixed-point scores that differ in one teacher."""
     for column in product(values, repeat=k):
         for place in range(k):
             for other in values:
@@ -68,7 +70,7 @@ def neighbours(k, values):
 
 @pytest.mark.parametrize(("k", "n_bins"), [(1, 2), (2, 2), (3, 2), (4, 2), (5, 2), (2, 3), (3, 3), (4, 3)])
 def test_a_changed_teacher_moves_distances_by_one_and_winners_only_where_both_are_zero(k, n_bins):
-    middles = [(2 * h + 1) * GRAINS // (4 * n_bins) for h in range(2 * n_bins)]
+    middles = [(2 * h + 1) * FIXED_POINT_ONE // (4 * n_bins) for h in range(2 * n_bins)]
     pairs = np.array(list(neighbours(k, [-1, *middles])), dtype=np.int16)
     first, second = (soft_tally(pairs[:, side].T, np.full(len(pairs), n_bins)) for side in (0, 1))
     for one, other in ((first.plain, second.plain), (first.shifted, second.shifted)):
@@ -80,11 +82,11 @@ def test_a_changed_teacher_moves_distances_by_one_and_winners_only_where_both_ar
 
 
 def test_a_teacher_changes_its_own_column_of_each_row_and_no_other():
-    grains = grains_of(np.random.default_rng(0).random((20, 12)))
-    changed = grains.copy()
+    fixed_scores = fixed_point(np.random.default_rng(0).random((20, 12)))
+    changed = fixed_scores.copy()
     changed[3, 5] = -1
     n_bins = np.array([2, 3, 4, 5])
-    one, other = soft_tally(grains, n_bins, 3), soft_tally(changed, n_bins, 3)
+    one, other = soft_tally(fixed_scores, n_bins, 3), soft_tally(changed, n_bins, 3)
     for mine, yours in ((one.plain, other.plain), (one.shifted, other.shifted)):
         same = np.arange(12) != 5
         assert (mine.distance == yours.distance)[same].all()
@@ -103,28 +105,30 @@ def test_no_queries_have_no_leads():
 
 
 def test_blocks_change_nothing(monkeypatch):
-    grains = grains_of(np.random.default_rng(1).random((9, 50)))
+    fixed_scores = fixed_point(np.random.default_rng(1).random((9, 50)))
     n_bins = np.arange(50) % 3 + 2
-    whole = soft_tally(grains, n_bins)
+    whole = soft_tally(fixed_scores, n_bins)
     monkeypatch.setattr(module, "_ENTRIES", 20)
-    parts = soft_tally(grains, n_bins)
+    parts = soft_tally(fixed_scores, n_bins)
     assert leads(parts.plain) == leads(whole.plain)
     assert leads(parts.shifted) == leads(whole.shifted)
 
 
-@pytest.mark.parametrize(("teachers", "queries", "n_bins"), [(500, 20_000, 10), (50, 20_000, GRAINS // 2)])
+@pytest.mark.parametrize(
+    ("teachers", "queries", "n_bins"), [(500, 20_000, 10), (50, 20_000, FIXED_POINT_ONE // 2)]
+)
 def test_memory_does_not_grow_with_teachers_and_bins_times_queries(teachers, queries, n_bins):
-    grains = np.zeros((teachers, queries), dtype=np.int16)
+    fixed_scores = np.zeros((teachers, queries), dtype=np.int16)
     tracemalloc.start()
     try:
-        soft_tally(grains, np.full(queries, n_bins))
+        soft_tally(fixed_scores, np.full(queries, n_bins))
         assert tracemalloc.get_traced_memory()[1] < 100e6  # all at once would take 240 or 640 MB
     finally:
         tracemalloc.stop()
 
 
 def test_what_a_traceback_may_show_holds_no_score():
-    votes = soft_tally(grains_of(np.full((4, 1), 0.987654)), np.array([5]))
+    votes = soft_tally(fixed_point(np.full((4, 1), 0.987654)), np.array([5]))
     shown = repr(votes) + repr(votes.plain)
     assert "object at" in shown
     assert "4045" not in shown

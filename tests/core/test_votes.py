@@ -133,7 +133,7 @@ def counted(labels, n_labels):
 
 
 def agrees(votes, labels, n_labels):
-    """Whether a tally is what its definition and `plurality` say, and of the types it promises."""
+    """Whether a tally is what its definition and `plurality` say, and of the types it guarantees."""
     counts = np.array(counted(labels, n_labels), dtype=np.int64).reshape(-1, n_labels)
     expected = counts, *plurality(counts)
     found = votes.counts, votes.winner, votes.distance

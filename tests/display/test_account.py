@@ -61,10 +61,10 @@ def test_the_sum_of_all_fits_must_go_into_the_budget_and_exactly_goes(made, leas
 def test_a_price_that_hangs_on_how_many_records_there_are_is_known():
     ledger = PrivacyLedger(10)
     sampled(ledger).fit(X, np.arange(100) % 2)
-    price = ledger.spent().epsilon
-    require_all([sampled(PrivacyLedger(2 * price))] * 2, X, Y)
+    cost = ledger.spent().epsilon
+    require_all([sampled(PrivacyLedger(2 * cost))] * 2, X, Y)
     with pytest.raises(BudgetExceededError):
-        require_all([sampled(PrivacyLedger(2 * price))] * 3, X, Y)
+        require_all([sampled(PrivacyLedger(2 * cost))] * 3, X, Y)
 
 
 def test_a_ledger_of_rho_adds_squares():

@@ -50,7 +50,7 @@ def test_votes_of_another_shape_are_refused(votes):
 
 def test_declined_queries_are_counted_whatever_stands_for_them():
     for answers, label in ((["a", "?", "?"], "?"), ([1, -1, -1], -1), ([0.5, np.nan, np.nan], np.nan)):
-        assert QueryBudgetDisplay(answers, abstain_label=label).declined.tolist() == [0, 1, 2]
+        assert QueryBudgetDisplay(answers, abstain_label=label).abstentions.tolist() == [0, 1, 2]
     with pytest.raises(ValueError, match="answers must be of shape"):
         QueryBudgetDisplay([["a"]], abstain_label="?")
 
@@ -60,8 +60,8 @@ def test_asking_an_ensemble_uses_its_queries_up_and_draws_what_it_released(pyplo
     display = QueryBudgetDisplay.from_estimator(model, GENERATOR.normal(size=(50, 2)))
     assert model.remaining_queries_ == 0
     assert display.max_abstentions == 7
-    assert display.declined[-1] == 7 - model.remaining_abstentions_
-    np.testing.assert_array_equal(display.line_.get_ydata(), display.declined)
+    assert display.abstentions[-1] == 7 - model.remaining_abstentions_
+    np.testing.assert_array_equal(display.line_.get_ydata(), display.abstentions)
     with pytest.raises(QueriesExhaustedError):
         QueryBudgetDisplay.from_estimator(model, X[:1])
 
@@ -70,8 +70,8 @@ def test_where_an_ensemble_stops_the_answers_before_are_drawn(pyplot):
     model = ensemble(max_queries=200, max_abstentions=1)
     model.fit(X, GENERATOR.choice(["no", "yes"], 600))  # of which teachers learn this or that
     display = QueryBudgetDisplay.from_estimator(model, X[:200])
-    assert display.declined.size < 200
-    assert display.declined[-1] == 1
+    assert display.abstentions.size < 200
+    assert display.abstentions[-1] == 1
 
 
 def test_without_a_label_for_declined_queries_nothing_is_asked():

@@ -187,7 +187,7 @@ def test_a_step_that_is_not_private_is_named_and_nothing_is_promised(whole):
     card = privacy_card(whole.fit(X, Y))
     assert card.guarantee is None
     text = " ".join(str(card).split())
-    assert "Nothing is promised." in text
+    assert "Nothing is guaranteed." in text
     assert type(whole.steps[0][1] if hasattr(whole, "steps") else StandardScaler()).__name__ in text
     assert "What is protected" not in text
 

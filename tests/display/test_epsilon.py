@@ -83,8 +83,8 @@ def test_without_matplotlib_nothing_is_fitted(monkeypatch):
 
 def test_of_a_pipeline_the_message_names_the_steps_epsilon():
     chain = make_pipeline(Normalizer(), learner())
-    told = "say param_name='exponentialmechanismclassifier__epsilon'"
-    with pytest.raises(ValueError, match=told):
+    given = "say param_name='exponentialmechanismclassifier__epsilon'"
+    with pytest.raises(ValueError, match=given):
         EpsilonDisplay.from_estimator(chain, X, Y, X, Y)
 
 

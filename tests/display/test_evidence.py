@@ -23,7 +23,7 @@ def is_private(kind):
 def test_every_public_class_that_promises_something_has_its_evidence():
     packages = (dplearn, model_selection, preprocessing, releases)
     public = {name for each in packages for name in each.__all__ if is_private(getattr(each, name))}
-    # A plan promises what a fit would, and is none.
+    # A plan guarantees what a fit would, and is none.
     assert {name for name in public if not name.endswith("Plan")} == EVIDENCE.keys()
 
 

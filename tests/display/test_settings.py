@@ -70,7 +70,7 @@ WORDS = [f"word number {place}" for place in range(2_000)]
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "given"),
     [
         (list(range(2_000)), "2,000 in all"),
         (WORDS, "2,000 in all"),
@@ -83,9 +83,9 @@ WORDS = [f"word number {place}" for place in range(2_000)]
     ],
     ids=["list", "words", "mapping", "categories", "product", "schema", "domains", "text"],
 )
-def test_a_long_value_is_short(value, told):
+def test_a_long_value_is_short(value, given):
     text = settings_of(FunctionTransformer(kw_args={"a": value}))["kw_args"]
-    assert told in text
+    assert given in text
     assert len(text) < 250
 
 

@@ -18,7 +18,7 @@ def recorded(name):
 
 
 def promise_over_need(columns):
-    """Return the least and the greatest ratio of promised to measured records, by elimination."""
+    """Return the least and the greatest ratio of guaranteed to measured records, by elimination."""
     found = recorded("parity_sizes")
     (line,) = [
         line for line in found["measured"] if (line["method"], line["columns"]) == ("elimination", columns)
@@ -35,7 +35,7 @@ def promise_over_need(columns):
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ("hard", r"promise\nis ([\d.]+) to ([\d.]+) times"),
+        ("hard", r"guarantee\nis ([\d.]+) to ([\d.]+) times"),
         ("easy", r"in all rows it is (\d+) to (\d+) times"),
     ],
 )
@@ -208,11 +208,11 @@ def test_the_best_of_a_table_names_a_peer_that_is_more_accurate_than_ours():
                 r for r in ROWS if (r["data"], r.get("epsilon")) == (data, epsilon) and not r.get("needs")
             ]
             first = max(found, key=lambda r: r["accuracy"])
-            told = measured.winners(data, epsilon)
+            given = measured.winners(data, epsilon)
             name = measured.IN_WORDS.get(first["learner"]) or measured.called(
                 (first["by"], first["learner"], "")
             )
-            assert told.startswith("none: ") or name in told
+            assert given.startswith("none: ") or name in given
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_the_best_of_each_recorded_table_is_better_than_the_most_common_label():
     for data in {r["data"] for r in ROWS}:
         [majority] = [r for r in ROWS if (r["data"], r["learner"]) == (data, "majority class")]
         for epsilon in measured.EPSILONS:
-            told = measured.winners(data, epsilon)
-            figures = [float(each) for each in re.findall(r"(?<=\s)\.\d{3}\b", told)]
-            named = figures[1:] if told.startswith("none") else figures
-            assert all(each > round(majority["accuracy"], 3) for each in named), told
+            given = measured.winners(data, epsilon)
+            figures = [float(each) for each in re.findall(r"(?<=\s)\.\d{3}\b", given)]
+            named = figures[1:] if given.startswith("none") else figures
+            assert all(each > round(majority["accuracy"], 3) for each in named), given

@@ -36,7 +36,7 @@ def holds(words, value):
 
 
 def check_codes(domain, values):
-    """Check what every ordered domain promises of an array of its values; return their codes."""
+    """Check what every ordered domain guarantees of an array of its values; return their codes."""
     codes = domain.encode(values)
     assert codes.dtype.kind == "u"
     assert codes.shape == values.shape
@@ -666,12 +666,12 @@ def test_refusals_hold_no_value(domain):
     for values in (["31.41592"], ["secret"], [np.inf, 31.41592], [{"secret": 31.41592}]):
         with pytest.raises(DomainError) as refusal:
             domain.encode(np.array(values))
-        told = str(refusal.value)
-        assert told.startswith("a value lies outside the declared domain")
-        assert domain.assumption in told
-        seen.add(told)
+        given = str(refusal.value)
+        assert given.startswith("a value lies outside the declared domain")
+        assert domain.assumption in given
+        seen.add(given)
     assert len(seen) == 1  # nor which kind of value it was
-    assert ("fill in a constant" in told) == (not domain.accepts_missing)
+    assert ("fill in a constant" in given) == (not domain.accepts_missing)
 
 
 @pytest.mark.parametrize(

@@ -250,7 +250,7 @@ def test_equality_is_that_of_domains_names_and_their_order():
 def test_what_cannot_be_moved_into_a_domain_is_refused_in_words_about_new_records(holder):
     mixed = Product([IntegerRange(0, 120), Grid(0, 9, missing=True), Hashed(8)], ["age", "dose", "town"])
 
-    def told(*row):
+    def given(*row):
         table = np.array([row, (1, 2.0, "Bonn")], dtype=object)
         if holder == "pandas":
             table = pd.DataFrame(table, columns=mixed.names)
@@ -264,7 +264,7 @@ def test_what_cannot_be_moved_into_a_domain_is_refused_in_words_about_new_record
         assert refusal.value.__context__ is None
         return str(refusal.value)
 
-    texts = {told(age, 1.0, "Bonn") for age in ("secret", None, np.nan, np.inf)}
+    texts = {given(age, 1.0, "Bonn") for age in ("secret", None, np.nan, np.inf)}
     [text] = texts
     assert text.startswith(f"in column 'age', a value lies outside the declared domain {mixed.domains[0]!r}")
     assert text.endswith(
@@ -272,7 +272,7 @@ def test_what_cannot_be_moved_into_a_domain_is_refused_in_words_about_new_record
         " such as text: fill in a constant, or leave such records out"
     )
     assert "outside='clip'" not in text
-    [text] = {told(1, dose, "Bonn") for dose in ("secret", np.inf)}
+    [text] = {given(1, dose, "Bonn") for dose in ("secret", np.inf)}
     assert "this one is infinite, or no number, such as text" in text
     assert mixed.nearest(np.array([(999, -5.0, None)], dtype=object))[0].tolist() == [120]
     huge = Product([LargeIntegerRange(0, 2**70)])

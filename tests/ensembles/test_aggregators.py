@@ -92,11 +92,11 @@ def test_what_remains_to_be_declined_counts_declined_queries_exactly(name):
     if not aggregator.nones_each:
         assert aggregator.remaining_abstentions is None
         return
-    declined = 0
+    abstained = 0
     for _ in range(3):
-        declined += np.count_nonzero(aggregator.answer(spread(1)).codes < 0)
-        assert aggregator.remaining_abstentions == 4 - declined
-    assert declined == 3
+        abstained += np.count_nonzero(aggregator.answer(spread(1)).codes < 0)
+        assert aggregator.remaining_abstentions == 4 - abstained
+    assert abstained == 3
     last = aggregator.answer(spread(5))
     assert last.codes.tolist() == [-1]  # and no answer behind the one that stops it
     assert (aggregator.remaining_queries, aggregator.remaining_abstentions) == (0, 0)
@@ -158,19 +158,20 @@ def laplace_event(trace, n_labels):
 
 
 def stable_event(trace, n_labels):
-    """One bar, or one for each declined query: each run costs ln(1/a) + 2 T ln(1/b), and may be spoiled."""
-    bars = [draw for draw in trace if draw.arguments[2] is None]
+    """One threshold, or one an abstention: each run costs ln(1/a) + 2 T ln(1/b), and may be spoiled."""
+    thresholds = [draw for draw in trace if draw.arguments[2] is None]
     tests = [draw for draw in trace if draw.arguments[2] is not None]
-    (a,), (b,) = {draw.arguments[0] for draw in bars}, {draw.arguments[0] for draw in tests}
-    # A query at distance 0 is answered where G1 - G2 >= bar; it is tested with the gap of bar and threshold.
+    (a,), (b,) = {draw.arguments[0] for draw in thresholds}, {draw.arguments[0] for draw in tests}
+    # A query at distance 0 is answered where G1 - G2 >= threshold; it is tested with the gap of threshold and
+    # threshold.
     first = tests[0]
-    bar = bars[0].outcome - first.arguments[1][0]
-    declined = 4
-    nones = 1 if len(bars) == declined else declined
-    spoiled = a**bar * (1 - b**nones) / (1 - a * b**nones)
+    threshold = thresholds[0].outcome - first.arguments[1][0]
+    abstained = 4
+    nones = 1 if len(thresholds) == abstained else abstained
+    spoiled = a**threshold * (1 - b**nones) / (1 - a * b**nones)
     epsilon = log_bounds(1 / a)[0] + 2 * nones * log_bounds(1 / b)[0]
-    assert len(bars) in (1, declined)
-    return Composition({Approximate(epsilon, spoiled): declined // nones})
+    assert len(thresholds) in (1, abstained)
+    return Composition({Approximate(epsilon, spoiled): abstained // nones})
 
 
 #: From an aggregation to the cost of what was drawn, read from nothing but the draws.

@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
-from dplearn.core.score_bins import GRAINS
+from dplearn.core.score_bins import FIXED_POINT_ONE
 from dplearn.ensembles.asking import NO_VOTE, Labels, Scores
 from dplearn.ensembles.teachers import answers_of
 
@@ -83,24 +83,24 @@ def test_labels_of_a_wrong_shape_are_no_vote(says):
 
 def test_of_two_labels_the_second_is_scored():
     says = [[0.75, 0.25], [0.0, 1.0], [1.0, 0.0]]
-    assert asked(Scores(TWO), Teacher(says, TWO)) == [[GRAINS // 4], [GRAINS - 1], [0]]
+    assert asked(Scores(TWO), Teacher(says, TWO)) == [[FIXED_POINT_ONE // 4], [FIXED_POINT_ONE - 1], [0]]
 
 
 @pytest.mark.parametrize(
     ("classes", "says", "score"),
     [
-        (["yes", "no"], [[0.25, 0.75]] * 3, GRAINS // 4),  # in another order
+        (["yes", "no"], [[0.25, 0.75]] * 3, FIXED_POINT_ONE // 4),  # in another order
         (["no"], [[1.0]] * 3, 0),  # its shard did not hold the second
-        (["yes"], [[1.0]] * 3, GRAINS - 1),
-        (["yes", "other"], [[0.25, 0.75]] * 3, GRAINS // 4),
+        (["yes"], [[1.0]] * 3, FIXED_POINT_ONE - 1),
+        (["yes", "other"], [[0.25, 0.75]] * 3, FIXED_POINT_ONE // 4),
         (["other"], [[1.0]] * 3, 0),
-        (["no", "yes"], [[0.0, 7.0]] * 3, GRAINS - 1),
+        (["no", "yes"], [[0.0, 7.0]] * 3, FIXED_POINT_ONE - 1),
         (["no", "yes"], [[0.0, -7.0]] * 3, 0),
-        (["no", "yes"], [[np.nan, 0.5]] * 3, GRAINS // 2),  # nobody asked for the first
-        (["no", "yes"], [[0.5, np.inf]] * 3, GRAINS - 1),
-        (["no", "yes"], [[1, True]] * 3, GRAINS - 1),
-        (["no", "yes"], [["0.5", "0.25"]] * 3, GRAINS // 4),
-        (["no", "yes"], pd.DataFrame([[0.5, 0.25]] * 3), GRAINS // 4),
+        (["no", "yes"], [[np.nan, 0.5]] * 3, FIXED_POINT_ONE // 2),  # nobody asked for the first
+        (["no", "yes"], [[0.5, np.inf]] * 3, FIXED_POINT_ONE - 1),
+        (["no", "yes"], [[1, True]] * 3, FIXED_POINT_ONE - 1),
+        (["no", "yes"], [["0.5", "0.25"]] * 3, FIXED_POINT_ONE // 4),
+        (["no", "yes"], pd.DataFrame([[0.5, 0.25]] * 3), FIXED_POINT_ONE // 4),
         ([], np.zeros((3, 0)), 0),
     ],
     ids=repr,
@@ -150,7 +150,11 @@ def test_a_teacher_that_raises_or_has_no_probabilities_or_is_none_casts_no_vote(
 
 def test_only_the_row_without_a_number_is_no_vote():
     says = [[0.5, 0.5], [0.5, np.nan], [0.5, 0.25]]
-    assert asked(Scores(TWO), Teacher(says, TWO)) == [[GRAINS // 2], [NO_VOTE], [GRAINS // 4]]
+    assert asked(Scores(TWO), Teacher(says, TWO)) == [
+        [FIXED_POINT_ONE // 2],
+        [NO_VOTE],
+        [FIXED_POINT_ONE // 4],
+    ]
 
 
 # Scores of many labels
@@ -159,7 +163,7 @@ def test_only_the_row_without_a_number_is_no_vote():
 def test_many_labels_have_a_score_each_and_0_where_the_shard_held_none():
     says = [[0.5, 0.25], [0.0, 1.0], [0.25, 0.0]]
     scores = asked(Scores(THREE), Teacher(says, np.array(["yes", "no"])))
-    assert scores == [[1024, 0, 2048], [GRAINS - 1, 0, 0], [0, 0, 1024]]
+    assert scores == [[1024, 0, 2048], [FIXED_POINT_ONE - 1, 0, 0], [0, 0, 1024]]
 
 
 @pytest.mark.parametrize(
@@ -168,8 +172,8 @@ def test_many_labels_have_a_score_each_and_0_where_the_shard_held_none():
         ([0.5, 0.25, 0.25], True),
         ([0.5, 0.5, 0.5], False),
         ([1.0, 1.0, -1.0], False),
-        ([1.0, 1e-9, 1e-9], True),  # which grains do not see
-        ([0.5, 0.5, 2 / GRAINS], False),
+        ([1.0, 1e-9, 1e-9], True),  # which fixed-point scores do not see
+        ([0.5, 0.5, 2 / FIXED_POINT_ONE], False),
         ([0.5, np.nan, 0.0], False),
         ([np.inf, 0.0, 0.0], True),
         ([np.inf, np.inf, 0.0], False),
@@ -182,7 +186,7 @@ def test_a_row_whose_scores_are_no_probabilities_is_no_vote_as_a_whole(row, vote
     (scores, *others) = asked(Scores(THREE), Teacher([row, [0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]))
     assert (NO_VOTE not in scores) == votes
     assert votes or scores == [NO_VOTE] * 3
-    assert others == [[2048, 2048, 0], [GRAINS - 1, 0, 0]]
+    assert others == [[2048, 2048, 0], [FIXED_POINT_ONE - 1, 0, 0]]
 
 
 anything = st.floats(allow_nan=True, allow_infinity=True) | st.floats(0, 1)
@@ -193,9 +197,9 @@ anything = st.floats(allow_nan=True, allow_infinity=True) | st.floats(0, 1)
 def test_whatever_is_said_grains_keep_their_bounds_and_two_rows_are_near(rows):
     one, other = np.array(asked(Scores(THREE), Teacher(rows), ROWS[:2]))
     for row in (one, other):
-        assert (row == NO_VOTE).all() or (row.min() >= 0 and row.sum() <= GRAINS)
+        assert (row == NO_VOTE).all() or (row.min() >= 0 and row.sum() <= FIXED_POINT_ONE)
     if NO_VOTE not in one and NO_VOTE not in other:
-        assert ((one - other) ** 2).sum() <= 2 * GRAINS**2
+        assert ((one - other) ** 2).sum() <= 2 * FIXED_POINT_ONE**2
 
 
 @repeatable
@@ -205,7 +209,9 @@ def test_probabilities_that_add_up_to_one_are_never_refused(weights):
     (scores, *_) = asked(Scores(THREE), Teacher([row] * 3))
     assert NO_VOTE not in scores
     for grain, weight in zip(scores, weights, strict=True):
-        assert abs(Fraction(grain, GRAINS) - Fraction(weight, sum(weights))) <= Fraction(1, GRAINS)
+        assert abs(Fraction(grain, FIXED_POINT_ONE) - Fraction(weight, sum(weights))) <= Fraction(
+            1, FIXED_POINT_ONE
+        )
 
 
 # Sizes and types
@@ -236,7 +242,7 @@ def test_rows_of_scores_stay_together_and_blocks_change_nothing(monkeypatch):
     assert (answers_of([teacher, None], table, Scores(np.arange(3))) == whole).all()
     assert whole.shape == (2, 210)
     assert (whole[1] == NO_VOTE).all()
-    expected = np.floor(teacher.predict_proba(table) * GRAINS).clip(max=GRAINS - 1)
+    expected = np.floor(teacher.predict_proba(table) * FIXED_POINT_ONE).clip(max=FIXED_POINT_ONE - 1)
     assert (whole[0].reshape(70, 3) == expected).all()
 
 

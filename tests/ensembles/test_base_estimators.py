@@ -69,13 +69,13 @@ def test_what_cannot_be_cloned_is_refused():
 def test_no_part_of_a_quiet_estimator_is_verbose():
     loud = make_pipeline(BaggingClassifier(MLPClassifier(verbose=True), verbose=3), verbose=True)
     parameters = quiet(loud).get_params()
-    told = {name: value for name, value in parameters.items() if name.rpartition("__")[2] == "verbose"}
-    assert told == {
+    given = {name: value for name, value in parameters.items() if name.rpartition("__")[2] == "verbose"}
+    assert given == {
         "verbose": False,
         "baggingclassifier__verbose": 0,
         "baggingclassifier__estimator__verbose": False,
     }
-    assert type(told["verbose"]) is bool  # a pipeline takes no integer
+    assert type(given["verbose"]) is bool  # a pipeline takes no integer
     assert loud.verbose is True
 
 

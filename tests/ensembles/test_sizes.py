@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.ensembles.aggregators import AGGREGATIONS, Ballot
-from dplearn.ensembles.sizes import MANY_QUERIES, _most_unstable, settled, settled_for_transfer
+from dplearn.ensembles.sizes import MANY_QUERIES, _most_abstentions, planned_ballot, transfer_ballot
 from dplearn.ensembles.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot
 from dplearn.mechanisms.stable_answers import stable_answers_noise
 from dplearn.privacy import ApproxDP
@@ -20,13 +20,13 @@ each_aggregation = pytest.mark.parametrize("name", AGGREGATIONS)
 
 
 def of_answers(name, privacy=ONE, n_samples=5000, n_labels=2, max_queries=50, **chosen):
-    return settled(
+    return planned_ballot(
         AGGREGATIONS[name], privacy, n_samples=n_samples, n_labels=n_labels, max_queries=max_queries, **chosen
     )
 
 
 def of_a_student(name, privacy=ONE, n_samples=5000, n_labels=2, n_rows=50, **chosen):
-    return settled_for_transfer(
+    return transfer_ballot(
         AGGREGATIONS[name], privacy, n_samples=n_samples, n_labels=n_labels, n_rows=n_rows, **chosen
     )
 
@@ -34,7 +34,7 @@ def of_a_student(name, privacy=ONE, n_samples=5000, n_labels=2, n_rows=50, **cho
 both = pytest.mark.parametrize("sizes_of", [of_answers, of_a_student])
 
 
-@pytest.mark.parametrize("function", [settled, settled_for_transfer])
+@pytest.mark.parametrize("function", [planned_ballot, transfer_ballot])
 def test_nothing_but_public_quantities_is_looked_at(function):
     public = {"kind", "privacy", "n_samples", "n_labels", "max_queries", "n_teachers", "max_abstentions"}
     assert set(inspect.signature(function).parameters) <= public | {"n_rows", "make"}
@@ -142,7 +142,7 @@ def test_as_many_queries_are_planned_as_the_teachers_tell_from_the_noise_and_no_
     for name, kind in kinds.items():
         for n_samples in sizes:
             how = {"n_samples": n_samples, "n_labels": n_labels, "make": make}
-            found = settled(kind, ONE, **how)
+            found = planned_ballot(kind, ONE, **how)
             if kind.nones_each:
                 assert found.max_queries == MANY_QUERIES
                 continue
@@ -201,7 +201,7 @@ def test_declined_queries_that_the_user_wants_take_more_teachers_while_shards_al
 )
 def test_the_most_declined_queries_are_the_most_that_teachers_afford(steps, n_teachers):
     needs = sorted(steps)
-    found = _most_unstable(lambda unstable: needs[unstable - 1], n_teachers, len(needs))
+    found = _most_abstentions(lambda unstable: needs[unstable - 1], n_teachers, len(needs))
     affordable = [unstable for unstable, need in enumerate(needs, start=1) if need <= n_teachers]
     if affordable:
         assert found == max(affordable)
@@ -214,7 +214,7 @@ def test_where_not_one_is_affordable_it_is_one_if_all_teachers_could_agree_and_e
     n_teachers, found
 ):
     # Of k teachers that agree all k / 2 can move: 67 cover what 100 do of whom five of six agree.
-    assert _most_unstable(lambda unstable: 100 * unstable, n_teachers, 9) == found
+    assert _most_abstentions(lambda unstable: 100 * unstable, n_teachers, 9) == found
 
 
 @pytest.mark.parametrize("epsilon", [2, 5])

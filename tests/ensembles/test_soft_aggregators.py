@@ -10,9 +10,9 @@ import pytest
 
 from dplearn.audit import FaultyDice
 from dplearn.chance import ReplayDice, SeededDice
-from dplearn.chance.tape import walk
+from dplearn.chance.enumerating import enumerate_paths
 from dplearn.core.exact import log_bounds
-from dplearn.core.score_bins import GRAINS, grains_of
+from dplearn.core.score_bins import FIXED_POINT_ONE, fixed_point
 from dplearn.core.soft_votes import Lead, SoftVotes, soft_tally
 from dplearn.ensembles import soft_aggregators as module
 from dplearn.ensembles.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot
@@ -40,15 +40,15 @@ def prepared(name, dice, **public):
 def unanimous(n_rows, n_labels=2, score=0.3, n_teachers=TEACHERS, n_bins=4):
     """All teachers score all labels alike."""
     width = 1 if n_labels == 2 else n_labels
-    grains = grains_of(np.full((n_teachers, n_rows * width), score))
-    return soft_tally(grains, np.full(n_rows, n_bins), width)
+    fixed_scores = fixed_point(np.full((n_teachers, n_rows * width), score))
+    return soft_tally(fixed_scores, np.full(n_rows, n_bins), width)
 
 
 def spread(n_rows, n_labels=2, n_teachers=TEACHERS):
     """In no bin and no shifted bin there are more than a fourth of the scores, and two have as many."""
     width = 1 if n_labels == 2 else n_labels
     scores = (np.arange(n_teachers) % 8 + 0.5)[:, None] / 8 + np.zeros(n_rows * width)
-    return soft_tally(grains_of(scores), np.full(n_rows, 4), width)
+    return soft_tally(fixed_point(scores), np.full(n_rows, 4), width)
 
 
 # A sparse vector of known noise, which can be walked
@@ -60,15 +60,17 @@ def votes_of(rows, n_bins=4):
     plain, shifted, ends = np.array([score for row in rows for score in row], dtype=np.int64).T
     winner = np.arange(plain.size) % n_bins
     lead = np.where(ends, n_bins - 1, winner % (n_bins - 1))
-    grains = np.zeros((1, plain.size), dtype=np.int16)
-    return SoftVotes(grains, np.full(plain.size, n_bins), width, Lead(winner, plain), Lead(lead, shifted))
+    fixed_scores = np.zeros((1, plain.size), dtype=np.int16)
+    return SoftVotes(
+        fixed_scores, np.full(plain.size, n_bins), width, Lead(winner, plain), Lead(lead, shifted)
+    )
 
 
 def part(votes, start, stop):
     """The rows from start to stop."""
     here = slice(start * votes.width, stop * votes.width)
     leads = (Lead(lead.winner[here], lead.distance[here]) for lead in (votes.plain, votes.shifted))
-    return SoftVotes(votes.grains[:, here], votes.n_bins[here], votes.width, *leads)
+    return SoftVotes(votes.fixed_scores[:, here], votes.n_bins[here], votes.width, *leads)
 
 
 @pytest.fixture(params=[False, True], ids=["kept", "renewed"])
@@ -89,10 +91,10 @@ def small(request, monkeypatch):
 
 
 def law_of(run):
-    law = {}
-    for outcome, probability in walk(run, tail_bits=4):
-        law[outcome] = law.get(outcome, 0) + probability
-    return law
+    distribution = {}
+    for outcome, probability in enumerate_paths(run, tail_bits=4):
+        distribution[outcome] = distribution.get(outcome, 0) + probability
+    return distribution
 
 
 def state(aggregator):
@@ -149,7 +151,7 @@ def one_after_the_other(make, votes):
     return law_of(run)
 
 
-#: Plain distance, shifted distance, and whether the ends win the shifted bins: most near the bar.
+#: Plain distance, shifted distance, and whether the ends win the shifted bins: most near the threshold.
 NEAR, HALF, ENDS, FAR = (2, 2, 0), (1, 3, 0), (1, 3, 1), (9, 0, 0)
 CASES = {
     "two labels": (2, 1, [[NEAR], [HALF], [ENDS]]),
@@ -200,10 +202,12 @@ def test_scores_that_lie_within_half_a_bin_are_answered_wherever_that_is():
         for low in np.linspace(1 / (2 * n_bins), 1 - 1 / n_bins, 9):
             scores = generator.uniform(low, low + 0.49 / n_bins, size=(TEACHERS, 1))
             (answer,) = prepared("sparse_vector", SeededDice(0), privacy=AMPLE).answer(
-                soft_tally(grains_of(scores), np.array([n_bins]))
+                soft_tally(fixed_point(scores), np.array([n_bins]))
             )
-            assert abs(answer - scores).min() <= 1 / (2 * n_bins) + 1 / GRAINS  # those who decided it
-            assert abs(answer - scores).max() <= 1 / n_bins + 1 / GRAINS
+            assert (
+                abs(answer - scores).min() <= 1 / (2 * n_bins) + 1 / FIXED_POINT_ONE
+            )  # those who decided it
+            assert abs(answer - scores).max() <= 1 / n_bins + 1 / FIXED_POINT_ONE
 
 
 def test_it_stops_inside_a_row_and_releases_the_scores_before_in_it():
@@ -308,14 +312,14 @@ def test_noise_is_paid_before_it_is_drawn_wherever_it_is_interrupted(name, drawn
 
 
 def stable_event(trace, nones):
-    """One bar, or one for each None: each run costs ln(1/a) + 2 T ln(1/b), and may be spoiled."""
-    bars = [draw for draw in trace if draw.arguments[2] is None]
+    """One threshold, or one for each None: each run costs ln(1/a) + 2 T ln(1/b), and may be spoiled."""
+    thresholds = [draw for draw in trace if draw.arguments[2] is None]
     tests = [draw for draw in trace if draw.arguments[2] is not None]
-    (a,), (b,) = {draw.arguments[0] for draw in bars}, {draw.arguments[0] for draw in tests}
-    bar = bars[0].outcome - tests[0].arguments[1][0]
-    assert len(bars) in (1, nones)
-    each = 1 if len(bars) == nones else nones
-    spoiled = a**bar * (1 - b**each) / (1 - a * b**each)
+    (a,), (b,) = {draw.arguments[0] for draw in thresholds}, {draw.arguments[0] for draw in tests}
+    threshold = thresholds[0].outcome - tests[0].arguments[1][0]
+    assert len(thresholds) in (1, nones)
+    each = 1 if len(thresholds) == nones else nones
+    spoiled = a**threshold * (1 - b**each) / (1 - a * b**each)
     epsilon = log_bounds(1 / a)[0] + 2 * each * log_bounds(1 / b)[0]
     return Composition({Approximate(epsilon, spoiled): nones // each})
 
@@ -343,19 +347,19 @@ class Noiseless:
         return np.zeros(size, dtype=np.int64)
 
 
-def sums_of(grains, n_labels, privacy=MODEST, max_queries=10, teachers=1):
+def sums_of(fixed_scores, n_labels, privacy=MODEST, max_queries=10, teachers=1):
     """What a mean makes noisy, in steps; the variance of the noise; and how many steps make 1.
 
-    Each column of `grains`, or each `n_labels` of them, is a query of its own.
+    Each column of `fixed-point scores`, or each `n_labels` of them, is a query of its own.
     """
     width = 1 if n_labels == 2 else n_labels
-    rows = grains.shape[1] // width
+    rows = fixed_scores.shape[1] // width
     sums = []
     for start in range(0, rows, max_queries):
         dice = Noiseless()
         public = {"n_labels": n_labels, "n_teachers": teachers, "max_queries": max_queries}
         mean = prepared("mean", dice, privacy=privacy, **public)
-        here = grains[:, start * width : (start + max_queries) * width]
+        here = fixed_scores[:, start * width : (start + max_queries) * width]
         votes = soft_tally(here, np.full(here.shape[1] // width, 2), width)
         sums.append(mean.answer(votes) * (teachers * mean._grid) - teachers / 2)
         (variance,) = set(dice.variances)
@@ -370,12 +374,12 @@ WIDTHS = [(ApproxDP("0.001", "1e-6"), 1), (MODEST, 1), (MODEST, 100), (ApproxDP(
 
 @pytest.mark.parametrize(("privacy", "teachers"), WIDTHS)
 def test_one_teacher_of_two_labels_moves_a_sum_by_less_than_the_noise_was_paid_for(privacy, teachers):
-    every = np.arange(-1, GRAINS, dtype=np.int16)[None]
-    sums, variance, grid = sums_of(every, 2, privacy, max_queries=GRAINS + 1, teachers=teachers)
+    every = np.arange(-1, FIXED_POINT_ONE, dtype=np.int16)[None]
+    sums, variance, grid = sums_of(every, 2, privacy, max_queries=FIXED_POINT_ONE + 1, teachers=teachers)
     moved = int(sums.max() - sums.min())
     assert moved < grid
     rho = Fraction(moved**2) / (2 * variance)
-    assert (GRAINS + 1) * rho <= concentrated_budget(privacy)
+    assert (FIXED_POINT_ONE + 1) * rho <= concentrated_budget(privacy)
     assert isinstance(variance, Fraction)
 
 
@@ -384,10 +388,21 @@ def test_one_teacher_of_two_labels_moves_a_sum_by_less_than_the_noise_was_paid_f
 def test_one_teacher_of_many_labels_moves_the_sums_by_what_the_noise_was_paid_for(
     n_labels, privacy, teachers
 ):
-    values = [0, 1, GRAINS // 4, GRAINS // 3, GRAINS // 2 - 1, GRAINS // 2, GRAINS - 2, GRAINS - 1]
-    rows = [row for row in product(values, repeat=n_labels) if sum(row) <= GRAINS] + [(-1,) * n_labels]
-    grains = np.array(rows, dtype=np.int16).reshape(1, -1)
-    sums, variance, grid = sums_of(grains, n_labels, privacy, max_queries=len(rows), teachers=teachers)
+    values = [
+        0,
+        1,
+        FIXED_POINT_ONE // 4,
+        FIXED_POINT_ONE // 3,
+        FIXED_POINT_ONE // 2 - 1,
+        FIXED_POINT_ONE // 2,
+        FIXED_POINT_ONE - 2,
+        FIXED_POINT_ONE - 1,
+    ]
+    rows = [row for row in product(values, repeat=n_labels) if sum(row) <= FIXED_POINT_ONE] + [
+        (-1,) * n_labels
+    ]
+    fixed_scores = np.array(rows, dtype=np.int16).reshape(1, -1)
+    sums, variance, grid = sums_of(fixed_scores, n_labels, privacy, max_queries=len(rows), teachers=teachers)
     sums = np.unique(sums, axis=0)
     moved = max(((sums - row) ** 2).sum(axis=1).max() for row in sums)
     assert len(rows) * Fraction(int(moved)) / (2 * variance) <= concentrated_budget(privacy)
@@ -429,9 +444,9 @@ def test_the_noise_scale_of_a_mean_is_the_standard_deviation_of_what_is_drawn(n_
 @each_number_of_labels
 def test_a_mean_is_unbiased_but_for_its_grid(privacy, teachers, n_labels):
     dice, width = Noiseless(), 1 if n_labels == 2 else n_labels
-    public = {"n_labels": n_labels, "n_teachers": GRAINS, "max_queries": 1}
+    public = {"n_labels": n_labels, "n_teachers": FIXED_POINT_ONE, "max_queries": 1}
     mean = prepared("mean", dice, privacy=privacy, **public)
-    every = np.repeat(np.arange(GRAINS, dtype=np.int16)[:, None], width, axis=1)
+    every = np.repeat(np.arange(FIXED_POINT_ONE, dtype=np.int16)[:, None], width, axis=1)
     released = mean.answer(soft_tally(every, np.array([2]), width))
     assert released.ravel().tolist() == [0.5] * width  # the mean of all scores from 0 to 1
 
@@ -445,13 +460,15 @@ def test_each_score_is_released_within_half_a_step_and_no_score_as_equally_likel
     scores = [1 / n_labels, 0.0, 0.9999, 0.123, 1 / 3]
     for score, grain in [*((score, None) for score in scores), (1 / n_labels, -1)]:
         mean = prepared("mean", Noiseless(), privacy=privacy, n_labels=n_labels, n_teachers=teachers)
-        grains = (
-            grains_of(np.full((teachers, width), score)) if grain is None else np.full((teachers, width), -1)
+        fixed_scores = (
+            fixed_point(np.full((teachers, width), score))
+            if grain is None
+            else np.full((teachers, width), -1)
         )
-        released = mean.answer(soft_tally(grains, np.array([2]), width))
+        released = mean.answer(soft_tally(fixed_scores, np.array([2]), width))
         assert abs(released - score).max() <= 0.5 / mean._grid + 1e-12
         # What the plan counts on: the noise hides a step, or there is none finer.
-        assert 1 / mean._grid <= max(mean.noise_scale / (4 * teachers), 1 / GRAINS)
+        assert 1 / mean._grid <= max(mean.noise_scale / (4 * teachers), 1 / FIXED_POINT_ONE)
 
 
 def test_what_is_released_may_lie_beyond_0_and_1():
@@ -499,9 +516,9 @@ def failures(name, n_labels, share, runs=100):
             failed += abs(errors).max() * 2000 > lead + aggregator.noise_scale / 8
         else:
             width = 1 if n_labels == 2 else n_labels
-            grains = np.full((2000, 30 * width), GRAINS // 8, dtype=np.int16)
-            grains[: (2000 - lead) // 2] = 7 * GRAINS // 8
-            failed += not (aggregator.answer(soft_tally(grains, np.full(30, 4), width)) == 0.125).all()
+            fixed_scores = np.full((2000, 30 * width), FIXED_POINT_ONE // 8, dtype=np.int16)
+            fixed_scores[: (2000 - lead) // 2] = 7 * FIXED_POINT_ONE // 8
+            failed += not (aggregator.answer(soft_tally(fixed_scores, np.full(30, 4), width)) == 0.125).all()
     return failed
 
 
@@ -523,16 +540,16 @@ def test_with_the_least_number_of_decided_scores_it_stops_before_none_as_often_a
     made = SOFT_AGGREGATIONS["sparse_vector"](public)
     n_scores = 30 * public.width
     assert made.least_decided == n_scores - 3
-    grains = np.full((2000, n_scores), GRAINS // 8, dtype=np.int16)
-    grains[: (2000 - made.least_lead) // 2] = 7 * GRAINS // 8
-    grains[::2, :3], grains[1::2, :3] = (
+    fixed_scores = np.full((2000, n_scores), FIXED_POINT_ONE // 8, dtype=np.int16)
+    fixed_scores[: (2000 - made.least_lead) // 2] = 7 * FIXED_POINT_ONE // 8
+    fixed_scores[::2, :3], fixed_scores[1::2, :3] = (
         0,
-        GRAINS // 2,
+        FIXED_POINT_ONE // 2,
     )  # no bin has a majority, nor a shifted one: two Nones each
     stopped = 0
     for seed in range(100):
         made = SOFT_AGGREGATIONS["sparse_vector"](public).attach(SeededDice(seed))
-        scores = made.answer(soft_tally(grains, np.full(30, 4), public.width))
+        scores = made.answer(soft_tally(fixed_scores, np.full(30, 4), public.width))
         stopped += len(scores) < 30
     assert stopped < 12  # 5 of 100 runs may
 
@@ -570,16 +587,16 @@ def test_to_take_the_dice_from_a_copy_leaves_the_original_its_own(name):
 @each_aggregation
 def test_answers_do_not_share_memory_with_votes(name):
     votes = unanimous(2)
-    kept = votes.grains.copy(), votes.plain.winner.copy()
+    kept = votes.fixed_scores.copy(), votes.plain.winner.copy()
     prepared(name, SeededDice(0), privacy=AMPLE).answer(votes)
-    assert (votes.grains == kept[0]).all()
+    assert (votes.fixed_scores == kept[0]).all()
     assert (votes.plain.winner == kept[1]).all()
 
 
 def test_the_last_label_of_shifted_bins_has_nan_for_its_middle_and_is_declined():
     """Half the teachers are sure of each label: a mean of one half would be nobody's score."""
     scores = np.where(np.arange(TEACHERS) % 2, 0.99, 0.01)[:, None]
-    votes = soft_tally(grains_of(scores), np.array([4]))
+    votes = soft_tally(fixed_point(scores), np.array([4]))
     aggregator = prepared("sparse_vector", SeededDice(0), privacy=AMPLE)
     assert np.isnan(aggregator.answer(votes)).all()
     assert state(aggregator) == (7, 9, 4)

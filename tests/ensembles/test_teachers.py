@@ -27,7 +27,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from dplearn.chance import PublicStream
-from dplearn.core.score_bins import GRAINS
+from dplearn.core.score_bins import FIXED_POINT_ONE
 from dplearn.ensembles import teachers as module
 from dplearn.ensembles.asking import Labels, Scores
 from dplearn.ensembles.shards import shards
@@ -166,9 +166,13 @@ def test_shards_without_two_labels_or_that_cannot_be_learned_teach_their_commone
     ]
     votes = answers_of(taught, X[:3], Labels(np.array([0, 1])))
     assert votes[[1, 2, 4, 5, 6]].tolist() == [[1] * 3, [0] * 3, [1] * 3, [-1] * 3, [1] * 3]
-    scores = answers_of(taught, X[:3], Scores(np.array([0, 1]))) / GRAINS
-    assert scores[[1, 2, 6]].tolist() == [[1 - 1 / GRAINS] * 3, [0.0] * 3, [1 - 1 / GRAINS] * 3]
-    assert scores[4] == pytest.approx([2 / 3] * 3, abs=1 / GRAINS)
+    scores = answers_of(taught, X[:3], Scores(np.array([0, 1]))) / FIXED_POINT_ONE
+    assert scores[[1, 2, 6]].tolist() == [
+        [1 - 1 / FIXED_POINT_ONE] * 3,
+        [0.0] * 3,
+        [1 - 1 / FIXED_POINT_ONE] * 3,
+    ]
+    assert scores[4] == pytest.approx([2 / 3] * 3, abs=1 / FIXED_POINT_ONE)
     assert (scores[5] < 0).all()
 
 

@@ -223,8 +223,8 @@ def panic():
 @pytest.mark.parametrize("backend", ["sequential", "loky"])
 def test_no_error_in_pickling_is_told(backend, when):
     with parallel_config(backend=backend, n_jobs=2):
-        told = run_tasks(lambda task: task.when, lambda i: Untransported(when), 3)
-        assert told == [when] * 3
+        given = run_tasks(lambda task: task.when, lambda i: Untransported(when), 3)
+        assert given == [when] * 3
         made = run_tasks(lambda task: task, lambda i: Untransported(when), 3)
     assert [each.when for each in made] == [when] * 3
 
@@ -401,7 +401,7 @@ def test_only_some_shards_are_copied_at_a_time(backend, share):
 
 
 def test_the_context_is_entered_for_batches_here_and_not_while_processes_work(monkeypatch):
-    held, entered, told = [], [], []
+    held, entered, given = [], [], []
 
     @contextmanager
     def context():
@@ -411,7 +411,7 @@ def test_the_context_is_entered_for_batches_here_and_not_while_processes_work(mo
         held.pop()
 
     def progress():
-        told.append(len(held))
+        given.append(len(held))
 
     monkeypatch.setattr(worker_pool, "_BATCHES_HERE", 2)
     how = {"context": context, "progress": progress}
@@ -420,4 +420,4 @@ def test_the_context_is_entered_for_batches_here_and_not_while_processes_work(mo
     with parallel_config(backend="loky", n_jobs=2):
         assert run_tasks(abs, lambda i: -i - len(held), 3, **how) == [0, 1, 2]
     assert len(entered) == 2
-    assert told == [0] * 6
+    assert given == [0] * 6

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 from dplearn import ExponentialMechanismClassifier, ThresholdClassifier
 from dplearn.audit.outcomes import freeze
-from dplearn.chance import ReplayDice, SeededDice, TapeDice
+from dplearn.chance import EnumeratingDice, ReplayDice, SeededDice
 from dplearn.domains import Grid
 from dplearn.preprocessing import PrivateRobustScaler
 from dplearn.privacy import PrivacyLedger
@@ -34,13 +34,13 @@ def test_fit_is_the_audited_method_with_dice_chosen_at_the_door(table):
 
 
 def test_all_chance_of_a_fit_is_two_draws(table):
-    dice = ReplayDice(TapeDice())
+    dice = ReplayDice(EnumeratingDice())
     learner()._fit(*table, dice)
     assert [draw.primitive for draw in dice.trace] == ["power_weighted", "below"]
 
 
 def test_a_refused_table_draws_nothing(table):
-    dice = ReplayDice(TapeDice())
+    dice = ReplayDice(EnumeratingDice())
     X, y = table
     for bad_X, bad_y in ((X + 1, y), (X, y + 1), (X * np.nan, y), (X[:3], y)):
         with pytest.raises(ValueError, match=r"outside|declared classes|NaN|equal numbers"):

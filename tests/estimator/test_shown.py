@@ -25,29 +25,29 @@ class Learner(PrivateClassifier):
         raise AssertionError("nobody learns a cost by running a fit")
 
 
-def told(learner):
-    scope, _, promise = guarantee_html(learner).partition('<div class="dplearn-promise">')
+def given(learner):
+    scope, _, guarantee = guarantee_html(learner).partition('<div class="dplearn-guarantee">')
     assert scope.startswith('<div class="dplearn-scope">This covers the fit of this estimator alone. ')
     assert "dplearn.privacy.pipeline_guarantee(pipeline)" in scope
-    return promise.removesuffix("</div>")
+    return guarantee.removesuffix("</div>")
 
 
 @pytest.mark.parametrize("epsilon", [1, 0.1, 3])
 def test_the_cost_is_what_the_fit_would_charge(epsilon):
-    assert told(Learner(epsilon)) == f"Not fitted. A fit will spend epsilon {epsilon}, delta 0."
+    assert given(Learner(epsilon)) == f"Not fitted. A fit will spend epsilon {epsilon}, delta 0."
 
 
 def test_a_cost_that_depends_on_shapes_is_not_told():
-    assert told(Learner(shaped=True)) == "Not fitted."
+    assert given(Learner(shaped=True)) == "Not fitted."
 
 
 def test_to_be_shown_costs_nothing_even_where_the_budget_is_too_small():
     ledger = PrivacyLedger(0.5)
-    assert told(Learner(1, ledger=ledger)) == "Not fitted. A fit will spend epsilon 1, delta 0."
+    assert given(Learner(1, ledger=ledger)) == "Not fitted. A fit will spend epsilon 1, delta 0."
     assert len(ledger.history()) == 0
 
 
 def test_a_guarantee_is_shown_in_its_own_way():
     learner = Learner()
     learner.guarantee_ = ApproxDP(0.25)
-    assert told(learner) == learner.guarantee_._repr_html_()
+    assert given(learner) == learner.guarantee_._repr_html_()

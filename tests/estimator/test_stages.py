@@ -59,7 +59,7 @@ def test_a_table_has_as_many_rows_as_it_says():
 def test_stages_run_in_order_and_the_charge_comes_before_anything_is_summarised(monkeypatch):
     seen = []
 
-    def told(name, stage):
+    def given(name, stage):
         def run(self, *arguments, **options):
             seen.append(name)
             result = stage(self, *arguments, **options)
@@ -71,7 +71,7 @@ def test_stages_run_in_order_and_the_charge_comes_before_anything_is_summarised(
 
     for name in STAGES:
         stage = getattr(ExponentialMechanismClassifier, name)
-        monkeypatch.setattr(ExponentialMechanismClassifier, name, told(name, stage))
+        monkeypatch.setattr(ExponentialMechanismClassifier, name, given(name, stage))
     learner().fit(X, Y)
     assert seen == [*STAGES[:5], "charge", *STAGES[5:]]
 

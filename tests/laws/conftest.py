@@ -33,8 +33,8 @@ from dplearn import (
     ThresholdClassifier,
 )
 from dplearn.audit.case import AuditCase
+from dplearn.audit.distributions import exact_distribution, least_exp_epsilon
 from dplearn.audit.enumeration import PrivacyReport
-from dplearn.audit.laws import exact_law, least_exp_epsilon
 from dplearn.audit.replay import replay_violations
 from dplearn.chance import SeededDice
 from dplearn.domains import Grid
@@ -51,7 +51,7 @@ from dplearn.preprocessing import (
 
 @dataclass(frozen=True)
 class OnePair(AuditCase):
-    """A case over two neighbours alone, and what must not differ is the law of the unchanged code on them.
+    """A case over two neighbours alone; mutants are compared with the unchanged code's distributions on them.
 
     On a witness, neighbours that a mistake is known to show on, a mutant is caught in a moment; that it is
     caught over the whole universe too is for the night.
@@ -69,18 +69,18 @@ class OnePair(AuditCase):
         return cls(**kept, pair=(one, other))
 
     @cached_property
-    def laws(self):
-        return {rows: exact_law(partial(self.fit, rows), self.tail_bits) for rows in self.pair}
+    def distributions(self):
+        return {rows: exact_distribution(partial(self.fit, rows), self.tail_bits) for rows in self.pair}
 
     def run(self):
-        both = [self.laws[rows] for rows in self.pair]
-        found = [least_exp_epsilon(*laws, self.claim.delta) for laws in (both, both[::-1])]
+        both = [self.distributions[rows] for rows in self.pair]
+        found = [least_exp_epsilon(*distributions, self.claim.delta) for distributions in (both, both[::-1])]
         worst, event = max(found, key=lambda each: (each[0] is None, each[0] or 0))
-        n_laws, n_outcomes = (
-            len({law.key() for law in both}),
+        n_distributions, n_outcomes = (
+            len({distribution.key() for distribution in both}),
             len(both[0].masses.keys() | both[1].masses.keys()),
         )
-        how = ("replace_one", self.pair, event, 2, 1, n_laws, n_outcomes)
+        how = ("replace_one", self.pair, event, 2, 1, n_distributions, n_outcomes)
         return PrivacyReport(worst, self.claim.delta, *how)
 
     def replay(self, seeds=3):
@@ -136,7 +136,7 @@ CLASSIFIERS = (
     MaskedParityClassifier(),
     MaskedParityClassifier(trust_model="local", epsilon=2.0),
     ONE_ROUND,
-    # Few records and all these queries take an epsilon that promises nothing.
+    # Few records and all these queries take an epsilon that guarantees nothing.
     SubsampleAggregateClassifier(
         aggregation="sparse_vector", n_teachers=9, epsilon=1e5, max_queries=5000, max_abstentions=5000
     ),
@@ -282,9 +282,9 @@ def budget(classifier):
 
     def of(fits, epsilon=classifier.epsilon):
         delta = getattr(classifier, "delta", 0)
-        price = ApproxDP(epsilon, 0 if delta == "auto" else delta)  # the search's candidates have none
+        cost = ApproxDP(epsilon, 0 if delta == "auto" else delta)  # the search's candidates have none
         protects = getattr(classifier, "protects", "examples")
-        return PrivacyLedger(fits * price.epsilon, fits * price.delta, protects=protects)
+        return PrivacyLedger(fits * cost.epsilon, fits * cost.delta, protects=protects)
 
     return of
 

@@ -94,7 +94,7 @@ show("counts", lambda: stable_counts(keys, delta=1e-6, random_state=0).counts)
 
 
 @pytest.fixture(scope="module")
-def told():
+def given():
     """What the script prints, and its warnings, for each flag of Python's."""
     runs = {
         flag: subprocess.Popen(
@@ -109,7 +109,7 @@ def told():
 
 
 @pytest.mark.parametrize("flag", ["-b", "-bb"])
-def test_bytes_are_read_alike_and_without_a_warning(told, flag):
-    assert told[flag] == told[""]
-    assert told[flag][1] == ""
-    assert "counts {b'a': " in told[flag][0]
+def test_bytes_are_read_alike_and_without_a_warning(given, flag):
+    assert given[flag] == given[""]
+    assert given[flag][1] == ""
+    assert "counts {b'a': " in given[flag][0]

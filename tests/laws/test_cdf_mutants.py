@@ -7,10 +7,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from dplearn.audit import cdf_cases, enumerate_privacy, exact_law, least_exp_epsilon
+from dplearn.audit import cdf_cases, enumerate_privacy, exact_distribution, least_exp_epsilon
 from dplearn.audit.cdf_cases import BLOCK_CASES, CDF_CASES, released
 from dplearn.core.exact import at_most_exp
-from dplearn.core.intervals import counted, opened, sorted_codes, whole
+from dplearn.core.intervals import children_of, counted, sorted_codes, whole
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.mechanisms.tree_counts import TreePlan, tree_counts
 from dplearn.privacy import ApproxDP
@@ -21,13 +21,16 @@ FOUR, THREE, GAUSSIAN = CDF_CASES
 
 
 def laws_of(fit, pair):
-    return [exact_law(lambda dice, rows=rows: fit(rows, dice)) for rows in pair]
+    return [exact_distribution(lambda dice, rows=rows: fit(rows, dice)) for rows in pair]
 
 
 def breaks(case, pair, fit=None):
     """Whether the claim fails between two datasets, one way or the other."""
     one, other = laws_of(fit or case.fit, pair)
-    worst = [least_exp_epsilon(*laws, case.claim.delta)[0] for laws in ((one, other), (other, one))]
+    worst = [
+        least_exp_epsilon(*distributions, case.claim.delta)[0]
+        for distributions in ((one, other), (other, one))
+    ]
     return not all(found is not None and at_most_exp(found, case.claim.epsilon) for found in worst)
 
 
@@ -72,16 +75,16 @@ def test_a_mistake_in_the_noise_breaks_the_claim(mistake, monkeypatch):
     assert breaks(FOUR, FAR)
 
 
-def in_steps(codes, size, *, fan_out, bar, privacy, dice, low, high, by_true_counts=False):
+def in_steps(codes, size, *, fan_out, threshold, privacy, dice, low, high, by_true_counts=False):
     """The mechanism written anew, with what a mistake may put in."""
     ordered = sorted_codes(codes, size)
     level = whole(size, ordered.size)
     levels, decisive = [level], level.counts
     for _ in range(2):
-        places = np.flatnonzero((decisive >= bar) & (level.lengths > 1))
+        places = np.flatnonzero((decisive >= threshold) & (level.lengths > 1))
         if not places.size:
             break
-        level = opened(level, places, fan_out)
+        level = children_of(level, places, fan_out)
         true = counted(level, ordered)
         part = ApproxDP(privacy.epsilon / 2)
         noisy = laplace_counts(true, privacy=part, dice=dice, sensitivity=2, low=low, high=high)
@@ -130,7 +133,7 @@ def test_blocks_keep_their_claim_and_replay(case):
     report = case.run()
     assert report.keeps(case.claim)
     assert 0.04 < report.tightness(case.claim) < 0.2
-    assert report.n_laws == report.n_datasets
+    assert report.n_distributions == report.n_datasets
     assert case.replay() == []
 
 

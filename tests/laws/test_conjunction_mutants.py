@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dplearn.audit import exact_law, least_exp_epsilon
+from dplearn.audit import exact_distribution, least_exp_epsilon
 from dplearn.audit.conjunction_cases import CONJUNCTION_CASES
 from dplearn.core.exact import at_most_exp
 from dplearn.learners import conjunction
@@ -26,8 +26,11 @@ def test_the_whole_fit_keeps_its_claim_and_spends_nearly_all_of_it(name):
 
 def keeps(case, pair):
     """Whether the claim holds between two datasets, both ways."""
-    one, other = (exact_law(lambda dice, rows=rows: case.fit(rows, dice)) for rows in pair)
-    worst = [least_exp_epsilon(*laws, case.claim.delta)[0] for laws in ((one, other), (other, one))]
+    one, other = (exact_distribution(lambda dice, rows=rows: case.fit(rows, dice)) for rows in pair)
+    worst = [
+        least_exp_epsilon(*distributions, case.claim.delta)[0]
+        for distributions in ((one, other), (other, one))
+    ]
     return all(found is not None and at_most_exp(found, case.claim.epsilon) for found in worst)
 
 
@@ -72,9 +75,9 @@ def negative_records_are_silent(monkeypatch):
     right = CategoryRandomizer.draw
 
     def draw(self, values, dice):
-        silent = values == self.size - 1
-        reports = right(self, values[~silent], dice)
-        return np.concatenate((reports, np.full(silent.sum(), self.size - 1)))
+        abstained = values == self.size - 1
+        reports = right(self, values[~abstained], dice)
+        return np.concatenate((reports, np.full(abstained.sum(), self.size - 1)))
 
     monkeypatch.setattr(CategoryRandomizer, "draw", draw)
 
@@ -100,7 +103,7 @@ def test_a_mistake_breaks_the_claim(mistake, monkeypatch):
 
 
 def test_a_bar_that_is_too_high_keeps_the_claim_and_has_another_law(monkeypatch):
-    right = exact_law(lambda dice: ONE.fit(VALUE[0], dice)[0])
-    monkeypatch.setattr(conjunction, "conjunction_bar", lambda *_, **__: 0.6)
-    assert right.key() != exact_law(lambda dice: ONE.fit(VALUE[0], dice)[0]).key()
+    right = exact_distribution(lambda dice: ONE.fit(VALUE[0], dice)[0])
+    monkeypatch.setattr(conjunction, "conjunction_threshold", lambda *_, **__: 0.6)
+    assert right.key() != exact_distribution(lambda dice: ONE.fit(VALUE[0], dice)[0]).key()
     assert keeps(ONE, VALUE)

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from dplearn import KnowledgeTransferClassifier, SubsampleAggregateClassifier
+from dplearn.audit.distributions import exact_distribution, least_exp_epsilon
 from dplearn.audit.ensemble_cases import Extreme, ensemble_case, transfer_case
-from dplearn.audit.laws import exact_law, least_exp_epsilon
 from dplearn.core.exact import log_bounds
 from dplearn.core.votes import Votes
 from dplearn.ensembles import aggregators, ensemble, teachers, worker_pool
@@ -60,8 +60,8 @@ def transferred(labels="abc", **parameters):
 
 def exact_epsilon(fit, pair):
     """The least epsilon for both directions, to two places."""
-    laws = [exact_law(partial(fit, digits), TAIL_BITS) for digits in pair]
-    found = [least_exp_epsilon(*both, ALLOWED)[0] for both in (laws, laws[::-1])]
+    distributions = [exact_distribution(partial(fit, digits), TAIL_BITS) for digits in pair]
+    found = [least_exp_epsilon(*both, ALLOWED)[0] for both in (distributions, distributions[::-1])]
     return math.inf if None in found else round(max(float(log_bounds(ratio)[1]) for ratio in found), 2)
 
 
@@ -295,7 +295,7 @@ class SeedsFromTheDice(SubsampleAggregateClassifier):
 
 def test_teachers_whose_seeds_are_drawn_from_the_secret_dice_are_noticed_by_the_case_itself():
     original, mutant = (
-        exact_law(partial(asked_ensemble(kind), "112020"), TAIL_BITS)
+        exact_distribution(partial(asked_ensemble(kind), "112020"), TAIL_BITS)
         for kind in (SubsampleAggregateClassifier, SeedsFromTheDice)
     )
     assert [seen[:3] for seen in mutant.masses] == [

@@ -170,16 +170,17 @@ def affordable(case):
 def test_the_exact_epsilon_is_at_most_the_claim(case):
     report = case.run()
     sys.stdout.write(
-        f"{case.name}: exact {report.epsilon:.6f} of {float(case.claim.epsilon):g}, {report.n_laws} laws,"
+        f"{case.name}: exact {report.epsilon:.6f} of {float(case.claim.epsilon):g},"
+        f" {report.n_distributions} distributions,"
         f" {report.n_pairs} pairs\n"
     )
-    laws, share = MUST_SHOW[case.name]
+    distributions, share = MUST_SHOW[case.name]
     assert report.keeps(case.claim)
-    assert report.n_laws >= laws
+    assert report.n_distributions >= distributions
     assert report.tightness(case.claim) >= share
     assert case.digest() == case.frozen()["digest"]
     # A case is run once in a session: its laws are kept, and nothing else needs them.
-    case.__dict__.pop("laws", None)
+    case.__dict__.pop("distributions", None)
 
 
 def test_every_case_says_how_many_laws_and_how_much_of_its_claim_it_must_show():
@@ -214,5 +215,5 @@ def test_replay_on_neighbours_finds_only_what_the_proof_allows(case):
 def test_three_labels_with_a_noisy_count_each_keep_the_claim_too(case):
     report = case.run()
     assert report.n_pairs >= 4000
-    assert report.n_laws >= 8
+    assert report.n_distributions >= 8
     assert report.keeps(case.claim)

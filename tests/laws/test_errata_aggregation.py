@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from dplearn.audit import enumerate_privacy
-from dplearn.audit.laws import exact_law
+from dplearn.audit.distributions import exact_distribution
 from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio, exp_bounds
 from dplearn.mechanisms.sparse_vector import Questions
 from dplearn.privacy import ApproxDP, Composition, PureDP
 from dplearn.privacy.theorems import basic, optimal_homogeneous
-from dplearn.theory import published_setting, published_unstable_queries
+from dplearn.theory import published_max_abstentions, published_setting
 
 DELTAS = (0.1, 0.01, 1e-4, 1e-6, 1e-9, 1e-12)
 
@@ -190,7 +190,7 @@ def equal_chunks_agree(records):
 
 
 def single_release(records, dice, epsilon=Fraction(1), delta=Fraction(1, 100)):
-    """Algorithm 2 with the votes and the distance of Algorithm 4, and a bar that is exact for its noise."""
+    """Algorithm 2 with the votes and the distance of Algorithm 4, and an exact threshold for its noise."""
     zeros, ones = equal_chunks_agree(records)
     ratio = decay_ratio(epsilon)
     gap = laplace_quantile(ratio, delta) - max(0, abs(ones - zeros) - 1)
@@ -203,11 +203,11 @@ def test_one_record_more_at_the_front_shifts_every_chunk():
 
 
 def test_the_exact_delta_of_one_release_is_nearly_one():
-    here, there = (exact_law(partial(single_release, records)) for records in (HERE, THERE))
+    here, there = (exact_distribution(partial(single_release, records)) for records in (HERE, THERE))
     factor = exp_bounds(Fraction(1))[1]
-    silent = there.probability(None) - factor * here.probability(None)
+    abstained = there.probability(None) - factor * here.probability(None)
     spoken = here.probability(1) - factor * there.probability(1)
-    assert float(silent) == pytest.approx(0.995, abs=0.0005)
+    assert float(abstained) == pytest.approx(0.995, abs=0.0005)
     assert float(spoken) == pytest.approx(1, abs=1e-4)
 
 
@@ -225,14 +225,14 @@ def test_more_teachers_do_not_help():
 @pytest.mark.parametrize("alpha", [0.01, 0.05, 0.2])
 def test_the_published_number_of_teachers_exceeds_the_number_of_queries(alpha):
     m = int(4 * log(1 / (alpha * 0.05)) / alpha**2) + 1
-    most = published_unstable_queries(m, alpha=alpha, beta=0.05)
+    most = published_max_abstentions(m, alpha=alpha, beta=0.05)
     k = published_setting(ApproxDP(1, 1e-6), most, n_queries=m).n_teachers
     assert k > 7 * m
 
 
 def test_the_corollary_supposes_hundreds_of_millions_of_queries():
     def teachers(m):
-        most = published_unstable_queries(m, alpha=0.05, beta=0.05)
+        most = published_max_abstentions(m, alpha=0.05, beta=0.05)
         return published_setting(ApproxDP(1, 1e-6), most, n_queries=m).n_teachers
 
     assert teachers(10**8) > 10**8

@@ -28,10 +28,10 @@ USUAL = [AT_A_DRAW[0], AT_A_DRAW[3], AT_A_CALL[1], AT_A_CALL[-2]]
 def pytest_generate_tests(metafunc):
     if "fault" not in metafunc.fixturenames:
         return
-    laws = metafunc.config.pluginmanager.get_plugin(str(Path(__file__).with_name("conftest.py")))
+    distributions = metafunc.config.pluginmanager.get_plugin(str(Path(__file__).with_name("conftest.py")))
     faults = AT_A_DRAW if "at_any_draw" in metafunc.function.__name__ else AT_A_CALL
-    classifiers = laws.chosen_classifiers(metafunc.fixturenames)
-    metafunc.parametrize("classifier, fault", laws.faulty(classifiers, faults, USUAL), ids=repr)
+    classifiers = distributions.chosen_classifiers(metafunc.fixturenames)
+    metafunc.parametrize("classifier, fault", distributions.faulty(classifiers, faults, USUAL), ids=repr)
 
 
 def fixed_shards(classifier):

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from dplearn import ExponentialMechanismClassifier
-from dplearn.audit import enumerate_privacy, exact_law
+from dplearn.audit import enumerate_privacy, exact_distribution
 from dplearn.concepts import FiniteClass
 from dplearn.core.exact import at_most_exp, decay_ratio, exp_bounds
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger, ledger_storage
@@ -183,10 +183,10 @@ def test_one_step_for_two_exceeds_the_budget():
     def run(wrong):
         def both(rows, dice):
             # Each record is told by a coin of its own half; to replace one is to change both halves.
-            ledger, promise = PrivacyLedger(1), ApproxDP(0.5, 0, "replace_one" if wrong else "add_remove")
+            ledger, guarantee = PrivacyLedger(1), ApproxDP(0.5, 0, "replace_one" if wrong else "add_remove")
             seen = []
-            while ledger.can_afford(promise):
-                ledger.charge(promise)
+            while ledger.can_afford(guarantee):
+                ledger.charge(guarantee)
                 seen += [coin(int(value in rows), Fraction(1, 2), dice) for value in (0, 1)]
             return seen
 
@@ -246,7 +246,7 @@ def test_a_budget_of_rho_bounds_every_renyi_divergence(divisor, kept, monkeypatc
             seen.append(charge_then_draw(ledger, ApproxDP(asked), lambda e=asked: coin(bit, e, dice)))
         return tuple(seen)
 
-    p, q = (exact_law(lambda dice, bit=bit: run(bit, dice)) for bit in (0, 1))
+    p, q = (exact_distribution(lambda dice, bit=bit: run(bit, dice)) for bit in (0, 1))
     assert all(renyi_holds(*pair, rho, order) for pair in ((p, q), (q, p)) for order in range(2, 7)) == kept
 
 
@@ -281,7 +281,7 @@ def test_whole_fits_chosen_one_after_another_keep_the_budget_and_without_a_ledge
 
     report = enumerate_privacy(run, universe, n=1)
     assert report.keeps(budget)
-    assert report.n_laws == 3
+    assert report.n_distributions == 3
     # A record moves one of the two costs, where the weights allow for both: half of epsilon is attained.
     assert report.epsilon > 0.999
     assert not enumerate_privacy(lambda *a: fits(*a, ledger=None), universe, n=1).keeps(budget)
@@ -297,5 +297,5 @@ def test_a_ledgers_refusal_is_something_that_the_world_sees():
     def run(dice):
         PrivacyLedger(0.1).charge(ApproxDP(dice.bernoulli(Fraction(1, 2))))
 
-    kinds = {seen[1] if seen else None for seen in exact_law(run).masses}
+    kinds = {seen[1] if seen else None for seen in exact_distribution(run).masses}
     assert kinds == {None, "BudgetExceededError"}

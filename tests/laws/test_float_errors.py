@@ -55,7 +55,7 @@ def table(values, d=4):
 X, Y = table(EDGES), np.tile([0, 1, 1], len(EDGES) * 5 // 3)
 
 
-def told(action):
+def given(action):
     """Return what an action returns, and the warnings that it gives."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -65,10 +65,10 @@ def told(action):
 
 def assert_the_setting_changes_nothing(action):
     with np.errstate(all="ignore"):
-        expected = told(action)
+        expected = given(action)
     for told_how in ("raise", "warn"):
         with np.errstate(all=told_how), scipy.special.errstate(all=told_how):
-            assert told(action) == expected
+            assert given(action) == expected
             assert set(np.geterr().values()) == {told_how}
 
 
@@ -204,7 +204,7 @@ QUERIES = [
 
 
 @pytest.mark.parametrize(
-    "opened",
+    "factory",
     [
         lambda: central(X, epsilon=2, random_state=0),
         lambda: central(X, epsilon=2, delta=1e-6, random_state=0),
@@ -215,8 +215,8 @@ QUERIES = [
     ids=["laplace", "gaussian", "bit", "laplace report", "population"],
 )
 @pytest.mark.filterwarnings("ignore:.* has values beyond its bounds")
-def test_answers_of_oracles(opened):
-    assert_the_setting_changes_nothing(lambda: of_arrays(*(each.means for each in opened().ask(QUERIES))))
+def test_answers_of_oracles(factory):
+    assert_the_setting_changes_nothing(lambda: of_arrays(*(each.means for each in factory().ask(QUERIES))))
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=repr)

@@ -232,7 +232,7 @@ def test_the_whole_of_fit_keeps_its_claim_on_lists_and_frames(holder, columns, m
 
     report = enumerate_privacy(fit, records, 2)
     assert report.keeps(ApproxDP(Fraction(1, 2)))
-    assert report.n_laws > 4
+    assert report.n_distributions > 4
 
 
 def test_two_to_the_64_cuts_are_counted_without_overflow():

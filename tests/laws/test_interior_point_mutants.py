@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from dplearn.audit import exact_law, least_exp_epsilon
+from dplearn.audit import exact_distribution, least_exp_epsilon
 from dplearn.audit.interior_point_cases import INTERIOR_POINT_CASES
 from dplearn.audit.replay import replay_violations
 from dplearn.chance import SeededDice
@@ -20,12 +20,15 @@ CASES = {case.name.removeprefix("interior_point_"): case for case in INTERIOR_PO
 
 
 def laws_of(case, pair):
-    return [exact_law(lambda dice, rows=rows: case.fit(rows, dice)) for rows in pair]
+    return [exact_distribution(lambda dice, rows=rows: case.fit(rows, dice)) for rows in pair]
 
 
 def keeps(case, pair):
     one, other = laws_of(case, pair)
-    worst = [least_exp_epsilon(*laws, case.claim.delta)[0] for laws in ((one, other), (other, one))]
+    worst = [
+        least_exp_epsilon(*distributions, case.claim.delta)[0]
+        for distributions in ((one, other), (other, one))
+    ]
     return all(found is not None and at_most_exp(found, case.claim.epsilon) for found in worst)
 
 
@@ -57,12 +60,12 @@ def pairs_keyed_by_values(codes, dice):
     return sorted_pairs(sorted(codes, key=lambda code: (5 * code + 3) % 8), dice)
 
 
-def one_lower(growth, privacy, bar=choosing.choosing_bar):
-    return bar(growth, privacy) - 1
+def one_lower(growth, privacy, threshold=choosing.choosing_threshold):
+    return threshold(growth, privacy) - 1
 
 
 def chosen_without_test(codes, n_bits, length, *, privacy, dice):
-    """The exponential mechanism over the prefixes that some record has, and no bar."""
+    """The exponential mechanism over the prefixes that some record has, and no threshold."""
     found = sorted({code >> (n_bits - length) for code in codes})
     costs = [-sum(code >> (n_bits - length) == prefix for code in codes) for prefix in found]
     return found[select_exponential(costs, [1] * len(found), privacy=privacy, dice=dice)[0]]
@@ -98,10 +101,10 @@ MISTAKES = [
         "long_lengths",
         ((0,) * 5, (0, 0, 0, LONG, LONG)),
     ),
-    (one_lower, choosing, "choosing_bar", "prefixes", (HALVES, (*HALVES[:-1], 6))),
-    (the_least_bar, choosing, "choosing_bar", "prefixes", (HALVES, (*HALVES[:-1], 6))),
-    (one_lower, choosing, "choosing_bar", "recursive", ONE_MORE_PREFIX),
-    (the_least_bar, choosing, "choosing_bar", "recursive", ONE_MORE_PREFIX),
+    (one_lower, choosing, "choosing_threshold", "prefixes", (HALVES, (*HALVES[:-1], 6))),
+    (the_least_bar, choosing, "choosing_threshold", "prefixes", (HALVES, (*HALVES[:-1], 6))),
+    (one_lower, choosing, "choosing_threshold", "recursive", ONE_MORE_PREFIX),
+    (the_least_bar, choosing, "choosing_threshold", "recursive", ONE_MORE_PREFIX),
     (chosen_without_test, rec_prefix, "choose_prefix", "recursive", ((0, 0, 0, 7, 7, 7), (0, 0, 2, 7, 7, 7))),
     (point_for_twice_as_much, rec_prefix, "interior_point_code", "recursive", ALIKE),
 ]
@@ -118,7 +121,7 @@ def test_a_mistake_breaks_the_claim(mistake, module, name, case, pair, monkeypat
     assert not keeps(CASES[case], pair)
 
 
-# --- Mistakes that break the proof, though no claim over so few records: the law is another. ---
+# --- Mistakes that break the proof, though no claim over so few records: the distribution is another. ---
 
 
 def all_prefixes(codes, n_bits, length, *, privacy, dice):

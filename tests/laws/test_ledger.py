@@ -306,8 +306,8 @@ def test_a_fit_that_is_overtaken_by_another_draws_nothing(monkeypatch):
     first, dice = learner(ledger), ReplayDice(SeededDice(0))
     opened = first._open_account
 
-    def overtaken(price):
-        charge = opened(price)
+    def overtaken(cost):
+        charge = opened(cost)
         learner(ledger).fit(X, Y)
         return charge
 
@@ -421,7 +421,7 @@ class ChargedError(Exception):
     """Raised by the charge."""
 
 
-def stopping(price):
+def stopping(cost):
     def charge(guarantee):
         raise ChargedError
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dplearn.audit import exact_law, least_exp_epsilon
+from dplearn.audit import exact_distribution, least_exp_epsilon
 from dplearn.audit.masked_parity_cases import MASKED_PARITY_CASES
 from dplearn.core.exact import at_most_exp
 from dplearn.learners import masked_parity
@@ -35,8 +35,8 @@ def test_every_case_keeps_its_claim_and_attains_what_it_can(name):
 
 def worst(case, pair):
     """The greatest exp(epsilon) between two datasets, both ways; None if no epsilon will do."""
-    one, other = (exact_law(lambda dice, rows=rows: case.fit(rows, dice)) for rows in pair)
-    found = [least_exp_epsilon(*laws)[0] for laws in ((one, other), (other, one))]
+    one, other = (exact_distribution(lambda dice, rows=rows: case.fit(rows, dice)) for rows in pair)
+    found = [least_exp_epsilon(*distributions)[0] for distributions in ((one, other), (other, one))]
     return None if None in found else max(found)
 
 

@@ -28,7 +28,7 @@ from dplearn.mechanisms import (
 )
 from dplearn.mechanisms.sanitized_epsilon import epsilon_candidates
 from dplearn.privacy import ApproxDP
-from dplearn.theory import choosing_bar, stable_histogram_bar, truth_probability
+from dplearn.theory import choosing_threshold, stable_histogram_threshold, truth_probability
 from tests.laws.conftest import OnePair
 
 NOISY = Fraction(1, 1 << 10)  # a delta that pays for what a short tape leaves out
@@ -36,7 +36,7 @@ NOISY = Fraction(1, 1 << 10)  # a delta that pays for what a short tape leaves o
 
 @dataclass(frozen=True)
 class Smaller(AuditCase):
-    """A case over a smaller universe; what it must not differ from is the law of the unchanged mechanism."""
+    """A case over a smaller universe; mutants are compared with the unchanged mechanism's distribution."""
 
     mechanism: object = field(default=None)
 
@@ -83,7 +83,7 @@ def mutant(name, mistake, mechanism):
 def test_the_unchanged_mechanism_is_not_caught(name):
     case = CASE_OF[name]
     assert how_caught(mutant(name, "none", case.mechanism)) == []
-    assert case.run().n_laws > 2
+    assert case.run().n_distributions > 2
 
 
 def test_every_mechanism_case_has_mutants_here_or_in_the_file_of_its_kind():
@@ -221,10 +221,10 @@ def gaussian(sigma2_of, reuse=False, far=1 << 40):
 # Choosing and stability
 
 
-def choosing(bar_of=choosing_bar, noise=True, select_epsilon=Fraction(1, 2), ratio_of=Fraction(1, 4)):
+def choosing(bar_of=choosing_threshold, noise=True, select_epsilon=Fraction(1, 2), ratio_of=Fraction(1, 4)):
     def choose(qualities, *, growth, privacy, dice):
-        bar, best = bar_of(growth, privacy), int(qualities.max(initial=0))
-        gap = bar - best
+        threshold, best = bar_of(growth, privacy), int(qualities.max(initial=0))
+        gap = threshold - best
         ratio = decay_ratio(privacy.epsilon * ratio_of)
         passed = dice.discrete_laplace(ratio, gap - 1, gap) == gap if noise else gap <= 0
         if not passed or not best:
@@ -237,8 +237,8 @@ def choosing(bar_of=choosing_bar, noise=True, select_epsilon=Fraction(1, 2), rat
 
 def choosing_surely_when_far(qualities, *, growth, privacy, dice):
     best = int(qualities.max(initial=0))
-    if abs(best - choosing_bar(growth, privacy)) > 2:
-        return int(np.argmax(qualities)) if best > choosing_bar(growth, privacy) else None
+    if abs(best - choosing_threshold(growth, privacy)) > 2:
+        return int(np.argmax(qualities)) if best > choosing_threshold(growth, privacy) else None
     return choosing_mechanism(qualities, growth=growth, privacy=privacy, dice=dice)
 
 
@@ -286,12 +286,16 @@ def exact_bar(privacy):
 
 def histogram(scale=2, lower=0, order=sorted, far=None):
     def publish(keys, *, privacy, dice):
-        ratio, bar, n = decay_ratio(privacy.epsilon / scale), stable_histogram_bar(privacy) - lower, len(keys)
+        ratio, threshold, n = (
+            decay_ratio(privacy.epsilon / scale),
+            stable_histogram_threshold(privacy) - lower,
+            len(keys),
+        )
         shown = {}
         for key, count in order(Counter(keys).items()):
-            ends = (min(bar - 1, n) - count, n - count) if far is None else (-far, far)
+            ends = (min(threshold - 1, n) - count, n - count) if far is None else (-far, far)
             noisy = count + dice.discrete_laplace(ratio, *ends)
-            if noisy >= bar:
+            if noisy >= threshold:
                 shown[key] = noisy
         return shown
 
@@ -299,9 +303,9 @@ def histogram(scale=2, lower=0, order=sorted, far=None):
 
 
 def declared_noise(keys, *, privacy, dice):
-    """Only counts that reach the bar as they are get published: what is rare is cut without noise."""
-    counts, bar = Counter(keys), stable_histogram_bar(privacy)
-    kept = [key for key in keys if counts[key] >= bar]
+    """Only counts that reach the threshold as they are get published: what is rare is cut without noise."""
+    counts, threshold = Counter(keys), stable_histogram_threshold(privacy)
+    kept = [key for key in keys if counts[key] >= threshold]
     return stable_histogram(kept, privacy=privacy, dice=dice) if kept else {}
 
 
@@ -336,7 +340,7 @@ def bound_of_epsilon(costs_of):
     return release
 
 
-#: Mistakes that break the promise: some pair of neighbours must be found to exceed the claim.
+#: Mistakes that break the guarantee: some pair of neighbours must be found to exceed the claim.
 EXCEEDING = {
     "exponential_mechanism": {
         "half the sensitivity": with_epsilon(mechanisms.exponential_mechanism, HALF_THE_SENSITIVITY),
@@ -372,24 +376,24 @@ EXCEEDING = {
     },
     "choosing_mechanism": {
         "no noise in the test": choosing(noise=False),
-        "no noise when far from the bar": choosing_surely_when_far,
-        "no bar": choosing(bar_of=lambda growth, privacy: 0),
-        "the bar off by one": choosing(bar_of=lambda *public: choosing_bar(*public) - 1),
+        "no noise when far from the threshold": choosing_surely_when_far,
+        "no threshold": choosing(bar_of=lambda growth, privacy: 0),
+        "the threshold off by one": choosing(bar_of=lambda *public: choosing_threshold(*public) - 1),
         "selection at four times its epsilon": choosing(select_epsilon=2),
     },
     "most_frequent_if_stable": {
         "the gap less one": stable(gap_less_one),
         "the distance off by one": stable(further=1),
-        "the bar of continuous noise": stable_by_laplace(continuous_bar),
-        "the bar off by one": stable_by_laplace(lambda privacy: exact_bar(privacy) - 1),
-        "no noise when far from the bar": stable_by_laplace(exact_bar, far=3),
+        "the threshold of continuous noise": stable_by_laplace(continuous_bar),
+        "the threshold off by one": stable_by_laplace(lambda privacy: exact_bar(privacy) - 1),
+        "no noise when far from the threshold": stable_by_laplace(exact_bar, far=3),
         "half the sensitivity": with_epsilon(mechanisms.most_frequent_if_stable, HALF_THE_SENSITIVITY),
         "noise 5% too small": with_epsilon(mechanisms.most_frequent_if_stable, FIVE_PERCENT),
     },
     "stable_histogram": {
         "half the sensitivity": histogram(scale=1),
-        "the bar off by one": histogram(lower=1),
-        "no bar": histogram(lower=3),
+        "the threshold off by one": histogram(lower=1),
+        "no threshold": histogram(lower=3),
         "cut without noise": declared_noise,
         "ends of the noise": histogram(far=2),
     },
@@ -407,7 +411,7 @@ EXCEEDING = {
     },
 }
 
-#: Mistakes that keep the promise, or whose harm these universes cannot show: the frozen law tells.
+#: Mistakes that keep the guarantee, or whose harm these universes cannot show: the frozen distribution tells.
 OTHERWISE = {
     "exponential_mechanism": {
         "noise 5% too small": with_epsilon(mechanisms.exponential_mechanism, FIVE_PERCENT)
@@ -474,16 +478,16 @@ WITNESSES = {
 SHOWN_ON = {
     ("exponential_mechanism", "the best itself"): 1,
     ("report_noisy_max", "the noisy value returned"): 1,
-    ("choosing_mechanism", "no noise when far from the bar"): 1,
-    ("choosing_mechanism", "no bar"): 2,
-    ("choosing_mechanism", "the bar off by one"): 2,
+    ("choosing_mechanism", "no noise when far from the threshold"): 1,
+    ("choosing_mechanism", "no threshold"): 2,
+    ("choosing_mechanism", "the threshold off by one"): 2,
     ("choosing_mechanism", "selection at four times its epsilon"): 3,
     ("choosing_mechanism", "half the sensitivity"): 3,
-    ("most_frequent_if_stable", "no noise when far from the bar"): 1,
+    ("most_frequent_if_stable", "no noise when far from the threshold"): 1,
     ("most_frequent_if_stable", "half the sensitivity"): 1,
     ("most_frequent_if_stable", "noise 5% too small"): 1,
-    ("stable_histogram", "the bar off by one"): 1,
-    ("stable_histogram", "no bar"): 1,
+    ("stable_histogram", "the threshold off by one"): 1,
+    ("stable_histogram", "no threshold"): 1,
 }
 
 
@@ -513,7 +517,7 @@ def test_a_mistake_that_breaks_the_promise_exceeds_the_claim(name, mistake):
 @pytest.mark.parametrize(("name", "mistake"), listed(OTHERWISE))
 def test_any_other_mistake_differs_from_the_law(name, mistake):
     caught = caught_on_a_witness(name, mistake, OTHERWISE[name][mistake])
-    assert "differs from the frozen law" in caught
+    assert "differs from the frozen distribution" in caught
 
 
 @pytest.mark.nightly  # with every change, on a witness
@@ -527,16 +531,19 @@ def test_a_mistake_that_breaks_the_promise_exceeds_the_claim_of_the_whole_univer
 @pytest.mark.parametrize(("name", "mistake"), listed(OTHERWISE))
 def test_any_other_mistake_differs_from_the_frozen_law_of_the_whole_universe(name, mistake):
     caught = how_caught(mutant(name, mistake, OTHERWISE[name][mistake]))
-    assert "differs from the frozen law" in caught
+    assert "differs from the frozen distribution" in caught
 
 
 def exact_delta(case, epsilon):
     """The greatest delta at epsilon over all neighbours, rounded up."""
     factor, worst = exp_bounds(Fraction(epsilon))[0], Fraction(0)
-    for rows, law in case.laws.items():
+    for rows, distribution in case.distributions.items():
         for i, other in product(range(case.n), range(len(case.universe))):
-            there = case.laws[tuple(sorted((*rows[:i], other, *rows[i + 1 :])))]
-            excess = (law.probability(seen) - factor * there.probability(seen) for seen in law.masses)
+            there = case.distributions[tuple(sorted((*rows[:i], other, *rows[i + 1 :])))]
+            excess = (
+                distribution.probability(seen) - factor * there.probability(seen)
+                for seen in distribution.masses
+            )
             worst = max(worst, sum(max(0, more) for more in excess))
     return worst
 

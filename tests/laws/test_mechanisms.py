@@ -1,4 +1,4 @@
-"""Every mechanism says what it promises, and is verified: a new one is tested by being there."""
+"""Every mechanism says what it guarantees, and is verified: a new one is tested by being there."""
 
 import inspect
 import re
@@ -9,7 +9,7 @@ import pytest
 from dplearn import mechanisms
 from dplearn.audit.cases import CASES
 from dplearn.audit.mechanism_cases import MECHANISM_CASES, MECHANISM_FITS
-from dplearn.chance import SystemDice, TapeDice
+from dplearn.chance import EnumeratingDice, SystemDice
 
 MECHANISMS = sorted(mechanisms.__all__)
 
@@ -110,7 +110,7 @@ def test_every_mechanism_takes_privacy_and_dice_by_name_and_documents_all_it_tak
 @pytest.mark.parametrize("case", MECHANISM_CASES, ids=lambda case: case.name)
 def test_every_case_runs_with_the_operating_systems_entropy_as_it_does_on_a_tape(case):
     rows = tuple(list(case.universe)[:1]) * case.n
-    for dice in (SystemDice(), TapeDice(tail_bits=case.tail_bits)):
+    for dice in (SystemDice(), EnumeratingDice(tail_bits=case.tail_bits)):
         label, released = case.fit(rows, dice)
         assert isinstance(label, str)
         assert not callable(released)

@@ -77,7 +77,7 @@ SHOWN_ON = {
     },
 }
 FROZEN, REPLAY, UNSEEDED = (
-    "differs from the frozen law",
+    "differs from the frozen distribution",
     "violates replay: the same tape",
     "an unseeded fall-back to numpy's generator",
 )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dplearn.audit import exact_law, least_exp_epsilon
+from dplearn.audit import exact_distribution, least_exp_epsilon
 from dplearn.audit.naive_bayes_cases import NAIVE_BAYES_CASES
 from dplearn.core.exact import at_most_exp
 from dplearn.learners import naive_bayes
@@ -27,8 +27,11 @@ def test_the_whole_fit_keeps_its_claim_and_spends_nearly_all_of_it(name):
 
 def epsilons(case, pair):
     """exp of the exact epsilon between two datasets, both ways; None: no epsilon will do."""
-    one, other = (exact_law(lambda dice, rows=rows: case.fit(rows, dice)) for rows in pair)
-    return [least_exp_epsilon(*laws, case.claim.delta)[0] for laws in ((one, other), (other, one))]
+    one, other = (exact_distribution(lambda dice, rows=rows: case.fit(rows, dice)) for rows in pair)
+    return [
+        least_exp_epsilon(*distributions, case.claim.delta)[0]
+        for distributions in ((one, other), (other, one))
+    ]
 
 
 def keeps(case, pair):
@@ -91,7 +94,7 @@ def label_told_as_it_is(monkeypatch):
     """A record randomises its value alone: reports are moved to the true label's."""
     right = LocalOracle._answer
 
-    def told(self, *task):
+    def given(self, *task):
         class Draws:
             def __init__(self, randomizer):
                 self._randomizer = randomizer
@@ -105,7 +108,7 @@ def label_told_as_it_is(monkeypatch):
             patch.setattr(LocalOracle, "randomizer", lambda self, *asked: Draws(whole(self, *asked)))
             return right(self, *task)
 
-    monkeypatch.setattr(LocalOracle, "_answer", told)
+    monkeypatch.setattr(LocalOracle, "_answer", given)
 
 
 LABEL = ((2, 0),), ((2, 1),)

@@ -11,7 +11,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from dplearn.audit.laws import Law, exact_law, least_exp_epsilon
+from dplearn.audit.distributions import OutputDistribution, exact_distribution, least_exp_epsilon
 from dplearn.core.exact import log_bounds
 from dplearn.core.votes import Votes
 from dplearn.ensembles import aggregators
@@ -38,14 +38,16 @@ def released(name, epsilon, counts, dice):
     return answers.codes.tolist(), answers.counts.tolist()
 
 
-def exact_epsilon(laws):
+def exact_epsilon(distributions):
     """The least epsilon for both directions, to two places."""
-    found = [least_exp_epsilon(*both, ALLOWED)[0] for both in (laws, laws[::-1])]
+    found = [least_exp_epsilon(*both, ALLOWED)[0] for both in (distributions, distributions[::-1])]
     return math.inf if None in found else round(max(float(log_bounds(ratio)[1]) for ratio in found), 2)
 
 
 def epsilon_of(name, epsilon, pair, tail_bits=TAIL_BITS):
-    return exact_epsilon([exact_law(partial(released, name, epsilon, each), tail_bits) for each in pair])
+    return exact_epsilon(
+        [exact_distribution(partial(released, name, epsilon, each), tail_bits) for each in pair]
+    )
 
 
 REAL_GAUSSIAN, REAL_LAPLACE = aggregators.noisy_gaussian, aggregators.laplace_counts
@@ -124,16 +126,16 @@ class TestsForFree(ConfidentVotes):
         return super().answer(votes)
 
 
-def declined(counts, dice):
+def abstained(counts, dice):
     return bool(prepared("confident_gnmax", 4, 1, dice).answer(votes(counts)).codes[0] < 0)
 
 
 def agreements(counts, times):
-    """The exact law of how often a query is agreed on, of so many times that it is asked."""
-    agreed = exact_law(partial(declined, counts), TAIL_BITS).probability(("bool", 0))
+    """The exact distribution of how often a query is agreed on, of so many times that it is asked."""
+    agreed = exact_distribution(partial(abstained, counts), TAIL_BITS).probability(("bool", 0))
     share, all_ = agreed.numerator, agreed.denominator
     masses = {j: comb(times, j) * share**j * (all_ - share) ** (times - j) for j in range(times + 1)}
-    return Law(masses, all_**times)
+    return OutputDistribution(masses, all_**times)
 
 
 def asked_in_vain(dice, most=20):

@@ -52,9 +52,9 @@ def shown_by(estimator):
 
 
 def assert_untold(shown, *secrets):
-    for told in shown:
+    for given in shown:
         for trace in traces(*secrets):
-            assert trace not in told
+            assert trace not in given
 
 
 def error_of(action):
@@ -147,10 +147,10 @@ def test_an_encoder_of_cells_keeps_no_cell():
 def test_a_sparse_vector_tells_neither_values_nor_its_noisy_threshold():
     vector = AboveThreshold(10**6, privacy=ApproxDP(1), dice=SystemDice())
     with vector._one_time_state.use() as state:
-        secret = state.bar()
+        secret = state.threshold()
     assert not vector.ask(987654)
-    told = [repr(vector), str(vector), repr(vars(vector)), *error_of_pickling(vector)]
-    assert_untold([text.encode() for text in told], secret, 987654)
+    given = [repr(vector), str(vector), repr(vars(vector)), *error_of_pickling(vector)]
+    assert_untold([text.encode() for text in given], secret, 987654)
 
 
 def error_of_pickling(held):

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dplearn.audit import exact_law, least_exp_epsilon
+from dplearn.audit import exact_distribution, least_exp_epsilon
 from dplearn.audit.cases import CASES
 from dplearn.chance import PublicStream
 from dplearn.core.exact import at_most_exp
@@ -25,13 +25,15 @@ STABLE = CASES["parity_stable"]
 
 
 def laws_of(fit, pair):
-    return [exact_law(lambda dice, rows=rows: fit(rows, dice)) for rows in pair]
+    return [exact_distribution(lambda dice, rows=rows: fit(rows, dice)) for rows in pair]
 
 
 def holds(claim, fit, pair):
     """Whether the claim holds between two datasets, both ways."""
     one, other = laws_of(fit, pair)
-    worst = [least_exp_epsilon(*laws, claim.delta)[0] for laws in ((one, other), (other, one))]
+    worst = [
+        least_exp_epsilon(*distributions, claim.delta)[0] for distributions in ((one, other), (other, one))
+    ]
     return all(found is not None and at_most_exp(found, claim.epsilon) for found in worst)
 
 
@@ -47,17 +49,17 @@ def tells_apart(case, pair):
 
 # --- Mistakes in the mechanism, on its own and within the learner. ---
 
-CHANCES, UNIFORM = parity.parity_chances, parity.uniform_solution
+CHANCES, UNIFORM = parity.parity_probabilities, parity.uniform_solution
 
 
 def twice_as_often(epsilon):
-    keep, decline = CHANCES(epsilon)
-    return min(2 * keep, Fraction(99, 100)), decline
+    keep, abstain = CHANCES(epsilon)
+    return min(2 * keep, Fraction(99, 100)), abstain
 
 
 def five_percent_more_often(epsilon):
-    keep, decline = CHANCES(epsilon)
-    return keep * Fraction(105, 100), decline
+    keep, abstain = CHANCES(epsilon)
+    return keep * Fraction(105, 100), abstain
 
 
 def never_declines(epsilon):
@@ -65,8 +67,8 @@ def never_declines(epsilon):
 
 
 def declines_five_percent_too_rarely(epsilon):
-    keep, decline = CHANCES(epsilon)
-    return keep, decline * Fraction(95, 100)
+    keep, abstain = CHANCES(epsilon)
+    return keep, abstain * Fraction(95, 100)
 
 
 def all_bits_0(d, dice):
@@ -95,11 +97,11 @@ def beside_zeros(record, n=3):
 
 #: From a mistake to what it takes the place of, the case, and the neighbours that show it.
 IN_THE_MECHANISM = {
-    twice_as_often: ("parity_chances", ONE_BIT, (beside_zeros((1, 0)), beside_zeros((0, 1)))),
-    five_percent_more_often: ("parity_chances", ONE_BIT, (beside_zeros((1, 0)), beside_zeros((0, 1)))),
-    never_declines: ("parity_chances", ONE_BIT, (beside_zeros((0, 1)), beside_zeros((0, 0)))),
+    twice_as_often: ("parity_probabilities", ONE_BIT, (beside_zeros((1, 0)), beside_zeros((0, 1)))),
+    five_percent_more_often: ("parity_probabilities", ONE_BIT, (beside_zeros((1, 0)), beside_zeros((0, 1)))),
+    never_declines: ("parity_probabilities", ONE_BIT, (beside_zeros((0, 1)), beside_zeros((0, 0)))),
     declines_five_percent_too_rarely: (
-        "parity_chances",
+        "parity_probabilities",
         ONE_BIT,
         (beside_zeros((0, 1)), beside_zeros((0, 0))),
     ),

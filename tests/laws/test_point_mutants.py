@@ -5,7 +5,7 @@ import importlib
 import numpy as np
 import pytest
 
-from dplearn.audit import exact_law, least_exp_epsilon
+from dplearn.audit import exact_distribution, least_exp_epsilon
 from dplearn.audit.point_cases import POINT_CASES
 from dplearn.core import points as point_core
 from dplearn.core.exact import at_most_exp
@@ -17,14 +17,19 @@ HISTOGRAM = importlib.import_module("dplearn.mechanisms.stable_histogram")
 
 
 def holds_between(case, rows, others):
-    one, other = (exact_law(lambda dice, given=given: case.fit(given, dice)) for given in (rows, others))
-    worst = [least_exp_epsilon(*laws, case.claim.delta)[0] for laws in ((one, other), (other, one))]
+    one, other = (
+        exact_distribution(lambda dice, given=given: case.fit(given, dice)) for given in (rows, others)
+    )
+    worst = [
+        least_exp_epsilon(*distributions, case.claim.delta)[0]
+        for distributions in ((one, other), (other, one))
+    ]
     return all(found is not None and at_most_exp(found, case.claim.epsilon) for found in worst)
 
 
 def lower_bar(monkeypatch):
-    bar = HISTOGRAM.stable_histogram_bar
-    monkeypatch.setattr(HISTOGRAM, "stable_histogram_bar", lambda privacy: bar(privacy) - 1)
+    threshold = HISTOGRAM.stable_histogram_threshold
+    monkeypatch.setattr(HISTOGRAM, "stable_histogram_threshold", lambda privacy: threshold(privacy) - 1)
 
 
 def noise_for_one_key(monkeypatch):
@@ -79,12 +84,12 @@ def best_bucket_without_noise(monkeypatch):
 
 
 def count_of_negatives_leaks(monkeypatch):
-    class Told(point._Errors):
+    class RecordBudgets(point._Errors):
         def __init__(self, records, hashed):
             super().__init__(records, hashed)
             object.__setattr__(hashed, "n_negatives", int((records.y == 0).sum()))
 
-    monkeypatch.setattr(point, "_Errors", Told)
+    monkeypatch.setattr(point, "_Errors", RecordBudgets)
 
 
 def hash_from_the_order_of_the_data(monkeypatch):
@@ -162,12 +167,12 @@ def test_rows_drawn_in_public_break_the_claim_of_a_secret_sample():
 def test_rows_that_are_told_break_the_claim_of_a_secret_sample():
     case = CASES["secret_sample"]
 
-    def told(rows, dice):
+    def given(rows, dice):
         places = []
         shown, reports = case.fit(rows, Drawn(dice, lambda drawn, _: places.append(drawn) or drawn))
         return shown, (reports, places)
 
-    assert not case.with_fit(told).run().keeps(case.claim)
+    assert not case.with_fit(given).run().keeps(case.claim)
 
 
 def test_labels_that_are_read_from_the_sample_break_the_claim(monkeypatch):

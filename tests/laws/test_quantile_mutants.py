@@ -1,4 +1,4 @@
-"""Deliberate mistakes in quantiles: each breaks the claim or changes the law."""
+"""Deliberate mistakes in quantiles: each breaks the claim or changes the distribution."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dplearn.audit import exact_law, least_exp_epsilon, quantile_cases
+from dplearn.audit import exact_distribution, least_exp_epsilon, quantile_cases
 from dplearn.audit.quantile_cases import QUANTILE_CASES, level_case, quantiles_case
 from dplearn.core import ranks as ranked
 from dplearn.core.exact import at_most_exp
@@ -18,14 +18,14 @@ from dplearn.privacy import ApproxDP
 QUARTER, HALF = Fraction(1, 4), Fraction(1, 2)
 
 
-def law(case, rows):
-    return exact_law(lambda dice: case.fit(rows, dice))
+def distribution(case, rows):
+    return exact_distribution(lambda dice: case.fit(rows, dice))
 
 
 def worst(case, pair):
     """exp of the exact epsilon between two datasets; None if no epsilon will do."""
-    one, other = (law(case, rows) for rows in pair)
-    found = [least_exp_epsilon(*laws)[0] for laws in ((one, other), (other, one))]
+    one, other = (distribution(case, rows) for rows in pair)
+    found = [least_exp_epsilon(*distributions)[0] for distributions in ((one, other), (other, one))]
     return None if None in found else max(found)
 
 
@@ -138,9 +138,9 @@ def test_cells_that_share_the_datum_between_them_have_another_law(monkeypatch):
             return below, max(below, upto - 1)
 
     case, (rows, _) = pair_of("quartiles")
-    right = law(case, rows).key()
+    right = distribution(case, rows).key()
     monkeypatch.setattr(halving, "ApartCodes", Shared)
-    assert law(case, rows).key() != right
+    assert distribution(case, rows).key() != right
 
 
 # --- Budgets, ties and the fast route. ---
@@ -174,18 +174,18 @@ def test_the_fast_route_with_nothing_drawn_anew_has_another_law(monkeypatch):
     def run(dice):
         return code_near_rank(cell, HALF, privacy=ApproxDP(1), dice=dice)
 
-    right = exact_law(run).key()
+    right = exact_distribution(run).key()
     monkeypatch.setattr(rank_selection, "_far", lambda ratio, size: 1)
-    assert exact_law(run).key() == right
+    assert exact_distribution(run).key() == right
 
     def inside_only(costs, lengths, **how):
         kept = len(costs) - (lengths[-1] == 6)  # the piece that stands for all codes outside
         return select(costs[:kept], lengths[:kept], **how)
 
     monkeypatch.setattr(rank_selection, "select_exponential", inside_only)
-    assert exact_law(run).key() != right
+    assert exact_distribution(run).key() != right
 
 
 def test_a_case_of_quantiles_has_as_many_as_were_asked_for():
     case = quantiles_case("ends", [Fraction(0), Fraction(1)], values=2, n=2, epsilon=1)
-    assert {seen[1][0] for seen in law(case, (0, 1)).masses} == {"[0, 0]", "[0, 1]", "[1, 1]"}
+    assert {seen[1][0] for seen in distribution(case, (0, 1)).masses} == {"[0, 0]", "[0, 1]", "[1, 1]"}

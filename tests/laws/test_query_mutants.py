@@ -26,10 +26,10 @@ def keeps(name):
 def central_report(asked, universe, moves, n=1):
     """Of one central answer about n records, at epsilon 1."""
 
-    def opened(records, privacy, dice):
+    def factory(records, privacy, dice):
         return CentralOracle(records, privacy=privacy, dice=dice)
 
-    return oracle_case("one", opened, [([asked], None)], universe, n, ApproxDP(1), moves).run()
+    return oracle_case("one", factory, [([asked], None)], universe, n, ApproxDP(1), moves).run()
 
 
 @pytest.mark.nightly  # enumeration runs each, and replays it, with every change

@@ -14,9 +14,9 @@ NAMES = ["age", "wage", "height"]
 
 
 def pytest_generate_tests(metafunc):
-    laws = metafunc.config.pluginmanager.get_plugin(str(Path(__file__).with_name("conftest.py")))
+    distributions = metafunc.config.pluginmanager.get_plugin(str(Path(__file__).with_name("conftest.py")))
     if "transformer" in metafunc.fixturenames:
-        metafunc.parametrize("transformer", laws.TRANSFORMERS, ids=repr)
+        metafunc.parametrize("transformer", distributions.TRANSFORMERS, ids=repr)
 
 
 @pytest.fixture(params=[pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])

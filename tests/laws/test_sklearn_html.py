@@ -1,4 +1,4 @@
-"""In a notebook an estimator shows what it promises, or what its fit will cost, under its usual diagram."""
+"""In a notebook an estimator shows what it guarantees, or what its fit will cost, under its usual diagram."""
 
 from pathlib import Path
 
@@ -21,9 +21,13 @@ UNKNOWN = (ParityClassifier,)  # whether delta is spent depends on how many colu
 
 
 def pytest_generate_tests(metafunc):
-    laws = metafunc.config.pluginmanager.get_plugin(str(Path(__file__).with_name("conftest.py")))
+    distributions = metafunc.config.pluginmanager.get_plugin(str(Path(__file__).with_name("conftest.py")))
     if "private" in metafunc.fixturenames:
-        everyone = [each for each in (*laws.CLASSIFIERS, *laws.TRANSFORMERS) if hasattr(each, "epsilon")]
+        everyone = [
+            each
+            for each in (*distributions.CLASSIFIERS, *distributions.TRANSFORMERS)
+            if hasattr(each, "epsilon")
+        ]
         metafunc.parametrize("private", everyone, ids=repr)
 
 
@@ -31,8 +35,8 @@ def shown(estimator):
     """What a notebook shows, by both ways that it may ask."""
     bundle = estimator._repr_mimebundle_()
     assert bundle["text/plain"] == repr(estimator)
-    told = (estimator._repr_html_(), bundle["text/html"])
-    under = [html.rpartition('<div class="dplearn-promise">')[2].removesuffix("</div>") for html in told]
+    given = (estimator._repr_html_(), bundle["text/html"])
+    under = [html.rpartition('<div class="dplearn-guarantee">')[2].removesuffix("</div>") for html in given]
     assert under[0] == under[1]
     return under[0]
 

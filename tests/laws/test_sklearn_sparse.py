@@ -24,11 +24,11 @@ LABELS = np.arange(120) % 2
 
 
 def pytest_generate_tests(metafunc):
-    laws = metafunc.config.pluginmanager.get_plugin(str(Path(__file__).with_name("conftest.py")))
+    distributions = metafunc.config.pluginmanager.get_plugin(str(Path(__file__).with_name("conftest.py")))
     if "dense" in metafunc.fixturenames:
         every = [
-            *laws.CLASSIFIERS,
-            *laws.TRANSFORMERS,
+            *distributions.CLASSIFIERS,
+            *distributions.TRANSFORMERS,
             SecretSampleClassifier(ThresholdClassifier(), sample_size=5),
         ]
         kinds = {type(each): each for each in every if not get_tags(each).input_tags.sparse}

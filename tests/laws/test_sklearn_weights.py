@@ -18,8 +18,8 @@ WEIGHTS = np.full(12, 7.0)
 
 
 def pytest_generate_tests(metafunc):
-    laws = metafunc.config.pluginmanager.get_plugin(str(Path(__file__).with_name("conftest.py")))
-    everyone = [*laws.CLASSIFIERS, *laws.TRANSFORMERS]
+    distributions = metafunc.config.pluginmanager.get_plugin(str(Path(__file__).with_name("conftest.py")))
+    everyone = [*distributions.CLASSIFIERS, *distributions.TRANSFORMERS]
     if "estimator" in metafunc.fixturenames:
         metafunc.parametrize("estimator", everyone, ids=repr)
 

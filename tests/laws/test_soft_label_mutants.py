@@ -1,6 +1,6 @@
 """Deliberate mistakes in soft labels: each exceeds the claim, or gives another law than the original.
 
-Scores of four teachers on some queries are given as grains; a neighbour has another row of them.
+Scores of four teachers on some queries are given as fixed-point scores; a neighbour has another row of them.
 """
 
 import math
@@ -11,10 +11,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dplearn.audit.laws import exact_law, least_exp_epsilon
+from dplearn.audit.distributions import exact_distribution, least_exp_epsilon
 from dplearn.core import score_bins
 from dplearn.core.exact import decay_ratio, log_bounds
-from dplearn.core.score_bins import GRAINS
+from dplearn.core.score_bins import FIXED_POINT_ONE
 from dplearn.core.soft_votes import Lead, SoftVotes, soft_tally
 from dplearn.core.votes import tally
 from dplearn.ensembles import soft_aggregators
@@ -26,31 +26,33 @@ from dplearn.privacy import ApproxDP
 TAIL_BITS = 48
 PRIVACY = ApproxDP(8, Fraction(1, 20))
 ALLOWED = PRIVACY.delta + Fraction(1, 1 << 30)
-LOW, MIDDLE, HIGH = 0, GRAINS // 2, GRAINS - 1
+LOW, MIDDLE, HIGH = 0, FIXED_POINT_ONE // 2, FIXED_POINT_ONE - 1
 
 
 def released(
     scores, dice, counted=soft_tally, n_bins=2, unstable=1, aggregation="sparse_vector", privacy=PRIVACY
 ):
     """Release scores of queries, given for each teacher."""
-    grains = np.array(scores)
-    ballot = SoftBallot(privacy, 2, len(grains), grains.shape[1], unstable)
+    fixed_scores = np.array(scores)
+    ballot = SoftBallot(privacy, 2, len(fixed_scores), fixed_scores.shape[1], unstable)
     aggregator = SOFT_AGGREGATIONS[aggregation](ballot).attach(dice)
-    return str(aggregator.answer(counted(grains, np.full(grains.shape[1], n_bins))).ravel().tolist())
+    return str(
+        aggregator.answer(counted(fixed_scores, np.full(fixed_scores.shape[1], n_bins))).ravel().tolist()
+    )
 
 
 def laws_of(pair, **how):
-    return [exact_law(partial(released, each, **how), TAIL_BITS) for each in pair]
+    return [exact_distribution(partial(released, each, **how), TAIL_BITS) for each in pair]
 
 
-def exact_epsilon(laws, allowed=ALLOWED):
+def exact_epsilon(distributions, allowed=ALLOWED):
     """The least epsilon for both directions, to two places."""
-    found = [least_exp_epsilon(*both, allowed)[0] for both in (laws, laws[::-1])]
+    found = [least_exp_epsilon(*both, allowed)[0] for both in (distributions, distributions[::-1])]
     return math.inf if None in found else round(max(float(log_bounds(ratio)[1]) for ratio in found), 2)
 
 
-def masses(laws):
-    return [law.masses for law in laws]
+def masses(distributions):
+    return [distribution.masses for distribution in distributions]
 
 
 def neighbours(*common, one, other):
@@ -64,17 +66,17 @@ SPLIT = neighbours([HIGH, LOW], [HIGH, LOW], [HIGH, HIGH], one=[HIGH, HIGH], oth
 def test_the_original_keeps_the_claim_on_all_neighbours_of_some_scores():
     rows = list(product((LOW, MIDDLE, HIGH), repeat=2))
     common = ([HIGH, LOW], [MIDDLE, LOW], [HIGH, MIDDLE])
-    laws = [exact_law(partial(released, [*common, row]), TAIL_BITS) for row in rows]
-    worst = max(exact_epsilon([one, other]) for one in laws for other in laws)
+    distributions = [exact_distribution(partial(released, [*common, row]), TAIL_BITS) for row in rows]
+    worst = max(exact_epsilon([one, other]) for one in distributions for other in distributions)
     assert 2 < worst <= PRIVACY.epsilon
 
 
 # Bins
 
 
-def bins_from_the_data(grains, n_bins):
+def bins_from_the_data(fixed_scores, n_bins):
     """As many bins as there are different scores: two teachers who agree, or do not, change all bins."""
-    return soft_tally(grains, n_bins + len(np.unique(grains)) - 2)
+    return soft_tally(fixed_scores, n_bins + len(np.unique(fixed_scores)) - 2)
 
 
 def test_bins_taken_from_the_data_have_infinite_epsilon():
@@ -83,19 +85,19 @@ def test_bins_taken_from_the_data_have_infinite_epsilon():
     assert exact_epsilon(laws_of(pair, counted=bins_from_the_data)) == math.inf
 
 
-def ends_ignored(grains, n_bins):
+def ends_ignored(fixed_scores, n_bins):
     """Scores in the half bins at both ends are in no shifted histogram at all."""
-    votes = soft_tally(grains, n_bins)
-    inside = score_bins.shifted_bins(score_bins.half_bins(grains, 2), 2)
+    votes = soft_tally(fixed_scores, n_bins)
+    inside = score_bins.shifted_bins(score_bins.half_bins(fixed_scores, 2), 2)
     few = tally(np.where(inside == 1, -1, inside), 2)
-    return SoftVotes(grains, votes.n_bins, 1, votes.plain, Lead(few.winner, few.distance))
+    return SoftVotes(fixed_scores, votes.n_bins, 1, votes.plain, Lead(few.winner, few.distance))
 
 
 def test_with_the_ends_ignored_two_bins_leave_one_shifted_bin_that_always_wins():
     # Nobody is in the shifted bin, and yet its middle is what is released.
     scores = [[LOW], [LOW], [HIGH], [HIGH]]
     original, mutant = (
-        exact_law(partial(released, scores, counted=counted), TAIL_BITS).masses
+        exact_distribution(partial(released, scores, counted=counted), TAIL_BITS).masses
         for counted in (soft_tally, ends_ignored)
     )
     assert all("[0.5]" not in str(outcome) for outcome in original)
@@ -116,7 +118,7 @@ class OneForTwo(StableScores):
 
 
 class SharedBar(StableScores):
-    """Where the bar's noise is to be drawn anew after each None, the shifted test takes the old one."""
+    """Where the threshold's noise is to be drawn anew after each None, the shifted test takes the old one."""
 
     def _until_unstable(self, votes, scores, start):
         self._questions.__class__ = BarKeptOnce
@@ -126,11 +128,11 @@ class SharedBar(StableScores):
 class BarKeptOnce(Questions):
     kept = None
 
-    def bar(self):
+    def noisy_threshold(self):
         if self.epoch[1] is None and self.kept is not None:
             self.epoch, self.kept = (self.epoch[0], self.kept), None
             return self.epoch[1]
-        self.kept = super().bar()
+        self.kept = super().noisy_threshold()
         return self.kept
 
 
@@ -139,7 +141,7 @@ def put_in(monkeypatch, kind):
 
 
 # The last teacher agrees with the others on one query and on two it does not, or the other way round: one
-# that is answered leaves the bar low, two that are declined tell of it.
+# that is answered leaves the threshold low, two that are declined tell of it.
 LEAN = ApproxDP(8, "1e-6")
 AGAINST = neighbours(*[[LOW] * 3] * 6, one=[LOW, MIDDLE, MIDDLE], other=[MIDDLE, LOW, LOW])
 
@@ -177,15 +179,15 @@ def test_a_mean_whose_noise_is_meant_for_half_of_a_score_exceeds_the_claim(monke
     assert exact_epsilon(laws_of(pair, **mean)) > PRIVACY.epsilon
 
 
-# The paper's bar
+# The paper's threshold
 
 
 def published_test(distance, dice):
     """One of the two tests of Algorithm 6 at (1, 1e-5), m = T = 1."""
     delta = 1e-5
     scale = Fraction(math.sqrt(64 * math.log(2 / delta)))
-    bar = math.ceil(scale * Fraction(math.log(4 / delta)))
-    gap = bar + dice.discrete_laplace(decay_ratio(1 / scale)) - distance
+    noisy_threshold = math.ceil(scale * Fraction(math.log(4 / delta)))
+    gap = noisy_threshold + dice.discrete_laplace(decay_ratio(1 / scale)) - distance
     return "passed" if dice.discrete_laplace(decay_ratio(1 / (2 * scale)), gap, gap + 1) > gap else "failed"
 
 
@@ -193,10 +195,12 @@ def published_test(distance, dice):
 def test_the_papers_bar_speaks_on_an_unstable_query_about_the_square_root_of_delta_of_the_time():
     # By its distance, a lead of 2 is at distance 1, and one moved vote away from another winner. Where
     # neighbours have other winners in both histograms, all that is said in either test tells them apart.
-    law = exact_law(partial(published_test, 1), 26)
-    passed = float(sum(law.probability(outcome) for outcome in law.masses if "passed" in str(outcome)))
+    distribution = exact_distribution(partial(published_test, 1), 26)
+    passed = float(
+        sum(distribution.probability(outcome) for outcome in distribution.masses if "passed" in str(outcome))
+    )
     spoken = 1 - (1 - passed) ** 2
-    # Noise and bar are continuous there, and neither is rounded.
+    # Noise and threshold are continuous there, and neither is rounded.
     far = math.log(4e5) - 1 / math.sqrt(64 * math.log(2e5))
     continuous = (4 * math.exp(-far / 2) - math.exp(-far)) / 6
     assert 1 - (1 - continuous) ** 2 == pytest.approx(2.144e-3, rel=1e-3)

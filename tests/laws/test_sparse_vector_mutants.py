@@ -27,7 +27,7 @@ NOISY = Fraction(1, 1 << 8)  # a delta that pays for what a short tape leaves ou
 
 @dataclass(frozen=True)
 class Smaller(AuditCase):
-    """A case over fewer questions; what it must not differ from is the law of the unchanged mechanism."""
+    """A case over fewer questions; mutants are compared with the unchanged mechanism's distribution."""
 
     mechanism: object = field(default=None)
 
@@ -64,31 +64,31 @@ class Plain:
         epochs = max_positives if renew_threshold else 1
         rates = self.rates(privacy.epsilon / epochs / sensitivity, max_positives // epochs)
         self.of_threshold, self.of_test = map(decay_ratio, rates)
-        self.bar = None  # until a question needs it
+        self.noisy_threshold = None  # until a question needs it
 
     def rates(self, epsilon, positives):
         share = Fraction(1, 1 + round((2 * positives) ** (2 / 3)))
         return epsilon * share, epsilon * (1 - share) / (2 * positives)
 
-    def draw_bar(self):
-        self.bar = self.threshold + self.dice.geometric(self.of_threshold)
+    def draw_noisy_threshold(self):
+        self.noisy_threshold = self.threshold + self.dice.geometric(self.of_threshold)
 
     def is_above(self, value):
-        gap = np.array([self.bar - value + 1])
+        gap = np.array([self.noisy_threshold - value + 1])
         return bool(self.dice.geometric(self.of_test, gap - 1, gap, size=1)[0] == gap[0])
 
     def after_positive(self, value):
         self.left -= 1
         if self.renew:
-            self.bar = None
+            self.noisy_threshold = None
 
     @property
     def stopped(self):
         return self.left == 0
 
     def ask(self, value):
-        if self.bar is None:
-            self.draw_bar()
+        if self.noisy_threshold is None:
+            self.draw_noisy_threshold()
         above = self.is_above(value)
         if above:
             self.after_positive(value)
@@ -173,26 +173,26 @@ def test_the_plain_version_has_the_same_law_and_keeps_the_claim(name):
 class NoThresholdNoise(Plain):
     """The False answers are then free only in appearance: each one tells as much as a True."""
 
-    def draw_bar(self):
-        self.bar = self.threshold
+    def draw_noisy_threshold(self):
+        self.noisy_threshold = self.threshold
 
 
 class NoQueryNoise(Plain):
     """Stoddard and others (2014): noise on the threshold alone leaves the order of values in clear."""
 
     def is_above(self, value):
-        return value > self.bar
+        return value > self.noisy_threshold
 
 
 class QueryNoiseReused(Plain):
     """One draw for all questions is noise on the threshold only."""
 
-    def draw_bar(self):
-        super().draw_bar()
+    def draw_noisy_threshold(self):
+        super().draw_noisy_threshold()
         self.noise = self.dice.geometric(self.of_test)
 
     def is_above(self, value):
-        return value + self.noise > self.bar
+        return value + self.noise > self.noisy_threshold
 
 
 class NoStop(Plain):
@@ -207,7 +207,7 @@ class NoisyValueReleased(Plain):
 
     def is_above(self, value):
         noisy = value + self.dice.geometric(self.of_test, 0, 3 - value)  # within public ends
-        return noisy if noisy > self.bar else 0
+        return noisy if noisy > self.noisy_threshold else 0
 
     def ask(self, value):
         shown = super().ask(value)
@@ -226,7 +226,7 @@ class ThresholdLoweredByTheValue(Plain):
 
     def after_positive(self, value):
         super().after_positive(value)
-        self.bar -= 3 * value
+        self.noisy_threshold -= 3 * value
 
 
 class ThresholdDrawnOnceNoiseForOneEpoch(Plain):
@@ -270,7 +270,7 @@ class TwoSidedClampedFromBelow(Plain):
     """Two-sided noise, its negative half moved to 0: from 0 to 1 it falls by more than the ratio."""
 
     def is_above(self, value):
-        gap = self.bar - value + 1
+        gap = self.noisy_threshold - value + 1
         return gap <= 0 or self.dice.discrete_laplace(self.of_test, gap - 1, gap) == gap
 
 
@@ -345,7 +345,7 @@ NO_BREACH = [
 def test_a_mistake_that_costs_no_privacy_differs_from_the_frozen_law_and_only_that(name, wrong, over):
     # To leave renewal out saves what the second threshold costs: with noise for epsilon / T it is no breach.
     found = over(name, wrong)
-    assert "differs from the frozen law" in found
+    assert "differs from the frozen distribution" in found
     assert not exceed(found)
 
 
@@ -370,8 +370,8 @@ def numpys(mechanism):
     rng = np.random.RandomState(0)
 
     class Careless(Plain):
-        def draw_bar(self):
-            self.bar = self.threshold + int(rng.geometric(1 - float(self.of_threshold))) - 1
+        def draw_noisy_threshold(self):
+            self.noisy_threshold = self.threshold + int(rng.geometric(1 - float(self.of_threshold))) - 1
 
     return Careless
 

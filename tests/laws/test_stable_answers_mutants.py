@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from dplearn.audit.laws import exact_law, least_exp_epsilon
+from dplearn.audit.distributions import exact_distribution, least_exp_epsilon
 from dplearn.core.exact import log_bounds
 from dplearn.mechanisms import stable_answers
 from dplearn.mechanisms.sparse_vector import Questions
@@ -32,12 +32,12 @@ def run(max_abstentions, queries, dice, twice=False):
 
 
 def laws_of(pair, max_abstentions=1, tail_bits=TAIL_BITS, **how):
-    return [exact_law(partial(run, max_abstentions, each, **how), tail_bits) for each in pair]
+    return [exact_distribution(partial(run, max_abstentions, each, **how), tail_bits) for each in pair]
 
 
-def exact_epsilon(*laws):
+def exact_epsilon(*distributions):
     """The least epsilon for both directions, to two places."""
-    found = [least_exp_epsilon(*pair, DELTA)[0] for pair in (laws, laws[::-1])]
+    found = [least_exp_epsilon(*pair, DELTA)[0] for pair in (distributions, distributions[::-1])]
     return math.inf if None in found else round(max(float(log_bounds(ratio)[1]) for ratio in found), 2)
 
 
@@ -53,25 +53,25 @@ def instead(kind=None, noise_of=lambda noise: noise, **changes):
 
 
 class NoiseOnceForAll(Questions):
-    """One draw for all queries of a batch is noise on the bar only."""
+    """One draw for all queries of a batch is noise on the threshold only."""
 
-    def compare(self, bar, values):
-        return self.dice.geometric(self.of_test) > bar - values
+    def compare(self, noisy_threshold, values):
+        return self.dice.geometric(self.of_test) > noisy_threshold - values
 
 
-class NoNoiseOnTheBar(Questions):
-    def bar(self):
+class NoNoiseOnTheThreshold(Questions):
+    def noisy_threshold(self):
         return self.threshold
 
 
 class NoNoiseWhenFar(Questions):
-    """A query far above the bar is answered without a draw."""
+    """A query far above the threshold is answered without a draw."""
 
-    def compare(self, bar, values):
-        return super().compare(bar, values) & (values > self.threshold - 2)
+    def compare(self, noisy_threshold, values):
+        return super().compare(noisy_threshold, values) & (values > self.threshold - 2)
 
 
-class BarForAllEpochs(Questions):
+class ThresholdForAllEpochs(Questions):
     """Never renewed, whatever the noise is for."""
 
     def __init__(self, **fields):
@@ -102,10 +102,10 @@ MISTAKES = {
         (queries(7, 6), queries(6, 7)),
         (2.0, math.inf),
     ),
-    "no noise on the bar": (instead(NoNoiseOnTheBar), (queries(7), queries(6)), (1.0, math.inf)),
-    "no noise far above the bar": (instead(NoNoiseWhenFar), (queries(8), queries(9)), (0.5, math.inf)),
-    "the bar off by one": (
-        instead(noise_of=lambda noise: replace(noise, bar=noise.bar - 1)),
+    "no noise on the threshold": (instead(NoNoiseOnTheThreshold), (queries(7), queries(6)), (1.0, math.inf)),
+    "no noise far above the threshold": (instead(NoNoiseWhenFar), (queries(8), queries(9)), (0.5, math.inf)),
+    "the threshold off by one": (
+        instead(noise_of=lambda noise: replace(noise, threshold=noise.threshold - 1)),
         (queries(0, answers=[0]), queries(0, answers=[1])),
         (0.0, math.inf),
     ),
@@ -136,11 +136,14 @@ def test_a_copy_with_a_state_of_its_own_exceeds_the_claim(monkeypatch):
 
 
 def test_a_bar_that_is_not_renewed_costs_no_privacy_and_is_another_law(monkeypatch):
-    # To leave renewal out saves what the second bar costs, in epsilon and in delta: a difference, no breach.
+    # To leave renewal out saves what the second threshold costs, in epsilon and in delta: a difference, no
+    # breach.
     pair = queries(7, 7, 7), queries(6, 8, 6)
     renewed = instead(noise_of=noise_for(2, True))
     monkeypatch.setattr(stable_answers, "stability_questions", renewed)
-    original = exact_law(partial(run, 2, queries(7, 7)), 12)
-    monkeypatch.setattr(stable_answers, "stability_questions", instead(BarForAllEpochs, noise_for(2, True)))
-    assert exact_law(partial(run, 2, queries(7, 7)), 12) != original
+    original = exact_distribution(partial(run, 2, queries(7, 7)), 12)
+    monkeypatch.setattr(
+        stable_answers, "stability_questions", instead(ThresholdForAllEpochs, noise_for(2, True))
+    )
+    assert exact_distribution(partial(run, 2, queries(7, 7)), 12) != original
     assert exact_epsilon(*laws_of(pair, 2)) == 1.22

@@ -6,7 +6,7 @@ The neighbours are the worst of the case's universe, found by running the mistak
 import numpy as np
 import pytest
 
-from dplearn.audit import exact_law, least_exp_epsilon
+from dplearn.audit import exact_distribution, least_exp_epsilon
 from dplearn.audit.threshold_cases import THRESHOLD_CASES
 from dplearn.core.exact import at_most_exp
 from dplearn.learners import threshold
@@ -37,13 +37,16 @@ def test_the_order_of_records_is_not_seen(case):
 
 
 def laws_of(case, pair):
-    return [exact_law(lambda dice, rows=rows: case.fit(rows, dice)) for rows in pair]
+    return [exact_distribution(lambda dice, rows=rows: case.fit(rows, dice)) for rows in pair]
 
 
 def keeps(case, pair):
     """Whether the claim holds between two datasets, both ways."""
     one, other = laws_of(case, pair)
-    worst = [least_exp_epsilon(*laws, case.claim.delta)[0] for laws in ((one, other), (other, one))]
+    worst = [
+        least_exp_epsilon(*distributions, case.claim.delta)[0]
+        for distributions in ((one, other), (other, one))
+    ]
     return all(found is not None and at_most_exp(found, case.claim.epsilon) for found in worst)
 
 
@@ -164,8 +167,8 @@ def unmoved(codes, lower, size, m, *, privacy, dice):
 @pytest.mark.parametrize(("find", "least"), [(threshold_between, 0), (unmoved, 0.3)])
 def test_a_tie_breaks_the_lemma_unless_one_label_is_moved_down(find, least):
     codes, lower = np.array([1, 1]), np.array([False, False])
-    law = exact_law(lambda dice: find(codes, lower, 2, 1, privacy=ApproxDP(60), dice=dice))
-    assert least <= law.probability(1) < least + 1e-3 + least / 5  # a cut at 1 errs on both
+    distribution = exact_distribution(lambda dice: find(codes, lower, 2, 1, privacy=ApproxDP(60), dice=dice))
+    assert least <= distribution.probability(1) < least + 1e-3 + least / 5  # a cut at 1 errs on both
 
 
 def test_without_the_step_down_the_law_is_another(monkeypatch):

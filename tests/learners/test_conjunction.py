@@ -20,9 +20,9 @@ from dplearn.learners.bins import binned
 from dplearn.learners.conjunction import (
     BinConjunction,
     ConjunctionClassifier,
-    conjunction_bar,
     conjunction_error,
     conjunction_query_sample_size,
+    conjunction_threshold,
     learn_conjunction,
     literals_kept,
 )
@@ -219,7 +219,7 @@ def test_a_value_without_a_bin_satisfies_no_condition():
     assert BinConjunction((town,), ((True, True),), 0).describe(["t"], [7, 8]) == "always 7"
 
 
-# How many records a conjunction takes: the promise holds, and depends on what it should.
+# How many records a conjunction takes: the guarantee holds, and depends on what it should.
 
 NOISES = ("laplace", "gaussian", "local")
 
@@ -273,10 +273,12 @@ def test_more_of_anything_that_helps_helps():
 def test_the_bar_is_half_of_alpha_over_the_literals_or_what_noise_may_show():
     assert literals_kept([2, 2, 5]) == 6
     assert literals_kept([2]) == 2
-    assert conjunction_bar([2, 2], TailBound(), alpha=0.1, beta=0.05) == pytest.approx(0.025)
+    assert conjunction_threshold([2, 2], TailBound(), alpha=0.1, beta=0.05) == pytest.approx(0.025)
     noise = TailBound(linear=0.01, size=3)
-    assert conjunction_bar([2, 2], noise, alpha=0.1, beta=0.05) == pytest.approx(0.01 * np.log(6 * 4 / 0.05))
-    assert conjunction_bar([2, 2], noise.times(100), alpha=0.1, beta=0.05) == 1 / 4
+    assert conjunction_threshold([2, 2], noise, alpha=0.1, beta=0.05) == pytest.approx(
+        0.01 * np.log(6 * 4 / 0.05)
+    )
+    assert conjunction_threshold([2, 2], noise.times(100), alpha=0.1, beta=0.05) == 1 / 4
     assert conjunction_error([2, 2], 10, epsilon=1, alpha=0.1, beta=0.05) == 1
 
 

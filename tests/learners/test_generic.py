@@ -557,13 +557,15 @@ TASKS = {
 def failures(task, n, repetitions):
     """How often the learner's concept is worse than the best by more than alpha."""
     table, weights, epsilon, alpha, _, _ = task
-    law = np.array(weights, dtype=float) / np.sum(weights)
-    concepts = FiniteClass(table, law.shape[1])
-    true_error = [1 - law[np.arange(len(row)), row].sum() for row in table]
+    distribution = np.array(weights, dtype=float) / np.sum(weights)
+    concepts = FiniteClass(table, distribution.shape[1])
+    true_error = [1 - distribution[np.arange(len(row)), row].sum() for row in table]
     allowed = min(true_error) + alpha + 1e-9
     privacy, dice, failed = ApproxDP(epsilon), SystemDice(), 0
-    cells = np.array([(place, label) for place in range(len(law)) for label in range(law.shape[1])])
-    for counts in np.random.default_rng(0).multinomial(n, law.ravel(), size=repetitions):
+    cells = np.array(
+        [(place, label) for place in range(len(distribution)) for label in range(distribution.shape[1])]
+    )
+    for counts in np.random.default_rng(0).multinomial(n, distribution.ravel(), size=repetitions):
         places, labels = np.repeat(cells, counts, axis=0).T
         profile = concepts.error_profile(concepts.domain.encode(places[:, np.newaxis]), labels)
         errors, multiplicities = profile.groups()

@@ -199,6 +199,6 @@ def test_a_bad_parameter_is_named(name, value):
 def test_what_cannot_take_gaps_is_warned_of():
     names = list("abcdef")[: X.shape[1]]
     private, public = (pd.DataFrame(rows[:, : len(names)], columns=names) for rows in (X, PUBLIC))
-    with pytest.warns(UserWarning, match="estimator fails where values are missing") as told:
+    with pytest.warns(UserWarning, match="estimator fails where values are missing") as given:
         learner(LogisticRegression()).fit(private, Y, X_public=PublicData(public))
-    assert told[0].filename == __file__
+    assert given[0].filename == __file__

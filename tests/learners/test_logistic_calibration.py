@@ -32,8 +32,8 @@ def test_the_deviation_of_the_slope_is_that_of_noisy_counts():
         calibrate(exact + rng.normal(scale=100.0, size=exact.shape), EDGES, slope=6.0, noise=100.0)
         for _ in range(200)
     ]
-    told = np.mean([each.deviation for each in found])
-    assert 0.8 < np.std([each.slope for each in found]) / told < 1.25
+    given = np.mean([each.deviation for each in found])
+    assert 0.8 < np.std([each.slope for each in found]) / given < 1.25
 
 
 def test_where_noise_hides_all_the_slope_is_the_expected_one_and_the_offset_that_of_the_shares():

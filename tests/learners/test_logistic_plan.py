@@ -17,7 +17,7 @@ def layout(n, d, k, *, epsilon=1, delta=0, trust_model="central", n_steps=None):
 
 
 def planned(laid_out, beta):
-    return laid_out.plan(laid_out.price, beta, design=None, public=None)
+    return laid_out.plan(laid_out.cost, beta, design=None, public=None)
 
 
 @pytest.mark.parametrize(
@@ -56,9 +56,9 @@ def test_the_deviation_is_that_of_answers(settings):
     laid_out = layout(4000, 30, 2, **settings)
     records = Examples(laid_out.task.rows(X), y)
     if laid_out.kind == "local":
-        oracle = LocalOracle(records, privacy=laid_out.price, dice=SeededDice(0), stream=PublicStream(0))
+        oracle = LocalOracle(records, privacy=laid_out.cost, dice=SeededDice(0), stream=PublicStream(0))
     else:
-        oracle = CentralOracle(records, privacy=laid_out.price, dice=SeededDice(0))
+        oracle = CentralOracle(records, privacy=laid_out.cost, dice=SeededDice(0))
     query = products_query(laid_out.task, Mapped(laid_out.task, np.eye(31)), label_parts(laid_out.task))
     share = laid_out.task.shares[1]
     exact = query.total(records) / 4000 * float(query.unit)
@@ -84,7 +84,7 @@ def test_what_cannot_be_asked_is_refused():
 def test_the_tolerance_of_reports_is_that_of_the_oracle_with_the_bias_of_clipped_coordinates():
     laid_out = layout(4000, 30, 2, epsilon=2, trust_model="local")
     query, share = laid_out.task.queries()[1]
-    noise, _ = query.randomizer(laid_out.price.epsilon, "bit", int(4000 * share)).bounds(int(4000 * share))
+    noise, _ = query.randomizer(laid_out.cost.epsilon, "bit", int(4000 * share)).bounds(int(4000 * share))
     plan = planned(laid_out, Fraction(1, 20))
     assert noise.bias > 0
     assert plan.tolerance == pytest.approx(noise.at(Fraction(1, 20)) * float(query.unit))
@@ -102,7 +102,7 @@ def test_the_tolerance_holds_as_often_as_it_says():
         exact = query.total(records) / 500 * float(query.unit)
         off = []
         for seed in range(60):
-            oracle = CentralOracle(records, privacy=laid_out.price, dice=SeededDice(seed))
+            oracle = CentralOracle(records, privacy=laid_out.cost, dice=SeededDice(seed))
             off.append(np.abs(oracle.ask(query, laid_out.task.shares[1])[0].means - exact).max())
         assert (
             sum(np.array(off) > plan.tolerance) <= 24

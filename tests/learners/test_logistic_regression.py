@@ -14,7 +14,7 @@ from dplearn import BudgetExceededError, PrivacyLedger
 from dplearn.domains import Bits, Categories, DomainError, Floats, IntegerRange, Schema
 from dplearn.learners import logistic_regression
 from dplearn.learners.logistic_regression import StatisticalQueryLogisticRegression
-from dplearn.queries.factories import opened
+from dplearn.queries.factories import oracle_for
 
 X, Y = load_iris(return_X_y=True)
 
@@ -119,9 +119,9 @@ def test_nothing_is_spent_on_what_is_refused():
 
 @pytest.mark.parametrize("model", ["central", "local"])
 def test_the_guarantee_says_what_was_spent(model):
-    promise = learner(trust_model=model, n_steps=1).fit(np.tile(X, (9, 1)), np.tile(Y, 9)).guarantee_
-    assert promise.delta == (0 if model == "local" else pytest.approx(1e-6))
-    assert "in every column, values are finite numbers" in promise.assumes
+    guarantee = learner(trust_model=model, n_steps=1).fit(np.tile(X, (9, 1)), np.tile(Y, 9)).guarantee_
+    assert guarantee.delta == (0 if model == "local" else pytest.approx(1e-6))
+    assert "in every column, values are finite numbers" in guarantee.assumes
 
 
 def test_local_reports_of_many_tell_classes_apart():
@@ -152,10 +152,10 @@ def test_the_plan_counts_the_queries_that_a_fit_asks(monkeypatch, settings, n_st
     oracles = []
 
     def watched(*known, **more):
-        oracles.append(opened(*known, **more))
+        oracles.append(oracle_for(*known, **more))
         return oracles[-1]
 
-    monkeypatch.setattr(logistic_regression, "opened", watched)
+    monkeypatch.setattr(logistic_regression, "oracle_for", watched)
     model, kept = learner(n_steps=n_steps, **settings), np.isin(Y, range(labels))
     model.fit(X[kept], Y[kept])
     plan = model.plan(kept.sum(), n_features=4, n_labels=labels)

@@ -24,7 +24,7 @@ def shown():
 
 def test_the_page_shows_what_it_says(shown):
     lines, _ = shown
-    plain, plan, guarantee, left, careful, batch, declined, student, sizes, labels, whole, spent, *needed = (
+    plain, plan, guarantee, left, careful, batch, abstained, student, sizes, labels, whole, spent, *needed = (
         lines
     )
     assert plain[0] == pytest.approx(0.968, abs=0.005)
@@ -32,7 +32,7 @@ def test_the_page_shows_what_it_says(shown):
     assert (guarantee[0].epsilon, guarantee[0].protects) == (1, "examples")
     assert left == (258,)
     assert careful == (1000, 10, 622, 991)
-    assert batch[1] == 10 - declined[0]
+    assert batch[1] == 10 - abstained[0]
     assert batch[0] == 950 if batch[1] else batch[0] < 950
     assert student[0] > 0.93
     assert sizes == (500, 1522)

@@ -53,7 +53,7 @@ def population(r, a, kind=PopulationOracle, **changed):
 
 
 #: How far off answers may be, for d bits in each way, in each round.
-TOLERANCES = {"cells": (lambda d: 1 / (4 * d + 1), 1 / 5), "turned": (lambda d: 1 / (2 * d + 1), 2 / 5)}
+TOLERANCES = {"cells": (lambda d: 1 / (4 * d + 1), 1 / 5), "hadamard": (lambda d: 1 / (2 * d + 1), 2 / 5)}
 ADVERSARIES = {
     "greater": lambda exact: exact + 9,
     "smaller": lambda exact: exact - 9,
@@ -94,7 +94,7 @@ def test_one_round_finds_the_parity_and_nothing_of_its_complement(way):
 def test_the_rounds_run_on_reports_of_given_tolerance():
     r, a = np.array([0, 1]), 1
     X, y = records(6000, r, a)
-    rounds = (Asking("turned", {"tolerance": 0.24}) for _ in range(2))
+    rounds = (Asking("hadamard", {"tolerance": 0.24}) for _ in range(2))
     run = simulate_locally(
         lambda oracle: learn_masked_parity(oracle, 2, *rounds),
         MaskedRecords.of(pack(X), 2, y),
@@ -148,7 +148,7 @@ def test_queries_of_one_round_are_answered_alike_for_a_parity_and_its_complement
             return super().ask(queries, share, **terms)
 
     heard = population(np.zeros(d, dtype=int), 0, Listening)
-    learn_masked_parity(heard, d, Asking("turned"), None)
+    learn_masked_parity(heard, d, Asking("hadamard"), None)
 
     def guess(parity):
         bits = np.array([parity >> i & 1 for i in range(d)], dtype=np.uint8)
@@ -160,14 +160,14 @@ def test_queries_of_one_round_are_answered_alike_for_a_parity_and_its_complement
 
     guesses = [1, 2**d - 1, 5 % 2**d]
     asked += [guess(parity) for parity in guesses]
-    told = [
+    given = [
         code
         for code in range(2**d)
         if not Blind(np.array([code >> i & 1 for i in range(d)])).ask(asked, 2 ** (-d / 3) / 2)[1]
     ]
     # The learner's own query about records without mask tells of the empty parity, a guess of its own.
-    assert set(told) <= {0, *guesses}
-    assert len(told) <= len(asked) / (4 * (2 ** (-d / 3) / 2) ** 2)
+    assert set(given) <= {0, *guesses}
+    assert len(given) <= len(asked) / (4 * (2 ** (-d / 3) / 2) ** 2)
 
 
 # --- The estimator. ---

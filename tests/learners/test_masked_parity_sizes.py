@@ -34,7 +34,7 @@ def test_both_rounds_get_a_part(n, model, epsilon):
     if model == "local":
         first = sizes.first_share * n
         assert first.denominator == 1
-        assert first % (8 if sizes.first_way == "turned" else 1) == 0
+        assert first % (8 if sizes.first_way == "hadamard" else 1) == 0
 
 
 def test_fewer_records_than_rounds_are_refused():
@@ -64,11 +64,11 @@ def test_sizes_grow_as_promised():
     assert halved / local[0] == pytest.approx(4, rel=0.01)
 
 
-@pytest.mark.parametrize("way", ["turned", "cells"])
+@pytest.mark.parametrize("way", ["hadamard", "cells"])
 @pytest.mark.parametrize("n", [40, 400, 4000])
 def test_the_local_bound_exceeds_the_exact_probability(way, n):
     share, epsilon = 1 / 4, Fraction(1)
-    if way == "turned":
+    if way == "hadamard":
         kept = float(2 * truth_probability(2, epsilon) - 1)
         exact = binom.cdf(n // 2, n, (1 + share * kept) / 2)
     else:
@@ -89,16 +89,16 @@ def _laplace(epsilon, reach):
     return places, (1 - ratio) / (1 + ratio) * ratio ** np.abs(places)
 
 
-@pytest.mark.parametrize("way", ["turned", "cells"])
+@pytest.mark.parametrize("way", ["hadamard", "cells"])
 @pytest.mark.parametrize(("n", "epsilon"), [(30, 1), (100, Fraction(1, 2)), (200, Fraction(1, 2))])
 def test_the_central_bound_exceeds_the_exact_probability(way, n, epsilon):
     places, noise = _laplace(Fraction(epsilon), 400)
     counts = np.arange(n + 1)
-    size = 1 if way == "turned" else 2
+    size = 1 if way == "hadamard" else 2
     of_counts = binom.pmf(counts, n, 1 / (2 * size))
     sums = counts[:, None] + places
     mass = of_counts[:, None] * noise
-    if way == "turned":
+    if way == "hadamard":
         exact = mass[sums <= 0].sum()
     else:  # two counts, moved into 0..n with their noise
         mine = np.bincount(sums.clip(0, n).ravel(), mass.ravel(), minlength=n + 1)
@@ -127,8 +127,8 @@ def test_few_parities_correlate_with_a_query(d):
     assert found[0, 5] == 1 / 2
     assert (found[0] ** 2).sum() == 1 / 4  # which a guess attains
     tolerance = 2 ** (-d / 3)
-    told = (np.abs(found) >= tolerance).sum(axis=1)
-    assert (told <= 1 / (4 * tolerance**2)).all()
+    given = (np.abs(found) >= tolerance).sum(axis=1)
+    assert (given <= 1 / (4 * tolerance**2)).all()
     assert (np.abs(found[1:]) >= tolerance).sum() == 0 or d < 6  # at random none does
 
 

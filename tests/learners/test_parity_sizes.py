@@ -22,7 +22,7 @@ from dplearn.learners.parity_sizes import (
     nonprivate_parity_sample_size,
     parity_sample_size,
 )
-from dplearn.mechanisms.parity import parity_chances
+from dplearn.mechanisms.parity import parity_probabilities
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 
@@ -42,69 +42,69 @@ def dot(x, h):
 
 
 def law_of(records, p, q):
-    """The exact law of `consistent_parity` on records (x, y), by going through all that may be kept."""
+    """The exact distribution of `consistent_parity` on records (x, y), by enumeration of the kept sets."""
     d = len(records[0][0])
-    law = {NONE: q} | {h: Fraction(0) for h in itertools.product((0, 1), repeat=d)}
+    distribution = {NONE: q} | {h: Fraction(0) for h in itertools.product((0, 1), repeat=d)}
     for kept in itertools.product((0, 1), repeat=len(records)):
         chance = (1 - q) * p ** sum(kept) * (1 - p) ** (len(kept) - sum(kept))
-        left = [h for h in law if h != NONE]
+        left = [h for h in distribution if h != NONE]
         left = [h for h in left if all(dot(x, h) == y for k, (x, y) in zip(kept, records, strict=True) if k)]
         for h in left or [NONE]:
-            law[h] += chance / max(1, len(left))
-    return law
+            distribution[h] += chance / max(1, len(left))
+    return distribution
 
 
 @cache
 def worst_ratio(p, q, n, d):
     """The greatest ratio of probabilities of an outcome, over all neighbouring sets of n records."""
     all_records = list(itertools.product(itertools.product((0, 1), repeat=d), (0, 1)))
-    laws = {z: law_of(z, p, q) for z in itertools.product(all_records, repeat=n)}
+    distributions = {z: law_of(z, p, q) for z in itertools.product(all_records, repeat=n)}
     return max(
-        law[outcome] / laws[other][outcome]
-        for z, law in laws.items()
+        distribution[outcome] / distributions[other][outcome]
+        for z, distribution in distributions.items()
         for record in all_records
         for other in [(record, *z[1:])]
-        for outcome in law
+        for outcome in distribution
     )
 
 
 @pytest.mark.parametrize(("n", "d"), [(1, 1), (2, 1), (3, 1), (1, 2), (2, 2)])
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1, 3])
 def test_the_worst_neighbours_cost_all_of_epsilon_and_no_more(epsilon, n, d):
-    ratio = worst_ratio(*parity_chances(epsilon), n, d)
+    ratio = worst_ratio(*parity_probabilities(epsilon), n, d)
     assert ratio <= exp_bounds(Fraction(str(epsilon)))[0]
     assert math.log(ratio) == pytest.approx(epsilon, rel=1e-12)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1, 3])
 def test_no_greater_chance_to_keep_and_no_smaller_one_to_decline_would_do(epsilon):
-    keep, decline = parity_chances(epsilon)
+    keep, abstain = parity_probabilities(epsilon)
     bound = exp_bounds(Fraction(str(epsilon)))[1]
     assert worst_ratio(keep * Fraction(1001, 1000), HALF, 1, 1) > bound
-    assert worst_ratio(keep, decline * Fraction(999, 1000), 1, 1) > bound
+    assert worst_ratio(keep, abstain * Fraction(999, 1000), 1, 1) > bound
 
 
 @repeatable
 @given(epsilons)
 def test_both_conditions_of_the_proof_hold_with_equality_but_for_rounding(epsilon):
-    keep, decline = parity_chances(epsilon)
+    keep, abstain = parity_probabilities(epsilon)
     bound = exp_bounds(Fraction(repr(epsilon)))[1]
-    solutions, none = 1 + 2 * keep / (1 - keep), 1 + keep * (1 - decline) / decline
+    solutions, none = 1 + 2 * keep / (1 - keep), 1 + keep * (1 - abstain) / abstain
     assert solutions == none <= bound
     assert bound - none < (bound - 1) * Fraction(1, 2**60)
 
 
 def test_great_epsilons_count_as_40_and_tiny_ones_keep_their_digits():
-    assert parity_chances(50) == parity_chances(40)
-    keep, decline = parity_chances(Fraction(1, 10**30))
+    assert parity_probabilities(50) == parity_probabilities(40)
+    keep, abstain = parity_probabilities(Fraction(1, 10**30))
     assert float(keep) == pytest.approx(5e-31, rel=1e-12)
-    assert float(decline) == pytest.approx(1 / 3)
+    assert float(abstain) == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, float("inf"), float("nan")])
 def test_chances_are_refused_unless_epsilon_is_positive(epsilon):
     with pytest.raises(ValueError, match="epsilon must be a finite number above 0, got"):
-        parity_chances(epsilon)
+        parity_probabilities(epsilon)
 
 
 # Errata: what the paper's constants cost
@@ -126,11 +126,11 @@ def test_epsilon_over_4_is_a_private_chance_to_keep_far_beyond_epsilon_one_half(
 
 def test_none_with_probability_one_half_is_more_than_is_needed():
     # p / ((1 - p) q) <= exp(epsilon) - 1 asks for q = 1/2; at epsilon 1 less than half of that does.
-    keep, decline = parity_chances(1)
+    keep, abstain = parity_probabilities(1)
     growth = 2 * keep / (1 - keep)
     assert keep / ((1 - keep) * HALF) == growth
-    assert float(decline) == pytest.approx(0.2119, abs=1e-4)
-    assert worst_ratio(keep, decline, 2, 2) == 1 + growth
+    assert float(abstain) == pytest.approx(0.2119, abs=1e-4)
+    assert worst_ratio(keep, abstain, 2, 2) == 1 + growth
 
 
 def test_three_failures_of_half_of_beta_are_more_than_beta_and_the_papers_number_of_parts_is_negative():
@@ -163,28 +163,28 @@ def test_noise_for_all_candidates_needs_many_times_the_test_records_of_one_selec
 
 
 def flipped(costs, ratio):
-    """The exact law of permute-and-flip, by going through all orders."""
-    least, law = min(costs), [Fraction(0)] * len(costs)
+    """The exact distribution of permute-and-flip, by going through all orders."""
+    least, distribution = min(costs), [Fraction(0)] * len(costs)
     orders = list(itertools.permutations(range(len(costs))))
     for order in orders:
         reached = Fraction(1, len(orders))
         for place in order:
             coin = ratio ** (costs[place] - least)
-            law[place] += reached * coin
+            distribution[place] += reached * coin
             reached *= 1 - coin
-    return law
+    return distribution
 
 
 @pytest.mark.parametrize("ratio", [Fraction(1, 50), Fraction(1, 3), Fraction(3, 5), Fraction(19, 20)])
 def test_a_candidate_is_selected_beside_another_with_at_most_half_a_power_of_their_difference(ratio):
     attained = 0
     for costs in itertools.product(range(5), repeat=3):
-        law = flipped(costs, ratio)
+        distribution = flipped(costs, ratio)
         for base in (ratio, (ratio + 1 / (2 - ratio)) / 2, 1 / (2 - ratio)):
             for bad, good in itertools.permutations(range(3), 2):
                 bound = base ** (costs[bad] - costs[good]) / 2
-                assert law[bad] <= bound
-                attained += law[bad] == bound
+                assert distribution[bad] <= bound
+                attained += distribution[bad] == bound
     assert attained == 0  # a third candidate takes some; of two see below
     assert flipped((1, 0), ratio)[0] == ratio / 2
     assert flipped((0, 1), ratio)[0] == 1 - ratio / 2 == (2 - ratio) / 2
@@ -242,7 +242,7 @@ def test_a_part_is_wrong_no_more_often_than_its_bound_for_any_distribution(n, p)
 
 
 def by_definition(d, k, size, s, epsilon, alpha):
-    p, q = (float(chance) for chance in parity_chances(epsilon))
+    p, q = (float(chance) for chance in parity_probabilities(epsilon))
     r = math.exp(-epsilon / 2)
 
     def wrong(error):
@@ -275,7 +275,7 @@ def test_the_bound_is_its_formula_with_the_best_base(d, k, size, s, epsilon, alp
 
 
 def test_one_part_fails_by_declining_or_by_a_wrong_solution():
-    p, q = (float(chance) for chance in parity_chances(1))
+    p, q = (float(chance) for chance in parity_probabilities(1))
     found = elimination_failure(5, n_parts=1, part_size=200, test_size=0, epsilon=1, alpha=0.1)
     assert found == pytest.approx(q + (1 - q) * 16 * (1 - 0.1 * p) ** 200)
     for test in (1, 1000):  # which one candidate cannot fail
@@ -285,7 +285,7 @@ def test_one_part_fails_by_declining_or_by_a_wrong_solution():
 
 
 def test_two_parts_without_a_test_fail_by_declining_twice_or_by_a_random_wrong_candidate():
-    p, q = (float(chance) for chance in parity_chances(1))
+    p, q = (float(chance) for chance in parity_probabilities(1))
     wrong = 16 * (1 - 0.1 * p) ** 300
     found = elimination_failure(5, n_parts=2, part_size=300, test_size=0, epsilon=1, alpha=0.1)
     assert found == pytest.approx(q**2 + (1 - q**2) * wrong, rel=1e-6)
@@ -374,7 +374,7 @@ def test_few_records_are_cut_into_fewer_parts():
     parts = [elimination_split(n, 16, **task).n_parts for n in (1, 20, 80, 150, 400, 1200, 10**6)]
     assert parts == sorted(parts)
     assert (parts[0], parts[3], parts[-1]) == (1, 2, 8)
-    assert elimination_split(400, 16, **task).failure == 1  # what is hoped for there is not promised
+    assert elimination_split(400, 16, **task).failure == 1  # what is hoped for there is not guaranteed
 
 
 # Sample sizes
@@ -527,8 +527,8 @@ def test_sizes_that_are_no_counts_are_refused(change, message):
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10**400), 5e-324, 1e-41, 1e-40, 1e-10, 0.1])
 def test_chances_are_the_best_for_the_smallest_epsilon_too(epsilon):
-    keep, decline = parity_chances(epsilon)
+    keep, abstain = parity_probabilities(epsilon)
     exact = Fraction(str(epsilon)) if isinstance(epsilon, float) else epsilon
     growth = 2 * keep / (1 - keep)
     assert exact * (1 - Fraction(1, 2**60)) < growth <= exp_bounds(exact, digits=900)[1] - 1
-    assert 1 + keep * (1 - decline) / decline == 1 + growth
+    assert 1 + keep * (1 - abstain) / abstain == 1 + growth

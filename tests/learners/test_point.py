@@ -25,7 +25,7 @@ from dplearn.learners.point import (
 )
 from dplearn.preprocessing import CellEncoder
 from dplearn.privacy import ApproxDP, BudgetExceededError
-from dplearn.theory import choosing_bar, release_probabilities, stable_histogram_bar
+from dplearn.theory import choosing_threshold, release_probabilities, stable_histogram_threshold
 
 METHODS = {"stability": {"delta": 1e-6}, "hashing": {}}
 
@@ -275,8 +275,10 @@ def test_sample_sizes_are_the_least_that_suffice(epsilon, alpha, beta):
 def test_stability_takes_fewer_positives_than_a_histogram_or_the_choosing_mechanism(epsilon, delta):
     privacy, share = ApproxDP(epsilon, delta), Fraction(1, 20)
     distance = next(d for d, p in enumerate(release_probabilities(privacy)) if p >= 1 - share)
-    histogram = stable_histogram_bar(privacy) + laplace_quantile(decay_ratio(privacy.epsilon / 2), share) - 1
-    choosing = choosing_bar(1, privacy) + laplace_quantile(decay_ratio(privacy.epsilon / 4), share) - 1
+    histogram = (
+        stable_histogram_threshold(privacy) + laplace_quantile(decay_ratio(privacy.epsilon / 2), share) - 1
+    )
+    choosing = choosing_threshold(1, privacy) + laplace_quantile(decay_ratio(privacy.epsilon / 4), share) - 1
     assert 2 * distance + 1 < histogram < choosing
 
 

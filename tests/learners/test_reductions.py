@@ -1,4 +1,4 @@
-"""Learners fitted on secret samples: what they promise, charge, refuse, and how many errors they make."""
+"""Learners fitted on secret samples: what they guarantee, charge, refuse, and how many errors they make."""
 
 from fractions import Fraction
 

@@ -32,7 +32,7 @@ from dplearn import (
 )
 from dplearn.audit import FaultyDice
 from dplearn.chance import SystemDice
-from dplearn.core.score_bins import GRAINS, grains_of
+from dplearn.core.score_bins import FIXED_POINT_ONE, fixed_point
 from dplearn.core.soft_votes import soft_tally
 from dplearn.ensembles.asking import Scores
 from dplearn.ensembles.soft_aggregators import SOFT_AGGREGATIONS
@@ -95,24 +95,24 @@ def test_at_a_large_epsilon_it_answers_as_well_as_its_teachers(aggregation):
 def teachers_scores(model, rows):
     with model._one_time_state.use() as ensemble:
         asked = Scores(ensemble.published["classes_"])
-        grains = answers_of(ensemble.teachers, rows, asked)
-    return grains.reshape(len(grains), len(rows), asked.width) / GRAINS
+        fixed_scores = answers_of(ensemble.teachers, rows, asked)
+    return fixed_scores.reshape(len(fixed_scores), len(rows), asked.width) / FIXED_POINT_ONE
 
 
 def test_means_are_those_of_the_teachers():
     model = learner(aggregation="mean", **EXACT).fit(X, Y)
     mean = teachers_scores(model, X[:50]).mean(axis=0)[:, 0]
-    assert abs(model.predict_proba(X[:50])[:, 1] - mean).max() <= 1 / GRAINS
+    assert abs(model.predict_proba(X[:50])[:, 1] - mean).max() <= 1 / FIXED_POINT_ONE
 
 
 @pytest.mark.parametrize("width", [0.5, 0.1, 0.01])
 def test_a_bins_midpoint_is_within_half_a_width_of_those_who_decided_it(width):
     model = learner(bin_width=width, n_teachers=20, max_queries=300, **EXACT).fit(X, Y)
     released = model.predict_proba(X[:100])[:, [1]]
-    near = abs(teachers_scores(model, X[:100])[:, :, 0].T - released) <= width / 2 + 1 / GRAINS
-    declined = (released == 0.5).ravel()
-    assert (near.sum(axis=1) >= 2)[~declined].all()
-    assert not declined.all()
+    near = abs(teachers_scores(model, X[:100])[:, :, 0].T - released) <= width / 2 + 1 / FIXED_POINT_ONE
+    abstained = (released == 0.5).ravel()
+    assert (near.sum(axis=1) >= 2)[~abstained].all()
+    assert not abstained.all()
 
 
 @each_aggregation
@@ -461,7 +461,7 @@ class Shapeless(GaussianNB):
 def test_an_estimator_whose_probabilities_fail_is_told_about_and_fails_no_fit(estimator, failure):
     with pytest.warns(UserWarning, match=rf"estimator fails on 64 made-up rows .* \({failure}"):
         model = learner(estimator, aggregation="mean", **EXACT).fit(X, Y)
-    assert abs(model.predict_proba(X[:5]) - 0.5).max() < 1 / GRAINS
+    assert abs(model.predict_proba(X[:5]) - 0.5).max() < 1 / FIXED_POINT_ONE
 
 
 # Tables
@@ -511,7 +511,7 @@ def test_gaps_in_an_array_are_filled_by_the_standard_estimator():
     # and those of shards with gaps have the shares of their labels.
     without = learner(aggregation="mean", n_teachers=20, max_queries=10, **EXACT).fit(rows, Y)
     shares = without.predict_proba(np.full((1, 6), np.nan))
-    assert abs(shares - [1 - Y.mean(), Y.mean()]).max() < 1 / GRAINS
+    assert abs(shares - [1 - Y.mean(), Y.mean()]).max() < 1 / FIXED_POINT_ONE
 
 
 def test_text_labels_are_scored_in_the_order_of_classes():
@@ -607,7 +607,7 @@ def test_a_traceback_that_shows_variables_shows_no_teacher_and_no_score():
             traceback.TracebackException.from_exception(refused.value, capture_locals=True).format()
         )
         assert "teachers=[" not in shown
-        assert "grains=" not in shown
+        assert "fixed-point scores=" not in shown
 
 
 # Plans
@@ -672,19 +672,19 @@ def released(aggregator, scores, n_rows):
     """What is released of the scores of a row, asked again and again."""
 
     width = scores.shape[2]
-    grains = np.tile(grains_of(scores).reshape(len(scores), -1), n_rows)
-    return aggregator.answer(soft_tally(grains, np.full(n_rows, 2), width))
+    fixed_scores = np.tile(fixed_point(scores).reshape(len(scores), -1), n_rows)
+    return aggregator.answer(soft_tally(fixed_scores, np.full(n_rows, 2), width))
 
 
 def test_the_planned_error_of_bins_is_that_of_those_who_decide_and_no_less():
     """A score just below the end of a grain may be rounded into the bin before."""
     for b in (2, 3, 7, 100, 2047, 2048):
         plan = learner(bin_width=1 / b).plan(2000)
-        scores = (np.arange(GRAINS) + 1 - 2.0**-20) / GRAINS
-        middles = (2 * (np.arange(GRAINS) * b // GRAINS) + 1) / (2 * b)
+        scores = (np.arange(FIXED_POINT_ONE) + 1 - 2.0**-20) / FIXED_POINT_ONE
+        middles = (2 * (np.arange(FIXED_POINT_ONE) * b // FIXED_POINT_ONE) + 1) / (2 * b)
         worst = abs(scores - middles).max()
         assert worst <= plan.error
-        assert plan.error <= 1 / (2 * b) + 1 / GRAINS
+        assert plan.error <= 1 / (2 * b) + 1 / FIXED_POINT_ONE
 
 
 def test_too_few_teachers_for_the_noise_are_told_about():

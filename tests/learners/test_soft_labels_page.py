@@ -32,8 +32,8 @@ def test_the_page_shows_what_it_says(shown):
     assert [few, some, many] == [(100, 0.19), (1000, 0.68), (10_000, 2.36)]
     assert asked == ((50, 2), 50)
     assert bins == (0.5, 6)
-    told = middles[0][~np.isnan(middles[0])]
-    assert {0.25, 0.75} <= set(told.tolist()) <= {0.25, 0.5, 0.75}
+    given = middles[0][~np.isnan(middles[0])]
+    assert {0.25, 0.75} <= set(given.tolist()) <= {0.25, 0.5, 0.75}
 
 
 def test_the_means_are_probabilities_near_what_they_are_of(shown):

@@ -15,7 +15,7 @@ from sklearn.model_selection import train_test_split
 
 from dplearn import BudgetExceededError, PrivacyLedger
 from dplearn.chance import SeededDice
-from dplearn.core.nonuniform_floats import TAPERED_SIZE
+from dplearn.core.nonuniform_floats import NONUNIFORM_SIZE
 from dplearn.domains import (
     Bits,
     Categories,
@@ -337,9 +337,9 @@ def test_a_domain_of_any_size_has_an_interior_point():
 
 
 def test_all_floats_are_cut_at_tapered_places_and_others_at_every_code():
-    assert CutColumn(0, Floats()).size == TAPERED_SIZE
+    assert CutColumn(0, Floats()).size == NONUNIFORM_SIZE
     assert CutColumn(0, Floats(missing=True)).size == Floats(missing=True).size
-    assert CutColumn(0, Floats()).stump(TAPERED_SIZE - 1, (0, 1)).code == Floats().size - 1
+    assert CutColumn(0, Floats()).stump(NONUNIFORM_SIZE - 1, (0, 1)).code == Floats().size - 1
     assert CutColumn(0, Floats()).stump(-1, (0, 1)).code == -1
 
 

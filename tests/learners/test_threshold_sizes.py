@@ -1,4 +1,4 @@
-"""What thresholds are promised: the bounds hold where they can be computed, and fall as they should."""
+"""What thresholds are guaranteed: the bounds hold where they can be computed, and fall as they should."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Points of blocks: the proof's pairing tried on all noise of a box; the law, written anew; what it gives."""
+"""Points of blocks: the proof's pairing on all noise of a box; an independent formula; accuracy."""
 
 import math
 import re
@@ -9,7 +9,7 @@ from itertools import accumulate, combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from dplearn.audit import exact_law
+from dplearn.audit import exact_distribution
 from dplearn.chance import SeededDice
 from dplearn.core.distributions import laplace_tail
 from dplearn.core.partial_sums import partial_sum_bound
@@ -89,7 +89,7 @@ def test_the_papers_pairing_is_not_one_to_one():
     assert len({shortened(noise) for noise in BOX}) < len(BOX)
 
 
-# The law, with noise walked so far that no Fraction of it is missed by more than a float's digits.
+# The distribution, with noise walked so far that no Fraction of it is missed by more than a float's digits.
 
 
 def weights(block, size, epsilon):
@@ -111,26 +111,26 @@ def lengths_law(n, count, spacing, ratio):
                 end = min(n, max(reached, ends[-1] if ends else 0, 0))
                 after[reached, (*ends, end)] += p * (1 - ratio) / (1 + ratio) * ratio ** abs(z)
         states = after
-    law = defaultdict(float)
+    distribution = defaultdict(float)
     for (_, ends), p in states.items():
-        law[ends] += p
-    return law
+        distribution[ends] += p
+    return distribution
 
 
 def law_of(records, plan):
     """Return the probability of each sorted tuple of points."""
     ordered, ratio = sorted(records), float(plan.ratio)
-    law = defaultdict(float)
+    distribution = defaultdict(float)
     for below, p in lengths_law(len(ordered), plan.left, plan.spacing, ratio).items():
         rest = ordered[max(below, default=0) :][::-1]
         for above, q in lengths_law(len(rest), plan.right, plan.spacing, ratio).items():
             blocks = [*cut_at(ordered, below), *cut_at(rest, above)]
-            laws = [weights(block, plan.size, float(plan.point.epsilon)) for block in blocks]
-            for points in product(range(plan.size), repeat=len(laws)):
-                law[tuple(sorted(points))] += (
-                    p * q * math.prod(one[c] for one, c in zip(laws, points, strict=True))
+            distributions = [weights(block, plan.size, float(plan.point.epsilon)) for block in blocks]
+            for points in product(range(plan.size), repeat=len(distributions)):
+                distribution[tuple(sorted(points))] += (
+                    p * q * math.prod(one[c] for one, c in zip(distributions, points, strict=True))
                 )
-    return law
+    return distribution
 
 
 def cut_at(records, ends):
@@ -141,7 +141,7 @@ def cut_at(records, ends):
 def test_the_law_is_the_one_described(sides):
     plan = plan_of(3, *sides, 1, 2, Fraction(1, 2))
     for records in [(0, 1, 2), (2, 0, 0)]:
-        found = exact_law(
+        found = exact_distribution(
             lambda dice, records=records: str(block_points(records, plan, privacy=MUCH, dice=dice)),
             tail_bits=12,
         )
@@ -156,12 +156,12 @@ def test_the_law_is_the_one_described(sides):
 )
 def test_no_replaced_record_costs_more_than_is_claimed(sides, noise, point):
     plan, n = plan_of(3, *sides, 2, noise, point), 5
-    laws = {rows: law_of(rows, plan) for rows in combinations_with_replacement(range(3), n)}
+    distributions = {rows: law_of(rows, plan) for rows in combinations_with_replacement(range(3), n)}
     worst = 0.0
-    for rows, law in laws.items():
+    for rows, distribution in distributions.items():
         for place, record in product(range(n), range(3)):
-            other = laws[tuple(sorted((*rows[:place], *rows[place + 1 :], record)))]
-            worst = max(worst, *(math.log(p / other[points]) for points, p in law.items()))
+            other = distributions[tuple(sorted((*rows[:place], *rows[place + 1 :], record)))]
+            worst = max(worst, *(math.log(p / other[points]) for points, p in distribution.items()))
     claim = float(plan.privacy.epsilon)
     assert claim == pytest.approx(2 * noise + 2 * point)
     assert 0.01 * claim < worst <= claim

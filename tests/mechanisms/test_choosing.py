@@ -1,4 +1,4 @@
-"""The choosing mechanism: exact delta over universes of every growth; bars never above the published ones."""
+"""The choosing mechanism: exact delta over universes of every growth; published thresholds are greater."""
 
 from fractions import Fraction
 from itertools import product
@@ -9,33 +9,33 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.audit import exact_law
-from dplearn.chance import SeededDice, SystemDice, TapeDice
+from dplearn.audit import exact_distribution
+from dplearn.chance import EnumeratingDice, SeededDice, SystemDice
 from dplearn.core.distributions import laplace_quantile, laplace_tail
 from dplearn.core.exact import decay_ratio, exp_bounds
 from dplearn.mechanisms import choosing_mechanism
 from dplearn.privacy import ApproxDP
-from dplearn.theory import choosing_bar
+from dplearn.theory import choosing_threshold
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 MESSAGE = "qualities must be a nonempty one-dimensional array of integers"
 
 
-def formula(qualities, epsilon, bar):
+def formula(qualities, epsilon, threshold):
     """The literal definition: a noisy test of the best, then a solution by its weight."""
     ratio = decay_ratio(Fraction(epsilon) / 4)
     weights = {i: ratio**-quality for i, quality in enumerate(qualities) if quality > 0}
     if not weights:
         return {None: Fraction(1)}
-    passed = laplace_tail(ratio, bar - max(qualities))
+    passed = laplace_tail(ratio, threshold - max(qualities))
     chosen = {i: passed * weight / sum(weights.values()) for i, weight in weights.items()}
     return {None: 1 - passed} | chosen
 
 
-def exact_delta(epsilon, growth, bar, n_solutions, others=(0, 1, 2)):
+def exact_delta(epsilon, growth, threshold, n_solutions, others=(0, 1, 2)):
     """The greatest delta at epsilon, rounded up, over one solution of any quality and others of few."""
-    tables = list(product(range(bar + 4), *[others] * (n_solutions - 1)))
-    laws = {table: formula(table, epsilon, bar) for table in tables}
+    tables = list(product(range(threshold + 4), *[others] * (n_solutions - 1)))
+    distributions = {table: formula(table, epsilon, threshold) for table in tables}
     factor = exp_bounds(Fraction(epsilon))[0]
     steps = [
         step
@@ -43,10 +43,12 @@ def exact_delta(epsilon, growth, bar, n_solutions, others=(0, 1, 2)):
         if step.count(1) <= growth and step.count(-1) <= growth
     ]
     return max(
-        sum(max(0, p - factor * laws[other].get(seen, 0)) for seen, p in laws[table].items())
+        sum(
+            max(0, p - factor * distributions[other].get(seen, 0)) for seen, p in distributions[table].items()
+        )
         for table in tables
         for step in steps
-        if (other := tuple(np.add(table, step).tolist())) in laws
+        if (other := tuple(np.add(table, step).tolist())) in distributions
     )
 
 
@@ -54,11 +56,11 @@ def exact_delta(epsilon, growth, bar, n_solutions, others=(0, 1, 2)):
 @pytest.mark.parametrize("growth", [1, 2, 3])
 def test_the_law_is_the_test_times_the_selection(qualities, growth):
     privacy = ApproxDP("0.5", "0.01")
-    law = exact_law(
+    distribution = exact_distribution(
         lambda dice: choosing_mechanism(np.array(qualities), growth=growth, privacy=privacy, dice=dice)
     )
-    wanted = formula(qualities, "0.5", choosing_bar(growth, privacy))
-    assert {seen: law.probability(seen) for seen in law.masses} == wanted
+    wanted = formula(qualities, "0.5", choosing_threshold(growth, privacy))
+    assert {seen: distribution.probability(seen) for seen in distribution.masses} == wanted
 
 
 # Privacy
@@ -78,39 +80,39 @@ SETTINGS = [
 
 @pytest.mark.parametrize(("epsilon", "delta", "growth"), SETTINGS)
 def test_the_exact_delta_at_epsilon_is_at_most_delta(epsilon, delta, growth):
-    bar = choosing_bar(growth, ApproxDP(epsilon, delta))
-    assert exact_delta(epsilon, growth, bar, min(2 * growth, 4)) <= delta
+    threshold = choosing_threshold(growth, ApproxDP(epsilon, delta))
+    assert exact_delta(epsilon, growth, threshold, min(2 * growth, 4)) <= delta
 
 
 @pytest.mark.parametrize("growth", [1, 2, 3])
 def test_where_epsilon_is_3_no_lower_bar_will_do(growth):
     epsilon, delta = Fraction(3), Fraction(1, 20)
-    bar = choosing_bar(growth, ApproxDP(epsilon, delta))
-    assert exact_delta(epsilon, growth, bar - 1, min(2 * growth, 4), others=(0, 1)) > delta
+    threshold = choosing_threshold(growth, ApproxDP(epsilon, delta))
+    assert exact_delta(epsilon, growth, threshold - 1, min(2 * growth, 4), others=(0, 1)) > delta
 
 
 def test_how_far_the_bar_is_from_the_least_that_will_do_is_known():
     # At epsilon 1, delta 1/20: 15 where 11 would do for these universes; 10 does not.
     epsilon, delta = Fraction(1), Fraction(1, 20)
-    assert choosing_bar(1, ApproxDP(epsilon, delta)) == 15
+    assert choosing_threshold(1, ApproxDP(epsilon, delta)) == 15
     assert exact_delta(epsilon, 1, 11, 2) <= delta < exact_delta(epsilon, 1, 10, 2)
 
 
 def test_records_that_support_more_solutions_than_growth_break_the_claim():
     epsilon, delta = Fraction(3), Fraction(1, 20)
-    bar = choosing_bar(1, ApproxDP(epsilon, delta))
-    assert exact_delta(epsilon, 3, bar, 4, others=(0, 1)) > delta
+    threshold = choosing_threshold(1, ApproxDP(epsilon, delta))
+    assert exact_delta(epsilon, 3, threshold, 4, others=(0, 1)) > delta
 
 
 def test_qualities_that_move_by_two_break_the_claim():
     epsilon, delta = Fraction(3), Fraction(1, 20)
-    bar = choosing_bar(1, ApproxDP(epsilon, delta))
-    first, second = (formula((quality,), epsilon, bar) for quality in (2, 0))
+    threshold = choosing_threshold(1, ApproxDP(epsilon, delta))
+    first, second = (formula((quality,), epsilon, threshold) for quality in (2, 0))
     assert first[0] > delta
     assert 0 not in second
 
 
-# The bar
+# The threshold
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 3.0, 10.0])
@@ -120,7 +122,7 @@ def test_the_bar_is_the_least_that_meets_both_conditions_and_below_that_of_two_s
     epsilon, delta, growth
 ):
     privacy = ApproxDP(epsilon, delta)
-    bar, ratio = choosing_bar(growth, privacy), decay_ratio(privacy.epsilon / 4)
+    threshold, ratio = choosing_threshold(growth, privacy), decay_ratio(privacy.epsilon / 4)
     crowded = 1
     while growth > (1 / ratio - 1) * ratio**-crowded:
         crowded += 1
@@ -130,10 +132,10 @@ def test_the_bar_is_the_least_that_meets_both_conditions_and_below_that_of_two_s
             t - 1
         ) <= privacy.delta * (1 + ratio)
 
-    assert meets(bar)
-    assert not meets(bar - 1)
+    assert meets(threshold)
+    assert not meets(threshold - 1)
     separate = 4 / epsilon * max(log(growth / delta) + epsilon / 4, log(growth / (exp(epsilon / 4) - 1)))
-    assert bar <= separate + laplace_quantile(ratio, privacy.delta)
+    assert threshold <= separate + laplace_quantile(ratio, privacy.delta)
 
 
 @pytest.mark.parametrize(("epsilon", "beta"), [(0.1, 0.1), (1, 0.1), (1, 0.5), (3, 0.1)])
@@ -141,7 +143,7 @@ def test_the_bar_is_the_least_that_meets_both_conditions_and_below_that_of_two_s
 def test_the_bar_is_less_than_half_of_the_published_one(epsilon, beta, delta):
     for growth in (1, 3, 100):
         published = 8 / epsilon * log(4 * growth / (beta * epsilon * delta))
-        assert choosing_bar(growth, ApproxDP(epsilon, delta)) < 0.55 * published
+        assert choosing_threshold(growth, ApproxDP(epsilon, delta)) < 0.55 * published
 
 
 # Accuracy
@@ -151,16 +153,16 @@ def test_the_bar_is_less_than_half_of_the_published_one(epsilon, beta, delta):
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(3)])
 def test_the_accuracy_line_holds(epsilon, beta):
     privacy = ApproxDP(epsilon, Fraction(1, 100))
-    bar = choosing_bar(2, privacy)
-    enough = int(bar + 4 / epsilon * log(2 / beta)) + 1
+    threshold = choosing_threshold(2, privacy)
+    enough = int(threshold + 4 / epsilon * log(2 / beta)) + 1
     for behind in product((0, 1, 4, 9, 16, 25, 36), repeat=2):
         qualities = (enough, *(max(0, enough - fall) for fall in behind))
-        law = formula(qualities, epsilon, bar)
+        distribution = formula(qualities, epsilon, threshold)
         allowed = 4 / epsilon * log(2 * 3 / beta)
-        near = sum(p for i, p in law.items() if i is not None and enough - qualities[i] <= allowed)
+        near = sum(p for i, p in distribution.items() if i is not None and enough - qualities[i] <= allowed)
         assert 1 - near <= beta
-    # At the bar itself it is silent with nearly one half.
-    assert formula((bar,), epsilon, bar)[None] > Fraction(1, 10)
+    # At the threshold itself it is silent with nearly one half.
+    assert formula((threshold,), epsilon, threshold)[None] > Fraction(1, 10)
 
 
 # What goes in and what comes out
@@ -180,8 +182,10 @@ def test_every_integer_dtype_gives_the_same_choice(dtype):
 
 @pytest.mark.parametrize("empty", [[], np.array([]), np.array([], dtype=np.int8), (), [0, 0], [-3]], ids=repr)
 def test_where_nothing_has_a_positive_quality_the_answer_is_none(empty):
-    law = exact_law(lambda dice: choosing_mechanism(empty, privacy=ApproxDP(1, "0.2"), dice=dice))
-    assert list(law.masses) == [None]
+    distribution = exact_distribution(
+        lambda dice: choosing_mechanism(empty, privacy=ApproxDP(1, "0.2"), dice=dice)
+    )
+    assert list(distribution.masses) == [None]
 
 
 def test_lists_are_taken_as_arrays_are():
@@ -208,14 +212,14 @@ def test_a_million_solutions_are_chosen_from():
 )
 def test_qualities_that_are_no_integers_are_refused(bad):
     with pytest.raises(TypeError, match=f"^{MESSAGE}$"):
-        choosing_mechanism(np.array(bad), privacy=ApproxDP(1, "0.1"), dice=TapeDice())
+        choosing_mechanism(np.array(bad), privacy=ApproxDP(1, "0.1"), dice=EnumeratingDice())
 
 
 @repeatable
 @given(st.lists(st.floats() | st.text(max_size=5) | st.booleans(), min_size=1, max_size=4))
 def test_no_message_depends_on_the_qualities(values):
     with pytest.raises(TypeError) as refusal:
-        choosing_mechanism(np.array(values), privacy=ApproxDP(1, "0.1"), dice=TapeDice())
+        choosing_mechanism(np.array(values), privacy=ApproxDP(1, "0.1"), dice=EnumeratingDice())
     assert str(refusal.value) == MESSAGE
 
 
@@ -229,6 +233,6 @@ def test_no_message_depends_on_the_qualities(values):
 )
 def test_bad_public_parameters_are_named(growth, privacy, message):
     with pytest.raises(ValueError, match=f"^{message}"):
-        choosing_mechanism(np.array([3]), growth=growth, privacy=privacy, dice=TapeDice())
+        choosing_mechanism(np.array([3]), growth=growth, privacy=privacy, dice=EnumeratingDice())
     with pytest.raises(ValueError, match=f"^{message}"):
-        choosing_bar(growth, privacy)
+        choosing_threshold(growth, privacy)

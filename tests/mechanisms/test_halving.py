@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dplearn.audit import exact_law
+from dplearn.audit import exact_distribution
 from dplearn.chance import SeededDice
 from dplearn.core.ranks import Cell, SortedCodes
 from dplearn.mechanisms.halving import codes_at_fractions
@@ -28,9 +28,14 @@ def test_codes_rise_and_lie_in_the_domain(data, seed):
 
 def test_a_single_quantile_is_one_selection_with_all_of_epsilon():
     ranks, q = SortedCodes(np.array([1, 2, 2, 4])), Fraction(1, 4)
-    ours = exact_law(lambda dice: codes_at_fractions(ranks, 6, [q], privacy=ApproxDP(1), dice=dice)[0])
+    ours = exact_distribution(
+        lambda dice: codes_at_fractions(ranks, 6, [q], privacy=ApproxDP(1), dice=dice)[0]
+    )
     cell = Cell(ranks, 0, 4, 0, 6)
-    assert ours.key() == exact_law(lambda dice: code_near_rank(cell, q, privacy=ApproxDP(1), dice=dice)).key()
+    assert (
+        ours.key()
+        == exact_distribution(lambda dice: code_near_rank(cell, q, privacy=ApproxDP(1), dice=dice)).key()
+    )
 
 
 DATA = {

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from dplearn.audit import exact_law
+from dplearn.audit import exact_distribution
 from dplearn.chance import SeededDice
 from dplearn.core.exact import selection_ratio
 from dplearn.mechanisms.interior_point import interior_point_code
@@ -15,10 +15,10 @@ ONE = ApproxDP(1)
 
 @pytest.mark.parametrize("codes", [[0, 0, 0], [2, 4, 4, 1], [5], [0, 5, 5]])
 def test_each_code_has_the_weight_of_its_depth(codes):
-    law = exact_law(lambda dice: interior_point_code(codes, 6, privacy=ONE, dice=dice))
+    distribution = exact_distribution(lambda dice: interior_point_code(codes, 6, privacy=ONE, dice=dice))
     ratio = selection_ratio(Fraction(1))
     weights = [ratio ** -min(sum(c >= x for c in codes), sum(c <= x for c in codes)) for x in range(6)]
-    assert [law.probability(x) for x in range(6)] == [weight / sum(weights) for weight in weights]
+    assert [distribution.probability(x) for x in range(6)] == [weight / sum(weights) for weight in weights]
 
 
 @pytest.mark.parametrize("size", [2**20, 2**64, 2**4000], ids=["20 bits", "64 bits", "4000 bits"])

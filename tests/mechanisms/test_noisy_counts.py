@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.audit import exact_law
-from dplearn.audit.laws import least_exp_epsilon
-from dplearn.chance import SeededDice, SystemDice, TapeDice
-from dplearn.core.distributions import gaussian_law
+from dplearn.audit import exact_distribution
+from dplearn.audit.distributions import least_exp_epsilon
+from dplearn.chance import EnumeratingDice, SeededDice, SystemDice
+from dplearn.core.distributions import gaussian_probabilities
 from dplearn.core.exact import at_most_exp, decay_ratio, exp_bounds
 from dplearn.mechanisms import gaussian_counts, laplace_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
@@ -25,13 +25,15 @@ BOTH = pytest.mark.parametrize(("mechanism", "privacy"), [LAPLACE, GAUSSIAN], id
 
 
 def law_of(mechanism, counts, tail_bits=40, **parameters):
-    """The exact law of what is released, as a tuple or an int, without its type."""
+    """The exact distribution of what is released, as a tuple or an int, without its type."""
 
     def run(dice):
         return np.asarray(mechanism(np.array(counts), dice=dice, **parameters)).tolist()
 
-    law = exact_law(run, tail_bits)
-    return {outcome(seen): law.probability(seen) for seen in law.masses}, law.left_out
+    distribution = exact_distribution(run, tail_bits)
+    return {
+        outcome(seen): distribution.probability(seen) for seen in distribution.masses
+    }, distribution.left_out
 
 
 def outcome(seen):
@@ -40,9 +42,11 @@ def outcome(seen):
 
 def worst_exp_epsilon(run, tables, sensitivity):
     """The exact worst exp(epsilon) over all pairs of counts that differ by at most the sensitivity."""
-    laws = {counts: exact_law(lambda dice, counts=counts: run(counts, dice)) for counts in tables}
+    distributions = {
+        counts: exact_distribution(lambda dice, counts=counts: run(counts, dice)) for counts in tables
+    }
     return max(
-        least_exp_epsilon(laws[a], laws[b])[0]
+        least_exp_epsilon(distributions[a], distributions[b])[0]
         for a, b in product(tables, repeat=2)
         if a != b and np.abs(np.subtract(a, b)).sum() <= sensitivity
     )
@@ -93,12 +97,15 @@ def root_above(x):
     return Fraction(isqrt((x.numerator << 4096) // x.denominator) + 1, 1 << 2048)
 
 
-def renyi_sums(law, other, left_out, order):
+def renyi_sums(distribution, other, left_out, order):
     """Bounds of the sum of P**order Q**(1 - order), where each mass may be greater by left_out."""
     twice = int(2 * order)
 
     def total(more_here, more_there):
-        squares = ((law[k] + more_here) ** twice / (other[k] + more_there) ** (twice - 2) for k in law)
+        squares = (
+            (distribution[k] + more_here) ** twice / (other[k] + more_there) ** (twice - 2)
+            for k in distribution
+        )
         return sum(map(root_above, squares))
 
     return total(0, left_out), total(left_out, 0)
@@ -115,7 +122,7 @@ def test_every_renyi_divergence_is_at_most_rho_times_its_order(sigma2, step, ord
     tail_bits = (
         ceil(high**2 / sigma2) + 60
     )  # the end's mass, exp(-high**2 / (2 sigma2)), is well above 2**-bits
-    laws, lefts = zip(
+    distributions, lefts = zip(
         *(
             law_of(
                 gaussian_counts,
@@ -131,7 +138,7 @@ def test_every_renyi_divergence_is_at_most_rho_times_its_order(sigma2, step, ord
         strict=True,
     )
     # It is exp((order - 1) divergence) that must be at most exp((order - 1) order rho).
-    at_least, at_most = renyi_sums(*laws, max(lefts), order)
+    at_least, at_most = renyi_sums(*distributions, max(lefts), order)
     claim = (order - 1) * order * rho
     assert at_most_exp(at_most, claim)
     # A whole order attains it; others all but, for where the noise is narrow no integer is near the peak.
@@ -141,7 +148,7 @@ def test_every_renyi_divergence_is_at_most_rho_times_its_order(sigma2, step, ord
 
 def test_the_divergences_of_two_gaussian_counts_add():
     rho = Fraction(1, 2)
-    laws = [
+    distributions = [
         law_of(
             gaussian_counts,
             counts,
@@ -153,7 +160,7 @@ def test_the_divergences_of_two_gaussian_counts_add():
         )
         for counts in ((1, 0), (0, 1))
     ]
-    (mine, left), (theirs, _) = laws
+    (mine, left), (theirs, _) = distributions
     second = sum((p + left) ** 2 / theirs[seen] for seen, p in mine.items())
     assert at_most_exp(second, 2 * rho)
     assert not at_most_exp(second, 2 * rho * Fraction(99, 100))
@@ -171,9 +178,9 @@ def test_counts_that_move_by_more_than_the_squared_sensitivity_break_the_claim()
 
 def test_a_laplace_count_follows_its_formula():
     ratio = decay_ratio(Fraction(1, 2))
-    law, left_out = law_of(laplace_counts, 2, privacy=ApproxDP(1), sensitivity=2, low=0, high=5)
+    distribution, left_out = law_of(laplace_counts, 2, privacy=ApproxDP(1), sensitivity=2, low=0, high=5)
     inside = {k: (1 - ratio) / (1 + ratio) * ratio ** abs(k - 2) for k in range(1, 5)}
-    assert law == {0: ratio**2 / (1 + ratio), **inside, 5: ratio**3 / (1 + ratio)}
+    assert distribution == {0: ratio**2 / (1 + ratio), **inside, 5: ratio**3 / (1 + ratio)}
     assert left_out == 0
 
 
@@ -185,13 +192,13 @@ def test_several_counts_have_independent_noise():
 
 
 def test_a_gaussian_count_follows_its_formula():
-    support, masses, left = gaussian_law(Fraction(3, 2), 40)
-    law, left_out = law_of(gaussian_counts, 7, privacy=ZeroConcentratedDP(1), squared_sensitivity=3)
-    assert law == {7 + k: mass for k, mass in zip(support, masses, strict=True)}
+    support, masses, left = gaussian_probabilities(Fraction(3, 2), 40)
+    distribution, left_out = law_of(gaussian_counts, 7, privacy=ZeroConcentratedDP(1), squared_sensitivity=3)
+    assert distribution == {7 + k: mass for k, mass in zip(support, masses, strict=True)}
     assert left_out == left
-    weights = {k: exp_bounds(Fraction(-((k - 7) ** 2), 3)) for k in law}
+    weights = {k: exp_bounds(Fraction(-((k - 7) ** 2), 3)) for k in distribution}
     total_low, total_high = (sum(side) for side in zip(*weights.values(), strict=True))
-    for k, mass in law.items():
+    for k, mass in distribution.items():
         assert weights[k][0] / (total_high + left) - Fraction(1, 1 << 39) <= mass <= weights[k][1] / total_low
 
 
@@ -203,9 +210,9 @@ def test_ends_move_what_is_released_and_nothing_else(mechanism, privacy, low, hi
     for k, p in free.items():
         end = int(np.clip(k, low, high))
         moved[end] = moved.get(end, 0) + p
-    law, _ = law_of(mechanism, 2, privacy=privacy, low=low, high=high)
-    assert all(abs(law.get(k, 0) - p) <= left for k, p in moved.items())
-    assert all(p <= left for k, p in law.items() if k not in moved)
+    distribution, _ = law_of(mechanism, 2, privacy=privacy, low=low, high=high)
+    assert all(abs(distribution.get(k, 0) - p) <= left for k, p in moved.items())
+    assert all(p <= left for k, p in distribution.items() if k not in moved)
 
 
 # Accuracy
@@ -215,11 +222,11 @@ def test_ends_move_what_is_released_and_nothing_else(mechanism, privacy, low, hi
 @pytest.mark.parametrize(("epsilon", "k"), [("0.5", 1), (1, 1), (3, 1), (1, 2), (3, 3)])
 def test_the_accuracy_of_laplace_counts_holds_and_a_quarter_of_the_bound_does_not(epsilon, k, beta):
     counts = (7, -2, 100)[:k]
-    law, left_out = law_of(laplace_counts, counts, 16, privacy=ApproxDP(epsilon))
+    distribution, left_out = law_of(laplace_counts, counts, 16, privacy=ApproxDP(epsilon))
     bound = log(2 * k / beta) / -log(decay_ratio(Fraction(epsilon)))
 
     def beyond(t):
-        return sum(p for noisy, p in law.items() if max(np.abs(np.subtract(noisy, counts))) > t)
+        return sum(p for noisy, p in distribution.items() if max(np.abs(np.subtract(noisy, counts))) > t)
 
     assert beyond(bound) + left_out <= beta
     if bound >= 2:
@@ -229,11 +236,11 @@ def test_the_accuracy_of_laplace_counts_holds_and_a_quarter_of_the_bound_does_no
 @pytest.mark.parametrize("beta", [Fraction(1, 2), Fraction(1, 20), Fraction(1, 10**6)])
 @pytest.mark.parametrize("sigma2", [Fraction(1, 50), Fraction(1, 4), Fraction(1), Fraction(30)], ids=str)
 def test_the_accuracy_of_a_gaussian_count_holds_and_a_quarter_of_the_bound_does_not(sigma2, beta):
-    law, left_out = law_of(gaussian_counts, 5, privacy=ZeroConcentratedDP(1 / (2 * sigma2)))
+    distribution, left_out = law_of(gaussian_counts, 5, privacy=ZeroConcentratedDP(1 / (2 * sigma2)))
     bound = sqrt(2 * sigma2 * log(2 / beta))
 
     def beyond(t):
-        return sum(p for k, p in law.items() if abs(k - 5) > t)
+        return sum(p for k, p in distribution.items() if abs(k - 5) > t)
 
     assert beyond(bound) + left_out <= beta
     if bound >= 2:
@@ -342,7 +349,7 @@ def test_counts_of_any_size_are_moved_in_before_numpy_chooses_a_type(mechanism, 
 )
 def test_what_is_no_array_of_integers_is_refused_without_being_shown(mechanism, privacy, bad):
     with pytest.raises(TypeError, match=r"^counts must be a one-dimensional array of integers$"):
-        mechanism(np.array(bad), privacy=privacy, dice=TapeDice())
+        mechanism(np.array(bad), privacy=privacy, dice=EnumeratingDice())
 
 
 @repeatable
@@ -350,7 +357,7 @@ def test_what_is_no_array_of_integers_is_refused_without_being_shown(mechanism, 
 def test_no_message_depends_on_the_counts(values):
     for mechanism, privacy in (LAPLACE, GAUSSIAN):
         with pytest.raises(TypeError) as refusal:
-            mechanism(np.array(values), privacy=privacy, dice=TapeDice())
+            mechanism(np.array(values), privacy=privacy, dice=EnumeratingDice())
         assert str(refusal.value) == "counts must be a one-dimensional array of integers"
 
 
@@ -381,17 +388,17 @@ def test_inside_the_domain_no_count_raises_and_the_type_is_always_the_same(value
 )
 def test_bad_ends_are_named_with_their_value(mechanism, privacy, parameters, message):
     with pytest.raises((TypeError, ValueError), match=f"^{message}"):
-        mechanism(5, privacy=privacy, dice=TapeDice(), **parameters)
+        mechanism(5, privacy=privacy, dice=EnumeratingDice(), **parameters)
 
 
 def test_bad_privacy_and_sensitivity_are_named_with_their_value():
     with pytest.raises(ValueError, match=r"^epsilon must be a finite number above 0, got "):
-        laplace_counts(5, privacy=ApproxDP(0), dice=TapeDice())
+        laplace_counts(5, privacy=ApproxDP(0), dice=EnumeratingDice())
     with pytest.raises(ValueError, match=r"^rho must be a finite number above 0, got "):
-        gaussian_counts(5, privacy=ZeroConcentratedDP(0), dice=TapeDice())
+        gaussian_counts(5, privacy=ZeroConcentratedDP(0), dice=EnumeratingDice())
     with pytest.raises(ValueError, match=r"^sensitivity must be an integer at least 1, got 0$"):
-        laplace_counts(5, privacy=ApproxDP(1), dice=TapeDice(), sensitivity=0)
+        laplace_counts(5, privacy=ApproxDP(1), dice=EnumeratingDice(), sensitivity=0)
     with pytest.raises(TypeError, match=r"^squared_sensitivity must be an integer at least 1, got 1.5$"):
-        gaussian_counts(5, privacy=ZeroConcentratedDP(1), dice=TapeDice(), squared_sensitivity=1.5)
+        gaussian_counts(5, privacy=ZeroConcentratedDP(1), dice=EnumeratingDice(), squared_sensitivity=1.5)
     with pytest.raises(ValueError, match=r"^sigma2 must be below 2\*\*56"):
         gaussian_counts(5, privacy=ZeroConcentratedDP("1e-18"), dice=SystemDice())

@@ -3,29 +3,29 @@
 from collections import Counter
 from fractions import Fraction
 
-from dplearn.chance import walk
+from dplearn.chance import enumerate_paths
 from dplearn.mechanisms.random_stopping import best_of_runs
 from dplearn.privacy.random_stopping import RandomStopping
 
 
 def test_the_law_of_the_best_is_the_mean_power_of_the_runs_law():
     stopping, weights = RandomStopping(4, 2), (3, 1, 2)
-    law = Counter()
-    for (rank, _), p in walk(
+    distribution = Counter()
+    for (rank, _), p in enumerate_paths(
         lambda dice: best_of_runs(
             lambda d: (d.power_weighted(Fraction(1, 2), (0, 0, 0), weights), None),
             stopping=stopping,
             dice=dice,
         )
     ):
-        law[rank] += p
+        distribution[rank] += p
     numbers = stopping.weights
 
     def below(mass):
         x = Fraction(mass, 6)
         return sum(w * x**k for k, w in enumerate(numbers, 1)) / sum(numbers)
 
-    assert law == {0: below(3), 1: below(4) - below(3), 2: 1 - below(4)}
+    assert distribution == {0: below(3), 1: below(4) - below(3), 2: 1 - below(4)}
 
 
 def test_of_equal_scores_the_first_run_is_kept():

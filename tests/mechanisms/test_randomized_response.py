@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.audit import enumerate_privacy, exact_law
-from dplearn.chance import SeededDice, SystemDice, TapeDice
+from dplearn.audit import enumerate_privacy, exact_distribution
+from dplearn.chance import EnumeratingDice, SeededDice, SystemDice
 from dplearn.core.exact import at_most_exp, decay_ratio
 from dplearn.mechanisms import randomized_response
 from dplearn.privacy import ApproxDP
@@ -21,10 +21,13 @@ repeatable = settings(deadline=None, derandomize=True, database=None, max_exampl
 
 def law_of(values, n_values, epsilon):
     privacy = ApproxDP(epsilon)
-    law = exact_law(
+    distribution = exact_distribution(
         lambda dice: np.asarray(randomized_response(values, n_values, privacy=privacy, dice=dice)).tolist()
     )
-    return {seen if isinstance(seen, int) else seen[1]: law.probability(seen) for seen in law.masses}
+    return {
+        seen if isinstance(seen, int) else seen[1]: distribution.probability(seen)
+        for seen in distribution.masses
+    }
 
 
 @pytest.mark.parametrize("n_values", [2, 3, 5])
@@ -165,7 +168,7 @@ MESSAGE = "values must be an integer or a one-dimensional array of integers"
 )
 def test_values_that_are_no_integers_are_refused(bad):
     with pytest.raises(TypeError, match=f"^{MESSAGE}$"):
-        randomized_response(bad, 3, privacy=ApproxDP(1), dice=TapeDice())
+        randomized_response(bad, 3, privacy=ApproxDP(1), dice=EnumeratingDice())
 
 
 @repeatable
@@ -175,7 +178,7 @@ def test_no_message_depends_on_the_values(values):
     if array.dtype.kind in "iu" and min(values) >= 0 and max(values) < 3:
         return
     with pytest.raises((TypeError, ValueError)) as refusal:
-        randomized_response(array, 3, privacy=ApproxDP(1), dice=TapeDice())
+        randomized_response(array, 3, privacy=ApproxDP(1), dice=EnumeratingDice())
     assert str(refusal.value) in (MESSAGE, "values must be from 0 to n_values - 1 = 2")
 
 
@@ -190,7 +193,7 @@ def test_no_message_depends_on_the_values(values):
 def test_bad_public_parameters_are_named(n_values, epsilon, message):
     for call in (
         lambda: truth_probability(n_values, epsilon),
-        lambda: randomized_response([0], n_values, privacy=ApproxDP(epsilon), dice=TapeDice()),
+        lambda: randomized_response([0], n_values, privacy=ApproxDP(epsilon), dice=EnumeratingDice()),
         lambda: estimated_frequencies([0], n_values, epsilon=epsilon),
     ):
         with pytest.raises(ValueError, match=f"^{message}"):

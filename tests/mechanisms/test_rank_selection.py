@@ -1,4 +1,4 @@
-"""A code near a rank: the law is the exponential mechanism's, and the fast route has the same."""
+"""A code near a rank: the distribution is the exponential mechanism's, and the fast route has the same."""
 
 from fractions import Fraction
 
@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dplearn.audit import exact_law
+from dplearn.audit import exact_distribution
 from dplearn.chance import SeededDice
-from dplearn.core.distributions import power_law
+from dplearn.core.distributions import power_probabilities
 from dplearn.core.exact import selection_ratio
 from dplearn.core.ranks import Cell, SortedCodes
 from dplearn.mechanisms import rank_selection
@@ -25,16 +25,16 @@ def everything(data, size=SIZE):
     return Cell(SortedCodes(np.array(data)), 0, len(data), 0, size)
 
 
-def law(data, fraction, alone=True):
+def distribution(data, fraction, alone=True):
     """Probabilities of all codes."""
     cell = everything(data)
-    found = exact_law(
+    found = exact_distribution(
         lambda dice: code_near_rank(cell, fraction, privacy=ApproxDP(1), dice=dice, alone=alone)
     )
     return [found.probability(code) for code in range(SIZE)]
 
 
-def promised(data, fraction, alone=True):
+def guaranteed(data, fraction, alone=True):
     """As the docstring has them, code by code."""
     a, b = fraction.numerator, fraction.denominator
     ratio = selection_ratio(Fraction(1), b if alone else 2 * max(a, b - a))
@@ -42,12 +42,12 @@ def promised(data, fraction, alone=True):
     for code in range(SIZE):
         less, upto = sum(c < code for c in data), sum(c <= code for c in data)
         costs.append(max(0, b * less - a * len(data), a * len(data) - b * upto))
-    return power_law(ratio, costs, [1] * SIZE)
+    return power_probabilities(ratio, costs, [1] * SIZE)
 
 
 @given(codes, fractions, st.booleans())
 def test_the_law_is_that_of_the_docstring(data, fraction, alone):
-    assert law(data, fraction, alone) == promised(data, fraction, alone)
+    assert distribution(data, fraction, alone) == guaranteed(data, fraction, alone)
 
 
 @pytest.mark.parametrize("far", [1, 2, 3, 7])
@@ -56,17 +56,17 @@ def test_looking_at_few_data_changes_no_probability(data, far, monkeypatch):
     monkeypatch.setattr(rank_selection, "_far", lambda ratio, size: far)
     for fraction in (Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(2, 3), Fraction(1)):
         for alone in (True, False):
-            assert law(data, fraction, alone) == promised(data, fraction, alone)
+            assert distribution(data, fraction, alone) == guaranteed(data, fraction, alone)
 
 
 @pytest.mark.parametrize("far", [2, 5, 9])
 @pytest.mark.parametrize("nearest", [0, 1, 3])
 def test_leaving_out_some_of_those_looked_at_changes_no_probability(far, nearest, monkeypatch):
-    # What is asked of one code settles the bar where the best are few or many: between 0 and far.
+    # What is asked of one code settles the threshold where the best are few or many: between 0 and far.
     monkeypatch.setattr(rank_selection, "_far", lambda ratio, size: far if size > 1 else nearest)
     for data in ((1, 2, 2, 3), (0, 0, 0, 5), (3, 3, 3, 3), (0, 1, 4, 5, 5)):
         for fraction in (Fraction(0), Fraction(1, 2), Fraction(2, 3)):
-            assert law(data, fraction) == promised(data, fraction)
+            assert distribution(data, fraction) == guaranteed(data, fraction)
 
 
 def test_what_is_left_out_of_sight_weighs_little_beside_the_best(monkeypatch):
@@ -118,7 +118,9 @@ def test_what_is_left_out_of_sight_weighs_less_than_2_to_the_minus_64():
 
 def test_an_empty_cell_has_all_codes_alike():
     cell = Cell(SortedCodes(np.array([9])), 0, 0, 2, 5)
-    found = exact_law(lambda dice: code_near_rank(cell, Fraction(1, 4), privacy=ApproxDP(1), dice=dice))
+    found = exact_distribution(
+        lambda dice: code_near_rank(cell, Fraction(1, 4), privacy=ApproxDP(1), dice=dice)
+    )
     assert {code: found.probability(code) for code in (2, 3, 4)} == dict.fromkeys((2, 3, 4), Fraction(1, 3))
 
 

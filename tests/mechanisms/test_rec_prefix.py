@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dplearn.audit import exact_law
+from dplearn.audit import exact_distribution
 from dplearn.audit.interior_point_cases import tiny_sizes
 from dplearn.chance import SeededDice
 from dplearn.core.binomial import success_bounds
 from dplearn.core.distributions import laplace_tail
 from dplearn.core.exact import decay_ratio, selection_ratio
 from dplearn.mechanisms import choosing_mechanism
-from dplearn.mechanisms.choosing import choosing_bar
+from dplearn.mechanisms.choosing import choosing_threshold
 from dplearn.mechanisms.interior_point import interior_point_code
 from dplearn.mechanisms.rec_prefix import (
     _more_than_are_close,
@@ -42,7 +42,7 @@ DATA = {
     "spread": lambda n, b: [(2**b - 1) * i // n for i in range(n)],
     "all lengths": lambda n, b: [2 ** (i % b) for i in range(n)],
 }
-LARGE = {"choice": ApproxDP(200, Fraction(1, 4)), "comparison": 200, "base": 200, "bar": 1}
+LARGE = {"choice": ApproxDP(200, Fraction(1, 4)), "comparison": 200, "base": 200, "threshold": 1}
 
 
 @pytest.mark.parametrize("shape", DATA)
@@ -81,10 +81,12 @@ def test_pairs_are_drawn_anew_each_time_at_every_depth(depth):
 
 @pytest.mark.parametrize("m", [2, 4, 6])
 def test_every_way_to_pair_is_equally_probable(m):
-    law = exact_law(lambda dice: sorted(tuple(sorted(pair)) for pair in _random_pairs(list(range(m)), dice)))
+    distribution = exact_distribution(
+        lambda dice: sorted(tuple(sorted(pair)) for pair in _random_pairs(list(range(m)), dice))
+    )
     ways = {2: 1, 4: 3, 6: 15}[m]
-    assert {law.probability(seen) for seen in law.masses} == {Fraction(1, ways)}
-    assert len(law.masses) == ways
+    assert {distribution.probability(seen) for seen in distribution.masses} == {Fraction(1, ways)}
+    assert len(distribution.masses) == ways
 
 
 def test_the_law_is_that_of_its_steps():
@@ -104,10 +106,10 @@ def test_the_law_is_that_of_its_steps():
         noise = dice.discrete_laplace(decay_ratio(Fraction(1)), -9, 9) if low < high else 0
         return high if sum(code >= high for code in (4, 6)) + noise >= 2 else low
 
-    ours = exact_law(
+    ours = exact_distribution(
         lambda dice: recursive_interior_point([6, 4], size, sizes=sizes, privacy=sizes.privacy, dice=dice)
     )
-    steps = exact_law(in_steps)
+    steps = exact_distribution(in_steps)
     assert {seen: ours.probability(seen) for seen in ours.masses} == {
         seen: steps.probability(seen) for seen in steps.masses
     }
@@ -116,23 +118,27 @@ def test_the_law_is_that_of_its_steps():
 def test_a_prefix_is_chosen_by_how_many_codes_have_it():
     privacy = ApproxDP(4, Fraction(1, 20))
     codes = [0b000, 0b001, 0b000, 0b001, 0b110, 0b111, 0b010]
-    law = exact_law(lambda dice: choose_prefix(codes, 3, 2, privacy=privacy, dice=dice))
-    counted = exact_law(lambda dice: choosing_mechanism(np.array([4, 1, 2]), privacy=privacy, dice=dice))
+    distribution = exact_distribution(lambda dice: choose_prefix(codes, 3, 2, privacy=privacy, dice=dice))
+    counted = exact_distribution(
+        lambda dice: choosing_mechanism(np.array([4, 1, 2]), privacy=privacy, dice=dice)
+    )
     for place, prefix in enumerate([0b00, 0b01, 0b11]):
-        assert law.probability(prefix) == counted.probability(place)
-    assert law.probability(None) == counted.probability(None)
-    assert law.masses.keys() == {None, 0b00, 0b01, 0b11}
+        assert distribution.probability(prefix) == counted.probability(place)
+    assert distribution.probability(None) == counted.probability(None)
+    assert distribution.masses.keys() == {None, 0b00, 0b01, 0b11}
 
 
 def test_the_order_of_records_makes_no_difference():
     sizes = tiny_sizes(1, choice=ApproxDP(8, Fraction(1, 20)), comparison=1, base=1)
-    laws = [
-        exact_law(lambda dice, c=codes: recursive_interior_point(c, 6, sizes=sizes, privacy=PAID, dice=dice))
+    distributions = [
+        exact_distribution(
+            lambda dice, c=codes: recursive_interior_point(c, 6, sizes=sizes, privacy=PAID, dice=dice)
+        )
         for codes in ([0, 5, 2], [5, 2, 0], np.array([2, 0, 5], dtype=np.uint8))
     ]
-    assert laws[0].key() == laws[1].key() == laws[2].key()
+    assert distributions[0].key() == distributions[1].key() == distributions[2].key()
     # Codes stop at 5 though three bits go on to 7.
-    assert laws[0].masses.keys() <= {None, *range(6)}
+    assert distributions[0].masses.keys() <= {None, *range(6)}
 
 
 PAID = ApproxDP(10, Fraction(1, 20))
@@ -141,8 +147,10 @@ PAID = ApproxDP(10, Fraction(1, 20))
 @pytest.mark.parametrize("n", [0, 1, 2])
 def test_too_few_records_are_no_answer_whatever_they_are(n):
     sizes = tiny_sizes(1, choice=ApproxDP(8, Fraction(1, 20)), comparison=1, base=1)
-    law = exact_law(lambda dice: recursive_interior_point([3] * n, 8, sizes=sizes, privacy=PAID, dice=dice))
-    assert law.probability(None) == 1
+    distribution = exact_distribution(
+        lambda dice: recursive_interior_point([3] * n, 8, sizes=sizes, privacy=PAID, dice=dice)
+    )
+    assert distribution.probability(None) == 1
 
 
 def test_sizes_that_spend_more_are_refused():
@@ -158,7 +166,8 @@ def test_a_domain_of_one_code_has_one_answer():
     assert found == 0
 
 
-# Sample sizes of interior points: the exponential method's is the least; each bar of RecPrefix is exact.
+# Sample sizes of interior points: the exponential method's is the least; each threshold of RecPrefix is
+# exact.
 
 PAGE = Path(__file__).parents[2] / "docs" / "theory" / "interior_point.md"
 DELTA = Fraction(1, 10**6)
@@ -221,7 +230,7 @@ def test_the_published_size_is_that_of_the_theorem():
     assert abs(found.n_samples - 18500 * 2**5 * 5 * log(4 * 5 / (0.05 * 1e-6))) < 2
     share, slack, failure = 1 / 10, 1e-6 / 10, 0.05 / 15
     k = int(386 / share * log(4 / (failure * share * slack)))
-    assert [(level.aside, level.bar) for level in found.levels] == [(2 * k, -(-3 * k // 2))] * 2
+    assert [(level.aside, level.threshold) for level in found.levels] == [(2 * k, -(-3 * k // 2))] * 2
     assert found.privacy.epsilon == Fraction(5, 10)  # 2 N - 1 steps for N = 3 calls, of the 10 that it pays
     assert found.privacy.delta == 2 * DELTA / 10
 
@@ -294,11 +303,11 @@ def test_failures_add_up_to_beta_and_shares_to_the_whole(bits, epsilon, delta, b
     for level in sizes.levels:
         # Neither a candidate that fewer than `wanted` reach, nor one that aside + 1 reach, is mistaken.
         noise = decay_ratio(level.comparison.epsilon)
-        assert laplace_tail(noise, level.bar - (wanted - 1)) <= failure
-        assert laplace_tail(noise, level.aside + 1 - level.bar + 1) <= failure
+        assert laplace_tail(noise, level.threshold - (wanted - 1)) <= failure
+        assert laplace_tail(noise, level.aside + 1 - level.threshold + 1) <= failure
         # The least quality that is not declined too often, and the pairs that are needed to reach it.
-        bar, noise = choosing_bar(1, level.choice), decay_ratio(level.choice.epsilon / 4)
-        quality = next(q for q in range(1, 10**6) if laplace_tail(noise, q - bar + 1) <= failure)
+        threshold, noise = choosing_threshold(1, level.choice), decay_ratio(level.choice.epsilon / 4)
+        quality = next(q for q in range(1, 10**6) if laplace_tail(noise, q - threshold + 1) <= failure)
         wanted = _more_than_are_close(2 * quality - 3, failure)
         assert (n - level.aside) % 2 == 0
         n, size = (n - level.aside) // 2, next_domain_size(size)
@@ -341,8 +350,8 @@ def test_the_pages_table_is_what_the_code_says():
     assert [name for name, _ in rows] == [f"2^{bits}" for bits in (8, 16, 32, 64, 256, 4096, "(2^16)")]
     for name, cells in rows:
         size = 2 ** (2**16) if "(" in name else 2 ** int(name[2:])
-        told = [int(cell.replace(",", "")) for cell in cells.split("|")]
-        assert told == [
+        given = [int(cell.replace(",", "")) for cell in cells.split("|")]
+        assert given == [
             *(
                 interior_point_sample_size(
                     method, domain_size=size, epsilon=1, delta=DELTA, constants=constants

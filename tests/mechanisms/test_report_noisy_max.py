@@ -1,4 +1,4 @@
-"""Report noisy max: its exact law and epsilon, the scale that it needs; nothing but the winner comes out."""
+"""Report noisy max: its exact distribution and epsilon, and the scale that it needs."""
 
 from fractions import Fraction
 from itertools import product
@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.audit import exact_law
-from dplearn.audit.laws import Law, least_exp_epsilon
-from dplearn.chance import SeededDice, SystemDice, TapeDice
+from dplearn.audit import exact_distribution
+from dplearn.audit.distributions import OutputDistribution, least_exp_epsilon
+from dplearn.chance import EnumeratingDice, SeededDice, SystemDice
 from dplearn.core.exact import at_most_exp, decay_ratio, selection_ratio
 from dplearn.mechanisms import permute_and_flip, report_noisy_max
 from dplearn.privacy import ApproxDP
@@ -21,7 +21,7 @@ repeatable = settings(deadline=None, derandomize=True, database=None, max_exampl
 
 def walked(qualities, epsilon, tail_bits, **parameters):
     privacy = ApproxDP(epsilon)
-    return exact_law(
+    return exact_distribution(
         lambda dice: report_noisy_max(np.array(qualities), privacy=privacy, dice=dice, **parameters),
         tail_bits,
     )
@@ -34,7 +34,7 @@ def formula(qualities, ratio):
     x = ratio**(v - best) the product of these is a polynomial.
     """
     best = max(qualities)
-    law = {}
+    distribution = {}
     for i, mine in enumerate(qualities):
         polynomial = [Fraction(1)]
         for j, other in enumerate(qualities):
@@ -42,28 +42,28 @@ def formula(qualities, ratio):
                 c = ratio ** (best - other + (j > i))
                 polynomial = [a - c * b for a, b in zip([*polynomial, 0], [0, *polynomial], strict=True)]
         first = ratio ** (best - mine) * (1 - ratio)
-        law[i] = sum(c * first / (1 - ratio ** (k + 1)) for k, c in enumerate(polynomial))
-    return law
+        distribution[i] = sum(c * first / (1 - ratio ** (k + 1)) for k, c in enumerate(polynomial))
+    return distribution
 
 
 @pytest.mark.parametrize("qualities", [(3,), (2, 2), (0, 3), (3, 0), (1, 2, 1), (4, 2, 4), (0, 1, 2)])
 @pytest.mark.parametrize("epsilon", [2, 5])
 def test_the_law_is_that_of_the_first_greatest_of_independent_noisy_qualities(qualities, epsilon):
-    law = walked(qualities, epsilon, tail_bits=14)
+    distribution = walked(qualities, epsilon, tail_bits=14)
     wanted = formula(qualities, selection_ratio(Fraction(epsilon)))
     assert sum(wanted.values()) == 1
     for i, p in wanted.items():
-        assert law.probability(i) <= p <= law.probability(i) + law.left_out
+        assert distribution.probability(i) <= p <= distribution.probability(i) + distribution.left_out
 
 
 def worst(pairs, ratio):
-    laws = {q: as_law(formula(q, ratio)) for pair in pairs for q in pair}
-    return max(least_exp_epsilon(laws[a], laws[b])[0] for a, b in pairs)
+    distributions = {q: as_law(formula(q, ratio)) for pair in pairs for q in pair}
+    return max(least_exp_epsilon(distributions[a], distributions[b])[0] for a, b in pairs)
 
 
 def as_law(probabilities):
     total = lcm(*(p.denominator for p in probabilities.values()))
-    return Law({i: int(p * total) for i, p in probabilities.items()}, total)
+    return OutputDistribution({i: int(p * total) for i, p in probabilities.items()}, total)
 
 
 def neighbours(k, high, sensitivity):
@@ -117,15 +117,17 @@ def test_the_accuracy_line_holds(beta):
     bound = log(3 / beta) / -log(ratio)
     for base in product(range(4), repeat=3):
         qualities = tuple(ceil(bound / 2) * quality for quality in base)
-        law = formula(qualities, ratio)
+        distribution = formula(qualities, ratio)
         far = [i for i, quality in enumerate(qualities) if max(qualities) - quality > bound]
-        assert sum(law[i] for i in far) <= beta
+        assert sum(distribution[i] for i in far) <= beta
 
 
 def test_as_ties_become_rare_it_becomes_permute_and_flip():
     qualities = (0, 300, 100)
     noisy = formula(qualities, selection_ratio(Fraction(1, 100)))
-    flip = exact_law(lambda dice: permute_and_flip(np.array(qualities), privacy=ApproxDP("0.01"), dice=dice))
+    flip = exact_distribution(
+        lambda dice: permute_and_flip(np.array(qualities), privacy=ApproxDP("0.01"), dice=dice)
+    )
     assert all(abs(p - flip.probability(i)) < Fraction(1, 100) for i, p in noisy.items())
 
 
@@ -182,19 +184,19 @@ MESSAGE = "qualities must be a nonempty one-dimensional array of integers"
 )
 def test_qualities_that_are_no_integers_are_refused(bad):
     with pytest.raises(TypeError, match=f"^{MESSAGE}$"):
-        report_noisy_max(np.array(bad), privacy=ApproxDP(1), dice=TapeDice())
+        report_noisy_max(np.array(bad), privacy=ApproxDP(1), dice=EnumeratingDice())
 
 
 @repeatable
 @given(st.lists(st.floats() | st.text(max_size=5) | st.booleans(), min_size=1, max_size=4))
 def test_no_message_depends_on_the_qualities(values):
     with pytest.raises(TypeError) as refusal:
-        report_noisy_max(np.array(values), privacy=ApproxDP(1), dice=TapeDice())
+        report_noisy_max(np.array(values), privacy=ApproxDP(1), dice=EnumeratingDice())
     assert str(refusal.value) == MESSAGE
 
 
 def test_bad_public_parameters_are_named():
     with pytest.raises(ValueError, match=r"^epsilon must be a finite number above 0, got 0$"):
-        report_noisy_max(np.array([1]), privacy=ApproxDP(0), dice=TapeDice())
+        report_noisy_max(np.array([1]), privacy=ApproxDP(0), dice=EnumeratingDice())
     with pytest.raises(ValueError, match=r"^sensitivity must be an integer at least 1, got 0$"):
-        report_noisy_max(np.array([1]), privacy=ApproxDP(1), dice=TapeDice(), sensitivity=0)
+        report_noisy_max(np.array([1]), privacy=ApproxDP(1), dice=EnumeratingDice(), sensitivity=0)

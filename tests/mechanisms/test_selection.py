@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dplearn import ApproxDP
-from dplearn.audit import exact_law
-from dplearn.chance import SeededDice, SystemDice, TapeDice
+from dplearn.audit import exact_distribution
+from dplearn.chance import EnumeratingDice, SeededDice, SystemDice
 from dplearn.core.exact import decay_ratio
 from dplearn.mechanisms import (
     exponential,
@@ -26,21 +26,23 @@ TABLES = list(product(range(4), repeat=3))
 
 
 def law_over(mechanism, qualities, privacy=ONE, **parameters):
-    run = exact_law(lambda dice: mechanism(np.array(qualities), privacy=privacy, dice=dice, **parameters))
+    run = exact_distribution(
+        lambda dice: mechanism(np.array(qualities), privacy=privacy, dice=dice, **parameters)
+    )
     return {seen: run.probability(seen) for seen in run.masses}
 
 
 def test_the_exponential_mechanism_follows_its_formula():
     ratio = decay_ratio(Fraction(1, 2))
-    law = law_over(exponential_mechanism, [3, 5, 5, 0])
+    distribution = law_over(exponential_mechanism, [3, 5, 5, 0])
     weights = [ratio**2, 1, 1, ratio**5]
-    assert law == {i: weight / sum(weights) for i, weight in enumerate(weights)}
+    assert distribution == {i: weight / sum(weights) for i, weight in enumerate(weights)}
 
 
 def test_permute_and_flip_between_two_candidates_accepts_the_worse_half_of_the_time_it_comes_first():
     ratio = decay_ratio(Fraction(1, 2))
-    law = law_over(permute_and_flip, [7, 4])
-    assert law[1] == ratio**3 / 2
+    distribution = law_over(permute_and_flip, [7, 4])
+    assert distribution[1] == ratio**3 / 2
 
 
 @pytest.mark.parametrize("qualities", TABLES)
@@ -58,8 +60,8 @@ def test_the_accuracy_line_holds(mechanism, beta):
     allowed = log(3 / beta) / -log(decay_ratio(ONE.epsilon / 2))
     for base in TABLES:
         qualities = [4 * quality for quality in base]
-        law = law_over(mechanism, qualities)
-        far = sum(p for i, p in law.items() if max(qualities) - qualities[i] > allowed)
+        distribution = law_over(mechanism, qualities)
+        far = sum(p for i, p in distribution.items() if max(qualities) - qualities[i] > allowed)
         assert far <= beta
 
 
@@ -88,8 +90,8 @@ def test_groups_of_any_size_are_drawn_from(select):
 
 @pytest.mark.parametrize("select", SELECTIONS)
 def test_grouping_does_not_change_the_law(select):
-    grouped = exact_law(lambda dice: select([1, 3], [2, 2], privacy=ONE, dice=dice))
-    single = exact_law(lambda dice: select([1, 1, 3, 3], [1, 1, 1, 1], privacy=ONE, dice=dice)[0])
+    grouped = exact_distribution(lambda dice: select([1, 3], [2, 2], privacy=ONE, dice=dice))
+    single = exact_distribution(lambda dice: select([1, 1, 3, 3], [1, 1, 1, 1], privacy=ONE, dice=dice)[0])
     assert sorted(grouped.probability(seen) for seen in grouped.masses) == sorted(
         single.probability(seen) for seen in single.masses
     )
@@ -99,15 +101,15 @@ def test_grouping_does_not_change_the_law(select):
 @pytest.mark.parametrize("bad", [[], [0.5, 1.0], [[1, 2]], ["a"], [None]], ids=repr)
 def test_qualities_that_are_no_integers_are_refused_without_being_shown(mechanism, bad):
     with pytest.raises(TypeError, match=r"qualities must be a nonempty one-dimensional array of integers$"):
-        mechanism(np.array(bad), privacy=ONE, dice=TapeDice())
+        mechanism(np.array(bad), privacy=ONE, dice=EnumeratingDice())
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_epsilon_zero_and_bad_sensitivity_are_refused(mechanism):
     with pytest.raises(ValueError, match="epsilon must be a finite number above 0"):
-        mechanism(np.array([1]), privacy=ApproxDP(0), dice=TapeDice())
+        mechanism(np.array([1]), privacy=ApproxDP(0), dice=EnumeratingDice())
     with pytest.raises(ValueError, match="sensitivity must be an integer at least 1, got 0"):
-        mechanism(np.array([1]), privacy=ONE, dice=TapeDice(), sensitivity=0)
+        mechanism(np.array([1]), privacy=ONE, dice=EnumeratingDice(), sensitivity=0)
 
 
 GROUPS = [
@@ -118,16 +120,20 @@ GROUPS = [
 ]
 
 
-@pytest.mark.parametrize("bar", [0, 1, 2, 3, 20])
+@pytest.mark.parametrize("threshold", [0, 1, 2, 3, 20])
 @pytest.mark.parametrize(("costs", "multiplicities"), GROUPS, ids=repr)
-def test_putting_what_costs_much_together_changes_no_probability(costs, multiplicities, bar, monkeypatch):
-    def law():
-        return exact_law(lambda dice: select_exponential(costs, multiplicities, privacy=ONE, dice=dice))
+def test_putting_what_costs_much_together_changes_no_probability(
+    costs, multiplicities, threshold, monkeypatch
+):
+    def distribution():
+        return exact_distribution(
+            lambda dice: select_exponential(costs, multiplicities, privacy=ONE, dice=dice)
+        )
 
-    expected = law()
+    expected = distribution()
     monkeypatch.setattr(exponential, "_MANY", 0)
-    monkeypatch.setattr(exponential, "power_at_most", lambda ratio, target: bar)
-    found = law()
+    monkeypatch.setattr(exponential, "power_at_most", lambda ratio, target: threshold)
+    found = distribution()
     assert {seen: found.probability(seen) for seen in found.masses} == {
         seen: expected.probability(seen) for seen in expected.masses
     }
@@ -147,5 +153,5 @@ def test_of_many_groups_only_those_that_may_be_drawn_are_weighed():
     assert 0 <= member < 3
     assert asked == list(range(50, asked[-1] + 1))
     assert sizes == [3] * (len(asked) - 1) + [60_000 - 3 * (len(asked) - 1)]
-    bar = asked[-1] - 50
-    assert 60_000 * ratio**bar <= Fraction(3, 2**64) < 60_000 * ratio ** (bar - 1)
+    threshold = asked[-1] - 50
+    assert 60_000 * ratio**threshold <= Fraction(3, 2**64) < 60_000 * ratio ** (threshold - 1)

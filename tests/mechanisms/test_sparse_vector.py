@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.audit import exact_law
-from dplearn.chance import ReplayDice, SeededDice, SystemDice, TapeDice
+from dplearn.audit import exact_distribution
+from dplearn.chance import EnumeratingDice, ReplayDice, SeededDice, SystemDice
 from dplearn.core.exact import at_most_exp, decay_ratio
 from dplearn.mechanisms import AboveThreshold, SparseVector, sparse_vector
 from dplearn.privacy import ApproxDP, Composition, PureDP
@@ -46,7 +46,7 @@ def formula(values, threshold, epsilon, positives=1, sensitivity=1):
     """
     a, b = split(epsilon, positives, sensitivity)
     reach = max(0, *(value - threshold for value in values))
-    law = {}
+    distribution = {}
     for answers in patterns(len(values), positives):
         total = Fraction(0)
         for noise in range(reach):
@@ -59,14 +59,14 @@ def formula(values, threshold, epsilon, positives=1, sensitivity=1):
                 shifted if answer else [x - y for x, y in zip([*polynomial, 0], shifted, strict=True)]
             )
         tail = sum(x / (1 - a * b**k) for k, x in enumerate(polynomial))
-        law[answers] = total + a**reach * (1 - a) * tail
-    return law
+        distribution[answers] = total + a**reach * (1 - a) * tail
+    return distribution
 
 
-def _at(answers, values, bar, b):
+def _at(answers, values, noisy_threshold, b):
     p = Fraction(1)
     for answer, value in zip(answers, values, strict=False):
-        above = b ** max(0, bar - value + 1)
+        above = b ** max(0, noisy_threshold - value + 1)
         p *= above if answer else 1 - above
     return p
 
@@ -75,13 +75,13 @@ def formula_renewed(values, threshold, epoch_epsilon, positives, sensitivity=1):
     """Epoch after epoch, each with one positive answer and its own threshold."""
     if not values or not positives:
         return {(): Fraction(1)}
-    law = {}
+    distribution = {}
     for answers, p in formula(values, threshold, epoch_epsilon, 1, sensitivity).items():
         rest = values[len(answers) :] if answers[-1] else ()
         after = formula_renewed(rest, threshold, epoch_epsilon, positives - 1, sensitivity)
         for more, q in after.items():
-            law[answers + more] = law.get(answers + more, 0) + p * q
-    return law
+            distribution[answers + more] = distribution.get(answers + more, 0) + p * q
+    return distribution
 
 
 def asked_one_by_one(vector, values):
@@ -97,36 +97,36 @@ def walked(values, one_by_one=False, tail_bits=12, **parameters):
         vector = SparseVector(dice=dice, **parameters)
         return asked_one_by_one(vector, values) if one_by_one else vector.ask_all(values).tolist()
 
-    law = exact_law(run, tail_bits)
+    distribution = exact_distribution(run, tail_bits)
     return {
-        tuple(bool(bit) for _, bit in seen[1]): law.probability(seen) for seen in law.masses
-    }, law.left_out
+        tuple(bool(bit) for _, bit in seen[1]): distribution.probability(seen) for seen in distribution.masses
+    }, distribution.left_out
 
 
-# The law
+# The distribution
 
 
 @pytest.mark.parametrize("values", [(3,), (0, 0, 0), (5, -1, 2), (-3, 4, 0, 1)])
 @pytest.mark.parametrize("positives", [1, 2])
 @pytest.mark.parametrize("sensitivity", [1, 2])
 def test_the_law_is_the_literal_definition(values, positives, sensitivity):
-    law, left_out = walked(
+    distribution, left_out = walked(
         values, threshold=2, max_positives=positives, privacy=ApproxDP(4), sensitivity=sensitivity
     )
     wanted = formula(values, 2, Fraction(4), positives, sensitivity)
     assert sum(wanted.values()) == 1
-    assert law.keys() == wanted.keys()
-    assert all(p <= wanted[answers] <= p + left_out for answers, p in law.items())
+    assert distribution.keys() == wanted.keys()
+    assert all(p <= wanted[answers] <= p + left_out for answers, p in distribution.items())
 
 
 @pytest.mark.parametrize("values", [(0, 0, 0), (3, -1, 2)])
 def test_with_a_renewed_threshold_the_law_is_that_of_separate_epochs(values):
-    law, left_out = walked(
+    distribution, left_out = walked(
         values, threshold=1, max_positives=2, privacy=ApproxDP(8), renew_threshold=True, tail_bits=8
     )
     wanted = formula_renewed(values, 1, Fraction(4), 2)
-    assert law.keys() == wanted.keys()
-    assert all(p <= wanted[answers] <= p + left_out for answers, p in law.items())
+    assert distribution.keys() == wanted.keys()
+    assert all(p <= wanted[answers] <= p + left_out for answers, p in distribution.items())
 
 
 @pytest.mark.parametrize("renew", [False, True])
@@ -155,8 +155,10 @@ def test_above_threshold_is_a_sparse_vector_with_one_positive_answer():
 # Privacy
 
 
-def worst_ratio(laws, pairs):
-    return max(p / laws[other][seen] for mine, other in pairs for seen, p in laws[mine].items())
+def worst_ratio(distributions, pairs):
+    return max(
+        p / distributions[other][seen] for mine, other in pairs for seen, p in distributions[mine].items()
+    )
 
 
 def tables(m, sensitivity, threshold):
@@ -177,8 +179,8 @@ def tables(m, sensitivity, threshold):
 def test_no_pair_of_neighbours_exceeds_epsilon(epsilon, positives, sensitivity):
     epsilon = Fraction(epsilon)
     values, pairs = tables(3, sensitivity, 1)
-    laws = {table: formula(table, 1, epsilon, positives, sensitivity) for table in values}
-    assert at_most_exp(worst_ratio(laws, pairs), epsilon)
+    distributions = {table: formula(table, 1, epsilon, positives, sensitivity) for table in values}
+    assert at_most_exp(worst_ratio(distributions, pairs), epsilon)
 
 
 @pytest.mark.parametrize(("epsilon", "positives"), [("0.1", 1), (1, 1), (1, 2), (3, 1), (3, 3)])
@@ -246,8 +248,8 @@ def test_delta_changes_nothing_unless_the_threshold_is_renewed():
 
 def test_a_renewed_threshold_keeps_epsilon_exactly():
     values, pairs = tables(3, 1, 1)
-    laws = {table: formula_renewed(table, 1, Fraction(1), 2) for table in values}
-    assert at_most_exp(worst_ratio(laws, pairs), Fraction(2))
+    distributions = {table: formula_renewed(table, 1, Fraction(1), 2) for table in values}
+    assert at_most_exp(worst_ratio(distributions, pairs), Fraction(2))
 
 
 # Accuracy
@@ -264,10 +266,10 @@ def test_the_accuracy_line_holds(beta, renewed, positives):
     far = (int(np.floor(lowest)) - 1, threshold - 2, threshold, threshold + 2, int(np.ceil(highest)) + 1)
     law_of = formula_renewed if renewed else formula
     for values in product(far, repeat=m):
-        law = law_of(values, threshold, epsilon / epochs, positives)
+        distribution = law_of(values, threshold, epsilon / epochs, positives)
         wrong = sum(
             p
-            for answers, p in law.items()
+            for answers, p in distribution.items()
             if any(
                 value <= lowest if answer else value > highest
                 for answer, value in zip(answers, values, strict=False)
@@ -354,7 +356,7 @@ def test_values_beyond_64_bits_count_as_far_out(far):
 @given(st.floats() | st.text(max_size=5) | st.booleans() | st.none())
 def test_no_message_depends_on_the_value(value):
     with pytest.raises(TypeError) as refusal:
-        AboveThreshold(0, privacy=ONE, dice=TapeDice()).ask(value)
+        AboveThreshold(0, privacy=ONE, dice=EnumeratingDice()).ask(value)
     assert str(refusal.value) == MESSAGE
 
 

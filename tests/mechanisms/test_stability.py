@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.audit import exact_law
-from dplearn.audit.laws import least_exp_epsilon
-from dplearn.chance import SeededDice, SystemDice, TapeDice
+from dplearn.audit import exact_distribution
+from dplearn.audit.distributions import least_exp_epsilon
+from dplearn.chance import EnumeratingDice, SeededDice, SystemDice
 from dplearn.core.distributions import laplace_quantile, laplace_tail
 from dplearn.core.exact import at_most_exp, decay_ratio
 from dplearn.mechanisms import most_frequent_if_stable, release_if_stable
@@ -61,8 +61,8 @@ def test_no_probability_could_be_greater_by_more_than_the_rounding_of_exp(privac
     for p, q in pairwise(table):
         # The ratio that stands for exp(-epsilon) is greater by less than one part in 2**32 of 1 - ratio.
         more = q + (1 - decay_ratio(privacy.epsilon)) / 2**30
-        spoken, silent = within(more, p, privacy), within(1 - p, max(1 - more, Fraction(0)), privacy)
-        assert q == 1 or not (spoken and silent)
+        spoken, abstained = within(more, p, privacy), within(1 - p, max(1 - more, Fraction(0)), privacy)
+        assert q == 1 or not (spoken and abstained)
 
 
 @EACH
@@ -78,30 +78,32 @@ def test_at_epsilon_a_tenth_it_speaks_from_distance_131_where_laplace_noise_need
     table = release_probabilities(privacy)
     assert table[130] < Fraction(95, 100) <= table[131]
     ratio = decay_ratio(privacy.epsilon)
-    bar = laplace_quantile(ratio, privacy.delta)
-    assert laplace_tail(ratio, bar - 154) < Fraction(95, 100) <= laplace_tail(ratio, bar - 155)
+    threshold = laplace_quantile(ratio, privacy.delta)
+    assert laplace_tail(ratio, threshold - 154) < Fraction(95, 100) <= laplace_tail(ratio, threshold - 155)
 
 
 @EACH
 def test_it_speaks_at_least_as_often_as_laplace_noise_at_every_distance(privacy):
     ratio = decay_ratio(privacy.epsilon)
-    bar = laplace_quantile(ratio, privacy.delta)
+    threshold = laplace_quantile(ratio, privacy.delta)
     for distance, p in enumerate(release_probabilities(privacy)[:1000]):
-        assert p >= laplace_tail(ratio, bar - distance) * (1 - Fraction(1, 10**9))
+        assert p >= laplace_tail(ratio, threshold - distance) * (1 - Fraction(1, 10**9))
 
 
 @pytest.mark.parametrize("distances", [(0, 1), (2, 3), (7, 8), (8, 9), (40, 41)])
 def test_the_law_is_one_coin(distances):
     privacy = ApproxDP(1, "0.01")
     table = release_probabilities(privacy)
-    laws = []
+    distributions = []
     for distance in distances:
-        law = exact_law(lambda dice, d=distance: release_if_stable("yes", d, privacy=privacy, dice=dice))
-        assert law.probability("yes") == (table[distance] if distance < len(table) else 1)
-        assert law.probability("yes") + law.probability(None) == 1
-        laws.append(law)
-    for law, other in (laws, laws[::-1]):
-        assert at_most_exp(least_exp_epsilon(law, other, privacy.delta)[0], privacy.epsilon)
+        distribution = exact_distribution(
+            lambda dice, d=distance: release_if_stable("yes", d, privacy=privacy, dice=dice)
+        )
+        assert distribution.probability("yes") == (table[distance] if distance < len(table) else 1)
+        assert distribution.probability("yes") + distribution.probability(None) == 1
+        distributions.append(distribution)
+    for distribution, other in (distributions, distributions[::-1]):
+        assert at_most_exp(least_exp_epsilon(distribution, other, privacy.delta)[0], privacy.epsilon)
 
 
 def test_the_claim_is_attained():
@@ -144,10 +146,12 @@ def test_the_distance_of_a_plurality_that_leads_by_g_is_at_least_half_of_g_less_
     table = (*release_probabilities(privacy), *[Fraction(1)] * 40)
     for votes in product(range(9), repeat=3):
         cast = np.repeat(np.arange(3), votes)
-        law = exact_law(lambda dice, cast=cast: most_frequent_if_stable(cast, 3, privacy=privacy, dice=dice))
+        distribution = exact_distribution(
+            lambda dice, cast=cast: most_frequent_if_stable(cast, 3, privacy=privacy, dice=dice)
+        )
         second, top = sorted(votes)[1:]
         at_least = max(0, -(-(top - second - 2) // 2))
-        assert law.probability(votes.index(top)) >= table[at_least]
+        assert distribution.probability(votes.index(top)) >= table[at_least]
 
 
 # The table
@@ -169,8 +173,8 @@ def test_the_longest_tables_are_as_short_as_promised():
 def test_without_epsilon_or_delta_it_is_refused_by_name(privacy, name):
     for call in (
         lambda: release_probabilities(privacy),
-        lambda: release_if_stable("yes", 3, privacy=privacy, dice=TapeDice()),
-        lambda: most_frequent_if_stable([1, 1], 2, privacy=privacy, dice=TapeDice()),
+        lambda: release_if_stable("yes", 3, privacy=privacy, dice=EnumeratingDice()),
+        lambda: most_frequent_if_stable([1, 1], 2, privacy=privacy, dice=EnumeratingDice()),
     ):
         with pytest.raises(ValueError, match=f"^{name} must be a finite number "):
             call()
@@ -186,32 +190,38 @@ def test_any_answer_is_returned_as_it_is(answer):
 
 @pytest.mark.parametrize("distance", [5, np.int8(5), np.uint64(5), np.int64(5)], ids=repr)
 def test_distances_of_every_integer_type_give_the_same_law(distance):
-    law = exact_law(lambda dice: release_if_stable(1, distance, privacy=SETTINGS[0], dice=dice))
-    assert law.probability(1) == release_probabilities(SETTINGS[0])[5]
+    distribution = exact_distribution(
+        lambda dice: release_if_stable(1, distance, privacy=SETTINGS[0], dice=dice)
+    )
+    assert distribution.probability(1) == release_probabilities(SETTINGS[0])[5]
 
 
 @repeatable
 @given(st.integers(max_value=-1) | st.floats() | st.booleans() | st.text() | st.none())
 def test_no_message_depends_on_the_distance(distance):
     with pytest.raises(ValueError, match=r"^distance must be a nonnegative integer$"):
-        release_if_stable("secret", distance, privacy=SETTINGS[0], dice=TapeDice())
+        release_if_stable("secret", distance, privacy=SETTINGS[0], dice=EnumeratingDice())
 
 
 @pytest.mark.parametrize("dtype", ["i1", "i2", "i8", "u1", "u4", "u8", ">u8", ">i4"])
 def test_votes_of_every_integer_dtype_give_the_same_law(dtype):
     votes = np.array([2, 2, 2, 2, 2, 0, 1])
-    laws = [
-        exact_law(lambda dice, cast=cast: most_frequent_if_stable(cast, 3, privacy=SETTINGS[0], dice=dice))
+    distributions = [
+        exact_distribution(
+            lambda dice, cast=cast: most_frequent_if_stable(cast, 3, privacy=SETTINGS[0], dice=dice)
+        )
         for cast in (votes, votes.astype(dtype), votes.tolist(), votes[::-1])
     ]
-    assert all(law == laws[0] for law in laws)
+    assert all(distribution == distributions[0] for distribution in distributions)
 
 
 @pytest.mark.parametrize("votes", [[], [-1], [-1] * 1000, np.array([], dtype=np.int8)], ids=len)
 def test_where_nobody_votes_the_first_label_wins_at_distance_0(votes):
-    law = exact_law(lambda dice: most_frequent_if_stable(votes, 3, privacy=SETTINGS[0], dice=dice))
-    assert law.probability(0) == release_probabilities(SETTINGS[0])[0]
-    assert law.probability(0) + law.probability(None) == 1
+    distribution = exact_distribution(
+        lambda dice: most_frequent_if_stable(votes, 3, privacy=SETTINGS[0], dice=dice)
+    )
+    assert distribution.probability(0) == release_probabilities(SETTINGS[0])[0]
+    assert distribution.probability(0) + distribution.probability(None) == 1
 
 
 def test_the_answer_is_a_plain_int_whatever_the_dtype():
@@ -233,7 +243,7 @@ MESSAGE = "votes must be a one-dimensional array of integers"
 @pytest.mark.parametrize("bad", [[0.5], [[1, 2]], ["a"], [None], [True], 3, [2**70]], ids=repr)
 def test_votes_that_are_no_integers_are_refused(bad):
     with pytest.raises(TypeError, match=f"^{MESSAGE}$"):
-        most_frequent_if_stable(bad, 3, privacy=SETTINGS[0], dice=TapeDice())
+        most_frequent_if_stable(bad, 3, privacy=SETTINGS[0], dice=EnumeratingDice())
 
 
 @pytest.mark.parametrize(
@@ -243,7 +253,7 @@ def test_votes_that_are_no_integers_are_refused(bad):
 )
 def test_votes_out_of_range_are_refused_and_do_not_wrap_into_abstentions(bad):
     with pytest.raises(ValueError, match=r"^votes must be from -1 to n_labels - 1 = 2$"):
-        most_frequent_if_stable(bad, 3, privacy=SETTINGS[0], dice=TapeDice())
+        most_frequent_if_stable(bad, 3, privacy=SETTINGS[0], dice=EnumeratingDice())
 
 
 @repeatable
@@ -252,10 +262,10 @@ def test_no_message_depends_on_the_votes(votes):
     if min(votes) >= -1 and max(votes) < 3:
         return
     with pytest.raises(ValueError, match=r"^votes must be from -1 to n_labels - 1 = 2$"):
-        most_frequent_if_stable(votes, 3, privacy=SETTINGS[0], dice=TapeDice())
+        most_frequent_if_stable(votes, 3, privacy=SETTINGS[0], dice=EnumeratingDice())
 
 
 @pytest.mark.parametrize("n_labels", [1, 0, -1])
 def test_too_few_labels_are_refused_by_name(n_labels):
     with pytest.raises(ValueError, match=f"^n_labels must be an integer at least 2, got {n_labels}$"):
-        most_frequent_if_stable([0], n_labels, privacy=SETTINGS[0], dice=TapeDice())
+        most_frequent_if_stable([0], n_labels, privacy=SETTINGS[0], dice=EnumeratingDice())

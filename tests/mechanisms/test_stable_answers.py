@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.audit import FaultyDice
-from dplearn.audit.laws import exact_law, least_exp_epsilon
-from dplearn.chance import ReplayDice, SeededDice, SystemDice, TapeDice
+from dplearn.audit.distributions import exact_distribution, least_exp_epsilon
+from dplearn.chance import EnumeratingDice, ReplayDice, SeededDice, SystemDice
 from dplearn.core.exact import at_most_exp, decay_ratio, log_bounds
 from dplearn.mechanisms import sparse_vector
 from dplearn.mechanisms.sparse_vector import Questions
@@ -38,14 +38,14 @@ def test_stable_queries_get_their_answers_and_unstable_ones_none():
     released = asked.answer([7, 5, 0, 2**40], [FAR, 0, FAR, FAR])
     assert released.tolist() == [7, -1, 0, 2**40]
     assert released.dtype == np.int64
-    assert (asked.unstable_left, asked.stopped) == (2, False)
+    assert (asked.abstentions_left, asked.stopped) == (2, False)
 
 
 def test_after_max_unstable_queries_without_an_answer_it_stops_and_draws_nothing_more():
     dice = FaultyDice(SeededDice(0))
     asked = release(max_abstentions=2, dice=dice)
     assert asked.answer([1, 1, 1, 1, 1], [0, FAR, 0, FAR, FAR]).tolist() == [-1, 1, -1]
-    assert (asked.unstable_left, asked.stopped) == (0, True)
+    assert (asked.abstentions_left, asked.stopped) == (0, True)
     drawn = dice.n_draws
     for distances in ([FAR], [0, 0], []):
         with pytest.raises(RuntimeError, match=f"^{STOPPED}$"):
@@ -65,7 +65,7 @@ def test_answers_that_are_given_use_up_nothing():
     asked = release(max_abstentions=1)
     for _ in range(50):
         assert asked.answer([3] * 100, [FAR] * 100).tolist() == [3] * 100
-    assert asked.unstable_left == 1
+    assert asked.abstentions_left == 1
 
 
 def test_no_queries_get_no_answers_and_cost_nothing():
@@ -74,7 +74,7 @@ def test_no_queries_get_no_answers_and_cost_nothing():
     for empty in ([], (), np.array([]), np.array([], dtype=np.int8)):
         released = asked.answer(empty, empty)
         assert (released.shape, released.dtype) == ((0,), np.int64)
-    assert (dice.n_draws, asked.unstable_left) == (0, 2)
+    assert (dice.n_draws, asked.abstentions_left) == (0, 2)
 
 
 # Its law
@@ -88,7 +88,7 @@ def released_to(dice, distances, batches, max_abstentions, privacy, n_queries=2)
             part = distances[start : start + size]
             seen += asked.answer(range(start, start + len(part)), part).tolist()
         start += size
-    return seen, asked.unstable_left
+    return seen, asked.abstentions_left
 
 
 LOOSE = ApproxDP(6, "0.1")
@@ -103,7 +103,7 @@ def test_asking_one_by_one_in_parts_and_all_at_once_have_the_same_law(
     distances = [0, 2, 1]
     monkeypatch.setattr(sparse_vector, "_CHUNK", chunk)
     together, apart = (
-        exact_law(
+        exact_distribution(
             partial(
                 released_to,
                 distances=distances,
@@ -121,12 +121,15 @@ def test_asking_one_by_one_in_parts_and_all_at_once_have_the_same_law(
 
 @pytest.mark.parametrize("max_abstentions", [1, 2])
 def test_an_answer_does_not_change_what_is_declined(max_abstentions):
-    def declined(answers, dice):
+    def abstained(answers, dice):
         asked = release(max_abstentions, LOOSE, dice, n_queries=2)
         return (asked.answer(answers, [0, 2, 1]) < 0).tolist()
 
-    laws = [exact_law(partial(declined, answers), tail_bits=10) for answers in ([0, 0, 0], [5, 9, 2**40])]
-    assert laws[0] == laws[1]
+    distributions = [
+        exact_distribution(partial(abstained, answers), tail_bits=10)
+        for answers in ([0, 0, 0], [5, 9, 2**40])
+    ]
+    assert distributions[0] == distributions[1]
 
 
 @pytest.mark.parametrize("n_queries", [1, 10, 1000, 10**6])
@@ -143,8 +146,8 @@ def test_for_how_many_queries_noise_is_tuned_changes_no_privacy(n_queries, max_a
 def test_neighbours_are_as_close_as_promised_for_however_many_queries_noise_is_tuned(n_queries):
     tail_bits = 18
     # Distances fall on one side and rise on the other; the first query's answer changes at distance 0.
-    laws = [
-        exact_law(
+    distributions = [
+        exact_distribution(
             partial(
                 lambda dice, answers, distances: (
                     release(1, ApproxDP(2, "0.01"), dice, n_queries=n_queries)
@@ -159,7 +162,7 @@ def test_neighbours_are_as_close_as_promised_for_however_many_queries_noise_is_t
         for answers, distances in (([0, 1, 1], [0, 4, 3]), ([1, 1, 1], [0, 3, 4]))
     ]
     delta = Fraction(1, 100) + Fraction(1, 1 << (tail_bits - 2))  # with what a tape leaves out
-    for both in (laws, laws[::-1]):
+    for both in (distributions, distributions[::-1]):
         ratio, _ = least_exp_epsilon(*both, delta)
         assert ratio is not None
         assert at_most_exp(ratio, Fraction(2))
@@ -170,9 +173,9 @@ def test_the_noise_that_is_drawn_is_the_one_tuned_for_so_many_queries(n_queries)
     noise = stable_answers_noise(ONE, 3, n_queries=n_queries)
     dice = ReplayDice(SeededDice(0))
     release(3, dice=dice, n_queries=n_queries).answer([0], [0])
-    bar, test = dice.trace
-    assert (bar.arguments[0], test.arguments[0]) == (noise.of_threshold, noise.of_test)
-    assert bar.outcome - test.arguments[1][0] == noise.bar
+    threshold, test = dice.trace
+    assert (threshold.arguments[0], test.arguments[0]) == (noise.of_threshold, noise.of_test)
+    assert threshold.outcome - test.arguments[1][0] == noise.threshold
 
 
 def test_more_queries_than_noise_was_tuned_for_can_be_asked():
@@ -228,10 +231,10 @@ BAD = [[0.5], [[1, 2]], ["777"], [None], [True], 777, None, "777"]
 @pytest.mark.parametrize("bad", BAD, ids=repr)
 @pytest.mark.parametrize("name", ["answers", "distances"])
 def test_what_are_no_integers_is_refused_by_name_without_a_value_and_costs_nothing(bad, name):
-    asked = release(dice=TapeDice())
+    asked = release(dice=EnumeratingDice())
     with pytest.raises(TypeError, match=f"^{name} must be a one-dimensional array of integers$"):
         asked.answer(**{"answers": [1], "distances": [1]} | {name: bad})
-    assert asked.unstable_left == 2
+    assert asked.abstentions_left == 2
 
 
 def test_answers_and_distances_of_different_length_are_refused_and_cost_nothing():
@@ -239,7 +242,7 @@ def test_answers_and_distances_of_different_length_are_refused_and_cost_nothing(
     asked = release(dice=dice)
     with pytest.raises(ValueError, match=r"^answers and distances must have one length$"):
         asked.answer([777, 777], [777])
-    assert (dice.n_draws, asked.unstable_left) == (0, 2)
+    assert (dice.n_draws, asked.abstentions_left) == (0, 2)
 
 
 @pytest.mark.parametrize(
@@ -269,7 +272,7 @@ def test_bad_public_parameters_are_named_before_anything_is_drawn(parameters, me
 def test_a_closed_release_has_nothing_left_and_cannot_be_asked():
     asked = release(max_abstentions=5)
     asked._one_time_state.close()
-    assert (asked.unstable_left, asked.stopped) == (0, True)
+    assert (asked.abstentions_left, asked.stopped) == (0, True)
     with pytest.raises(RuntimeError, match=STOPPED):
         asked.answer([777], [777])
 
@@ -285,10 +288,10 @@ if not child:
     try:
         print(asked.answer([7], [1000]).tolist(), flush=True)
     except RuntimeError:
-        print("refused", asked.stopped, asked.unstable_left, flush=True)
+        print("refused", asked.stopped, asked.abstentions_left, flush=True)
     os._exit(0)
 os.waitpid(child, 0)
-print(asked.answer([7], [0]).tolist(), asked.unstable_left)
+print(asked.answer([7], [0]).tolist(), asked.abstentions_left)
 """
 
 
@@ -323,25 +326,25 @@ def geometric(ratio, k):
 
 
 def none_given(noise, distance, z):
-    """P[distance - G2 < bar - z], G2 geometric."""
-    return noise.of_test ** max(0, distance - noise.bar + 1 + z)
+    """P[distance - G2 < threshold - z], G2 geometric."""
+    return noise.of_test ** max(0, distance - noise.threshold + 1 + z)
 
 
 # The game itself
 
 
 def transcripts(noise, queries):
-    """The exact law of all answers, but for far thresholds; queries are (distance, winner)."""
+    """The exact distribution of all answers, but for far thresholds; queries are (distance, winner)."""
 
     @cache
-    def law(position, left, z):
+    def distribution(position, left, z):
         if position == len(queries) or not left:
             return {(): Fraction(1)}
         distance, winner = queries[position]
         none = none_given(noise, distance, z)
-        after = epoch(position + 1, left - 1) if noise.renew else law(position + 1, left - 1, z)
+        after = epoch(position + 1, left - 1) if noise.renew else distribution(position + 1, left - 1, z)
         found = {("None", *rest): none * mass for rest, mass in after.items()}
-        for rest, mass in law(position + 1, left, z).items():
+        for rest, mass in distribution(position + 1, left, z).items():
             found[(winner, *rest)] = (1 - none) * mass
         return found
 
@@ -349,7 +352,7 @@ def transcripts(noise, queries):
     def epoch(position, left):
         found = {}
         for z in range(FAR_OF_STABLE_ANSWERS):
-            for seen, mass in law(position, left, z).items():
+            for seen, mass in distribution(position, left, z).items():
                 found[seen] = found.get(seen, 0) + geometric(noise.of_threshold, z) * mass
         return found
 
@@ -364,8 +367,8 @@ def exact_delta(noise, queries, neighbours, ratio):
     )
 
 
-def small(bar, most, renew):
-    return StableAnswersNoise(bar, HALF, Fraction(2, 3), renew, most)
+def small(threshold, most, renew):
+    return StableAnswersNoise(threshold, HALF, Fraction(2, 3), renew, most)
 
 
 def pure_cost(noise):
@@ -383,18 +386,18 @@ def pairs_of(length):
 
 
 @pytest.mark.parametrize("most", [1, pytest.param(2, marks=pytest.mark.nightly)])
-@pytest.mark.parametrize("bar", [0, 1, 3])
-def test_no_queries_cost_more_than_the_closed_form(bar, most):
-    noise = small(bar, most, renew=False)
+@pytest.mark.parametrize("threshold", [0, 1, 3])
+def test_no_queries_cost_more_than_the_closed_form(threshold, most):
+    noise = small(threshold, most, renew=False)
     worst = max(
         exact_delta(noise, *zip(*pairs, strict=True), pure_cost(noise)) for pairs in pairs_of(most + 1)
     )
     assert 0 < worst <= noise.spoiled()
 
 
-@pytest.mark.parametrize("bar", [0, 1, 3])
-def test_no_queries_of_an_epoch_cost_more_than_the_closed_form(bar):
-    noise = small(bar, 1, renew=True)
+@pytest.mark.parametrize("threshold", [0, 1, 3])
+def test_no_queries_of_an_epoch_cost_more_than_the_closed_form(threshold):
+    noise = small(threshold, 1, renew=True)
     for pairs in pairs_of(2):
         assert exact_delta(noise, *zip(*pairs, strict=True), pure_cost(noise)) <= noise.spoiled()
 
@@ -425,13 +428,17 @@ def test_the_game_is_the_one_that_the_sparse_vector_plays(renew):
     seen = {}
     for seed in range(runs):
         epoch = (noise.max_abstentions, None)
-        questions = Questions(SeededDice(seed), -noise.bar, noise.of_threshold, noise.of_test, renew, epoch)
+        questions = Questions(
+            SeededDice(seed), -noise.threshold, noise.of_threshold, noise.of_test, renew, epoch
+        )
         answers = tuple(questions.answer(-np.array(distances)).tolist())
         seen[answers] = seen.get(answers, 0) + 1
-    law = transcripts(noise, tuple((d, False) for d in distances))
-    law = {tuple(answer == "None" for answer in key): float(mass) for key, mass in law.items()}
-    assert seen.keys() <= law.keys()
-    for answers, mass in law.items():
+    distribution = transcripts(noise, tuple((d, False) for d in distances))
+    distribution = {
+        tuple(answer == "None" for answer in key): float(mass) for key, mass in distribution.items()
+    }
+    assert seen.keys() <= distribution.keys()
+    for answers, mass in distribution.items():
         # Bernstein's bound: exceeded with probability 1e-9 for each outcome of a seed fixed in advance.
         assert abs(seen.get(answers, 0) - runs * mass) <= 6.6 * (runs * mass * (1 - mass)) ** 0.5 + 14
 
@@ -442,12 +449,12 @@ def test_the_game_is_the_one_that_the_sparse_vector_plays(renew):
 @pytest.mark.parametrize(("a", "b"), [(HALF, THIRD), (THIRD, HALF), (HALF, Fraction(9, 10))])
 @pytest.mark.parametrize("most", [1, 3, 7])
 def test_spoiling_is_the_sum_over_all_thresholds(a, b, most):
-    bar = 4
-    sum_over = sum(geometric(a, z) * (1 - (b ** (z - bar + 1)) ** most) for z in range(bar, 200))
-    never = StableAnswersNoise(bar, a, b, False, most).spoiled()
+    threshold = 4
+    sum_over = sum(geometric(a, z) * (1 - (b ** (z - threshold + 1)) ** most) for z in range(threshold, 200))
+    never = StableAnswersNoise(threshold, a, b, False, most).spoiled()
     assert sum_over < never < sum_over + a**200 + Fraction(1, 10**25)
-    pi = sum(geometric(a, z) * (1 - b ** (z - bar + 1)) for z in range(bar, 200))
-    renewed = StableAnswersNoise(bar, a, b, True, most).spoiled()
+    pi = sum(geometric(a, z) * (1 - b ** (z - threshold + 1)) for z in range(threshold, 200))
+    renewed = StableAnswersNoise(threshold, a, b, True, most).spoiled()
     assert most * pi < renewed < most * (pi + a**200) + Fraction(1, 10**25)
 
 
@@ -466,7 +473,7 @@ def test_refusals_keep_their_digits_where_noise_is_wide():
     noise = stable_answers_noise(ApproxDP(1e-7, 1e-6), 3)
     a, b, k = noise.of_threshold, noise.of_test, 1000
     exact = b**k * (1 - a) / (1 - a * b)
-    assert noise.refusal_probability(noise.bar + k - 1) == pytest.approx(float(exact), rel=1e-13)
+    assert noise.refusal_probability(noise.threshold + k - 1) == pytest.approx(float(exact), rel=1e-13)
 
 
 # least_distance
@@ -479,10 +486,10 @@ def test_the_least_distance_is_least_for_its_criterion(renew, beta, n):
     noise = stable_answers_noise(ApproxDP(1, 1e-5), 5, renew_threshold=renew)
     d = noise.least_distance(n, beta)
     wanted = 1 - float(1 - beta) ** (1 / n)
-    assert d >= noise.bar
+    assert d >= noise.threshold
     assert noise.refusal_probability(d) <= wanted * (1 + 1e-12)
     slack = 1 - min(0.5, wanted)  # the criterion is met from the safe side by a part of x**2 / 2
-    assert d == noise.bar or noise.refusal_probability(d - 1) > wanted * slack
+    assert d == noise.threshold or noise.refusal_probability(d - 1) > wanted * slack
 
 
 @pytest.mark.parametrize("renew", [False, True])
@@ -495,8 +502,8 @@ def test_far_queries_are_all_answered_as_often_as_promised_whatever_stands_betwe
             queries = [(far, "far")] * 4
             for place, other in zip(places, others, strict=True):
                 queries.insert(place, (other, "near"))
-            law = transcripts(noise, tuple(queries))
-            assert sum(mass for seen, mass in law.items() if seen.count("far") == 4) >= 1 - beta
+            distribution = transcripts(noise, tuple(queries))
+            assert sum(mass for seen, mass in distribution.items() if seen.count("far") == 4) >= 1 - beta
 
 
 def test_one_step_nearer_the_promise_is_broken():
@@ -536,11 +543,11 @@ def test_one_threshold_for_all_keeps_the_promise_exactly(epsilon, delta, most):
     a, kept = noise.of_threshold, noise.of_test**most
     assert (noise.renew, noise.max_abstentions) == (False, most)
     assert noise.spoiled() <= delta
-    if noise.bar < 2000:
-        assert a**noise.bar * (1 - kept) / (1 - a * kept) <= delta
-    # The bar is the least, up to what the noise of the tests is rounded by.
-    lower = StableAnswersNoise(noise.bar - 1, a, noise.of_test, False, most)
-    assert noise.bar == 0 or lower.spoiled() > delta * (1 - Fraction(1, 10**8))
+    if noise.threshold < 2000:
+        assert a**noise.threshold * (1 - kept) / (1 - a * kept) <= delta
+    # The threshold is the least, up to what the noise of the tests is rounded by.
+    lower = StableAnswersNoise(noise.threshold - 1, a, noise.of_test, False, most)
+    assert noise.threshold == 0 or lower.spoiled() > delta * (1 - Fraction(1, 10**8))
 
 
 @repeatable
@@ -573,7 +580,7 @@ def test_a_new_threshold_pays_from_some_hundreds_of_nones_on():
     assert chosen[3:] == [False, True, True]
 
 
-#: Least distance and bar for 1,000 queries and probability .95, epsilon 1: drawn once, drawn anew.
+#: Least distance and threshold for 1,000 queries and probability .95, epsilon 1: drawn once, drawn anew.
 TABLE = {
     (1e-5, 1): (58, 26, 58, 26),
     (1e-5, 10): (298, 62, 628, 290),
@@ -592,7 +599,7 @@ def test_the_published_table(delta, most):
     found = []
     for renew in (False, True):
         noise = stable_answers_noise(ApproxDP(1, delta), most, renew_threshold=renew)
-        found += [noise.least_distance(1000, 0.05), noise.bar]
+        found += [noise.least_distance(1000, 0.05), noise.threshold]
     assert tuple(found) == TABLE[delta, most]
 
 
@@ -610,8 +617,10 @@ def test_no_other_split_of_epsilon_answers_much_nearer_queries(epsilon, most):
     others = []
     for share in (Fraction(k, 40) for k in range(1, 40)):
         a, b = decay_ratio(epsilon * share), decay_ratio(epsilon * (1 - share) / (2 * most))
-        bar = next(w for w in range(10**4) if StableAnswersNoise(w, a, b, False, most).spoiled() <= delta)
-        others.append(StableAnswersNoise(bar, a, b, False, most).least_distance(n, beta))
+        threshold = next(
+            w for w in range(10**4) if StableAnswersNoise(w, a, b, False, most).spoiled() <= delta
+        )
+        others.append(StableAnswersNoise(threshold, a, b, False, most).least_distance(n, beta))
     assert ours <= min(others) * 1.01 + 1
 
 
@@ -625,10 +634,10 @@ def test_noise_is_chosen_for_the_queries_that_are_expected():
 
 def test_extreme_promises_are_calibrated_too():
     wide = stable_answers_noise(ApproxDP("1e-9", "1e-300"), 1000)
-    assert wide.bar > 10**9
+    assert wide.threshold > 10**9
     assert wide.spoiled() <= Fraction(1, 10**300)
     assert stable_answers_noise(ApproxDP(10**6, "1e-12"), 1).least_distance(1000, 0.05) == 1
-    assert stable_answers_noise(ApproxDP("1e-12", "1e-400"), 3).bar > 10**14
+    assert stable_answers_noise(ApproxDP("1e-12", "1e-400"), 3).threshold > 10**14
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.audit import enumerate_privacy, exact_law
-from dplearn.chance import SeededDice, SystemDice, TapeDice
-from dplearn.core.distributions import laplace_law, laplace_tail
+from dplearn.audit import enumerate_privacy, exact_distribution
+from dplearn.chance import EnumeratingDice, SeededDice, SystemDice
+from dplearn.core.distributions import laplace_probabilities, laplace_tail
 from dplearn.core.exact import decay_ratio
 from dplearn.mechanisms import stable_histogram
 from dplearn.privacy import ApproxDP
-from dplearn.theory import stable_histogram_bar
+from dplearn.theory import stable_histogram_threshold
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 MESSAGE = "keys must be None, str, bytes, int, or tuples of these, nested up to 16 deep"
@@ -27,39 +27,47 @@ SURE = ApproxDP(50, "1e-6")  # next to no noise: what is frequent is published w
 
 
 def law_of(keys, privacy):
-    law = exact_law(lambda dice: sorted(stable_histogram(keys, privacy=privacy, dice=dice).items()))
-    return {seen: law.probability(seen) for seen in law.masses}
+    distribution = exact_distribution(
+        lambda dice: sorted(stable_histogram(keys, privacy=privacy, dice=dice).items())
+    )
+    return {seen: distribution.probability(seen) for seen in distribution.masses}
 
 
 def formula(counts, privacy):
-    """The literal definition: each key on its own, below the bar unseen, above n moved to n."""
-    ratio, bar, n = decay_ratio(privacy.epsilon / 2), stable_histogram_bar(privacy), sum(counts.values())
+    """The literal definition: each key on its own, below the threshold unseen, above n moved to n."""
+    ratio, threshold, n = (
+        decay_ratio(privacy.epsilon / 2),
+        stable_histogram_threshold(privacy),
+        sum(counts.values()),
+    )
     joint = {(): Fraction(1)}
     for key, count in sorted(counts.items()):
-        low = min(bar - 1, n)
-        single = dict(zip(range(low, n + 1), laplace_law(ratio, low - count, n - count), strict=True))
-        joint = _extended(joint, single, key, bar)
+        low = min(threshold - 1, n)
+        single = dict(
+            zip(range(low, n + 1), laplace_probabilities(ratio, low - count, n - count), strict=True)
+        )
+        joint = _extended(joint, single, key, threshold)
     return joint
 
 
-def _extended(joint, single, key, bar):
-    law = {}
+def _extended(joint, single, key, threshold):
+    distribution = {}
     for (seen, p), (noisy, q) in product(joint.items(), single.items()):
-        shown = (*seen, (key, noisy)) if noisy >= bar else seen
-        law[shown] = law.get(shown, 0) + p * q
-    return law
+        shown = (*seen, (key, noisy)) if noisy >= threshold else seen
+        distribution[shown] = distribution.get(shown, 0) + p * q
+    return distribution
 
 
-# The formula, and the bar
+# The formula, and the threshold
 
 
 @pytest.mark.parametrize("keys", ["aaab", "ab", "", "aaaaaaaa", "aabbcc"])
 @pytest.mark.parametrize(("epsilon", "delta"), [(2, "0.05"), (3, "0.3"), (1, "0.01")])
 def test_the_law_is_that_of_independent_noise_and_a_bar(keys, epsilon, delta):
     privacy = ApproxDP(epsilon, delta)
-    law = law_of(list(keys), privacy)
+    distribution = law_of(list(keys), privacy)
     wanted = formula({key: keys.count(key) for key in keys}, privacy)
-    thawed = {tuple(item[1] for item in seen[1]): p for seen, p in law.items()}
+    thawed = {tuple(item[1] for item in seen[1]): p for seen, p in distribution.items()}
     assert thawed == wanted
 
 
@@ -67,9 +75,9 @@ def test_the_law_is_that_of_independent_noise_and_a_bar(keys, epsilon, delta):
 @pytest.mark.parametrize("delta", ["1e-300", "1e-9", "0.01", "0.5"])
 def test_the_bar_is_the_exact_quantile_for_a_count_of_one(epsilon, delta):
     privacy = ApproxDP(epsilon, delta)
-    ratio, bar = decay_ratio(privacy.epsilon / 2), stable_histogram_bar(privacy)
-    assert laplace_tail(ratio, bar - 1) <= privacy.delta
-    assert bar == 2 or laplace_tail(ratio, bar - 2) > privacy.delta
+    ratio, threshold = decay_ratio(privacy.epsilon / 2), stable_histogram_threshold(privacy)
+    assert laplace_tail(ratio, threshold - 1) <= privacy.delta
+    assert threshold == 2 or laplace_tail(ratio, threshold - 2) > privacy.delta
 
 
 # Privacy
@@ -89,7 +97,7 @@ def test_the_exact_epsilon_at_delta_is_at_most_epsilon(epsilon, delta, n):
         ordered=False,
     )
     assert report.keeps(privacy)
-    assert report.n_laws > 5
+    assert report.n_distributions > 5
 
 
 def test_without_delta_the_key_that_only_one_side_has_is_seen():
@@ -114,8 +122,8 @@ def test_records_with_two_keys_break_the_claim():
 
 def test_a_key_of_one_record_is_published_with_probability_at_most_delta():
     for privacy in (ApproxDP(1, "0.2"), ApproxDP(3, "0.01"), ApproxDP(10, "1e-6")):
-        law = law_of(["rare", *["often"] * 20], privacy)
-        seen = sum(p for shown, p in law.items() if "rare" in repr(shown))
+        distribution = law_of(["rare", *["often"] * 20], privacy)
+        seen = sum(p for shown, p in distribution.items() if "rare" in repr(shown))
         assert 0 < seen <= privacy.delta
 
 
@@ -127,11 +135,11 @@ def test_a_key_of_one_record_is_published_with_probability_at_most_delta():
 def test_frequent_keys_are_published_near_their_counts_with_probability_1_less_beta(epsilon, beta):
     privacy = ApproxDP(epsilon, "0.1")
     t = 2 / epsilon * log(2 * 2 / beta)
-    enough = ceil(stable_histogram_bar(privacy) + t)
-    law = formula({"a": enough, "b": enough + 3}, privacy)
+    enough = ceil(stable_histogram_threshold(privacy) + t)
+    distribution = formula({"a": enough, "b": enough + 3}, privacy)
     good = sum(
         p
-        for shown, p in law.items()
+        for shown, p in distribution.items()
         if len(shown) == 2 and abs(shown[0][1] - enough) < t and abs(shown[1][1] - enough - 3) < t
     )
     assert 1 - good <= beta
@@ -174,11 +182,11 @@ def test_keys_of_all_types_are_told_apart_and_published_in_one_order():
 
 def test_the_order_of_records_changes_nothing_not_even_which_noise_a_key_gets():
     keys = ["b", "b", "a", "c", "a", "b"]
-    laws = {
+    distributions = {
         str(stable_histogram(order, privacy=ApproxDP(2, "0.3"), dice=SeededDice(4)))
         for order in permutations(keys)
     }
-    assert len(laws) == 1
+    assert len(distributions) == 1
 
 
 @pytest.mark.parametrize(
@@ -214,7 +222,7 @@ def test_a_named_tuple_and_an_enumerated_int_are_published_as_what_they_equal():
 )
 def test_keys_that_may_equal_one_of_another_type_are_refused_without_being_shown(bad):
     with pytest.raises(TypeError, match=f"^{MESSAGE}$"):
-        stable_histogram(["a", bad], privacy=SURE, dice=TapeDice())
+        stable_histogram(["a", bad], privacy=SURE, dice=EnumeratingDice())
 
 
 @repeatable
@@ -224,7 +232,7 @@ def test_no_message_depends_on_the_keys(keys):
         stable_histogram(keys, privacy=SURE, dice=SystemDice())
     else:
         with pytest.raises(TypeError) as refusal:
-            stable_histogram(keys, privacy=SURE, dice=TapeDice())
+            stable_histogram(keys, privacy=SURE, dice=EnumeratingDice())
         assert str(refusal.value) == MESSAGE
 
 
@@ -255,10 +263,10 @@ def test_no_epsilon_or_delta_overflows(epsilon, delta, keys):
 
 def test_no_count_is_beyond_the_number_of_records_or_below_the_bar():
     privacy = ApproxDP("0.2", "0.3")
-    bar = stable_histogram_bar(privacy)
+    threshold = stable_histogram_threshold(privacy)
     for seed in range(200):
         published = stable_histogram(["a"] * 9 + ["b"] * 3, privacy=privacy, dice=SeededDice(seed))
-        assert all(bar <= count <= 12 for count in published.values())
+        assert all(threshold <= count <= 12 for count in published.values())
 
 
 def test_generators_and_arrays_are_read_once():
@@ -279,8 +287,8 @@ def test_a_million_records_of_ten_thousand_keys():
 )
 def test_without_epsilon_or_delta_it_is_refused_by_name(privacy, name):
     for call in (
-        lambda: stable_histogram_bar(privacy),
-        lambda: stable_histogram(["a"], privacy=privacy, dice=TapeDice()),
+        lambda: stable_histogram_threshold(privacy),
+        lambda: stable_histogram(["a"], privacy=privacy, dice=EnumeratingDice()),
     ):
         with pytest.raises(ValueError, match=f"^{name} must be a finite number above 0, got "):
             call()

@@ -15,9 +15,9 @@ from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 HUGE = ApproxDP(10**6)
 
 
-def tree_of(codes, size, *, privacy=HUGE, fan_out=4, bar=3, seed=0, **options):
+def tree_of(codes, size, *, privacy=HUGE, fan_out=4, threshold=3, seed=0, **options):
     return tree_counts(
-        codes, size, fan_out=fan_out, bar=bar, privacy=privacy, dice=SeededDice(seed), **options
+        codes, size, fan_out=fan_out, threshold=threshold, privacy=privacy, dice=SeededDice(seed), **options
     )
 
 
@@ -49,7 +49,7 @@ def test_a_domain_of_one_code_needs_no_counts():
 @pytest.mark.parametrize("size", [2**64 - 1, 2**64, 2**1000])
 def test_domains_of_any_size_cost_what_the_records_cost(size):
     codes = [size // 3] * 300 + [size - 1] * 300
-    levels = tree_of(codes, size, privacy=ApproxDP(1000), fan_out=16, bar=100)
+    levels = tree_of(codes, size, privacy=ApproxDP(1000), fan_out=16, threshold=100)
     # Two paths, and few besides.
     assert all(level.starts.size <= 64 for level in levels)
     [place] = np.flatnonzero(levels[-1].starts == size - 1)
@@ -58,9 +58,9 @@ def test_domains_of_any_size_cost_what_the_records_cost(size):
 
 @pytest.mark.parametrize("privacy", [ApproxDP(2), ZeroConcentratedDP(1)], ids=["laplace", "gaussian"])
 def test_noise_has_the_scale_that_all_levels_share(privacy):
-    levels = tree_of([0] * 4000, 2**12, privacy=privacy, fan_out=64, bar=10**6, low=None)
+    levels = tree_of([0] * 4000, 2**12, privacy=privacy, fan_out=64, threshold=10**6, low=None)
     assert len(levels) == 1
-    levels = tree_of([0] * 4000, 2**12, privacy=privacy, fan_out=64, bar=1, seed=3)
+    levels = tree_of([0] * 4000, 2**12, privacy=privacy, fan_out=64, threshold=1, seed=3)
     noise = np.concatenate([level.counts[1:] for level in levels[1:]])
     # Two levels: Laplace of epsilon / 2 for a change of 2, or sigma2 = depth / rho.
     expected = 2 * 2**2 if isinstance(privacy, ApproxDP) else 2
@@ -75,7 +75,9 @@ def test_a_replaced_record_moves_at_most_two_counts_of_each_level():
     rules = {**RULES, "discrete_laplace": moved_by(2)}
 
     def fit(rows, dice):
-        return tree_counts(rows, 1000, fan_out=3, bar=5, privacy=ApproxDP(3), dice=dice, low=0, high=200)
+        return tree_counts(
+            rows, 1000, fan_out=3, threshold=5, privacy=ApproxDP(3), dice=dice, low=0, high=200
+        )
 
     for _ in range(5):
         other = codes.copy()
@@ -87,19 +89,19 @@ def test_a_replaced_record_moves_at_most_two_counts_of_each_level():
 
 def test_one_draw_is_made_for_each_level():
     dice = ReplayDice(SeededDice(0))
-    levels = tree_counts([0] * 50, 81, fan_out=3, bar=5, privacy=ApproxDP(100), dice=dice)
+    levels = tree_counts([0] * 50, 81, fan_out=3, threshold=5, privacy=ApproxDP(100), dice=dice)
     assert len(dice.trace) == len(levels) - 1 == 4
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"bar": 0}, "bar must be an integer at least 1"),
+        ({"threshold": 0}, "threshold must be an integer at least 1"),
         ({"fan_out": 1}, "fan_out must be an integer at least 2"),
         ({"privacy": ApproxDP(0)}, "epsilon must be a finite number above 0"),
         ({"privacy": ZeroConcentratedDP(0)}, "rho must be a finite number above 0"),
     ],
-    ids=["bar", "fan_out", "epsilon", "rho"],
+    ids=["threshold", "fan_out", "epsilon", "rho"],
 )
 def test_public_parameters_are_checked(options, message):
     with pytest.raises(ValueError, match=message):
@@ -146,7 +148,7 @@ def test_a_bar_keeps_noise_from_cutting_empty_nodes(bits, delta):
     else:
         drawn = noise.discrete_laplace(plan._ratio, size=draws)
     expected = draws / (64 * plan.fan_out)
-    assert (drawn >= plan.bar).sum() <= expected + 6 * math.sqrt(expected)
+    assert (drawn >= plan.threshold).sum() <= expected + 6 * math.sqrt(expected)
     assert drawn.var() == pytest.approx(plan.variance, rel=0.05)
 
 
@@ -157,7 +159,7 @@ def test_knots_are_within_their_radius(privacy):
     codes = np.random.default_rng(1).integers(0, size, n) ** 2 // size
     outside, worst, runs = 0, 0.0, 100
     for seed in range(runs):
-        levels = tree_counts(codes, size, fan_out=3, bar=40, privacy=privacy, dice=SeededDice(seed))
+        levels = tree_counts(codes, size, fan_out=3, threshold=40, privacy=privacy, dice=SeededDice(seed))
         knots = prefix_counts(levels)
         truth = np.searchsorted(np.sort(codes), knots.starts.astype(np.int64), "left")
         radius = plan.radius(knots.levels, 0.2)
@@ -165,14 +167,16 @@ def test_knots_are_within_their_radius(privacy):
         outside += (errors > radius).any()
         worst = max(worst, float((errors[1:] / radius[1:]).max()))
     assert outside <= 0.2 * runs
-    assert worst > 0.4  # a bound that is never approached promises little
+    assert worst > 0.4  # a bound that is never approached guarantees little
 
 
 def test_the_spread_of_a_knot_is_at_most_what_the_bound_says():
     # The errors of a full tree, linear in its noise: weights of each knot, level by level.
     size, fan_out, depth = 27, 3, 3
     codes = np.arange(size)
-    zeros = tree_counts(codes, size, fan_out=fan_out, bar=1, privacy=ApproxDP(10**6), dice=SeededDice(0))
+    zeros = tree_counts(
+        codes, size, fan_out=fan_out, threshold=1, privacy=ApproxDP(10**6), dice=SeededDice(0)
+    )
     assert len(zeros) == depth + 1
     spread = np.zeros(size)
     for place in range(1, depth + 1):

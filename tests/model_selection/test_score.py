@@ -19,7 +19,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from dplearn import ExponentialMechanismClassifier, PrivacyLedger, SubsampleAggregateClassifier
-from dplearn.audit import exact_law
+from dplearn.audit import exact_distribution
 from dplearn.domains import DomainError
 from dplearn.model_selection import private_score
 from dplearn.model_selection.score import _errors, _release
@@ -36,7 +36,7 @@ def labels(ones, n):
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), 2])
 def test_the_interval_of_the_records_fails_no_more_often_than_beta_exactly(errors, epsilon):
     beta = Fraction(1, 10)
-    law = exact_law(
+    distribution = exact_distribution(
         lambda dice: (
             str((_release(errors, 10, beta, ApproxDP(epsilon), dice)).records_interval),
             None,
@@ -44,10 +44,10 @@ def test_the_interval_of_the_records_fails_no_more_often_than_beta_exactly(error
     )
     failing = sum(
         mass
-        for seen, mass in law.masses.items()
+        for seen, mass in distribution.masses.items()
         if not (lambda low, high: low <= 1 - errors / 10 <= high)(*literal_eval(seen[1][0]))
     )
-    assert failing <= beta * law.total
+    assert failing <= beta * distribution.total
 
 
 def test_the_interval_of_the_population_holds_the_truth_about_as_often_as_it_says():

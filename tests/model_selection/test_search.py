@@ -94,8 +94,8 @@ def test_what_was_promised_lists_splits_and_what_candidates_assume():
     assert "labels are among the declared classes" in assumes
     assert "which records train and which test depends on their places alone" in assumes
     assert any("not observed" in words for words in assumes)
-    untold = ExponentialMechanismClassifier(domain=IntegerRange(0, 99))
-    assumes = search(untold, method="permute_and_flip").fit(X, Y).guarantee_.assumes
+    isolated_turn = ExponentialMechanismClassifier(domain=IntegerRange(0, 99))
+    assumes = search(isolated_turn, method="permute_and_flip").fit(X, Y).guarantee_.assumes
     assert "the set of labels, and their type, is public" in assumes
     assert "labels are among the declared classes" not in assumes
     assert not any("not observed" in words for words in assumes)

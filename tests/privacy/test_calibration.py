@@ -8,7 +8,7 @@ from dp_accounting.pld.privacy_loss_mechanism import DiscreteGaussianPrivacyLoss
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.core.distributions import gaussian_law
+from dplearn.core.distributions import gaussian_probabilities
 from dplearn.core.exact import exp_bounds
 from dplearn.privacy import (
     ApproxDP,
@@ -101,11 +101,14 @@ def test_the_exact_law_keeps_the_target_and_that_of_slightly_less_noise_does_not
     sigma2 = gaussian_sigma2(target, sensitivity)
 
     def delta_of(sigma2):
-        support, masses, left_out = gaussian_law(sigma2, bits=80)
-        law = dict(zip(support, masses, strict=True))
+        support, masses, left_out = gaussian_probabilities(sigma2, bits=80)
+        distribution = dict(zip(support, masses, strict=True))
         z = exp_bounds(target.epsilon)[0]
         worst = max(
-            sum(max(Fraction(0), p - z * law.get(k - move, Fraction(0))) for k, p in law.items())
+            sum(
+                max(Fraction(0), p - z * distribution.get(k - move, Fraction(0)))
+                for k, p in distribution.items()
+            )
             for move in range(1, sensitivity + 1)
         )
         return worst, left_out

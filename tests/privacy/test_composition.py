@@ -61,11 +61,11 @@ def test_a_thousand_exponential_mechanisms_cost_at_most_0_844():
 
 
 def test_what_is_said_of_the_total_is_kept():
-    promise = compose([PureDP(1)]).total(0.5, neighbors="add_remove", assumes=["n"], reproducible=True)
-    assert (promise.neighbors, promise.protects, promise.assumes) == ("add_remove", "examples", ("n",))
-    assert promise.reproducible
+    guarantee = compose([PureDP(1)]).total(0.5, neighbors="add_remove", assumes=["n"], reproducible=True)
+    assert (guarantee.neighbors, guarantee.protects, guarantee.assumes) == ("add_remove", "examples", ("n",))
+    assert guarantee.reproducible
     assert compose([PureDP(1)]).total(protects="labels").protects == "labels"
-    assert promise.delta == Fraction(1, 2)
+    assert guarantee.delta == Fraction(1, 2)
 
 
 def test_nothing_costs_nothing():

@@ -1,4 +1,4 @@
-"""Secret samples and disjoint parts: their formulas against exact laws of real computations."""
+"""Secret samples and disjoint parts: their formulas against exact distributions of real computations."""
 
 from fractions import Fraction
 from itertools import pairwise
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dplearn.audit import exact_law, least_exp_epsilon
+from dplearn.audit import exact_distribution, least_exp_epsilon
 from dplearn.core.exact import exp_bounds, log_bounds
 from dplearn.privacy import (
     Approximate,
@@ -30,29 +30,32 @@ ORDERS = np.array([1.5, 2.0, 50.0])
 def randomiser(p, delta):
     """A release of the number j of ones that is (ln 2, delta) private: its laws for j = 0, 1, 2, ..."""
 
-    def law(j):
+    def distribution(j):
         failed = delta * (Z**j - 1)
         said = p * Z**j
         return [1 - said - failed, said, failed]
 
-    return law
+    return distribution
 
 
-def sampled(rows, m, law):
+def sampled(rows, m, distribution):
     """Draw m of the rows with replacement, and release."""
 
     def run(dice):
         ones = sum(rows[dice.below(len(rows))] for _ in range(m))
-        quiet, said, _ = law(ones)
+        quiet, said, _ = distribution(ones)
         if not dice.bernoulli(1 - quiet):
             return "quiet"
         return "said" if dice.bernoulli(said / (1 - quiet)) else "failed"
 
-    return exact_law(run)
+    return exact_distribution(run)
 
 
-def excess(law, other, z):
-    return sum(max(Fraction(0), law.probability(seen) - z * other.probability(seen)) for seen in law.masses)
+def excess(distribution, other, z):
+    return sum(
+        max(Fraction(0), distribution.probability(seen) - z * other.probability(seen))
+        for seen in distribution.masses
+    )
 
 
 def growth(m, n):
@@ -61,8 +64,8 @@ def growth(m, n):
 
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (1, 3), (2, 3), (2, 5), (3, 6)])
 def test_a_secret_sample_without_delta_attains_its_formula(m, n):
-    law = randomiser(Fraction(1, 64), Fraction(0))
-    mine, theirs = sampled([1] + [0] * (n - 1), m, law), sampled([0] * n, m, law)
+    distribution = randomiser(Fraction(1, 64), Fraction(0))
+    mine, theirs = sampled([1] + [0] * (n - 1), m, distribution), sampled([0] * n, m, distribution)
     assert least_exp_epsilon(mine, theirs) == (growth(m, n), ("said",))
     event = SampledWithReplacement(PureDP(LN2), m, n)
     low, high = exp_bounds(event.pure)
@@ -74,8 +77,8 @@ def test_a_secret_sample_without_delta_attains_its_formula(m, n):
 @pytest.mark.parametrize(("m", "n"), [(1, 3), (2, 3), (2, 5), (3, 6)])
 def test_a_secret_sample_with_delta_attains_its_formula_too(m, n):
     delta = Fraction(1, 1000)
-    law = randomiser(Fraction(1, 64), delta)
-    mine, theirs = sampled([1] + [0] * (n - 1), m, law), sampled([0] * n, m, law)
+    distribution = randomiser(Fraction(1, 64), delta)
+    mine, theirs = sampled([1] + [0] * (n - 1), m, distribution), sampled([0] * n, m, distribution)
     event = SampledWithReplacement(Approximate(LN2, delta), m, n)
     exact = delta * (growth(m, n) - 1) / (Z - 1)
     assert excess(mine, theirs, growth(m, n)) == exact
@@ -93,11 +96,11 @@ def test_the_formulas_numbers_are_rounded_to_the_safe_side(epsilon, m, n):
 
 
 simplex = st.lists(st.integers(0, 12), min_size=3, max_size=3).filter(any)
-laws = simplex.map(lambda weights: [Fraction(w, sum(weights)) for w in weights])
+distributions = simplex.map(lambda weights: [Fraction(w, sum(weights)) for w in weights])
 
 
 @repeatable
-@given(st.lists(laws, min_size=3, max_size=3))
+@given(st.lists(distributions, min_size=3, max_size=3))
 def test_the_formula_holds_for_arbitrary_releases_of_a_sample_of_two_of_four(table):
     def over(p, q):
         return sum(max(Fraction(0), a - Z * b) for a, b in zip(p, q, strict=True))
@@ -106,7 +109,7 @@ def test_the_formula_holds_for_arbitrary_releases_of_a_sample_of_two_of_four(tab
     delta = max(over(p, q) for p, q in steps + [(q, p) for p, q in steps])
     assume(delta < 1)
     bound = growth(2, 4)
-    promised = SampledWithReplacement(Approximate(LN2, delta), 2, 4).failure
+    guaranteed = SampledWithReplacement(Approximate(LN2, delta), 2, 4).failure
 
     def mixed(ones):
         weights = [comb(2, j) * Fraction(ones, 4) ** j * Fraction(4 - ones, 4) ** (2 - j) for j in range(3)]
@@ -114,7 +117,7 @@ def test_the_formula_holds_for_arbitrary_releases_of_a_sample_of_two_of_four(tab
 
     for ones in range(4):
         for p, q in ((mixed(ones), mixed(ones + 1)), (mixed(ones + 1), mixed(ones))):
-            assert sum(max(Fraction(0), a - bound * b) for a, b in zip(p, q, strict=True)) <= promised
+            assert sum(max(Fraction(0), a - bound * b) for a, b in zip(p, q, strict=True)) <= guaranteed
 
 
 def test_the_papers_constants_are_four_times_as_great():
@@ -210,7 +213,7 @@ def histogram(parts, p):
     def run(dice):
         return tuple(dice.bernoulli(p) ^ (sum(part) % 2) for part in parts)
 
-    return exact_law(run)
+    return exact_distribution(run)
 
 
 def test_a_record_that_changes_part_costs_two_and_one_that_stays_costs_one():

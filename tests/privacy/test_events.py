@@ -1,4 +1,4 @@
-"""Events are true of the mechanisms that they stand for: exact laws against their curves."""
+"""Events are true of the mechanisms that they stand for: exact distributions against their curves."""
 
 import math
 from fractions import Fraction
@@ -7,9 +7,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dplearn.audit import exact_law
-from dplearn.chance import TapeDice
-from dplearn.core.distributions import gaussian_law, permute_and_flip_law, power_law
+from dplearn.audit import exact_distribution
+from dplearn.chance import EnumeratingDice
+from dplearn.core.distributions import (
+    gaussian_probabilities,
+    permute_and_flip_probabilities,
+    power_probabilities,
+)
 from dplearn.core.exact import decay_ratio, exp_bounds
 from dplearn.privacy import (
     ApproxDP,
@@ -49,37 +53,43 @@ def test_randomised_response_attains_the_pure_curve(epsilon):
     assert divergences(p, p[::-1]) == pytest.approx(curve, rel=1e-9)
 
 
-@pytest.mark.parametrize("law", [power_law, permute_and_flip_law], ids=lambda law: law.__name__)
-def test_selection_is_below_the_curve_charged_for_it_on_all_neighbouring_tables(law):
+@pytest.mark.parametrize(
+    "distribution",
+    [power_probabilities, permute_and_flip_probabilities],
+    ids=lambda distribution: distribution.__name__,
+)
+def test_selection_is_below_the_curve_charged_for_it_on_all_neighbouring_tables(distribution):
     epsilon = Fraction(1)
     ratio = decay_ratio(epsilon / 2)
-    event = {power_law: BoundedRange, permute_and_flip_law: PermuteAndFlip}[law](epsilon)
+    event = {power_probabilities: BoundedRange, permute_and_flip_probabilities: PermuteAndFlip}[distribution](
+        epsilon
+    )
     curve = event.renyi(ORDERS)
     tightness = 0.0
     for costs in product(range(4), repeat=3):
         for moves in product((-1, 0, 1), repeat=3):
             other = [cost + move for cost, move in zip(costs, moves, strict=True)]
-            found = divergences(law(ratio, costs, [1] * 3), law(ratio, other, [1] * 3))
+            found = divergences(distribution(ratio, costs, [1] * 3), distribution(ratio, other, [1] * 3))
             assert (found <= curve * (1 + 1e-9)).all()
             tightness = max(tightness, (found / curve).max())
     assert tightness > 0.9
 
 
-def greatest_rho(law, epsilon):
+def greatest_rho(distribution, epsilon):
     """The greatest divergence / order between neighbouring costs of two candidates."""
     ratio, rho = decay_ratio(epsilon / 2), 0.0
     for gap in range(100):
         for other in range(gap - 2, gap + 3):
-            p = law(ratio, [0, gap], [1, 1])
-            q = law(ratio, [max(-other, 0), max(other, 0)], [1, 1])
+            p = distribution(ratio, [0, gap], [1, 1])
+            q = distribution(ratio, [max(-other, 0), max(other, 0)], [1, 1])
             rho = max(rho, (divergences(p, q, FINE_ORDERS) / FINE_ORDERS).max())
     return rho
 
 
 def test_permute_and_flip_is_not_of_bounded_range_so_its_rho_is_nearly_four_times_as_great():
     epsilon = Fraction(1, 10)
-    flip = greatest_rho(permute_and_flip_law, epsilon)
-    exponential = greatest_rho(power_law, epsilon)
+    flip = greatest_rho(permute_and_flip_probabilities, epsilon)
+    exponential = greatest_rho(power_probabilities, epsilon)
     assert flip == pytest.approx(0.00476, abs=5e-6)
     assert float(BoundedRange(epsilon).rho) == 0.00125
     assert 3.8 * 0.00125 < flip <= float(PermuteAndFlip(epsilon).rho) == 0.005
@@ -107,7 +117,7 @@ def test_the_discrete_gaussians_exact_divergences_are_at_most_rho_times_the_orde
 
 @pytest.mark.parametrize("sigma2", [Fraction(1), Fraction(10)])
 def test_the_law_that_dice_draw_agrees_with_the_gaussians_rho(sigma2):
-    support, masses, left_out = gaussian_law(sigma2, bits=80)
+    support, masses, left_out = gaussian_probabilities(sigma2, bits=80)
     here = dict(zip(support, masses, strict=True))
     moment = sum(
         float(p) ** 2 / float(here[k - 1]) for k, p in here.items() if k - 1 in here
@@ -128,17 +138,20 @@ def test_the_mixture_with_failure_is_what_an_approximate_event_says():
             return "failed", bit
         return dice.bernoulli(z / (1 + z)) ^ bit
 
-    law, other = (exact_law(lambda dice, bit=bit: run(dice, bit)) for bit in (0, 1))
-    excess = sum(max(Fraction(0), law.probability(seen) - z * other.probability(seen)) for seen in law.masses)
+    distribution, other = (exact_distribution(lambda dice, bit=bit: run(dice, bit)) for bit in (0, 1))
+    excess = sum(
+        max(Fraction(0), distribution.probability(seen) - z * other.probability(seen))
+        for seen in distribution.masses
+    )
     assert excess == delta
-    assert TapeDice().probability == 1
+    assert EnumeratingDice().probability == 1
 
 
 def test_a_curve_at_points_is_known_between_them_and_not_beyond():
     event = Renyi([2, 4], [1, "1.5"])
     # (a - 1) D: 0 at 1, 1 at 2, 4.5 at 4; chords between.
     assert event.renyi(np.array([1.5, 2, 3, 4, 4.001])) == pytest.approx([1, 1, 2.75 / 2, 1.5, np.inf])
-    assert event.corners == (2.0, 4.0)
+    assert event.breakpoints == (2.0, 4.0)
     assert (event.pure, event.rho) == (None, None)
 
 

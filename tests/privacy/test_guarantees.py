@@ -69,10 +69,10 @@ def test_ten_tenths_are_one(tenth):
 
 def test_epsilon_and_delta_are_fractions():
     for value in (0, 1, 0.25, "1/3"):
-        promise = ApproxDP(value, Fraction(value) / 2)
-        assert isinstance(promise.epsilon, Fraction)
-        assert isinstance(promise.delta, Fraction)
-        assert promise.epsilon == Fraction(value)
+        guarantee = ApproxDP(value, Fraction(value) / 2)
+        assert isinstance(guarantee.epsilon, Fraction)
+        assert isinstance(guarantee.delta, Fraction)
+        assert guarantee.epsilon == Fraction(value)
 
 
 def test_defaults():
@@ -202,8 +202,8 @@ def test_replace_one_never_implies_add_remove():
 
 # Soundness, by enumeration: chains of laws of one mechanism, a neighbourly step apart
 
-law = st.lists(st.integers(0, 6), min_size=3, max_size=3).filter(any)
-laws = law.map(lambda weights: [Fraction(w, sum(weights)) for w in weights])
+distribution = st.lists(st.integers(0, 6), min_size=3, max_size=3).filter(any)
+distributions = distribution.map(lambda weights: [Fraction(w, sum(weights)) for w in weights])
 
 
 def excess(p, q, epsilon, side):
@@ -218,17 +218,17 @@ def least_delta(chain, epsilon):
 
 
 @settings(repeatable, max_examples=300)
-@given(laws, laws, laws, epsilons)
+@given(distributions, distributions, distributions, epsilons)
 def test_what_is_implied_is_true_of_every_mechanism_that_keeps_the_promise(p, middle, q, epsilon):
     # From p to `middle` one record is removed, from there to q another is added: together one is replaced.
     delta = least_delta([p, middle, q], epsilon)
     added = [ApproxDP(epsilon, delta, "add_remove")] if delta < 1 else []
     factors = (Fraction(1, 2), 1, 2, 1 + exp(epsilon, 0), 2 + exp(epsilon, 1))
-    for promise, multiple, factor in product(added, (1, 2, 3), factors):
+    for guarantee, multiple, factor in product(added, (1, 2, 3), factors):
         if delta * factor >= 1:
             continue
         other = ApproxDP(multiple * epsilon, delta * factor)
-        if promise.implies(other):
+        if guarantee.implies(other):
             assert excess(p, q, other.epsilon, 1) <= other.delta
             assert excess(q, p, other.epsilon, 1) <= other.delta
         elif multiple > 1 and factor > 1 + exp(epsilon, 1):
@@ -236,15 +236,15 @@ def test_what_is_implied_is_true_of_every_mechanism_that_keeps_the_promise(p, mi
 
 
 @settings(repeatable, max_examples=300)
-@given(st.lists(laws, min_size=2, max_size=5), epsilons)
+@given(st.lists(distributions, min_size=2, max_size=5), epsilons)
 def test_a_group_has_what_it_is_promised(chain, epsilon):
     delta = least_delta(chain, epsilon)
     try:
-        promise = ApproxDP(epsilon, delta).for_group(len(chain) - 1)
+        guarantee = ApproxDP(epsilon, delta).for_group(len(chain) - 1)
     except ValueError:
         return
-    assert excess(chain[0], chain[-1], promise.epsilon, 1) <= promise.delta
-    assert excess(chain[-1], chain[0], promise.epsilon, 1) <= promise.delta
+    assert excess(chain[0], chain[-1], guarantee.epsilon, 1) <= guarantee.delta
+    assert excess(chain[-1], chain[0], guarantee.epsilon, 1) <= guarantee.delta
 
 
 @pytest.mark.parametrize("k", [2, 3, 4])
@@ -257,9 +257,9 @@ def test_a_group_cannot_be_promised_a_smaller_delta(epsilon, k):
         probabilities.append(probabilities[-1] * exp(epsilon, 0) + delta)
     chain = [[x, 1 - x] for x in probabilities]
     assert least_delta(chain, epsilon) <= delta
-    promised = ApproxDP(epsilon, delta).for_group(k).delta
+    guaranteed = ApproxDP(epsilon, delta).for_group(k).delta
     needed = excess(chain[-1], chain[0], k * epsilon, 1)
-    assert needed <= promised <= needed * (1 + Fraction(1, 10**18))
+    assert needed <= guaranteed <= needed * (1 + Fraction(1, 10**18))
 
 
 # for_group
@@ -269,9 +269,9 @@ def test_a_group_cannot_be_promised_a_smaller_delta(epsilon, k):
     ("epsilon", "delta", "k"), [(0.1, 0, 10), (0.1, 0, 10**6), ("1/3", 1e-9, 1), (0, 0.1, 1)]
 )
 def test_a_group_without_delta_or_of_one_gets_exact_numbers(epsilon, delta, k):
-    promise = ApproxDP(epsilon, delta)
-    group = promise.for_group(k)
-    assert (group.epsilon, group.delta) == (k * promise.epsilon, promise.delta)
+    guarantee = ApproxDP(epsilon, delta)
+    group = guarantee.for_group(k)
+    assert (group.epsilon, group.delta) == (k * guarantee.epsilon, guarantee.delta)
 
 
 @repeatable
@@ -284,9 +284,9 @@ def test_a_groups_delta_is_the_exact_sum_rounded_up_in_the_20th_digit(epsilon, d
 
 
 def test_a_groups_promise_keeps_all_but_the_numbers():
-    promise = ApproxDP(1, 1e-6, "replace_one", "labels", ("n",), True)
-    group = promise.for_group(3)
-    assert replace(group, epsilon=promise.epsilon, delta=promise.delta) == promise
+    guarantee = ApproxDP(1, 1e-6, "replace_one", "labels", ("n",), True)
+    group = guarantee.for_group(3)
+    assert replace(group, epsilon=guarantee.epsilon, delta=guarantee.delta) == guarantee
     assert ApproxDP(1, 0).for_group(2).for_group(3) == ApproxDP(6)
 
 
@@ -301,12 +301,12 @@ def test_a_group_that_would_be_promised_nothing_is_refused(epsilon, delta, k):
     [(10**9, "1e-30", 2), (10**9, "1e-30", 10**7), (1, "1e-30", 10**7), ("1e-40", "1e-30", 10**31)],
 )
 def test_a_group_that_is_promised_nothing_is_refused_without_working_it_out(epsilon, delta, k):
-    promise = ApproxDP(epsilon, delta, "add_remove")
+    guarantee = ApproxDP(epsilon, delta, "add_remove")
     with pytest.raises(ValueError, match="delta would reach 1"):
-        promise.for_group(k)
+        guarantee.for_group(k)
     if k == 2:
-        assert not promise.implies(ApproxDP(2 * 10**9, "0.999"))
-        assert promise.implies(replace(promise, epsilon=10**10))
+        assert not guarantee.implies(ApproxDP(2 * 10**9, "0.999"))
+        assert guarantee.implies(replace(guarantee, epsilon=10**10))
 
 
 @pytest.mark.parametrize("epsilon", [0, "1e-1000", "1e-40", "1e-25", "1e-9"])
@@ -332,14 +332,14 @@ def test_a_group_has_at_least_one_record(k):
 
 @repeatable
 @given(guarantees, st.fractions(0, 10**6))
-def test_a_guarantee_comes_back_from_json(promise, epsilon):
-    promise = replace(promise, epsilon=epsilon)
-    assert ApproxDP.from_json(promise.to_json()) == promise
+def test_a_guarantee_comes_back_from_json(guarantee, epsilon):
+    guarantee = replace(guarantee, epsilon=epsilon)
+    assert ApproxDP.from_json(guarantee.to_json()) == guarantee
 
 
 def test_the_record_is_as_frozen_here():
-    promise = ApproxDP(0.1, "1/3", "replace_one", "labels", ("n is public",), True)
-    assert json.loads(promise.to_json()) == {
+    guarantee = ApproxDP(0.1, "1/3", "replace_one", "labels", ("n is public",), True)
+    assert json.loads(guarantee.to_json()) == {
         "format": "dplearn.ApproxDP",
         "version": 1,
         "epsilon": "1/10",
@@ -408,19 +408,19 @@ def test_texts_that_are_no_record_are_refused(text):
     "name", ["epsilon", "delta", "neighbors", "protects", "assumes", "reproducible", "new"]
 )
 def test_nothing_can_be_set_or_deleted(name):
-    promise = ApproxDP(1)
+    guarantee = ApproxDP(1)
     with pytest.raises(FrozenInstanceError):
-        setattr(promise, name, 2)
+        setattr(guarantee, name, 2)
     with pytest.raises(FrozenInstanceError):
-        delattr(promise, name)
-    assert promise == ApproxDP(1)
+        delattr(guarantee, name)
+    assert guarantee == ApproxDP(1)
 
 
 @repeatable
 @given(guarantees, guarantees)
 def test_equality_and_hash_are_those_of_the_values(a, b):
-    def values(promise):
-        return [getattr(promise, name) for name in ApproxDP.__dataclass_fields__]
+    def values(guarantee):
+        return [getattr(guarantee, name) for name in ApproxDP.__dataclass_fields__]
 
     assert (a == b) == (values(a) == values(b))
     for other in (copy.copy(a), copy.deepcopy(a), pickle.loads(pickle.dumps(a))):
@@ -433,7 +433,7 @@ def test_equality_and_hash_are_those_of_the_values(a, b):
 
 
 @pytest.mark.parametrize(
-    "promise",
+    "guarantee",
     [
         ApproxDP(0.1),
         ApproxDP(1, 1e-6, "add_remove"),
@@ -442,8 +442,8 @@ def test_equality_and_hash_are_those_of_the_values(a, b):
     ],
     ids=repr,
 )
-def test_the_repr_reads_as_the_call_that_makes_it(promise):
-    assert eval(repr(promise)) == promise
+def test_the_repr_reads_as_the_call_that_makes_it(guarantee):
+    assert eval(repr(guarantee)) == guarantee
 
 
 def test_the_repr_shows_decimals_and_rounds_up_where_they_do_not_end():
@@ -462,11 +462,11 @@ def test_the_numbers_shown_are_never_below_the_true_ones(epsilon, delta):
 
 @pytest.mark.parametrize("epsilon", ["1e400", "1e-400", f"{10**400 + 1}/3"], ids=["1e400", "1e-400", "3e399"])
 def test_every_guarantee_can_be_shown(epsilon):
-    promise = ApproxDP(epsilon)
-    shown = Fraction(repr(promise).removeprefix("ApproxDP(epsilon=").split(",")[0])
-    assert promise.epsilon <= shown <= promise.epsilon * (1 + Fraction(1, 10**5))
-    assert promise.sentence()
-    assert promise._repr_html_()
+    guarantee = ApproxDP(epsilon)
+    shown = Fraction(repr(guarantee).removeprefix("ApproxDP(epsilon=").split(",")[0])
+    assert guarantee.epsilon <= shown <= guarantee.epsilon * (1 + Fraction(1, 10**5))
+    assert guarantee.sentence()
+    assert guarantee._repr_html_()
 
 
 def test_html_is_escaped():
@@ -483,7 +483,7 @@ def test_html_shows_every_part():
 
 
 @pytest.mark.parametrize(
-    ("promise", "sentence"),
+    ("guarantee", "sentence"),
     [
         (
             ApproxDP(0.5),
@@ -503,8 +503,8 @@ def test_html_shows_every_part():
     ],
     ids=repr,
 )
-def test_the_guarantee_in_a_sentence(promise, sentence):
-    assert promise.sentence() == sentence
+def test_the_guarantee_in_a_sentence(guarantee, sentence):
+    assert guarantee.sentence() == sentence
 
 
 # Zero-concentrated guarantees
@@ -520,12 +520,12 @@ concentrated = described(
 
 
 def test_rho_is_exact_and_the_rest_is_as_for_other_guarantees():
-    promise = ZeroConcentratedDP(0.1, assumes=["b", "a", "b"])
-    assert promise.rho == Fraction(1, 10)
-    assert promise.assumes == ("b", "a")
+    guarantee = ZeroConcentratedDP(0.1, assumes=["b", "a", "b"])
+    assert guarantee.rho == Fraction(1, 10)
+    assert guarantee.assumes == ("b", "a")
     assert ZeroConcentratedDP(1) == ZeroConcentratedDP(1, "replace_one", "examples", (), False)
-    assert isinstance(promise, Guarantee)
-    assert promise != ApproxDP(0.1, assumes=["b", "a"])
+    assert isinstance(guarantee, Guarantee)
+    assert guarantee != ApproxDP(0.1, assumes=["b", "a"])
 
 
 @pytest.mark.parametrize(
@@ -565,19 +565,19 @@ def test_adding_and_removing_imply_replacing_at_four_times_the_rho_and_no_less(r
 
 @repeatable
 @given(concentrated, st.integers(1, 20), st.integers(1, 20))
-def test_a_group_of_k_has_k_squared_times_the_rho(promise, k, more):
-    assert promise.for_group(k) == replace(promise, rho=k * k * promise.rho)
-    assert promise.for_group(k).for_group(more) == promise.for_group(k * more)
+def test_a_group_of_k_has_k_squared_times_the_rho(guarantee, k, more):
+    assert guarantee.for_group(k) == replace(guarantee, rho=k * k * guarantee.rho)
+    assert guarantee.for_group(k).for_group(more) == guarantee.for_group(k * more)
 
 
 @repeatable
 @given(epsilons, st.sampled_from(["replace_one", "add_remove"]), st.booleans())
 def test_pure_privacy_is_concentrated_and_only_pure_privacy(epsilon, neighbors, reproducible):
     pure = ApproxDP(epsilon, 0, neighbors, "examples", ("n",), reproducible)
-    promise = pure.to_zcdp()
-    assert promise == ZeroConcentratedDP(epsilon**2 / 2, neighbors, "examples", ("n",), reproducible)
-    assert pure.implies(promise)
-    assert not promise.implies(pure) or not epsilon
+    guarantee = pure.to_zcdp()
+    assert guarantee == ZeroConcentratedDP(epsilon**2 / 2, neighbors, "examples", ("n",), reproducible)
+    assert pure.implies(guarantee)
+    assert not guarantee.implies(pure) or not epsilon
     with pytest.raises(ValueError, match=r"delta must be 0 for a zero-concentrated guarantee, got 0.01"):
         ApproxDP(epsilon, 0.01).to_zcdp()
     assert not ApproxDP(epsilon, 0.01).implies(ZeroConcentratedDP(100))
@@ -585,15 +585,15 @@ def test_pure_privacy_is_concentrated_and_only_pure_privacy(epsilon, neighbors, 
 
 @repeatable
 @given(concentrated, st.sampled_from([Fraction(1, 10**12), Fraction(1, 10**6), Fraction(1, 3)]))
-def test_what_it_converts_to_is_implied_and_nothing_smaller(promise, delta):
-    other = promise.to_approx(delta)
+def test_what_it_converts_to_is_implied_and_nothing_smaller(guarantee, delta):
+    other = guarantee.to_approx(delta)
     assert other.delta == delta
     assert replace(other, epsilon=0, delta=0) == ApproxDP(
-        0, 0, promise.neighbors, promise.protects, promise.assumes, promise.reproducible
+        0, 0, guarantee.neighbors, guarantee.protects, guarantee.assumes, guarantee.reproducible
     )
-    assert promise.implies(other)
+    assert guarantee.implies(other)
     if other.epsilon:
-        assert not promise.implies(replace(other, epsilon=other.epsilon * (1 - Fraction(1, 10**9))))
+        assert not guarantee.implies(replace(other, epsilon=other.epsilon * (1 - Fraction(1, 10**9))))
 
 
 def test_without_delta_only_rho_0_converts():
@@ -606,11 +606,11 @@ def test_without_delta_only_rho_0_converts():
 
 @repeatable
 @given(concentrated | guarantees)
-def test_every_kind_comes_back_from_json_by_its_own_name_and_by_the_common_one(promise):
-    kind, other = type(promise), {ApproxDP, ZeroConcentratedDP} - {type(promise)}
-    assert kind.from_json(promise.to_json()) == promise == Guarantee.from_json(promise.to_json())
+def test_every_kind_comes_back_from_json_by_its_own_name_and_by_the_common_one(guarantee):
+    kind, other = type(guarantee), {ApproxDP, ZeroConcentratedDP} - {type(guarantee)}
+    assert kind.from_json(guarantee.to_json()) == guarantee == Guarantee.from_json(guarantee.to_json())
     with pytest.raises(ValueError, match=f"not a dplearn.{other.copy().pop().__name__} record"):
-        other.pop().from_json(promise.to_json())
+        other.pop().from_json(guarantee.to_json())
 
 
 def test_the_concentrated_record_is_as_frozen_here():
@@ -636,8 +636,8 @@ def test_no_other_record_is_a_guarantee(text):
 @repeatable
 @given(concentrated, concentrated)
 def test_concentrated_guarantees_are_frozen_values(a, b):
-    def values(promise):
-        return [getattr(promise, name) for name in ZeroConcentratedDP.__dataclass_fields__]
+    def values(guarantee):
+        return [getattr(guarantee, name) for name in ZeroConcentratedDP.__dataclass_fields__]
 
     assert (a == b) == (values(a) == values(b))
     for other in (copy.deepcopy(a), pickle.loads(pickle.dumps(a))):
@@ -648,49 +648,49 @@ def test_concentrated_guarantees_are_frozen_values(a, b):
 
 
 def test_concentrated_guarantees_in_words():
-    promise = ZeroConcentratedDP(0.005, "add_remove", assumes=("a < b",))
-    assert eval(repr(promise)) == promise
-    assert promise.sentence() == (
-        "Whatever is published, adding or removing any one record changes its law by a Renyi divergence of at"
-        " most 0.005 times the order."
+    guarantee = ZeroConcentratedDP(0.005, "add_remove", assumes=("a < b",))
+    assert eval(repr(guarantee)) == guarantee
+    assert guarantee.sentence() == (
+        "Whatever is published, adding or removing any one record changes its distribution by a Renyi"
+        " divergence of at most 0.005 times the order."
     )
-    assert "<th>rho</th><td>0.005</td>" in promise._repr_html_()
-    assert "a &lt; b" in promise._repr_html_()
+    assert "<th>rho</th><td>0.005</td>" in guarantee._repr_html_()
+    assert "a &lt; b" in guarantee._repr_html_()
 
 
 # Budget accessors
 
 
 def test_the_budget_accessors_return_the_numbers_of_a_guarantee():
-    promise = ApproxDP(0.1, 1e-6)
-    assert (epsilon_of(promise), delta_of(promise)) == (promise.epsilon, promise.delta)
+    guarantee = ApproxDP(0.1, 1e-6)
+    assert (epsilon_of(guarantee), delta_of(guarantee)) == (guarantee.epsilon, guarantee.delta)
     assert rho_of(ZeroConcentratedDP(0.5)) == ZeroConcentratedDP(0.5).rho
 
 
 @pytest.mark.parametrize(
-    ("take", "promise", "message"),
+    ("take", "guarantee", "message"),
     [
         (epsilon_of, 0.5, "privacy must be of type ApproxDP, got 0.5"),
         (epsilon_of, ZeroConcentratedDP(1), "privacy must be of type ApproxDP, got ZeroConcentratedDP"),
         (rho_of, ApproxDP(1), "privacy must be of type ZeroConcentratedDP, got ApproxDP"),
     ],
 )
-def test_the_budget_accessors_name_another_type(take, promise, message):
+def test_the_budget_accessors_name_another_type(take, guarantee, message):
     with pytest.raises(TypeError, match=message):
-        take(promise)
+        take(guarantee)
 
 
 @pytest.mark.parametrize(
-    ("take", "promise", "name"),
+    ("take", "guarantee", "name"),
     [
         (epsilon_of, ApproxDP(0), "epsilon"),
         (delta_of, ApproxDP(1), "delta"),
         (rho_of, ZeroConcentratedDP(0), "rho"),
     ],
 )
-def test_a_budget_must_be_positive(take, promise, name):
+def test_a_budget_must_be_positive(take, guarantee, name):
     with pytest.raises(ValueError, match=f"^{name} must be a finite number above 0, got "):
-        take(promise)
+        take(guarantee)
 
 
 COUNTS = np.array([5, 3])

@@ -167,12 +167,12 @@ def test_the_refusal_says_in_decimals_what_was_asked_spent_left_and_budgeted():
 
 def test_a_record_holds_what_was_charged_and_what_it_cost():
     ledger = PrivacyLedger(1)
-    promise = ApproxDP(0.1, 0, "add_remove", assumes=("the label set",))
-    record = ledger.charge(promise, estimator="Stump")
+    guarantee = ApproxDP(0.1, 0, "add_remove", assumes=("the label set",))
+    record = ledger.charge(guarantee, estimator="Stump")
     assert [record] == ledger.history()
     assert (record.number, record.estimator, record.version) == (1, "Stump", dplearn.__version__)
     assert record.time.tzinfo is UTC
-    assert (record.guarantee, record.cost) == (promise, ApproxDP(0.2))
+    assert (record.guarantee, record.cost) == (guarantee, ApproxDP(0.2))
     with pytest.raises(FrozenInstanceError):
         record.number = 2
 
@@ -193,11 +193,11 @@ def test_what_is_spent_rests_on_every_releases_assumptions():
 
 
 @pytest.mark.parametrize(
-    "promise", [ApproxDP("1/3", 1e-7, assumes=("'",)), ZeroConcentratedDP("1/300"), ApproxDP(0)], ids=repr
+    "guarantee", [ApproxDP("1/3", 1e-7, assumes=("'",)), ZeroConcentratedDP("1/300"), ApproxDP(0)], ids=repr
 )
-def test_a_record_comes_back_from_json(promise):
-    ledger = PrivacyLedger.of_rho(1) if not getattr(promise, "delta", 0) else PrivacyLedger(1, 1e-3)
-    record = ledger.charge(promise, estimator="it's <b>")
+def test_a_record_comes_back_from_json(guarantee):
+    ledger = PrivacyLedger.of_rho(1) if not getattr(guarantee, "delta", 0) else PrivacyLedger(1, 1e-3)
+    record = ledger.charge(guarantee, estimator="it's <b>")
     assert ReleaseRecord.from_json(record.to_json()) == record
     whole = json.loads(ledger.to_json())
     assert whole["format"] == "dplearn.PrivacyLedger"

@@ -537,8 +537,8 @@ lock = next(iter(ledger_storage._BOOKS.values())).lock
 lock.acquire()  # as a thread would that the child does not have
 child = os.fork()
 if not child:
-    promise = ApproxDP(0.1)
-    for use in (lambda: ledger.charge(promise), lambda: ledger.can_afford(promise), ledger.history):
+    guarantee = ApproxDP(0.1)
+    for use in (lambda: ledger.charge(guarantee), lambda: ledger.can_afford(guarantee), ledger.history):
         try:
             use()
         except LedgerError as error:

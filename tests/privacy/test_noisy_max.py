@@ -1,4 +1,4 @@
-"""The cost of noisy-max answers: true of the exact laws of small votes, and as published in closed form."""
+"""The cost of noisy-max answers: at least the exact one of small votes, and as published in closed form."""
 
 import math
 from fractions import Fraction
@@ -60,8 +60,8 @@ def published_renyi(log_q, sigma, order):
     return min(line, float(np.logaddexp(stays, moves)) / (order - 1))
 
 
-def law(counts, sigma2):
-    """The law of the released label."""
+def distribution(counts, sigma2):
+    """The distribution of the released label."""
     reach = math.ceil(14 * math.sqrt(sigma2)) + 3
     noise = np.arange(-reach, reach + 1)
     masses = np.exp(-(noise**2) / (2 * sigma2))
@@ -102,12 +102,15 @@ def test_the_bounds_are_true_of_the_exact_laws_of_all_votes_and_their_neighbours
     sigma2 = Fraction(sigma2)
     every = votes(teachers, labels)
     bounds = secret_noisy_max_renyi(every, sigma2=sigma2, orders=ORDERS)
-    laws = {counts: law(counts, float(sigma2)) for counts in every}
+    distributions = {counts: distribution(counts, float(sigma2)) for counts in every}
     assert (bounds < ORDERS / float(sigma2) * 0.5).any()  # data-dependent somewhere
     for counts, row in zip(every, bounds, strict=True):
         for other in moved(counts):
             for order, bound in zip(ORDERS, row, strict=True):
-                assert divergence(laws[counts], laws[other], order) <= bound * (1 + 1e-9) + 1e-13
+                assert (
+                    divergence(distributions[counts], distributions[other], order)
+                    <= bound * (1 + 1e-9) + 1e-13
+                )
 
 
 @pytest.mark.parametrize("sigma2", ["1/50", "1/4", "1", "2", "9"])
@@ -116,16 +119,18 @@ def test_another_label_is_released_no_more_often_than_said_ties_included(sigma2)
     log_q = secret_log_chance_of_another(every, sigma2=Fraction(sigma2))
     said, others = np.exp(log_q), []
     for counts in every:
-        masses = law(counts, float(Fraction(sigma2)))
+        masses = distribution(counts, float(Fraction(sigma2)))
         others.append(float(np.delete(masses, int(np.argmax(counts))).sum()))
     assert (said >= np.array(others) * (1 - 1e-12)).all()
     two = secret_log_chance_of_another(votes(8, 2), sigma2=Fraction(sigma2))
-    exact = [np.delete(law(c, float(Fraction(sigma2))), int(np.argmax(c))).sum() for c in votes(8, 2)]
+    exact = [
+        np.delete(distribution(c, float(Fraction(sigma2))), int(np.argmax(c))).sum() for c in votes(8, 2)
+    ]
     assert np.exp(two) == pytest.approx(exact, rel=1e-7)  # with two labels there is no union
 
 
 def test_the_published_bound_is_too_small_for_discrete_noise_where_the_loser_wins_ties():
-    true = law((1, 3), 1.0)[0]
+    true = distribution((1, 3), 1.0)[0]
     assert true == pytest.approx(0.139265, abs=1e-6)
     assert math.exp(published_log_q((1, 3), 1.0)) == pytest.approx(0.078650, abs=1e-6)
     assert math.exp(secret_log_chance_of_another([(1, 3)], sigma2=1)[0]) == pytest.approx(true, rel=1e-8)

@@ -1,4 +1,4 @@
-"""A pipeline promises the sum of its steps, or nothing, and says because of which."""
+"""A pipeline guarantees the sum of its steps, or nothing, and says because of which."""
 
 import copy
 import pickle
@@ -67,7 +67,7 @@ def test_a_fitted_pipeline_promises_the_sum():
 
 def test_each_step_that_learned_without_a_guarantee_is_named():
     pipeline = make_pipeline(StandardScaler(), StandardScaler(), PrivateRobustScaler(), learner()).fit(X, y)
-    with pytest.raises(ValueError, match="nothing is promised") as refusal:
+    with pytest.raises(ValueError, match="nothing is guaranteed") as refusal:
         pipeline_guarantee(pipeline)
     assert str(refusal.value).split(": ")[1] == (
         "'standardscaler-1' (StandardScaler) and 'standardscaler-2' (StandardScaler) are fitted on the data"
@@ -104,7 +104,7 @@ def test_what_a_search_keeps_is_told_to_be_one_fit():
 def test_private_steps_that_are_not_fitted_are_to_be_fitted_first():
     pipeline = make_pipeline(StandardScaler(), PrivateRobustScaler(), learner())
     waiting = "'privaterobustscaler', 'exponentialmechanismclassifier' must be fitted first"
-    with pytest.raises(ValueError, match=f"promised of the pipeline yet: {waiting}"):
+    with pytest.raises(ValueError, match=f"guaranteed of the pipeline yet: {waiting}"):
         pipeline_guarantee(pipeline)
     with pytest.raises(ValueError, match=waiting):
         pipeline_guarantee(pipeline, stateless=["exponentialmechanismclassifier"])
@@ -183,7 +183,7 @@ def test_all_is_promised_in_terms_that_every_step_keeps():
 def test_what_has_no_steps_is_no_pipeline():
     with pytest.raises(TypeError, match="pipeline must have steps, got StandardScaler"):
         pipeline_guarantee(StandardScaler())
-    with pytest.raises(TypeError, match="by itself what it promises: guarantee_"):
+    with pytest.raises(TypeError, match="by itself what it guarantees: guarantee_"):
         pipeline_guarantee(Step(ApproxDP(1)))
 
 
@@ -201,7 +201,7 @@ def test_steps_of_one_name_are_refused():
 @pytest.mark.parametrize("step", [GaussianProcessRegressor(), PatchExtractor(), FunctionTransformer(abs)])
 def test_to_need_no_fit_is_not_to_learn_nothing(step):
     pipeline = Pipeline([("scale", PrivateRobustScaler(epsilon=1).fit(X)), ("step", step)])
-    with pytest.raises(ValueError, match="nothing is promised of the pipeline: 'step'"):
+    with pytest.raises(ValueError, match="nothing is guaranteed of the pipeline: 'step'"):
         pipeline_guarantee(pipeline)
 
 
@@ -261,10 +261,10 @@ def test_what_later_steps_assume_is_said_of_what_they_are_given():
 
 
 def kept_by_a_search(*steps):
-    """Return a fitted pipeline, marked as a search marks it, and what was promised of the search."""
-    promised = ApproxDP(3, assumes=["all of the search"])
+    """Return a fitted pipeline, marked as a search marks it, and what was guaranteed of the search."""
+    guaranteed = ApproxDP(3, assumes=["all of the search"])
     scaler = PrivateRobustScaler(epsilon=1, domain=Grid(0, 8, 81))
-    return fitted_together(make_pipeline(scaler, *steps, learner()).fit(X, y), promised), promised
+    return fitted_together(make_pipeline(scaler, *steps, learner()).fit(X, y), guaranteed), guaranteed
 
 
 def twins(kept):
@@ -273,9 +273,11 @@ def twins(kept):
 
 def test_what_was_chosen_together_promises_what_the_choice_cost_once():
     knots = np.array([[0.0] * 4, [8.0] * 4])
-    kept, promised = kept_by_a_search(SplineTransformer(knots=knots), FunctionTransformer(partial(np.round)))
+    kept, guaranteed = kept_by_a_search(
+        SplineTransformer(knots=knots), FunctionTransformer(partial(np.round))
+    )
     for twin in twins(kept):
-        assert pipeline_guarantee(twin) == promised
+        assert pipeline_guarantee(twin) == guaranteed
 
 
 def with_knots(step):
@@ -301,8 +303,8 @@ def test_a_step_that_learned_nothing_may_learn_with_other_settings(change):
 
 def test_a_step_within_a_step_that_changes_changes_it():
     function = make_pipeline(FunctionTransformer(np.round, inv_kw_args={"decimals": [1]}))
-    kept, promised = kept_by_a_search(function)
-    assert pipeline_guarantee(kept) == promised
+    kept, guaranteed = kept_by_a_search(function)
+    assert pipeline_guarantee(kept) == guaranteed
     kept["pipeline"][0].inv_kw_args["decimals"].append(2)
     with pytest.raises(ValueError, match="without a guarantee"):
         pipeline_guarantee(kept)
@@ -310,16 +312,16 @@ def test_a_step_within_a_step_that_changes_changes_it():
 
 def test_a_private_step_that_is_fitted_again_is_added():
     for at in (0, 1):
-        kept, promised = kept_by_a_search()
+        kept, guaranteed = kept_by_a_search()
         kept[at].fit(X, y)
         total = pipeline_guarantee(kept)
-        assert total.epsilon == promised.epsilon + kept[at].guarantee_.epsilon
+        assert total.epsilon == guaranteed.epsilon + kept[at].guarantee_.epsilon
 
 
 def test_a_new_fit_with_an_equal_promise_is_a_new_fit():
-    kept, promised = kept_by_a_search()
-    kept[0].guarantee_ = pickle.loads(pickle.dumps(promised))
-    assert pipeline_guarantee(kept).epsilon == 2 * promised.epsilon
+    kept, guaranteed = kept_by_a_search()
+    kept[0].guarantee_ = pickle.loads(pickle.dumps(guaranteed))
+    assert pipeline_guarantee(kept).epsilon == 2 * guaranteed.epsilon
 
 
 def test_a_step_that_holds_a_private_estimator_is_not_stateless():

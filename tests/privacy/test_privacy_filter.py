@@ -52,7 +52,7 @@ def test_two_steps_cost_twice_epsilon_and_more_than_twice_delta():
 
 def test_rho_is_charged_to_epsilon_and_a_delta_to_rho_only_by_an_explicit_conversion():
     with pytest.raises(
-        LedgerError, match=r"promises rho, and the ledger adds epsilon and delta: .*to_approx"
+        LedgerError, match=r"guarantees rho, and the ledger adds epsilon and delta: .*to_approx"
     ):
         PrivacyLedger(10, 1e-6).charge(ZeroConcentratedDP(0.1))
     with pytest.raises(LedgerError, match="has a delta, epsilon 1, delta 1e-06, and the ledger adds rho"):
@@ -63,7 +63,7 @@ def test_rho_is_charged_to_epsilon_and_a_delta_to_rho_only_by_an_explicit_conver
 
 
 class Generous(ApproxDP):
-    """Promises nothing to groups, which is false."""
+    """Guarantees nothing to groups, which is false."""
 
     def for_group(self, k):
         return ApproxDP(0)

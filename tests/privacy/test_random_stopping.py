@@ -1,4 +1,4 @@
-"""The best of a random number of runs: prices, laws of the number, and the condition of the proof."""
+"""The best of a random number of runs: costs, laws of the number, and the condition of the proof."""
 
 from fractions import Fraction
 from math import exp
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.random_stopping import RandomStopping
 
-laws = st.builds(RandomStopping, st.integers(1, 60), st.integers(0, 5))
+distributions = st.builds(RandomStopping, st.integers(1, 60), st.integers(0, 5))
 
 
 def chance_of_at_most(stopping, x):
@@ -18,16 +18,16 @@ def chance_of_at_most(stopping, x):
     return sum(w * x**k for k, w in enumerate(stopping.weights, 1)) / sum(stopping.weights)
 
 
-@given(laws)
+@given(distributions)
 def test_weights_obey_what_the_proof_asks_of_them(stopping):
     weights, c = stopping.weights, stopping.concentration
     assert len(weights) == stopping.most
     assert all((k + 1) * weights[k] <= (k + c) * weights[k - 1] for k in range(1, stopping.most))
 
 
-@given(laws, st.integers(1, 40), st.integers(1, 40), st.sampled_from([0.1, 1.0, 3.0]))
+@given(distributions, st.integers(1, 40), st.integers(1, 40), st.sampled_from([0.1, 1.0, 3.0]))
 def test_no_outcome_of_neighbouring_runs_differs_by_more_than_the_price(stopping, first, second, epsilon):
-    """Of three ranks the middle one is rare: the best is there more often by the price at most."""
+    """Of three ranks the middle one is rare: the best is there more often by the cost at most."""
     a = exp(epsilon)
     top = first / 41 / a
     middle = second / 1000
@@ -51,13 +51,13 @@ def test_a_uniform_number_of_runs_costs_three_of_them_and_one_run_costs_one():
     assert RandomStopping(1, 5).factor == 1
 
 
-@given(laws, st.fractions(Fraction(1, 100), 5), st.fractions(0, Fraction(1, 10**4)))
+@given(distributions, st.fractions(Fraction(1, 100), 5), st.fractions(0, Fraction(1, 10**4)))
 def test_a_run_of_a_total_adds_up_to_that_total(stopping, epsilon, delta):
     total = ApproxDP(epsilon, delta, assumes=("something",))
     assert stopping.total(stopping.run_of(total)) == total
 
 
-@given(laws, st.fractions(Fraction(1, 50), Fraction(49, 50)))
+@given(distributions, st.fractions(Fraction(1, 50), Fraction(49, 50)))
 def test_the_chance_to_miss_a_candidate_is_that_all_runs_draw_others(stopping, share):
     assert stopping.missed(share) == chance_of_at_most(stopping, 1 - share)
 

@@ -1,4 +1,4 @@
-"""Secrecy of the sample: the promise against exact laws of answers that a drawn sample gives."""
+"""Secrecy of the sample: the guarantee against exact distributions of answers that a drawn sample gives."""
 
 from fractions import Fraction
 
@@ -26,18 +26,18 @@ def answers(m, privacy):
 @pytest.mark.parametrize("epsilon", ["0.1", 1])
 def test_the_exact_epsilon_of_a_drawn_sample_attains_the_promise(m, n, epsilon):
     inner = ApproxDP(epsilon)
-    promised = subsampled(inner, m=m, n=n)
+    guaranteed = subsampled(inner, m=m, n=n)
     report = enumerate_privacy(answers(m, inner), [0, 1], n, ordered=False)
-    assert report.keeps(promised)
-    assert report.tightness(promised) > 1 - 1e-9
+    assert report.keeps(guaranteed)
+    assert report.tightness(guaranteed) > 1 - 1e-9
     assert report.epsilon > 0
 
 
 @pytest.mark.parametrize("delta", [0, "0.01"])
 def test_a_looser_promise_inside_is_kept_with_its_delta(delta):
-    promised = subsampled(ApproxDP(1, delta), m=2, n=4)
-    report = enumerate_privacy(answers(2, ApproxDP(1)), [0, 1], 4, ordered=False, delta=promised.delta)
-    assert report.keeps(promised)
+    guaranteed = subsampled(ApproxDP(1, delta), m=2, n=4)
+    report = enumerate_privacy(answers(2, ApproxDP(1)), [0, 1], 4, ordered=False, delta=guaranteed.delta)
+    assert report.keeps(guaranteed)
 
 
 @pytest.mark.parametrize(("m", "n"), [(1, 2), (10, 90), (100, 10**6), (500, 1000)])

@@ -1,4 +1,4 @@
-"""Each theorem by itself: against exact laws, its own formula in other words, and dp-accounting."""
+"""Each theorem by itself: against exact distributions, its own formula in other words, and dp-accounting."""
 
 import math
 from fractions import Fraction
@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from dplearn.audit import exact_law, least_exp_epsilon
+from dplearn.audit import exact_distribution, least_exp_epsilon
 from dplearn.core.exact import log_bounds
 from dplearn.privacy import (
     Approximate,
@@ -50,7 +50,7 @@ def answers(k, bit, failure=Fraction(0)):
         # Which responses failed does not matter once one has: all outcomes with a failure are alike.
         return given_away[0] if given_away else sum(seen)
 
-    return exact_law(run)
+    return exact_distribution(run)
 
 
 @pytest.mark.parametrize("k", range(1, 7))

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dplearn.audit import exact_law
+from dplearn.audit import exact_distribution
 from dplearn.chance import SeededDice
 from dplearn.core.exact import at_most_exp
 from dplearn.core.hadamard import hadamard_coordinate
@@ -42,8 +42,10 @@ def test_every_randomiser_is_tested():
 def test_the_probabilities_are_those_of_the_draws(name):
     randomizer, values, reports = FINITE[name]
     for value in values:
-        law = exact_law(lambda dice, v=value: randomizer.draw(np.array([v]), dice).tolist()[0])
-        assert {report: law.probability(report) for report in law.masses} == {
+        distribution = exact_distribution(
+            lambda dice, v=value: randomizer.draw(np.array([v]), dice).tolist()[0]
+        )
+        assert {report: distribution.probability(report) for report in distribution.masses} == {
             report: randomizer.probability(value, report)
             for report in reports
             if randomizer.probability(value, report)
@@ -91,17 +93,22 @@ def test_laplace_reports_whose_ends_64_bits_set_are_private_and_have_the_bias_th
 ):
     monkeypatch.setattr(randomised, "_FAR", far)
     randomizer, values, reports = LaplaceRandomizer(-2, 3, Fraction(1)), range(-2, 4), range(-far, far + 1)
-    laws = {v: exact_law(lambda dice, v=v: randomizer.draw(np.array([v]), dice).tolist()[0]) for v in values}
-    for value, law in laws.items():
+    distributions = {
+        v: exact_distribution(lambda dice, v=v: randomizer.draw(np.array([v]), dice).tolist()[0])
+        for v in values
+    }
+    for value, distribution in distributions.items():
         stated = {report: randomizer.probability(value, report) for report in reports}
-        assert {report: law.probability(report) for report in law.masses} == stated
+        assert {report: distribution.probability(report) for report in distribution.masses} == stated
         assert sum(stated.values()) == 1
         _, bias = mean_and_bias(randomizer, value, reports)
         assert bias <= randomizer.bias * (1 + 1e-9)
         squares = sum((report - value) ** 2 * p for report, p in stated.items())
         assert squares <= randomizer.variance
     ratios = [
-        laws[a].probability(r) / laws[b].probability(r) for a, b in product(values, repeat=2) for r in reports
+        distributions[a].probability(r) / distributions[b].probability(r)
+        for a, b in product(values, repeat=2)
+        for r in reports
     ]
     assert at_most_exp(max(ratios), randomizer.epsilon)
     assert max(mean_and_bias(randomizer, v, reports)[1] for v in values) > randomizer.bias / 2
@@ -225,15 +232,18 @@ def test_the_bias_of_clipped_coordinates_is_stated_and_attained_by_vectors_chose
 def test_reports_of_clipped_coordinates_have_the_probabilities_that_are_stated_and_all_of_epsilon(size):
     randomizer = VectorRandomizer(size, 100, Fraction(1))
     row = aligned(randomizer, 1, 400)
-    laws = [
-        exact_law(lambda dice, row=each: randomizer.draw(row[None, :], dice).tolist()[0])
+    distributions = [
+        exact_distribution(lambda dice, row=each: randomizer.draw(row[None, :], dice).tolist()[0])
         for each in (row, -row)
     ]
-    for law, each in zip(laws, (row, -row), strict=True):
-        assert {report: law.probability(report) for report in law.masses} == {
+    for distribution, each in zip(distributions, (row, -row), strict=True):
+        assert {report: distribution.probability(report) for report in distribution.masses} == {
             report: randomizer.probability(each, report) for report in range(2 * size)
         }
-    ratio = max(laws[0].probability(report) / laws[1].probability(report) for report in range(2 * size))
+    ratio = max(
+        distributions[0].probability(report) / distributions[1].probability(report)
+        for report in range(2 * size)
+    )
     assert at_most_exp(ratio, randomizer.epsilon)
     assert not at_most_exp(ratio, randomizer.epsilon * Fraction(999_999, 1_000_000))
 

@@ -1,4 +1,4 @@
-"""The law of accepted candidates, exactly, under oracles that answer as badly as they may."""
+"""The distribution of accepted candidates, exactly, under oracles that answer as badly as they may."""
 
 import math
 from fractions import Fraction
@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dplearn.chance import SeededDice, walk
+from dplearn.chance import SeededDice, enumerate_paths
 from dplearn.queries import (
     BitRandomizer,
     CategoryRandomizer,
@@ -63,39 +63,42 @@ def probability(request, record, report):
 
 def true_law(past, now):
     """What a random record reports, given what it reported before."""
-    law = {}
+    distribution = {}
     for record, weight in zip(RECORDS, WEIGHTS, strict=True):
         before = weight * math.prod(probability(request, record, report) for request, report in past)
         for reports in product(range(3), repeat=len(now)):
             each = [
                 probability(request, record, report) for request, report in zip(now, reports, strict=True)
             ]
-            law[reports] = law.get(reports, 0) + before * math.prod(each)
-    total = sum(law.values())
-    return {reports: mass / total for reports, mass in law.items()}
+            distribution[reports] = distribution.get(reports, 0) + before * math.prod(each)
+    total = sum(distribution.values())
+    return {reports: mass / total for reports, mass in distribution.items()}
 
 
 def accepted_law(past, now, off, adversary):
-    """The exact law of one candidate if it is accepted, that it is, and how many are asked about."""
+    """The exact distribution of one candidate if it is accepted, that it is, and how many are asked about."""
 
     def run(dice):
-        rejection, told = Rejection(past, now, off, dice), oracle(adversary)
+        rejection, budgets = Rejection(past, now, off, dice), oracle(adversary)
         if past:
-            rejection.weigh(told.ask(rejection.question(past), tolerance=rejection.tolerance)[0])
+            rejection.weigh(budgets.ask(rejection.question(past), tolerance=rejection.tolerance)[0])
         candidate = rejection.candidate()
-        [answer] = told.ask(rejection.asked(candidate), tolerance=rejection.tolerance)
+        [answer] = budgets.ask(rejection.asked(candidate), tolerance=rejection.tolerance)
         return tuple(candidate), rejection.accepts(answer)
 
-    law, most = {}, Rejection(past, now, off, SeededDice(0)).most
-    for (candidate, accepted), mass in walk(run):
+    distribution, most = {}, Rejection(past, now, off, SeededDice(0)).most
+    for (candidate, accepted), mass in enumerate_paths(run):
         if accepted:
-            law[candidate] = law.get(candidate, 0) + mass
-    chance = sum(law.values())
-    return {candidate: mass / chance for candidate, mass in law.items()}, chance, most
+            distribution[candidate] = distribution.get(candidate, 0) + mass
+    chance = sum(distribution.values())
+    return {candidate: mass / chance for candidate, mass in distribution.items()}, chance, most
 
 
-def distance(law, other):
-    return sum(abs(law.get(key, 0) - other.get(key, 0)) for key in law.keys() | other.keys()) / 2
+def distance(distribution, other):
+    return (
+        sum(abs(distribution.get(key, 0) - other.get(key, 0)) for key in distribution.keys() | other.keys())
+        / 2
+    )
 
 
 @pytest.mark.parametrize("adversary", ADVERSARIES)
@@ -103,8 +106,8 @@ def distance(law, other):
 @pytest.mark.parametrize("off", [Fraction(1, 4), Fraction(1, 50)])
 def test_what_is_accepted_has_the_law_of_a_random_records_report(case, off, adversary):
     past, now = CASES[case]
-    law, chance, most = accepted_law(past, now, off, ADVERSARIES[adversary])
-    assert distance(law, true_law(past, now)) <= off
+    distribution, chance, most = accepted_law(past, now, off, ADVERSARIES[adversary])
+    assert distance(distribution, true_law(past, now)) <= off
     assert (1 - chance) ** most <= off  # so is the probability that none is
     spends = math.exp(sum(request.randomizer.epsilon for request in now))
     x = float(off / (1 + off))
@@ -112,15 +115,15 @@ def test_what_is_accepted_has_the_law_of_a_random_records_report(case, off, adve
 
 
 def test_exact_answers_leave_nothing_but_rounding():
-    law, chance, _ = accepted_law([], [kind(1)], Fraction(1, 1000), None)
-    assert distance(law, true_law([], [kind(1)])) < Fraction(1, 10**5)
+    distribution, chance, _ = accepted_law([], [kind(1)], Fraction(1, 1000), None)
+    assert distance(distribution, true_law([], [kind(1)])) < Fraction(1, 10**5)
     assert 1 / float(chance) == pytest.approx(math.e, rel=0.002)  # the constant is 1
 
 
 def test_bad_answers_attain_most_of_what_is_allowed():
     off = Fraction(1, 50)
-    law, _, _ = accepted_law([], [kind(3)], off, ADVERSARIES["apart"])
-    assert distance(law, true_law([], [kind(3)])) > 3 * off / 4
+    distribution, _, _ = accepted_law([], [kind(3)], off, ADVERSARIES["apart"])
+    assert distance(distribution, true_law([], [kind(3)])) > 3 * off / 4
 
 
 def test_answers_three_times_as_bad_exceed_it():
@@ -135,10 +138,10 @@ def test_answers_three_times_as_bad_exceed_it():
         )
         return candidate[0], drawer.accepts(answer)
 
-    masses = {report: mass for (report, accepted), mass in walk(run) if accepted}
-    total = sum(mass for (_, accepted), mass in walk(run) if accepted)
-    law = {(report,): mass / total for report, mass in masses.items()}
-    assert distance(law, true_law([], [kind(3)])) > off
+    masses = {report: mass for (report, accepted), mass in enumerate_paths(run) if accepted}
+    total = sum(mass for (_, accepted), mass in enumerate_paths(run) if accepted)
+    distribution = {(report,): mass / total for report, mass in masses.items()}
+    assert distance(distribution, true_law([], [kind(3)])) > off
 
 
 def test_tolerances_are_looser_than_the_papers():

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dplearn.audit import exact_law
+from dplearn.audit import exact_distribution
 from dplearn.chance import PublicStream, SeededDice
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
 from dplearn.queries import (
@@ -151,7 +151,7 @@ def true_law(algorithm):
 
         return run_locally(placed, record, epsilon=HALF, dice=dice)
 
-    return exact_law(run)
+    return exact_distribution(run)
 
 
 def simulated_law(algorithm, adversary, interactive, beta, n_reports):
@@ -167,12 +167,12 @@ def simulated_law(algorithm, adversary, interactive, beta, n_reports):
             interactive=interactive,
         ).result
 
-    return exact_law(run)
+    return exact_distribution(run)
 
 
-def distance(law, other):
-    seen = law.masses.keys() | other.masses.keys()
-    return sum(abs(law.probability(each) - other.probability(each)) for each in seen) / 2
+def distance(distribution, other):
+    seen = distribution.masses.keys() | other.masses.keys()
+    return sum(abs(distribution.probability(each) - other.probability(each)) for each in seen) / 2
 
 
 @pytest.mark.parametrize(
@@ -194,8 +194,8 @@ def test_records_that_report_twice_report_alike():
     counts = dict.fromkeys(((0, 0), (0, 1), (1, 0), (1, 1)), 0)
     for seed in range(400):
         counts[simulate_by_queries(twice, oracle, dice=SeededDice(seed), **terms).result] += 1
-    law = true_law(twice)
-    off = sum(abs(counts[each] / 400 - law.probability(("tuple", each))) for each in counts) / 2
+    distribution = true_law(twice)
+    off = sum(abs(counts[each] / 400 - distribution.probability(("tuple", each))) for each in counts) / 2
     assert off < 0.2 / 4 + 0.075  # what is simulated, and three times what 400 runs are off by
 
 

@@ -21,9 +21,11 @@ from dplearn.releases.distribution import distribution_of, distribution_of_point
 PLAIN = ApproxDP(10**6)  # as good as no noise
 
 
-def made_from(codes, domain, *, privacy=PLAIN, fan_out=4, bar=1, seed=0):
-    plan = TreePlan(domain.size, fan_out, depth_of(domain.size, fan_out), bar, privacy, privacy)
-    levels = tree_counts(codes, domain.size, fan_out=fan_out, bar=bar, privacy=privacy, dice=SeededDice(seed))
+def made_from(codes, domain, *, privacy=PLAIN, fan_out=4, threshold=1, seed=0):
+    plan = TreePlan(domain.size, fan_out, depth_of(domain.size, fan_out), threshold, privacy, privacy)
+    levels = tree_counts(
+        codes, domain.size, fan_out=fan_out, threshold=threshold, privacy=privacy, dice=SeededDice(seed)
+    )
     return distribution_of(levels, domain, plan, privacy)
 
 
@@ -109,7 +111,7 @@ def test_what_is_no_number_is_refused():
 
 
 def test_an_uncut_domain_is_uniform():
-    found = made_from([0, 0], Floats(), bar=10)
+    found = made_from([0, 0], Floats(), threshold=10)
     assert found.knots.tolist() == [0, found.domain.size]
     assert found.cdf(0.0) == pytest.approx(0.5)
     assert found.ppf([0, 1]).tolist() == [-sys.float_info.max, sys.float_info.max]
@@ -154,7 +156,7 @@ def test_bands_hold_the_function_of_the_sample_as_often_as_they_say():
             codes,
             plan.size,
             fan_out=plan.fan_out,
-            bar=plan.bar,
+            threshold=plan.threshold,
             privacy=plan.privacy,
             dice=SeededDice(seed),
         )
@@ -245,6 +247,6 @@ def test_any_four_points_make_a_distribution_within_its_band(points):
     low, high = found.band(beta=0.05, of="sample").at(x)
     assert (np.diff(shares) >= 0).all()
     assert (shares[0], shares[-1]) == (0, 1)
-    # No step is further off than the error promised: half a block beyond the band's own half.
+    # No step is further off than the error guaranteed: half a block beyond the band's own half.
     assert (shares - low <= 15 / 40 + 1e-3).all()
     assert (high - shares <= 15 / 40 + 1e-3).all()

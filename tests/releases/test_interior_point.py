@@ -1,4 +1,4 @@
-"""Interior points of private numbers: method, price and warnings are public; values are of the domain."""
+"""Interior points of private numbers: method, cost and warnings are public; values are of the domain."""
 
 import warnings
 from fractions import Fraction
@@ -9,7 +9,7 @@ import pytest
 from dplearn.chance import SeededDice
 from dplearn.domains import DomainError, Grid, IntegerRange, LargeIntegerRange
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
-from dplearn.releases.interior_point import _release, _settled, interior_point
+from dplearn.releases.interior_point import _plan, _release, interior_point
 
 HUGE = LargeIntegerRange(0, 2**4096 - 1)
 
@@ -81,7 +81,7 @@ def test_a_seed_repeats_the_release_and_other_parameters_have_other_noise():
 
 
 def test_what_is_released_follows_the_plan():
-    plan = _settled(100, "exponential", 1, 0, 0.05, "tight", False)
+    plan = _plan(100, "exponential", 1, 0, 0.05, "tight", False)
     assert plan.sizes is None
     assert 40 <= _release([40] * 50 + [60] * 50, 100, plan, SeededDice(0)) <= 60
 

@@ -47,7 +47,7 @@ def test_errors_fall_with_epsilon_and_grow_with_the_domain_and_certainty():
 
     assert worst(epsilon=2) < worst() < worst(size=SIZE**2)
     assert worst() < worst(beta=1e-6)
-    assert worst(n_samples=50) == 50  # nothing is promised, and nothing misses by more
+    assert worst(n_samples=50) == 50  # nothing is guaranteed, and nothing misses by more
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def shown():
 
 def test_the_page_shows_what_it_says(shown):
     lines, _ = shown
-    (plain,), (released,), (guarantee,), *plans, (left,), (promised,), (error,) = lines
+    (plain,), (released,), (guarantee,), *plans, (left,), (guaranteed,), (error,) = lines
     assert plain.tolist() == [1530, 2950, 5950]
     np.testing.assert_allclose(released, plain, rtol=0.15)
     assert (guarantee.epsilon, guarantee.delta) == (1, 0)
@@ -31,8 +31,10 @@ def test_the_page_shows_what_it_says(shown):
     assert (inside, ages_inside) == (1353, 31)
     assert "".join(f"# {line}\n" for line in str(few).splitlines()) in PAGE.read_text()
     assert left == 0
-    assert promised == 2
-    expected = "nothing is promised of the pipeline: 'standardscaler' (StandardScaler) is fitted on the data"
+    assert guaranteed == 2
+    expected = (
+        "nothing is guaranteed of the pipeline: 'standardscaler' (StandardScaler) is fitted on the data"
+    )
     assert str(error).startswith(expected)
 
 
@@ -45,7 +47,7 @@ def test_most_zeros_give_zeros():
 
 def test_the_share_of_floats_beyond_a_magnitude_is_what_the_page_says():
     domain = Floats()
-    above = [1 - int(domain.encode(np.array([bar]))[0]) / domain.size for bar in (1.0, 1e154)]
+    above = [1 - int(domain.encode(np.array([threshold]))[0]) / domain.size for threshold in (1.0, 1e154)]
     np.testing.assert_allclose(2 * np.array(above), [1 / 2, 1 / 4], atol=0.01)
 
 

@@ -44,7 +44,7 @@ def test_a_median_keeps_its_claim_where_a_fraction_may_stand_among_large_integer
 
     report = enumerate_privacy(fit, [BIG + 1, 0.5], 6, ordered=False)
     assert report.keeps(claim)
-    assert report.n_laws > 3
+    assert report.n_distributions > 3
 
 
 @holders

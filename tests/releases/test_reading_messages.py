@@ -83,16 +83,16 @@ def test_tables_are_refused_with_the_name_of_a_column():
 
 @pytest.mark.parametrize("missing", [None, np.nan, np.inf])
 def test_what_no_domain_has_is_refused_alike_with_what_to_do(missing):
-    told = []
+    given = []
     for domain in (Floats(), Grid(0, 9), Grid(0, 9, outside="clip"), IntegerRange(0, 9)):
         with pytest.raises(DomainError, match="fill in a constant") as refusal:
             read_codes([1, missing], domain)
-        told.append(str(refusal.value))
-    assert "it is missing, infinite, or no number" in told[0]
-    assert "it is missing, no number, or beyond the bounds; outside='clip'" in told[1]
-    assert "it is missing, infinite, or no number" in told[2]
-    assert "it is missing, no number, not whole, or beyond the ends; outside='clip'" in told[3]
-    assert "Grid takes decimals" in told[3]
+        given.append(str(refusal.value))
+    assert "it is missing, infinite, or no number" in given[0]
+    assert "it is missing, no number, or beyond the bounds; outside='clip'" in given[1]
+    assert "it is missing, infinite, or no number" in given[2]
+    assert "it is missing, no number, not whole, or beyond the ends; outside='clip'" in given[3]
+    assert "Grid takes decimals" in given[3]
 
 
 def test_a_domain_with_missing_ones_is_advised_to_those_that_take_it():
@@ -102,7 +102,7 @@ def test_a_domain_with_missing_ones_is_advised_to_those_that_take_it():
             CDFRelease(epsilon=1, domain=whole).fit(gaps)
         assert "missing=True" not in str(refusal.value)
         assert refusal.value.__context__ is None
-    for whole, told in (
+    for whole, given in (
         (Floats(), 'take Floats(missing=True), {"type": "floats", "missing": true} in JSON'),
         (
             IntegerRange(0, 9),
@@ -112,7 +112,7 @@ def test_a_domain_with_missing_ones_is_advised_to_those_that_take_it():
     ):
         with pytest.raises(DomainError) as refusal:
             quantiles(gaps, 0.9, domain=whole)
-        assert told in str(refusal.value)
+        assert given in str(refusal.value)
     gapped = Floats(missing=True)
     assert 1 <= quantiles(gaps, 0.9, domain=gapped, random_state=0).value < 1.1
     learner = ExponentialMechanismClassifier(classes=[0, 1], domain=gapped)

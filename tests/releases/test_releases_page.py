@@ -19,7 +19,7 @@ def shown():
 
 def test_distributions_points_and_counts_are_near_what_the_page_says(shown):
     lines, scope = shown
-    (share,), (deciles,), (value, needed), (jobs,), (day,), (told,), (all_wages,), *_ = lines
+    (share,), (deciles,), (value, needed), (jobs,), (day,), (given,), (all_wages,), *_ = lines
     assert share == pytest.approx(0.66, abs=0.02)
     np.testing.assert_allclose(deciles, [25, 53, 82], atol=2)
     assert 18 <= value <= 89
@@ -28,20 +28,20 @@ def test_distributions_points_and_counts_are_near_what_the_page_says(shown):
     assert len(scope["pairs"].counts) == 6
     assert len(scope["months"].counts) > 250
     assert day.year == 2012
-    assert told == pytest.approx(2980, rel=0.03)
-    assert 0.88 * told < all_wages < told
+    assert given == pytest.approx(2980, rel=0.03)
+    assert 0.88 * given < all_wages < given
     assert all_wages == pytest.approx(np.nanquantile(scope["df"]["wage"], 4 / 9), rel=0.03)
 
 
 def test_plans_rules_and_promises_are_those_of_the_page(shown):
     lines, _ = shown
-    *_, few, enough, floats, (needed,), cut, point, (promised, largest), (of_any,), (ledger,) = lines
+    *_, few, enough, floats, (needed,), cut, point, (guaranteed, largest), (of_any,), (ledger,) = lines
     assert few == (569, 42877)
     assert enough == (130, 421, 2340)
     assert (floats, needed) == ((1.0, 9924), 280)
     assert re.fullmatch(r"'no' if age <= 6[345], else 'yes'|'yes' if age > 6[345], else 'no'", repr(cut[0]))
     assert repr(point[0]) == "'yes' if job == 'nurse', else 'no'"
-    assert promised == of_any == pytest.approx(0.1718, abs=1e-4)
+    assert guaranteed == of_any == pytest.approx(0.1718, abs=1e-4)
     assert largest == 11640
     assert ledger.spent().epsilon < 10
     assert len(ledger.history()) == 11

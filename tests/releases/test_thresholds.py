@@ -1,4 +1,4 @@
-"""CDFRelease: what it promises, what it refuses, what it charges, and how near it comes."""
+"""CDFRelease: what it guarantees, what it refuses, what it charges, and how near it comes."""
 
 import numpy as np
 import pytest
@@ -142,12 +142,12 @@ def test_blocks_are_as_near_as_they_promise_and_bands_hold(domain):
     ordered = np.sort(values)
     upto = np.searchsorted(ordered, ordered, "right") / n
     off = np.abs(release.distribution_.cdf(ordered) - upto).max()
-    promise = release.plan(n).error(n, 0.05)
-    assert off < 0.6 * promise
-    assert promise < 0.09
+    guarantee = release.plan(n).error(n, 0.05)
+    assert off < 0.6 * guarantee
+    assert guarantee < 0.09
     low, high = release.distribution_.band(beta=0.05, of="sample").at(ordered)
     assert ((low <= upto) & (upto <= high)).all()
-    assert 0 < (high - low).max() < 2 * promise
+    assert 0 < (high - low).max() < 2 * guarantee
     assert release.guarantee_.delta == 0
 
 
@@ -159,8 +159,8 @@ def test_blocks_know_the_distribution_of_integers_of_thousands_of_bits():
     assert release.guarantee_.delta == ApproxDP(1, 1e-6).delta
     asked = values[:: n // 50]
     upto = (np.arange(n)[:: n // 50] + 1) / n
-    promise = release.plan(n).error(n, 0.05)
-    assert np.abs(release.distribution_.cdf(asked) - upto).max() < promise < 0.2
+    guarantee = release.plan(n).error(n, 0.05)
+    assert np.abs(release.distribution_.cdf(asked) - upto).max() < guarantee < 0.2
 
 
 def test_blocks_plan_for_a_number_of_records_and_say_how_many_they_need():

@@ -1,10 +1,10 @@
-"""Draws from the operating system's entropy fit their exact laws, and would not fit slightly wrong ones.
+"""Draws from the operating system's entropy fit their exact distributions, and not slightly wrong ones.
 
 Every test is Pearson's chi-square, once with bins of at least 20 expected draws, which sees any place where
-the law is off, and once with about 40 bins, which sees what is off by little but everywhere. Twice the
-smaller of the two p-values is a p-value; below 1e-6 the law is rejected, so a test here raises a false alarm
-once in a million runs. Every test also has a control: a law that is slightly wrong, which the same draws must
-reject.
+the distribution is off, and once with about 40 bins, which sees what is off by little but everywhere. Twice
+the smaller of the two p-values is a p-value; below 1e-6 the distribution is rejected, so a test here raises a
+false alarm once in a million runs. Every test also has a control: a distribution that is slightly wrong,
+which the same draws must reject.
 """
 
 from bisect import bisect_left
@@ -19,10 +19,10 @@ from scipy.stats import chisquare
 
 from dplearn.chance import SystemDice, sampling
 from dplearn.core.distributions import (
-    laplace_law,
+    laplace_probabilities,
     laplace_tail,
-    permute_and_flip_law,
-    power_law,
+    permute_and_flip_probabilities,
+    power_probabilities,
 )
 from dplearn.core.exact import decay_ratio
 
@@ -43,10 +43,10 @@ def pool(observed, expected, least: float):
     return np.add.reduceat(observed, starts), np.add.reduceat(expected, starts)
 
 
-def fits(observed, law) -> bool:
+def fits(observed, distribution) -> bool:
     """Whether these counts of outcomes may be draws from this law: not rejected at 1e-6."""
-    law = np.array([float(p) for p in law])
-    expected = law / law.sum() * observed.sum()
+    distribution = np.array([float(p) for p in distribution])
+    expected = distribution / distribution.sum() * observed.sum()
     p_values = []
     for least in (20, max(20, observed.sum() / 40)):
         seen, due = pool(observed, expected, least)
@@ -112,7 +112,7 @@ def test_bernoulli_one_by_one():
 
 @pytest.mark.parametrize("n", [6, 100, 50_000])
 def test_below(n):
-    """The control is the law of a word modulo n, which favours the smaller numbers."""
+    """The control is the distribution of a word modulo n, which favours the smaller numbers."""
     observed = counts(lambda size: SystemDice().below(n, size=size), 4_000_000, n)
     word = 1 << 8 if n < 1 << 8 else 1 << 16
     assert fits(observed, np.ones(n))
@@ -120,7 +120,7 @@ def test_below(n):
 
 
 def test_below_one_by_one_beyond_64_bits():
-    """Of 3 * 2**70 numbers a third lies in each third; the control is the law of 72 bits modulo them."""
+    """Of 3 * 2**70 numbers a third lies in each third; the control: 72 bits modulo them."""
     n = 3 << 70
     observed = counts(one_by_one(lambda: SystemDice().below(n) >> 70), 20_000, 3)
     assert fits(observed, [1, 1, 1])
@@ -139,9 +139,9 @@ def test_power_weighted():
         one_by_one(lambda: SystemDice().power_weighted(ratio, EXPONENTS, MULTIPLICITIES)), 40_000, 5
     )
     assert observed[3] == 0
-    assert fits(observed, power_law(ratio, EXPONENTS, MULTIPLICITIES))
-    assert not fits(observed, power_law(Fraction(41, 50), EXPONENTS, MULTIPLICITIES))
-    assert not fits(observed, power_law(ratio, EXPONENTS, [3, 1, 5, 0, 48]))
+    assert fits(observed, power_probabilities(ratio, EXPONENTS, MULTIPLICITIES))
+    assert not fits(observed, power_probabilities(Fraction(41, 50), EXPONENTS, MULTIPLICITIES))
+    assert not fits(observed, power_probabilities(ratio, EXPONENTS, [3, 1, 5, 0, 48]))
 
 
 def test_power_weighted_with_multiplicities_beyond_64_bits():
@@ -165,8 +165,8 @@ def test_permute_and_flip(exponents, multiplicities):
     """The control is the exponential mechanism, whose law permute-and-flip improves upon."""
     draw = one_by_one(lambda: SystemDice().permute_and_flip(HALF, exponents, multiplicities))
     observed = counts(draw, 12_000, len(exponents))
-    assert fits(observed, permute_and_flip_law(HALF, exponents, multiplicities))
-    assert not fits(observed, power_law(HALF, exponents, multiplicities))
+    assert fits(observed, permute_and_flip_probabilities(HALF, exponents, multiplicities))
+    assert not fits(observed, power_probabilities(HALF, exponents, multiplicities))
 
 
 # discrete Laplace
@@ -185,12 +185,12 @@ def test_discrete_laplace(scale, wrong, reach, n):
     observed = counts(
         lambda size: SystemDice().discrete_laplace(ratio, -reach, reach, size=size), n, 2 * reach + 1, -reach
     )
-    assert fits(observed, laplace_law(ratio, -reach, reach))
-    assert not fits(observed, laplace_law(decay_ratio(1 / wrong), -reach, reach))
+    assert fits(observed, laplace_probabilities(ratio, -reach, reach))
+    assert not fits(observed, laplace_probabilities(decay_ratio(1 / wrong), -reach, reach))
 
 
 def block_law(scale: float, block: int, blocks: int) -> list[float]:
-    """Return the law of the block that Z falls in, blocks -blocks..blocks - 1 of this width, ends clamped.
+    """Return the probabilities of the blocks -blocks..blocks - 1 of this width that Z falls in, ends clamped.
 
     P[Z >= k] = r**k / (1 + r) for k >= 1, in floats with log(r) = -1 / scale; the rest by symmetry.
     """
@@ -205,8 +205,8 @@ def block_law(scale: float, block: int, blocks: int) -> list[float]:
 
 
 def test_block_law_is_the_law_of_blocks():
-    law = laplace_law(decay_ratio(Fraction(1, 3)), -12, 11)
-    blocks = [float(sum(law[i : i + 4])) for i in range(0, 24, 4)]
+    distribution = laplace_probabilities(decay_ratio(Fraction(1, 3)), -12, 11)
+    blocks = [float(sum(distribution[i : i + 4])) for i in range(0, 24, 4)]
     assert block_law(3, 4, 3) == pytest.approx(blocks, rel=1e-9)
 
 
@@ -230,15 +230,15 @@ def test_the_lower_digits_of_a_large_scale():
     m = 1 << 12
     ratio = decay_ratio(Fraction(1, 10**5))
 
-    def law(scale):
+    def distribution(scale):
         k = np.arange(m)
         return np.exp(-k / scale) + np.exp(-(m - k) / scale)
 
     observed = counts(
         lambda size: SystemDice().discrete_laplace(ratio, -(10**8), 10**8, size=size) % m, 3_000_000, m
     )
-    assert fits(observed, law(10**5))
-    assert not fits(observed, law(10**3))
+    assert fits(observed, distribution(10**5))
+    assert not fits(observed, distribution(10**3))
 
 
 def test_discrete_laplace_a_few_at_a_time():
@@ -247,8 +247,8 @@ def test_discrete_laplace_a_few_at_a_time():
     sampling._geometric_tables.cache_clear()
     draws = [SystemDice().discrete_laplace(ratio, -reach, reach, size=size) for _ in range(n // size)]
     observed = np.bincount(np.concatenate(draws) + reach, minlength=2 * reach + 1)
-    assert fits(observed, laplace_law(ratio, -reach, reach))
-    assert not fits(observed, laplace_law(decay_ratio(Fraction(10, 77)), -reach, reach))
+    assert fits(observed, laplace_probabilities(ratio, -reach, reach))
+    assert not fits(observed, laplace_probabilities(decay_ratio(Fraction(10, 77)), -reach, reach))
 
 
 @pytest.mark.parametrize("gap", [-4, 0, 5])
@@ -331,8 +331,8 @@ def test_successive_draws_are_independent():
     ratio, reach = decay_ratio(HALF), 6
     drawn = SystemDice().discrete_laplace(ratio, -reach, reach, size=1_000_000) + reach
     side = 2 * reach + 1
-    law = np.array([float(p) for p in laplace_law(ratio, -reach, reach)])
+    distribution = np.array([float(p) for p in laplace_probabilities(ratio, -reach, reach)])
     pairs = np.bincount(drawn[::2] * side + drawn[1::2], minlength=side * side)
-    assert fits(pairs, np.outer(law, law).ravel())
-    leaning = 0.99 * np.outer(law, law) + 0.01 * np.diag(law)
+    assert fits(pairs, np.outer(distribution, distribution).ravel())
+    leaning = 0.99 * np.outer(distribution, distribution) + 0.01 * np.diag(distribution)
     assert not fits(pairs, leaning.ravel())

@@ -17,7 +17,7 @@ import pytest
 from dplearn import mechanisms
 from dplearn.audit import sample_privacy
 from dplearn.audit.interior_point_cases import tiny_sizes
-from dplearn.core.distributions import gaussian_law
+from dplearn.core.distributions import gaussian_probabilities
 from dplearn.core.ranks import Cell, SortedCodes
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 
@@ -111,12 +111,16 @@ def point(codes, dice, privacy):
 def recursive_point(codes, dice, privacy):
     """Half of epsilon for the lengths, a quarter for the prefix and one for its end."""
     choice = ApproxDP(privacy.epsilon / 4, privacy.delta)
-    sizes = tiny_sizes(0, choice=choice, comparison=privacy.epsilon / 4, base=privacy.epsilon / 2, bar=4)
+    sizes = tiny_sizes(
+        0, choice=choice, comparison=privacy.epsilon / 4, base=privacy.epsilon / 2, threshold=4
+    )
     return mechanisms.recursive_interior_point(codes, 8, sizes=sizes, privacy=privacy, dice=dice)
 
 
 def tree(codes, dice, privacy):
-    levels = mechanisms.tree_counts(codes, 4, fan_out=2, bar=1, privacy=privacy, dice=dice, low=0, high=4)
+    levels = mechanisms.tree_counts(
+        codes, 4, fan_out=2, threshold=1, privacy=privacy, dice=dice, low=0, high=4
+    )
     return levels[1].counts.tolist()
 
 
@@ -132,9 +136,11 @@ def quartiles(codes, dice, privacy):
 
 def gaussian_delta(sigma2, epsilon) -> Fraction:
     """Return the delta of discrete Gaussian noise on a count at exp(epsilon): no more than 1e-9 too great."""
-    support, masses, left_out = gaussian_law(Fraction(sigma2))
-    law = dict(zip(support, masses, strict=True))
-    excess = (mass - law.get(k + 1, 0) * Fraction(np.exp(epsilon)) for k, mass in law.items())
+    support, masses, left_out = gaussian_probabilities(Fraction(sigma2))
+    distribution = dict(zip(support, masses, strict=True))
+    excess = (
+        mass - distribution.get(k + 1, 0) * Fraction(np.exp(epsilon)) for k, mass in distribution.items()
+    )
     return sum(max(part, Fraction(0)) for part in excess) + left_out + Fraction(1, 10**9)
 
 

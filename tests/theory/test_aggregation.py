@@ -1,4 +1,4 @@
-"""Numbers of teachers: the published formulas as they stand; ours, least for its promise, and kept."""
+"""Numbers of teachers: the published formulas as they stand; ours, least for its guarantee, and kept."""
 
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -22,8 +22,8 @@ from dplearn.theory.aggregation import (
     agreement_bound,
     classification_queries_sample_size,
     knowledge_transfer_sample_size,
+    published_max_abstentions,
     published_setting,
-    published_unstable_queries,
     teachers_needed,
     teachers_table,
 )
@@ -71,7 +71,7 @@ def test_the_published_unstable_queries_are_those_of_corollary_4_1(m, alpha, bet
     with localcontext(prec=50):
         spread = (m * decimal(m / beta).ln() / 2).sqrt()
         wanted = 3 * ((decimal(alpha) + Decimal(gamma)) * m + spread)
-    found = published_unstable_queries(m, alpha=alpha, beta=beta, gamma=gamma)
+    found = published_max_abstentions(m, alpha=alpha, beta=beta, gamma=gamma)
     assert type(found) is int
     assert wanted - Decimal("1e-6") <= found <= wanted * (1 + Decimal("1e-13")) + 1
 
@@ -100,12 +100,12 @@ def test_as_many_teachers_agree_as_is_said_with_the_probability_that_is_said(k, 
 def test_the_queries_of_theorems_4_3_and_4_4_need_teachers_times_what_each_learns_from():
     parameters = {"privacy": ONE, "alpha": 0.05, "beta": 0.05}
     v, m = 10, 10_000
-    unstable = published_unstable_queries(m, alpha=0.05, beta=0.05)
+    unstable = published_max_abstentions(m, alpha=0.05, beta=0.05)
     k = published_setting(ONE, unstable, n_queries=m, beta=0.05).n_teachers
     each = (v * np.log(20) + np.log(k / 0.05)) / 0.05
     assert classification_queries_sample_size(v, m, **parameters) == k * ceil(each)
     assert classification_queries_sample_size(v, m, **parameters, constant=8) == k * ceil(8 * each)
-    unstable = published_unstable_queries(m, alpha=0.05, beta=0.05, gamma=0.1)
+    unstable = published_max_abstentions(m, alpha=0.05, beta=0.05, gamma=0.1)
     k = published_setting(ONE, unstable, n_queries=m, beta=0.05).n_teachers
     each = (v + np.log(k / 0.05)) / 0.05**2
     assert classification_queries_sample_size(v, m, **parameters, gamma=0.1) == k * ceil(each)
@@ -193,7 +193,7 @@ def test_half_of_the_teachers_is_no_agreement():
         teachers_needed(ONE, 1, agreement=0.5)
 
 
-# Whether the promise is kept in play
+# Whether the guarantee is kept in play
 
 
 def share_of_runs_that_answer_all(k, noise, *, runs, n_queries, n_others, seed):
@@ -208,15 +208,15 @@ def share_of_runs_that_answer_all(k, noise, *, runs, n_queries, n_others, seed):
         order = rng.permutation(distances.size)
         epoch = (noise.max_abstentions, None)
         dice = SeededDice(10**6 * seed + run)
-        questions = Questions(dice, -noise.bar, noise.of_threshold, noise.of_test, noise.renew, epoch)
+        questions = Questions(dice, -noise.threshold, noise.of_threshold, noise.of_test, noise.renew, epoch)
         unstable = questions.answer(-distances[order])
         kept += unstable.size == order.size and not unstable[order < n_queries].any()
     return kept
 
 
-def refuted(kept, runs, promise):
-    """Whether a success probability of `promise` or more is ruled out at 1e-6 (Clopper and Pearson)."""
-    return kept < runs and beta_law.ppf(1 - 1e-6, kept + 1, runs - kept) < promise
+def refuted(kept, runs, guarantee):
+    """Whether a success probability of `guarantee` or more is ruled out at 1e-6 (Clopper and Pearson)."""
+    return kept < runs and beta_law.ppf(1 - 1e-6, kept + 1, runs - kept) < guarantee
 
 
 @pytest.mark.parametrize("renew", [False, True])
@@ -229,7 +229,7 @@ def test_all_queries_that_most_teachers_agree_on_are_answered_as_often_as_promis
     if not renew:
         assert k == teachers_needed(ONE, most, n_queries=n_queries, beta=beta)
     assert not refuted(share_of_runs_that_answer_all(k, noise, **play), runs, 1 - beta)
-    # The control: with two thirds of the teachers the same promise is broken, and it shows.
+    # The control: with two thirds of the teachers the same guarantee is broken, and it shows.
     assert refuted(share_of_runs_that_answer_all(2 * k // 3, noise, **play), runs, 1 - beta)
 
 

@@ -203,7 +203,7 @@ def ours(scores, n_bins, noise, seed):
     answers = np.full(scores.shape[1], np.nan)
     game = Questions(
         SeededDice(seed),
-        -noise.bar,
+        -noise.threshold,
         noise.of_threshold,
         noise.of_test,
         noise.renew,
@@ -226,22 +226,22 @@ def algorithm_6(scores, width, setting, most, rng):
     n_bins = round(1 / width)
     plain, shifted = histograms(scores, n_bins)
     tables = plain, shifted[:, :-1]
-    bar = setting.threshold + rng.laplace(scale=setting.scale)
+    threshold = setting.threshold + rng.laplace(scale=setting.scale)
     for query in range(scores.shape[1]):
         if count > most:
             break
         for counts, offset in zip(tables, (0.5, 1.0), strict=True):
             second, first = np.sort(np.append(counts[query], 0))[-2:]
-            if max(0, first - second - 1) + rng.laplace(scale=2 * setting.scale) > bar:
+            if max(0, first - second - 1) + rng.laplace(scale=2 * setting.scale) > threshold:
                 answers[query] = (counts[query].argmax() + offset) / n_bins
                 break
-            bar, count = setting.threshold + rng.laplace(scale=setting.scale), count + 1
+            threshold, count = setting.threshold + rng.laplace(scale=setting.scale), count + 1
     return answers
 
 
-def refuted(kept, runs, promise):
-    """Whether a success probability of `promise` or more is ruled out at 1e-6 (Clopper and Pearson)."""
-    return kept < runs and beta_law.ppf(1 - 1e-6, kept + 1, runs - kept) < promise
+def refuted(kept, runs, guarantee):
+    """Whether a success probability of `guarantee` or more is ruled out at 1e-6 (Clopper and Pearson)."""
+    return kept < runs and beta_law.ppf(1 - 1e-6, kept + 1, runs - kept) < guarantee
 
 
 def test_answers_are_as_near_the_mean_prediction_as_published_and_as_often(means):
@@ -311,8 +311,8 @@ def test_queries_that_no_histogram_settles_use_up_what_theorem_5_6_leaves_for_ot
 def test_with_the_published_bound_on_the_mean_theorem_5_14_promises_what_is_never_kept():
     # SGD on (w - z)^2/2 with steps of 1 answers with its last example; the score is (1 + w)/2.
     n = 10**6
-    promised = published_soft_label_precision(2 / n, n)  # half of 2 L/(mu n') = 4/n'
-    assert promised.width < 0.05
+    guaranteed = published_soft_label_precision(2 / n, n)  # half of 2 L/(mu n') = 4/n'
+    assert guaranteed.width < 0.05
     true = published_soft_label_precision(sqrt(1 / (2 * n)), n)
     assert true.width == pytest.approx(16)  # wider than all scores, whatever n' is
     setting, rng = published_soft_label_setting(ONE, 1, n_queries=1), np.random.default_rng(2)

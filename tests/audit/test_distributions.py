@@ -1,4 +1,4 @@
-"""Exact laws and the exact epsilon between them."""
+"""Exact distributions and the exact epsilon between them."""
 
 import math
 from decimal import Decimal
@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dplearn.audit import Law, enumerate_privacy, exact_law, freeze, least_exp_epsilon
-from dplearn.core.distributions import gaussian_law
+from dplearn.audit import OutputDistribution, enumerate_privacy, exact_distribution, freeze, least_exp_epsilon
+from dplearn.core.distributions import gaussian_probabilities
 from dplearn.privacy import OneTimeState
 
 masses = st.lists(st.integers(0, 6), min_size=4, max_size=4).filter(any)
 
 
 def law_of(numbers):
-    return Law({i: number for i, number in enumerate(numbers) if number}, sum(numbers))
+    return OutputDistribution({i: number for i, number in enumerate(numbers) if number}, sum(numbers))
 
 
 def events(outcomes):
@@ -28,17 +28,17 @@ def events(outcomes):
 
 @given(masses, masses, st.sampled_from([Fraction(0), Fraction(1, 10), Fraction(1, 3)]))
 def test_it_is_the_least_factor_that_all_events_allow(mine, theirs, delta):
-    law, other = law_of(mine), law_of(theirs)
-    factor, attained = least_exp_epsilon(law, other, delta)
+    distribution, other = law_of(mine), law_of(theirs)
+    factor, attained = least_exp_epsilon(distribution, other, delta)
     # By definition: the greatest (P[E] - delta) / P'[E] over all 16 events, at least 1.
     needed = Fraction(1)
     for event in events(range(4)):
-        p = sum((law.probability(i) for i in event), Fraction(0)) - delta
+        p = sum((distribution.probability(i) for i in event), Fraction(0)) - delta
         q = sum((other.probability(i) for i in event), Fraction(0))
         needed = None if needed is None or (p > 0 and not q) else max(needed, p / q if q else needed)
     assert factor == needed
     if factor is not None and factor > 1:
-        p = sum(law.probability(i) for i in attained) - delta
+        p = sum(distribution.probability(i) for i in attained) - delta
         assert p == factor * sum(other.probability(i) for i in attained)
 
 
@@ -48,26 +48,26 @@ def test_a_law_counts_exceptions_and_warnings_as_outcomes():
             raise ValueError("private")
         return 7
 
-    law = exact_law(run)
-    assert law.probability(7) == Fraction(2, 3)
-    assert law.probability(("raised", "ValueError", "private")) == Fraction(1, 3)
+    distribution = exact_distribution(run)
+    assert distribution.probability(7) == Fraction(2, 3)
+    assert distribution.probability(("raised", "ValueError", "private")) == Fraction(1, 3)
 
 
 def test_chance_from_elsewhere_is_an_error():
     rng = np.random.default_rng(1)
     with pytest.raises(RuntimeError, match="does not come from the dice"):
-        exact_law(lambda dice: rng.integers(1 << 60))
+        exact_distribution(lambda dice: rng.integers(1 << 60))
     with pytest.raises(RuntimeError, match="does not come from the dice"):
-        exact_law(lambda dice: rng.integers(1 << 60) if dice.below(50) > 40 else 0)
+        exact_distribution(lambda dice: rng.integers(1 << 60) if dice.below(50) > 40 else 0)
 
 
 def test_what_a_gaussian_leaves_out_is_known_and_charged():
     sigma2 = Fraction(1, 4)
-    law = exact_law(lambda dice: dice.discrete_gaussian(sigma2), tail_bits=30)
-    assert law.left_out == gaussian_law(sigma2, 30)[2] > 0
-    shifted = exact_law(lambda dice: 1 + dice.discrete_gaussian(sigma2), tail_bits=30)
-    assert least_exp_epsilon(law, shifted, delta=law.left_out / 2)[0] is None
-    assert least_exp_epsilon(law, shifted, delta=Fraction(1, 100))[0] is not None
+    distribution = exact_distribution(lambda dice: dice.discrete_gaussian(sigma2), tail_bits=30)
+    assert distribution.left_out == gaussian_probabilities(sigma2, 30)[2] > 0
+    shifted = exact_distribution(lambda dice: 1 + dice.discrete_gaussian(sigma2), tail_bits=30)
+    assert least_exp_epsilon(distribution, shifted, delta=distribution.left_out / 2)[0] is None
+    assert least_exp_epsilon(distribution, shifted, delta=Fraction(1, 100))[0] is not None
 
 
 class Thing:

@@ -1,4 +1,4 @@
-"""A walk covers every path once, with the probability that the exact laws give it."""
+"""A walk covers every path once, with the probability that the exact distributions give it."""
 
 import copy
 import pickle
@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.chance import TapeDice, walk
+from dplearn.chance import EnumeratingDice, enumerate_paths
 from dplearn.core.distributions import (
-    gaussian_law,
-    geometric_law,
+    gaussian_probabilities,
+    geometric_probabilities,
     geometric_tail,
-    laplace_law,
+    laplace_probabilities,
     laplace_tail,
-    permute_and_flip_law,
-    power_law,
+    permute_and_flip_probabilities,
+    power_probabilities,
 )
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=50)
@@ -26,21 +26,21 @@ ratios = st.fractions(min_value=Fraction(1, 10), max_value=Fraction(9, 10), max_
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 
 
-def law(function, **options) -> dict:
+def distribution(function, **options) -> dict:
     total = Counter()
-    for result, p in walk(function, **options):
+    for result, p in enumerate_paths(function, **options):
         total[result] += p
     return dict(total)
 
 
 def test_a_function_without_draws_has_one_path():
-    assert list(walk(lambda dice: "done")) == [("done", 1)]
+    assert list(enumerate_paths(lambda dice: "done")) == [("done", 1)]
 
 
 @repeatable
 @given(st.lists(st.integers(1, 5), max_size=4))
 def test_a_walk_takes_every_path_once_in_order(widths):
-    paths = list(walk(lambda dice: tuple(dice.below(n) for n in widths)))
+    paths = list(enumerate_paths(lambda dice: tuple(dice.below(n) for n in widths)))
     assert [path for path, _ in paths] == list(np.ndindex(*widths))
     assert sum(p for _, p in paths) == 1
 
@@ -49,43 +49,50 @@ def test_a_walk_follows_draws_that_depend_on_earlier_outcomes():
     def until_heads(dice):
         return next((i for i in range(3) if dice.bernoulli(THIRD)), 3)
 
-    assert law(until_heads) == {0: Fraction(1, 3), 1: Fraction(2, 9), 2: Fraction(4, 27), 3: Fraction(8, 27)}
+    assert distribution(until_heads) == {
+        0: Fraction(1, 3),
+        1: Fraction(2, 9),
+        2: Fraction(4, 27),
+        3: Fraction(8, 27),
+    }
 
 
 def test_an_exception_is_not_swallowed():
     with pytest.raises(ZeroDivisionError):
-        list(walk(lambda dice: 1 // dice.below(2)))
+        list(enumerate_paths(lambda dice: 1 // dice.below(2)))
 
 
 def test_outcomes_of_probability_zero_are_not_walked():
-    assert list(walk(lambda dice: dice.bernoulli(Fraction(0)))) == [(0, 1)]
-    assert list(walk(lambda dice: dice.bernoulli(1))) == [(1, 1)]
-    assert list(walk(lambda dice: dice.power_weighted(HALF, [0, 0], [0, 3]))) == [(1, 1)]
+    assert list(enumerate_paths(lambda dice: dice.bernoulli(Fraction(0)))) == [(0, 1)]
+    assert list(enumerate_paths(lambda dice: dice.bernoulli(1))) == [(1, 1)]
+    assert list(enumerate_paths(lambda dice: dice.power_weighted(HALF, [0, 0], [0, 3]))) == [(1, 1)]
 
 
 @repeatable
 @given(ratios, st.integers(-6, 6), st.integers(0, 6))
 def test_laplace_outcomes_have_their_exact_law(ratio, low, length):
     high = low + length
-    expected = dict(zip(range(low, high + 1), laplace_law(ratio, low, high), strict=True))
-    assert law(lambda dice: dice.discrete_laplace(ratio, low, high)) == expected
+    expected = dict(zip(range(low, high + 1), laplace_probabilities(ratio, low, high), strict=True))
+    assert distribution(lambda dice: dice.discrete_laplace(ratio, low, high)) == expected
 
 
 @repeatable
 @given(ratios, st.integers(-40, 40))
 def test_a_noisy_comparison_has_its_exact_law(ratio, gap):
     p = laplace_tail(ratio, gap)
-    assert law(lambda dice: dice.discrete_laplace(ratio, gap - 1, gap)) == {gap - 1: 1 - p, gap: p}
+    assert distribution(lambda dice: dice.discrete_laplace(ratio, gap - 1, gap)) == {gap - 1: 1 - p, gap: p}
     p = geometric_tail(ratio, gap)
-    walked = law(lambda dice: dice.geometric(ratio, gap - 1, gap))
+    walked = distribution(lambda dice: dice.geometric(ratio, gap - 1, gap))
     assert walked == ({gap: p} if p == 1 else {gap - 1: 1 - p, gap: p})
 
 
 @repeatable
 @given(ratios, st.integers(-6, 6), st.integers(0, 8))
 def test_geometric_noise_has_its_exact_law(ratio, low, length):
-    expected = dict(zip(range(low, low + length + 1), geometric_law(ratio, low, low + length), strict=True))
-    walked = law(lambda dice: dice.geometric(ratio, low, low + length))
+    expected = dict(
+        zip(range(low, low + length + 1), geometric_probabilities(ratio, low, low + length), strict=True)
+    )
+    walked = distribution(lambda dice: dice.geometric(ratio, low, low + length))
     assert walked == {k: p for k, p in expected.items() if p}
 
 
@@ -93,18 +100,20 @@ def test_geometric_noise_has_its_exact_law(ratio, low, length):
 @pytest.mark.parametrize("end", [-30, -1, 0, 1, 30])
 def test_beyond_an_open_end_less_than_the_stated_part_is_left_out(end, bits):
     for low, high in ((None, end), (end, None), (None, None)):
-        walked = law(lambda dice, low=low, high=high: dice.discrete_laplace(HALF, low, high), tail_bits=bits)
+        walked = distribution(
+            lambda dice, low=low, high=high: dice.discrete_laplace(HALF, low, high), tail_bits=bits
+        )
         assert 1 - Fraction(2, 2**bits) <= sum(walked.values()) < 1
         # What is walked has its own probability: nothing is added at an open end.
         for k, p in walked.items():
             above = laplace_tail(HALF, k) if k != low else 1
             assert p == above - (laplace_tail(HALF, k + 1) if k != high else 0)
-    walked = law(lambda dice: dice.geometric(HALF), tail_bits=bits)
+    walked = distribution(lambda dice: dice.geometric(HALF), tail_bits=bits)
     assert walked == {k: HALF ** (k + 1) for k in range(bits)}
 
 
 def test_each_draw_may_have_its_own_ends():
-    walked = law(
+    walked = distribution(
         lambda dice: tuple(dice.discrete_laplace(HALF, np.array([0, 5]), np.array([1, 5]), size=2).tolist())
     )
     p = laplace_tail(HALF, 1)
@@ -120,16 +129,22 @@ def test_each_draw_may_have_its_own_ends():
 )
 def test_selections_have_their_exact_laws(ratio, groups):
     exponents, multiplicities = zip(*groups, strict=True)
-    for primitive, formula in (("power_weighted", power_law), ("permute_and_flip", permute_and_flip_law)):
+    for primitive, formula in (
+        ("power_weighted", power_probabilities),
+        ("permute_and_flip", permute_and_flip_probabilities),
+    ):
         expected = {i: p for i, p in enumerate(formula(ratio, exponents, multiplicities)) if p}
-        assert law(lambda dice: getattr(dice, primitive)(ratio, exponents, multiplicities)) == expected  # noqa: B023
+        found = distribution(
+            lambda dice, name=primitive: getattr(dice, name)(ratio, exponents, multiplicities)
+        )
+        assert found == expected
 
 
 @pytest.mark.parametrize("bits", [10, 40])
 def test_a_gaussian_walk_misses_exactly_what_is_left_out(bits):
     sigma2 = Fraction(7, 3)
-    support, masses, left_out = gaussian_law(sigma2, bits)
-    walked = law(lambda dice: dice.discrete_gaussian(sigma2), tail_bits=bits)
+    support, masses, left_out = gaussian_probabilities(sigma2, bits)
+    walked = distribution(lambda dice: dice.discrete_gaussian(sigma2), tail_bits=bits)
     assert walked == dict(zip(support, masses, strict=True))
     assert sum(walked.values()) == 1 - left_out < 1
 
@@ -144,14 +159,14 @@ def test_a_gaussian_walk_misses_exactly_what_is_left_out(bits):
     ],
 )
 def test_many_draws_are_an_array_of_independent_ones(draw, paths):
-    walked = list(walk(draw))
+    walked = list(enumerate_paths(draw))
     assert len({tuple(result.tolist()) for result, _ in walked}) == len(walked) == paths
     assert all(result.dtype == np.int64 for result, _ in walked)
     assert sum(p for _, p in walked) == 1
 
 
 def test_one_draw_is_a_python_integer():
-    dice = TapeDice([1, 1, 0, 1, 1, 1, 1])
+    dice = EnumeratingDice([1, 1, 0, 1, 1, 1, 1])
     drawn = [
         dice.below(2),
         dice.bernoulli(HALF),
@@ -165,11 +180,11 @@ def test_one_draw_is_a_python_integer():
 
 
 def test_numbers_beyond_64_bits_stay_exact():
-    assert TapeDice([2**70]).below(2**70 + 1, size=1).tolist() == [2**70]
+    assert EnumeratingDice([2**70]).below(2**70 + 1, size=1).tolist() == [2**70]
 
 
 def test_the_tape_says_what_was_taken():
-    dice = TapeDice([2, 1])
+    dice = EnumeratingDice([2, 1])
     assert (dice.below(3), dice.bernoulli(THIRD), dice.below(4)) == (2, 1, 0)
     assert dice.branches == [2, 1, 0]
     assert dice.widths == [3, 2, 4]
@@ -190,16 +205,16 @@ def test_the_tape_says_what_was_taken():
 )
 def test_bad_arguments_are_value_errors(draw):
     with pytest.raises(ValueError, match="must be"):
-        draw(TapeDice())
+        draw(EnumeratingDice())
 
 
 def test_a_branch_that_a_draw_does_not_have_is_refused():
-    # Was (dplearn/chance/tape.py, _branch): TapeDice([7]).below(3) returns 7, with probability 1/3.
+    # Was (dplearn/chance/tape.py, _branch): EnumeratingDice([7]).below(3) returns 7, with probability 1/3.
     with pytest.raises((ValueError, IndexError)):
-        TapeDice([7]).below(3)
+        EnumeratingDice([7]).below(3)
 
 
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
 def test_tape_dice_are_never_copied(duplicate):
     with pytest.raises(TypeError, match="never pickled"):
-        duplicate(TapeDice())
+        duplicate(EnumeratingDice())

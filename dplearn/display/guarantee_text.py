@@ -40,7 +40,7 @@ def figures(guarantee: Guarantee) -> Figure:
     Parameters
     ----------
     guarantee : Guarantee
-        What is promised.
+        What is guaranteed.
     """
     numbers = [(name, decimal(getattr(guarantee, name))) for name in guarantee._numbers]
     terms = [
@@ -56,7 +56,7 @@ def warnings_of(guarantee: Guarantee) -> list[Alert]:
     Parameters
     ----------
     guarantee : Guarantee
-        What is promised.
+        What is guaranteed.
     """
     found = []
     if guarantee.reproducible:
@@ -71,7 +71,7 @@ def warnings_of(guarantee: Guarantee) -> list[Alert]:
             f"Epsilon is above {_WEAK}: one record may change what is published almost at will. As a rule of"
             " thumb, 0.1 is strict, 1 is usual and 10 is weak."
         )
-        found.append(Alert("This promise is worth very little.", text))
+        found.append(Alert("This guarantee is worth very little.", text))
     return found
 
 
@@ -81,83 +81,83 @@ def in_words(guarantee: Guarantee) -> list[Block]:
     Parameters
     ----------
     guarantee : Guarantee
-        What is promised.
+        What is guaranteed.
     """
-    promise = _approximate(guarantee)
-    but = ", with a small exception" if promise.delta else ""
+    approx = _approximate(guarantee)
+    but = ", with a small exception" if approx.delta else ""
     what = _WHAT[guarantee.neighbors, guarantee.protects]
     blocks: list[Block] = [
-        Paragraph(f"Protected is {what}. The promise compares {_BETWEEN[guarantee.neighbors]}."),
+        Paragraph(f"Protected is {what}. The guarantee compares {_BETWEEN[guarantee.neighbors]}."),
         Paragraph(
             "Take the worst case: somebody who sees everything that was released, has any computer, and knows"
             " every other record. They can change their odds about any one person's record by at most a"
-            f" factor of {greatest_factor(promise)}{but}. (As a rule of thumb, an epsilon of 0.1 is strict, 1"
+            f" factor of {greatest_factor(approx)}{but}. (As a rule of thumb, an epsilon of 0.1 is strict, 1"
             " is usual and 10 is weak.)"
         ),
     ]
     if isinstance(guarantee, ZeroConcentratedDP):
-        blocks.insert(1, Paragraph(_of_rho(guarantee, promise)))
-    if promise.delta:
-        blocks.append(Paragraph(_of_delta(promise)))
-    rows = tuple((f"{int(100 * prior)} %", greatest_belief(promise, prior)) for prior in _BELIEFS)
+        blocks.insert(1, Paragraph(_of_rho(guarantee, approx)))
+    if approx.delta:
+        blocks.append(Paragraph(_of_delta(approx)))
+    rows = tuple((f"{int(100 * prior)} %", greatest_belief(approx, prior)) for prior in _BELIEFS)
     caption = "How sure such a person can become of a statement about one record"
-    if promise.delta:
-        caption += f", except with probability {decimal(2 * promise.delta)}"
+    if approx.delta:
+        caption += f", except with probability {decimal(2 * approx.delta)}"
     blocks.append(Table(caption, ("before seeing the release", "after, at most"), rows))
     return blocks
 
 
 def in_groups(guarantee: Guarantee) -> list[Block]:
-    """Return what a person with several records is promised.
+    """Return what a person with several records is guaranteed.
 
     Parameters
     ----------
     guarantee : Guarantee
-        What is promised of one record.
+        What is guaranteed of one record.
     """
     rows = []
     for k in _GROUPS:
         try:
-            promise = guarantee.for_group(k)
+            approx = guarantee.for_group(k)
         except ValueError:  # delta would reach 1
             rows.append((str(k), *("no limit" for _ in guarantee._numbers), "no limit"))
             continue
-        numbers = (decimal(getattr(promise, name)) for name in promise._numbers)
-        rows.append((str(k), *numbers, greatest_belief(_approximate(promise), Fraction(1, 10))))
+        numbers = (decimal(getattr(approx, name)) for name in approx._numbers)
+        rows.append((str(k), *numbers, greatest_belief(_approximate(approx), Fraction(1, 10))))
     head = ("records of the person", *guarantee._numbers, "a belief of 10 % becomes at most")
-    note = Paragraph("The promise is about one record. A person with several of them is protected less:")
-    return [note, Table("What a person with several records is promised", head, tuple(rows))]
+    note = Paragraph("The guarantee is about one record. A person with several of them is protected less:")
+    return [note, Table("What a person with several records is guaranteed", head, tuple(rows))]
 
 
-def greatest_factor(promise: ApproxDP) -> str:
+def greatest_factor(approx: ApproxDP) -> str:
     """Return exp(epsilon), rounded up, as text.
 
     Parameters
     ----------
-    promise : ApproxDP
-        What is promised.
+    guarantee : ApproxDP
+        What is guaranteed.
     """
-    shown = f"exp({decimal(promise.epsilon)})"
-    if promise.epsilon >= _NO_LIMIT:
+    shown = f"exp({decimal(approx.epsilon)})"
+    if approx.epsilon >= _NO_LIMIT:
         return f"{shown}, which is no limit at all"
-    return f"{shown} = {_up(exp_bounds(promise.epsilon)[1], 3)}"
+    return f"{shown} = {_up(exp_bounds(approx.epsilon)[1], 3)}"
 
 
-def greatest_belief(promise: ApproxDP, prior: Fraction) -> str:
+def greatest_belief(approx: ApproxDP, prior: Fraction) -> str:
     """Return what a belief can become at most, rounded up, as text.
 
     Parameters
     ----------
-    promise : ApproxDP
-        What is promised. If it has a delta, the bound may fail with probability 2 delta.
+    guarantee : ApproxDP
+        What is guaranteed. If it has a delta, the bound may fail with probability 2 delta.
     prior : Fraction
         The belief before.
     """
-    if promise.epsilon >= _NO_LIMIT or 2 * promise.delta >= 1:
+    if approx.epsilon >= _NO_LIMIT or 2 * approx.delta >= 1:
         return "no limit"
     # Let E be the outcomes with P > 2 exp(epsilon) P'. There P(E) <= exp(epsilon) P'(E) + delta
     # <= P(E) / 2 + delta, so P(E) <= 2 delta.
-    factor = exp_bounds(promise.epsilon)[1] * (2 if promise.delta else 1)
+    factor = exp_bounds(approx.epsilon)[1] * (2 if approx.delta else 1)
     percent = 100 * prior * factor / (1 - prior + prior * factor)
     tenths = -(-10 * percent // 1)
     return f"{Decimal(int(tenths)) / 10} %" if tenths < 1000 else "no limit"
@@ -172,22 +172,22 @@ def _approximate(guarantee: Guarantee) -> ApproxDP:
     raise TypeError(f"guarantee must be ApproxDP or ZeroConcentratedDP, got {type(guarantee).__name__}")
 
 
-def _of_delta(promise: ApproxDP) -> str:
+def _of_delta(approx: ApproxDP) -> str:
     once = Context(prec=3, rounding=ROUND_FLOOR).divide(
-        Decimal((2 * promise.delta).denominator), Decimal((2 * promise.delta).numerator)
+        Decimal((2 * approx.delta).denominator), Decimal((2 * approx.delta).numerator)
     )
     return (
-        f"The promise has a small exception, delta = {decimal(promise.delta)}: the odds rise by more than"
+        f"The guarantee has a small exception, delta = {decimal(approx.delta)}: the odds rise by more than"
         f" twice that factor with probability at most 2 delta, one in {int(once):,}. The table below reckons"
         " with twice the factor. Delta should be far below one divided by the number of people."
     )
 
 
-def _of_rho(guarantee: ZeroConcentratedDP, promise: ApproxDP) -> str:
+def _of_rho(guarantee: ZeroConcentratedDP, approx: ApproxDP) -> str:
     return (
-        "The promise is stated as zero-concentrated differential privacy with rho ="
-        f" {decimal(guarantee.rho)}. It implies epsilon = {decimal(promise.epsilon)} with delta ="
-        f" {decimal(promise.delta)}, which is explained here."
+        "The guarantee is stated as zero-concentrated differential privacy with rho ="
+        f" {decimal(guarantee.rho)}. It implies epsilon = {decimal(approx.epsilon)} with delta ="
+        f" {decimal(approx.delta)}, which is explained here."
     )
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dplearn import ApproxDP, ZeroConcentratedDP
-from dplearn.display.promise import (
+from dplearn.display.guarantee_text import (
     figures,
     greatest_belief,
     greatest_factor,
@@ -25,8 +25,8 @@ def said(guarantee):
     return " ".join(block.as_text() for block in [*warnings_of(guarantee), *in_words(guarantee)])
 
 
-def believed(promise, prior):
-    text = greatest_belief(promise, prior)
+def believed(approx, prior):
+    text = greatest_belief(approx, prior)
     return 1.0 if text == "no limit" else float(text.removesuffix(" %")) / 100
 
 

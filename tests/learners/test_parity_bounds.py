@@ -1,4 +1,4 @@
-"""At the sizes that are promised real learners succeed as often as promised; with an eighth they do not."""
+"""At the sizes that plans state, real learners succeed as often as stated; with an eighth they do not."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from dplearn.core.gf2 import pack
 from dplearn.learners.parity_methods import PARITY_METHODS, Equations, ParityTask
 from dplearn.learners.parity_sizes import elimination_sizes, parity_sample_size
 from dplearn.learners.stable_parity_sizes import stable_parity_sizes
-from dplearn.mechanisms.parity import consistent_parity, parity_chances
+from dplearn.mechanisms.parity import consistent_parity, parity_probabilities
 from dplearn.privacy import ApproxDP
 
 UNSURE = 1e-4  # how often a bound on the probability of failure would be wrong, were the seeds not fixed
@@ -93,7 +93,7 @@ def test_one_part_keeps_its_promise_and_with_an_eighth_of_the_records_does_not(n
     n = parity_sample_size(columns[0].shape[1], epsilon=2, alpha=alpha, beta=0.3, method="once")
     failed = failures(once(2), columns, n, 400, alpha)
     high = success_bounds(failed, 400, UNSURE)[1]
-    assert float(parity_chances(2)[1]) < high <= 0.3
+    assert float(parity_probabilities(2)[1]) < high <= 0.3
     failed = failures(once(2), columns, n // 8, 150, alpha)
     assert success_bounds(failed, 150, UNSURE)[0] > 0.3
 

@@ -1,8 +1,8 @@
-"""Exact laws of whole computations, and the exact epsilon between two of them.
+"""Exact distributions of whole computations, and the exact epsilon between two of them.
 
 >>> from fractions import Fraction
->>> fair = exact_law(lambda dice: dice.bernoulli(Fraction(1, 2)))
->>> loaded = exact_law(lambda dice: dice.bernoulli(Fraction(3, 4)))
+>>> fair = exact_distribution(lambda dice: dice.bernoulli(Fraction(1, 2)))
+>>> loaded = exact_distribution(lambda dice: dice.bernoulli(Fraction(3, 4)))
 >>> least_exp_epsilon(fair, loaded)
 (Fraction(2, 1), (0,))
 >>> least_exp_epsilon(fair, loaded, delta=Fraction(1, 8))
@@ -19,10 +19,10 @@ from typing import Any
 
 from dplearn.audit.outcomes import freeze, kept_by
 from dplearn.chance.dice import Dice
-from dplearn.chance.tape import TapeDice, walk
+from dplearn.chance.enumerating import EnumeratingDice, enumerate_paths
 from dplearn.privacy import LedgerError
 
-__all__ = ["Law", "Run", "exact_law", "least_exp_epsilon", "observe"]
+__all__ = ["OutputDistribution", "Run", "exact_distribution", "least_exp_epsilon", "observe"]
 
 Run = Callable[[Dice], Any]
 
@@ -30,7 +30,7 @@ _AGAIN = 7  # of so many tapes, one is run twice
 
 
 @dataclass(frozen=True)
-class Law:
+class OutputDistribution:
     """The distribution of what a computation shows.
 
     Attributes
@@ -54,7 +54,7 @@ class Law:
         return Fraction(self.masses.get(outcome, 0), self.total)
 
     def key(self) -> Any:
-        """Return a hashable value, equal for equal laws."""
+        """Return a hashable value, equal for equal distributions."""
         return self.total, frozenset(self.masses.items())
 
 
@@ -68,8 +68,8 @@ def observe(run: Run, dice: Dice) -> Any:
             seen = ("raised", type(error).__qualname__, str(error), *_shown_by(error))
         else:
             seen = freeze(result)  # what cannot be frozen is no outcome: its error goes to the auditor
-    told = tuple((w.category.__qualname__, str(w.message), *_shown_by(w.message)) for w in caught)
-    return ("warned", told, seen) if told else seen
+    given = tuple((w.category.__qualname__, str(w.message), *_shown_by(w.message)) for w in caught)
+    return ("warned", given, seen) if given else seen
 
 
 def _shown_by(error: Any) -> list[Any]:
@@ -82,7 +82,7 @@ def _shown_by(error: Any) -> list[Any]:
     return shown + [(type(cause).__qualname__, str(cause), *_shown_by(cause)) for cause in causes]
 
 
-def exact_law(run: Run, tail_bits: int = 40, *, turn: int = 0) -> Law:
+def exact_distribution(run: Run, tail_bits: int = 40, *, turn: int = 0) -> OutputDistribution:
     """Walk every outcome of a computation.
 
     Parameters
@@ -92,8 +92,8 @@ def exact_law(run: Run, tail_bits: int = 40, *, turn: int = 0) -> Law:
     tail_bits : int, default=40
         Precision of discrete Gaussians.
     turn : int, default=0
-        Which tapes are run twice: of seven in a row one, the first if it is 0. Whoever needs many laws counts
-        it up, so that each branch has its turn.
+        Which tapes are run twice: of seven in a row one, the first if it is 0. Whoever needs many
+        distributions counts it up, so that each branch has its turn.
 
     Raises
     ------
@@ -103,30 +103,30 @@ def exact_law(run: Run, tail_bits: int = 40, *, turn: int = 0) -> Law:
     probabilities: dict[Any, Fraction] = {}
     tapes = count(turn)
 
-    def watched(dice: TapeDice) -> Any:
+    def watched(dice: EnumeratingDice) -> Any:
         seen = observe(run, dice)
-        if not next(tapes) % _AGAIN and seen != observe(run, TapeDice(dice.branches, tail_bits)):
+        if not next(tapes) % _AGAIN and seen != observe(run, EnumeratingDice(dice.branches, tail_bits)):
             raise RuntimeError("the same tape gave another outcome: some chance does not come from the dice")
         return seen
 
-    for seen, probability in walk(watched, tail_bits):
+    for seen, probability in enumerate_paths(watched, tail_bits):
         probabilities[seen] = probabilities.get(seen, Fraction(0)) + probability
     total = lcm(*(p.denominator for p in probabilities.values()))
     masses = {seen: p.numerator * (total // p.denominator) for seen, p in probabilities.items()}
-    return Law(masses, total)
+    return OutputDistribution(masses, total)
 
 
 def least_exp_epsilon(
-    law: Law, other: Law, delta: Fraction = Fraction(0)
+    distribution: OutputDistribution, other: OutputDistribution, delta: Fraction = Fraction(0)
 ) -> tuple[Fraction | None, tuple[Any, ...]]:
     """Return the least exp(epsilon) for which P[E] <= exp(epsilon) P'[E] + delta holds for every event E.
 
     Parameters
     ----------
-    law, other : Law
+    distribution, other : Law
         P and P'.
     delta : Fraction, default=0
-        Probability left out of `law` counts against it.
+        Probability left out of `distribution` counts against it.
 
     Returns
     -------
@@ -135,17 +135,17 @@ def least_exp_epsilon(
     event : tuple
         The outcomes of an event for which it is attained; empty where exp_epsilon is 1.
     """
-    slack = delta - law.left_out
+    slack = delta - distribution.left_out
     if slack < 0:
         return None, ()
     # P[E] <= z P'[E] + slack must hold for all E. For any z the tightest E holds the outcomes whose ratio of
     # masses exceeds z; so the least z is the greatest (P[E] - slack) / P'[E] over the events below.
     worst, worst_event = Fraction(1), tuple[Any, ...]()
     mine, theirs, event = 0, 0, []
-    for seen, mass, below in sorted(_paired(law, other), key=_falling_ratio):
+    for seen, mass, below in sorted(_paired(distribution, other), key=_falling_ratio):
         mine, theirs = mine + mass, theirs + below
         event.append(seen)
-        excess = Fraction(mine, law.total) - slack
+        excess = Fraction(mine, distribution.total) - slack
         if excess > 0 and not theirs:
             return None, tuple(event)
         if excess > 0 and excess * other.total / theirs > worst:
@@ -153,11 +153,11 @@ def least_exp_epsilon(
     return worst, worst_event
 
 
-def _paired(law: Law, other: Law) -> list[tuple[Any, int, int]]:
-    return [(seen, mass, other.masses.get(seen, 0)) for seen, mass in law.masses.items()]
+def _paired(distribution: OutputDistribution, other: OutputDistribution) -> list[tuple[Any, int, int]]:
+    return [(seen, mass, other.masses.get(seen, 0)) for seen, mass in distribution.masses.items()]
 
 
 def _falling_ratio(row: tuple[Any, int, int]) -> tuple[bool, Fraction]:
-    """Order outcomes that are impossible under the other law first, then by falling ratio."""
+    """Order outcomes that are impossible under the other distribution first, then by falling ratio."""
     _, mass, below = row
     return (True, -Fraction(mass, below)) if below else (False, Fraction(0))
