@@ -1,7 +1,7 @@
-"""Pictures of what was released, as scikit-learn's displays, and the privacy card.
+"""Displays of released and public values, in the manner of scikit-learn, and the privacy card.
 
-Pictures need matplotlib, the extra `plot`; the card needs nothing. Nothing here looks at private data: what
-is drawn was released, or is public because you say so.
+Displays need matplotlib (the extra `plot`); the card has no further requirement. Nothing here reads private
+data: a display draws released values, and values that its caller declares public.
 """
 
 from dplearn.display.agreement import QueryBudgetDisplay, TeacherAgreementDisplay

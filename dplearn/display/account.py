@@ -1,9 +1,9 @@
-"""What many fits cost together, asked of their ledgers before the first of them.
+"""Check that the ledgers can pay for all of several fits, before the first fit.
 
 >>> from dplearn import ExponentialMechanismClassifier, PrivacyLedger
 >>> ledger = PrivacyLedger(epsilon=3)
 >>> models = [ExponentialMechanismClassifier(epsilon=1, ledger=ledger) for _ in range(3)]
->>> require_all(models, [[0], [1]], [0, 1])  # says nothing, for they fit; nothing is charged
+>>> require_all(models, [[0], [1]], [0, 1])  # no error: the budget is enough; nothing is charged
 >>> float(ledger.spent().epsilon)
 0.0
 """
@@ -22,27 +22,27 @@ __all__ = ["require_all"]
 
 
 def require_all(models: Iterable[Any], X: Any, y: Any) -> None:
-    """Raise what a ledger would raise if all of these models were to be fitted; nothing is charged.
+    """Raise the error that fitting all of these models would raise in a ledger; nothing is charged.
 
     Parameters
     ----------
     models : iterable of estimators
-        Unfitted. Those with ledgers count, and so do parts of others with ledgers, such as steps. Where a
-        cost is not known beforehand it is left out.
+        Unfitted. The costs of models with a ledger are added, and those of their parts with a ledger, such
+        as steps. A cost that is not known before the fit is omitted.
     X, y : array-like
-        What is to be fitted. Sizes are looked at, and no value.
+        The data of the fits. Their sizes are read, and no value.
 
     Raises
     ------
     BudgetExceededError
-        If a ledger does not hold all fits that it is to be charged.
+        If the budget of a ledger is less than the sum of the costs.
     LedgerError
-        If one of them could not be charged to it at all.
+        If a ledger does not accept one of the costs at all.
     """
     accounts: dict[Any, tuple[PrivacyLedger, list[Guarantee]]] = {}
     for part in (part for model in models for part in _charged(model)):
         ledger, cost = part.ledger, cost_of_fit(part, X, y)
-        if cost is not None:  # copies of a ledger in a file are one account
+        if cost is not None:  # two objects with the same file are one ledger
             accounts.setdefault(ledger.path or id(ledger), (ledger, []))[1].append(cost)
     for ledger, costs in accounts.values():
         for each in dict.fromkeys(costs):
@@ -51,7 +51,7 @@ def require_all(models: Iterable[Any], X: Any, y: Any) -> None:
 
 
 def _charged(model: Any) -> list[Any]:
-    """Return the model and its parts, so far as they have a ledger."""
+    """Return those among the model and its parts that have a ledger."""
     parts = [model, *model.get_params().values()]
     return [
         part
@@ -61,7 +61,7 @@ def _charged(model: Any) -> list[Any]:
 
 
 def _total(ledger: PrivacyLedger, costs: list[Guarantee]) -> Guarantee:
-    """Return the sum of all costs, added as by the ledger."""
+    """Return the sum of all costs by the ledger's rule of composition."""
     rule = PrivacyFilter(ledger.budget, allow_reproducible=True)  # `require_all` has checked each cost
     parts = [amounts(rule.cost(cost)) for cost in costs]
     return with_amounts(

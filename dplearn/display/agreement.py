@@ -1,4 +1,4 @@
-"""How far teachers agree, on votes that are public; and how a budget of answers is used up.
+"""Agreement of teachers on public votes, and the abstentions among released answers.
 
 >>> display = TeacherAgreementDisplay([["a", "b"], ["a", "a"], ["a", "b"], ["a", "a"]])
 >>> display.gaps.tolist(), display.n_teachers
@@ -14,27 +14,28 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from dplearn.display.axes import axes_or_new, rehearse
+from dplearn.display.axes import axes_or_new, dry_run
 from dplearn.ensembles import QueriesExhaustedError
 
 __all__ = ["QueryBudgetDisplay", "TeacherAgreementDisplay"]
 
 
 class TeacherAgreementDisplay:
-    """By how many votes the first label leads, over queries.
+    """Histogram over queries of the lead of the label with most votes over the second.
 
     Parameters
     ----------
     votes : array-like of shape (n_teachers, n_queries)
-        Public. The label that each teacher gives to each query. A fitted ensemble's votes are private and
-        cannot be had from it: train teachers of your own on public or made-up records.
+        Public. The label that each teacher predicts for each query. The votes of a fitted ensemble are
+        private, and it does not disclose them: train other teachers on public or made-up records.
     least_lead : int, optional
-        From which lead on a query is answered in all likelihood, such as `plan(n).least_lead` says.
+        The smallest lead at which a query is answered with high probability, such as
+        `plan(n).least_lead`.
 
     Attributes
     ----------
     gaps : ndarray of int64 of shape (n_queries,)
-        Votes of the first label less those of the second.
+        Votes for the first label minus votes for the second.
     n_teachers : int
         Number of teachers.
     least_lead : int or None
@@ -52,7 +53,7 @@ class TeacherAgreementDisplay:
                 f"votes must be of shape (n_teachers, n_queries), neither of them 0, got {cast.shape}"
             )
         labels, codes = np.unique(cast, return_inverse=True)
-        kinds = max(len(labels), 2)  # a label that nobody gives is second where all agree
+        kinds = max(len(labels), 2)  # where all teachers agree, the second label has no votes
         places = codes.reshape(cast.shape) + kinds * np.arange(cast.shape[1])
         counts = np.bincount(places.ravel(), minlength=kinds * cast.shape[1]).reshape(-1, kinds)
         counts.sort(axis=1)
@@ -64,7 +65,7 @@ class TeacherAgreementDisplay:
     def from_predictions(
         cls, votes: Any, *, least_lead: int | None = None, ax: Any = None, **bar_kw: Any
     ) -> Self:
-        """Draw how far public votes agree.
+        """Draw the agreement of public votes.
 
         Parameters
         ----------
@@ -80,16 +81,16 @@ class TeacherAgreementDisplay:
         return cls(votes, least_lead=least_lead).plot(ax, **bar_kw)
 
     def plot(self, ax: Any = None, *, bins: int = 30, **bar_kw: Any) -> Self:
-        """Draw a histogram of the gaps.
+        """Draw the histogram.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure otherwise.
+            The axes to draw on; None takes a new figure.
         bins : int, default=30
-            How many bars, at most one for each possible gap.
+            The number of bars; at most one for each possible gap.
         **bar_kw
-            Of matplotlib's `hist`.
+            Arguments for matplotlib's `hist`.
 
         Returns
         -------
@@ -99,7 +100,11 @@ class TeacherAgreementDisplay:
         edges = np.linspace(-0.5, self.n_teachers + 0.5, min(bins, self.n_teachers + 1) + 1)
         _, _, self.bars_ = axes.hist(self.gaps, edges, **{"label": "queries"} | bar_kw)
         if self.least_lead is not None:
-            style = {"color": "0.25", "linestyle": "--", "label": "answered in all likelihood from here on"}
+            style = {
+                "color": "0.25",
+                "linestyle": "--",
+                "label": "answered with high probability from here on",
+            }
             axes.axvline(self.least_lead, **style)
         axes.set(xlabel=f"lead of the first label, in votes of {self.n_teachers}", ylabel="queries")
         axes.legend()
@@ -108,16 +113,16 @@ class TeacherAgreementDisplay:
 
 
 class QueryBudgetDisplay:
-    """The number of abstentions so far, beside the most that there may be; released answers alone are drawn.
+    """Running count of the abstentions among released answers, with the number at which an ensemble stops.
 
     Parameters
     ----------
     answers : array-like of shape (n_queries,)
-        Released. What an ensemble's `predict` returned, in order.
+        Released. The results of an ensemble's `predict`, in order.
     abstain_label : object
-        What stands in it for an abstention; nan is found too.
+        The value that marks an abstention; it may be nan.
     max_abstentions : int, optional
-        Public. After how many abstentions the ensemble stops.
+        Public. The number of abstentions after which the ensemble stops.
 
     Attributes
     ----------
@@ -141,14 +146,14 @@ class QueryBudgetDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, *, ax: Any = None, **line_kw: Any) -> Self:
-        """Ask a fitted ensemble, which uses its answers up, and draw what it declines.
+        """Query a fitted ensemble, which uses up its queries, and draw its abstentions.
 
         Parameters
         ----------
         estimator : SubsampleAggregateClassifier
-            Fitted, with an `abstain_label`, without which abstentions cannot be counted.
+            Fitted, with an `abstain_label`: without one, abstentions cannot be counted.
         X : array-like of shape (n_queries, n_features)
-            Public rows. If the ensemble stops on the way, the answers before are drawn.
+            Public rows. If the ensemble stops before the last row, the answers until then are drawn.
         ax, **line_kw
             As for `plot`.
 
@@ -159,20 +164,22 @@ class QueryBudgetDisplay:
         Raises
         ------
         ImportError
-            If matplotlib is not installed; nothing was asked.
+            If matplotlib is not installed; no query was made.
         QueriesExhaustedError
-            If no answer was released: there are more rows than queries left.
+            If there are more rows than queries left, and no answer was released.
         TypeError
-            If `plot` knows no such keyword; nothing was asked.
+            If `plot` does not know a keyword; no query was made.
         ValueError
-            If `estimator` has no `abstain_label`; nothing was asked.
+            If `estimator` has no `abstain_label`; no query was made.
         """
         label = getattr(estimator, "abstain_label", None)
         if label is None:
-            raise ValueError("abstain_label of estimator must be set: else abstentions look like answers")
+            raise ValueError(
+                "abstain_label of estimator must be set: without it, abstentions look like answers"
+            )
         check_is_fitted(estimator)
         most = estimator.max_abstentions_
-        rehearse(cls([label], abstain_label=label, max_abstentions=most), ax, **line_kw)
+        dry_run(cls([label], abstain_label=label, max_abstentions=most), ax, **line_kw)
         try:
             answers = estimator.predict(X)
         except QueriesExhaustedError as error:
@@ -207,14 +214,14 @@ class QueryBudgetDisplay:
         return cls(answers, abstain_label=abstain_label, max_abstentions=max_abstentions).plot(ax, **line_kw)
 
     def plot(self, ax: Any = None, **line_kw: Any) -> Self:
-        """Draw.
+        """Draw the line.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure otherwise.
+            The axes to draw on; None takes a new figure.
         **line_kw
-            Of matplotlib's `step`.
+            Arguments for matplotlib's `step`.
 
         Returns
         -------
@@ -224,8 +231,8 @@ class QueryBudgetDisplay:
         asked = np.arange(1, self.abstentions.size + 1)
         (self.line_,) = axes.step(asked, self.abstentions, where="post", **{"label": "abstentions"} | line_kw)
         if self.max_abstentions is not None:
-            axes.axhline(self.max_abstentions, color="0.4", linestyle="--", label="where it stops")
-        axes.set(xlabel="queries asked", ylabel="abstentions so far")
+            axes.axhline(self.max_abstentions, color="0.4", linestyle="--", label="the ensemble stops here")
+        axes.set(xlabel="queries", ylabel="abstentions so far")
         axes.legend()
         self.ax_, self.figure_ = axes, axes.figure
         return self

@@ -1,8 +1,8 @@
-"""Where pictures are drawn, and whether one can be, before anything is spent on what it shows."""
+"""Axes for displays, and a dry run that finds errors in drawing before anything is spent."""
 
 from typing import Any
 
-__all__ = ["axes_or_new", "rehearse"]
+__all__ = ["axes_or_new", "dry_run"]
 
 
 def axes_or_new(ax: Any) -> Any:
@@ -11,7 +11,7 @@ def axes_or_new(ax: Any) -> Any:
     Parameters
     ----------
     ax : matplotlib.axes.Axes or None
-        Where to draw.
+        The axes to draw on.
 
     Raises
     ------
@@ -27,15 +27,15 @@ def axes_or_new(ax: Any) -> Any:
     return pyplot.subplots()[1]
 
 
-def rehearse(display: Any, ax: Any, **how: Any) -> None:
-    """Draw a display where nobody sees it, so that what cannot be drawn is refused before it costs anything.
+def dry_run(display: Any, ax: Any, **how: Any) -> None:
+    """Draw a display on hidden axes, so that errors in drawing are raised before anything is spent.
 
     Parameters
     ----------
     display : object
-        With a method `plot`, and of made-up numbers.
+        With a method `plot`, and with made-up numbers.
     ax : matplotlib.axes.Axes or None
-        Where it is to be drawn later; nothing is drawn there.
+        The axes to be drawn on later; nothing is drawn on them now.
     **how
         As for `plot`.
 
@@ -44,13 +44,13 @@ def rehearse(display: Any, ax: Any, **how: Any) -> None:
     ImportError
         If matplotlib is not installed.
     TypeError
-        If `ax` is neither, or `plot` knows no such keyword.
+        If `ax` is neither, or `plot` does not know a keyword.
     """
     hidden = axes_or_new(None) if ax is None else _own_axes(ax)
     try:
         display.plot(hidden, **how)
-    except AttributeError as error:  # which matplotlib raises of keywords that it does not know
-        raise TypeError(f"from_estimator takes no keywords but its own and those of plot: {error}") from None
+    except AttributeError as error:  # matplotlib's error for an unknown keyword
+        raise TypeError(f"from_estimator takes only its own keywords and those of plot: {error}") from None
     finally:
         if ax is None:
             from matplotlib import pyplot
@@ -59,7 +59,7 @@ def rehearse(display: Any, ax: Any, **how: Any) -> None:
 
 
 def _own_axes(ax: Any) -> Any:
-    """Return axes that no window shows, if `ax` is where one can draw."""
+    """Return axes that no window shows, if `ax` are matplotlib Axes."""
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 

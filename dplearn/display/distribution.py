@@ -1,4 +1,4 @@
-"""A released distribution and its band.
+"""A released distribution and its confidence band.
 
 >>> from dplearn.domains import IntegerRange
 >>> from dplearn.releases import CDFRelease
@@ -18,16 +18,17 @@ __all__ = ["DistributionDisplay"]
 
 
 class DistributionDisplay:
-    """A released cumulative distribution function, with its band for the population.
+    """A released cumulative distribution function, with its confidence band for the population.
 
     Parameters
     ----------
     distribution : ReleasedDistribution
-        What was released.
+        The released distribution.
     beta : float or None, default=0.05
-        The probability that the band does not hold the population's whole function; None for no band.
+        The probability that the band does not contain the whole function of the population; None for no
+        band.
     reference : array-like of number, optional
-        A public sample to compare with. Drawn as it is: never private records.
+        A public sample to compare with. It is drawn without noise, so never give private records.
 
     Attributes
     ----------
@@ -56,7 +57,7 @@ class DistributionDisplay:
         ax: Any = None,
         name: str = "x",
     ) -> Self:
-        """Draw what a fitted release has released.
+        """Draw the distribution of a fitted release.
 
         Parameters
         ----------
@@ -82,14 +83,14 @@ class DistributionDisplay:
         return cls(found, beta=beta, reference=reference).plot(ax, name=name)
 
     def plot(self, ax: Any = None, *, name: str = "x") -> Self:
-        """Draw.
+        """Draw the function, its band and the public sample.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure otherwise.
+            The axes to draw on; None takes a new figure.
         name : str, default="x"
-            Of what was measured, for the axes.
+            The name of the measured quantity, for the labels of the axes.
 
         Returns
         -------

@@ -16,7 +16,7 @@ from sklearn.utils import check_consistent_length
 from dplearn._validation import check_count, check_number
 from dplearn.chance import PublicStream
 from dplearn.display.account import require_all
-from dplearn.display.axes import axes_or_new, rehearse
+from dplearn.display.axes import axes_or_new, dry_run
 
 __all__ = ["EpsilonDisplay"]
 
@@ -24,21 +24,21 @@ _SHARE = 0.8
 
 
 class EpsilonDisplay:
-    """Accuracy against epsilon, with a band for the noise.
+    """Accuracy against epsilon, with a band of several fits.
 
     Parameters
     ----------
     accuracies : mapping of float to sequence of float
-        Of each epsilon, the accuracies of one or more fits.
+        For each epsilon, the accuracies of one or more fits.
     baseline : float, optional
         The accuracy without privacy.
 
     Attributes
     ----------
     epsilons : ndarray of float64 of shape (k,)
-        Rising.
+        In rising order.
     accuracies : list of ndarray of float64
-        Of each epsilon, one for each fit.
+        For each epsilon, the accuracy of each fit.
     baseline : float or None
         The accuracy without privacy.
     line_, band_, baseline_ : matplotlib artists
@@ -89,23 +89,23 @@ class EpsilonDisplay:
         Parameters
         ----------
         estimator : classifier
-            With an `epsilon`. Each of the `repeats` fits at each epsilon costs that epsilon: for public or
-            made-up data, or with a ledger, to which all of them are charged, and which must hold them all.
+            With an `epsilon`. Each of the `repeats` fits at each epsilon costs that epsilon. Use public or
+            made-up data, or a ledger: all fits are charged to it, and its budget must suffice for all.
         X, y : array-like
-            What is fitted.
+            The data of the fits.
         X_test, y_test : array-like
-            Public rows and labels: an accuracy on private rows is a release that nobody pays for.
+            Public rows and labels: an accuracy on private rows would be a release without a guarantee.
         epsilons : sequence of float, default=(0.1, 0.3, 1, 3, 10)
             Positive.
         repeats : int, default=10
-            Fits at each epsilon.
+            The number of fits at each epsilon.
         param_name : str, default="epsilon"
-            The parameter that is varied, such as "learner__epsilon" of a pipeline; other steps keep theirs.
+            The parameter that varies, such as "learner__epsilon" of a pipeline; other steps keep theirs.
         baseline : classifier, optional
-            Without privacy: it is cloned and fitted once, and what it learns is protected by nothing.
+            A classifier without privacy. It is cloned and fitted once, and its fit has no guarantee.
         random_state : None, int or numpy random generator, default=None
-            None leaves the estimator's, which must then not be set. Anything else seeds each fit with
-            another number, which makes all fits repeatable: for public data only.
+            None uses the operating system's entropy, and the estimator must have no seed. Any other value
+            gives each fit a seed of its own, which makes all fits repeatable: for public data only.
         ax, **how
             As for `plot`.
 
@@ -116,20 +116,20 @@ class EpsilonDisplay:
         Raises
         ------
         BudgetExceededError
-            If a ledger does not hold all of the fits; none was made.
+            If the budget of a ledger does not suffice for all fits; nothing was fitted.
         ImportError
             If matplotlib is not installed; nothing was fitted.
         TypeError
-            If `plot` knows no such keyword; nothing was fitted.
+            If `plot` does not know a keyword; nothing was fitted.
         ValueError
-            If `estimator` has a seed of its own and `random_state` is None, for all fits would draw the same;
-            if it has no parameter `param_name`; or if test rows and labels do not match. Nothing was fitted.
+            If `estimator` has a seed and `random_state` is None (all fits would draw the same noise), if it
+            has no parameter `param_name`, or if test rows and labels do not match. Nothing was fitted.
         """
         values = [_epsilon(epsilon) for epsilon in epsilons]
         count = check_count("repeats", repeats, low=1)
         _check_varied(estimator, param_name)
         _check_test(X, X_test, y_test)
-        rehearse(cls({1: [0.5]}), ax, **how)
+        dry_run(cls({1: [0.5]}), ax, **how)
         repeated = np.repeat(values, count).tolist()
         seeds = _seeds(estimator, param_name, random_state, len(repeated))
         models = [
@@ -160,9 +160,9 @@ class EpsilonDisplay:
         y_true : array-like of shape (n,)
             Public labels.
         predictions : mapping of float to array-like of shape (n,) or (repeats, n)
-            Of each epsilon, what one or more fits predict.
+            For each epsilon, the predictions of one or more fits.
         baseline : array-like of shape (n,), optional
-            What a model without privacy predicts.
+            The predictions of a model without privacy.
         ax, **how
             As for `plot`.
 
@@ -178,18 +178,18 @@ class EpsilonDisplay:
         return cls(found, baseline=plain).plot(ax, **how)
 
     def plot(self, ax: Any = None, *, share: float = _SHARE, label: str = "private", **line_kw: Any) -> Self:
-        """Draw the median accuracy, and a band that holds a share of the fits.
+        """Draw the median accuracy and a band that contains a share of the fits.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure otherwise.
+            The axes to draw on; None takes a new figure.
         share : float, default=0.8
-            Of the fits at each epsilon that lie in the band; from 0 to 1.
+            The share of the fits at each epsilon that lie in the band, from 0 to 1.
         label : str, default="private"
-            Of the line in the legend.
+            The line's name in the legend.
         **line_kw
-            Of matplotlib's `plot`.
+            Arguments for matplotlib's `plot`.
 
         Returns
         -------
@@ -219,7 +219,7 @@ def _epsilon(epsilon: Any) -> float:
 
 
 def _accuracy(y_true: Any, predicted: Any) -> float:
-    """Return the share of labels that are the same; a label that stands for no answer is wrong."""
+    """Return the share of predictions that equal the true labels; an abstention counts as wrong."""
     truth, answers = np.asarray(y_true), np.asarray(predicted)
     if truth.shape != answers.shape or truth.ndim != 1 or not truth.size:
         raise ValueError(
@@ -242,7 +242,7 @@ def _check_varied(estimator: Any, param_name: str) -> None:
 
 
 def _check_test(X: Any, X_test: Any, y_test: Any) -> None:
-    """Refuse test rows that could not be scored, before anything is spent on a model."""
+    """Refuse test rows that cannot be scored, before anything is spent on a model."""
     if np.ndim(y_test) != 1 or not len(y_test):
         raise ValueError(f"y_test must be labels, at least one, got shape {np.shape(y_test)}")
     check_consistent_length(X_test, y_test)
@@ -251,12 +251,13 @@ def _check_test(X: Any, X_test: Any, y_test: Any) -> None:
 
 
 def _seeds(estimator: Any, param_name: str, random_state: Any, count: int) -> list[dict[str, int]]:
-    """Return the seed of each fit, as a parameter; none if the operating system's entropy is used."""
+    """Return the seed of each fit as a parameter, or no parameter if fits use the system's entropy."""
     name = param_name.rpartition("epsilon")[0] + "random_state"
     if random_state is not None:
         return [{name: int(seed)} for seed in PublicStream.of(random_state, "EpsilonDisplay").seeds(count)]
     if estimator.get_params().get(name) is not None:
         raise ValueError(
-            f"{name} of estimator must be None unless random_state is given: its fits would be one"
+            f"{name} of estimator must be None unless random_state is given: all fits would draw the same"
+            " noise"
         )
     return [{} for _ in range(count)]

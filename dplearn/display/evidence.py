@@ -1,4 +1,4 @@
-"""Which cases of the audit verify which class, and what they found when they were frozen.
+"""The audit cases that verify each class, and their frozen results.
 
 >>> evidence = evidence_of("PrivateMinMaxClipper")
 >>> evidence.whole, [check.name for check in checks_of(evidence)]
@@ -14,17 +14,17 @@ __all__ = ["EVIDENCE", "Check", "Evidence", "checks_of", "evidence_of"]
 
 @dataclass(frozen=True)
 class Evidence:
-    """The cases of a class.
+    """The audit cases of a class.
 
     Attributes
     ----------
     cases : tuple of str
         Names, as in `python -m dplearn audit NAME`.
     whole : bool
-        Whether some of them are the class itself, from the data to all that is published; else they are the
-        mechanisms that it is made of.
+        Whether some cases enumerate a whole fit, from the data to the release; otherwise they enumerate the
+        mechanisms of the class.
     note : str
-        What else is to be said.
+        A remark.
     """
 
     cases: tuple[str, ...]
@@ -34,20 +34,20 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Check:
-    """What a case claims, and what was found when it was frozen.
+    """The claim of a case and its frozen result.
 
     Attributes
     ----------
     name : str
-        Of the case.
+        The name of the case.
     claimed : float
-        The epsilon that is claimed.
+        The claimed epsilon.
     delta : float
-        The delta that is claimed.
+        The claimed delta.
     exact : str
-        The exact worst epsilon at that delta, a decimal.
+        The largest exact epsilon at that delta, a decimal.
     n_datasets, n_pairs : int
-        How many data sets there are, and how many pairs of neighbours were compared.
+        The number of data sets in the universe, and of pairs of neighbours that were compared.
     """
 
     name: str
@@ -184,30 +184,30 @@ EVIDENCE: Mapping[str, Evidence] = {
 
 
 def evidence_of(name: str) -> Evidence | None:
-    """Return the cases of a class, None if none are recorded.
+    """Return the evidence for a class; None if none is recorded.
 
     Parameters
     ----------
     name : str
-        The class's name.
+        The name of the class.
     """
     return EVIDENCE.get(name)
 
 
 def checks_of(evidence: Evidence) -> list[Check]:
-    """Return what the cases claim and what was found, from the figures that ship with the package.
+    """Return the claims and the frozen results of the cases.
 
     Parameters
     ----------
     evidence : Evidence
-        Which cases.
+        Names the cases.
     """
-    from dplearn.audit.cases import CASES  # seconds of imports, which only a card needs
+    from dplearn.audit.cases import CASES  # takes seconds, and only a card needs it
 
     found = []
     for case in map(CASES.__getitem__, evidence.cases):
         frozen, values = case.frozen(), len(case.universe)
-        # Where order is not seen, data sets are multisets of n records.
+        # A case that ignores the order of records has multisets of n records as data sets.
         datasets = values**case.n if case.ordered else comb(values + case.n - 1, case.n)
         claim = case.claim
         found.append(

@@ -1,4 +1,4 @@
-"""A guarantee in words: what may be learned of a record, before and after.
+"""A guarantee in words: how far a release can change a belief in a statement about one record.
 
 >>> from dplearn.privacy import ApproxDP
 >>> greatest_belief(ApproxDP(1), Fraction(1, 2))
@@ -11,109 +11,119 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from dplearn.core.exact import exp_bounds
-from dplearn.display.document import Alert, Block, Figure, Paragraph, Table
+from dplearn.display.template import Table
 from dplearn.privacy import ApproxDP, Guarantee, ZeroConcentratedDP
 from dplearn.privacy.base import decimal
 
-__all__ = ["figures", "greatest_belief", "greatest_factor", "in_groups", "in_words", "warnings_of"]
+__all__ = ["beliefs", "figures", "greatest_belief", "greatest_factor", "in_groups", "in_words", "warnings_of"]
 
-_DELTA = Fraction(1, 10**6)  # at which a zero-concentrated guarantee is put into words
+_DELTA = Fraction(1, 10**6)  # the delta of the approximate guarantee that explains a zero-concentrated one
 _BELIEFS = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
 _GROUPS = (1, 2, 5, 10)
 _WEAK = 10
-_NO_LIMIT = 20  # from exp(20) on a factor is not written out
-_WHAT = {
-    ("replace_one", "examples"): "any one record: all that one row of the table says, its label included",
-    ("replace_one", "labels"): "the label of any one record; what else its row says is taken as public",
-    ("add_remove", "examples"): "whether any one record is in the table, and all that it says",
+_NO_LIMIT = 20  # factors of exp(20) and more are not written out
+_RULE_OF_THUMB = "As a rule of thumb, an epsilon of 0.1 is strict, 1 is usual and 10 is weak."
+_PROTECTED = {
+    ("replace_one", "examples"): "all values in any one record, its label included",
+    (
+        "replace_one",
+        "labels",
+    ): "the label of any one record; the other values of the record are taken as public",
+    ("add_remove", "examples"): "the presence of any one record in the table, and all its values",
 }
-_NEIGHBORS = {"replace_one": "one record replaced", "add_remove": "one record more"}
-_BETWEEN = {
-    "replace_one": "any two tables with the same number of records that differ in one of them",
-    "add_remove": "any two tables one of which has one record more than the other",
+_NEIGHBORS = {"replace_one": "one record replaced", "add_remove": "one record added or removed"}
+_NEIGHBORING = {
+    "replace_one": "any two tables with the same number of records that differ in one record",
+    "add_remove": "any two tables of which one has one record more than the other",
 }
 
 
-def figures(guarantee: Guarantee) -> Figure:
-    """Return the numbers of a guarantee.
+def figures(guarantee: Guarantee) -> list[tuple[str, str]]:
+    """Return the numbers and terms of a guarantee, each with its name.
 
     Parameters
     ----------
     guarantee : Guarantee
-        What is guaranteed.
+        The guarantee of the release.
     """
     numbers = [(name, decimal(getattr(guarantee, name))) for name in guarantee._numbers]
     terms = [
         ("neighbours", _NEIGHBORS[guarantee.neighbors]),
         ("protected", {"examples": "whole records", "labels": "labels"}[guarantee.protects]),
     ]
-    return Figure((*numbers, *terms))
+    return numbers + terms
 
 
-def warnings_of(guarantee: Guarantee) -> list[Alert]:
-    """Return what must be said before anything else.
+def warnings_of(guarantee: Guarantee) -> list[tuple[str, str]]:
+    """Return warnings about a weak guarantee or a seed, each with its heading.
 
     Parameters
     ----------
     guarantee : Guarantee
-        What is guaranteed.
+        The guarantee of the release.
     """
     found = []
     if guarantee.reproducible:
         text = (
-            "A seed was set, so the noise can be drawn again and subtracted by whoever knows or guesses the"
-            " seed. Such a fit is for tests. Fit again without a seed (random_state=None) before anything is"
-            " published."
+            "A seed was set. Anybody who knows or guesses the seed can draw the noise again and subtract it."
+            " Such a fit is for tests. Before you publish anything, fit again without a seed"
+            " (random_state=None)."
         )
-        found.append(Alert("Not for release.", text))
+        found.append(("Not for release.", text))
     if _approximate(guarantee).epsilon > _WEAK:
         text = (
-            f"Epsilon is above {_WEAK}: one record may change what is published almost at will. As a rule of"
-            " thumb, 0.1 is strict, 1 is usual and 10 is weak."
+            f"Epsilon is above {_WEAK}: one record can change the output distribution almost arbitrarily."
+            f" {_RULE_OF_THUMB}"
         )
-        found.append(Alert("This guarantee is worth very little.", text))
+        found.append(("This guarantee is worth very little.", text))
     return found
 
 
-def in_words(guarantee: Guarantee) -> list[Block]:
-    """Return what is protected, by how much, and what may be learned at most.
+def in_words(guarantee: Guarantee) -> list[str]:
+    """Return paragraphs on the protected values, the neighbours and the bound on the odds.
 
     Parameters
     ----------
     guarantee : Guarantee
-        What is guaranteed.
+        The guarantee of the release.
     """
     approx = _approximate(guarantee)
     but = ", with a small exception" if approx.delta else ""
-    what = _WHAT[guarantee.neighbors, guarantee.protects]
-    blocks: list[Block] = [
-        Paragraph(f"Protected is {what}. The guarantee compares {_BETWEEN[guarantee.neighbors]}."),
-        Paragraph(
-            "Take the worst case: somebody who sees everything that was released, has any computer, and knows"
-            " every other record. They can change their odds about any one person's record by at most a"
-            f" factor of {greatest_factor(approx)}{but}. (As a rule of thumb, an epsilon of 0.1 is strict, 1"
-            " is usual and 10 is weak.)"
-        ),
-    ]
+    protected = _PROTECTED[guarantee.neighbors, guarantee.protects]
+    texts = [f"Protected: {protected}. Neighbours: {_NEIGHBORING[guarantee.neighbors]}."]
     if isinstance(guarantee, ZeroConcentratedDP):
-        blocks.insert(1, Paragraph(_of_rho(guarantee, approx)))
-    if approx.delta:
-        blocks.append(Paragraph(_of_delta(approx)))
-    rows = tuple((f"{int(100 * prior)} %", greatest_belief(approx, prior)) for prior in _BELIEFS)
-    caption = "How sure such a person can become of a statement about one record"
-    if approx.delta:
-        caption += f", except with probability {decimal(2 * approx.delta)}"
-    blocks.append(Table(caption, ("before seeing the release", "after, at most"), rows))
-    return blocks
+        texts.append(_of_rho(guarantee, approx))
+    texts.append(
+        "In the worst case, an adversary sees the whole release, has unlimited computing power and knows"
+        " every other record. The release changes the adversary's odds about any one record by at most a"
+        f" factor of {greatest_factor(approx)}{but}. {_RULE_OF_THUMB}"
+    )
+    return [*texts, _of_delta(approx)] if approx.delta else texts
 
 
-def in_groups(guarantee: Guarantee) -> list[Block]:
-    """Return what a person with several records is guaranteed.
+def beliefs(guarantee: Guarantee) -> Table:
+    """Return the largest belief in a statement about one record after the release, by the belief before.
 
     Parameters
     ----------
     guarantee : Guarantee
-        What is guaranteed of one record.
+        The guarantee of the release.
+    """
+    approx = _approximate(guarantee)
+    caption = "Belief of this adversary in a statement about one record"
+    if approx.delta:
+        caption += f", except with probability {decimal(2 * approx.delta)}"
+    rows = [(f"{int(100 * prior)} %", greatest_belief(approx, prior)) for prior in _BELIEFS]
+    return Table(caption, ("before the release", "after the release, at most"), rows)
+
+
+def in_groups(guarantee: Guarantee) -> Table:
+    """Return the guarantee for a person with several records.
+
+    Parameters
+    ----------
+    guarantee : Guarantee
+        The guarantee for one record.
     """
     rows = []
     for k in _GROUPS:
@@ -124,9 +134,9 @@ def in_groups(guarantee: Guarantee) -> list[Block]:
             continue
         numbers = (decimal(getattr(approx, name)) for name in approx._numbers)
         rows.append((str(k), *numbers, greatest_belief(_approximate(approx), Fraction(1, 10))))
+    caption = "The guarantee is about one record. A person with several records is protected less."
     head = ("records of the person", *guarantee._numbers, "a belief of 10 % becomes at most")
-    note = Paragraph("The guarantee is about one record. A person with several of them is protected less:")
-    return [note, Table("What a person with several records is guaranteed", head, tuple(rows))]
+    return Table(caption, head, rows)
 
 
 def greatest_factor(approx: ApproxDP) -> str:
@@ -134,8 +144,8 @@ def greatest_factor(approx: ApproxDP) -> str:
 
     Parameters
     ----------
-    guarantee : ApproxDP
-        What is guaranteed.
+    approx : ApproxDP
+        The guarantee of the release.
     """
     shown = f"exp({decimal(approx.epsilon)})"
     if approx.epsilon >= _NO_LIMIT:
@@ -144,14 +154,14 @@ def greatest_factor(approx: ApproxDP) -> str:
 
 
 def greatest_belief(approx: ApproxDP, prior: Fraction) -> str:
-    """Return what a belief can become at most, rounded up, as text.
+    """Return the largest belief after the release, rounded up, as text.
 
     Parameters
     ----------
-    guarantee : ApproxDP
-        What is guaranteed. If it has a delta, the bound may fail with probability 2 delta.
+    approx : ApproxDP
+        The guarantee of the release. If it has a delta, the bound may fail with probability 2 delta.
     prior : Fraction
-        The belief before.
+        The belief before the release.
     """
     if approx.epsilon >= _NO_LIMIT or 2 * approx.delta >= 1:
         return "no limit"
@@ -164,7 +174,7 @@ def greatest_belief(approx: ApproxDP, prior: Fraction) -> str:
 
 
 def _approximate(guarantee: Guarantee) -> ApproxDP:
-    """Return a guarantee with an epsilon."""
+    """Return the guarantee, or the approximate one that it implies."""
     if isinstance(guarantee, ZeroConcentratedDP):
         return guarantee.to_approx(_DELTA)
     if isinstance(guarantee, ApproxDP):
@@ -178,16 +188,16 @@ def _of_delta(approx: ApproxDP) -> str:
     )
     return (
         f"The guarantee has a small exception, delta = {decimal(approx.delta)}: the odds rise by more than"
-        f" twice that factor with probability at most 2 delta, one in {int(once):,}. The table below reckons"
-        " with twice the factor. Delta should be far below one divided by the number of people."
+        f" twice that factor with probability at most 2 delta, one in {int(once):,}. The table below uses"
+        " twice the factor. Delta should be far below one divided by the number of people."
     )
 
 
 def _of_rho(guarantee: ZeroConcentratedDP, approx: ApproxDP) -> str:
     return (
-        "The guarantee is stated as zero-concentrated differential privacy with rho ="
-        f" {decimal(guarantee.rho)}. It implies epsilon = {decimal(approx.epsilon)} with delta ="
-        f" {decimal(approx.delta)}, which is explained here."
+        f"The guarantee is zero-concentrated differential privacy with rho = {decimal(guarantee.rho)}. It"
+        f" implies epsilon = {decimal(approx.epsilon)} with delta = {decimal(approx.delta)}, which the"
+        " following explains."
     )
 
 

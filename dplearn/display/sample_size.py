@@ -1,4 +1,4 @@
-"""How many records a task takes, as something else varies: the theory's line beside simulated points.
+"""Sample size against a parameter: the theory's line beside simulated points.
 
 >>> display = SampleSizeDisplay.of("generic_sample_size", [0.01, 1], class_size=1000, alpha=0.1, beta=0.05)
 >>> display.values.tolist(), (display.sizes[0] > display.sizes[1]).item()
@@ -20,27 +20,27 @@ _SUFFIX = "_sample_size"
 
 
 class SampleSizeDisplay:
-    """Sample size against epsilon, alpha, d or whatever it depends on.
+    """Sample size against epsilon, alpha, a dimension or another parameter.
 
     Parameters
     ----------
     values : array-like of float of shape (k,)
-        Of what varies.
+        Values of the parameter that varies.
     sizes : array-like of float of shape (k,)
-        How many records the theory asks for at each.
+        The sample size that the theory requires at each value, in records.
     simulated : iterable of (float, float), default=()
-        Values, and sample sizes that were found enough by trying, on made-up or public data.
+        Values, each with a sample size that was enough in simulations on made-up or public data.
     vary : str, default="epsilon"
-        What varies.
+        The name of the parameter that varies.
 
     Attributes
     ----------
     values, sizes : ndarray of float64 of shape (k,)
-        The line, values rising.
+        The line, in the order of rising values.
     simulated : ndarray of float64 of shape (m, 2)
         The points.
     vary : str
-        What varies.
+        As given.
     line_, points_ : matplotlib artists
         After `plot`; `points_` is None if there are no points.
     ax_, figure_ : matplotlib Axes and Figure
@@ -77,7 +77,7 @@ class SampleSizeDisplay:
         simulated: Iterable[tuple[float, float]] = (),
         **fixed: Any,
     ) -> Self:
-        """Return a display of what a calculator says, without drawing it.
+        """Return the display of a calculator's results without drawing it.
 
         Parameters
         ----------
@@ -85,9 +85,9 @@ class SampleSizeDisplay:
             The name of a sample size of `dplearn.theory`, such as "generic_sample_size"; or a function that
             takes `vary` and all of `fixed` by name and returns a number of records.
         values : sequence
-            Of what varies.
+            Values of the parameter that varies.
         vary : str, default="epsilon"
-            The parameter that varies.
+            The name of this parameter.
         simulated : iterable of (float, float), default=()
             As for the class.
         **fixed
@@ -113,7 +113,7 @@ class SampleSizeDisplay:
         ax: Any = None,
         **fixed: Any,
     ) -> Self:
-        """Draw what a calculator says.
+        """Draw a calculator's results.
 
         Parameters
         ----------
@@ -128,17 +128,17 @@ class SampleSizeDisplay:
         """
         return cls.of(calculator, values, vary=vary, simulated=simulated, **fixed).plot(ax)
 
-    def plot(self, ax: Any = None, *, label: str = "enough by the theory", **line_kw: Any) -> Self:
-        """Draw, with logarithmic axes where all numbers are above 0.
+    def plot(self, ax: Any = None, *, label: str = "sufficient by theory", **line_kw: Any) -> Self:
+        """Draw the line and the points; the axis of values is logarithmic if all values are positive.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure otherwise.
-        label : str, default="enough by the theory"
-            Of the line in the legend.
+            The axes to draw on; None takes a new figure.
+        label : str, default="sufficient by theory"
+            The line's name in the legend.
         **line_kw
-            Of matplotlib's `plot`.
+            Arguments for matplotlib's `plot`.
 
         Returns
         -------
@@ -148,7 +148,7 @@ class SampleSizeDisplay:
         (self.line_,) = axes.plot(self.values, self.sizes, **{"marker": ".", "label": label} | line_kw)
         self.points_ = None
         if self.simulated.size:
-            style = {"marker": "x", "linestyle": "none", "color": "0.25", "label": "enough when tried"}
+            style = {"marker": "x", "linestyle": "none", "color": "0.25", "label": "sufficient in simulation"}
             (self.points_,) = axes.plot(*self.simulated.T, **style)
         axes.set(xlabel=self.vary, ylabel="records", yscale="log")
         if self.values.min() > 0:
@@ -159,7 +159,7 @@ class SampleSizeDisplay:
 
 
 def _calculator(calculator: str | Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function that is meant."""
+    """Return the function of that name, or the function itself."""
     if callable(calculator):
         return calculator
     known = sorted(name for name in theory.__all__ if name.endswith(_SUFFIX))

@@ -1,4 +1,4 @@
-"""The public settings of a model, as text: no seed, no ledger, and nothing that was fitted.
+"""The public settings of a model as text, without seeds, ledgers and fitted values.
 
 >>> from sklearn.linear_model import LogisticRegression
 >>> settings_of(LogisticRegression(C=2.0, random_state=7))["C"]
@@ -19,25 +19,26 @@ from dplearn.privacy import PrivacyLedger
 
 __all__ = ["settings_of"]
 
-_SEED, _ACCOUNT = "random_state", "ledger"
-_PARTS = ("steps", "transformers", "transformer_list")  # whose parts are listed by their own names
+_SEED, _LEDGER = "random_state", "ledger"
+_PARTS = ("steps", "transformers", "transformer_list")  # their entries are listed by name
 _HIDDEN = "set (not shown)"
-_SET = re.compile(rf"\b({_SEED})=(?!None\b)[^,)]+")  # of a splitter, say
+_SET = re.compile(rf"\b({_SEED})=(?!None\b)[^,)]+")  # in the repr of a splitter, for example
 
 
 def settings_of(estimator: Any) -> dict[str, str]:
-    """Return the names and values of the parameters that `estimator` was made with, and of those within it.
+    """Return the constructor parameters of an estimator and of the estimators within it, as text.
 
     Parameters
     ----------
     estimator : object
-        With `get_params`, or with a `fit` and attributes named as the parameters of its class; anything else
+        With `get_params`, or with `fit` and an attribute for each parameter of its class. Any other object
         has no settings.
 
     Returns
     -------
     dict of str to str
-        Estimators among the values by the name of their class: their own parameters are listed too.
+        Values by name. An estimator within is written as the name of its class, and its own parameters
+        follow as `name__parameter`.
     """
     if hasattr(estimator, "get_params"):
         found = estimator.get_params(deep=True)
@@ -50,23 +51,23 @@ def settings_of(estimator: Any) -> dict[str, str]:
     for name in sorted(found, key=lambda name: (name.count("__"), name)):
         last = name.rpartition("__")[2]
         if last not in _PARTS:
-            shown[name] = _kept_back(found[name]) if last in (_SEED, _ACCOUNT) else _text(found[name])
+            shown[name] = _kept_back(found[name]) if last in (_SEED, _LEDGER) else _text(found[name])
     return shown
 
 
 def _kept_back(value: Any) -> str:
-    """Return whether a seed or a ledger is set: who knows the seed can subtract the noise."""
+    """Return whether a seed or a ledger is set. A seed is secret: with it, the noise can be subtracted."""
     return "None" if value is None else _HIDDEN
 
 
 def _entry(key: Any, value: Any) -> str:
-    """Return a value of a mapping as text, or, of a seed or an account, whether it is set."""
+    """Return a value of a mapping as text; of a seed or a ledger, only whether it is set."""
     name = key.rpartition("__")[2] if isinstance(key, str) else ""
-    return _kept_back(value) if name in (_SEED, _ACCOUNT) else _text(value)
+    return _kept_back(value) if name in (_SEED, _LEDGER) else _text(value)
 
 
 def _text(value: Any) -> str:
-    """Return a value as a short text, none of whose parts tells a seed, an account or a place in memory."""
+    """Return a value as a short text without seeds, ledgers and addresses in memory."""
     if isinstance(value, type) or inspect.isroutine(value):
         return str(value.__qualname__)
     if isinstance(value, PrivacyLedger | np.random.RandomState | np.random.Generator):  # noqa: TID251 - not drawn from

@@ -1,4 +1,4 @@
-"""Pictures are drawn nowhere, and closed after each test."""
+"""Figures are drawn on no screen, and are closed after each test."""
 
 import pytest
 

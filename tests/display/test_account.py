@@ -1,4 +1,4 @@
-"""What many fits cost together is asked before the first."""
+"""The total cost of several fits is checked against the ledgers before the first fit."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def sampled(ledger):
     ],
     ids=["learners", "pipelines", "transformers", "ensembles", "no ledger"],
 )
-def test_the_sum_of_all_fits_must_go_into_the_budget_and_exactly_goes(made, least):
+def test_a_budget_that_equals_the_sum_of_all_costs_is_enough_and_less_is_not(made, least):
     epsilon, delta = least
     ledger = PrivacyLedger(epsilon, delta)
     require_all(made(ledger), X, Y)
@@ -58,7 +58,7 @@ def test_the_sum_of_all_fits_must_go_into_the_budget_and_exactly_goes(made, leas
             require_all(made(PrivacyLedger(float(ledger.budget.epsilon) - 0.01, delta)), X, Y)
 
 
-def test_a_price_that_hangs_on_how_many_records_there_are_is_known():
+def test_a_cost_that_depends_on_the_number_of_records_is_known():
     ledger = PrivacyLedger(10)
     sampled(ledger).fit(X, np.arange(100) % 2)
     cost = ledger.spent().epsilon
@@ -74,13 +74,13 @@ def test_a_ledger_of_rho_adds_squares():
         require_all(models + models[:1], X, Y)
 
 
-def test_two_openings_of_a_file_are_one_account(tmp_path):
+def test_two_ledgers_of_one_file_are_one_ledger(tmp_path):
     models = [learner(epsilon=1, ledger=PrivacyLedger(2, path=tmp_path / "account")) for _ in range(3)]
     require_all(models[:2], X, Y)
     with pytest.raises(BudgetExceededError):
         require_all(models, X, Y)
 
 
-def test_a_seed_that_the_ledger_refuses_is_refused_before_any_fit():
+def test_the_ledger_refuses_a_seed_before_any_fit():
     with pytest.raises(LedgerError, match="random_state"):
         require_all([learner(random_state=0, ledger=PrivacyLedger(9))], X, Y)

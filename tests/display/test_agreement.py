@@ -1,4 +1,4 @@
-"""Agreement is drawn of public votes, and budgets of released answers."""
+"""Displays of the agreement of public votes and of abstentions among released answers."""
 
 import numpy as np
 import pytest
@@ -24,13 +24,13 @@ def ensemble(**parameters):
 
 
 @given(arrays(np.int64, st.tuples(st.integers(1, 9), st.integers(1, 5)), elements=st.integers(-2, 2)))
-def test_a_gap_is_the_first_labels_votes_less_the_seconds(votes):
+def test_a_gap_is_the_votes_for_the_first_label_minus_those_for_the_second(votes):
     for gap, column in zip(TeacherAgreementDisplay(votes).gaps, votes.T, strict=True):
         counts = sorted((np.count_nonzero(column == label) for label in range(-2, 3)), reverse=True)
         assert gap == counts[0] - counts[1]
 
 
-def test_every_query_is_in_the_histogram_and_the_bar_where_it_was_said(pyplot):
+def test_every_query_is_in_the_histogram_and_the_line_is_at_least_lead(pyplot):
     votes = GENERATOR.integers(0, 3, size=(100, 250))
     axes = pyplot.subplots()[1]
     display = TeacherAgreementDisplay.from_predictions(votes, least_lead=40, ax=axes)
@@ -48,14 +48,14 @@ def test_votes_of_another_shape_are_refused(votes):
         TeacherAgreementDisplay(votes)
 
 
-def test_declined_queries_are_counted_whatever_stands_for_them():
+def test_abstentions_are_counted_with_any_abstain_label():
     for answers, label in ((["a", "?", "?"], "?"), ([1, -1, -1], -1), ([0.5, np.nan, np.nan], np.nan)):
         assert QueryBudgetDisplay(answers, abstain_label=label).abstentions.tolist() == [0, 1, 2]
     with pytest.raises(ValueError, match="answers must be of shape"):
         QueryBudgetDisplay([["a"]], abstain_label="?")
 
 
-def test_asking_an_ensemble_uses_its_queries_up_and_draws_what_it_released(pyplot):
+def test_querying_an_ensemble_uses_up_its_queries_and_draws_the_released_answers(pyplot):
     model = ensemble(max_queries=50, max_abstentions=7)
     display = QueryBudgetDisplay.from_estimator(model, GENERATOR.normal(size=(50, 2)))
     assert model.remaining_queries_ == 0
@@ -66,15 +66,15 @@ def test_asking_an_ensemble_uses_its_queries_up_and_draws_what_it_released(pyplo
         QueryBudgetDisplay.from_estimator(model, X[:1])
 
 
-def test_where_an_ensemble_stops_the_answers_before_are_drawn(pyplot):
+def test_if_an_ensemble_stops_the_answers_until_then_are_drawn(pyplot):
     model = ensemble(max_queries=200, max_abstentions=1)
-    model.fit(X, GENERATOR.choice(["no", "yes"], 600))  # of which teachers learn this or that
+    model.fit(X, GENERATOR.choice(["no", "yes"], 600))  # random labels, so that teachers disagree
     display = QueryBudgetDisplay.from_estimator(model, X[:200])
     assert display.abstentions.size < 200
     assert display.abstentions[-1] == 1
 
 
-def test_without_a_label_for_declined_queries_nothing_is_asked():
+def test_without_an_abstain_label_no_query_is_made():
     model = ensemble(abstain_label=None, max_queries=9)
     with pytest.raises(ValueError, match="abstain_label of estimator must be set"):
         QueryBudgetDisplay.from_estimator(model, X[:2])
@@ -86,7 +86,7 @@ def test_without_a_label_for_declined_queries_nothing_is_asked():
     [({"scoring": 1}, "'scoring'"), ({"ax": "axes"}, "ax must be None or matplotlib Axes, got str")],
     ids=["keyword", "axes"],
 )
-def test_what_cannot_be_drawn_is_not_asked(pyplot, how, message):
+def test_errors_in_drawing_are_raised_before_any_query(pyplot, how, message):
     model = ensemble(max_queries=9)
     with pytest.raises(TypeError, match=message):
         QueryBudgetDisplay.from_estimator(model, X[:2], **how)

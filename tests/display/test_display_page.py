@@ -1,4 +1,4 @@
-"""The guide to pictures and cards shows what is true."""
+"""The examples in the guide to displays and cards run."""
 
 import doctest
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a release has released is drawn, and nothing else."""
+"""The display draws the released distribution and the public sample, and nothing else."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def test_the_line_is_the_released_function(pyplot, release):
     assert len(display.ax_.collections) == 1
 
 
-def test_without_beta_there_is_no_band_and_a_public_sample_is_a_line_of_its_own(pyplot, release):
+def test_without_beta_there_is_no_band_and_a_public_sample_is_a_second_line(pyplot, release):
     axes = pyplot.subplots()[1]
     display = DistributionDisplay(release.distribution_, beta=None, reference=[30, 10, 20])
     assert display.plot(axes) is display
@@ -32,7 +32,7 @@ def test_without_beta_there_is_no_band_and_a_public_sample_is_a_line_of_its_own(
     assert axes.lines[1].get_xydata().tolist() == [[10, 1 / 3], [20, 2 / 3], [30, 1]]
 
 
-def test_what_has_released_no_distribution_is_refused():
+def test_an_object_without_a_released_distribution_is_refused():
     with pytest.raises(TypeError, match="release must be a fitted CDFRelease"):
         DistributionDisplay.from_estimator(CDFRelease())
     with pytest.raises(TypeError, match="distribution must be a ReleasedDistribution, got ndarray"):

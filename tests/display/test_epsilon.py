@@ -1,4 +1,4 @@
-"""Accuracy against epsilon."""
+"""The display of accuracy against epsilon."""
 
 import sys
 
@@ -20,7 +20,7 @@ def learner(**parameters):
     return ExponentialMechanismClassifier(classes=[0, 1], domain=IntegerRange(0, 63), **parameters)
 
 
-def test_accuracies_of_seeded_fits_repeat_differ_and_rise(pyplot):
+def test_accuracies_of_seeded_fits_are_repeatable_differ_between_fits_and_rise(pyplot):
     def found():
         return EpsilonDisplay.from_estimator(
             learner(), X, Y, X, Y, epsilons=(1, 0.001), repeats=8, random_state=3
@@ -40,7 +40,7 @@ def test_every_fit_is_charged_to_the_ledger(pyplot):
     assert ledger.spent().epsilon == ApproxDP("0.8").epsilon
 
 
-def test_fits_that_do_not_all_go_into_the_budget_are_not_begun(pyplot):
+def test_no_fit_starts_if_the_budget_is_less_than_the_cost_of_all_fits(pyplot):
     ledger = PrivacyLedger(2)
     with pytest.raises(BudgetExceededError, match=r"asked epsilon 2\.2, delta 0; spent epsilon 0"):
         EpsilonDisplay.from_estimator(learner(ledger=ledger), X, Y, X, Y, epsilons=(0.1, 1), repeats=2)
@@ -51,7 +51,7 @@ def test_fits_that_do_not_all_go_into_the_budget_are_not_begun(pyplot):
 @pytest.mark.parametrize(
     ("how", "error", "message"),
     [
-        ({"scoring": "accuracy"}, TypeError, "from_estimator takes no keywords but its own.*'scoring'"),
+        ({"scoring": "accuracy"}, TypeError, "from_estimator takes only its own keywords.*'scoring'"),
         ({"verbose": 1}, TypeError, "'verbose'"),
         ({"n_jobs": 2, "ax": None}, TypeError, "'n_jobs'"),
         ({"share": 2}, ValueError, "share must be"),
@@ -64,7 +64,7 @@ def test_fits_that_do_not_all_go_into_the_budget_are_not_begun(pyplot):
     ],
     ids=["scoring", "verbose", "jobs", "share", "axes", "parameter", "columns", "rows", "labels", "baseline"],
 )
-def test_what_cannot_be_drawn_or_scored_is_refused_before_any_fit(pyplot, how, error, message):
+def test_errors_in_drawing_and_scoring_are_raised_before_any_fit(pyplot, how, error, message):
     ledger = PrivacyLedger(999)
     data = {"X": X, "y": Y, "X_test": X, "y_test": Y}
     with pytest.raises(error, match=message):
@@ -81,7 +81,7 @@ def test_without_matplotlib_nothing_is_fitted(monkeypatch):
     assert not ledger.history()
 
 
-def test_of_a_pipeline_the_message_names_the_steps_epsilon():
+def test_the_error_for_a_pipeline_names_the_epsilon_of_its_step():
     chain = make_pipeline(Normalizer(), learner())
     given = "say param_name='exponentialmechanismclassifier__epsilon'"
     with pytest.raises(ValueError, match=given):
@@ -106,12 +106,12 @@ def test_a_step_of_a_pipeline_can_be_varied_and_a_baseline_drawn(pyplot):
     assert display.baseline_.get_ydata()[0] == Y.mean()
 
 
-def test_an_estimator_with_a_seed_of_its_own_is_refused():
+def test_an_estimator_with_a_seed_is_refused():
     with pytest.raises(ValueError, match="random_state of estimator must be None"):
         EpsilonDisplay.from_estimator(learner(random_state=0), X, Y, X, Y)
 
 
-def test_predictions_are_compared_with_the_truth_and_the_band_holds_its_share(pyplot):
+def test_predictions_are_compared_with_the_true_labels_and_the_band_contains_its_share(pyplot):
     truth = np.array([0, 1, 1, 0])
     axes = pyplot.subplots()[1]
     display = EpsilonDisplay.from_predictions(
@@ -125,12 +125,15 @@ def test_predictions_are_compared_with_the_truth_and_the_band_holds_its_share(py
     assert display.baseline_ is None
 
 
-def test_an_answer_that_was_declined_is_wrong():
-    found = EpsilonDisplay({1: [0.5]})
-    assert found.middle.tolist() == [0.5]
-    display = EpsilonDisplay.from_predictions
+@pytest.mark.usefixtures("pyplot")
+def test_an_abstention_counts_as_wrong():
+    display = EpsilonDisplay.from_predictions(["no", "yes"], {1: ["no", "?"]})
+    assert display.middle.tolist() == [0.5]
+
+
+def test_there_must_be_one_prediction_for_each_true_label():
     with pytest.raises(ValueError, match="one for each true label"):
-        display([0, 1], {1: [0, 1, 1]})
+        EpsilonDisplay.from_predictions([0, 1], {1: [0, 1, 1]})
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Every class has its cases, and every case its class."""
+"""Every private class has audit cases as evidence, and every audit case belongs to a class."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from dplearn.audit.cases import CASES, MECHANISM_CASES, QUERY_CASES
 from dplearn.audit.parity_cases import PARITY_CASES
 from dplearn.display.evidence import EVIDENCE, Evidence, checks_of, evidence_of
 
-#: Mechanisms stand for themselves and for no class.
+#: Cases of mechanisms, which belong to no class.
 MECHANISMS = {case.name for case in (*MECHANISM_CASES, *QUERY_CASES)} | {
     case.name for case in PARITY_CASES if case.name.startswith("consistent")
 }
@@ -20,19 +20,19 @@ def is_private(kind):
     return isinstance(kind, type) and (hasattr(kind, "fit") or {"guarantee", "_guarantee"} & fields.keys())
 
 
-def test_every_public_class_that_promises_something_has_its_evidence():
+def test_every_public_class_with_a_guarantee_has_evidence():
     packages = (dplearn, model_selection, preprocessing, releases)
     public = {name for each in packages for name in each.__all__ if is_private(getattr(each, name))}
-    # A plan guarantees what a fit would, and is none.
+    # A plan has the guarantee of a fit, but releases nothing.
     assert {name for name in public if not name.endswith("Plan")} == EVIDENCE.keys()
 
 
-def test_every_case_that_is_no_mechanism_speaks_for_a_class():
+def test_every_case_that_is_not_of_a_mechanism_belongs_to_a_class():
     assert set(CASES) >= SAID
     assert {name for name in CASES.keys() - SAID - MECHANISMS if not name.startswith("small_")} == set()
 
 
-def test_every_class_without_cases_says_why():
+def test_every_class_without_cases_has_a_note():
     assert [name for name, each in EVIDENCE.items() if not each.cases and not each.note] == []
     assert evidence_of("StandardScaler") is None
 
@@ -41,13 +41,13 @@ def test_every_class_without_cases_says_why():
     "name",
     ["naive_bayes_of_two_records", "local_naive_bayes_of_two_columns"],
 )
-def test_figures_are_those_that_a_run_finds(name):
+def test_the_recorded_figures_equal_those_of_a_run(name):
     report, [check] = CASES[name].run(), checks_of(Evidence((name,)))
     assert (check.n_datasets, check.n_pairs) == (report.n_datasets, report.n_pairs)
     assert float(check.exact) == pytest.approx(report.epsilon, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", EVIDENCE)
-def test_nothing_found_is_above_what_is_claimed(name):
+def test_no_exact_epsilon_exceeds_the_claim(name):
     for check in checks_of(EVIDENCE[name]):
         assert float(check.exact) <= check.claimed

@@ -1,4 +1,4 @@
-"""A guarantee in words says no more than the guarantee."""
+"""The words and numbers about a guarantee state no more than it guarantees."""
 
 import math
 from fractions import Fraction
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dplearn import ApproxDP, ZeroConcentratedDP
 from dplearn.display.guarantee_text import (
+    beliefs,
     figures,
     greatest_belief,
     greatest_factor,
@@ -22,7 +23,11 @@ MASSES = st.lists(st.integers(0, 50), min_size=2, max_size=6).filter(any)
 
 
 def said(guarantee):
-    return " ".join(block.as_text() for block in [*warnings_of(guarantee), *in_words(guarantee)])
+    alerts = [text for alert in warnings_of(guarantee) for text in alert]
+    table = beliefs(guarantee)
+    return " ".join(
+        [*alerts, *in_words(guarantee), table.caption, *(cell for row in table.rows for cell in row)]
+    )
 
 
 def believed(approx, prior):
@@ -31,7 +36,7 @@ def believed(approx, prior):
 
 
 @given(st.data(), st.sampled_from([Fraction(1, 100), Fraction(1, 10), Fraction(1, 2), Fraction(9, 10)]))
-def test_no_belief_grows_beyond_what_is_said_except_with_twice_delta(data, prior):
+def test_no_belief_exceeds_the_stated_bound_except_with_probability_two_delta(data, prior):
     size = len(first := data.draw(MASSES))
     second = data.draw(st.lists(st.integers(1, 50), min_size=size, max_size=size))
     true, other = np.array(first) / sum(first), np.array(second) / sum(second)
@@ -43,8 +48,8 @@ def test_no_belief_grows_beyond_what_is_said_except_with_twice_delta(data, prior
     assert true[beyond].sum() <= 2 * float(delta) + 1e-12
 
 
-def test_randomised_response_attains_what_is_said():
-    # It says the truth with odds exp(1): a belief of 1/2 becomes exp(1) / (1 + exp(1)) = 0.73106.
+def test_randomised_response_attains_the_stated_bound():
+    # It tells the truth with odds exp(1): a belief of 1/2 becomes exp(1) / (1 + exp(1)) = 0.73106.
     assert greatest_belief(ApproxDP(1), Fraction(1, 2)) == "73.2 %"
     assert greatest_belief(ApproxDP(0), Fraction(1, 10)) == "10 %"
 
@@ -56,33 +61,33 @@ def test_factors_are_rounded_up(hundredths):
     assert exact * (1 - 1e-12) <= float(text) <= exact * 1.01
 
 
-def test_labels_records_and_their_presence_are_told_apart():
+def test_the_protected_values_are_labels_records_or_their_presence():
     assert "the label of any one record" in said(ApproxDP(1, protects="labels"))
-    assert "all that one row of the table says" in said(ApproxDP(1))
-    assert "whether any one record is in the table" in said(ApproxDP(1, neighbors="add_remove"))
+    assert "all values in any one record" in said(ApproxDP(1))
+    assert "the presence of any one record in the table" in said(ApproxDP(1, neighbors="add_remove"))
 
 
-def test_a_delta_is_explained_and_none_is_not_mentioned():
+def test_delta_is_explained_only_if_there_is_one():
     assert "one in 500,000" in said(ApproxDP(1, 1e-6))
     assert "delta" not in said(ApproxDP(1))
 
 
-def test_a_seed_and_a_large_epsilon_are_warned_of():
-    assert [each.head for each in warnings_of(ApproxDP(10))] == []
+def test_there_are_warnings_of_a_seed_and_of_a_large_epsilon():
+    assert warnings_of(ApproxDP(10)) == []
     assert "Not for release." in said(ApproxDP(1, reproducible=True))
     assert "worth very little" in said(ApproxDP(11))
     assert "no limit" in said(ApproxDP(10**9))
 
 
-def test_a_concentrated_guarantee_is_put_as_the_epsilon_that_it_implies():
+def test_a_concentrated_guarantee_is_explained_by_the_epsilon_that_it_implies():
     rho = ZeroConcentratedDP("0.005")
     assert "epsilon = 0.429941" in said(rho).replace("\n", " ")
-    assert figures(rho).numbers[0] == ("rho", "0.005")
+    assert figures(rho)[0] == ("rho", "0.005")
 
 
 @pytest.mark.parametrize("guarantee", [ApproxDP(1), ApproxDP(2, 1e-3), ZeroConcentratedDP(0.1)])
-def test_a_person_with_several_records_is_promised_what_the_guarantee_says(guarantee):
-    table = in_groups(guarantee)[1]
+def test_the_table_of_groups_states_the_guarantee_for_groups(guarantee):
+    table = in_groups(guarantee)
     for count, *cells in table.rows:
         try:
             first = f"{float(getattr(guarantee.for_group(int(count)), guarantee._numbers[0])):g}"

@@ -1,4 +1,4 @@
-"""The limits on a card are those of the page, and the ones that apply."""
+"""The limits on a card are headings of docs/limits.md, and only those that apply are listed."""
 
 from pathlib import Path
 
@@ -17,13 +17,13 @@ def test_each_limit_is_a_heading_of_the_page():
     assert [title for title in LIMITS if f"**{title}" not in page] == []
 
 
-def test_every_limit_is_said_of_some_model():
+def test_every_limit_applies_to_some_model():
     every = titles("SubsampleAggregateClassifier", reproducible=True, whole_pipeline=True)
     assert set(every) == LIMITS.keys()
     assert len(every) == len(LIMITS)
 
 
-def test_what_does_not_apply_is_not_said():
+def test_limits_that_do_not_apply_are_omitted():
     few = titles("ThresholdClassifier", neighbors="add_remove")
     assert not {"Teachers", "Queries", "Seeds", "Caches", "The number of records"} & set(few)
     assert {"Timing and memory", "The small universe"} <= set(few)

@@ -1,4 +1,4 @@
-"""The line is what the theory says, and the points are what was found."""
+"""The line shows the theory's sample sizes, and the points show the simulated ones."""
 
 import pytest
 
@@ -34,13 +34,13 @@ def test_simulated_points_stand_beside_the_line(pyplot):
     assert display.figure_ is axes.figure
 
 
-def test_a_value_of_0_is_drawn_on_a_plain_axis_and_no_points_are_none(pyplot):
+def test_a_value_of_0_makes_the_axis_linear_and_points_are_optional(pyplot):
     display = SampleSizeDisplay([0, 1], [3, 4], vary="delta").plot()
     assert display.ax_.get_xscale() == "linear"
     assert display.points_ is None
 
 
-def test_what_is_no_calculator_is_refused():
+def test_an_unknown_calculator_and_arrays_of_other_shapes_are_refused():
     with pytest.raises(ValueError, match=r"calculator must be callable or among.*got 'guess'"):
         SampleSizeDisplay.of("guess", [1])
     with pytest.raises(ValueError, match="values and sizes must be of one length"):

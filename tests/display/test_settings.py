@@ -1,4 +1,4 @@
-"""Settings: what was chosen is shown, and no seed, no account and no place in memory."""
+"""Settings are shown without seeds, ledgers and addresses in memory."""
 
 from functools import partial
 
@@ -32,7 +32,7 @@ def test_seeds_are_not_shown_however_deep_they_are():
         partial(max, ledger=PrivacyLedger(1, path=None), random_state=918273),
     ],
 )
-def test_no_seed_and_no_ledger_is_shown_of_what_holds_one(holder):
+def test_no_seed_and_no_ledger_within_a_value_is_shown(holder):
     text = settings_of(FunctionTransformer(kw_args={"value": holder}))["kw_args"]
     assert "918273" not in text
     assert "account" not in text
@@ -59,7 +59,7 @@ def test_a_ledger_is_not_shown(tmp_path):
     ],
     ids=["array", "array in a list", "object", "function", "generator", "ledger", "mapping", "estimator"],
 )
-def test_a_value_shows_no_numbers_of_arrays_and_no_place_in_memory(value):
+def test_no_entries_of_arrays_and_no_addresses_in_memory_are_shown(value):
     text = settings_of(FunctionTransformer(kw_args={"value": value}))["kw_args"]
     assert "0x" not in text
     assert ".125" not in text
@@ -96,14 +96,14 @@ def test_a_seed_is_hidden_before_a_long_value_is_cut():
         assert not any(part in text for part in ("9182", "1827", "8273"))
 
 
-def test_parts_are_listed_by_their_names_and_not_twice():
+def test_steps_are_listed_once_by_name():
     found = settings_of(make_pipeline(StandardScaler(), LogisticRegression(C=3.0)))
     assert found["logisticregression"] == "LogisticRegression"
     assert found["logisticregression__C"] == "3.0"
     assert "steps" not in found
 
 
-def test_a_release_shows_what_it_was_made_with_and_a_result_shows_nothing():
+def test_a_release_has_settings_and_its_result_has_none():
     release = CDFRelease(epsilon=0.5, domain=IntegerRange(0, 9), random_state=1).fit(np.arange(500) % 10)
     assert settings_of(release) | {"domain": ""} == {
         "delta": settings_of(release)["delta"],
