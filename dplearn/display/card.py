@@ -49,8 +49,8 @@ _ENUMERATION = (
     "The real code was run over every possible outcome of its random draws, on every table of a small"
     " universe, and the output distributions of all neighbouring tables were compared. The exact epsilon"
     " found must never exceed the claimed epsilon. Each small universe has settings of its own, so its"
-    " epsilon differs from this model's. Anybody can repeat an enumeration on an installed copy: python -m"
-    " dplearn audit CASE."
+    " epsilon is not this model's. Anybody can repeat a case on an installed copy: python -m dplearn audit"
+    " NAME."
 )
 
 

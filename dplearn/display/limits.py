@@ -6,8 +6,8 @@ __all__ = ["LIMITS", "limits_of"]
 
 #: Texts by their headings in docs/limits.md.
 LIMITS: Mapping[str, str] = {
-    "Timing and memory": "The time and the memory that the computation takes depend on the data. Let nobody"
-    " measure them who must not see the data.",
+    "Timing and memory": "The time and the memory that the computation takes depend on the data. People who"
+    " must not see the data must not measure them.",
     "The number of records": "The number of records in the table is public.",
     "Several releases": "The costs of further releases about the same people add up. Only releases that are"
     " charged to the same ledger are accounted for together.",

@@ -4,6 +4,7 @@ import datetime
 import re
 import warnings
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -167,6 +168,11 @@ def test_a_card_states_the_guarantee():
     assert all(entry in text for entry in card.guarantee.assumes)
     assert f"Made on 2030-01-02 with dplearn {dplearn.__version__}" in text
     assert "Not for release" not in text
+
+
+def test_a_guarantee_without_assumptions_says_so():
+    release = SimpleNamespace(guarantee=ApproxDP(1))
+    assert "- no assumption is recorded" in str(privacy_card(release))
 
 
 def test_a_seeded_fit_is_not_for_release():

@@ -69,6 +69,10 @@ def test_both_templates_of_the_card_have_the_same_fields():
     }
 
 
+def test_only_the_style_sheet_is_not_escaped():
+    assert re.findall(r"\{(\w+):verbatim\}", HTML) == ["style"]
+
+
 def test_both_templates_of_the_card_have_the_same_headings():
     headings = re.findall(r"<h2>(.*)</h2>", HTML)
     assert headings == re.findall(r"^(.*)\n-+$", TEXT, re.MULTILINE)
