@@ -133,6 +133,8 @@ def cdf_plan(
 
 
 class _CDF(Release[CDFPlan, CDFRelease]):
+    """A distribution, by either method."""
+
     def __init__(self, epsilon: Any, delta: Any, method: str, domain: Any, random_state: Any = None):
         self.method = check_choice("method", method, _METHODS)
         epsilon = check_number("epsilon", epsilon, low=Fraction(1, 10**9))

@@ -189,6 +189,8 @@ def interior_point_plan(
 
 
 class _InteriorPoint(Release[InteriorPointPlan, InteriorPoint]):
+    """An interior point; which method "auto" is depends on public numbers alone."""
+
     def __init__(
         self,
         domain: Any,

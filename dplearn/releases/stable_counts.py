@@ -219,6 +219,8 @@ def stable_counts_plan(
 
 
 class _StableCounts(Release[StableCountsPlan, StableCounts]):
+    """Counts of keys that nobody declared."""
+
     def __init__(self, epsilon: Any, delta: Any, random_state: Any = None):
         guarantee = ApproxDP(
             check_number("epsilon", epsilon, above=0),
