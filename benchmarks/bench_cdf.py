@@ -29,7 +29,7 @@ from side_by_side import asked_of, lined_up, options_of, peer, public_generator,
 
 from dplearn.domains import Floats, IntegerRange, NumberDomain
 from dplearn.domains.large import LargeIntegerRange
-from dplearn.releases.thresholds import CDFRelease
+from dplearn.releases.cdf import cdf
 
 EPSILON, CANDIDATES, BAR = 1, 1024, 0.005
 DECILES = np.arange(1, 10) / 10
@@ -89,15 +89,13 @@ def ours(
     ordered, errors, deciles, times = np.sort(values), [], [], []
     for _ in range(fits):
         told_apart = domain or IntegerRange(low, high)
-        release = CDFRelease(epsilon=EPSILON, delta=delta, method=method, domain=told_apart)
         start = perf_counter()
-        found = release.fit(values).distribution_
+        found = cdf(values, epsilon=EPSILON, delta=delta, method=method, domain=told_apart)
         x = found.ppf(DECILES)
         times.append(perf_counter() - start)
         deciles.append(decile_error(ordered, x))
         errors.append(greatest_error(ordered, found.cdf))
-    guaranteed = release.plan(values.size).error(values.size, 0.05)
-    return row(deciles, times) | {"anywhere": float(np.mean(errors)), "guaranteed": guaranteed}
+    return row(deciles, times) | {"anywhere": float(np.mean(errors)), "guaranteed": found.plan.error}
 
 
 def ours_of_many_bits(n: int, fits: int) -> dict[str, dict[str, Any]]:

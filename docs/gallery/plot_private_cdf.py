@@ -12,12 +12,11 @@ for the release has been paid for.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from dplearn.releases import CDFRelease
+from dplearn.releases import cdf
 
 incomes = np.random.default_rng(0).lognormal(10, 0.5, 20_000)
-release = CDFRelease(epsilon=0.5, random_state=0).fit(incomes)
-distribution = release.distribution_
-print(release.guarantee_)
+distribution = cdf(incomes, epsilon=0.5, random_state=0)
+print(distribution.guarantee)
 print("median:", round(float(distribution.median())))
 
 # %%

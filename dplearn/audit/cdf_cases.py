@@ -22,7 +22,7 @@ from dplearn.mechanisms.block_points import BlockPlan, block_points
 from dplearn.mechanisms.rec_prefix import RecursiveSizes
 from dplearn.mechanisms.tree_counts import TreePlan, tree_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
-from dplearn.releases.distribution import distribution_of, distribution_of_points
+from dplearn.releases.distribution import CDFPlan, distribution_of, distribution_of_points
 
 __all__ = ["BLOCK_CASES", "CDF_CASES", "block_case", "distribution_case", "released", "released_blocks"]
 
@@ -47,11 +47,14 @@ def released(
         dice=dice,
         **ends,
     )
-    domain = IntegerRange(0, plan.size - 1)
     shown = [(level.starts.tolist(), level.counts.tolist()) for level in levels]
-    made = distribution_of(levels, domain, plan, plan.guarantee)
-    # All of it but what is public: the domain, the plan and the guarantee.
-    return str(shown), (made.n_records, made.knots, made.cumulative, made.least, made.levels)
+    made = distribution_of(levels, _planned("tree", plan, len(rows)))
+    # All of it but what is public: the plan.
+    return str(shown), (made.n_samples, made.knots, made.cumulative, made.least, made.levels)
+
+
+def _planned(method: str, plan: TreePlan | BlockPlan, n: int) -> CDFPlan:
+    return CDFPlan(plan.guarantee, n, method, IntegerRange(0, plan.size - 1), plan)
 
 
 def distribution_case(
@@ -104,8 +107,8 @@ def released_blocks(
 @lru_cache(maxsize=1024)
 def _made_of(points: tuple[int, ...], n: int, plan: BlockPlan) -> tuple[Any, ...]:
     """Return what is published about points, without what is public."""
-    made = distribution_of_points(list(points), n, IntegerRange(0, plan.size - 1), plan, plan.guarantee)
-    return made.n_records, made.knots, made.cumulative, made.least, made.most, made.levels
+    made = distribution_of_points(list(points), _planned("blocks", plan, n))
+    return made.n_samples, made.knots, made.cumulative, made.least, made.most, made.levels
 
 
 def block_case(

@@ -20,21 +20,25 @@ from typing import Any
 from dplearn.audit.case import AuditCase
 from dplearn.audit.enumeration import Rows
 from dplearn.chance.dice import Dice
+from dplearn.domains import IntegerRange
 from dplearn.mechanisms import rec_prefix
 from dplearn.mechanisms.rec_prefix import PrefixLevel, RecursiveSizes, choose_prefix, recursive_interior_point
 from dplearn.privacy import ApproxDP
-from dplearn.releases.interior_point import _plan, _release
+from dplearn.releases.interior_point import _InteriorPoint
 
 __all__ = ["INTERIOR_POINT_CASES", "recursive_case", "tiny_sizes"]
 
 
 def _exponential_case(name: str, universe: Sequence[int], n: int, size: int, epsilon: Any) -> AuditCase:
-    plan = _plan(size, "exponential", epsilon, 0, Fraction(1, 20), "tight", False)
+    domain = IntegerRange(0, size - 1)
+    stages = _InteriorPoint(domain, "exponential", epsilon, 0, Fraction(1, 20), "tight")
+    plan = stages.plan(n)
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
-        return str(_release(rows, size, plan, dice)), ()
+        summary = stages.summarize(stages.read(rows), plan)
+        return str(stages.release(summary, plan, dice).value), ()
 
-    return AuditCase(name, fit, universe, n, plan.cost, ordered=False)
+    return AuditCase(name, fit, universe, n, ApproxDP(epsilon), ordered=False)
 
 
 def tiny_sizes(

@@ -20,7 +20,7 @@ from dplearn.learners.point import PointClassifier
 from dplearn.learners.reductions import SecretSampleClassifier
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.subsampled import subsampled
-from dplearn.releases.stable_counts import _read, _release
+from dplearn.releases.stable_counts import _StableCounts
 
 __all__ = ["POINT_CASES", "point_case"]
 
@@ -66,7 +66,10 @@ def point_case(
 
 
 def _counted(rows: Rows, dice: Dice) -> tuple[str, Any]:
-    found = _release(_read(list(rows)), _COUNTS, dice)
+    stages = _StableCounts(_COUNTS.epsilon, _COUNTS.delta)
+    keys = stages.read(list(rows))
+    plan = stages.plan(len(keys))
+    found = stages.release(stages.summarize(keys, plan), plan, dice)
     return str(found.counts), found
 
 

@@ -16,12 +16,12 @@ from dplearn.audit.case import AuditCase
 from dplearn.audit.enumeration import Rows
 from dplearn.audit.rules import RULES, Rule
 from dplearn.chance.dice import Dice
-from dplearn.core.ranks import Cell, SortedCodes, UnsortedCodes, rank_sensitivity
+from dplearn.core.ranks import Cell, SortedCodes, rank_sensitivity
 from dplearn.domains import IntegerRange
 from dplearn.mechanisms.rank_selection import code_near_rank
 from dplearn.preprocessing.min_max_clipper import PrivateMinMaxClipper
 from dplearn.privacy import ApproxDP
-from dplearn.releases.quantiles import release_quantiles
+from dplearn.releases.quantiles import _Quantiles
 
 __all__ = ["QUANTILE_CASES", "level_case", "quantiles_case"]
 
@@ -38,12 +38,13 @@ def quantiles_case(name: str, q: Sequence[Fraction], *, values: int, n: int, eps
     values, n, epsilon : int
         How many numbers there are, how many records, and what they spend.
     """
-    domain, claim = IntegerRange(0, values - 1), ApproxDP(epsilon)
+    claim = ApproxDP(epsilon)
+    stages = _Quantiles(name, q, epsilon, IntegerRange(0, values - 1))
+    plan = stages.plan(n)
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
-        codes = domain.encode(np.array(rows))
-        ranks = SortedCodes(codes) if len(q) > 1 else UnsortedCodes(codes)
-        released = release_quantiles(ranks, domain, q, privacy=claim, dice=dice)
+        summary = stages.summarize(stages.read(np.array(rows)), plan)
+        released = stages.release(summary, plan, dice).values
         return str(released.tolist()), released
 
     rules = _selected_within(rank_sensitivity(q[0], alone=True)) if len(q) == 1 else None

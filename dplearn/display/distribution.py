@@ -1,9 +1,9 @@
 """A released distribution and its confidence band.
 
 >>> from dplearn.domains import IntegerRange
->>> from dplearn.releases import CDFRelease
->>> release = CDFRelease(epsilon=1, domain=IntegerRange(0, 120)).fit([20] * 300 + [40] * 500)
->>> DistributionDisplay(release.distribution_).beta
+>>> from dplearn.releases import cdf
+>>> found = cdf([20] * 300 + [40] * 500, epsilon=1, domain=IntegerRange(0, 120))
+>>> DistributionDisplay(found).beta
 0.05
 """
 
@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from dplearn.display.axes import axes_or_new
-from dplearn.releases import ReleasedDistribution
+from dplearn.releases import CDFRelease
 
 __all__ = ["DistributionDisplay"]
 
@@ -22,7 +22,7 @@ class DistributionDisplay:
 
     Parameters
     ----------
-    distribution : ReleasedDistribution
+    distribution : CDFRelease
         The released distribution.
     beta : float or None, default=0.05
         The probability that the band does not contain the whole function of the population; None for no
@@ -38,17 +38,15 @@ class DistributionDisplay:
         After `plot`.
     """
 
-    def __init__(
-        self, distribution: ReleasedDistribution, *, beta: float | None = 0.05, reference: Any = None
-    ):
-        if not isinstance(distribution, ReleasedDistribution):
-            raise TypeError(f"distribution must be a ReleasedDistribution, got {type(distribution).__name__}")
+    def __init__(self, distribution: CDFRelease, *, beta: float | None = 0.05, reference: Any = None):
+        if not isinstance(distribution, CDFRelease):
+            raise TypeError(f"distribution must be a CDFRelease, got {type(distribution).__name__}")
         self.distribution = distribution
         self.beta = beta
         self.reference = reference
 
     @classmethod
-    def from_estimator(
+    def from_release(
         cls,
         release: Any,
         *,
@@ -57,12 +55,12 @@ class DistributionDisplay:
         ax: Any = None,
         name: str = "x",
     ) -> Self:
-        """Draw the distribution of a fitted release.
+        """Draw a distribution that `cdf` has released.
 
         Parameters
         ----------
         release : CDFRelease
-            Fitted.
+            What it returned.
         beta, reference
             As for the class.
         ax, name
@@ -75,12 +73,9 @@ class DistributionDisplay:
         Raises
         ------
         TypeError
-            If `release` has no distribution.
+            If `release` is another object.
         """
-        found = getattr(release, "distribution_", None)
-        if found is None:
-            raise TypeError(f"release must be a fitted CDFRelease, got {type(release).__name__}")
-        return cls(found, beta=beta, reference=reference).plot(ax, name=name)
+        return cls(release, beta=beta, reference=reference).plot(ax, name=name)
 
     def plot(self, ax: Any = None, *, name: str = "x") -> Self:
         """Draw the function, its band and the public sample.

@@ -177,7 +177,6 @@ EVIDENCE: Mapping[str, Evidence] = {
         whole=False,
     ),
     "Quantiles": Evidence(_LEVELS, whole=False),
-    "ReleasedDistribution": Evidence(_DISTRIBUTION, whole=False),
     "StableCounts": Evidence(("stable_counts", "stable_counts_of_few")),
     "CDFRelease": Evidence(_DISTRIBUTION, whole=False),
 }

@@ -10,12 +10,16 @@
 import inspect
 import re
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from dplearn._writing import cut, listed
 from dplearn.privacy import PrivacyLedger
+from dplearn.privacy.base import Guarantee
+from dplearn.privacy.plan import Plan
+from dplearn.releases.stages import Released
 
 __all__ = ["settings_of"]
 
@@ -31,7 +35,7 @@ def settings_of(estimator: Any) -> dict[str, str]:
     Parameters
     ----------
     estimator : object
-        With `get_params`, or with `fit` and an attribute for each parameter of its class. Any other object
+        With `get_params`; or the result of a release, whose settings are those of its plan. Any other object
         has no settings.
 
     Returns
@@ -42,9 +46,11 @@ def settings_of(estimator: Any) -> dict[str, str]:
     """
     if hasattr(estimator, "get_params"):
         found = estimator.get_params(deep=True)
-    elif hasattr(estimator, "fit"):
-        names = inspect.signature(type(estimator)).parameters
-        found = {name: vars(estimator)[name] for name in names if name in vars(estimator)}
+    elif isinstance(estimator, Released):
+        found = {
+            each.name: getattr(estimator.plan, each.name) for each in fields(estimator.plan) if each.repr
+        }
+        found = {name: value for name, value in found.items() if not isinstance(value, Guarantee | Plan)}
     else:
         found = {}
     shown = {}

@@ -46,7 +46,7 @@ from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.plan import Plan
 
-__all__ = ["BlockPlan", "block_guarantee", "block_plan", "block_points"]
+__all__ = ["BlockPlan", "block_guarantee", "block_plan", "block_points", "block_sample_size"]
 
 _FAILURE = Fraction(
     1, 1000
@@ -314,6 +314,41 @@ def block_plan(size: int, privacy: ApproxDP, n_samples: int) -> BlockPlan:
     """
     size, n_samples = check_count("size", size, low=1), check_count("n_samples", n_samples, low=1)
     return _block_plan(size, ApproxDP(epsilon_of(privacy), privacy.delta), n_samples)
+
+
+def block_sample_size(size: int, privacy: ApproxDP, alpha: Any, beta: Any) -> int | None:
+    """Return from how many records on a distribution made from the blocks for so many is accurate.
+
+    Parameters
+    ----------
+    size, privacy
+        As for `block_plan`.
+    alpha : float
+        Error that is wanted, as a share of the records, in (0, 1).
+    beta : float
+        Probability that it is exceeded, in (0, 1).
+
+    Returns
+    -------
+    int or None
+        A number n with `block_plan(size, privacy, n).error(n, beta)` at most alpha, where one fewer is not
+        enough; more are enough too, but for roundings. None: blocks fail more often than beta, however many
+        records there are.
+    """
+    share = check_number("alpha", alpha, above=0, below=1)
+    if check_number("beta", beta, above=0, below=1) <= _FAILURE:
+        return None
+
+    def suffices(n: int) -> bool:
+        try:
+            return block_plan(size, privacy, n).error(n, beta) <= share
+        except ValueError:  # too few for one block on each side
+            return False
+
+    enough = 1
+    while not suffices(enough):
+        enough *= 2
+    return first(suffices, enough // 2 + 1, enough)
 
 
 def block_guarantee(size: int, privacy: ApproxDP) -> ApproxDP:

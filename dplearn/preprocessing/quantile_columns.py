@@ -32,8 +32,7 @@ from dplearn.privacy.plan import Plan, hidden
 from dplearn.records.reading import TABLE, as_product, read_features
 from dplearn.records.rows import Columns
 from dplearn.releases.few_records import quantile_warnings
-from dplearn.releases.quantile_plan import QuantilePlan, quantile_plan
-from dplearn.releases.quantiles import release_quantiles
+from dplearn.releases.quantiles import QuantilesPlan, quantiles_plan, release_quantiles
 from dplearn.releases.reading import as_number_domain, is_pair
 
 __all__ = [
@@ -65,7 +64,7 @@ class ColumnsPlan(Plan):
         What it would guarantee.
     n_samples : int
         Number of records.
-    columns : dict of str to QuantilePlan
+    columns : dict of str to QuantilesPlan
         For each column what its share of epsilon gives: by how many ranks its quantiles may miss, and how
         many records they take. Empty where nothing is learned.
     error : int
@@ -81,7 +80,7 @@ class ColumnsPlan(Plan):
 
     guarantee: ApproxDP
     n_samples: int
-    columns: dict[str, QuantilePlan]
+    columns: dict[str, QuantilesPlan]
     fractions: Any = hidden()
     product: Any = hidden()
     share: Any = hidden()
@@ -182,8 +181,8 @@ class QuantilesOfColumns(OneToOneFeatureMixin, PrivateTransformer):
         share = ApproxDP(params.cost.epsilon / len(product))
 
         @cache
-        def of(domain: Any) -> QuantilePlan:
-            return quantile_plan(
+        def of(domain: Any) -> QuantilesPlan:
+            return quantiles_plan(
                 public.n_samples,
                 params.fractions,
                 epsilon=share.epsilon,

@@ -20,7 +20,7 @@ CoinPlan
 from collections.abc import Iterator, Mapping
 from dataclasses import field, fields
 from html import escape
-from typing import Any
+from typing import Any, ClassVar
 
 from dplearn.privacy.base import Guarantee, in_words
 
@@ -48,6 +48,10 @@ def hidden() -> Any:
 class Plan:
     """Base of the frozen dataclasses that say what a fit or a release would guarantee and need."""
 
+    #: Names of properties that are printed after the fields. Numbers that take long to compute, and that the
+    #: release itself does not need, are such properties.
+    _computed: ClassVar[tuple[str, ...]] = ()
+
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a fit warns of, from public values alone, before it is charged."""
@@ -70,6 +74,8 @@ def _rows(plan: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
             note = each.metadata.get(_NOTE)
             for name, value in _row(prefix + each.name, getattr(plan, each.name)):
                 yield name, f"{value}  ({note})" if note else value
+    for name in plan._computed:
+        yield from _row(prefix + name, getattr(plan, name))
 
 
 def _row(name: str, value: Any) -> Iterator[tuple[str, str]]:

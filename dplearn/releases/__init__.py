@@ -1,34 +1,61 @@
-"""What is published about data: interior points, quantiles, distributions, counts of unknown keys."""
+"""What is published about one column: quantiles, distributions, interior points, counts of unknown keys.
 
-from dplearn.releases.distribution import ConfidenceBand, ReleasedDistribution
+A release `x` is a function of private values that returns a frozen result, and `x_plan` returns the plan that
+it runs on, from public numbers alone.
+"""
+
+from dplearn.releases.cdf import cdf, cdf_plan
+from dplearn.releases.distribution import CDFPlan, CDFRelease, ConfidenceBand
 from dplearn.releases.distribution_learning import LearnedDistribution, learned_distribution
-from dplearn.releases.interior_point import InteriorPoint, interior_point
-from dplearn.releases.quantile_plan import QuantilePlan, quantile_plan
-from dplearn.releases.quantiles import Quantiles, median, quantiles
+from dplearn.releases.interior_point import (
+    InteriorPoint,
+    InteriorPointPlan,
+    interior_point,
+    interior_point_plan,
+)
+from dplearn.releases.quantiles import (
+    Quantiles,
+    QuantilesPlan,
+    median,
+    median_plan,
+    quantiles,
+    quantiles_plan,
+)
 from dplearn.releases.reductions import (
     interior_point_from_counts,
     interior_point_from_threshold_learner,
     threshold_from_interior_point,
 )
-from dplearn.releases.stable_counts import StableCounts, stable_counts
-from dplearn.releases.thresholds import CDFRelease
+from dplearn.releases.stable_counts import (
+    StableCounts,
+    StableCountsPlan,
+    stable_counts,
+    stable_counts_plan,
+)
 
 __all__ = [
+    "CDFPlan",
     "CDFRelease",
     "ConfidenceBand",
     "InteriorPoint",
+    "InteriorPointPlan",
     "LearnedDistribution",
-    "QuantilePlan",
     "Quantiles",
-    "ReleasedDistribution",
+    "QuantilesPlan",
     "StableCounts",
+    "StableCountsPlan",
+    "cdf",
+    "cdf_plan",
     "interior_point",
     "interior_point_from_counts",
     "interior_point_from_threshold_learner",
+    "interior_point_plan",
     "learned_distribution",
     "median",
-    "quantile_plan",
+    "median_plan",
     "quantiles",
+    "quantiles_plan",
     "stable_counts",
+    "stable_counts_plan",
     "threshold_from_interior_point",
 ]

@@ -1,10 +1,9 @@
 """A released distribution: asked as scipy's are, as often as one likes; nothing private is left in it.
 
->>> from dplearn.releases.thresholds import CDFRelease
+>>> from dplearn.releases.cdf import cdf
 >>> from dplearn.domains import IntegerRange
 >>> ages = [20] * 3000 + [40] * 5000 + [41] * 2000
->>> release = CDFRelease(epsilon=1, domain=IntegerRange(0, 120), random_state=0).fit(ages)
->>> found = release.distribution_
+>>> found = cdf(ages, epsilon=1, domain=IntegerRange(0, 120), random_state=0)
 >>> found.cdf([19, 40]).round(2).tolist(), found.ppf([0.25, 0.5, 0.9]).tolist()
 ([0.0, 0.8], [20, 40, 41])
 >>> low, high = found.band(beta=0.05).at(40)
@@ -13,7 +12,7 @@
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,35 +22,80 @@ from dplearn._validation import check_choice, check_count, check_number
 from dplearn.chance import PublicStream
 from dplearn.core.intervals import Level, prefix_counts, sorted_codes
 from dplearn.domains import NumberDomain
-from dplearn.mechanisms.block_points import BlockPlan
-from dplearn.mechanisms.tree_counts import dkw_bound
-from dplearn.privacy import ApproxDP
+from dplearn.mechanisms.block_points import BlockPlan, block_sample_size
+from dplearn.mechanisms.tree_counts import TreePlan, dkw_bound
+from dplearn.privacy.plan import hidden
+from dplearn.releases.few_records import count_warnings
+from dplearn.releases.stages import Released, ReleasePlan
 
-__all__ = ["ConfidenceBand", "ReleasedDistribution", "distribution_of", "distribution_of_points"]
+__all__ = ["CDFPlan", "CDFRelease", "ConfidenceBand", "distribution_of", "distribution_of_points"]
 
 _BELOW_WIDE = np.nextafter(2.0**64, 0)
 _FINE = 53  # bits of a uniform number
 
 
-class _Plan(Protocol):
-    """How the records were counted."""
+@dataclass(frozen=True)
+class CDFPlan(ReleasePlan):
+    """What `cdf` runs on.
 
-    def radius(self, levels: Any, beta: float) -> NDArray[np.float64]:
-        """Return by how many records bounds at knots of these levels may be off, all at once."""
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        What it guarantees.
+    n_samples : int
+        Number of records.
+    method : {"tree", "blocks"}
+        As asked for.
+    domain : NumberDomain
+        The values that are told apart.
+    mechanism_plan : TreePlan or BlockPlan
+        How records are counted: noise, sizes and thresholds.
+    alpha, beta : float
+        As asked for; .05 each in the plan of a release.
+    error : float
+        With probability at least 1 - beta, the released function is nowhere further than this from that of
+        the records; at most 1.
+    n_needed : int or None
+        From how many records on the error is at most alpha; None: no number is enough, because "blocks" may
+        fail with a probability of 1/1000, however many records there are.
+    """
+
+    _computed: ClassVar[tuple[str, ...]] = ("error", "n_needed")
+
+    method: str
+    domain: NumberDomain
+    mechanism_plan: TreePlan | BlockPlan
+    alpha: float = 0.05
+    beta: float = 0.05
+    most: Any = hidden()  # what may be spent
+
+    @property
+    def error(self) -> float:
+        """A share of the records."""
+        return self.mechanism_plan.error(self.n_samples, self.beta)
+
+    @property
+    def n_needed(self) -> int | None:
+        """Number of records, or None."""
+        if isinstance(self.mechanism_plan, TreePlan):
+            return self.mechanism_plan.sample_size(self.alpha, self.beta)
+        return block_sample_size(self.domain.size, self.most, self.alpha, self.beta)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warn of counts so noisy that nothing is guaranteed of a median; too few for blocks are refused."""
+        plan = self.mechanism_plan
+        return count_warnings(self.n_samples, plan) if isinstance(plan, TreePlan) else ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReleasedDistribution:
-    """A distribution over a domain of numbers, released from private records.
+class CDFRelease(Released):
+    """A cumulative distribution function over a domain of numbers, released from private records.
 
     Between two neighbouring knots all codes have the same probability.
 
     Attributes
     ----------
-    domain : NumberDomain
-        Public. The values that are told apart.
-    n_records : int
-        Public. How many records it is of.
     knots : ndarray of uint64 or object of shape (k,)
         Released. Rising codes, from 0 to the size of the domain.
     cumulative : ndarray of float64 of shape (k,)
@@ -61,25 +105,32 @@ class ReleasedDistribution:
     levels : ndarray of int64 of shape (k,)
         Released. What noise the bounds have, as the plan counts it: at which depth of the tree each knot was
         cut; 0 where the share is known.
-    plan : TreePlan or BlockPlan
-        Public. How it was counted.
+    plan : CDFPlan
+        Public. What the release ran on.
     guarantee : ApproxDP
-        Public. What is guaranteed to those whose records these were.
+        Public. What the release guarantees, and spent.
     """
 
-    domain: NumberDomain
-    n_records: int
     knots: NDArray[Any]
     cumulative: NDArray[np.float64]
     least: NDArray[np.float64]
     most: NDArray[np.float64]
     levels: NDArray[np.int64]
-    plan: _Plan
-    guarantee: ApproxDP
+    plan: CDFPlan
+
+    @property
+    def domain(self) -> NumberDomain:
+        """Public. The values that are told apart."""
+        return self.plan.domain
+
+    @property
+    def n_samples(self) -> int:
+        """Public. How many records it is of."""
+        return self.plan.n_samples
 
     def __repr__(self) -> str:
         return (
-            f"{type(self).__name__}({self.domain!r}, n_records={self.n_records}, knots={self.knots.size},"
+            f"{type(self).__name__}({self.domain!r}, n_samples={self.n_samples}, knots={self.knots.size},"
             f" guarantee={self.guarantee!r})"
         )
 
@@ -180,8 +231,8 @@ class ReleasedDistribution:
         check_choice("of", of, ("population", "sample"))
         beta = float(check_number("beta", beta, above=0, below=1))
         drawn = of == "population"
-        radius = self.plan.radius(self.levels, beta / 2 if drawn else beta) / self.n_records
-        margin = dkw_bound(self.n_records, beta / 2) if drawn else 0.0
+        radius = self.plan.mechanism_plan.radius(self.levels, beta / 2 if drawn else beta) / self.n_samples
+        margin = dkw_bound(self.n_samples, beta / 2) if drawn else 0.0
         # What the function has reached at a knot it does not fall below later.
         lower = np.maximum.accumulate(np.maximum(self.least - radius, 0))
         upper = np.minimum.accumulate(np.minimum(self.most + radius, 1)[::-1])[::-1]
@@ -261,13 +312,13 @@ class ConfidenceBand:
 
     Attributes
     ----------
-    distribution : ReleasedDistribution
+    distribution : CDFRelease
         Released. What it is a band about.
     lower, upper : ndarray of float64 of shape (k,)
         Released. The bounds at the knots of the distribution, never falling.
     """
 
-    distribution: ReleasedDistribution
+    distribution: CDFRelease
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
 
@@ -277,7 +328,7 @@ class ConfidenceBand:
         Parameters
         ----------
         x : number or array-like of numbers
-            As for `ReleasedDistribution.cdf`.
+            As for `CDFRelease.cdf`.
 
         Returns
         -------
@@ -293,21 +344,15 @@ class ConfidenceBand:
         return f"{type(self).__name__}(knots={self.lower.size})"
 
 
-def distribution_of(
-    levels: list[Level], domain: NumberDomain, plan: _Plan, guarantee: ApproxDP
-) -> ReleasedDistribution:
+def distribution_of(levels: list[Level], plan: CDFPlan) -> CDFRelease:
     """Return the distribution that a tree of noisy counts says the records have.
 
     Parameters
     ----------
     levels : list of Level
         From `tree_counts`.
-    domain : NumberDomain
-        Whose codes they are of.
-    plan : TreePlan
+    plan : CDFPlan
         By which they were counted.
-    guarantee : ApproxDP
-        What was guaranteed.
 
     Notes
     -----
@@ -315,45 +360,37 @@ def distribution_of(
     each becomes a maximum of minima of means of runs of estimates, and so lies between what comes of all
     being as much too low, and too high, as any.
     """
-    n = int(levels[0].counts[0])
+    n = plan.n_samples
     leaves = prefix_counts(levels)
-    knots = np.append(leaves.starts, np.array([domain.size], dtype=leaves.starts.dtype))
+    knots = np.append(leaves.starts, np.array([plan.domain.size], dtype=leaves.starts.dtype))
     estimates = np.append(leaves.below, n) / n
     rising = np.clip(isotonic_regression(estimates).x, 0, 1)
     rising[0], rising[-1] = 0, 1
-    return ReleasedDistribution(
-        domain, n, knots, rising, estimates, estimates, np.append(leaves.levels, 0), plan, guarantee
-    )
+    return CDFRelease(knots, rising, estimates, estimates, np.append(leaves.levels, 0), plan)
 
 
-def distribution_of_points(
-    points: list[int], n: int, domain: NumberDomain, plan: BlockPlan, guarantee: ApproxDP
-) -> ReleasedDistribution:
+def distribution_of_points(points: list[int], plan: CDFPlan) -> CDFRelease:
     """Return the distribution of records that have a point in each of their blocks.
 
     Parameters
     ----------
     points : list of int
         From `block_points`.
-    n : int
-        Number of records.
-    domain : NumberDomain
-        Whose codes they are.
-    plan : BlockPlan
+    plan : CDFPlan
         By which blocks were cut.
-    guarantee : ApproxDP
-        What was guaranteed.
 
     Notes
     -----
     A point that no other equals has the middle rank of its block, and no probability of its own. One that
     several share has all their records: from half-way to the point before up to half-way to the next.
     """
-    ordered = sorted_codes(points, domain.size)
+    n, size, blocks = plan.n_samples, plan.domain.size, plan.mechanism_plan
+    assert isinstance(blocks, BlockPlan)
+    ordered = sorted_codes(points, size)
     codes, counts = np.unique(ordered, return_counts=True)
-    knots = np.unique(np.concatenate([codes, codes + 1, np.array([0, domain.size], dtype=codes.dtype)]))
+    knots = np.unique(np.concatenate([codes, codes + 1, np.array([0, size], dtype=codes.dtype)]))
     behind = np.searchsorted(ordered, knots, "left")
-    least, most = plan.ranks(n)
+    least, most = blocks.ranks(n)
     middles = (least + most) / 2
     halfway = np.concatenate([[0], (middles[1:] + middles[:-1]) / 2, [n]])
     ranks, alone = halfway[behind], codes[counts == 1]
@@ -365,7 +402,7 @@ def distribution_of_points(
     shares, low, high = (np.concatenate([[0], part[1:-1] / n, [1]]) for part in (ranks, *bounds))
     levels = np.ones(knots.size, dtype=np.int64)
     levels[[0, -1]] = 0
-    return ReleasedDistribution(domain, n, knots, shares, low, high, levels, plan, guarantee)
+    return CDFRelease(knots, shares, low, high, levels, plan)
 
 
 def _steps(part: NDArray[np.float64], lengths: NDArray[Any]) -> NDArray[Any]:

@@ -2,67 +2,90 @@
 
 >>> values = [20.5] * 100 + [31.0] * 150
 >>> point = interior_point(values, epsilon=1, random_state=0)
->>> 20.5 <= point.value <= 31.0, point.method, point.n_needed
+>>> 20.5 <= point.value <= 31.0, point.plan.method, point.plan.n_needed
 (True, 'exponential', 187)
+>>> interior_point_plan(250, epsilon=1).n_needed
+187
 """
 
-import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from dplearn._validation import AUTO, check_choice, check_number
-from dplearn.chance import dice_for
+from dplearn._validation import AUTO, check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import ignores_float_errors
+from dplearn.domains import NumberDomain
 from dplearn.mechanisms.interior_point import interior_point_code
 from dplearn.mechanisms.rec_prefix import (
-    RecursiveSizes,
     interior_point_method,
     interior_point_sample_size,
     recursive_interior_point,
     recursive_sizes,
 )
-from dplearn.privacy import ApproxDP, open_account
+from dplearn.privacy import ApproxDP
 from dplearn.privacy.ledger import PrivacyLedger
+from dplearn.privacy.plan import hidden
 from dplearn.releases.reading import as_number_domain, read_codes
+from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan
 
-__all__ = ["InteriorPoint", "interior_point"]
+__all__ = ["InteriorPoint", "InteriorPointPlan", "interior_point", "interior_point_plan"]
 
 _METHODS = (AUTO, "exponential", "recursive")
 
 
 @dataclass(frozen=True)
-class InteriorPoint:
+class InteriorPointPlan(ReleasePlan):
+    """What `interior_point` runs on.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        What it guarantees.
+    n_samples : int
+        Number of records.
+    method : {"exponential", "recursive"}
+        The method; of "auto", the one that was taken.
+    domain : NumberDomain
+        The values that are told apart.
+    n_needed : int
+        From how many records on what is released is an interior point with probability at least 1 - beta.
+    beta : float
+        Probability of failure.
+    """
+
+    method: str
+    domain: NumberDomain
+    n_needed: int
+    beta: float
+    sizes: Any = hidden()  # of "recursive" only
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warn of fewer records than are needed."""
+        if self.n_samples >= self.n_needed:
+            return ()
+        return (
+            f"{self.n_samples} records are fewer than the {self.n_needed} from which on the {self.method}"
+            f" method finds an interior point with probability {1 - self.beta:g}",
+        )
+
+
+@dataclass(frozen=True)
+class InteriorPoint(Released):
     """What was released of an interior point.
 
     Attributes
     ----------
     value : number or None
         Released. A number of the domain; None where "recursive" found no prefix that enough records share.
-    method : {"exponential", "recursive"}
-        Public.
+    plan : InteriorPointPlan
+        Public. What the release ran on: its method, and how many records it needs.
     guarantee : ApproxDP
-        Public. What the release spends.
-    n_needed : int
-        Public. From how many records on `value` is an interior point with probability at least 1 - beta.
+        Public. What the release guarantees, and spent.
     """
 
     value: Any
-    method: str
-    guarantee: ApproxDP
-    n_needed: int
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """What is fixed before any value is read; `sizes` for "recursive" only."""
-
-    method: str
-    cost: ApproxDP
-    n_needed: int
-    sizes: RecursiveSizes | None
+    plan: InteriorPointPlan
 
 
 def interior_point(
@@ -93,7 +116,7 @@ def interior_point(
     delta : float, default=0.0
         Spent by "recursive" only.
     beta : float, default=0.05
-        Probability of failure that `n_needed` and the sizes of "recursive" are for, in (0, 1).
+        Probability of failure that the plan's `n_needed` and the sizes of "recursive" are for, in (0, 1).
     constants : {"tight", "paper"}, default="tight"
         The sizes of "recursive", and what `n_needed` is computed with.
     ledger : PrivacyLedger, optional
@@ -117,7 +140,7 @@ def interior_point(
     Warns
     -----
     UserWarning
-        If there are fewer than `n_needed` records, whose number is public.
+        If there are fewer records than the plan's `n_needed`; their number is public.
 
     Notes
     -----
@@ -125,50 +148,94 @@ def interior_point(
 
     **Assumes.** The number of records and the domain are public.
 
-    **Accuracy.** From `n_needed` records on the value is an interior point with probability 1 - beta or more.
+    **Accuracy.** From `plan.n_needed` records on the value is an interior point with probability at least
+    1 - beta.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 3; see `interior_point_code` and
     `recursive_interior_point`.
     """
-    numbers = as_number_domain(domain)
-    plan = _plan(numbers.size, method, epsilon, delta, beta, constants, random_state is not None)
-    assumes = ("the number of records is public", numbers.assumption)
-    guarantee = replace(plan.cost, assumes=assumes)
-    charge = open_account(ledger, guarantee, name="interior_point")
-    dice = dice_for(
-        random_state, "interior_point", repr(numbers), plan.method, repr(plan.cost), repr(beta), constants
-    )
-    codes = read_codes(values, numbers).tolist()
-    if len(codes) < plan.n_needed:
-        warnings.warn(
-            f"{len(codes)} records are fewer than the {plan.n_needed} from which on the {plan.method} method"
-            f" finds an interior point with probability {float(1 - check_number('beta', beta)):g}",
-            stacklevel=2,
+    return _InteriorPoint(domain, method, epsilon, delta, beta, constants, random_state).run(values, ledger)
+
+
+def interior_point_plan(
+    n_samples: int,
+    *,
+    domain: Any = "float64",
+    method: str = AUTO,
+    epsilon: Any = 1.0,
+    delta: Any = 0.0,
+    beta: Any = 0.05,
+    constants: str = "tight",
+) -> InteriorPointPlan:
+    """Return what a release of an interior point would run on, without any data.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of records, at least 1.
+    domain, method, epsilon, delta, beta, constants
+        As for `interior_point`.
+
+    Returns
+    -------
+    InteriorPointPlan
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as described.
+    """
+    return _InteriorPoint(domain, method, epsilon, delta, beta, constants).plan(n_samples)
+
+
+class _InteriorPoint(Release[InteriorPointPlan, InteriorPoint]):
+    """An interior point; which method "auto" is depends on public numbers alone."""
+
+    def __init__(
+        self,
+        domain: Any,
+        method: str,
+        epsilon: Any,
+        delta: Any,
+        beta: Any,
+        constants: str,
+        random_state: Any = None,
+    ):
+        self.domain = as_number_domain(domain)
+        self.beta = float(check_number("beta", beta, above=0, below=1))
+        self._asked = {"epsilon": epsilon, "delta": delta, "beta": beta, "constants": constants}
+        if check_choice("method", method, _METHODS) == AUTO:
+            method = interior_point_method(self.domain.size, **self._asked)
+        self.method = method
+        if method == "recursive":
+            check_number("delta with method='recursive'", delta, above=0, below=1)
+        spent = delta if method == "recursive" else Fraction(0)
+        self.n_needed = interior_point_sample_size(method, domain_size=self.domain.size, **self._asked)
+        cost = ApproxDP(epsilon, spent, reproducible=random_state is not None)
+        context = repr(self.domain), method, repr(cost), repr(beta), constants
+        guarantee = replace(cost, assumes=(N_IS_PUBLIC, self.domain.assumption))
+        super().__init__("interior_point", guarantee, context, random_state)
+
+    def read(self, values: Any) -> list[int]:
+        codes: list[int] = read_codes(values, self.domain).tolist()
+        return codes
+
+    def plan(self, n_samples: int) -> InteriorPointPlan:
+        recursive = self.method == "recursive"
+        return InteriorPointPlan(
+            self.guarantee,
+            check_count("n_samples", n_samples, low=1),
+            self.method,
+            self.domain,
+            self.n_needed,
+            self.beta,
+            sizes=recursive_sizes(self.domain.size, **self._asked) if recursive else None,
         )
-    charge(guarantee)
-    code = _release(codes, numbers.size, plan, dice)
-    value = None if code is None else numbers.decode([code]).tolist()[0]
-    return InteriorPoint(value, plan.method, guarantee, plan.n_needed)
 
-
-def _plan(
-    size: int, method: str, epsilon: Any, delta: Any, beta: Any, constants: str, reproducible: bool
-) -> _Plan:
-    """Return the method, what it spends, and its sizes: from public numbers alone."""
-    public = {"epsilon": epsilon, "delta": delta, "beta": beta, "constants": constants}
-    if check_choice("method", method, _METHODS) == AUTO:
-        method = interior_point_method(size, **public)
-    if method == "recursive":
-        check_number("delta with method='recursive'", delta, above=0, below=1)
-    needed = interior_point_sample_size(method, domain_size=size, **public)
-    recursive = method == "recursive"
-    cost = ApproxDP(epsilon, delta if recursive else Fraction(0), reproducible=reproducible)
-    return _Plan(method, cost, needed, recursive_sizes(size, **public) if recursive else None)
-
-
-@ignores_float_errors
-def _release(codes: Sequence[int], size: int, plan: _Plan, dice: Dice) -> int | None:
-    """Return the released code, or None."""
-    if plan.sizes is None:
-        return interior_point_code(codes, size, privacy=plan.cost, dice=dice)
-    return recursive_interior_point(codes, size, sizes=plan.sizes, privacy=plan.cost, dice=dice)
+    def release(self, summary: list[int], plan: InteriorPointPlan, dice: Dice) -> InteriorPoint:
+        size, privacy = plan.domain.size, plan.guarantee
+        if plan.sizes is None:
+            code: int | None = interior_point_code(summary, size, privacy=privacy, dice=dice)
+        else:
+            code = recursive_interior_point(summary, size, sizes=plan.sizes, privacy=privacy, dice=dice)
+        return InteriorPoint(None if code is None else plan.domain.decode([code]).tolist()[0], plan)

@@ -4,38 +4,88 @@
 >>> found = stable_counts(codes, epsilon=1.0, delta=1e-6, random_state=0)
 >>> found.most_common()
 [('J45', 397), ('E11', 249), (None, 91)]
->>> found.threshold, found.error(beta=0.05)
+>>> found.plan.threshold, found.error(beta=0.05)
 (28, 6)
+>>> print(stable_counts_plan(742, delta=1e-6))
+StableCountsPlan
+  guarantee  epsilon 1, delta 1e-06
+  n_samples  742
+  threshold  28
+  error      6  (of a count)
+  n_needed   33  (of a key, for it to be named)
+  beta       0.05
+  n_keys     1
 """
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from dplearn._validation import check_count, check_number
-from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio
-from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import DomainError
 from dplearn.domains.cells import as_cells, counts_by_key, holds_times, is_frame
 from dplearn.domains.keys import read_keys
 from dplearn.mechanisms.stable_histogram import stable_histogram, stable_histogram_threshold
-from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
+from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.plan import noted
+from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan
 
-__all__ = ["StableCounts", "stable_counts"]
+__all__ = ["StableCounts", "StableCountsPlan", "stable_counts", "stable_counts_plan"]
 
 _ASSUMES = (
-    "the number of records is public",
+    N_IS_PUBLIC,
     "each record has one key: missing, text, bytes, a whole number, or a tuple of these",
 )
 
 
 @dataclass(frozen=True)
-class StableCounts:
+class StableCountsPlan(ReleasePlan):
+    """What `stable_counts` runs on.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        What it guarantees.
+    n_samples : int
+        Number of records.
+    threshold : int
+        The least noisy count that is named.
+    error : int
+        With probability at least 1 - beta, the noise of `n_keys` counts is at most this in magnitude.
+    n_needed : int
+        From how many records of a key on it is named: `n_keys` keys together with probability at least
+        1 - beta.
+    beta : float
+        As asked for; .05 in the plan of a release.
+    n_keys : int
+        As asked for; 1 in the plan of a release.
+    """
+
+    threshold: int
+    error: int = field(metadata=noted("of a count"))
+    n_needed: int = field(metadata=noted("of a key, for it to be named"))
+    beta: float
+    n_keys: int
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warn of a threshold that no count can reach."""
+        if self.n_samples >= self.threshold:
+            return ()
+        return (
+            f"n_samples is {self.n_samples}: no key is named, because its noisy count would have to be at"
+            f" least {self.threshold}; spend more epsilon or delta",
+        )
+
+
+@dataclass(frozen=True)
+class StableCounts(Released):
     """The keys that are frequent enough to be named, and their noisy counts.
 
     Attributes
@@ -43,15 +93,14 @@ class StableCounts:
     counts : dict
         Released. From key to noisy count, the greatest first; keys of equal count in sorted order. None is a
         missing value.
-    threshold : int
-        Public. No lower noisy count is named.
+    plan : StableCountsPlan
+        Public. What the release ran on; no noisy count below its `threshold` is named.
     guarantee : ApproxDP
-        Public. What the release guarantees, and on what assumptions.
+        Public. What the release guarantees, and spent.
     """
 
     counts: dict[Hashable, int]
-    threshold: int
-    guarantee: ApproxDP
+    plan: StableCountsPlan
 
     def most_common(self, k: int | None = None) -> list[tuple[Hashable, int]]:
         """Return the `k` most frequent keys with their noisy counts, or all.
@@ -79,11 +128,9 @@ class StableCounts:
         int
             The least t such that with probability at least 1 - beta the noise of all these is at most t in
             magnitude: a named count is then off by at most t, and a key that is not named has a count
-            below `threshold` + t.
+            below the plan's `threshold` + t.
         """
-        share = check_number("beta", beta, above=0, below=1) / check_count("n_keys", n_keys, low=1)
-        # P[abs(Z) >= t + 1] is twice P[Z >= t + 1].
-        return laplace_quantile(decay_ratio(self.guarantee.epsilon / 2), share / 2) - 1
+        return _error(self.guarantee, beta, n_keys)
 
 
 def stable_counts(
@@ -124,35 +171,102 @@ def stable_counts(
     BudgetExceededError
         If the ledger's budget does not hold it; nothing is spent.
 
+    Warns
+    -----
+    UserWarning
+        If there are so few records that no key can be named; their number is public.
+
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record.
 
     **Assumes.** What `guarantee.assumes` lists.
 
-    **Accuracy.** See `StableCounts.error`. A key with a count of at least `threshold` + t is named unless its
-    noise is below -t.
+    **Accuracy.** See `StableCounts.error`. A key with a count of at least the plan's `threshold` + t is named
+    unless its noise is below -t.
 
     **Source.** As for `dplearn.mechanisms.stable_histogram`.
     """
-    epsilon_spent = check_number("epsilon", epsilon, above=0)
-    delta_spent = check_number("delta", delta, above=0, below=1)
-    guarantee = ApproxDP(epsilon_spent, delta_spent, assumes=_ASSUMES, reproducible=random_state is not None)
-    charge = open_account(ledger, guarantee, name="stable_counts")
-    dice = dice_for(random_state, "stable_counts", str(epsilon_spent), str(delta_spent))
-    read = _read(keys)
-    charge(guarantee)
-    return _release(read, guarantee, dice)
+    return _StableCounts(epsilon, delta, random_state).run(keys, ledger)
 
 
-@ignores_float_errors
-def _release(keys: list[Hashable], guarantee: ApproxDP, dice: Dice) -> StableCounts:
-    found = stable_histogram(keys, privacy=guarantee, dice=dice)
-    falling = sorted(found.items(), key=lambda item: -item[1])  # stable: equal counts stay sorted by key
-    return StableCounts(counts_by_key(falling), stable_histogram_threshold(guarantee), guarantee)
+def stable_counts_plan(
+    n_samples: int, *, epsilon: float = 1.0, delta: float, beta: float = 0.05, n_keys: int = 1
+) -> StableCountsPlan:
+    """Return what a release of counts would run on: which keys it would name, and how noisy counts are.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of records, at least 1.
+    epsilon, delta
+        As for `stable_counts`.
+    beta : float, default=0.05
+        Probability of failure, in (0, 1).
+    n_keys : int, default=1
+        For how many keys, chosen beforehand, `error` and `n_needed` are to hold together.
+
+    Returns
+    -------
+    StableCountsPlan
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as described.
+    """
+    return _StableCounts(epsilon, delta).plan(n_samples, beta=beta, n_keys=n_keys)
 
 
-@ignores_float_errors
+class _StableCounts(Release[StableCountsPlan, StableCounts]):
+    """Counts of keys that nobody declared."""
+
+    def __init__(self, epsilon: Any, delta: Any, random_state: Any = None):
+        guarantee = ApproxDP(
+            check_number("epsilon", epsilon, above=0),
+            check_number("delta", delta, above=0, below=1),
+            assumes=_ASSUMES,
+            reproducible=random_state is not None,
+        )
+        context = str(guarantee.epsilon), str(guarantee.delta)
+        super().__init__("stable_counts", guarantee, context, random_state)
+
+    def read(self, values: Any) -> list[Hashable]:
+        return _read(values)
+
+    def plan(self, n_samples: int, *, beta: Any = 0.05, n_keys: Any = 1) -> StableCountsPlan:
+        failure, together = check_number("beta", beta, above=0, below=1), check_count("n_keys", n_keys, low=1)
+        threshold = stable_histogram_threshold(self.guarantee)
+        # A key of count c is not named if its noise is below threshold - c: P[Z >= c - threshold + 1].
+        enough = threshold - 1 + laplace_quantile(_ratio(self.guarantee), failure / together)
+        return StableCountsPlan(
+            self.guarantee,
+            check_count("n_samples", n_samples, low=1),
+            threshold,
+            _error(self.guarantee, failure, together),
+            enough,
+            float(failure),
+            together,
+        )
+
+    def release(self, summary: list[Hashable], plan: StableCountsPlan, dice: Dice) -> StableCounts:
+        found = stable_histogram(summary, privacy=plan.guarantee, dice=dice)
+        falling = sorted(found.items(), key=lambda item: -item[1])  # stable: equal counts stay sorted by key
+        return StableCounts(counts_by_key(falling), plan)
+
+
+def _error(guarantee: ApproxDP, beta: Any, n_keys: Any) -> int:
+    """Return what the noise of several counts exceeds in magnitude with probability at most beta."""
+    share = check_number("beta", beta, above=0, below=1) / check_count("n_keys", n_keys, low=1)
+    # P[abs(Z) >= t + 1] is twice P[Z >= t + 1].
+    return laplace_quantile(_ratio(guarantee), share / 2) - 1
+
+
+def _ratio(guarantee: ApproxDP) -> Fraction:
+    """Return the ratio of the noise of one count."""
+    return decay_ratio(guarantee.epsilon / 2)
+
+
 def _read(keys: Any) -> list[Hashable]:
     """Return the keys as values of built-in types, without floats."""
     if isinstance(keys, np.ndarray) or hasattr(keys, "dtype"):

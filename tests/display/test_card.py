@@ -31,7 +31,7 @@ from dplearn.preprocessing import (
     PrivateRobustScaler,
 )
 from dplearn.privacy import LedgerError
-from dplearn.releases import CDFRelease, interior_point, quantiles, stable_counts
+from dplearn.releases import cdf, interior_point, quantiles, stable_counts
 
 DAY = datetime.date(2030, 1, 2)
 DOMAIN = Grid(-9, 9, 19)  # small, so that so few records are enough
@@ -97,13 +97,10 @@ FITS = {
     ).fit(X, y),
     "InteriorPoint": lambda X, _, seed: interior_point(X[:, 0], epsilon=1, random_state=seed),
     "Quantiles": lambda X, _, seed: quantiles(X[:, 0], [0.5], epsilon=1, random_state=seed),
-    "ReleasedDistribution": lambda X, _, seed: (
-        CDFRelease(epsilon=1, random_state=seed).fit(X[:, 0]).distribution_
-    ),
     "StableCounts": lambda X, _, seed: stable_counts(
         list(map(str, X[:, 0])), epsilon=1, delta=1e-6, random_state=seed
     ),
-    "CDFRelease": lambda X, _, seed: CDFRelease(epsilon=1, random_state=seed).fit(X[:, 0]),
+    "CDFRelease": lambda X, _, seed: cdf(X[:, 0], epsilon=1, random_state=seed),
 }
 
 

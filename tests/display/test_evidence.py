@@ -7,6 +7,7 @@ from dplearn import model_selection, preprocessing, releases
 from dplearn.audit.cases import CASES, MECHANISM_CASES, QUERY_CASES
 from dplearn.audit.parity_cases import PARITY_CASES
 from dplearn.display.evidence import EVIDENCE, Evidence, checks_of, evidence_of
+from dplearn.releases.stages import Released
 
 #: Cases of mechanisms, which belong to no class.
 MECHANISMS = {case.name for case in (*MECHANISM_CASES, *QUERY_CASES)} | {
@@ -17,7 +18,13 @@ SAID = {name for evidence in EVIDENCE.values() for name in evidence.cases}
 
 def is_private(kind):
     fields = getattr(kind, "__dataclass_fields__", {})
-    return isinstance(kind, type) and (hasattr(kind, "fit") or {"guarantee", "_guarantee"} & fields.keys())
+    if not isinstance(kind, type):
+        return False
+    return (
+        hasattr(kind, "fit")
+        or issubclass(kind, Released)
+        or bool({"guarantee", "_guarantee"} & fields.keys())
+    )
 
 
 def test_every_public_class_with_a_guarantee_has_evidence():

@@ -11,7 +11,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from dplearn import PointClassifier, PrivacyLedger, SecretSampleClassifier
 from dplearn.display.settings import settings_of
 from dplearn.domains import Bits, Categories, IntegerRange, Product, Schema
-from dplearn.releases import CDFRelease
+from dplearn.releases import cdf, stable_counts
 
 
 def test_seeds_are_not_shown_however_deep_they_are():
@@ -103,14 +103,13 @@ def test_steps_are_listed_once_by_name():
     assert "steps" not in found
 
 
-def test_a_release_has_settings_and_its_result_has_none():
-    release = CDFRelease(epsilon=0.5, domain=IntegerRange(0, 9), random_state=1).fit(np.arange(500) % 10)
-    assert settings_of(release) | {"domain": ""} == {
-        "delta": settings_of(release)["delta"],
+def test_a_release_shows_what_its_plan_takes_as_public():
+    found = cdf(np.arange(500) % 10, epsilon=0.5, domain=IntegerRange(0, 9), random_state=1)
+    assert settings_of(found) | {"domain": ""} == {
+        "alpha": "0.05",
+        "beta": "0.05",
         "domain": "",
-        "epsilon": "0.5",
-        "ledger": "None",
         "method": "'tree'",
-        "random_state": "set (not shown)",
+        "n_samples": "500",
     }
-    assert settings_of(release.distribution_) == {}
+    assert settings_of(stable_counts(["a"] * 500, delta=1e-6))["threshold"] == "28"

@@ -138,7 +138,7 @@ RELEASES = {
     "stable_counts": lambda values, domain, **how: releases.stable_counts(
         np.floor(values), delta=1e-6, **how
     ),
-    "CDFRelease": lambda values, **how: releases.CDFRelease(**how).fit(values).distribution_.ppf(0.5),
+    "cdf": lambda values, **how: releases.cdf(values, **how).ppf(0.5),
 }
 
 

@@ -13,7 +13,13 @@ from dplearn.audit import exact_distribution
 from dplearn.chance import SeededDice
 from dplearn.core.distributions import laplace_tail
 from dplearn.core.partial_sums import partial_sum_bound
-from dplearn.mechanisms.block_points import BlockPlan, block_guarantee, block_plan, block_points
+from dplearn.mechanisms.block_points import (
+    BlockPlan,
+    block_guarantee,
+    block_plan,
+    block_points,
+    block_sample_size,
+)
 from dplearn.mechanisms.interior_point import interior_point_code
 from dplearn.mechanisms.rec_prefix import interior_point_sample_size, recursive_sizes
 from dplearn.privacy import ApproxDP
@@ -296,3 +302,18 @@ def test_public_parameters_are_checked(arguments, message):
         block_plan(*arguments)
     with pytest.raises(ValueError, match="beta must be"):
         block_plan(5, ApproxDP(1), 1000).error(1000, 0)
+
+
+@pytest.mark.parametrize(("size", "privacy"), [(2**32, ApproxDP(1)), (2**4096, ApproxDP(1, 1e-6))])
+def test_the_sample_size_is_the_first_with_blocks_so_accurate(size, privacy):
+    n = block_sample_size(size, privacy, 0.1, 0.05)
+    assert block_plan(size, privacy, n).error(n, 0.05) <= 0.1
+    assert block_plan(size, privacy, n - 1).error(n - 1, 0.05) > 0.1
+
+
+def test_blocks_fail_with_a_probability_that_no_sample_size_lowers():
+    assert block_sample_size(100, ApproxDP(1), 0.5, 0.001) is None
+    assert block_sample_size(100, ApproxDP(1), 0.5, 0.0011) is not None
+    for alpha, beta in ((0, 0.1), (1, 0.1), (0.1, 0)):
+        with pytest.raises(ValueError, match=r"alpha must|beta must"):
+            block_sample_size(100, ApproxDP(1), alpha, beta)

@@ -18,7 +18,7 @@ from dplearn.domains import IntegerRange
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.preprocessing import PrivateQuantileTransformer
 from dplearn.privacy.plan import Plan
-from dplearn.releases import CDFRelease
+from dplearn.releases import cdf_plan, interior_point_plan, stable_counts_plan
 
 LEARNER = PointClassifier(epsilon=0.5)
 PLANS = [
@@ -28,8 +28,10 @@ PLANS = [
     SecretSampleClassifier(LEARNER, sample_size=10).plan(10_000),
     PrivateQuantileTransformer().plan(10_000, n_features=2),
     PrivateSearchCV(LEARNER, {"n_buckets": [16, 64]}).plan(1000),
-    CDFRelease(domain=IntegerRange(0, 9)).plan(),
-    CDFRelease(domain=IntegerRange(0, 9), method="blocks").plan(100_000),
+    cdf_plan(1000, domain=IntegerRange(0, 9)),
+    cdf_plan(100_000, domain=IntegerRange(0, 9), method="blocks"),
+    interior_point_plan(1000),
+    stable_counts_plan(1000, delta=1e-6),
 ]
 
 

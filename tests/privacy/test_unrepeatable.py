@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from dplearn import ApproxDP, ExponentialMechanismClassifier, PrivacyLedger, ThresholdClassifier
-from dplearn.domains import Grid, IntegerRange
+from dplearn.domains import Grid
 from dplearn.model_selection import PrivateSearchCV, private_score
-from dplearn.preprocessing import CellEncoder, PrivateRobustScaler
+from dplearn.preprocessing import CellEncoder, PrivateQuantileTransformer, PrivateRobustScaler
 from dplearn.queries import central, local, simulate_locally
-from dplearn.releases import CDFRelease, interior_point, median, quantiles, stable_counts
+from dplearn.releases import cdf, interior_point, median, quantiles, stable_counts
 
 VALUES = list(range(5000))
 X, Y = np.linspace(0, 1, 200)[:, None], np.arange(200) % 2
@@ -23,8 +23,6 @@ def fitted_classifier():
 
 
 RELEASING = {
-    "release": CDFRelease,
-    "fitted release": lambda: CDFRelease(domain=IntegerRange(0, 9999)).fit(VALUES),
     "transformer": PrivateRobustScaler,
     "fitted transformer": lambda: PrivateRobustScaler(domain=Grid(0, 1, 5)).fit(X),
     "encoder": CellEncoder,
@@ -32,7 +30,7 @@ RELEASING = {
     "classifier": ThresholdClassifier,
     "fitted classifier": fitted_classifier,
     "search": lambda: PrivateSearchCV(ThresholdClassifier(), {"epsilon": [1]}),
-    "wrapped": lambda: {"any": [CDFRelease()]},
+    "wrapped": lambda: {"any": [PrivateRobustScaler()]},
 }
 #: Release something, and take nothing of this package.
 FUNCTIONS = {
@@ -46,7 +44,7 @@ FUNCTIONS = {
         simulate_locally, all_zero, np.array(VALUES), n_queries=1, tolerance=0.5
     ),
     "private_score": lambda call: call(private_score, fitted_classifier(), X, Y),
-    "CDFRelease": lambda call: call(CDFRelease().fit, VALUES),
+    "cdf": lambda call: call(cdf, VALUES),
     "ThresholdClassifier": lambda call: call(
         ThresholdClassifier(domain=Grid(0, 1, 5), classes=[0, 1]).fit, X, Y
     ),
@@ -71,18 +69,19 @@ def test_the_random_bytes_are_in_no_copy(kind):
         assert vars(twin).keys() == vars(one).keys()
 
 
-def test_a_cached_fit_of_a_fitted_release_is_done_and_paid_for_again(tmp_path):
+def test_a_cached_fit_of_a_fitted_transformer_is_done_and_paid_for_again(tmp_path):
     cached = joblib.Memory(tmp_path / "cache", verbose=0).cache(refit)
     ledger = PrivacyLedger(100, path=tmp_path / "ledger")
-    release = CDFRelease(ledger=ledger, domain=IntegerRange(0, 9999)).fit(VALUES)
-    file = pickle.dumps(release)
-    answers = {cached(pickle.loads(file), VALUES).tobytes() for _ in range(4)}
+    transformer = PrivateQuantileTransformer(n_quantiles=100, ledger=ledger)
+    rows = np.random.default_rng(0).normal(size=(30_000, 1))
+    file = pickle.dumps(transformer.fit(rows))
+    answers = {cached(pickle.loads(file), rows).tobytes() for _ in range(4)}
     assert len(ledger.history()) == 5
-    assert len(answers) == 4  # thousands of noisy counts are not equal twice
+    assert len(answers) == 4  # a hundred noisy floats are not equal twice
 
 
-def refit(release, values):
-    return release.fit(values).distribution_.cumulative
+def refit(transformer, rows):
+    return transformer.fit(rows).quantiles_
 
 
 def test_a_cached_function_that_is_given_a_ledger_is_called_and_charged_again(tmp_path):

@@ -16,7 +16,7 @@ from dplearn.domains.large import LargeIntegerRange
 from dplearn.mechanisms.block_points import BlockPlan
 from dplearn.mechanisms.tree_counts import TreePlan, tree_counts, tree_plan
 from dplearn.privacy import ApproxDP
-from dplearn.releases.distribution import distribution_of, distribution_of_points
+from dplearn.releases.distribution import CDFPlan, distribution_of, distribution_of_points
 
 PLAIN = ApproxDP(10**6)  # as good as no noise
 
@@ -26,7 +26,7 @@ def made_from(codes, domain, *, privacy=PLAIN, fan_out=4, threshold=1, seed=0):
     levels = tree_counts(
         codes, domain.size, fan_out=fan_out, threshold=threshold, privacy=privacy, dice=SeededDice(seed)
     )
-    return distribution_of(levels, domain, plan, privacy)
+    return distribution_of(levels, CDFPlan(privacy, len(codes), "tree", domain, plan))
 
 
 @given(
@@ -160,7 +160,7 @@ def test_bands_hold_the_function_of_the_sample_as_often_as_they_say():
             privacy=plan.privacy,
             dice=SeededDice(seed),
         )
-        found = distribution_of(levels, domain, plan, plan.guarantee)
+        found = distribution_of(levels, CDFPlan(plan.guarantee, codes.size, "tree", domain, plan))
         low, high = found.band(beta=0.2, of="sample").at(x)
         missed += ((truth < low) | (truth > high)).any()
         widths.append((high - low).mean())
@@ -208,7 +208,7 @@ FOUR_BLOCKS = BlockPlan(100, 1, 2, 2, 10, PLAIN, PLAIN, None, PLAIN)
 
 
 def made_of_points(points, n=40):
-    return distribution_of_points(points, n, IntegerRange(0, 99), FOUR_BLOCKS, PLAIN)
+    return distribution_of_points(points, CDFPlan(PLAIN, n, "blocks", IntegerRange(0, 99), FOUR_BLOCKS))
 
 
 def test_single_points_have_the_middle_ranks_of_their_blocks():

@@ -55,9 +55,9 @@ def test_counts_are_warned_of_where_the_promised_error_is_a_half():
         assert message.startswith(f"n_samples is {n}: with epsilon 1, counts")
     assert message == (
         "n_samples is 9923: with epsilon 1, counts among 2^64 values may be off by 0.5 of the records, so"
-        " that nothing is guaranteed of a median; 9924 records would do, as plan() tells: error(n, beta),"
-        " sample_size(alpha, beta); declare a smaller domain=, such as Grid(0, 100, 1001), spend more"
-        " epsilon, or tell fewer floats apart, with Floats(significand_bits=...)"
+        " that nothing is guaranteed of a median; 9924 records would do, as"
+        " cdf_plan(..., alpha=0.5).n_needed tells; declare a smaller domain=, such as Grid(0, 100, 1001),"
+        " spend more epsilon, or tell fewer floats apart, with Floats(significand_bits=...)"
     )
     assert count_warnings(enough, plan) == ()
     assert count_warnings(1, tree_plan(1, ApproxDP(1))) == ()

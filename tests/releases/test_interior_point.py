@@ -9,7 +9,7 @@ import pytest
 from dplearn.chance import SeededDice
 from dplearn.domains import DomainError, Grid, IntegerRange, LargeIntegerRange
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
-from dplearn.releases.interior_point import _plan, _release, interior_point
+from dplearn.releases.interior_point import _InteriorPoint, interior_point, interior_point_plan
 
 HUGE = LargeIntegerRange(0, 2**4096 - 1)
 
@@ -17,7 +17,7 @@ HUGE = LargeIntegerRange(0, 2**4096 - 1)
 def test_floats_need_no_bounds():
     point = interior_point(np.linspace(-3.5, 1e9, 400), epsilon=1, random_state=1)
     assert -3.5 <= point.value <= 1e9
-    assert (point.method, point.n_needed) == ("exponential", 187)
+    assert (point.plan.method, point.plan.n_needed) == ("exponential", 187)
     assert point.guarantee == ApproxDP(1, assumes=point.guarantee.assumes, reproducible=True)
     assert "the number of records is public" in point.guarantee.assumes
 
@@ -25,14 +25,14 @@ def test_floats_need_no_bounds():
 def test_auto_takes_the_recursive_method_where_the_domain_is_huge_and_delta_positive():
     values = [2**4095 + i for i in range(1000)]
     point = interior_point(values, domain=HUGE, delta=1e-6, random_state=0)
-    assert (point.method, point.guarantee.delta) == ("recursive", Fraction(1, 10**6))
+    assert (point.plan.method, point.guarantee.delta) == ("recursive", Fraction(1, 10**6))
     assert values[0] <= point.value <= values[-1]
-    assert point.n_needed < 1000
+    assert point.plan.n_needed < 1000
 
 
 def test_the_exponential_method_spends_no_delta():
     point = interior_point([3] * 60, domain=IntegerRange(0, 9), delta=1e-6, random_state=0)
-    assert (point.method, point.guarantee.delta) == ("exponential", 0)
+    assert (point.plan.method, point.guarantee.delta) == ("exponential", 0)
 
 
 def test_few_records_are_warned_of_by_public_numbers_alone():
@@ -81,9 +81,11 @@ def test_a_seed_repeats_the_release_and_other_parameters_have_other_noise():
 
 
 def test_what_is_released_follows_the_plan():
-    plan = _plan(100, "exponential", 1, 0, 0.05, "tight", False)
+    stages = _InteriorPoint(IntegerRange(0, 99), "exponential", 1, 0, 0.05, "tight")
+    plan = stages.plan(100)
     assert plan.sizes is None
-    assert 40 <= _release([40] * 50 + [60] * 50, 100, plan, SeededDice(0)) <= 60
+    assert plan == interior_point_plan(100, domain=IntegerRange(0, 99))
+    assert 40 <= stages.release([40] * 50 + [60] * 50, plan, SeededDice(0)).value <= 60
 
 
 @pytest.mark.parametrize(

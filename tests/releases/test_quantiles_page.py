@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dplearn.domains import Floats
-from dplearn.releases.quantile_plan import quantile_plan
+from dplearn.releases.quantiles import quantiles_plan
 
 PAGE = Path(__file__).parents[2] / "docs" / "quantiles.md"
 
@@ -53,4 +53,4 @@ def test_the_share_of_floats_beyond_a_magnitude_is_what_the_page_says():
 
 @pytest.mark.parametrize("q", [0.1, 0.25, 0.4])
 def test_a_quantile_further_out_takes_more_records_as_the_page_says(q):
-    assert quantile_plan(1, q).n_inside == pytest.approx(191 / (2 * q), rel=0.05)
+    assert quantiles_plan(1, q).n_inside == pytest.approx(191 / (2 * q), rel=0.05)

@@ -9,7 +9,7 @@ import pytest
 
 from dplearn import ExponentialMechanismClassifier
 from dplearn.domains import Categories, DomainError, Floats, Grid, IntegerRange, Schema
-from dplearn.releases import CDFRelease, quantiles
+from dplearn.releases import cdf, quantiles
 from dplearn.releases.reading import as_number_domain, is_pair, read_codes, read_column
 
 DAY = datetime.date(2020, 1, 1)
@@ -99,7 +99,7 @@ def test_a_domain_with_missing_ones_is_advised_to_those_that_take_it():
     gaps = [1.0, np.nan] * 3000
     for whole in (Floats(), Grid(0, 9), Grid(0, 9, outside="clip"), IntegerRange(0, 9)):
         with pytest.raises(DomainError, match=r"be public, or fill in a constant$") as refusal:
-            CDFRelease(epsilon=1, domain=whole).fit(gaps)
+            cdf(gaps, epsilon=1, domain=whole)
         assert "missing=True" not in str(refusal.value)
         assert refusal.value.__context__ is None
     for whole, given in (
@@ -118,4 +118,4 @@ def test_a_domain_with_missing_ones_is_advised_to_those_that_take_it():
     learner = ExponentialMechanismClassifier(classes=[0, 1], domain=gapped)
     assert learner.fit(np.reshape(gaps, (-1, 1)), [0, 1] * 3000).score([[1.0], [np.nan]], [0, 1]) == 1
     with pytest.raises(ValueError, match="must not accept missing values"):
-        CDFRelease(epsilon=1, domain=gapped).fit(gaps)
+        cdf(gaps, epsilon=1, domain=gapped)

@@ -35,10 +35,12 @@ def test_distributions_points_and_counts_are_near_what_the_page_says(shown):
 
 def test_plans_rules_and_promises_are_those_of_the_page(shown):
     lines, _ = shown
-    *_, few, enough, floats, (needed,), cut, point, (guaranteed, largest), (of_any,), (ledger,) = lines
+    *_, few, enough, floats, (needed,), of_keys, cut, point, (guaranteed, largest), (of_any,), (ledger,) = (
+        lines
+    )
     assert few == (569, 42877)
     assert enough == (130, 421, 2340)
-    assert (floats, needed) == ((1.0, 9924), 280)
+    assert (floats, needed, of_keys) == ((1.0, 9924), 280, (6, 33))
     assert re.fullmatch(r"'no' if age <= 6[345], else 'yes'|'yes' if age > 6[345], else 'no'", repr(cut[0]))
     assert repr(point[0]) == "'yes' if job == 'nurse', else 'no'"
     assert guaranteed == of_any == pytest.approx(0.1718, abs=1e-4)

@@ -12,7 +12,7 @@ from dplearn.core.distributions import laplace_tail
 from dplearn.core.exact import decay_ratio
 from dplearn.domains import DomainError
 from dplearn.privacy import BudgetExceededError, PrivacyLedger
-from dplearn.releases.stable_counts import stable_counts
+from dplearn.releases.stable_counts import stable_counts, stable_counts_plan
 
 CODES = ["J45"] * 60 + ["E11"] * 80 + ["E84"]
 SURE = {"epsilon": 50.0, "delta": 1e-6, "random_state": 0}
@@ -162,3 +162,43 @@ def test_dates_and_times_are_refused_by_their_type(keys):
         TypeError, match=r"keys must be text, bytes or whole numbers, got dtype .*: turn them into text"
     ):
         stable_counts(keys, delta=0.01)
+
+
+@pytest.mark.parametrize("beta", [0.5, 0.05, 1e-6])
+@pytest.mark.parametrize("n_keys", [1, 7])
+def test_the_records_that_a_key_needs_are_the_fewest_that_name_it_as_likely_as_planned(beta, n_keys):
+    plan = stable_counts_plan(1000, epsilon=0.5, delta=1e-6, beta=beta, n_keys=n_keys)
+    ratio, short = decay_ratio(Fraction(1, 4)), plan.n_needed - plan.threshold
+    assert n_keys * laplace_tail(ratio, short + 1) <= Fraction(str(beta))
+    assert short == 0 or n_keys * laplace_tail(ratio, short) > Fraction(str(beta))
+    found = stable_counts(CODES, epsilon=0.5, delta=1e-6)
+    assert plan.error == found.error(beta, n_keys=n_keys)
+    assert plan.threshold == found.plan.threshold
+
+
+def test_a_key_of_as_many_records_as_needed_is_named_as_often_as_planned():
+    plan = stable_counts_plan(200, epsilon=1.0, delta=1e-3, beta=0.2)
+    keys = ["a"] * plan.n_needed + ["b"] * 200
+    named = sum(
+        "a" in stable_counts(keys, epsilon=1.0, delta=1e-3, random_state=i).counts for i in range(400)
+    )
+    assert 0.8 - 0.06 <= named / 400 <= 0.95
+
+
+def test_so_few_records_that_none_can_be_named_are_warned_of():
+    threshold = stable_counts_plan(1000, delta=1e-6).threshold
+    assert stable_counts_plan(threshold, delta=1e-6).warnings == ()
+    [text] = stable_counts_plan(threshold - 1, delta=1e-6).warnings
+    assert text == (
+        "n_samples is 27: no key is named, because its noisy count would have to be at least 28; spend more"
+        " epsilon or delta"
+    )
+    assert stable_counts(["a"] * (threshold - 1), delta=1e-6).counts == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("n_samples", 0), ("beta", 0), ("beta", 1), ("n_keys", 0), ("delta", 0)]
+)
+def test_parameters_of_a_plan_are_checked_by_name(name, value):
+    with pytest.raises(ValueError, match=name):
+        stable_counts_plan(**{"n_samples": 10, "delta": 1e-6, name: value})

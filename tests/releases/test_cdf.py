@@ -1,4 +1,4 @@
-"""CDFRelease: what it guarantees, what it refuses, what it charges, and how near it comes."""
+"""cdf: what it guarantees, what it refuses, what it charges, and how near it comes."""
 
 import numpy as np
 import pytest
@@ -7,42 +7,41 @@ from dplearn.audit import freeze
 from dplearn.domains import DomainError, Floats, Grid, IntegerRange
 from dplearn.domains.large import LargeIntegerRange
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
-from dplearn.releases.thresholds import CDFRelease
+from dplearn.releases.cdf import cdf, cdf_plan
 
 AGES = IntegerRange(0, 120)
 VALUES = [20] * 300 + [40] * 500 + [41] * 200
 
 
 def test_the_guarantee_says_what_is_public_and_whether_noise_repeats():
-    release = CDFRelease(epsilon=0.5, domain=AGES, random_state=0).fit(VALUES)
+    found = cdf(VALUES, epsilon=0.5, domain=AGES, random_state=0)
     expected = ApproxDP(
         0.5,
-        assumes=("values are integers from 0 to 120", "the number of records is public"),
+        assumes=("the number of records is public", "values are integers from 0 to 120"),
         reproducible=True,
     )
-    assert release.guarantee_ == release.distribution_.guarantee == expected
-    assert not CDFRelease(domain=AGES).fit(VALUES).guarantee_.reproducible
+    assert found.guarantee == found.plan.guarantee == expected
+    assert not cdf(VALUES, domain=AGES).guarantee.reproducible
 
 
 def test_delta_is_promised_only_where_it_is_used():
-    assert CDFRelease(delta=1e-6, domain=AGES).plan().guarantee.delta == 0
-    assert CDFRelease(delta=1e-6).plan().guarantee == ApproxDP(1, 1e-6)
+    assert cdf_plan(1000, delta=1e-6, domain=AGES).guarantee.delta == 0
+    paid = cdf_plan(1000, delta=1e-6).guarantee
+    assert (paid.epsilon, paid.delta) == (1, ApproxDP(1, 1e-6).delta)
 
 
 def test_an_integer_seed_repeats_the_release_and_parameters_have_noise_of_their_own():
-    fits = [CDFRelease(domain=AGES, epsilon=e, random_state=3).fit(VALUES) for e in (1, 1, 1.5)]
-    seen = [freeze(fit.distribution_.cumulative) for fit in fits]
+    found = [cdf(VALUES, domain=AGES, epsilon=e, random_state=3) for e in (1, 1, 1.5)]
+    seen = [freeze(each.cumulative) for each in found]
     assert seen[0] == seen[1]
     assert seen[0] != seen[2]
-    other = CDFRelease(domain=AGES).fit(VALUES)
-    again = CDFRelease(domain=AGES).fit(VALUES)
-    assert freeze(other.distribution_.cumulative) != freeze(again.distribution_.cumulative)
+    other, again = cdf(VALUES, domain=AGES), cdf(VALUES, domain=AGES)
+    assert freeze(other.cumulative) != freeze(again.cumulative)
 
 
 def test_a_ledger_is_charged_once_and_refuses_before_values_are_read():
     ledger = PrivacyLedger(1, 0)
-    release = CDFRelease(epsilon=0.6, domain=AGES, ledger=ledger)
-    release.fit(VALUES)
+    cdf(VALUES, epsilon=0.6, domain=AGES, ledger=ledger)
     assert ledger.spent().epsilon == ApproxDP(0.6).epsilon
 
     class Unread:
@@ -50,7 +49,7 @@ def test_a_ledger_is_charged_once_and_refuses_before_values_are_read():
             raise AssertionError("was read")
 
     with pytest.raises(BudgetExceededError):
-        release.fit(Unread())
+        cdf(Unread(), epsilon=0.6, domain=AGES, ledger=ledger)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +58,7 @@ def test_a_ledger_is_charged_once_and_refuses_before_values_are_read():
 def test_values_outside_the_domain_are_refused_and_nothing_is_spent(values):
     ledger = PrivacyLedger(1, 0)
     with pytest.raises(DomainError, match="a value lies outside the declared domain IntegerRange"):
-        CDFRelease(domain=AGES, ledger=ledger).fit(values)
+        cdf(values, domain=AGES, ledger=ledger)
     assert ledger.spent().epsilon == 0
 
 
@@ -90,29 +89,19 @@ def test_values_outside_the_domain_are_refused_and_nothing_is_spent(values):
 )
 def test_public_parameters_are_checked(parameters, error, message):
     with pytest.raises(error, match=message):
-        CDFRelease(**parameters).fit([1.0, 2.0])
+        cdf([1.0, 2.0], **parameters)
 
 
 @pytest.mark.parametrize("values", [[], [[1, 2]], 3], ids=["none", "a table", "a number"])
 def test_other_shapes_are_refused(values):
     with pytest.raises(ValueError, match="values must have shape"):
-        CDFRelease().fit(values)
+        cdf(values)
 
 
 def test_nothing_private_is_left_behind():
-    release = CDFRelease(domain=AGES, random_state=0).fit(VALUES)
-    assert set(vars(release)) == {
-        "epsilon",
-        "delta",
-        "method",
-        "domain",
-        "ledger",
-        "random_state",
-        "distribution_",
-        "guarantee_",
-    }
-    shown = "CDFRelease(epsilon=1.0, delta=0.0, method='tree', domain=IntegerRange(low=0, high=120"
-    assert repr(release).startswith(shown)
+    found = cdf(VALUES, domain=AGES, random_state=0)
+    assert set(vars(found)) == {"knots", "cumulative", "least", "most", "levels", "plan"}
+    assert repr(found).startswith("CDFRelease(IntegerRange(low=0, high=120")
 
 
 @pytest.mark.parametrize("delta", [0, 1e-6], ids=["pure", "approximate"])
@@ -120,14 +109,14 @@ def test_a_hundred_thousand_records_of_32_bits_are_known_to_within_half_a_percen
     size, n = 2**32, 10**5
     generator = np.random.default_rng(5)
     codes = np.clip(generator.normal(size / 2, size / 30, n), 0, size - 1).astype(np.int64)
-    release = CDFRelease(delta=delta, domain=IntegerRange(0, size - 1), random_state=1).fit(codes)
+    found = cdf(codes, delta=delta, domain=IntegerRange(0, size - 1), random_state=1)
     ordered = np.sort(codes)
     upto = np.searchsorted(ordered, ordered, "right") / n
-    assert np.abs(release.distribution_.cdf(ordered) - upto).max() < 0.005
+    assert np.abs(found.cdf(ordered) - upto).max() < 0.005
     q = np.linspace(0.01, 0.99, 99)
-    ranks = np.searchsorted(ordered, release.distribution_.ppf(q), "right") / n
+    ranks = np.searchsorted(ordered, found.ppf(q), "right") / n
     assert np.abs(ranks - q).max() < 0.005
-    low, high = release.distribution_.band(beta=0.05, of="sample").at(ordered)
+    low, high = found.band(beta=0.05, of="sample").at(ordered)
     assert ((low <= upto) & (upto <= high)).all()
 
 
@@ -138,83 +127,83 @@ def test_a_hundred_thousand_records_of_32_bits_are_known_to_within_half_a_percen
 def test_blocks_are_as_near_as_they_promise_and_bands_hold(domain):
     n = 20_000
     values = np.random.default_rng(6).lognormal(11, 2, n).astype(np.int64)
-    release = CDFRelease(method="blocks", domain=domain, random_state=2).fit(values)
+    found = cdf(values, method="blocks", domain=domain, random_state=2)
     ordered = np.sort(values)
     upto = np.searchsorted(ordered, ordered, "right") / n
-    off = np.abs(release.distribution_.cdf(ordered) - upto).max()
-    guarantee = release.plan(n).error(n, 0.05)
+    off = np.abs(found.cdf(ordered) - upto).max()
+    guarantee = found.plan.error
     assert off < 0.6 * guarantee
     assert guarantee < 0.09
-    low, high = release.distribution_.band(beta=0.05, of="sample").at(ordered)
+    low, high = found.band(beta=0.05, of="sample").at(ordered)
     assert ((low <= upto) & (upto <= high)).all()
     assert 0 < (high - low).max() < 2 * guarantee
-    assert release.guarantee_.delta == 0
+    assert found.guarantee.delta == 0
 
 
 def test_blocks_know_the_distribution_of_integers_of_thousands_of_bits():
     domain, n = LargeIntegerRange(0, 2**4096), 60_000
     values = [2**4000 + (i << 3000) for i in range(n)]
-    release = CDFRelease(delta=1e-6, method="blocks", domain=domain, random_state=0).fit(values)
-    assert release.guarantee_.epsilon == 1
-    assert release.guarantee_.delta == ApproxDP(1, 1e-6).delta
+    found = cdf(values, delta=1e-6, method="blocks", domain=domain, random_state=0)
+    assert found.guarantee.epsilon == 1
+    assert found.guarantee.delta == ApproxDP(1, 1e-6).delta
     asked = values[:: n // 50]
     upto = (np.arange(n)[:: n // 50] + 1) / n
-    guarantee = release.plan(n).error(n, 0.05)
-    assert np.abs(release.distribution_.cdf(asked) - upto).max() < guarantee < 0.2
+    guarantee = found.plan.error
+    assert np.abs(found.cdf(asked) - upto).max() < guarantee < 0.2
 
 
 def test_blocks_plan_for_a_number_of_records_and_say_how_many_they_need():
-    release = CDFRelease(method="blocks", domain=AGES)
-    with pytest.raises(ValueError, match="n_samples must be given: method='blocks'"):
-        release.plan()
+    with pytest.raises(ValueError, match=r"n_samples must be at least [0-9]+ for blocks"):
+        cdf_plan(2, method="blocks", domain=AGES)
     ledger = PrivacyLedger(1, 0)
     with pytest.raises(ValueError, match=r"n_samples must be at least [0-9]+ for blocks"):
-        CDFRelease(method="blocks", domain=AGES, ledger=ledger).fit([20, 40])
+        cdf([20, 40], method="blocks", domain=AGES, ledger=ledger)
     assert ledger.spent().epsilon == 0
-    assert CDFRelease(domain=AGES).plan(5) == CDFRelease(domain=AGES).plan()
 
 
 def test_blocks_charge_a_ledger_before_values_are_read():
     ledger = PrivacyLedger(1, 0)
-    release = CDFRelease(epsilon=0.6, method="blocks", domain=AGES, ledger=ledger)
-    release.fit(VALUES * 5)
+    asked = {"epsilon": 0.6, "method": "blocks", "domain": AGES, "ledger": ledger}
+    cdf(VALUES * 5, **asked)
     assert ledger.spent().epsilon == ApproxDP(0.6).epsilon
     with pytest.raises(BudgetExceededError):
-        release.fit(object())
+        cdf(object(), **asked)
 
 
 @pytest.mark.filterwarnings("error:n_samples is")
 @pytest.mark.parametrize("n", [100, 2753])
 def test_too_few_records_are_warned_of_before_anything_is_spent(n):
     ledger = PrivacyLedger(1)
-    release = CDFRelease(ledger=ledger)
     with pytest.raises(UserWarning, match=f"n_samples is {n}: with epsilon 1, counts among 2"):
-        release.fit(np.linspace(30.0, 40.0, n))  # warnings are errors here
+        cdf(np.linspace(30.0, 40.0, n), ledger=ledger)  # warnings are errors here
     assert ledger.history() == []
 
 
 def test_a_median_lies_among_the_records_from_the_planned_number_on_and_not_long_before():
     domain, generator = Grid(0, 100, 1001), np.random.default_rng(0)
-    enough = CDFRelease(domain=domain).plan().n_inside
+    enough = cdf_plan(1, domain=domain).mechanism_plan.n_inside
 
     def share_inside(n):
         columns = generator.uniform(60, 70, (100, n))
-        releases = [CDFRelease(domain=domain, random_state=i).fit(row) for i, row in enumerate(columns)]
-        medians = [float(release.distribution_.median()) for release in releases]
+        releases = [cdf(row, domain=domain, random_state=i) for i, row in enumerate(columns)]
+        medians = [float(release.median()) for release in releases]
         return np.mean(
             [row.min() <= median <= row.max() for row, median in zip(columns, medians, strict=True)]
         )
 
     assert share_inside(enough) > 0.95
     assert share_inside(enough // 3) < 0.9
-    assert CDFRelease(domain=IntegerRange(3, 3)).plan().n_inside == 1
+    assert cdf_plan(1, domain=IntegerRange(3, 3)).mechanism_plan.n_inside == 1
 
 
-def test_a_notebook_shows_the_price_before_and_the_promise_after():
-    release = CDFRelease(epsilon=0.5, domain=AGES)
-    assert "Not fitted. A fit will spend epsilon 0.5, delta 0." in release._repr_html_()
-    fitted = release.fit(VALUES)
-    assert fitted._repr_html_().endswith(fitted.guarantee_._repr_html_())
-    wrong = CDFRelease(epsilon="<b>")._repr_html_()
-    assert wrong.endswith("Not fitted.")
-    assert "&lt;b&gt;" in wrong
+@pytest.mark.parametrize("alpha", [0.05, 0.3])
+@pytest.mark.parametrize("method", ["tree", "blocks"])
+def test_from_as_many_records_as_are_needed_the_error_is_at_most_alpha(method, alpha):
+    asked = {"method": method, "domain": AGES, "alpha": alpha}
+    needed = cdf_plan(100_000, **asked).n_needed
+    assert cdf_plan(needed, **asked).error <= alpha < cdf_plan(needed - 1, **asked).error
+
+
+def test_no_number_of_records_makes_blocks_fail_less_often_than_they_do():
+    plan = cdf_plan(100_000, method="blocks", domain=AGES, beta=0.001)
+    assert (plan.error, plan.n_needed) == (1, None)

@@ -1,0 +1,185 @@
+"""All releases have one form: a function, its plan, one order of stages, and a result that keeps the plan."""
+
+import inspect
+import warnings
+from collections.abc import Sized
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pytest
+
+from dplearn import releases
+from dplearn.chance import SeededDice
+from dplearn.domains import IntegerRange
+from dplearn.privacy import BudgetExceededError, PrivacyLedger
+from dplearn.releases import stages
+from dplearn.releases.stages import Release, Released, ReleasePlan
+
+AGES = IntegerRange(0, 120)
+N = 2000
+VALUES = (np.arange(N) % 70 + 18).tolist()
+#: Of every release, parameters besides the values; of some also those of another method.
+RELEASES = {
+    "quantiles": ("quantiles", {"q": [0.25, 0.5], "domain": AGES}),
+    "median": ("median", {"domain": AGES}),
+    "interior_point": ("interior_point", {"domain": AGES, "epsilon": 0.5}),
+    "interior_point, recursive": ("interior_point", {"delta": 1e-6, "method": "recursive"}),
+    "stable_counts": ("stable_counts", {"delta": 1e-6}),
+    "cdf": ("cdf", {"domain": AGES}),
+    "cdf, blocks": ("cdf", {"domain": AGES, "method": "blocks"}),
+}
+
+
+@pytest.fixture(params=RELEASES)
+def named(request):
+    return RELEASES[request.param]
+
+
+@pytest.fixture
+def release(named):
+    name, parameters = named
+    return lambda values, **others: getattr(releases, name)(values, **parameters, **others)
+
+
+@pytest.fixture
+def plan(named):
+    name, parameters = named
+    return lambda n_samples: getattr(releases, f"{name}_plan")(n_samples, **parameters)
+
+
+class Unread(Sized):
+    """Values that no release may look at."""
+
+    def __len__(self):
+        raise AssertionError("was read")
+
+    __array__ = __iter__ = __getitem__ = lambda self, *_, **__: len(self)
+
+
+def test_all_releases_are_in_the_list_and_each_has_a_plan_of_the_same_parameters():
+    charged = {
+        name for name in releases.__all__ if "ledger" in inspect.signature(getattr(releases, name)).parameters
+    }
+    assert charged == {name for name, _ in RELEASES.values()}
+    for name in charged:
+        function, planned = (getattr(releases, each) for each in (name, f"{name}_plan"))
+        _, *asked = inspect.signature(function).parameters.values()
+        n_samples, *told = inspect.signature(planned).parameters.values()
+        public = [each for each in asked if each.name not in ("ledger", "random_state")]
+        assert n_samples.name == "n_samples"
+        assert told[: len(public)] == public, name
+        assert {each.name for each in told[len(public) :]} <= {"alpha", "beta", "n_keys"}
+        result = inspect.signature(function).return_annotation
+        assert {name, f"{name}_plan", result.__name__} <= set(releases.__all__)
+        assert inspect.signature(planned).return_annotation.__name__ in releases.__all__
+
+
+def test_the_result_keeps_the_plan_that_planning_returns(release, plan):
+    found = release(VALUES)
+    assert isinstance(found, Released)
+    assert found.plan == plan(N)
+    assert found.guarantee == plan(N).guarantee
+    assert not found.guarantee.reproducible
+    with pytest.raises(FrozenInstanceError):
+        found.plan = None
+
+
+def test_a_seeded_release_differs_in_its_plan_by_that_alone(release, plan):
+    found, planned = release(VALUES, random_state=0), plan(N)
+    assert found.guarantee == replace(planned.guarantee, reproducible=True)
+    assert replace(found.plan, guarantee=planned.guarantee) == planned
+
+
+def test_plans_have_one_vocabulary(plan):
+    planned = plan(N)
+    assert isinstance(planned, ReleasePlan)
+    assert planned.guarantee.assumes[0] == "the number of records is public"
+    assert planned.n_samples == N
+    assert planned.beta == 0.05
+    assert isinstance(planned.n_needed, int)
+    assert planned.warnings == ()
+    assert str(planned.n_needed) in str(planned)
+    assert plan(N) == planned != plan(N + 1)
+    for wrong in (0, -1, 2.5, None):
+        with pytest.raises((TypeError, ValueError), match="n_samples must be"):
+            plan(wrong)
+
+
+def test_no_more_records_are_needed_than_for_less_epsilon(named):
+    name, parameters = named
+    needed = [
+        getattr(releases, f"{name}_plan")(10**5, **{**parameters, "epsilon": epsilon}).n_needed
+        for epsilon in (0.25, 1.0)
+    ]
+    assert needed[0] > needed[1]
+
+
+def test_a_ledger_is_charged_once_and_with_the_plans_guarantee(named, release, plan):
+    ledger = PrivacyLedger(1, 1e-5)
+    release(VALUES, ledger=ledger)
+    [record] = ledger.history()
+    assert record.estimator == named[0]
+    assert record.guarantee == plan(N).guarantee
+
+
+def test_nothing_is_read_that_the_ledger_cannot_afford(release):
+    ledger = PrivacyLedger("0.01", 1e-5)
+    with pytest.raises(BudgetExceededError):
+        release(Unread(), ledger=ledger)
+    assert ledger.history() == []
+
+
+def test_stages_come_in_their_order_and_nothing_is_drawn_before_the_charge(release, monkeypatch):
+    seen = []
+
+    class Watched(SeededDice):
+        """Dice that say when they are thrown: the source of all their draws is watched."""
+
+        def __init__(self):
+            super().__init__(0)
+
+        def __getattribute__(self, name):
+            seen.append("draw")
+            return super().__getattribute__(name)
+
+    def watched(function, name):
+        def called(*args, **kwargs):
+            seen.append(name)
+            return function(*args, **kwargs)
+
+        return called
+
+    kinds = Release.__subclasses__()
+    assert len(kinds) == 4
+    for kind in kinds:
+        for name in ("read", "plan", "summarize", "release"):
+            monkeypatch.setattr(kind, name, watched(getattr(kind, name), name))
+    ledger, dice = PrivacyLedger(1, 1e-5), Watched()
+    monkeypatch.setattr(stages, "dice_for", lambda *_: dice)
+    monkeypatch.setattr(PrivacyLedger, "require", watched(PrivacyLedger.require, "afford"))
+    monkeypatch.setattr(PrivacyLedger, "charge", watched(PrivacyLedger.charge, "charge"))
+    seen.clear()
+    release(VALUES, ledger=ledger)
+    order = ["afford", "read", "plan", "charge", "summarize", "release"]
+    assert [each for each in seen if each != "draw"] == order
+    assert seen[: len(order)] == order  # all draws come after
+    assert "draw" in seen
+
+
+@pytest.mark.parametrize("kind", [kind for kind in RELEASES if kind != "cdf, blocks"])  # these refuse
+def test_the_warnings_of_a_release_are_those_of_its_plan_and_come_before_the_charge(kind):
+    name, parameters = RELEASES[kind]
+    few, parameters = VALUES[:3], {**parameters, "epsilon": 0.1}
+    texts = getattr(releases, f"{name}_plan")(3, **parameters).warnings
+    assert texts
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        getattr(releases, name)(few, **parameters)
+    assert tuple(str(each.message) for each in caught) == texts
+    assert {each.filename for each in caught} == {__file__}  # where the user called
+    ledger = PrivacyLedger(1, 1e-5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match=r"\b3\b"):
+            getattr(releases, name)(few, ledger=ledger, **parameters)
+    assert ledger.history() == []
