@@ -93,7 +93,7 @@ TABLES = {
 
 
 #: Tables that are read in ways of their own; the others at night.
-QUICK_TABLES = ("array", "coo", "words", "pandas")
+QUICK_TABLES = ("array", "coo", "pandas")
 
 
 @pytest.mark.parametrize(

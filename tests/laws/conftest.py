@@ -222,7 +222,9 @@ def faulty(estimators, faults, usual):
 
 
 def is_fitted_soon(each):
-    """Whether it is no ensemble, or one whose teachers learn in a moment."""
+    """Whether it is no ensemble, or one whose teachers learn in a moment, and plans for few quantiles."""
+    if isinstance(each, PrivateQuantileTransformer):
+        return each.n_quantiles == 3
     is_ensemble = isinstance(each, OnlineEnsembleClassifier | KnowledgeTransferClassifier)
     return not is_ensemble or isinstance(each.estimator, GaussianNB)
 
