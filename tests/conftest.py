@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import pytest
 import sklearn.linear_model  # noqa: F401 - which loads the libraries whose threads are limited
+from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
 
@@ -17,6 +18,24 @@ def pytest_configure():
     # Threads of two workers on two cores wait for each other; a fit of milliseconds then takes seconds.
     if "PYTEST_XDIST_WORKER" in os.environ:
         threadpool_limits(1)
+
+
+#: Of so many examples that a property is tried on, one is tried with every change, and all at night.
+SHARES = [3, pytest.param(1, marks=pytest.mark.nightly)]
+
+
+def pytest_generate_tests(metafunc):
+    if getattr(metafunc.function, "is_hypothesis_test", False):
+        metafunc.fixturenames.append("share_of_examples")
+        metafunc.parametrize("share_of_examples", SHARES, ids=["some", "all"], indirect=True)
+
+
+@pytest.fixture
+def share_of_examples(request, monkeypatch):
+    """Try a property on some of the examples that it asks for."""
+    asked = request.function._hypothesis_internal_use_settings
+    fewer = settings(asked, max_examples=-(-asked.max_examples // request.param))
+    monkeypatch.setattr(request.function, "_hypothesis_internal_use_settings", fewer)
 
 
 #: Has nothing done but import. For each connection it forks who waits for the program, and the program.

@@ -7,6 +7,7 @@ import pytest
 
 from dplearn.audit import sample_privacy
 
+pytestmark = pytest.mark.nightly  # each function that the page calls is tested with every change
 PAGE = Path(__file__).parents[2] / "docs" / "auditing.md"
 
 

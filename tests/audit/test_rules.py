@@ -99,13 +99,14 @@ def coin(p):
     return p, None
 
 
+@pytest.mark.parametrize("steps", [20, pytest.param(40, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(
     "privacy", [ApproxDP(1), ApproxDP(1, "0.05"), ApproxDP(0, "0.25"), ApproxDP("0.1", "0.01")]
 )
-def test_a_private_coin_is_allowed_exactly_where_both_its_sides_keep_the_claim(privacy):
+def test_a_private_coin_is_allowed_exactly_where_both_its_sides_keep_the_claim(privacy, steps):
     low, high = exp_bounds(privacy.epsilon)
     rule = coin_within(privacy)
-    grid = [Fraction(k, 40) for k in range(41)]
+    grid = [Fraction(k, steps) for k in range(steps + 1)]
     seen = set()
     for p, q in product(grid, repeat=2):
         pairs = [(p, q), (q, p), (1 - p, 1 - q), (1 - q, 1 - p)]

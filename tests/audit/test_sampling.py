@@ -114,7 +114,9 @@ def test_rare_outcomes_are_joined():
     assert report.evidence[0].hits[1] == 0
 
 
-@pytest.mark.parametrize("order", [np.repeat, np.tile], ids=["in two halves", "mixed"])
+@pytest.mark.parametrize(
+    "order", [pytest.param(np.repeat, marks=pytest.mark.nightly), np.tile], ids=["in two halves", "mixed"]
+)
 def test_a_hundred_thousand_outcomes_are_put_in_order(order):
     """Half of them are three times as probable on one side, about one sample of each chooses."""
     fit = law_of(order([3, 1], 50_000), order([1, 3], 50_000))

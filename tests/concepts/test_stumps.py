@@ -80,11 +80,14 @@ classes = st.builds(DecisionStumps, st.sampled_from([*SMALL.values()]), st.integ
 )
 
 
+@examples(15, 40)
 @pytest.mark.parametrize("dense", [1 << 12, 0], ids=["counted", "sorted"])
-def test_a_profile_holds_every_member_once_under_its_errors_and_in_the_classes_order(monkeypatch, dense):
+def test_a_profile_holds_every_member_once_under_its_errors_and_in_the_classes_order(
+    monkeypatch, dense, examples
+):
     monkeypatch.setattr(cuts, "_DENSE", dense)
 
-    @repeatable
+    @settings(repeatable, max_examples=examples)
     @given(st.data(), classes)
     def check(data, stumps):
         columns, y = data.draw(small_data(stumps.domain, stumps.n_labels))
@@ -157,7 +160,7 @@ def large_codes(domain):
     return ends | st.integers(0, domain.size - 1) | st.integers(domain.size // 2, domain.size // 2 + 9)
 
 
-@examples(4, 15)
+@examples(2, 15)
 @pytest.mark.parametrize("kind", [DecisionStumps, Thresholds])
 @pytest.mark.parametrize("n_labels", [1, 2, 5])
 @pytest.mark.parametrize("name", LARGE)
@@ -414,7 +417,7 @@ def as_array(rows):
     return array
 
 
-@examples(6, 25)
+@examples(3, 25)
 @pytest.mark.parametrize("holder", [lambda rows: as_array(rows), lambda rows: pd.DataFrame(as_array(rows))])
 @pytest.mark.parametrize("dense", [1 << 12, 0], ids=["counted", "sorted"])
 def test_replacing_one_record_moves_every_members_errors_by_at_most_one(monkeypatch, dense, holder, examples):

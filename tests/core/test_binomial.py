@@ -52,7 +52,7 @@ def summed_tail(hits: int, n: int, p: float) -> float:
 
 
 @pytest.mark.parametrize("error", ["0.25", "0.01", "1e-6", "1e-30"])
-@pytest.mark.parametrize("n", [1, 2, 7, 60])
+@pytest.mark.parametrize("n", [1, 2, 7, 20, pytest.param(60, marks=pytest.mark.nightly)])
 def test_the_bounds_keep_the_error_exactly(n, error):
     for hits in range(n + 1):
         low, high = success_bounds(hits, n, error)
@@ -74,7 +74,9 @@ def test_without_hits_there_is_no_lower_bound_and_without_misses_no_upper():
     assert success_bounds(50, 50, "0.01")[1] == 1
 
 
-@pytest.mark.parametrize("n", [1000, 800_000, 8_000_000, 1_000_000_000])
+@pytest.mark.parametrize(
+    "n", [1000, 1_000_000_000, *[pytest.param(n, marks=pytest.mark.nightly) for n in (800_000, 8_000_000)]]
+)
 @pytest.mark.parametrize("share", [Fraction(1, 10**4), Fraction(1, 3), Fraction(1, 2), Fraction(9, 10)])
 @pytest.mark.parametrize("error", [1.25e-7, 0.01, 1e-30])
 def test_many_trials_keep_the_error_and_betainc_errs_by_less_than_a_part_in_ten_million(n, share, error):

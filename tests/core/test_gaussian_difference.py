@@ -27,7 +27,9 @@ def exact_tails(sigma2, size):
     return [(tail, tail + 2 * left_out) for tail in tails]
 
 
-@pytest.mark.parametrize("sigma2", ["1/50", "1/4", "1", "7/3"])
+@pytest.mark.parametrize(
+    "sigma2", ["1/50", "1", *[pytest.param(each, marks=pytest.mark.nightly) for each in ("1/4", "7/3")]]
+)
 def test_tails_enclose_the_exact_convolution_within_one_part_in_a_hundred_million(sigma2):
     exact = exact_tails(Fraction(sigma2), 8)
     ours = log_tails(float(Fraction(sigma2)), 8)

@@ -1,21 +1,21 @@
 """Ranks, forms, null spaces and products over GF(2), against the library galois."""
 
-import galois
 import numpy as np
 import pytest
 
 from dplearn.core.gf2 import nullspace, pack, rank, rref
 
-FIELD = galois.GF(2)
 SHAPES = [(1, 1), (5, 9), (9, 5), (63, 65), (65, 63), (64, 64), (128, 129), (129, 64), (200, 30)]
 
 
 @pytest.mark.parametrize("density", [0.02, 0.5])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_forms_null_spaces_and_products_are_those_of_galois(shape, density):
+    import galois  # which takes seconds, and only the worker that needs it
+
     A = np.random.default_rng(sum(shape)).random(shape) < density
     A[shape[0] // 2 :] = A[: shape[0] - shape[0] // 2]  # about half of the rank
-    theirs = FIELD(A.astype(np.uint8))
+    theirs = galois.GF(2)(A.astype(np.uint8))
     form, _ = rref(A)
     assert rank(A) == np.linalg.matrix_rank(theirs)
     assert np.array_equal(form, np.asarray(theirs.row_reduce())[: len(form)])

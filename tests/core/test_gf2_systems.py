@@ -1,6 +1,7 @@
 """Linear systems over GF(2), against elimination bit by bit and, where all can be listed, by brute force."""
 
 from collections import Counter
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -186,6 +187,14 @@ def test_one_row_among_thousands_is_never_overlooked(d, place):
     assert np.array_equal(only_solution(A, A.astype(int) @ x % 2), x)
 
 
+@cache
+def solved_systems():
+    """Systems, their reduced forms by definition, and a solution and a null space of each."""
+    generator = np.random.default_rng(0)
+    cases = [system(n, d, kind, generator) for n, d in ((150, 130), (1500, 70)) for kind in KINDS]
+    return [(A, reduced_by_definition(A)[0], solve(A, A[:, :3]), nullspace(A)) for A in cases]
+
+
 @pytest.mark.parametrize(
     ("module", "name", "value"),
     [
@@ -202,11 +211,9 @@ def test_one_row_among_thousands_is_never_overlooked(d, place):
     ],
 )
 def test_sizes_that_only_cost_time_change_no_result(module, name, value, monkeypatch):
-    generator = np.random.default_rng(0)
-    cases = [system(n, d, kind, generator) for n, d in ((150, 130), (1500, 70)) for kind in KINDS]
-    wanted = [(reduced_by_definition(A)[0], solve(A, A[:, :3]), nullspace(A)) for A in cases]
+    solved = solved_systems()  # before the size is another
     monkeypatch.setattr(module, name, value)
-    for A, (form, solution, basis) in zip(cases, wanted, strict=True):
+    for A, form, solution, basis in solved:
         assert np.array_equal(rref(A)[0], form)
         assert np.array_equal(solve(A, A[:, :3]), solution)
         assert np.array_equal(nullspace(A), basis)

@@ -21,8 +21,6 @@ ALL = np.arange(FIXED_POINT_ONE)
 MANY = [*range(2, 40), 63, 64, 65, 127, 128, 129, 255, 257, 1000, 1365, 2047, FIXED_POINT_ONE // 2]
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=300)
 
-each_number_of_bins = pytest.mark.parametrize("n_bins", MANY)
-
 
 def between(lower, upper):
     """Where lower <= g / FIXED_POINT_ONE < upper for each score g; ends are (numerator, denominator)."""
@@ -30,44 +28,46 @@ def between(lower, upper):
     return (a * FIXED_POINT_ONE <= ALL * b) & (ALL * d < c * FIXED_POINT_ONE)
 
 
-@each_number_of_bins
-def test_every_grain_is_in_its_half_bin(n_bins):
-    half = half_bins(ALL, n_bins)
-    assert between((half, 2 * n_bins), (half + 1, 2 * n_bins)).all()
-    assert (half[0], half[-1]) == (0, 2 * n_bins - 1)
+def test_every_grain_is_in_its_half_bin():
+    for n_bins in MANY:
+        half = half_bins(ALL, n_bins)
+        assert between((half, 2 * n_bins), (half + 1, 2 * n_bins)).all()
+        assert (half[0], half[-1]) == (0, 2 * n_bins - 1)
 
 
-@each_number_of_bins
-def test_every_grain_is_in_its_bin_and_within_half_a_width_of_the_midpoint(n_bins):
-    code = bins(half_bins(ALL, n_bins))
-    assert between((code, n_bins), (code + 1, n_bins)).all()
-    for g in (0, 1, FIXED_POINT_ONE // 3, FIXED_POINT_ONE // 2, FIXED_POINT_ONE - 1):
-        middle = Fraction(2 * int(code[g]) + 1, 2 * n_bins)
-        assert abs(Fraction(g, FIXED_POINT_ONE) - middle) <= Fraction(1, 2 * n_bins)
-        assert midpoints(code, n_bins)[g] == float(middle)
+def test_every_grain_is_in_its_bin_and_within_half_a_width_of_the_midpoint():
+    for n_bins in MANY:
+        code = bins(half_bins(ALL, n_bins))
+        assert between((code, n_bins), (code + 1, n_bins)).all()
+        for g in (0, 1, FIXED_POINT_ONE // 3, FIXED_POINT_ONE // 2, FIXED_POINT_ONE - 1):
+            middle = Fraction(2 * int(code[g]) + 1, 2 * n_bins)
+            assert abs(Fraction(g, FIXED_POINT_ONE) - middle) <= Fraction(1, 2 * n_bins)
+            assert midpoints(code, n_bins)[g] == float(middle)
 
 
-@each_number_of_bins
-def test_every_grain_is_in_its_shifted_bin_or_at_an_end(n_bins):
-    half = half_bins(ALL, n_bins)
-    code = shifted_bins(half, n_bins)
-    ends = code == n_bins - 1
-    shifted = between((2 * code + 1, 2 * n_bins), (2 * code + 3, 2 * n_bins))
-    assert shifted[~ends].all()
-    assert (ends == ((half == 0) | (half == 2 * n_bins - 1))).all()
-    assert set(code.tolist()) == set(range(n_bins))
+def test_every_grain_is_in_its_shifted_bin_or_at_an_end():
+    for n_bins in MANY:
+        half = half_bins(ALL, n_bins)
+        code = shifted_bins(half, n_bins)
+        ends = code == n_bins - 1
+        shifted = between((2 * code + 1, 2 * n_bins), (2 * code + 3, 2 * n_bins))
+        assert shifted[~ends].all()
+        assert (ends == ((half == 0) | (half == 2 * n_bins - 1))).all()
+        assert set(code.tolist()) == set(range(n_bins))
 
 
-@each_number_of_bins
-def test_every_grain_but_those_at_the_ends_is_in_the_middle_half_of_a_plain_or_a_shifted_bin(n_bins):
-    half = half_bins(ALL, n_bins)
-    plain, shifted = bins(half), shifted_bins(half, n_bins)
-    quarters = 4 * n_bins
-    in_plain = between((4 * plain + 1, quarters), (4 * plain + 3, quarters))
-    in_shifted = between((4 * shifted + 3, quarters), (4 * shifted + 5, quarters)) & (shifted < n_bins - 1)
-    at_an_end = (half == 0) | (half == 2 * n_bins - 1)
-    assert (in_plain | in_shifted | at_an_end).all()
-    assert not (in_plain & in_shifted).any()
+def test_every_grain_but_those_at_the_ends_is_in_the_middle_half_of_a_plain_or_a_shifted_bin():
+    for n_bins in MANY:
+        half = half_bins(ALL, n_bins)
+        plain, shifted = bins(half), shifted_bins(half, n_bins)
+        quarters = 4 * n_bins
+        in_plain = between((4 * plain + 1, quarters), (4 * plain + 3, quarters))
+        in_shifted = between((4 * shifted + 3, quarters), (4 * shifted + 5, quarters)) & (
+            shifted < n_bins - 1
+        )
+        at_an_end = (half == 0) | (half == 2 * n_bins - 1)
+        assert (in_plain | in_shifted | at_an_end).all()
+        assert not (in_plain & in_shifted).any()
 
 
 @pytest.mark.parametrize("n_bins", [2, 3, 10, 2047])
@@ -89,10 +89,10 @@ def test_midpoints_of_queries_with_bins_of_their_own():
     assert shifted[1] == 0.5
 
 
-@each_number_of_bins
-def test_no_score_stays_no_score(n_bins):
-    none = half_bins(np.array([-1], dtype=np.int16), n_bins)
-    assert none.tolist() == bins(none).tolist() == shifted_bins(none, n_bins).tolist() == [-1]
+def test_no_score_stays_no_score():
+    for n_bins in MANY:
+        none = half_bins(np.array([-1], dtype=np.int16), n_bins)
+        assert none.tolist() == bins(none).tolist() == shifted_bins(none, n_bins).tolist() == [-1]
 
 
 def test_half_bins_of_the_smallest_type_do_not_overflow():

@@ -132,7 +132,7 @@ def test_a_larger_epsilon_and_more_teachers_afford_more_declined_queries():
 
 
 @pytest.mark.parametrize("kinds", [AGGREGATIONS, SOFT_AGGREGATIONS], ids=["labels", "scores"])
-@pytest.mark.parametrize("n_labels", [2, 5])
+@pytest.mark.parametrize("n_labels", [2, pytest.param(5, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(
     "sizes", [(100, 5000), pytest.param((20_000, 10**6), marks=pytest.mark.nightly)], ids=str
 )
@@ -218,7 +218,7 @@ def test_where_not_one_is_affordable_it_is_one_if_all_teachers_could_agree_and_e
 
 
 @pytest.mark.parametrize("epsilon", [2, 5])
-@pytest.mark.parametrize("n_teachers", [120, 250])
+@pytest.mark.parametrize("n_teachers", [120, pytest.param(250, marks=pytest.mark.nightly)])
 def test_for_the_noise_that_is_drawn_too_no_larger_number_is_affordable(epsilon, n_teachers):
     privacy = ApproxDP(epsilon, "1e-6")
     found = of_answers("sparse_vector", privacy, n_teachers=n_teachers, max_queries=30).max_abstentions

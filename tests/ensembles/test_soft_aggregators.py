@@ -163,7 +163,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("chunk", [1, 2, 2048])
+@pytest.mark.parametrize("chunk", [pytest.param(1, marks=pytest.mark.nightly), 2, 2048])
 def test_one_call_and_many_have_the_law_of_the_algorithm(small, case, chunk, monkeypatch):
     monkeypatch.setattr(sparse_vector, "_CHUNK", chunk)
     n_labels, max_abstentions, rows = CASES[case]

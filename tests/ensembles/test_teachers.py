@@ -92,7 +92,14 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("kind", TABLES)
+#: Tables that are read in ways of their own; the others at night.
+QUICK_TABLES = ("array", "coo", "pandas")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=() if kind in QUICK_TABLES else pytest.mark.nightly) for kind in TABLES],
+)
 def test_each_record_changes_one_teachers_votes_at_most_whatever_replaces_it(kind):
     table, estimator = TABLES[kind]
 

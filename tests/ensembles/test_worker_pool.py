@@ -301,6 +301,7 @@ def test_workers_that_die_once_are_replaced(tmp_path):
         assert (train_and_ask(mortal, X, Y, **ASK) == 1).all()
 
 
+@pytest.mark.nightly  # below, with workers that are not started
 def test_workers_that_die_again_end_it_in_constant_words():
     here = os.getpid()
     mortal = a_teacher(lambda self, X: os._exit(1) if os.getpid() != here else None)
@@ -308,6 +309,24 @@ def test_workers_that_die_again_end_it_in_constant_words():
         train_and_ask(mortal, X, Y, **ASK)
     assert str(raised.value) == worker_pool._DIED_AGAIN
     assert raised.value.__context__ is None
+
+
+def test_a_second_failure_of_the_pool_ends_it_in_constant_words(monkeypatch):
+    rounds = []
+
+    def parallel(n_jobs):
+        def run(tasks):
+            rounds.append(len(list(tasks)))
+            raise BrokenProcessPool("private")
+
+        return run
+
+    monkeypatch.setattr(worker_pool, "_parallel", parallel)
+    with parallel_config(backend="loky", n_jobs=2), pytest.raises(RuntimeError) as raised:
+        train_and_ask(TREE, X, Y, **ASK)
+    assert str(raised.value) == worker_pool._DIED_AGAIN
+    assert raised.value.__context__ is None
+    assert len(rounds) == 2
 
 
 def test_only_what_was_lost_is_repeated(monkeypatch):
@@ -331,6 +350,7 @@ def test_only_what_was_lost_is_repeated(monkeypatch):
     assert rounds == [[3, 3], [3, 1]]
 
 
+@pytest.mark.nightly  # workers start again afterwards; below, with workers that are not started
 @pytest.mark.parametrize("stop", [KeyboardInterrupt])
 def test_an_interrupt_in_a_worker_stops_the_program(stop):
     def stop_there(self, X):
@@ -338,6 +358,18 @@ def test_an_interrupt_in_a_worker_stops_the_program(stop):
 
     with parallel_config(backend="loky", n_jobs=2), pytest.raises(stop):
         train_and_ask(a_teacher(stop_there), X, Y, **ASK)
+
+
+def test_an_interrupt_that_a_pool_hands_on_stops_the_program(monkeypatch):
+    def parallel(n_jobs):
+        def run(tasks):
+            raise KeyboardInterrupt
+
+        return run
+
+    monkeypatch.setattr(worker_pool, "_parallel", parallel)
+    with parallel_config(backend="loky", n_jobs=2), pytest.raises(KeyboardInterrupt):
+        train_and_ask(TREE, X, Y, **ASK)
 
 
 def test_a_backend_that_returns_all_results_at_once_is_enough(monkeypatch):

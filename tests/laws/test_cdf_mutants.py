@@ -128,6 +128,7 @@ def test_a_root_without_noise_is_no_secret_where_records_come_and_go():
 BLOCKS, LARGE, BELOW, FILLED = BLOCK_CASES
 
 
+@pytest.mark.nightly  # enumeration runs each, and replays it, with every change
 @pytest.mark.parametrize("case", BLOCK_CASES, ids=lambda case: case.name)
 def test_blocks_keep_their_claim_and_replay(case):
     report = case.run()

@@ -16,6 +16,7 @@ CASES = {case.name: case for case in CONJUNCTION_CASES}
 ONE, TWO, LOCAL = (CASES[name] for name in ("conjunction", "conjunction_of_two_columns", "local_conjunction"))
 
 
+@pytest.mark.nightly  # enumeration runs each, and replays it, with every change
 @pytest.mark.parametrize("name", CASES)
 def test_the_whole_fit_keeps_its_claim_and_spends_nearly_all_of_it(name):
     report = CASES[name].run()

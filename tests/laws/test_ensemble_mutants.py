@@ -325,6 +325,7 @@ def test_a_student_of_raw_votes_has_infinite_epsilon(monkeypatch):
     assert exact_epsilon(transferred(), pair) == math.inf
 
 
+@pytest.mark.nightly  # MISTAKES has overlapping shards of records
 def test_shards_that_see_a_label_twice_have_infinite_epsilon(monkeypatch):
     fit = partial(transferred, "ab", protects="labels", random_state=0)
     pair = "010000", "110000"

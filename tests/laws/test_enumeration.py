@@ -1,20 +1,22 @@
 """The real code, run over every outcome of every dataset of a small universe, keeps what it claims."""
 
 import sys
+from dataclasses import replace
 
 import pytest
 
 from dplearn.audit.cases import CASES
 from dplearn.audit.ensemble_cases import LONG_CASES
 from dplearn.ensembles.aggregators import AGGREGATIONS
+from tests.laws.conftest import OnePair
 
 #: How many distinct laws each universe must show, for with fewer it would not exercise the code it is for,
 #: and the least share of its claim that it attains. Where that is less than all but for what tapes leave out:
 #: the exponential mechanism normalises, a concentrated guarantee loses in conversion, the choosing mechanism
 #: and the stable histogram have a delta that their universes do not use up, a classifier's universe does not
 #: hold its worst data, four teachers are too few for the greatest distances, the choice of a prefix attains
-#: at most half of its epsilon, alone and in a recursion, and few records do not reach the worst cells of
-#: quantiles.
+#: at most half of its epsilon, alone and in a recursion, few records do not reach the worst cells of
+#: quantiles, and masked parity counts a record of one bit in one round only, whose part of epsilon is 33/64.
 MUST_SHOW = {
     "best_of_runs": (2, 0.85),
     "best_of_logarithmically_many_runs": (2, 0.9),
@@ -118,12 +120,12 @@ MUST_SHOW = {
     "conjunction": (6, 0.999),
     "conjunction_of_two_columns": (4, 0.999),
     "local_conjunction": (6, 0.999),
-    "masked_parity_central": (14, 0.5),
-    "masked_parity_central_one_round": (4, 0.999),
-    "masked_parity_local": (8, 0.999),
-    "masked_parity_local_one_round": (4, 0.999),
-    "masked_parity_local_cells": (8, 0.999),
-    "masked_parity_rounds_of_two_bits": (6, 0.999),
+    "masked_parity_central": (14, 0.5156),
+    "masked_parity_central_one_round": (4, 0.9999),
+    "masked_parity_local": (8, 0.9999),
+    "masked_parity_local_one_round": (4, 0.9999),
+    "masked_parity_local_cells": (8, 0.9999),
+    "masked_parity_rounds_of_two_bits": (6, 0.9999),
     "logistic": (2, 0.999),
     "logistic_step": (2, 0.63),
     "logistic_second_moments": (3, 0.849),
@@ -141,7 +143,8 @@ MUST_SHOW = {
 }
 
 
-#: Like others that run with every change, but for the aggregation, or the number of labels or bits; or whole
+#: Like others that run with every change, but for the aggregation, the law of the number of runs, or the
+#: number of labels or bits; or whole
 #: fits for the mechanism, which is enumerated alone and within another learner.
 LIKE_OTHERS = (
     "small_exponential_classifier",
@@ -157,12 +160,76 @@ LIKE_OTHERS = (
     "consistent_parity_of_three_bits",
     "parity_elimination_of_three_bits",
     "parity_stable_of_three_bits",
+    "best_of_logarithmically_many_runs",
+    "best_of_concentrated_runs",
 )
 
 
+#: Cases that take long: which records of theirs, by their places in the universe, all tables are made of that
+#: run with every change; how many laws and how much of the claim these must show; and how the digest of their
+#: laws begins. All records are for the night.
+FEWER_RECORDS = {
+    "exponential_mechanism": ((1, 2, 3, 4, 5), 134, 0.97, "b6da5d0dba0f0845"),
+    "report_noisy_max": ((0, 1, 2), 7, 0.9999, "eb7873ab0ad0f760"),
+    "most_frequent_if_stable": ((1, 2, 3), 27, 0.9999, "d2c973f1c92dbf2d"),
+    "above_threshold": ((0, 1, 2, 3, 28), 5, 0.9999, "1b0ea55135d94328"),
+    "sparse_vector": ((0, 1, 3, 12), 4, 0.9999, "736ed5c8c1425abf"),
+    "sparse_vector_renewed": ((0, 1, 2), 3, 0.999, "ff56d91e7d89dbd7"),
+    "stable_answers": ((0, 1, 2), 36, 0.96, "3cd9763c64d68441"),
+    "sanitized_noisy_max_epsilon": ((0, 2), 6, 0.59, "c7b192abdc7f2d03"),
+    "consistent_parity": ((0, 1, 2, 3), 20, 0.9999, "4f8d314fd3702f52"),
+    "consistent_parity_of_one_bit": ((0, 1, 2), 15, 0.9999, "2a3e640b59bf213c"),
+    "small_classifier": ((0, 1, 2), 10, 0.72, "761c6adca5252c33"),
+    "parity_elimination_of_two_bits": ((0, 1, 2, 3), 4, 0.9999, "37de329fcf00d71b"),
+    "parity_stable": ((0, 1, 3), 5, 0.9999, "409a1e9af46f4a29"),
+    "parity_agnostic": ((0, 1, 2, 4, 6), 15, 0.62, "c59d3c2f05025a97"),
+    "small_ensemble_sparse_vector": ((0, 1), 7, 0.68, "83c01bdefdc9373d"),
+    "small_ensemble_gnmax": ((0, 1), 4, 0.86, "1b9e1a9032af44bb"),
+    "small_soft_labels": ((1, 2), 6, 0.47, "fa92b5b46617bdbe"),
+    "small_transfer": ((0, 1), 6, 0.37, "2aadd14f2d519b73"),
+    "interior_point_exponential": ((0, 1, 2, 4), 20, 0.97, "c63dad9536a17d6c"),
+    "interior_point_long_lengths": ((0, 1, 2), 7, 0.97, "bac3fb26d3303dd7"),
+    "interior_point_recursive": ((0, 2), 7, 0.74, "93fe2c5a64486088"),
+    "interior_point_recursive_twice": ((0, 2, 3), 15, 0.34, "2ccaa818b4a71b99"),
+    "two_quantiles": ((0, 1, 3), 10, 0.37, "d5366cc74794f33d"),
+    "quartiles": ((0, 1, 3), 6, 0.47, "eb91e5841d8495ae"),
+    "level_of_lower_quartiles": ((0, 1, 2, 3, 4), 70, 0.46, "7349dcc61bdaaad4"),
+    "distribution_of_four_values": ((0, 1, 2), 6, 0.9999, "f951beef0a905f04"),
+    "distribution_of_three_values": ((0, 2), 4, 0.74, "e51d5b470d6d1f6b"),
+    "distribution_by_blocks_at_large_epsilon": ((0, 1), 4, 0.13, "d17602bfd60a4d9f"),
+    "distribution_by_blocks_from_below": ((0, 2), 4, 0.04, "2370598ef1927945"),
+    "distribution_by_filled_blocks": ((0, 2), 4, 0.09, "5eff30b7d97931f7"),
+    "stable_counts": ((0, 1), 7, 0.85, "8e0cb305c6d253de"),
+    "stable_counts_of_few": ((0, 1), 5, 0.48, "4237635a9b40eeeb"),
+    "point_stability": ((1, 3, 5), 7, 0.9999, "3205392bf6f8c9e4"),
+    "point_stability_of_many": ((1, 3, 5), 10, 0.9999, "c5ead7ca96960cc3"),
+    "point_hashing": ((0, 1, 2), 10, 0.9999, "2e1c00c6f71ab3eb"),
+    "secret_sample_classifier": ((0, 1, 2), 4, 0.9, "f0e042d64b0a535f"),
+    "threshold_exponential": ((0, 1, 2), 10, 0.72, "5ff754251a3a5fc0"),
+    "threshold_exponential_of_two_columns": ((0, 1, 2, 4), 10, 0.62, "3af0d3f3dcba6204"),
+    "threshold_interior_point": ((0, 2, 5), 10, 0.65, "83b27a3191f363fd"),
+    "threshold_interior_point_of_four": ((0, 1, 2), 15, 0.55, "093c869d40dc3473"),
+    "threshold_interior_point_of_two_columns": ((0, 1, 2, 5), 10, 0.52, "3595e9d520af3aa5"),
+    "central_queries": ((0, 2), 3, 0.9999, "2a9236e8ac999530"),
+    "masked_parity_central": ((0, 2, 3), 6, 0.51, "978795df6cbc8c48"),
+    "masked_parity_local": ((1, 2, 3), 6, 0.9999, "6749511988815afa"),
+    "masked_parity_local_one_round": ((0, 1, 2), 4, 0.9999, "d9e594eda36799d1"),
+    "masked_parity_local_cells": ((1, 2, 3), 6, 0.9999, "be1b16bbe111c221"),
+    "logistic_scores": ((0, 1, 2), 6, 0.9999, "f41f8dd9fc3922a8"),
+}
+
+#: Cases of two records, of which two neighbours run with every change: the pair that attains the most.
+ONE_PAIR = {
+    "search_by_random_stopping": (((1, 0), (0, 0)), 0.57),
+    "search_with_delta": (((1, 0), (0, 0)), 0.54),
+    "search_over_folds": (((1, 0), (0, 0)), 0.07),
+}
+
+
 def affordable(case):
-    """Mark cases of which there is a small one, and those like others: they run at night."""
-    nightly = f"small_{case.name}" in CASES or case.name in LIKE_OTHERS
+    """Mark cases of which there is a smaller one, and those like others: they run at night."""
+    smaller = f"small_{case.name}" in CASES or case.name in FEWER_RECORDS or case.name in ONE_PAIR
+    nightly = smaller or case.name in LIKE_OTHERS
     return pytest.param(case, id=case.name, marks=pytest.mark.nightly if nightly else ())
 
 
@@ -181,6 +248,27 @@ def test_the_exact_epsilon_is_at_most_the_claim(case):
     assert case.digest() == case.frozen()["digest"]
     # A case is run once in a session: its laws are kept, and nothing else needs them.
     case.__dict__.pop("distributions", None)
+
+
+@pytest.mark.parametrize("name", FEWER_RECORDS)
+def test_the_exact_epsilon_on_tables_of_fewer_records_is_at_most_the_claim(name):
+    places, laws, share, digest = FEWER_RECORDS[name]
+    case = replace(CASES[name], universe=[CASES[name].universe[place] for place in places])
+    report = case.run()
+    assert report.keeps(case.claim)
+    assert report.n_distributions >= laws
+    assert report.tightness(case.claim) >= share
+    assert case.digest().startswith(digest)
+
+
+@pytest.mark.parametrize("name", ONE_PAIR)
+def test_the_exact_epsilon_on_the_worst_neighbours_is_at_most_the_claim(name):
+    pair, share = ONE_PAIR[name]
+    case = OnePair.of(CASES[name], pair)
+    report = case.run()
+    assert report.keeps(case.claim)
+    assert report.n_distributions == 2
+    assert report.tightness(case.claim) >= share
 
 
 def test_every_case_says_how_many_laws_and_how_much_of_its_claim_it_must_show():
@@ -205,9 +293,10 @@ def test_the_learner_is_run_over_at_least_20000_pairs():
     assert CASES["exponential_classifier"].frozen()["n_pairs"] >= 20_000
 
 
+@pytest.mark.parametrize("seeds", [1, pytest.param(3, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("case", CASES.values(), ids=lambda case: case.name)
-def test_replay_on_neighbours_finds_only_what_the_proof_allows(case):
-    assert case.replay() == []
+def test_replay_on_neighbours_finds_only_what_the_proof_allows(case, seeds):
+    assert case.replay(seeds) == []
 
 
 @pytest.mark.nightly

@@ -46,14 +46,14 @@ def published(fitted, iris):
     return repr(fitted.__dict__.get("concept_", fitted.predict(iris[0]).tolist()))
 
 
-def test_an_integer_seed_repeats_and_says_so(classifier, iris, fitted):
+def test_an_integer_seed_repeats_and_says_so(one_a_class, classifier, iris, fitted):
     first, second = (clone(classifier).set_params(random_state=3).fit(*iris) for _ in range(2))
     assert published(first, iris) == published(second, iris)
     assert first.guarantee_.reproducible
     assert not fitted.guarantee_.reproducible
 
 
-def test_the_operating_systems_entropy_gives_different_fits(speaks, classifier, iris):
+def test_the_operating_systems_entropy_gives_different_fits(speaks, one_a_class, classifier, iris):
     def another():
         return published(clone(classifier).set_params(epsilon=0.01).fit(*iris), iris)
 

@@ -195,14 +195,14 @@ INTEGERS_AND_GRID = IntegerRange(BIG, BIG + 1, missing=True), Grid(0, 1, 3, miss
 @pytest.mark.parametrize(
     ("holder", "columns"),
     [
-        # With every change each container and each kind of columns; at night all of each.
+        # With every change two containers and each kind of columns; at night all of each.
         pytest.param(holder, columns, marks=pytest.mark.nightly if late else ())
         for holder, columns, late in [
             ("list", NAMES_AND_FLOATS, False),
             ("list", INTEGERS_AND_GRID, True),
             ("pandas", NAMES_AND_FLOATS, True),
             ("pandas", INTEGERS_AND_GRID, False),
-            ("polars", NAMES_AND_FLOATS, False),
+            ("polars", NAMES_AND_FLOATS, True),
             ("polars", INTEGERS_AND_GRID, True),
         ]
     ],

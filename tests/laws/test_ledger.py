@@ -126,8 +126,8 @@ def test_an_exhausted_budget_reaches_the_user_and_the_last_fit_is_not_made(name)
         ("threading", "memory", "raise"),
         ("threading", "file", np.nan),
         ("threading", "file", "raise"),
-        ("loky", "file", np.nan),  # which hides whatever is an Exception
-        pytest.param("loky", "file", "raise", marks=pytest.mark.nightly),
+        # What NaN stands for hides whatever is an Exception.
+        *[pytest.param("loky", "file", score, marks=pytest.mark.nightly) for score in (np.nan, "raise")],
     ],
 )
 def test_two_workers_charge_the_same_account_and_show_its_end(backend, place, error_score, tmp_path):

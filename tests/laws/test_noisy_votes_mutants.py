@@ -106,7 +106,14 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("mistake", MISTAKES)
+#: The same noise for all is seen with every change in Laplace's, whose tapes are shorter.
+AT_NIGHT = "gnmax with the same noise for all"
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [pytest.param(name, marks=pytest.mark.nightly if name == AT_NIGHT else ()) for name in MISTAKES],
+)
 def test_a_mistake_exceeds_the_claim_where_the_original_keeps_it(mistake, monkeypatch):
     name, place, wrong, epsilon, pair, (kept, exceeded) = MISTAKES[mistake]
     assert kept <= epsilon < exceeded

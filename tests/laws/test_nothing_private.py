@@ -84,13 +84,13 @@ def test_the_search_for_traces_finds_a_raw_value(one_a_class, classifier, secret
             assert_untold(shown_by(fitted), SECRET)
 
 
-def test_a_fitted_estimator_tells_no_value(classifier, secretive, budget):
+def test_a_fitted_estimator_tells_no_value(one_a_class, classifier, secretive, budget):
     fitted = clone(classifier).set_params(ledger=budget(1)).fit(*secretive)
     assert_untold(shown_by(fitted), SECRET)
     assert_untold(error_of(lambda: fitted.predict(secretive[0][:, :2])), SECRET)
 
 
-def test_no_error_of_fit_tells_a_value(classifier, secretive, budget):
+def test_no_error_of_fit_tells_a_value(one_a_class, classifier, secretive, budget):
     X, y = secretive
     text = np.array([SECRET_TEXT, *["setosa"] * (len(y) - 1)], dtype=object)
     bad = X.copy()

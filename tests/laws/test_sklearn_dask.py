@@ -13,6 +13,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from dplearn import BudgetExceededError, PrivacyLedger, SubsampleAggregateClassifier, ThresholdClassifier
 
+#: Two workers are started for a minute's work: at night. What their tasks do, worker pools do too.
+pytestmark = pytest.mark.nightly
 SECRET = 987654.321987
 X = np.random.default_rng(0).normal(size=(800, 2))
 X[7] = SECRET

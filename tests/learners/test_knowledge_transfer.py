@@ -36,7 +36,7 @@ def learner(estimator=None, student=None, **parameters):
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
-@pytest.mark.parametrize("protects", ["examples", "labels"])
+@pytest.mark.parametrize("protects", ["examples", pytest.param("labels", marks=pytest.mark.nightly)])
 def test_at_a_large_epsilon_the_student_is_nearly_as_good_as_one_without_privacy(aggregation, protects):
     extra = {"X_public": PublicData(PUBLIC)} if protects == "examples" else {}
     model = learner(aggregation=aggregation, protects=protects).fit(X, Y, **extra)
@@ -132,7 +132,7 @@ def test_tables_of_every_kind_are_learned_with_the_standard_estimators(kind, how
     ],
     ids=lambda student: type(student).__name__,
 )
-@pytest.mark.parametrize("routing", [False, True])
+@pytest.mark.parametrize("routing", [False, pytest.param(True, marks=pytest.mark.nightly)])
 def test_students_of_every_kind(student, routing):
     with sklearn.config_context(enable_metadata_routing=routing):
         model = learner(student=student).fit(X, Y, X_public=PublicData(PUBLIC))

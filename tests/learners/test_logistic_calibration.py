@@ -57,7 +57,15 @@ def test_scores_of_several_classes_are_of_the_label_against_its_two_neighbours()
     assert before.inputs(records).tolist() == [1, 0]  # 3 - 1, 1 - 2
 
 
-@pytest.mark.parametrize(("n_steps", "delta"), [(1, 0), (1, 1e-6), ("auto", 1e-6), (24, 1e-6)])
+@pytest.mark.parametrize(
+    ("n_steps", "delta"),
+    [
+        (1, 0),
+        pytest.param(1, 1e-6, marks=pytest.mark.nightly),
+        ("auto", 1e-6),
+        pytest.param(24, 1e-6, marks=pytest.mark.nightly),
+    ],
+)
 def test_rare_labels_are_ranked_and_no_worse_is_predicted_than_the_majority(n_steps, delta):
     """One digit of ten: a step that ignores how rare it is predicts it far too often."""
     images, digits = load_digits(return_X_y=True)

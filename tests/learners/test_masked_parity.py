@@ -190,7 +190,12 @@ def test_two_rounds_learn_it_and_one_learns_a_half(kind, epsilon, n, a):
 
 
 @pytest.mark.parametrize(
-    ("kind", "epsilon", "d"), [("central", 1, 8), ("central", 0.3, 2), ("local", 1, 4), ("local", 6, 8)]
+    ("kind", "epsilon", "d"),
+    [
+        ("central", 1, 8),
+        ("local", 1, 4),
+        *[pytest.param(*each, marks=pytest.mark.nightly) for each in (("central", 0.3, 2), ("local", 6, 8))],
+    ],
 )
 def test_the_sample_size_keeps_its_promise_and_a_quarter_of_it_does_not(kind, epsilon, d):
     n = masked_parity_sample_size(d, epsilon=epsilon, beta=0.2, trust_model=kind)

@@ -75,7 +75,13 @@ PURE = {
 }
 
 
-@pytest.mark.parametrize("name", PURE)
+#: One distribution with every change, the others at night.
+each_distribution = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if i == 0 else pytest.mark.nightly) for i, name in enumerate(PURE)]
+)
+
+
+@each_distribution
 def test_elimination_keeps_its_promise_and_with_an_eighth_of_the_records_does_not(name):
     columns, epsilon, alpha, beta = PURE[name]
     task, d = {"epsilon": epsilon, "alpha": alpha, "beta": beta}, columns[0].shape[1]
@@ -87,7 +93,10 @@ def test_elimination_keeps_its_promise_and_with_an_eighth_of_the_records_does_no
     assert success_bounds(failed, runs, UNSURE)[0] > beta
 
 
-@pytest.mark.parametrize("name", ["coins", "rare ones", "one rare column"])
+@pytest.mark.parametrize(
+    "name",
+    ["coins", *[pytest.param(name, marks=pytest.mark.nightly) for name in ("rare ones", "one rare column")]],
+)
 def test_one_part_keeps_its_promise_and_with_an_eighth_of_the_records_does_not(name):
     columns, _, alpha, _ = PURE[name]
     n = parity_sample_size(columns[0].shape[1], epsilon=2, alpha=alpha, beta=0.3, method="once")
@@ -110,7 +119,9 @@ def test_the_agnostic_learner_keeps_its_promise_and_with_an_eighth_of_the_record
     assert success_bounds(failed, runs, UNSURE)[0] > beta
 
 
-@pytest.mark.parametrize(("d", "epsilon", "beta"), [(3, 4, 0.3), (6, 2, 0.1)])
+@pytest.mark.parametrize(
+    ("d", "epsilon", "beta"), [(3, 4, 0.3), pytest.param(6, 2, 0.1, marks=pytest.mark.nightly)]
+)
 def test_the_stable_learner_fails_as_often_as_computed_and_with_half_of_the_records_more(d, epsilon, beta):
     task = {"epsilon": epsilon, "delta": 1e-3, "beta": beta}
     sizes, runs = stable_parity_sizes(d, **task), 120

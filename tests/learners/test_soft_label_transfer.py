@@ -35,8 +35,8 @@ def fitted(X=X, y=Y, **parameters):
     [
         None,
         FAST,
-        DecisionTreeRegressor(max_depth=4),
-        make_pipeline(StandardScaler(), LogisticRegression()),
+        pytest.param(DecisionTreeRegressor(max_depth=4), marks=pytest.mark.nightly),
+        pytest.param(make_pipeline(StandardScaler(), LogisticRegression()), marks=pytest.mark.nightly),
     ],
     ids=repr,
 )
@@ -143,7 +143,7 @@ def test_a_plan_needs_no_data():
     assert plan.max_abstentions is None
 
 
-@pytest.mark.parametrize("n_labels", [2, 10])
+@pytest.mark.parametrize("n_labels", [2, pytest.param(10, marks=pytest.mark.nightly)])
 def test_sizes_are_settled_for_as_many_scores_as_there_are(n_labels):
     model = SoftLabelTransferClassifier(aggregation="sparse_vector", epsilon=3.0, max_queries=1000)
     plan = model.plan(60_000, n_labels=n_labels)

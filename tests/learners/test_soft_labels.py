@@ -489,7 +489,7 @@ def test_tables_of_every_kind_are_learned_with_the_standard_estimator(kind, rows
     assert hasattr(model, "feature_names_in_") == (kind in ("pandas", "polars"))
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("frame", [pd.DataFrame, pytest.param(pl.DataFrame, marks=pytest.mark.nightly)])
 def test_texts_and_gaps_in_a_frame_are_learned_too(frame):
     generator = np.random.default_rng(0)
     job = generator.choice(["clerk", "farmer", "smith"], 1000)
@@ -629,7 +629,9 @@ def test_a_plan_needs_no_data_and_tells_what_a_fit_does(aggregation):
     assert learner(classes=None).plan(2000, n_labels=5).n_teachers > 0
 
 
-@pytest.mark.parametrize("n_labels", [2, 3, 10])
+@pytest.mark.parametrize(
+    "n_labels", [3, *[pytest.param(each, marks=pytest.mark.nightly) for each in (2, 10)]]
+)
 def test_sizes_are_settled_for_as_many_scores_as_there_are(n_labels):
     model = SoftLabelAggregateClassifier(epsilon=3.0, max_queries=1000, **BY_BINS)
     n_scores = 1000 if n_labels == 2 else 1000 * n_labels
@@ -649,7 +651,15 @@ def test_every_attribute_of_a_plan_is_documented():
 
 @pytest.mark.parametrize(
     ("n_labels", "epsilon", "n_teachers"),
-    [(2, 1.0, 100), (2, 20.0, 100), (3, 5.0, 60), (2, 1e6, 100), (2, 1e4, 20_000), (3, 1e6, 10_000)],
+    [
+        (2, 1.0, 100),
+        (3, 5.0, 60),
+        (2, 1e4, 20_000),
+        *[
+            pytest.param(*each, marks=pytest.mark.nightly)
+            for each in ((2, 20.0, 100), (2, 1e6, 100), (3, 1e6, 10_000))
+        ],
+    ],
 )
 def test_means_are_as_near_as_planned(n_labels, epsilon, n_teachers):
     """With very many teachers or hardly any noise, what scores are rounded by is what is left."""

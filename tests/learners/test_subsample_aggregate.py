@@ -67,7 +67,10 @@ def imbalanced(share, n=6400, seed=0):
 @pytest.mark.parametrize(("share", "least"), [(0.02, None), (0.5, 0.93)])
 @pytest.mark.parametrize(
     "how",
-    [{"aggregation": "gnmax", "max_queries": 400}, {"aggregation": "confident_gnmax", "max_queries": 400}],
+    [
+        {"aggregation": "gnmax", "max_queries": 400},
+        pytest.param({"aggregation": "confident_gnmax", "max_queries": 400}, marks=pytest.mark.nightly),
+    ],
 )
 def test_shards_with_one_label_are_heard_and_answers_no_worse_than_the_majority(share, least, how):
     X, y = imbalanced(share)
@@ -424,7 +427,9 @@ class Growing(pd.DataFrame):
 
 @pytest.mark.filterwarnings("ignore:estimator fails where values are missing")
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
-@pytest.mark.parametrize("patience", range(1, 8))
+@pytest.mark.parametrize(
+    "patience", [1, 4, 7, *[pytest.param(each, marks=pytest.mark.nightly) for each in (2, 3, 5, 6)]]
+)
 def test_rows_that_appear_between_counting_and_answering_are_never_answered(aggregation, patience):
     frame = pd.DataFrame(X[:300])
     model = learner(aggregation=aggregation, n_teachers=20, max_queries=5).fit(frame, Y[:300])

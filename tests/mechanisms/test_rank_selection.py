@@ -50,7 +50,7 @@ def test_the_law_is_that_of_the_docstring(data, fraction, alone):
     assert distribution(data, fraction, alone) == guaranteed(data, fraction, alone)
 
 
-@pytest.mark.parametrize("far", [1, 2, 3, 7])
+@pytest.mark.parametrize("far", [1, 3, *[pytest.param(far, marks=pytest.mark.nightly) for far in (2, 7)]])
 @pytest.mark.parametrize("data", [(1, 2, 2, 3), (0, 0, 0, 5), (3, 3, 3, 3), (0, 1, 4, 5, 5), (2,)], ids=str)
 def test_looking_at_few_data_changes_no_probability(data, far, monkeypatch):
     monkeypatch.setattr(rank_selection, "_far", lambda ratio, size: far)

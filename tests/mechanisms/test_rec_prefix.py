@@ -212,7 +212,7 @@ def test_a_domain_of_one_code_takes_one_record():
 
 @pytest.mark.parametrize("bits", [1, 3, 8, 64, 1000, 65536])
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 1])
-@pytest.mark.parametrize("beta", [1e-6, 0.05, 0.3])
+@pytest.mark.parametrize("beta", [1e-6, pytest.param(0.05, marks=pytest.mark.nightly), 0.3])
 def test_tight_is_never_more_than_published(bits, epsilon, beta):
     for method in ("exponential", "recursive"):
         tight, paper = (

@@ -86,7 +86,9 @@ def test_no_pair_of_neighbours_exceeds_epsilon_and_two_candidates_attain_it(epsi
     assert not at_most_exp(exact, epsilon * Fraction(999, 1000))
 
 
-@pytest.mark.parametrize("epsilon", ["0.1", 1, 3])
+@pytest.mark.parametrize(
+    "epsilon", [1, *[pytest.param(each, marks=pytest.mark.nightly) for each in ("0.1", 3)]]
+)
 def test_no_pair_of_neighbours_with_three_candidates_exceeds_epsilon(epsilon):
     epsilon = Fraction(epsilon)
     assert at_most_exp(worst(neighbours(3, 4, 1), selection_ratio(epsilon)), epsilon)

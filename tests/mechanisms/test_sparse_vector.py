@@ -174,7 +174,15 @@ def tables(m, sensitivity, threshold):
 
 @pytest.mark.parametrize(
     ("epsilon", "positives", "sensitivity"),
-    [("0.1", 1, 1), ("0.5", 2, 1), (1, 1, 2), (1, 2, 3), (3, 1, 1), (3, 2, 1), (3, 3, 1)],
+    [
+        ("0.1", 1, 1),
+        (1, 2, 3),
+        (3, 3, 1),
+        *[
+            pytest.param(*each, marks=pytest.mark.nightly)
+            for each in (("0.5", 2, 1), (1, 1, 2), (3, 1, 1), (3, 2, 1))
+        ],
+    ],
 )
 def test_no_pair_of_neighbours_exceeds_epsilon(epsilon, positives, sensitivity):
     epsilon = Fraction(epsilon)
@@ -255,7 +263,13 @@ def test_a_renewed_threshold_keeps_epsilon_exactly():
 # Accuracy
 
 
-@pytest.mark.parametrize("beta", [Fraction(1, 2), Fraction(1, 20), Fraction(1, 1000)])
+@pytest.mark.parametrize(
+    "beta",
+    [
+        Fraction(1, 20),
+        *[pytest.param(beta, marks=pytest.mark.nightly) for beta in (Fraction(1, 2), Fraction(1, 1000))],
+    ],
+)
 @pytest.mark.parametrize("renewed", [False, True])
 @pytest.mark.parametrize("positives", [1, 2])
 def test_the_accuracy_line_holds(beta, renewed, positives):

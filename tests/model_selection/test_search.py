@@ -460,7 +460,14 @@ def test_noisy_scores_are_as_near_as_the_plan_says():
     assert off <= 14  # 6 are expected; 15 would be as unlikely as one in a thousand
 
 
-@pytest.mark.parametrize("cv", [PredefinedSplit([0] * 50 + [-1] * 100), KFold(3), None], ids=repr)
+@pytest.mark.parametrize(
+    "cv",
+    [
+        PredefinedSplit([0] * 50 + [-1] * 100),
+        *[pytest.param(cv, marks=pytest.mark.nightly) for cv in (KFold(3), None)],
+    ],
+    ids=repr,
+)
 def test_multinomial_regression_is_searched_on_real_data(cv):
     X, y = load_iris(return_X_y=True)
     model = StatisticalQueryLogisticRegression(domain=Grid(0, 10, outside="clip"))

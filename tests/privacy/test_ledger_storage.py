@@ -20,6 +20,8 @@ import pytest
 from dplearn.privacy import ApproxDP, BudgetExceededError, LedgerError, PrivacyLedger, ledger_storage
 
 TENTH = ApproxDP(0.1)
+#: How often a race is run.
+races = pytest.mark.parametrize("trials", [20, pytest.param(100, marks=pytest.mark.nightly)])
 posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork, permissions or signals of POSIX")
 
 
@@ -441,8 +443,9 @@ def test_a_ledger_that_another_has_just_made_and_is_charging_is_opened(path, mon
 # Threads and processes
 
 
-def test_eight_threads_never_overspend_in_a_file(tmp_path):
-    for trial in range(100):
+@races
+def test_eight_threads_never_overspend_in_a_file(tmp_path, trials):
+    for trial in range(trials):
         ledger = PrivacyLedger(0.1, path=tmp_path / str(trial))
         start = threading.Barrier(8)
 
@@ -489,8 +492,8 @@ for _ in range(4 * trials):
 
 
 @posix
-def test_four_processes_make_one_ledger_and_never_overspend(tmp_path, script):
-    trials = 100
+@races
+def test_four_processes_make_one_ledger_and_never_overspend(tmp_path, script, trials):
     rows = [tuple(map(int, line.split())) for line in script(RACE, tmp_path, trials)]
     assert len(rows) == 4 * trials
     for trial in range(trials):

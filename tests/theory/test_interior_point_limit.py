@@ -12,8 +12,10 @@ DELTA = Fraction(1, 10**6)
 
 
 @pytest.mark.parametrize("bits", [1, 2, 8, 64, 65536])
-@pytest.mark.parametrize("epsilon", [0.05, 1, 5, 40])
-@pytest.mark.parametrize("beta", [0.01, 0.3, 0.7])
+@pytest.mark.parametrize(
+    "epsilon", [0.05, 1, *[pytest.param(each, marks=pytest.mark.nightly) for each in (5, 40)]]
+)
+@pytest.mark.parametrize("beta", [0.01, pytest.param(0.3, marks=pytest.mark.nightly), 0.7])
 def test_no_method_needs_fewer(bits, epsilon, beta):
     public = {"domain_size": 2**bits, "epsilon": epsilon, "beta": beta}
     assert interior_point_lower_bound(**public) <= interior_point_sample_size("exponential", **public)

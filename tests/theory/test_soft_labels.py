@@ -177,7 +177,10 @@ def test_the_teachers_of_the_simulation_are_those_that_the_bounds_are_about():
     assert weights == pytest.approx(logistic_sgd(X, y, order, STEPS, alpha=ALPHA))
 
 
-@pytest.mark.parametrize("probability", [0.5, 0.75, 0.95])
+@pytest.mark.parametrize(
+    "probability",
+    [pytest.param(0.5, marks=pytest.mark.nightly), 0.75, pytest.param(0.95, marks=pytest.mark.nightly)],
+)
 def test_as_many_teachers_are_near_the_mean_as_is_said(means, probability):
     scores = teachers(2000, seed=1)
     radius = soft_label_precision(
