@@ -370,8 +370,7 @@ def recursive_sizes(
        them d + 2 or more paired records. Half of these agree on one bit more, if there is one: a prefix has
        quality q = (d + 3) // 2 or more. With d = 2 q - 3 that is q.
     3. The choosing mechanism answers: q = threshold - 1 + quantile, and P[Z <= -quantile] <= f. It answers a
-    prefix
-       L of some paired record x. Let L0 and L1 be the least and the greatest code with prefix L.
+       prefix L of some paired record x. Let L0 and L1 be the least and the greatest code with prefix L.
     4. One of L0, L1 is good. No paired record exceeds one that is aside; so aside + 1 records, t or more, are
        no less than x, and as many no less than any other paired record. If L is a whole code, L0 = x is good.
        Else z_j <= z for some pair, whose records disagree within L's length: one of them, y, lies outside

@@ -150,3 +150,9 @@ def test_every_figure_is_drawn_by_a_script_of_the_gallery(monkeypatch):
     assert [
         str(page) for page in PAGES if re.search(r"^!\[", page.read_text(encoding="utf-8"), re.MULTILINE)
     ] == []
+
+
+@pytest.mark.parametrize("page", [*PAGES, DOCS.parent / "README.md"], ids=lambda page: page.stem)
+def test_files_that_a_page_names_exist(page):
+    named = re.findall(r"`((?:tests|benchmarks|dplearn)/[\w/]+\.py)", page.read_text(encoding="utf-8"))
+    assert [name for name in named if not (DOCS.parent / name).exists()] == []
