@@ -80,9 +80,6 @@ class ThresholdClassifier(RuleClassifier):
     ----------
     epsilon : float, default=1.0
         Privacy budget of one fit; positive. The decimal that is written is meant: 0.1 is 1/10.
-    delta : float, default=0.0
-        Probability with which the guarantee may fail, at least 0 and below 1. Neither method has a use for
-        it yet, and none is spent.
     method : {"auto", "exponential", "interior_point"}, default="auto"
         "exponential" compares all cuts of all columns by the records that they get wrong: any labels, fewer
         than 2**64 cuts a column. "interior_point" chooses column and direction with a quarter of epsilon, and
@@ -153,7 +150,6 @@ class ThresholdClassifier(RuleClassifier):
         self,
         *,
         epsilon: float = 1.0,
-        delta: float = 0.0,
         method: str = AUTO,
         domain: Any = "float64",
         feature: int | str | None = None,
@@ -164,7 +160,6 @@ class ThresholdClassifier(RuleClassifier):
         random_state: Any = None,
     ):
         self.epsilon = epsilon
-        self.delta = delta
         self.method = method
         self.domain = domain
         self.feature = feature
@@ -200,11 +195,9 @@ class ThresholdClassifier(RuleClassifier):
         feature = self.feature
         if feature is not None and not isinstance(feature, str):
             feature = check_count("feature", feature)
-        budget = ApproxDP(
-            check_number("epsilon", self.epsilon, above=0), self.delta, reproducible=reproducible
-        )
+        epsilon = check_number("epsilon", self.epsilon, above=0)
         return Params(
-            replace(budget, delta=Fraction(0)),
+            ApproxDP(epsilon, reproducible=reproducible),
             method=check_choice("method", self.method, (AUTO, *THRESHOLD_METHODS)),
             declared=_declared(self.domain),
             feature=feature,
