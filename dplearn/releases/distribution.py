@@ -23,9 +23,9 @@ from dplearn._validation import check_choice, check_count, check_number
 from dplearn.chance import PublicStream
 from dplearn.core.intervals import Level, prefix_counts, sorted_codes
 from dplearn.domains import NumberDomain
-from dplearn.mechanisms.block_points import BlockPlan
-from dplearn.mechanisms.tree_counts import dkw_bound
 from dplearn.privacy import ApproxDP
+from dplearn.releases.block_errors import BlockPlan
+from dplearn.releases.tree_errors import dkw_bound
 
 __all__ = ["ConfidenceBand", "ReleasedDistribution", "distribution_of", "distribution_of_points"]
 

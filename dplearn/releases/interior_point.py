@@ -17,15 +17,14 @@ from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.mechanisms.interior_point import interior_point_code
-from dplearn.mechanisms.rec_prefix import (
-    RecursiveSizes,
-    interior_point_method,
-    interior_point_sample_size,
-    recursive_interior_point,
-    recursive_sizes,
-)
+from dplearn.mechanisms.rec_prefix import RecursiveSizes, recursive_interior_point
 from dplearn.privacy import ApproxDP, open_account
 from dplearn.privacy.ledger import PrivacyLedger
+from dplearn.releases.interior_point_sizes import (
+    interior_point_method,
+    interior_point_sample_size,
+    recursive_sizes,
+)
 from dplearn.releases.reading import as_number_domain, read_codes
 
 __all__ = ["InteriorPoint", "interior_point"]

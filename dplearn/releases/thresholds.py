@@ -20,14 +20,16 @@ from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import NumberDomain
-from dplearn.mechanisms.block_points import BlockPlan, block_guarantee, block_plan, block_points
-from dplearn.mechanisms.tree_counts import TreePlan, tree_counts, tree_plan
+from dplearn.mechanisms.block_points import block_points
+from dplearn.mechanisms.tree_counts import tree_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.privacy.base import guarantee_as_html
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
+from dplearn.releases.block_errors import BlockPlan, block_guarantee, block_plan
 from dplearn.releases.distribution import ReleasedDistribution, distribution_of, distribution_of_points
 from dplearn.releases.few_records import count_warnings
 from dplearn.releases.reading import as_number_domain, read_codes
+from dplearn.releases.tree_errors import TreePlan, tree_plan
 
 __all__ = ["CDFRelease"]
 

@@ -13,10 +13,11 @@ from dplearn.audit import exact_distribution
 from dplearn.chance import SeededDice
 from dplearn.core.distributions import laplace_tail
 from dplearn.core.partial_sums import partial_sum_bound
-from dplearn.mechanisms.block_points import BlockPlan, block_guarantee, block_plan, block_points
+from dplearn.mechanisms.block_points import block_points
 from dplearn.mechanisms.interior_point import interior_point_code
-from dplearn.mechanisms.rec_prefix import interior_point_sample_size, recursive_sizes
 from dplearn.privacy import ApproxDP
+from dplearn.releases.block_errors import BlockPlan, block_guarantee, block_plan
+from dplearn.releases.interior_point_sizes import interior_point_sample_size, recursive_sizes
 
 MUCH = ApproxDP(10**6, 0.99)
 

@@ -20,17 +20,19 @@ from dplearn.mechanisms import choosing_mechanism
 from dplearn.mechanisms.choosing import choosing_threshold
 from dplearn.mechanisms.interior_point import interior_point_code
 from dplearn.mechanisms.rec_prefix import (
-    _more_than_are_close,
     _random_pairs,
     choose_prefix,
+    next_domain_size,
+    recursive_interior_point,
+)
+from dplearn.privacy import ApproxDP
+from dplearn.releases.interior_point_sizes import (
+    _more_than_are_close,
     interior_point_method,
     interior_point_sample_size,
     iterated_logarithm,
-    next_domain_size,
-    recursive_interior_point,
     recursive_sizes,
 )
-from dplearn.privacy import ApproxDP
 from dplearn.theory.interior_point_limit import interior_point_lower_bound
 
 #: Data of n codes of b bits: around the middle, where first bits differ, alike, evenly spread, ...

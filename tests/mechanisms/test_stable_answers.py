@@ -16,8 +16,9 @@ from dplearn.chance import EnumeratingDice, ReplayDice, SeededDice, SystemDice
 from dplearn.core.exact import at_most_exp, decay_ratio, log_bounds
 from dplearn.mechanisms import sparse_vector
 from dplearn.mechanisms.sparse_vector import Questions
-from dplearn.mechanisms.stable_answers import StableAnswers, StableAnswersNoise, stable_answers_noise
+from dplearn.mechanisms.stable_answers import StableAnswers
 from dplearn.privacy import ApproxDP, Approximate, Composition
+from dplearn.privacy.stable_answers import StableAnswersNoise, stable_answers_noise
 
 posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 ONE = ApproxDP(1, "1e-6")

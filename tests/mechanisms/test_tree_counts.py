@@ -9,8 +9,9 @@ from dplearn.audit import replay_privacy
 from dplearn.audit.rules import RULES, moved_by
 from dplearn.chance import ReplayDice, SeededDice
 from dplearn.core.intervals import prefix_counts
-from dplearn.mechanisms.tree_counts import TreePlan, dkw_bound, tree_counts, tree_plan
+from dplearn.mechanisms.tree_counts import tree_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
+from dplearn.releases.tree_errors import TreePlan, dkw_bound, tree_plan
 
 HUGE = ApproxDP(10**6)
 
