@@ -8,7 +8,7 @@ coins, in all rows (easy) or in 21 % of the rows, the others being zeros: wrong 
 It takes ten minutes.
 """
 
-from fractions import Fraction
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,9 @@ from threadpoolctl import threadpool_limits
 from dplearn import ApproxDP
 from dplearn.chance import PublicStream, SeededDice
 from dplearn.core.gf2 import pack
-from dplearn.learners.parity_methods import PARITY_METHODS, Equations, ParityTask
+from dplearn.estimator.stages import Params
+from dplearn.learners.parity_methods import PARITY_METHODS, Equations
+from dplearn.learners.parity_plan import ParityTable
 from dplearn.theory import parity_sample_size, stable_parity_sizes
 
 ALPHA, BETA, DELTA = 0.1, 0.1, 1e-6
@@ -41,25 +43,19 @@ def promised_by(method: str, d: int, epsilon: float) -> int:
 def succeeds(method: str, n: int, d: int, epsilon: float, share: float) -> bool:
     """Whether so many of the runs find the parity as are asked for."""
     delta = DELTA if method == "stable" else 0
-    guarantee = ApproxDP(epsilon, delta)
-    task = ParityTask(
-        n_samples=n,
-        n_features=d,
-        epsilon=guarantee.epsilon,
-        delta=Fraction(guarantee.delta),
-        alpha=ALPHA,
-        beta=BETA,
+    params = Params(
+        ApproxDP(epsilon, delta), alpha=ALPHA, beta=BETA, fit_intercept=False, n_parts=None, test_size=None
     )
-    learner, generator = PARITY_METHODS[method](task), public_generator()
+    learner, generator = PARITY_METHODS[method], public_generator()
+    plan = learner.plan(params, ParityTable(n, d))
     failed = 0
     for seed in range(RUNS):
         right = generator.integers(0, 2, d, dtype=np.uint8)
         X = generator.integers(0, 2, (n, d), dtype=np.uint8) * (generator.random((n, 1)) < share)
         bits = (X @ right.astype(np.int64) % 2).astype(np.uint8)[:, None]
         equations = Equations(pack(X.astype(np.uint8)), bits)
-        found = learner.release(
-            equations, privacy=guarantee, dice=SeededDice(seed), stream=PublicStream(seed)
-        )
+        public = replace(plan.public, stream=PublicStream(seed))
+        found = learner.release(equations, replace(plan, public=public), SeededDice(seed))
         failed += found is None or bool((found[0] != right).any())
         if failed > BETA * RUNS:
             return False

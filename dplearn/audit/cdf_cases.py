@@ -18,11 +18,13 @@ from dplearn.audit.rules import RULES, Rule, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.core.intervals import Level, depth_of
 from dplearn.domains import IntegerRange
-from dplearn.mechanisms.block_points import BlockPlan, block_points
+from dplearn.mechanisms.block_points import block_points
 from dplearn.mechanisms.rec_prefix import RecursiveSizes
-from dplearn.mechanisms.tree_counts import TreePlan, tree_counts
+from dplearn.mechanisms.tree_counts import tree_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
+from dplearn.releases.block_errors import BlockPlan
 from dplearn.releases.distribution import CDFPlan, distribution_of, distribution_of_points
+from dplearn.releases.tree_errors import TreePlan
 
 __all__ = ["BLOCK_CASES", "CDF_CASES", "block_case", "distribution_case", "released", "released_blocks"]
 

@@ -3,6 +3,7 @@
 Rows are 1, 0 or -1 then, and all that is asked for is small: so that every outcome can be walked.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,8 +14,9 @@ from dplearn.audit.enumeration import Rows
 from dplearn.audit.query_cases import local_oracle
 from dplearn.audit.rules import RULES, moved_by
 from dplearn.chance.dice import Dice
+from dplearn.estimator.stages import Public
+from dplearn.learners.logistic_plan import LogisticPlan
 from dplearn.learners.logistic_queries import (
-    LogisticTask,
     Mapped,
     label_parts,
     mean_row_query,
@@ -33,15 +35,17 @@ __all__ = [
     "STEP",
     "UNIVERSE",
     "logistic_fit_case",
-    "logistic_task_case",
+    "logistic_plan_case",
 ]
 
 _FAR = 1e17  # so far that nothing of a row's intercept is left
 #: One column's value and a label.
 UNIVERSE = ((-_FAR, 0), (-_FAR, 1), (0.0, 0), (0.0, 1), (_FAR, 0), (_FAR, 1))
-#: Tasks of which all outcomes can be walked: with a step, and with second moments.
-STEP = LogisticTask(2, 2, order=1, n_steps=2, second_moments=False, bits=0, levels=0)
-MOMENTS = LogisticTask(2, 2, order=1, n_steps=1, bits=0, levels=0)
+#: One record of one column and one of two labels: all that the size of an answer depends on.
+_SHAPE = Public(1, 1, 2)
+#: Plans of which all outcomes can be walked: with a step, and with second moments.
+STEP = LogisticPlan(ApproxDP(1), "laplace", 2, second_moments=False, public=_SHAPE, bits=0, levels=0)
+MOMENTS = LogisticPlan(ApproxDP(1), "laplace", 1, second_moments=True, public=_SHAPE, bits=0, levels=0)
 _PLAIN = ((-2.0, 0), (0.0, 1), (1.0, 2), (3.0, 1))
 
 
@@ -87,15 +91,15 @@ def logistic_fit_case(
     return AuditCase(name, fit, universe, n, claim, ordered=model.trust_model == "local", rules=rules)
 
 
-def logistic_task_case(name: str, task: LogisticTask, universe: Any, n: int = 1) -> AuditCase:
+def logistic_plan_case(name: str, plan: LogisticPlan, universe: Any, n: int = 1) -> AuditCase:
     """Return a case of all queries but the last, of the algorithm alone, with Laplace noise for epsilon 1.
 
     Parameters
     ----------
     name : str
         Of the case.
-    task : LogisticTask
-        What is public.
+    plan : LogisticPlan
+        Of a fit.
     universe : sequence of tuples of numbers
         Records, the label last.
     n : int, default=1
@@ -105,24 +109,24 @@ def logistic_task_case(name: str, task: LogisticTask, universe: Any, n: int = 1)
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         X, y = _split(rows)
-        oracle = CentralOracle(Examples(task.rows(X), y), privacy=claim, dice=dice)
-        steps = take_steps(oracle, task)
+        oracle = CentralOracle(Examples(plan.rows(X), y), privacy=claim, dice=dice)
+        steps = take_steps(oracle, plan)
         return str(
             [np.round(part, 6).tolist() for part in (steps.mapped.metric, steps.weights)]
         ), oracle.rounds
 
-    rules = {**RULES, "discrete_laplace": moved_by(2 * task.reach**2)}
+    rules = {**RULES, "discrete_laplace": moved_by(2 * plan.reach**2)}
     return AuditCase(name, fit, universe, n, claim, ordered=False, rules=rules)
 
 
 def _local_queries(rows: Rows, dice: Dice) -> tuple[str, Any]:
     """Ask one record for its row, and the other for what its label says."""
-    task = LogisticTask(2, 2, bits=0)
+    plan = LogisticPlan(ApproxDP(1), "local", 1, second_moments=False, public=_SHAPE, bits=0)
     X, y = _split(rows)
-    oracle = local_oracle(Examples(task.rows(X), y), ApproxDP(1), dice)
+    oracle = local_oracle(Examples(plan.rows(X), y), ApproxDP(1), dice)
     half = Fraction(1, 2)
-    mean = oracle.ask(mean_row_query(task), half)[0].means
-    labels = oracle.ask(products_query(task, Mapped(task, np.eye(2)), label_parts(task)), half)[0].means
+    mean = oracle.ask(mean_row_query(plan), half)[0].means
+    labels = oracle.ask(products_query(plan, Mapped(plan, np.eye(2)), label_parts(plan)), half)[0].means
     return str([mean.round(6).tolist(), labels.round(6).tolist()]), oracle.rounds
 
 
@@ -131,18 +135,18 @@ _COUNTS = {**RULES, "discrete_laplace": moved_by(2)}
 
 def _scores(rows: Rows, dice: Dice) -> tuple[str, Any]:
     """Ask for the histogram of scores and labels."""
-    task = LogisticTask(2, 2, order=1, bits=0, levels=1)
+    plan = replace(MOMENTS, levels=1)
     X, y = _split(rows)
-    oracle = CentralOracle(Examples(task.rows(X), y), privacy=ApproxDP(1), dice=dice)
+    oracle = CentralOracle(Examples(plan.rows(X), y), privacy=ApproxDP(1), dice=dice)
     weights = np.array([[-1.0, 1.0], [0.0, 0.0]])
-    queries = score_queries(task, Mapped(task, np.eye(2)), weights, shift=0.0, reach=2.0)
+    queries = score_queries(plan, Mapped(plan, np.eye(2)), weights, shift=0.0, reach=2.0)
     return str(oracle.ask(queries)[0].means.tolist()), oracle.rounds
 
 
 LOGISTIC_CASES = (
     logistic_fit_case("logistic", 1, UNIVERSE[::3]),
-    logistic_task_case("logistic_step", STEP, UNIVERSE[::4]),
-    logistic_task_case("logistic_second_moments", MOMENTS, UNIVERSE[::2]),
+    logistic_plan_case("logistic_step", STEP, UNIVERSE[::4]),
+    logistic_plan_case("logistic_second_moments", MOMENTS, UNIVERSE[::2]),
     AuditCase("logistic_scores", _scores, UNIVERSE[:2] + UNIVERSE[4:], 2, ApproxDP(1), rules=_COUNTS),
     AuditCase("logistic_local_queries", _local_queries, UNIVERSE[2:6:3], 2, ApproxDP(1)),
 )

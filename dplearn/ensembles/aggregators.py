@@ -29,14 +29,10 @@ from dplearn.core.exact import decay_ratio
 from dplearn.core.votes import Votes
 from dplearn.ensembles.answers import Answers
 from dplearn.mechanisms import gaussian_counts, laplace_counts
-from dplearn.mechanisms.stable_answers import (
-    StableAnswersNoise,
-    answered,
-    stability_questions,
-    stable_answers_noise,
-)
+from dplearn.mechanisms.stable_answers import answered, stability_questions
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.shares import concentrated_budget, equal_epsilon
+from dplearn.privacy.stable_answers import StableAnswersNoise, stable_answers_noise
 
 __all__ = [
     "AGGREGATIONS",

@@ -27,8 +27,8 @@ from math import ceil, sqrt
 
 from dplearn.core.search import first
 from dplearn.ensembles.aggregators import AGGREGATIONS, Aggregator, Ballot  # noqa: F401 - the doctest's
-from dplearn.mechanisms.stable_answers import stable_answers_noise
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.stable_answers import stable_answers_noise
 
 __all__ = ["MANY_QUERIES", "planned_ballot", "transfer_ballot"]
 

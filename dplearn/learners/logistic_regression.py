@@ -27,8 +27,8 @@ from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.stages import Params, Public, Table, planned_table
 from dplearn.learners.bins import declared_columns
 from dplearn.learners.logistic_effects import Effects
-from dplearn.learners.logistic_plan import LogisticPlan, logistic_layout, row_order
-from dplearn.learners.logistic_queries import FINEST
+from dplearn.learners.logistic_noise import logistic_plan
+from dplearn.learners.logistic_plan import FINEST, LogisticPlan, row_order
 from dplearn.learners.logistic_steps import LogisticModel, learn_logistic
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Examples
@@ -220,26 +220,25 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     def _plan(self, params: Params, public: Public, *, beta: float = 0.05) -> LogisticPlan:
         failure = check_number("beta", beta, above=0, below=1)
         design = _design(params.declared, public)
-        n_columns = public.n_features if design is None else len(design.names)
-        layout = logistic_layout(params, public.n_samples, n_columns, public.n_labels, design)
+        plan = logistic_plan(params, public, design, beta=failure)
         assumed = (_NUMBERS if design is None else design.domain).assumes
-        guarantee = replace(params.cost, assumes=(*TABLE, *assumed, labels_assumed(params.classes)))
-        return layout.plan(guarantee, failure, design=design, public=public)
+        assumes = (*TABLE, *assumed, labels_assumed(params.classes))
+        return replace(plan, guarantee=replace(params.cost, assumes=assumes))
 
     def _summarize(self, table: Table, plan: LogisticPlan) -> Examples:
         # One replaced record replaces one row and one label.
-        return Examples(plan.layout.task.rows(table.rows.X), table.rows.y)
+        return Examples(plan.rows(table.rows.X), table.rows.y)
 
     def _release(self, summary: Examples, plan: LogisticPlan, dice: Dice) -> LogisticModel:
         oracle = oracle_for(plan.noise, summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream)
-        return learn_logistic(oracle, plan.layout.task)
+        return learn_logistic(oracle, plan)
 
     def _publish(self, outcome: LogisticModel, plan: LogisticPlan) -> None:
         self.classes_ = plan.public.classes
         self.guarantee_ = plan.guarantee
         self.design_ = plan.design
         self.noise_, self.n_steps_ = plan.noise, plan.n_steps
-        effects = Effects.of(outcome, () if plan.design is None else plan.design.blocks)
+        effects = Effects.of(outcome, plan.blocks)
         offsets = outcome.offsets
         self.metric_ = outcome.metric
         self.offset_ = offsets[1:] - offsets[:1] if len(self.classes_) == 2 else offsets

@@ -8,9 +8,12 @@ differences tell the scale.
 
 >>> from dplearn.queries import Examples, population
 >>> X = np.array([[2.0, 1.0], [1.0, 2.0], [-1.0, 1.0], [-2.0, 3.0]])
->>> task = LogisticTask(n_columns=3, n_classes=2)
->>> oracle = population(Examples(task.rows(X), np.array([1, 1, 0, 0])))
->>> learn_logistic(oracle, task).probabilities(X).round(1).tolist()
+>>> from dplearn.estimator.stages import Public
+>>> from dplearn.privacy import ApproxDP
+>>> public = Public(n_samples=4, n_features=2, n_labels=2)
+>>> plan = LogisticPlan(ApproxDP(1, "1e-6"), "gaussian", n_steps=24, second_moments=True, public=public)
+>>> oracle = population(Examples(plan.rows(X), np.array([1, 1, 0, 0])))
+>>> learn_logistic(oracle, plan).probabilities(X).round(1).tolist()
 [[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0]]
 """
 
@@ -24,8 +27,8 @@ from scipy.sparse import diags_array, issparse
 from scipy.special import softmax
 
 from dplearn.learners.logistic_calibration import calibrate
+from dplearn.learners.logistic_plan import LogisticPlan
 from dplearn.learners.logistic_queries import (
-    LogisticTask,
     Mapped,
     label_parts,
     mean_row_query,
@@ -107,15 +110,15 @@ class LogisticModel:
         return np.asarray(softmax(self.margins(X), axis=1), dtype=np.float64)
 
 
-def learn_logistic(oracle: Oracle, task: LogisticTask) -> LogisticModel:
+def learn_logistic(oracle: Oracle, plan: LogisticPlan) -> LogisticModel:
     """Return what statistical queries tell of how labels depend on rows.
 
     Parameters
     ----------
     oracle : Oracle
-        Of records `Examples(task.rows(X), codes)`.
-    task : LogisticTask
-        What is public about them.
+        Of records `Examples(plan.rows(X), codes)`.
+    plan : LogisticPlan
+        The plan of the fit.
 
     Returns
     -------
@@ -134,14 +137,14 @@ def learn_logistic(oracle: Oracle, task: LogisticTask) -> LogisticModel:
     statistical queries; Nesterov (1983) for accelerated steps; Platt (1999) for the calibration. Rows of one
     length in a released metric, the gradient that is split, and the histograms are ours.
     """
-    steps = take_steps(oracle, task)
+    steps = take_steps(oracle, plan)
     directions, mapped = steps.directions, steps.mapped
-    slope, offsets, deviation, curvature = _calibrated(oracle, task, steps)
+    slope, offsets, deviation, curvature = _calibrated(oracle, plan, steps)
     # Scaled such that a typical row, with a 1 added, is as long as 1 in the metric.
     metric = mapped.metric * (mapped.unit / directions.typical_length)
     back = slope * metric @ directions.vectors
     covariance = (back * steps.variances(curvature)) @ back.T
-    return LogisticModel(task.order, metric, back @ steps.weights, offsets, covariance, deviation)
+    return LogisticModel(plan.order, metric, back @ steps.weights, offsets, covariance, deviation)
 
 
 @dataclass(frozen=True)
@@ -202,52 +205,52 @@ class Steps:
         return np.asarray(variances + moved**2 * float((weighted**2).sum(axis=0).mean()))
 
 
-def take_steps(oracle: Oracle, task: LogisticTask) -> Steps:
+def take_steps(oracle: Oracle, plan: LogisticPlan) -> Steps:
     """Ask for directions and labels, and take all steps.
 
     Parameters
     ----------
     oracle : Oracle
-        Of records `Examples(task.rows(X), codes)`.
-    task : LogisticTask
-        What is public about them.
+        Of records `Examples(plan.rows(X), codes)`.
+    plan : LogisticPlan
+        The plan of the fit.
     """
-    directions = _directions(oracle, task)
-    mapped = Mapped(task, directions.metric)
-    _, label_share, step_share = task.shares
-    answer = oracle.ask(products_query(task, mapped, label_parts(task)), label_share)[0]
-    labels = directions.vectors.T @ _per_class(task, answer)
-    label_variance, step_variance = _class_variance(task, answer), 0.0
+    directions = _directions(oracle, plan)
+    mapped = Mapped(plan, directions.metric)
+    _, label_share, step_share = plan.shares
+    answer = oracle.ask(products_query(plan, mapped, label_parts(plan)), label_share)[0]
+    labels = directions.vectors.T @ _per_class(plan, answer)
+    label_variance, step_variance = _class_variance(plan, answer), 0.0
     bends, ridges = directions.bends, directions.ridges(label_variance, labels)
     weights = ahead = total = np.zeros_like(labels)
-    for step in range(task.n_steps):
+    for step in range(plan.n_steps):
         gradient = labels
         if step:
-            predicted = predicted_parts(task, mapped, directions.vectors @ ahead)
-            answer = oracle.ask(products_query(task, mapped, predicted), step_share)[0]
-            step_variance = _class_variance(task, answer)
-            gradient = labels - directions.vectors.T @ _per_class(task, answer)
+            predicted = predicted_parts(plan, mapped, directions.vectors @ ahead)
+            answer = oracle.ask(products_query(plan, mapped, predicted), step_share)[0]
+            step_variance = _class_variance(plan, answer)
+            gradient = labels - directions.vectors.T @ _per_class(plan, answer)
         moved = (bends * ahead + gradient) / (bends + ridges)
         weights, ahead = moved, moved + _MOMENTUM * (moved - weights)
         total = total + weights
     return Steps(
-        mapped, directions, total / task.n_steps, ridges, task.n_steps, label_variance, step_variance
+        mapped, directions, total / plan.n_steps, ridges, plan.n_steps, label_variance, step_variance
     )
 
 
 def _calibrated(
-    oracle: Oracle, task: LogisticTask, steps: Steps
+    oracle: Oracle, plan: LogisticPlan, steps: Steps
 ) -> tuple[float, NDArray[np.float64], float, float]:
     """Return the scale and the offsets of margins, the scale's relative deviation, and the curvature."""
-    two = task.n_classes == 2
+    two = plan.n_classes == 2
     usual = steps.directions.mean_of_longest * steps.weights[-1]
     shift = float(usual[1] - usual[0]) if two else 0.0
     weights = steps.directions.vectors @ steps.weights
     lengths = np.linalg.norm(weights, axis=0)
     reach = float(2 * lengths.max()) + abs(shift) + _LEAST  # rows are no longer than 1
-    queries = score_queries(task, steps.mapped, weights, shift=shift, reach=reach)
-    answers = oracle.ask(queries, task.calibration_share)
-    edges = np.concatenate([[-1.0], score_edges(task.levels), [1.0]])
+    queries = score_queries(plan, steps.mapped, weights, shift=shift, reach=reach)
+    answers = oracle.ask(queries, plan.calibration_share)
+    edges = np.concatenate([[-1.0], score_edges(plan.levels), [1.0]])
     # Among records of two labels, the odds of one are exp(slope * score), and of the other, at the negative
     # score, the same: so each record counts as one of its label, and its mirror image as one of the other.
     means = np.sum([answer.means for answer in answers], axis=0)
@@ -255,7 +258,7 @@ def _calibrated(
     found = calibrate(counts, edges, slope=reach, noise=math.sqrt(sum(map(_variance, answers))))
     slope, relative = found.slope / reach, found.deviation / found.slope
     half = (found.offset - slope * shift) / 2
-    offsets = np.array([-half, half]) if two else np.zeros(task.n_classes)
+    offsets = np.array([-half, half]) if two else np.zeros(plan.n_classes)
     return slope, offsets, relative, found.curvature
 
 
@@ -327,15 +330,15 @@ class _Directions:
         return np.asarray(ridges)
 
 
-def _directions(oracle: Oracle, task: LogisticTask) -> _Directions:
+def _directions(oracle: Oracle, plan: LogisticPlan) -> _Directions:
     """Ask in which directions rows are long, and return what evens that out."""
-    if not task.second_moments:
-        return _by_mean_row(oracle, task)
-    moments, ridge = _moments(oracle, task)
-    d = task.n_columns
+    if not plan.second_moments:
+        return _by_mean_row(oracle, plan)
+    moments, ridge = _moments(oracle, plan)
+    d = plan.n_columns
     # Rows whose magnitudes sum to 1 have squares that sum to less, and to 1 / active at least.
-    energy = 1.0 if task.order == 2 else float(np.clip(np.trace(moments), 1 / task.active, 1.0))
-    basis = task.basis()  # where rows never are, there is noise alone
+    energy = 1.0 if plan.order == 2 else float(np.clip(np.trace(moments), 1 / plan.active, 1.0))
+    basis = plan.basis()  # where rows never are, there is noise alone
     values, inner = np.linalg.eigh(basis.T @ moments @ basis)
     vectors = basis @ inner
     values, ridge = np.maximum(values, 0.0), ridge + energy * _LEAST
@@ -344,7 +347,7 @@ def _directions(oracle: Oracle, task: LogisticTask) -> _Directions:
     scales[-1] = math.sqrt(_OFFSET_SHARE / (1 - _OFFSET_SHARE) * max(rest, _LEAST) / max(values[-1], ridge))
     left = values * scales**2
     return _spread(
-        task,
+        plan,
         (vectors * scales) @ vectors.T,
         vectors,
         left,
@@ -356,12 +359,12 @@ def _directions(oracle: Oracle, task: LogisticTask) -> _Directions:
     )
 
 
-def _by_mean_row(oracle: Oracle, task: LogisticTask) -> _Directions:
+def _by_mean_row(oracle: Oracle, plan: LogisticPlan) -> _Directions:
     """Ask for the mean row alone, and take rows to be spread evenly in all other directions."""
-    d = task.n_columns
-    answer = oracle.ask(mean_row_query(task), task.shares[0])[0]
+    d = plan.n_columns
+    answer = oracle.ask(mean_row_query(plan), plan.shares[0])[0]
     mean, noise = answer.means, d * _variance(answer)
-    energy = 1.0 if task.order == 2 else min(1.0, 2 / task.active)
+    energy = 1.0 if plan.order == 2 else min(1.0, 2 / plan.active)
     length = float(np.linalg.norm(mean))
     along = mean / length if length > _LEAST else np.eye(d)[-1]
     longest = min(max(length**2 - noise, energy * _LEAST), energy * (1 - _LEAST))
@@ -373,7 +376,7 @@ def _by_mean_row(oracle: Oracle, task: LogisticTask) -> _Directions:
     left = np.full(d, rest / max(d - 1, 1))
     left[-1] = longest * kept**2
     return _spread(
-        task,
+        plan,
         np.eye(d) - (1 - kept) * np.outer(along, along),
         vectors,
         left,
@@ -386,7 +389,7 @@ def _by_mean_row(oracle: Oracle, task: LogisticTask) -> _Directions:
 
 
 def _spread(
-    task: LogisticTask,
+    plan: LogisticPlan,
     metric: NDArray[np.float64],
     vectors: NDArray[np.float64],
     left: NDArray[np.float64],
@@ -413,7 +416,7 @@ def _spread(
     total = max(float(left.sum()), _LEAST)
     energies = energy * np.maximum(left / total, _LEAST)
     # A row of magnitudes m_i, all alike, is sqrt(active) times as long in order 1 as in order 2.
-    length = math.sqrt(total * (task.active if task.order == 1 else 1))
+    length = math.sqrt(total * (plan.active if plan.order == 1 else 1))
     return _Directions(
         metric,
         vectors,
@@ -424,11 +427,11 @@ def _spread(
     )
 
 
-def _moments(oracle: Oracle, task: LogisticTask) -> tuple[NDArray[np.float64], float]:
+def _moments(oracle: Oracle, plan: LogisticPlan) -> tuple[NDArray[np.float64], float]:
     """Return second moments, and what to add to each direction's: a part of what noise alone shows."""
-    answer = oracle.ask(moments_query(task), task.shares[0])[0]
-    d = task.n_columns
-    on, off = moment_weights(task.order)
+    answer = oracle.ask(moments_query(plan), plan.shares[0])[0]
+    d = plan.n_columns
+    on, off = moment_weights(plan.order)
     moments = np.zeros((d, d))
     moments[np.triu_indices(d)] = answer.means / off
     moments = moments + np.triu(moments, 1).T
@@ -437,17 +440,17 @@ def _moments(oracle: Oracle, task: LogisticTask) -> tuple[NDArray[np.float64], f
     return moments, _NOISE_KEPT * 2 * math.sqrt(d * _variance(answer)) / off
 
 
-def _per_class(task: LogisticTask, answer: Answer) -> NDArray[np.float64]:
+def _per_class(plan: LogisticPlan, answer: Answer) -> NDArray[np.float64]:
     """Return an answer as a matrix with a column for each class, in which rows sum to 0."""
-    columns = answer.means.reshape(task.n_columns, task.asked)
-    if task.asked == 1:
+    columns = answer.means.reshape(plan.n_columns, plan.asked)
+    if plan.asked == 1:
         return np.hstack([-columns, columns])
     return np.asarray(columns - columns.mean(axis=1, keepdims=True))
 
 
-def _class_variance(task: LogisticTask, answer: Answer) -> float:
+def _class_variance(plan: LogisticPlan, answer: Answer) -> float:
     """Return the variance of the noise in one class's column of `_per_class`."""
-    return _variance(answer) * (1.0 if task.asked == 1 else 1 - 1 / task.n_classes)
+    return _variance(answer) * (1.0 if plan.asked == 1 else 1 - 1 / plan.n_classes)
 
 
 def _variance(answer: Answer) -> float:

@@ -16,7 +16,6 @@ if x11: 1 if x8..x10 is 1 or 5, else 0; otherwise: 1 if x1 + x5 is even, else 0
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import partial
 from typing import Any, Self
 
@@ -84,8 +83,6 @@ class MaskedParityClassifier(RuleClassifier):
     ----------
     epsilon : float, default=1.0
         Privacy budget of one fit; positive. The decimal that is written is meant.
-    delta : float, default=0.0
-        Probability with which the guarantee may fail. Neither model has a use for it, and none is spent.
     trust_model : {"central", "local"}, default="central"
         "central": whoever fits sees the records and answers about all of them with noise. "local": each
         record answers one question, by a report that it randomises itself.
@@ -156,7 +153,6 @@ class MaskedParityClassifier(RuleClassifier):
         self,
         *,
         epsilon: float = 1.0,
-        delta: float = 0.0,
         trust_model: str = "central",
         interactive: bool = True,
         beta: float = 0.05,
@@ -166,7 +162,6 @@ class MaskedParityClassifier(RuleClassifier):
         random_state: Any = None,
     ):
         self.epsilon = epsilon
-        self.delta = delta
         self.trust_model = trust_model
         self.interactive = interactive
         self.beta = beta
@@ -192,11 +187,9 @@ class MaskedParityClassifier(RuleClassifier):
             check_two_labels(check_classes(self.classes), "a masked parity")
         if not isinstance(self.interactive, (bool, np.bool_)):
             raise TypeError(f"interactive must be True or False, got {self.interactive!r}")
-        budget = ApproxDP(
-            check_number("epsilon", self.epsilon, above=0), self.delta, reproducible=reproducible
-        )
+        epsilon = check_number("epsilon", self.epsilon, above=0)
         return Params(
-            replace(budget, delta=Fraction(0)),
+            ApproxDP(epsilon, reproducible=reproducible),
             trust_model=check_choice("trust_model", self.trust_model, QUERY_MODELS),
             interactive=bool(self.interactive),
             beta=check_number("beta", self.beta, above=0, below=1),

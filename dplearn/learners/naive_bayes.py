@@ -49,7 +49,6 @@ from dplearn.records.rows import Columns
 __all__ = [
     "NaiveBayesPlan",
     "NaiveBayesTables",
-    "NaiveBayesTask",
     "StatisticalQueryNaiveBayes",
     "asks_classes",
     "learn_naive_bayes",
@@ -251,30 +250,26 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
             beta=float(failure),
             domain=domain,
             public=public,
-            task=NaiveBayesTask(
-                n,
-                k,
-                bins,
-                tuple(each.deviation for each in of_columns),
-                noises[1].deviation,
-                params.smoothing,
-            ),
+            bins=bins,
+            deviations=tuple(each.deviation for each in of_columns),
+            class_deviation=noises[1].deviation,
+            smoothing=params.smoothing,
             has_delta=bool(params.cost.delta),
         )
 
     def _summarize(self, table: Table, plan: "NaiveBayesPlan") -> Examples:
         # One replaced record replaces one bin a column, and one label.
-        return Examples(stacked(plan.task.bins, table.rows.X.columns), table.rows.y)
+        return Examples(stacked(plan.bins, table.rows.X.columns), table.rows.y)
 
     def _release(self, summary: Examples, plan: "NaiveBayesPlan", dice: Dice) -> "NaiveBayesTables":
         oracle = oracle_for(plan.noise, summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream)
-        return learn_naive_bayes(oracle, plan.task)
+        return learn_naive_bayes(oracle, plan)
 
     def _publish(self, outcome: "NaiveBayesTables", plan: "NaiveBayesPlan") -> None:
         self.classes_ = plan.public.classes
         self.domain_ = plan.domain
         self.guarantee_ = plan.guarantee
-        self.bins_, self.n_bins_, self.noise_ = plan.task.bins, plan.n_bins, plan.noise
+        self.bins_, self.n_bins_, self.noise_ = plan.bins, plan.n_bins, plan.noise
         self.log_prior_, self.log_ratios_ = outcome.log_prior, list(outcome.log_ratios)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -356,8 +351,11 @@ class NaiveBayesPlan(Plan):
     beta: float
     domain: Any = hidden()
     public: Any = hidden()
-    task: Any = hidden()
-    has_delta: Any = hidden()
+    bins: tuple[Bins, ...] = hidden()  # of each column
+    deviations: tuple[float, ...] = hidden()  # of the noise in each column's shares
+    class_deviation: float = hidden()  # of the noise in the classes' shares, where these are asked for
+    smoothing: float = hidden()  # records added to each count, beside those that the noise calls for
+    has_delta: bool = hidden()
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -392,32 +390,6 @@ def _clear_bins(trust_model: str, n_classes: int, noise: Callable[[int], ShareNo
     choices = _BINS[trust_model]
     clear = (b for b in choices if 1 / (n_classes * b) >= _CLEAR * noise(b).deviation)
     return next(clear, choices[-1])
-
-
-@dataclass(frozen=True)
-class NaiveBayesTask:
-    """What is public about one fit.
-
-    Attributes
-    ----------
-    n_samples, n_classes : int
-        How many records and classes there are.
-    bins : tuple of Bins
-        Of each column.
-    deviations : tuple of float
-        Of the noise in each column's shares.
-    class_deviation : float
-        Of the noise in the classes' shares, where these are asked for.
-    smoothing : float
-        How many records are added to each count, beside those that the noise calls for; positive.
-    """
-
-    n_samples: int
-    n_classes: int
-    bins: tuple[Bins, ...]
-    deviations: tuple[float, ...]
-    class_deviation: float
-    smoothing: float
 
 
 @dataclass(frozen=True)
@@ -462,15 +434,15 @@ def asks_classes(bins: Sequence[Bins]) -> bool:
     return sum(1 / each.size for each in bins) < 1 / 2
 
 
-def learn_naive_bayes(oracle: Oracle, task: NaiveBayesTask) -> NaiveBayesTables:
+def learn_naive_bayes(oracle: Oracle, plan: NaiveBayesPlan) -> NaiveBayesTables:
     """Ask for the joint shares of class and bin of each column, in one round, and return tables.
 
     Parameters
     ----------
     oracle : Oracle
         Of `Examples`: X of shape (n, d) holds bins, y class codes. All that is left of its budget is taken.
-    task : NaiveBayesTask
-        What is public.
+    plan : NaiveBayesPlan
+        The plan of the fit.
 
     Returns
     -------
@@ -483,24 +455,25 @@ def learn_naive_bayes(oracle: Oracle, task: NaiveBayesTask) -> NaiveBayesTables:
     >>> from dplearn.domains import Bits
     >>> from dplearn.queries import population
     >>> records = Examples(np.array([[0], [0], [0], [1]]), np.array([0, 1, 1, 1]))
-    >>> task = NaiveBayesTask(1000, 2, (binned(Bits(), 2),), (0.0,), 0.0, smoothing=1.0)
-    >>> tables = learn_naive_bayes(population(records), task)
+    >>> learner = StatisticalQueryNaiveBayes(epsilon=1e9, domain=Bits())
+    >>> plan = learner.plan(1000, n_features=1, n_labels=2)
+    >>> tables = learn_naive_bayes(population(records), plan)
     >>> np.exp(tables.log_prior).round(2).tolist(), np.exp(tables.log_ratios[0]).round(2).tolist()
     ([0.25, 0.75], [[1.33, 0.02], [0.89, 1.33]])
     """
-    k, sizes, deviations = task.n_classes, [each.size for each in task.bins], list(task.deviations)
+    k, sizes, deviations = plan.public.n_labels, [each.size for each in plan.bins], list(plan.deviations)
     queries = [_joint(column, size, k) for column, size in enumerate(sizes)]
-    if asks_classes(task.bins):
+    if asks_classes(plan.bins):
         queries.append(HistogramQuery(_label, categories=max(2, k)))
-        sizes, deviations = [*sizes, 1], [*deviations, task.class_deviation]
+        sizes, deviations = [*sizes, 1], [*deviations, plan.class_deviation]
     answers = oracle.ask(queries)
     shares = [answer.means[: k * size].reshape(k, size) for answer, size in zip(answers, sizes, strict=True)]
     classes, deviation = _class_shares(shares, deviations)
-    pseudo = task.smoothing / task.n_samples
+    pseudo = plan.smoothing / plan.public.n_samples
     prior = classes + pseudo + deviation
     ratios = [
         _log_ratios(share, classes, pseudo + _CAUTION * noise)
-        for share, noise in zip(shares[: len(task.bins)], task.deviations, strict=True)
+        for share, noise in zip(shares[: len(plan.bins)], plan.deviations, strict=True)
     ]
     return NaiveBayesTables(np.log(prior / prior.sum()), tuple(ratios))
 

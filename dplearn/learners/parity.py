@@ -12,9 +12,7 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,15 +35,9 @@ from dplearn.concepts.base import ChosenConcept
 from dplearn.domains import Bits
 from dplearn.estimator.base import PrivateClassifier
 from dplearn.estimator.stages import Params, Public, Table
-from dplearn.learners.parity_methods import (
-    PARITY_METHODS,
-    Equations,
-    ParityMethod,
-    ParityTask,
-    chosen_method,
-)
+from dplearn.learners.parity_methods import PARITY_METHODS, Equations, chosen_plan
+from dplearn.learners.parity_plan import ParityPlan, ParityTable
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import Plan, hidden
 from dplearn.records.bit_rows import packed_rows
 from dplearn.records.outputs import declared_sets, n_outputs_of, output_column, read_outputs
 from dplearn.records.reading import (
@@ -177,7 +169,7 @@ class ParityClassifier(PrivateClassifier):
         self.ledger = ledger
         self.random_state = random_state
 
-    def plan(self, n_samples: int, *, n_features: int, n_outputs: int = 1) -> "ParityPlan":
+    def plan(self, n_samples: int, *, n_features: int, n_outputs: int = 1) -> ParityPlan:
         """Return what a fit would guarantee and how it would cut the records, without any data.
 
         Parameters
@@ -200,39 +192,34 @@ class ParityClassifier(PrivateClassifier):
         check_choice("method", self.method, (AUTO, *PARITY_METHODS))
         if self.classes is not None:
             _check_two_labels(declared_sets(self.classes))
-        budget = ApproxDP(
-            check_number("epsilon", self.epsilon, above=0), self.delta, reproducible=reproducible
-        )
-        task = partial(
-            ParityTask,
-            epsilon=budget.epsilon,
-            delta=budget.delta,
+        epsilon = check_number("epsilon", self.epsilon, above=0)
+        return Params(
+            ApproxDP(epsilon, self.delta, reproducible=reproducible),
+            method=self.method,
             fit_intercept=bool(self.fit_intercept),
             alpha=float(check_number("alpha", self.alpha, above=0, below=1)),
             beta=float(check_number("beta", self.beta, above=0, below=1)),
             n_parts=check_count_or_auto("n_parts", self.n_parts, low=1),
             test_size=check_count_or_auto("test_size", self.test_size, low=0),
-        )
-        return Params(
-            budget,
-            method=self.method,
-            task=task,
             bits=Bits(self.binarize),
             classes=self.classes,
-            fit_intercept=bool(self.fit_intercept),
             random_state=self.random_state,
         )
 
     def _cost(self, params: Params, X: Any, y: Any) -> ApproxDP | None:
         """Return what a fit will guarantee, so far as shapes tell: not every method spends delta."""
         shape = _shape_of(X)
-        return None if shape is None else _spent(params, _chosen_method(params, *shape, n_outputs_of(y)))
+        if shape is None:
+            return None
+        return chosen_plan(params, ParityTable(*shape, n_outputs=n_outputs_of(y))).guarantee
 
     def _read(self, X: Any, y: Any, params: Params) -> Table:
         stream = self._public_stream(params)
         X = self._rows(X, reset=True)
         n, d = X.shape
-        _chosen_method(params, n, d, n_outputs_of(y))  # refuses what does not fit together
+        chosen_plan(
+            params, ParityTable(n, d, n_outputs=n_outputs_of(y))
+        )  # refuses what does not fit together
         outputs = read_outputs(y, n, params.classes)
         _check_two_labels(outputs.classes)
         names = getattr(self, "feature_names_in_", None)
@@ -242,40 +229,23 @@ class ParityClassifier(PrivateClassifier):
         )
         return Table(public, Equations(matrix, outputs.codes.astype(np.uint8)))
 
-    def _plan(self, params: Params, public: Public) -> "ParityPlan":
+    def _plan(self, params: Params, public: Public) -> ParityPlan:
         assert isinstance(public, ParityTable)
-        method = _chosen_method(params, public.n_samples, public.n_features, public.n_outputs)
+        plan = chosen_plan(params, public)
         domain = as_product(params.bits, public.n_features, public.names)
         assumes = (*TABLE, *domain.assumes, labels_assumed(params.classes))
-        sizes = method.sizes
-        return ParityPlan(
-            guarantee=replace(_spent(params, method), assumes=assumes),
-            method=method.name,
-            n_samples=public.n_samples,
-            n_needed=sizes.n_needed,
-            n_parts=sizes.n_parts,
-            test_size=sizes.test_size,
-            failure=sizes.failure,
-            alpha=method.task.alpha,
-            beta=method.task.beta,
-            domain=domain,
-            public=public,
-            way=method,
-        )
+        return replace(plan, guarantee=replace(plan.guarantee, assumes=assumes), domain=domain)
 
-    def _release(self, summary: Equations, plan: "ParityPlan", dice: Dice) -> NDArray[np.uint8] | None:
+    def _release(self, summary: Equations, plan: ParityPlan, dice: Dice) -> NDArray[np.uint8] | None:
         # One replaced record replaces one equation.
-        found: NDArray[np.uint8] | None = plan.way.release(
-            summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream
-        )
-        return found
+        return PARITY_METHODS[plan.method].release(summary, plan, dice)
 
-    def _publish(self, outcome: NDArray[np.uint8] | None, plan: "ParityPlan") -> None:
+    def _publish(self, outcome: NDArray[np.uint8] | None, plan: ParityPlan) -> None:
         # No answer stands as no column at all, which predicts the first label.
-        task, public = plan.way.task, plan.public
-        answer = np.zeros((task.n_outputs, task.n_unknowns), np.uint8) if outcome is None else outcome
-        parity = answer[:, : task.n_features].copy()
-        intercept = answer[:, -1].copy() if task.fit_intercept else np.zeros(task.n_outputs, np.uint8)
+        public = plan.public
+        answer = np.zeros((public.n_outputs, plan.n_unknowns), np.uint8) if outcome is None else outcome
+        parity = answer[:, : public.n_features].copy()
+        intercept = answer[:, -1].copy() if plan.fit_intercept else np.zeros(public.n_outputs, np.uint8)
         names = tuple(plan.domain.names)
         concepts = [
             ChosenConcept(Parity.of(bits, int(c), plan.domain), names, tuple(labels.tolist()))
@@ -367,86 +337,6 @@ class ParityClassifier(PrivateClassifier):
         tags.classifier_tags.multi_label = tags.target_tags.multi_output = many
         tags.input_tags.sparse = True
         return tags
-
-
-@dataclass(frozen=True)
-class ParityTable(Public):
-    """The public values of a table with one label a record, or several.
-
-    Attributes
-    ----------
-    classes : list of ndarray of shape (2,) or None
-        The labels of each output.
-    n_outputs : int
-        Number of labels a record.
-    many : bool
-        Whether `y` has an axis of outputs.
-    """
-
-    n_outputs: int = 1
-    many: bool = False
-
-    def __post_init__(self) -> None:
-        """Keep `n_labels`, the number of labels of an output: `classes` lists outputs here."""
-
-
-@dataclass(frozen=True)
-class ParityPlan(Plan):
-    """What a fit of `ParityClassifier` would give.
-
-    Attributes
-    ----------
-    guarantee : ApproxDP
-        What it would guarantee.
-    method : str
-        How it would learn.
-    n_samples : int
-        Number of records.
-    n_needed : int
-        From how many records on `failure` is at most `beta`.
-    n_parts, test_size : int
-        How the records would be cut.
-    failure : float
-        A bound on the probability that the error exceeds `alpha`, where labels are a parity of the columns;
-        with "stable", where the columns are fair coins besides.
-    alpha, beta : float
-        As the estimator has them.
-    """
-
-    guarantee: ApproxDP
-    method: str
-    n_samples: int
-    n_needed: int
-    n_parts: int
-    test_size: int
-    failure: float
-    alpha: float
-    beta: float
-    domain: Any = hidden()
-    public: Any = hidden()
-    way: Any = hidden()
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Warn if the public numbers guarantee less than is asked for."""
-        if self.n_samples >= self.n_needed:
-            return ()
-        return (
-            f"n_samples is {self.n_samples}: alpha={self.alpha} and beta={self.beta} with {self.method!r}"
-            f" take {self.n_needed} records of {self.public.n_features} columns; plan(n_samples,"
-            " n_features=...) tells more, without any data",
-        )
-
-
-def _chosen_method(params: Params, n_samples: int, n_features: int, n_outputs: int) -> ParityMethod:
-    """Return the way in which a table of these sizes will be learned."""
-    task = params.task(n_samples=n_samples, n_features=n_features, n_outputs=n_outputs)
-    return chosen_method(params.method, task)
-
-
-def _spent(params: Params, method: ParityMethod) -> ApproxDP:
-    """Return the cost of a fit; a method that has no use for delta spends none."""
-    return params.cost if method.spends_delta else replace(params.cost, delta=Fraction(0))
 
 
 def _shape_of(X: Any) -> tuple[int, int] | None:

@@ -1,25 +1,28 @@
-"""Ways to learn a parity privately, by name: each settles its sizes without data, and releases once.
+"""Ways to learn a parity privately, by name: each plans without data, and releases once.
 
->>> task = ParityTask(n_samples=4000, n_features=16, epsilon=Fraction(1))
->>> [PARITY_METHODS[name](task).sizes.n_parts for name in ("agnostic", "elimination")]
+>>> from dplearn.privacy import ApproxDP
+>>> wanted = {"alpha": 0.1, "beta": 0.05, "fit_intercept": False, "n_parts": None, "test_size": None}
+>>> params, table = Params(ApproxDP(1), method="auto", **wanted), ParityTable(n_samples=4000, n_features=16)
+>>> [PARITY_METHODS[name].plan(params, table).n_parts for name in ("agnostic", "elimination")]
 [1, 4]
->>> chosen_method("auto", task).name
+>>> chosen_plan(params, table).method
 'agnostic'
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.chance.dice import Dice
-from dplearn.chance.public import PublicStream
 from dplearn.concepts.parities import MOST_FEATURES, Parities
 from dplearn.core.gf2 import BitMatrix, solve
+from dplearn.estimator.stages import Params
+from dplearn.learners.parity_plan import ParityPlan, ParityTable
 from dplearn.learners.parity_sizes import (
     agnostic_failure,
     elimination_failure,
@@ -35,69 +38,11 @@ from dplearn.learners.stable_parity_sizes import (
 from dplearn.mechanisms import consistent_parity, most_frequent_if_stable
 from dplearn.mechanisms.exponential import select_exponential
 from dplearn.mechanisms.permute_and_flip import select_permute_and_flip
-from dplearn.privacy import ApproxDP
 from dplearn.records.rows import Records
 
-__all__ = ["PARITY_METHODS", "Equations", "ParityMethod", "ParitySizes", "ParityTask", "chosen_method"]
+__all__ = ["PARITY_METHODS", "Equations", "ParityMethod", "chosen_plan"]
 
 Parity = NDArray[np.uint8]  # of shape (n_outputs, n_unknowns)
-
-
-@dataclass(frozen=True)
-class ParityTask:
-    """All that is public of a fit, and that sizes are computed from.
-
-    Attributes
-    ----------
-    n_samples, n_features, n_outputs : int
-        Of the table.
-    epsilon, delta : Fraction
-        The budget.
-    fit_intercept : bool
-        Whether the complements of parities are learned too.
-    alpha, beta : float
-        The error that is wanted, and the probability of failure that is allowed.
-    n_parts, test_size : int or None
-        None where they are chosen here.
-    """
-
-    n_samples: int
-    n_features: int
-    epsilon: Fraction
-    delta: Fraction = Fraction(0)
-    n_outputs: int = 1
-    fit_intercept: bool = False
-    alpha: float = 0.1
-    beta: float = 0.05
-    n_parts: int | None = None
-    test_size: int | None = None
-
-    @property
-    def n_unknowns(self) -> int:
-        """Bits of a solution for one output."""
-        return self.n_features + self.fit_intercept
-
-
-@dataclass(frozen=True)
-class ParitySizes:
-    """How the records are cut, and what comes of it.
-
-    Attributes
-    ----------
-    n_parts : int
-        Into how many parts records are cut that solutions are sought from.
-    test_size : int
-        How many other records the candidates are compared on.
-    n_needed : int
-        From how many records on the method keeps `alpha` and `beta`, if it may choose its sizes.
-    failure : float
-        A bound on the probability that it fails, with these sizes.
-    """
-
-    n_parts: int
-    test_size: int
-    n_needed: int
-    failure: float
 
 
 @dataclass(frozen=True, repr=False)  # a traceback may show it
@@ -123,55 +68,66 @@ class Equations(Records):
 
 
 class ParityMethod(ABC):
-    """A way to learn a parity.
-
-    Parameters
-    ----------
-    task : ParityTask
-        What it is for.
-    """
+    """A way to learn a parity; it has no state."""
 
     name: ClassVar[str]
     spends_delta: ClassVar[bool] = False
     many_outputs: ClassVar[bool] = False
 
-    def __init__(self, task: ParityTask):
-        self.task = task
-
-    def objection(self) -> str | None:
-        """Return why the method does not fit its task, if it does not."""
-        if self.task.n_outputs > 1 and not self.many_outputs:
-            return f"takes one label a record, got {self.task.n_outputs}"
-        if self.spends_delta and not self.task.delta:
+    def objection(self, params: Params, public: ParityTable) -> str | None:
+        """Return why the method does not fit the table and the budget, if it does not."""
+        if public.n_outputs > 1 and not self.many_outputs:
+            return f"takes one label a record, got {public.n_outputs}"
+        if self.spends_delta and not params.cost.delta:
             return "needs delta above 0, got 0"
         return None
 
-    @property
-    def sizes(self) -> ParitySizes:
-        """How the records will be cut, from public numbers alone."""
-        return _sizes(type(self), self.task)
+    def plan(self, params: Params, public: ParityTable) -> ParityPlan:
+        """Return the plan of a fit, whose guarantee lists no assumptions.
 
-    @classmethod
-    @abstractmethod
-    def sizes_for(cls, task: ParityTask) -> ParitySizes:
-        """Return the sizes for a task."""
+        Parameters
+        ----------
+        params : Params
+            Has the budget as `cost`, `alpha`, `beta`, `fit_intercept`, and `n_parts` and `test_size`, which
+            are None where they are chosen here.
+        public : ParityTable
+            The sizes of the table.
+        """
+        if (params.n_parts or 0) > public.n_samples:
+            raise ValueError(
+                f"n_parts must be at most the number of records, {public.n_samples}, got {params.n_parts}"
+            )
+        n_parts, test_size, n_needed, failure = self.sizes(params, public)
+        return ParityPlan(
+            guarantee=params.cost if self.spends_delta else replace(params.cost, delta=Fraction(0)),
+            method=self.name,
+            n_samples=public.n_samples,
+            n_needed=n_needed,
+            n_parts=n_parts,
+            test_size=test_size,
+            failure=failure,
+            alpha=params.alpha,
+            beta=params.beta,
+            public=public,
+            fit_intercept=params.fit_intercept,
+        )
 
     @abstractmethod
-    def release(
-        self, equations: Equations, *, privacy: ApproxDP, dice: Dice, stream: PublicStream
-    ) -> Parity | None:
+    def sizes(self, params: Params, public: ParityTable) -> tuple[int, int, int, float]:
+        """Return `n_parts`, `test_size`, `n_needed` and `failure` of the plan."""
+
+    @abstractmethod
+    def release(self, equations: Equations, plan: ParityPlan, dice: Dice) -> Parity | None:
         """Return a parity for each output, or None for no answer.
 
         Parameters
         ----------
         equations : Equations
             Private.
-        privacy : ApproxDP
-            Is spent.
+        plan : ParityPlan
+            Its guarantee is spent; its public stream decides which part a record falls in.
         dice : Dice
             Source of chance.
-        stream : PublicStream
-            Decides which part a record falls in.
         """
 
 
@@ -184,38 +140,33 @@ class Elimination(ParityMethod):
 
     name = "elimination"
 
-    @classmethod
-    def sizes_for(cls, task: ParityTask) -> ParitySizes:
+    def sizes(self, params: Params, public: ParityTable) -> tuple[int, int, int, float]:
         """Return the parts that keep `alpha` and `beta` with the fewest records, to scale."""
-        wanted: dict[str, Any] = {"epsilon": task.epsilon, "alpha": task.alpha, "beta": task.beta}
-        if task.test_size is not None and task.test_size >= task.n_samples:
-            raise ValueError(
-                f"test_size must be below the number of records, {task.n_samples}, got {task.test_size}"
-            )
-        split = elimination_split(task.n_samples, task.n_unknowns, **wanted)
-        parts = split.n_parts if task.n_parts is None else task.n_parts
-        tested = split.test_size if task.test_size is None else task.test_size
+        n, d = public.n_samples, public.n_features + params.fit_intercept
+        wanted: dict[str, Any] = {"epsilon": params.cost.epsilon, "alpha": params.alpha, "beta": params.beta}
+        if params.test_size is not None and params.test_size >= n:
+            raise ValueError(f"test_size must be below the number of records, {n}, got {params.test_size}")
+        split = elimination_split(n, d, **wanted)
+        parts = split.n_parts if params.n_parts is None else params.n_parts
+        tested = split.test_size if params.test_size is None else params.test_size
         failure = elimination_failure(
-            task.n_unknowns,
+            d,
             n_parts=parts,
-            part_size=max(task.n_samples - tested, 0) // parts,
+            part_size=max(n - tested, 0) // parts,
             test_size=tested,
-            epsilon=task.epsilon,
-            alpha=task.alpha,
+            epsilon=params.cost.epsilon,
+            alpha=params.alpha,
         )
-        return ParitySizes(parts, tested, elimination_sizes(task.n_unknowns, **wanted).n_samples, failure)
+        return parts, tested, elimination_sizes(d, **wanted).n_samples, failure
 
-    def release(
-        self, equations: Equations, *, privacy: ApproxDP, dice: Dice, stream: PublicStream
-    ) -> Parity | None:
+    def release(self, equations: Equations, plan: ParityPlan, dice: Dice) -> Parity | None:
         """Return the selected candidate; None if no part has one."""
-        sizes = self.sizes
-        places = stream.permutation(self.task.n_samples)
-        tested, rest = places[: sizes.test_size], places[sizes.test_size :]
+        privacy, places = plan.guarantee, plan.public.stream.permutation(plan.n_samples)
+        tested, rest = places[: plan.test_size], places[plan.test_size :]
         matrix, bits = equations.matrix, equations.bits[:, 0]
         found = [
             consistent_parity(matrix[part], bits[part], privacy=privacy, dice=dice)
-            for part in np.array_split(rest, sizes.n_parts)
+            for part in np.array_split(rest, plan.n_parts)
         ]
         candidates = np.array([candidate for candidate in found if candidate is not None])
         if not len(candidates):
@@ -240,24 +191,20 @@ class Stable(ParityMethod):
     spends_delta = True
     many_outputs = True
 
-    @classmethod
-    def sizes_for(cls, task: ParityTask) -> ParitySizes:
+    def sizes(self, params: Params, public: ParityTable) -> tuple[int, int, int, float]:
         """Return the fewest parts that keep `beta` where rows are uniformly random, or else the best."""
-        wanted: dict[str, Any] = {"epsilon": task.epsilon, "delta": task.delta}
-        wanted |= {"fit_intercept": task.fit_intercept}
-        needed = stable_parity_sizes(task.n_features, beta=task.beta, **wanted).n_samples
-        split = stable_parity_split(task.n_samples, task.n_features, beta=task.beta, **wanted)
-        parts = split.n_parts if task.n_parts is None else task.n_parts
-        failure = stable_parity_failure(
-            task.n_features, n_parts=parts, part_size=task.n_samples // parts, **wanted
-        )
-        return ParitySizes(parts, 0, needed, failure)
+        n, d = public.n_samples, public.n_features
+        wanted: dict[str, Any] = {"epsilon": params.cost.epsilon, "delta": params.cost.delta}
+        wanted |= {"fit_intercept": params.fit_intercept}
+        needed = stable_parity_sizes(d, beta=params.beta, **wanted).n_samples
+        split = stable_parity_split(n, d, beta=params.beta, **wanted)
+        parts = split.n_parts if params.n_parts is None else params.n_parts
+        failure = stable_parity_failure(d, n_parts=parts, part_size=n // parts, **wanted)
+        return parts, 0, needed, failure
 
-    def release(
-        self, equations: Equations, *, privacy: ApproxDP, dice: Dice, stream: PublicStream
-    ) -> Parity | None:
+    def release(self, equations: Equations, plan: ParityPlan, dice: Dice) -> Parity | None:
         """Return the vector of parities that most parts vote for; None if that is None or may not be."""
-        parts = np.array_split(stream.permutation(self.task.n_samples), self.sizes.n_parts)
+        parts = np.array_split(plan.public.stream.permutation(plan.n_samples), plan.n_parts)
         solutions = [solve(equations.matrix[part], equations.bits[part]) for part in parts]
         votes = [None if solution is None else solution.T.tobytes() for solution in solutions]
         # Of all labels without a vote the first needs the fewest votes moved to win: None, which is nobody's
@@ -265,11 +212,11 @@ class Stable(ParityMethod):
         labels = [None, *sorted({vote for vote in votes if vote is not None})]
         places = {label: place for place, label in enumerate(labels)} | {None: -1}
         codes = [places[vote] for vote in votes]
-        winner = most_frequent_if_stable(codes, max(2, len(labels)), privacy=privacy, dice=dice)
+        winner = most_frequent_if_stable(codes, max(2, len(labels)), privacy=plan.guarantee, dice=dice)
         released = labels[winner] if winner else None
         if released is None:
             return None
-        shape = self.task.n_outputs, self.task.n_unknowns
+        shape = plan.public.n_outputs, plan.n_unknowns
         return np.frombuffer(released, dtype=np.uint8).reshape(shape)
 
 
@@ -278,72 +225,56 @@ class Agnostic(ParityMethod):
 
     name = "agnostic"
 
-    def objection(self) -> str | None:
-        """Return why the method does not fit its task, if it does not."""
-        if self.task.n_features > MOST_FEATURES:
-            most, d = MOST_FEATURES, self.task.n_features
+    def objection(self, params: Params, public: ParityTable) -> str | None:
+        """Return why the method does not fit the table and the budget, if it does not."""
+        if public.n_features > MOST_FEATURES:
+            most, d = MOST_FEATURES, public.n_features
             return f"counts the errors of all parities, of at most {most} columns, got {d}"
-        return super().objection()
+        return super().objection(params, public)
 
-    @classmethod
-    def sizes_for(cls, task: ParityTask) -> ParitySizes:
+    def sizes(self, params: Params, public: ParityTable) -> tuple[int, int, int, float]:
         """Return one part, which is all records."""
-        wanted: dict[str, Any] = {"epsilon": task.epsilon, "alpha": task.alpha}
-        needed = parity_sample_size(task.n_unknowns, beta=task.beta, method="agnostic", **wanted)
-        return ParitySizes(1, 0, needed, agnostic_failure(task.n_unknowns, task.n_samples, **wanted))
+        d = public.n_features + params.fit_intercept
+        wanted: dict[str, Any] = {"epsilon": params.cost.epsilon, "alpha": params.alpha}
+        needed = parity_sample_size(d, beta=params.beta, method="agnostic", **wanted)
+        return 1, 0, needed, agnostic_failure(d, public.n_samples, **wanted)
 
-    def release(
-        self,
-        equations: Equations,
-        *,
-        privacy: ApproxDP,
-        dice: Dice,
-        stream: PublicStream,  # noqa: ARG002 - there is nothing to cut
-    ) -> Parity:
+    def release(self, equations: Equations, plan: ParityPlan, dice: Dice) -> Parity:
         """Return a parity with few errors, exponentially more probable than one with more."""
-        concepts = Parities(self.task.n_features, fit_intercept=self.task.fit_intercept)
+        concepts = Parities(plan.public.n_features, fit_intercept=plan.fit_intercept)
         profile = concepts.profile_of(equations.matrix.words[:, 0], equations.bits[:, 0])
         errors, members = profile.groups()
-        group, member = select_exponential(errors, members, privacy=privacy, dice=dice)
+        group, member = select_exponential(errors, members, privacy=plan.guarantee, dice=dice)
         chosen: Any = profile.member(errors[group], member)
-        intercept = [chosen.intercept] if self.task.fit_intercept else []
-        return np.append(chosen.coefficients(self.task.n_features), intercept).astype(np.uint8)[None]
-
-
-@lru_cache(maxsize=128)
-def _sizes(kind: type[ParityMethod], task: ParityTask) -> ParitySizes:
-    if (task.n_parts or 0) > task.n_samples:
-        raise ValueError(
-            f"n_parts must be at most the number of records, {task.n_samples}, got {task.n_parts}"
-        )
-    return kind.sizes_for(task)
+        intercept = [chosen.intercept] if plan.fit_intercept else []
+        return np.append(chosen.coefficients(plan.public.n_features), intercept).astype(np.uint8)[None]
 
 
 #: Ways to learn, by the names that users give, the one that `"auto"` prefers first.
-PARITY_METHODS: dict[str, type[ParityMethod]] = {kind.name: kind for kind in (Agnostic, Elimination, Stable)}
+PARITY_METHODS: dict[str, ParityMethod] = {way.name: way for way in (Agnostic(), Elimination(), Stable())}
 
 
-def chosen_method(name: str, task: ParityTask) -> ParityMethod:
-    """Return a way to learn; "auto" takes the first that has enough records, or else the first.
+def chosen_plan(params: Params, public: ParityTable) -> ParityPlan:
+    """Return the plan of a named method; "auto" takes the first that has enough records, or the first.
 
     Parameters
     ----------
-    name : str
-        One of `PARITY_METHODS`, or "auto".
-    task : ParityTask
-        What it is for.
+    params : Params
+        As for `ParityMethod.plan`, with `method`, one of `PARITY_METHODS` or "auto".
+    public : ParityTable
+        The sizes of the table.
 
     Raises
     ------
     ValueError
-        If no way fits the task, or the one that is named does not.
+        If no method fits the table and the budget, or the one that is named does not.
     """
-    named = PARITY_METHODS if name == "auto" else {name: PARITY_METHODS[name]}
-    methods = {each: kind(task) for each, kind in named.items()}
-    objections = {each: method.objection() for each, method in methods.items()}
-    fitting = [method for each, method in methods.items() if not objections[each]]
+    named = PARITY_METHODS if params.method == "auto" else {params.method: PARITY_METHODS[params.method]}
+    objections = {name: method.objection(params, public) for name, method in named.items()}
+    fitting = [method for name, method in named.items() if not objections[name]]
     if not fitting:
-        given = "; ".join(f"{each!r} {objection}" for each, objection in objections.items())
+        given = "; ".join(f"{name!r} {objection}" for name, objection in objections.items())
         raise ValueError(f"method must fit the table and the budget: {given}")
-    enough = (method for method in fitting if method.sizes.n_needed <= task.n_samples)
-    return next(enough, fitting[0])
+    first = fitting[0].plan(params, public)
+    plans = chain([first], (method.plan(params, public) for method in fitting[1:]))  # not before it is needed
+    return next((plan for plan in plans if plan.n_needed <= plan.n_samples), first)

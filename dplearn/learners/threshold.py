@@ -15,6 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,7 @@ from dplearn.records.reading import (
 from dplearn.records.rows import Columns, Examples
 from dplearn.releases.few_records import few_records_warnings
 from dplearn.releases.reading import as_number_domain, is_pair
+from dplearn.releases.reductions import threshold_from_interior_point
 
 __all__ = [
     "CutColumn",
@@ -80,9 +82,6 @@ class ThresholdClassifier(RuleClassifier):
     ----------
     epsilon : float, default=1.0
         Privacy budget of one fit; positive. The decimal that is written is meant: 0.1 is 1/10.
-    delta : float, default=0.0
-        Probability with which the guarantee may fail, at least 0 and below 1. Neither method has a use for
-        it yet, and none is spent.
     method : {"auto", "exponential", "interior_point"}, default="auto"
         "exponential" compares all cuts of all columns by the records that they get wrong: any labels, fewer
         than 2**64 cuts a column. "interior_point" chooses column and direction with a quarter of epsilon, and
@@ -153,7 +152,6 @@ class ThresholdClassifier(RuleClassifier):
         self,
         *,
         epsilon: float = 1.0,
-        delta: float = 0.0,
         method: str = AUTO,
         domain: Any = "float64",
         feature: int | str | None = None,
@@ -164,7 +162,6 @@ class ThresholdClassifier(RuleClassifier):
         random_state: Any = None,
     ):
         self.epsilon = epsilon
-        self.delta = delta
         self.method = method
         self.domain = domain
         self.feature = feature
@@ -200,11 +197,9 @@ class ThresholdClassifier(RuleClassifier):
         feature = self.feature
         if feature is not None and not isinstance(feature, str):
             feature = check_count("feature", feature)
-        budget = ApproxDP(
-            check_number("epsilon", self.epsilon, above=0), self.delta, reproducible=reproducible
-        )
+        epsilon = check_number("epsilon", self.epsilon, above=0)
         return Params(
-            replace(budget, delta=Fraction(0)),
+            ApproxDP(epsilon, reproducible=reproducible),
             method=check_choice("method", self.method, (AUTO, *THRESHOLD_METHODS)),
             declared=_declared(self.domain),
             feature=feature,
@@ -597,29 +592,19 @@ def threshold_between(
 
     Notes
     -----
-    **Privacy.** `privacy`, for one replaced record. Proof: the points are the m greatest among the lower
-    records and m times one step below the domain; and the m least among the others, each moved one step down,
-    and m times the top. A replaced record that keeps its kind replaces one of that kind's m points at most.
-    One that changes it is taken from one kind and given to the other, which replaces one point of each at
-    most. So two points are replaced at most, and the interior point costs half of epsilon for each.
+    **Privacy.** `privacy`, for one replaced record: `dplearn.releases.threshold_from_interior_point` replaces
+    two points at most, and the interior point costs half of epsilon for each.
 
     **Assumes.** All codes lie in the domain; the number of records, `size` and m are public.
 
-    **Accuracy.** Let some cut t have all lower records, and no others, at or below it. A cut c < t with
-    k lower records above it has at most m - min(m, k) points not above it: all others' points, moved down,
-    are at t or above, and so above c. A cut c > t that k others are at or below has at most m - min(m, k)
-    points not below it. And t has m of each kind. So every interior point makes at most m - 1 errors, and one
-    of quality m - k at most k. Not moved down, a tie breaks this: of domain {0, 1} and two others at 1,
-    m = 1, the points are one step below the domain and 1, so that 1 is interior, with 2 errors.
+    **Accuracy.** That of `threshold_from_interior_point`: where some cut has all lower records, and no
+    others, at or below it, an interior point makes at most m - 1 errors, and one of quality m - k at most k.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, mended for ties.
     """
-    # Thresholds begin one step below the domain, so that code c becomes c + 1, and one step down of it c.
-    ones = [code + 1 for code in np.sort(codes[lower])[-m:].tolist()]
-    zeros = np.sort(codes[~lower])[:m].tolist()
-    points = [0] * (m - len(ones)) + ones + zeros + [size] * (m - len(zeros))
     one_point = ApproxDP(epsilon_of(privacy) * Fraction(1, 2))
-    return interior_point_code(points, size + 1, privacy=one_point, dice=dice) - 1
+    point = partial(interior_point_code, privacy=one_point, dice=dice)
+    return threshold_from_interior_point(codes, lower, size, m=m, interior_point=point)
 
 
 def _least_errors(codes: NDArray[Any], y: Labels, size: int) -> tuple[int, int]:

@@ -103,13 +103,15 @@ def interior_point_examples(
 
     Notes
     -----
-    **Accuracy.** Let label 1 be the one at or below the cut, m of each label be looked at, and a cut t err on
-    P records labelled 0 and N labelled 1, L = P + N. Its quality, the less of the numbers of points not below
-    and not above it, is at least m - L. Let the chosen cut c fall short of the best quality by K at most, and
-    either m > 2 L + K or m = n_samples. If c > t, the points not below c are N ones at most, and m zeros
-    less those at or below c (less m, if they are more): of these there are L + K + N at most, and c errs on N
-    ones at most, which makes 3 L + K. If c < t, so with the labels swapped. On records that some threshold
-    labels without error, L is at most by what the choice of column and direction falls short of the best.
+    **Accuracy.** `dplearn.releases.threshold_from_interior_point` has the proof for data that some cut labels
+    without error, whose points these are. Let label 1 be the one at or below the cut, m of each label be
+    looked at, and a cut t err on P records labelled 0 and N labelled 1, L = P + N. Its quality, the less of
+    the numbers of points not below and not above it, is at least m - L. Let the chosen cut c fall short of
+    the best quality by K at most, and either m > 2 L + K or m = n_samples. If c > t, the points not below c
+    are N ones at most, and m zeros less those at or below c (less m, if they are more): of these there are L
+    + K + N at most, and c errs on N ones at most, which makes 3 L + K. If c < t, so with the labels swapped.
+    On records that some threshold labels without error, L is at most by what the choice of column and
+    direction falls short of the best.
     """
     n_samples = check_count("n_samples", n_samples, low=1)
     n_cuts, n_columns, epsilon = _checked(n_cuts, n_columns, epsilon)

@@ -111,6 +111,17 @@ def choosing_threshold(growth: int, privacy: ApproxDP) -> int:
         As for `choosing_mechanism`.
     privacy : ApproxDP
         Epsilon and delta positive.
+
+    Notes
+    -----
+    **Privacy.** The choosing mechanism keeps `privacy` with this threshold, or with a greater one. The two
+    conditions that its proof asks of the threshold are those that the code takes the larger of. Sees no data.
+
+    **Assumes.** `growth` is public.
+
+    **Accuracy.** The least integer that keeps both conditions.
+
+    **Source.** As for `choosing_mechanism`: there it is (8 / epsilon) ln(4 growth / (beta epsilon delta)).
     """
     growth = check_count("growth", growth, low=1)
     return _choosing_bar(growth, epsilon_of(privacy), delta_of(privacy))

@@ -144,6 +144,14 @@ def parity_probabilities(epsilon: Any) -> tuple[Fraction, Fraction]:
 
     Notes
     -----
+    **Privacy.** `consistent_parity` keeps epsilon with them: 1 + 2 p / (1 - p) and 1 + p (1 - q) / q bound
+    the ratios in its proof. Sees no data.
+
+    **Assumes.** epsilon is public.
+
+    **Accuracy.** p is the greatest and q the least that keep both bounds at E, which is exp(epsilon) but for
+    one part in 2**62 of E - 1, up to epsilon 40, as which greater ones count.
+
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Lemmas 4.2 and 4.3. There
     p = epsilon / 4 for epsilon at most 1/2, and q = 1/2.
     """

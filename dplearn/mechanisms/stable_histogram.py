@@ -157,6 +157,17 @@ def stable_histogram_threshold(privacy: ApproxDP) -> int:
     -------
     int
         The least threshold with P[1 + Z >= threshold] <= delta, Z the noise of one count.
+
+    Notes
+    -----
+    **Privacy.** A key that one record alone has is published with probability at most delta: the second
+    half of the proof of `stable_histogram`. Sees no data.
+
+    **Assumes.** One record has one key.
+
+    **Accuracy.** The least integer that keeps this, from the exact distribution of the noise.
+
+    **Source.** As for `stable_histogram`.
     """
     ratio = decay_ratio(epsilon_of(privacy) / 2)
     return 1 + laplace_quantile(ratio, delta_of(privacy))

@@ -14,7 +14,6 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,9 +37,8 @@ from dplearn.model_selection.candidates import (
     private_steps,
     taken_on_trust,
 )
-from dplearn.model_selection.plan import SearchPlan, SearchTable
+from dplearn.model_selection.plan import METHODS, SearchPlan, SearchTable
 from dplearn.model_selection.splits import Exposure, splits_by_position
-from dplearn.model_selection.terms import METHODS, SearchTerms
 from dplearn.model_selection.trial import Choice, Trial
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.pipelines import fitted_together
@@ -58,7 +56,6 @@ __all__ = ["PrivateSearchCV"]
 
 _SPLITS = "which records train and which test depends on their places alone"
 _ALONE = "a fitted candidate predicts for each record by itself"
-_UNOBSERVED = "how many candidates were tried, and how long it took, is not observed"
 
 
 def _predicts_likelihoods(search: Any) -> bool:
@@ -126,8 +123,11 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
     cv_results_ : dict of str to ndarray or list
         Released. `params` and `param_<name>` list the candidates; `mean_test_score` and `rank_test_score`
         hold numbers of the chosen one, and NaN and 2 for those of which nothing is released.
-    terms_ : SearchTerms
-        Public. How the budget was cut up.
+    method_ : str
+        Public. How the best was found.
+    budgets_ : dict of str to ApproxDP
+        Public. What each fit of a candidate may spend, "fit", what is spent on errors, "scoring", and, unless
+        `refit` is False, what the last fit spends, "refit".
     classes_ : ndarray of shape (n_classes,)
         Public. The labels, sorted: declared for `estimator`, or assumed public.
     guarantee_ : ApproxDP
@@ -144,7 +144,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
     Notes
     -----
     **Privacy.** (epsilon, delta) for one replaced record; the number of records is public. Proof in
-    `SearchTerms` and `RandomStopping`.
+    `SearchPlan` and `RandomStopping`.
 
     **Assumes.** What `guarantee_.assumes` lists.
 
@@ -208,14 +208,10 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
             self._most(candidates, reproducible),
             candidates=candidates,
             classes=self._declared_classes(candidates),
-            cut=partial(
-                SearchTerms.of,
-                candidates=len(candidates),
-                method=self.method,
-                refit=bool(self.refit),
-                n_iter=self.n_iter,
-                concentration=self.concentration,
-            ),
+            method=self.method,
+            refit=bool(self.refit),
+            n_iter=self.n_iter,
+            concentration=self.concentration,
             cv=self.cv,
             declared=last_step(self.estimator).classes,
             grid=list(ParameterGrid(self.param_grid)),
@@ -235,26 +231,20 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         for candidate in params.candidates:
             last_step(candidate).set_params(classes=list(classes))  # whatever labels train
         seed = public_seed(params.random_state, type(self).__name__) if params.cost.reproducible else None
-        terms = params.cut(params.cost, table.exposure)
         public = replace(table, n_features=rows.shape[1], classes=classes, seed=seed)
         records = Examples(rows, classes[codes])
-        trial = Trial(params.candidates, records, public, terms, params.cost.reproducible)
-        guarantees, notes = trial.read_all()
+        guarantees, notes = Trial(records, self._plan(params, public)).read_all()
         return Table(replace(public, guarantees=guarantees, notes=notes), records)
 
     def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> SearchPlan:
         assert isinstance(public, SearchTable)
-        terms = params.cut(params.cost, public.exposure)
         steps = _of_steps(params.candidates, params.stateless)
         own = [*TABLE, labels_assumed(params.classes), _SPLITS, _ALONE, *steps]
-        if terms.stopping is not None:
-            own.append(_UNOBSERVED)
-        guarantee = _guarantee(params.cost, public.guarantees, own)
-        return SearchPlan.of(guarantee, terms, public, params, beta)
+        return SearchPlan.of(params, public, assumes=own, beta=beta)
 
     def _summarize(self, table: Table, plan: SearchPlan) -> Trial:
         # An oracle of fits and error counts: a replaced record moves each count by at most `exposure.tests`.
-        return Trial(plan.params.candidates, table.rows, plan.public, plan.terms, plan.guarantee.reproducible)
+        return Trial(table.rows, plan)
 
     def _release(self, summary: Trial, plan: SearchPlan, dice: Dice) -> Choice:
         # Fit, count errors and release, again and again; then fit what was chosen.
@@ -268,7 +258,9 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         tested = sum(len(test) for _, test in plan.public.splits)
         score = 1 - outcome.errors / tested
         params = plan.params.grid
-        self.classes_, self.guarantee_, self.terms_ = plan.public.classes, plan.guarantee, plan.terms
+        self.classes_, self.guarantee_, self.method_ = plan.public.classes, plan.guarantee, plan.method
+        spent = {"fit": plan.fit, "scoring": plan.scoring, "refit": plan.refit}
+        self.budgets_ = {name: each for name, each in spent.items() if each is not None}
         self.best_index_, self.best_params_, self.best_score_ = index, params[index], score
         self.cv_results_ = _results(params, index, score)
         if kept is not None:
@@ -355,7 +347,8 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         delta: Any = self.delta
         if delta == AUTO:
             delta = max((check_number("delta", each, low=0, below=1) for each in deltas), default=Fraction(0))
-        cost = ApproxDP(self.epsilon, delta, protects=protects, reproducible=reproducible)
+        epsilon = check_number("epsilon", self.epsilon, above=0)
+        cost = ApproxDP(epsilon, delta, protects=protects, reproducible=reproducible)
         return cost if deltas else replace(cost, delta=Fraction(0))
 
     def __sklearn_tags__(self) -> Tags:
@@ -396,11 +389,3 @@ def _results(params: list[dict[str, Any]], index: int, score: float) -> dict[str
                 column[place] = each[name]
         table[f"param_{name}"] = column
     return {**table, "params": params, "mean_test_score": scores, "rank_test_score": ranks}
-
-
-def _guarantee(cost: ApproxDP, guarantees: Sequence[ApproxDP], own: Sequence[str]) -> ApproxDP:
-    """Return the cost with all that is assumed, by candidates too; of labels the search says itself."""
-    given = labels_assumed(())
-    theirs = [entry for guarantee in guarantees for entry in guarantee.assumes if entry != given]
-    protects = "labels" if any(guarantee.protects == "labels" for guarantee in guarantees) else cost.protects
-    return replace(cost, protects=protects, assumes=tuple(dict.fromkeys([*own, *theirs])))

@@ -4,7 +4,6 @@
 1
 """
 
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,8 +16,7 @@ from dplearn.domains import DomainError
 from dplearn.mechanisms import laplace_counts, permute_and_flip
 from dplearn.mechanisms.random_stopping import best_of_runs
 from dplearn.model_selection.candidates import fit_candidate, no_warnings, read_by_candidate, with_budget
-from dplearn.model_selection.plan import SearchTable
-from dplearn.model_selection.terms import SearchTerms
+from dplearn.model_selection.plan import SearchPlan
 from dplearn.privacy import ApproxDP
 from dplearn.records.rows import Examples
 from dplearn.records.tables import rows_of
@@ -51,40 +49,35 @@ class Trial:
 
     Attributes
     ----------
-    candidates : sequence of estimators
-        Public. Unfitted.
     records : Examples
         Private. Rows and labels.
-    public : SearchTable
-        Public. Which records train and which test, and the candidates' public seed.
-    terms : SearchTerms
-        Public. What may be spent on what.
-    reproducible : bool
-        Whether the dice can be thrown again.
+    plan : SearchPlan
+        Public. The candidates, which records train and which test, and what may be spent on what.
     """
 
-    candidates: Sequence[Any]
     records: Examples
-    public: SearchTable
-    terms: SearchTerms
-    reproducible: bool
+    plan: SearchPlan
 
     @property
     def tested(self) -> int:
         """How many predictions are judged for each candidate."""
-        return sum(len(test) for _, test in self.public.splits)
+        return sum(len(test) for _, test in self.plan.public.splits)
 
     def read_all(self) -> tuple[tuple[ApproxDP, ...], tuple[str, ...]]:
         """Let each candidate read all records, and as many as train; return their guarantees and warnings."""
-        sizes = {len(train): (train, self.terms.fit) for train, _ in self.public.splits}  # some refuse so few
-        whole = np.arange(len(self.records)), self.terms.refit or self.terms.fit
+        sizes = {
+            len(train): (train, self.plan.fit) for train, _ in self.plan.public.splits
+        }  # some refuse so few
+        whole = np.arange(len(self.records)), self.plan.refit or self.plan.fit
         tables = [(*self._at(places), budget) for places, budget in (*sizes.values(), whole)]
         guarantees: list[ApproxDP] = []
         notes: list[str] = []
-        for candidate in self.candidates:
+        for candidate in self.plan.params.candidates:
             for rows, labels, budget in tables:
-                copy = with_budget(candidate, budget, self.public.seed)
-                read = read_by_candidate(copy, rows, labels, reproducible=self.reproducible, budget=budget)
+                copy = with_budget(candidate, budget, self.plan.public.seed)
+                read = read_by_candidate(
+                    copy, rows, labels, reproducible=self.plan.guarantee.reproducible, budget=budget
+                )
                 guarantees += read[0]
                 notes += read[1]
         return tuple(guarantees), tuple(dict.fromkeys(notes))
@@ -93,9 +86,9 @@ class Trial:
         return rows_of(self.records.X, places), self.records.y[places]
 
     def choose(self, dice: Dice) -> Choice:
-        """Release which candidate makes few errors, and how many; it costs what `SearchTerms` says."""
+        """Release which candidate makes few errors, and how many; it costs what `SearchPlan` says."""
         with no_warnings():
-            return self._by_permute_and_flip(dice) if self.terms.stopping is None else self._by_runs(dice)
+            return self._by_permute_and_flip(dice) if self.plan.stopping is None else self._by_runs(dice)
 
     def refit(self, index: int, budget: ApproxDP, dice: Dice) -> Any:
         """Return a candidate fitted on all records."""
@@ -103,29 +96,31 @@ class Trial:
             return self._fitted(index, np.arange(len(self.records)), budget, dice)
 
     def _by_permute_and_flip(self, dice: Dice) -> Choice:
-        found = [self._errors(index, dice) for index in range(len(self.candidates))]
+        found = [self._errors(index, dice) for index in range(len(self.plan.params.candidates))]
         errors = np.array([each for each, _ in found])
-        half = replace(self.terms.scoring, epsilon=self.terms.scoring.epsilon / 2)
-        index = permute_and_flip(-errors, privacy=half, dice=dice, sensitivity=self.public.exposure.tests)
+        half = replace(self.plan.scoring, epsilon=self.plan.scoring.epsilon / 2)
+        index = permute_and_flip(
+            -errors, privacy=half, dice=dice, sensitivity=self.plan.public.exposure.tests
+        )
         own_errors, fitted = found[index]
         return Choice(index, self._noisy(own_errors, half, dice), fitted)
 
     def _by_runs(self, dice: Dice) -> Choice:
         def run(dice: Dice) -> tuple[int, Choice]:
-            index = dice.below(len(self.candidates))
+            index = dice.below(len(self.plan.params.candidates))
             errors, fitted = self._errors(index, dice)
-            noisy = self._noisy(errors, self.terms.scoring, dice)
+            noisy = self._noisy(errors, self.plan.scoring, dice)
             return -noisy, Choice(index, noisy, fitted)
 
-        assert self.terms.stopping is not None
-        return best_of_runs(run, stopping=self.terms.stopping, dice=dice)[1]
+        assert self.plan.stopping is not None
+        return best_of_runs(run, stopping=self.plan.stopping, dice=dice)[1]
 
     def _noisy(self, errors: int, privacy: ApproxDP, dice: Dice) -> int:
         noisy: int = laplace_counts(
             errors,
             privacy=privacy,
             dice=dice,
-            sensitivity=self.public.exposure.tests,
+            sensitivity=self.plan.public.exposure.tests,
             low=0,
             high=self.tested,
         )
@@ -134,16 +129,18 @@ class Trial:
     def _errors(self, index: int, dice: Dice) -> tuple[int, Any]:
         """Return how many errors a candidate makes, and the fitted one if there is one split."""
         errors, fitted = 0, None
-        for train, test in self.public.splits:
-            fitted = self._fitted(index, train, self.terms.fit, dice)
+        for train, test in self.plan.public.splits:
+            fitted = self._fitted(index, train, self.plan.fit, dice)
             errors += errors_of(fitted, *self._at(test))
         assert 0 <= errors <= self.tested  # else noise for one record would not do
-        return errors, fitted if len(self.public.splits) == 1 else None
+        return errors, fitted if len(self.plan.public.splits) == 1 else None
 
     def _fitted(self, index: int, places: NDArray[np.int64], budget: ApproxDP, dice: Dice) -> Any:
-        candidate = with_budget(self.candidates[index], budget, self.public.seed)
+        candidate = with_budget(self.plan.params.candidates[index], budget, self.plan.public.seed)
         rows, labels = self._at(places)
-        fit_candidate(candidate, rows, labels, dice, reproducible=self.reproducible, budget=budget)
+        fit_candidate(
+            candidate, rows, labels, dice, reproducible=self.plan.guarantee.reproducible, budget=budget
+        )
         return candidate
 
 

@@ -40,9 +40,15 @@ def noted(note: str) -> dict[str, str]:
     return {_NOTE: note}
 
 
-def hidden() -> Any:
-    """Return a field of a plan that a fit runs on and that is neither printed nor compared."""
-    return field(default=None, repr=False, compare=False, kw_only=True)
+def hidden(default: Any = None) -> Any:
+    """Return a field of a plan that a fit runs on and that is neither printed nor compared.
+
+    Parameters
+    ----------
+    default : object
+        Immutable; its value where none is given.
+    """
+    return field(default=default, repr=False, compare=False, kw_only=True)
 
 
 class Plan:

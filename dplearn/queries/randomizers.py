@@ -30,13 +30,10 @@ from dplearn.core.exact import decay_rate, decay_ratio
 from dplearn.core.float_errors import IgnoresFloatErrors
 from dplearn.core.hadamard import hadamard_coordinate, hadamard_inverse, hadamard_size
 from dplearn.mechanisms.noisy_counts import laplace_counts
-from dplearn.mechanisms.randomized_response import (
-    estimated_frequencies,
-    randomized_response,
-    truth_probability,
-)
+from dplearn.mechanisms.randomized_response import randomized_response, truth_probability
 from dplearn.privacy import ApproxDP
 from dplearn.queries.bounds import TailBound, sampling_bound
+from dplearn.queries.frequencies import estimated_frequencies
 
 __all__ = ["BitRandomizer", "CategoryRandomizer", "LaplaceRandomizer", "LocalRandomizer", "VectorRandomizer"]
 

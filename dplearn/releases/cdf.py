@@ -19,12 +19,14 @@ from dplearn._validation import check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.domains import NumberDomain
 from dplearn.domains.base import Codes
-from dplearn.mechanisms.block_points import BlockPlan, block_guarantee, block_plan, block_points
-from dplearn.mechanisms.tree_counts import TreePlan, tree_counts, tree_plan
+from dplearn.mechanisms.block_points import block_points
+from dplearn.mechanisms.tree_counts import tree_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.releases.block_errors import BlockPlan, block_guarantee, block_plan
 from dplearn.releases.distribution import CDFPlan, CDFRelease, distribution_of, distribution_of_points
 from dplearn.releases.reading import as_number_domain, read_codes
 from dplearn.releases.stages import N_IS_PUBLIC, Release
+from dplearn.releases.tree_errors import TreePlan, tree_plan
 
 __all__ = ["cdf", "cdf_plan"]
 

@@ -22,11 +22,11 @@ from dplearn._validation import check_choice, check_count, check_number
 from dplearn.chance import PublicStream
 from dplearn.core.intervals import Level, prefix_counts, sorted_codes
 from dplearn.domains import NumberDomain
-from dplearn.mechanisms.block_points import BlockPlan, block_sample_size
-from dplearn.mechanisms.tree_counts import TreePlan, dkw_bound
 from dplearn.privacy.plan import hidden
+from dplearn.releases.block_errors import BlockPlan, block_sample_size
 from dplearn.releases.few_records import count_warnings
 from dplearn.releases.stages import Released, ReleasePlan
+from dplearn.releases.tree_errors import TreePlan, dkw_bound
 
 __all__ = ["CDFPlan", "CDFRelease", "ConfidenceBand", "distribution_of", "distribution_of_points"]
 

@@ -11,8 +11,8 @@ from fractions import Fraction
 from functools import lru_cache
 from math import log2
 
-from dplearn.mechanisms.tree_counts import TreePlan
 from dplearn.releases.quantile_errors import quantile_errors
+from dplearn.releases.tree_errors import TreePlan
 
 __all__ = ["count_warnings", "few_records_warnings", "quantile_warnings", "written"]
 

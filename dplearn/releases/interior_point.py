@@ -16,15 +16,15 @@ from dplearn._validation import AUTO, check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.domains import NumberDomain
 from dplearn.mechanisms.interior_point import interior_point_code
-from dplearn.mechanisms.rec_prefix import (
-    interior_point_method,
-    interior_point_sample_size,
-    recursive_interior_point,
-    recursive_sizes,
-)
+from dplearn.mechanisms.rec_prefix import recursive_interior_point
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.ledger import PrivacyLedger
 from dplearn.privacy.plan import hidden
+from dplearn.releases.interior_point_sizes import (
+    interior_point_method,
+    interior_point_sample_size,
+    recursive_sizes,
+)
 from dplearn.releases.reading import as_number_domain, read_codes
 from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan
 

@@ -12,6 +12,10 @@ callable; it says what one replaced record changes in what the callable gets, an
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dplearn._validation import check_count
 
@@ -69,8 +73,8 @@ def interior_point_from_counts(
 
 
 def threshold_from_interior_point(
-    codes: Sequence[int],
-    labels: Sequence[int],
+    codes: Sequence[int] | NDArray[Any],
+    labels: Sequence[int] | NDArray[Any],
     size: int,
     *,
     m: int,
@@ -80,7 +84,9 @@ def threshold_from_interior_point(
 
     Parameters
     ----------
-    codes, labels : sequences of int of length n
+    codes : sequence of int, or ndarray of unsigned int or of int objects, of length n
+        Private. From 0 to size - 1.
+    labels : sequence of int, or ndarray of int or bool, of length n
         Private. Labels 0 and 1.
     size : int
         How many codes there are.
@@ -91,24 +97,32 @@ def threshold_from_interior_point(
 
     Notes
     -----
-    **Privacy.** That of `interior_point` for two replaced records, `ApproxDP.for_group(2)`: a replaced
-    example leaves those of one label and enters those of the other at most, and replaces one code of each.
+    The points are the m greatest examples labelled 1, filled up with m times one step below the domain; and
+    the m least labelled 0, each moved one step down, filled up with m times the top.
 
-    **Accuracy.** The m greatest examples labelled 1, and the m least labelled 0, each moved one step down,
-    are joined; where there are too few, ones are filled up with a code below the domain and zeros with its
-    top. If some threshold has no error, every interior point has at most m - 1: were t below m ones, all of
-    theirs, and all zeros moved down, would be above it.
+    **Privacy.** That of `interior_point` for two replaced records, `ApproxDP.for_group(2)`. Proof: an example
+    that is replaced and keeps its label replaces one of that label's m points at most. One that changes it is
+    taken from one label and given to the other, which replaces one point of each at most.
+
+    **Accuracy.** Let some threshold t have no error. A threshold c < t with k examples labelled 1 above it
+    has at most m - min(m, k) points not above it: all points of examples labelled 0, moved down, are at t or
+    above, and so above c. A threshold c > t that k examples labelled 0 are at or below has at most
+    m - min(m, k) points not below it. And t has m of each kind. So every interior point makes at most m - 1
+    errors, and a threshold with m - k points or more on each side, its own included, at most k.
+    `dplearn.theory.interior_point_examples` goes on to data that no threshold labels without error.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, item 1 (and so Theorem 5.6, item 1). There
     no example is moved, and ties break it: of two records at the top, both labelled 0, m = 1 of which is
     looked at, the top may be the interior point, and the threshold there is wrong at both.
     """
     check_count("m", m, low=1)
-    # Shifted one step up, so that the code below the domain is 0.
-    ones = sorted((code + 1 for code, label in zip(codes, labels, strict=True) if label), reverse=True)[:m]
-    zeros = sorted(code for code, label in zip(codes, labels, strict=True) if not label)[:m]
-    filled = [*ones, *[0] * (m - len(ones)), *zeros, *[size] * (m - len(zeros))]
-    return interior_point(filled, size + 1) - 1
+    values = codes if isinstance(codes, np.ndarray) else np.array(codes, dtype=object)
+    is_one = np.asarray(labels, dtype=bool)
+    # Thresholds begin one step below the domain, so that code c becomes c + 1, and one step down of it c.
+    ones = [code + 1 for code in np.sort(values[is_one])[-m:].tolist()]
+    zeros = np.sort(values[~is_one])[:m].tolist()
+    points = [0] * (m - len(ones)) + ones + zeros + [size] * (m - len(zeros))
+    return interior_point(points, size + 1) - 1
 
 
 def interior_point_from_threshold_learner(

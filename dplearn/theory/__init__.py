@@ -35,22 +35,23 @@ from dplearn.learners.threshold_sizes import (
     threshold_excess_errors,
     threshold_sample_size,
 )
-from dplearn.mechanisms.block_points import BlockPlan, block_guarantee, block_plan
 from dplearn.mechanisms.choosing import choosing_threshold
 from dplearn.mechanisms.parity import parity_probabilities
-from dplearn.mechanisms.randomized_response import estimated_frequencies, truth_probability
-from dplearn.mechanisms.rec_prefix import (
-    RecursiveSizes,
+from dplearn.mechanisms.randomized_response import truth_probability
+from dplearn.mechanisms.rec_prefix import RecursiveSizes
+from dplearn.mechanisms.stability import release_probabilities
+from dplearn.mechanisms.stable_histogram import stable_histogram_threshold
+from dplearn.privacy.stable_answers import StableAnswersNoise, stable_answers_noise
+from dplearn.queries.bounds import TailBound, query_sample_size, sampling_bound
+from dplearn.queries.frequencies import estimated_frequencies
+from dplearn.releases.block_errors import BlockPlan, block_guarantee, block_plan
+from dplearn.releases.interior_point_sizes import (
     interior_point_method,
     interior_point_sample_size,
     recursive_sizes,
 )
-from dplearn.mechanisms.stability import release_probabilities
-from dplearn.mechanisms.stable_answers import StableAnswersNoise, stable_answers_noise
-from dplearn.mechanisms.stable_histogram import stable_histogram_threshold
-from dplearn.mechanisms.tree_counts import TreePlan, dkw_bound, tree_plan
-from dplearn.queries.bounds import TailBound, query_sample_size, sampling_bound
 from dplearn.releases.quantile_errors import quantile_errors, quantile_range_sample_size, quantile_sample_size
+from dplearn.releases.tree_errors import TreePlan, dkw_bound, tree_plan
 from dplearn.theory.aggregation import (
     agreement_bound,
     classification_queries_sample_size,

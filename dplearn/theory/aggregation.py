@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from dplearn._validation import check_count, check_number
-from dplearn.mechanisms.stable_answers import stable_answers_noise
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import delta_of, epsilon_of
+from dplearn.privacy.stable_answers import stable_answers_noise
 
 __all__ = [
     "PublishedSetting",

@@ -21,9 +21,9 @@ from fractions import Fraction
 from typing import Any
 
 from dplearn._validation import check_count, check_number
-from dplearn.mechanisms.stable_answers import stable_answers_noise
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import delta_of, epsilon_of
+from dplearn.privacy.stable_answers import stable_answers_noise
 from dplearn.theory.aggregation import agreement_bound, teachers_needed
 
 __all__ = [

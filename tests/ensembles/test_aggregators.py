@@ -12,10 +12,10 @@ from dplearn.chance import ReplayDice, SeededDice
 from dplearn.core.exact import log_bounds
 from dplearn.core.votes import Votes, plurality
 from dplearn.ensembles.aggregators import AGGREGATIONS, Ballot
-from dplearn.mechanisms.stable_answers import stable_answers_noise
 from dplearn.privacy import ApproxDP, Composition
 from dplearn.privacy.events import Approximate, PureDP, ZeroConcentrated
 from dplearn.privacy.shares import concentrated_budget
+from dplearn.privacy.stable_answers import stable_answers_noise
 
 TEACHERS = 600
 MODEST = ApproxDP(2, "1e-6")

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from dplearn.ensembles.aggregators import AGGREGATIONS, Ballot
 from dplearn.ensembles.sizes import MANY_QUERIES, _most_abstentions, planned_ballot, transfer_ballot
 from dplearn.ensembles.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot
-from dplearn.mechanisms.stable_answers import stable_answers_noise
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.stable_answers import stable_answers_noise
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=40)
 ONE = ApproxDP(1, "1e-6")

@@ -17,10 +17,10 @@ from dplearn.core.soft_votes import Lead, SoftVotes, soft_tally
 from dplearn.ensembles import soft_aggregators as module
 from dplearn.ensembles.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot
 from dplearn.mechanisms import sparse_vector
-from dplearn.mechanisms.stable_answers import StableAnswersNoise
 from dplearn.privacy import ApproxDP, Composition
 from dplearn.privacy.events import Approximate, ZeroConcentrated
 from dplearn.privacy.shares import concentrated_budget
+from dplearn.privacy.stable_answers import StableAnswersNoise
 
 MODEST, AMPLE = ApproxDP(2, "1e-6"), ApproxDP(100, "1e-6")
 TEACHERS = 600

@@ -4,6 +4,7 @@ or `any_transformer`; with `one_a_class` too, one setting of each class runs wit
 
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -31,6 +32,7 @@ from dplearn import (
     StatisticalQueryNaiveBayes,
     SubsampleAggregateClassifier,
     ThresholdClassifier,
+    learners,
 )
 from dplearn.audit.case import AuditCase
 from dplearn.audit.distributions import exact_distribution, least_exp_epsilon
@@ -38,6 +40,7 @@ from dplearn.audit.enumeration import PrivacyReport
 from dplearn.audit.replay import replay_violations
 from dplearn.chance import SeededDice
 from dplearn.domains import Grid
+from dplearn.estimator import PrivateClassifier
 from dplearn.learners.online import OnlineEnsembleClassifier
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.preprocessing import (
@@ -167,6 +170,14 @@ CLASSIFIERS = (
     SoftLabelTransferClassifier(None, make_pipeline(StandardScaler(), Ridge()), protects="labels"),
     SoftLabelTransferClassifier(GaussianNB(), GaussianNB(), protects="labels"),
     KnowledgeTransferClassifier(GaussianNB(), GaussianNB(), protects="labels", aggregation="lnmax"),
+)
+#: Learners that none of these settings is of: as they are by default.
+CLASSIFIERS += tuple(
+    each()
+    for each in map(vars(learners).get, learners.__all__)
+    if issubclass(each, PrivateClassifier)
+    and each not in set(map(type, CLASSIFIERS))
+    and all(one.default is not one.empty for one in signature(each).parameters.values())
 )
 TRANSFORMERS = (
     CellEncoder(),

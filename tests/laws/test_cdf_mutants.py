@@ -12,8 +12,9 @@ from dplearn.audit.cdf_cases import BLOCK_CASES, CDF_CASES, released
 from dplearn.core.exact import at_most_exp
 from dplearn.core.intervals import children_of, counted, sorted_codes, whole
 from dplearn.mechanisms.noisy_counts import laplace_counts
-from dplearn.mechanisms.tree_counts import TreePlan, tree_counts
+from dplearn.mechanisms.tree_counts import tree_counts
 from dplearn.privacy import ApproxDP
+from dplearn.releases.tree_errors import TreePlan
 
 blocks = importlib.import_module("dplearn.mechanisms.block_points")
 module = importlib.import_module("dplearn.mechanisms.tree_counts")  # where the package has the function

@@ -1,16 +1,34 @@
 """Every estimator obeys scikit-learn's common checks, and leaves behind nothing that is not declared."""
 
+import importlib
 import pickle
 import re
+from pkgutil import iter_modules
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
+import dplearn
+from dplearn import learners
+from dplearn.estimator import PrivateClassifier
 from dplearn.privacy import OneTimeState
 
 # Tables of scikit-learn's checks are small, and so is epsilon below; what is pickled is not meant to predict.
 pytestmark = pytest.mark.filterwarnings("ignore:n_(teachers|samples) is", "ignore:a pickle of")
+
+
+def test_every_learner_is_exported_and_so_found_by_these_laws():
+    modules = [importlib.import_module(f"dplearn.learners.{m.name}") for m in iter_modules(learners.__path__)]
+    defined = {
+        thing
+        for module in modules
+        for thing in vars(module).values()
+        if isinstance(thing, type) and issubclass(thing, PrivateClassifier)
+        if thing.__module__.startswith("dplearn.learners") and not thing.__doc__.startswith("Base of")
+    }
+    assert len(defined) >= 13
+    assert {kind.__name__ for kind in defined} <= set(learners.__all__) & set(dplearn.__all__)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")  # array API: an opt-in of SciPy

@@ -11,14 +11,15 @@ from dplearn.audit.logistic_cases import (
     LOGISTIC_REPLAYS,
     UNIVERSE,
     logistic_fit_case,
-    logistic_task_case,
+    logistic_plan_case,
 )
 from dplearn.audit.query_cases import local_oracle
 from dplearn.learners import logistic_queries as queries
-from dplearn.learners.logistic_queries import LogisticTask, RowQuery, mean_row_query, moments_query
+from dplearn.learners.logistic_queries import RowQuery, mean_row_query, moments_query
 from dplearn.mechanisms import noisy_counts
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, Examples, LocalOracle
+from tests.learners.logistic_plans import plan_of
 
 CASES = {case.name: case for case in LOGISTIC_CASES}
 ENDS = UNIVERSE[::4]  # one label, at the two ends
@@ -37,15 +38,15 @@ def excess(case):
 
 def answered(asked, n, universe, replaced=None):
     """The case of one query about n records at epsilon 1, whose rows may be made by another function."""
-    task = LogisticTask(2, 2, order=1, n_steps=1, bits=0)
+    plan = plan_of(2, 2, order=1, n_steps=1, bits=0)
 
     def fit(rows, dice):
         table = np.array(rows)[:, :-1]
-        scaled = task.rows(table) if replaced is None else replaced(table)
+        scaled = plan.rows(table) if replaced is None else replaced(table)
         oracle = CentralOracle(Examples(scaled, np.zeros(n)), privacy=ApproxDP(1), dice=dice)
-        return str(oracle.ask(asked(task))[0].means.round(6).tolist()), None
+        return str(oracle.ask(asked(plan))[0].means.round(6).tolist()), None
 
-    return logistic_task_case("answered", task, universe, n).with_fit(fit)
+    return logistic_plan_case("answered", plan, universe, n).with_fit(fit)
 
 
 @pytest.mark.nightly  # enumeration runs each, and replays it, with every change
@@ -138,9 +139,9 @@ def test_products_of_columns_whose_doubled_weight_is_forgotten_break_the_claim(m
     right = queries.moment_weights
 
     def forgotten(query):
-        def asked(task):
+        def asked(plan):
             monkeypatch.setattr(queries, "moment_weights", lambda order: (2, 2))
-            found = query(task)
+            found = query(plan)
             monkeypatch.setattr(queries, "moment_weights", right)
             found.l1 //= 2
             return found
@@ -159,10 +160,10 @@ def test_a_portion_that_answers_two_local_queries_breaks_the_claim(monkeypatch):
 
     def fit(rows, dice):
         """Ask about labels alone, of two portions."""
-        task = LogisticTask(1, 2, bits=0)
-        records = Examples(task.rows(np.empty((2, 0))), np.array(rows)[:, -1].astype(int))
+        plan = plan_of(1, 2, bits=0)
+        records = Examples(plan.rows(np.empty((2, 0))), np.array(rows)[:, -1].astype(int))
         oracle = local_oracle(records, ApproxDP(1), dice)
-        asked = queries.products_query(task, queries.Mapped(task, np.eye(1)), queries.label_parts(task))
+        asked = queries.products_query(plan, queries.Mapped(plan, np.eye(1)), queries.label_parts(plan))
         return str([oracle.ask(asked, Fraction(1, 2))[0].means.round(6).tolist() for _ in range(2)]), None
 
     case = CASES["logistic_local_queries"].with_fit(fit)

@@ -26,8 +26,9 @@ from dplearn.mechanisms import (
     report_noisy_max,
     stable_histogram,
 )
-from dplearn.mechanisms.sanitized_epsilon import epsilon_candidates
+from dplearn.mechanisms.sanitized_epsilon import costs_of_candidates
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.epsilon_candidates import epsilon_candidates
 from dplearn.theory import choosing_threshold, stable_histogram_threshold, truth_probability
 from tests.laws.conftest import OnePair
 
@@ -333,7 +334,7 @@ def bound_of_epsilon(costs_of):
         candidates = epsilon_candidates(
             n_queries=len(counts), n_labels=2, epsilon=privacy.epsilon, beta=0.05, **public
         )
-        costs = costs_of(candidates.costs(np.abs(counts[:, 0] - counts[:, 1])))
+        costs = costs_of(costs_of_candidates(candidates, np.abs(counts[:, 0] - counts[:, 1])))
         place = dice.power_weighted(selection_ratio(privacy.epsilon), costs, [1] * len(costs))
         return candidates.values[place]
 

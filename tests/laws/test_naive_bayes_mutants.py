@@ -77,11 +77,11 @@ def true_class_shares(monkeypatch):
     """The classes' shares are not made of noisy answers."""
     right = naive_bayes.learn_naive_bayes
 
-    def learned(oracle, task):
+    def learned(oracle, plan):
         with oracle._account.use() as account:
-            shares = np.bincount(account.records.y, minlength=task.n_classes) / task.n_samples
+            shares = np.bincount(account.records.y, minlength=plan.public.n_labels) / plan.public.n_samples
         monkeypatch.setattr(naive_bayes, "_class_shares", lambda *_: (shares, 0.0))
-        return right(oracle, task)
+        return right(oracle, plan)
 
     monkeypatch.setattr(naive_bayes, "learn_naive_bayes", learned)
 

@@ -13,8 +13,10 @@ from dplearn.audit.cases import CASES
 from dplearn.chance import PublicStream
 from dplearn.core.exact import at_most_exp
 from dplearn.core.gf2 import pack, solve
+from dplearn.estimator.stages import Params
 from dplearn.learners import parity_methods
-from dplearn.learners.parity_methods import Elimination, Equations, ParityTask, Stable
+from dplearn.learners.parity_methods import Elimination, Equations, Stable
+from dplearn.learners.parity_plan import ParityTable
 from dplearn.mechanisms import parity
 from dplearn.privacy import ApproxDP
 
@@ -158,15 +160,14 @@ def test_records_kept_by_public_chance_are_told_apart():
 class InSteps(Elimination):
     """The release of "elimination" written anew, in steps that a subclass makes a mistake in."""
 
-    def release(self, equations, *, privacy, dice, stream):
-        sizes = self.sizes
-        places = stream.permutation(self.task.n_samples)
-        tested, rest = self.cut(places, sizes.test_size)
+    def release(self, equations, plan, dice):
+        privacy, places = plan.guarantee, plan.public.stream.permutation(plan.n_samples)
+        tested, rest = self.cut(places, plan.test_size)
         found = [
             parity.consistent_parity(
                 equations.matrix[part], equations.bits[part, 0], privacy=privacy, dice=dice
             )
-            for part in np.array_split(rest, sizes.n_parts)
+            for part in np.array_split(rest, plan.n_parts)
         ]
         matrix, bits = equations.matrix[tested], equations.bits[tested]
         candidates = [candidate for candidate in found if candidate is not None]
@@ -222,12 +223,13 @@ class SolvesTestPart(InSteps):
 
 def releasing(kind, *, epsilon=1, delta=Fraction(0), n_parts=2, test_size=1):
     """What `kind` releases of records of one bit and a label, without the fit around it."""
-    privacy = ApproxDP(epsilon, delta)
+    wanted = {"alpha": 0.1, "beta": 0.05, "fit_intercept": False, "n_parts": n_parts, "test_size": test_size}
+    params = Params(ApproxDP(epsilon, delta), **wanted)
 
     def released(rows, dice):
-        task = ParityTask(len(rows), 1, Fraction(epsilon), delta, n_parts=n_parts, test_size=test_size)
+        plan = kind().plan(params, ParityTable(len(rows), 1, stream=PublicStream(0)))
         X, y = np.hsplit(np.array(rows, dtype=np.uint8), 2)
-        found = kind(task).release(Equations(pack(X), y), privacy=privacy, dice=dice, stream=PublicStream(0))
+        found = kind().release(Equations(pack(X), y), plan, dice)
         return None if found is None else found.tolist()
 
     return released

@@ -8,7 +8,7 @@ import pytest
 from dplearn.audit import search_cases
 from dplearn.audit.search_cases import SEARCH_CASES
 from dplearn.mechanisms import random_stopping
-from dplearn.model_selection import score, search, terms, trial
+from dplearn.model_selection import plan, score, search, trial
 from tests.laws.conftest import OnePair
 
 CASES = {case.name: case for case in SEARCH_CASES}
@@ -57,10 +57,8 @@ def test_a_mistake_in_when_to_stop_exceeds_the_claim(monkeypatch, name, mistake)
 
 
 def each_fit_has_the_whole_budget(monkeypatch):
-    honest = terms._part
-    monkeypatch.setattr(
-        terms, "_part", lambda budget, part: budget if part == 1 / 2 else honest(budget, part)
-    )
+    honest = plan._part
+    monkeypatch.setattr(plan, "_part", lambda budget, part: budget if part == 1 / 2 else honest(budget, part))
 
 
 def errors_without_noise(monkeypatch):

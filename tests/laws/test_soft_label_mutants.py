@@ -20,8 +20,8 @@ from dplearn.core.votes import tally
 from dplearn.ensembles import soft_aggregators
 from dplearn.ensembles.soft_aggregators import SOFT_AGGREGATIONS, SoftBallot, StableScores
 from dplearn.mechanisms.sparse_vector import Questions
-from dplearn.mechanisms.stable_answers import stable_answers_noise
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.stable_answers import stable_answers_noise
 
 TAIL_BITS = 48
 PRIVACY = ApproxDP(8, Fraction(1, 20))

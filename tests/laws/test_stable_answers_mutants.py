@@ -12,8 +12,9 @@ from dplearn.audit.distributions import exact_distribution, least_exp_epsilon
 from dplearn.core.exact import log_bounds
 from dplearn.mechanisms import stable_answers
 from dplearn.mechanisms.sparse_vector import Questions
-from dplearn.mechanisms.stable_answers import StableAnswers, stable_answers_noise
+from dplearn.mechanisms.stable_answers import StableAnswers
 from dplearn.privacy import ApproxDP, OneTimeState
+from dplearn.privacy.stable_answers import stable_answers_noise
 
 TAIL_BITS = 22
 PROMISED = ApproxDP(2, Fraction(1, 1000))

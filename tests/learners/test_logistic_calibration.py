@@ -7,8 +7,9 @@ from sklearn.metrics import roc_auc_score
 from dplearn import StatisticalQueryLogisticRegression
 from dplearn.domains import IntegerRange
 from dplearn.learners.logistic_calibration import calibrate
-from dplearn.learners.logistic_queries import LogisticTask, Mapped, score_edges, score_queries
+from dplearn.learners.logistic_queries import Mapped, score_edges, score_queries
 from dplearn.queries import Examples
+from tests.learners.logistic_plans import plan_of
 
 EDGES = np.concatenate([[-1.0], score_edges(9), [1.0]])
 MIDDLES = (EDGES[1:] + EDGES[:-1]) / 2
@@ -49,10 +50,10 @@ def test_scores_that_point_the_wrong_way_leave_next_to_no_slope():
 
 
 def test_scores_of_several_classes_are_of_the_label_against_its_two_neighbours():
-    task = LogisticTask(2, 3, levels=1)
-    records = Examples(np.array([[1.0, 0.0], [1.0, 0.0]]) * task.reach, np.array([0, 2]))
+    plan = plan_of(2, 3, levels=1)
+    records = Examples(np.array([[1.0, 0.0], [1.0, 0.0]]) * plan.reach, np.array([0, 2]))
     weights = np.array([[3.0, 2.0, 1.0], [0.0, 0.0, 0.0]])  # margins 3, 2, 1
-    after, before = score_queries(task, Mapped(task, np.eye(2)), weights, shift=0.0, reach=4.0)
+    after, before = score_queries(plan, Mapped(plan, np.eye(2)), weights, shift=0.0, reach=4.0)
     assert after.inputs(records).tolist() == [1, 0]  # 3 - 2, 1 - 3
     assert before.inputs(records).tolist() == [1, 0]  # 3 - 1, 1 - 2
 

@@ -231,7 +231,7 @@ def test_a_plan_is_what_a_fit_does():
 def test_no_delta_is_spent_and_a_ledger_is_charged_once():
     ledger = PrivacyLedger(1)
     X, y = records(800)
-    fitted = model(delta=1e-6, ledger=ledger, random_state=None).fit(X, y)
+    fitted = model(ledger=ledger, random_state=None).fit(X, y)
     assert fitted.guarantee_.delta == 0
     assert ledger.spent().epsilon == 1
     with pytest.raises(BudgetExceededError):

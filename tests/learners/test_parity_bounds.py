@@ -1,12 +1,16 @@
 """At the sizes that plans state, real learners succeed as often as stated; with an eighth they do not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from dplearn.chance import PublicStream, SeededDice
 from dplearn.core.binomial import success_bounds
 from dplearn.core.gf2 import pack
-from dplearn.learners.parity_methods import PARITY_METHODS, Equations, ParityTask
+from dplearn.estimator.stages import Params
+from dplearn.learners.parity_methods import PARITY_METHODS, Equations
+from dplearn.learners.parity_plan import ParityTable
 from dplearn.learners.parity_sizes import elimination_sizes, parity_sample_size
 from dplearn.learners.stable_parity_sizes import stable_parity_sizes
 from dplearn.mechanisms.parity import consistent_parity, parity_probabilities
@@ -55,13 +59,15 @@ def once(epsilon):
 
 def learner(name, n, d, **parameters):
     """What `ParityClassifier` does between taking in its data and publishing."""
-    task = ParityTask(n_samples=n, n_features=d, **parameters)
-    method, privacy = PARITY_METHODS[name](task), ApproxDP(task.epsilon, task.delta)
+    budget = ApproxDP(parameters.pop("epsilon"), parameters.pop("delta", 0))
+    wanted = {"alpha": 0.1, "beta": 0.05, "fit_intercept": False, "n_parts": None, "test_size": None}
+    params, method = Params(budget, **wanted | parameters), PARITY_METHODS[name]
+    plan = method.plan(params, ParityTable(n, d))
 
     def release(X, y, seed):
         equations = Equations(pack(X.astype(np.uint8)), y[:, None].astype(np.uint8))
-        stream = PublicStream(seed)
-        found = method.release(equations, privacy=privacy, dice=SeededDice(seed), stream=stream)
+        public = replace(plan.public, stream=PublicStream(seed))
+        found = method.release(equations, replace(plan, public=public), SeededDice(seed))
         return None if found is None else found[0]
 
     return release

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from dplearn.chance import SeededDice, SystemDice
 from dplearn.core.exact import selection_ratio
 from dplearn.mechanisms import sanitized_noisy_max_epsilon
-from dplearn.mechanisms.sanitized_epsilon import epsilon_candidates
+from dplearn.mechanisms.sanitized_epsilon import costs_of_candidates
 from dplearn.privacy import ApproxDP, BoundedRange, Composition, Gaussian
+from dplearn.privacy.epsilon_candidates import epsilon_candidates
 from dplearn.privacy.noisy_max import (
     publishable_noisy_max_cost,
     secret_noisy_max_epsilon,
@@ -89,7 +90,7 @@ def candidates_of(counts, **changes):
 
 def costs_of(counts, **changes):
     ordered = np.sort(np.array(counts), axis=1)
-    return candidates_of(counts, **changes).costs(ordered[:, -1] - ordered[:, -2])
+    return costs_of_candidates(candidates_of(counts, **changes), ordered[:, -1] - ordered[:, -2])
 
 
 def one_query(teachers, labels):
@@ -168,7 +169,7 @@ def test_a_candidate_that_is_too_small_is_selected_with_probability_at_most_beta
         epsilon=epsilon,
         beta=beta,
     )
-    costs = candidates.costs(gaps)
+    costs = costs_of_candidates(candidates, gaps)
     ratio = selection_ratio(epsilon)
     weights = [ratio**cost for cost in costs]
     small = sum(w for w, cost in zip(weights, costs, strict=True) if cost > candidates.reserve)
@@ -206,7 +207,7 @@ def test_extremes_give_costs_all_the_same(sigma2, queries):
         epsilon=Fraction(1),
         beta="1e-9",
     )
-    costs = candidates.costs(np.full(queries, 10))
+    costs = costs_of_candidates(candidates, np.full(queries, 10))
     assert len(costs) == len(candidates.values) == 64
     assert min(costs) == 0
 

@@ -178,9 +178,9 @@ def test_a_pipeline_of_private_steps_shares_the_budget():
         )
     share = fitted.best_params_["privateminmaxclipper__epsilon"]
     scaler, _, learner = (step for _, step in fitted.best_estimator_.steps)
-    assert fitted.terms_.refit.epsilon == 4
+    assert fitted.budgets_["refit"].epsilon == 4
     assert (scaler.epsilon, learner.epsilon) == (4 * share / (share + 1), 4 / (share + 1))
-    assert learner.delta == fitted.terms_.refit.delta
+    assert learner.delta == fitted.budgets_["refit"].delta
 
 
 def test_a_pipeline_that_was_chosen_promises_what_the_whole_search_cost_and_never_less():
@@ -437,9 +437,9 @@ def test_the_plan_says_without_data_what_a_search_spends():
     plan = search(epsilon=2.0).plan(3000)
     fitted = search(epsilon=2.0).fit(X, Y)
     assert (plan.fit, plan.scoring, plan.refit) == (
-        fitted.terms_.fit,
-        fitted.terms_.scoring,
-        fitted.terms_.refit,
+        fitted.budgets_["fit"],
+        fitted.budgets_["scoring"],
+        fitted.budgets_["refit"],
     )
     assert plan.n_candidates == 4
     assert plan.method == "random_stopping"
@@ -483,5 +483,5 @@ def test_candidates_with_a_delta_share_it_and_no_fit_spends_more_than_its_part()
     labels = np.array([1, 0] * 50)
     model = PointClassifier(classes=[0, 1])
     fitted = search(model, {"method": ["stability"]}, epsilon=8.0, delta=1e-6, refit=False).fit(keys, labels)
-    assert fitted.terms_.fit.delta == fitted.guarantee_.delta
+    assert fitted.budgets_["fit"].delta == fitted.guarantee_.delta
     assert fitted.best_estimator_.concept_ is not None

@@ -13,10 +13,11 @@ from dplearn.chance import SeededDice
 from dplearn.core.intervals import depth_of
 from dplearn.domains import DomainError, Floats, Grid, IntegerRange
 from dplearn.domains.large import LargeIntegerRange
-from dplearn.mechanisms.block_points import BlockPlan
-from dplearn.mechanisms.tree_counts import TreePlan, tree_counts, tree_plan
+from dplearn.mechanisms.tree_counts import tree_counts
 from dplearn.privacy import ApproxDP
+from dplearn.releases.block_errors import BlockPlan
 from dplearn.releases.distribution import CDFPlan, distribution_of, distribution_of_points
+from dplearn.releases.tree_errors import TreePlan, tree_plan
 
 PLAIN = ApproxDP(10**6)  # as good as no noise
 

@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import pytest
 
-from dplearn.mechanisms.tree_counts import tree_plan
 from dplearn.privacy import ApproxDP
 from dplearn.releases.few_records import count_warnings, few_records_warnings, quantile_warnings, written
+from dplearn.releases.tree_errors import tree_plan
 from dplearn.theory import quantile_errors
 
 HALF, TENTH = Fraction(1, 2), Fraction(1, 10)

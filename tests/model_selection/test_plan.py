@@ -2,27 +2,35 @@
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dplearn.estimator.stages import Params
+from dplearn.model_selection.plan import SearchPlan, SearchTable
 from dplearn.model_selection.splits import Exposure
-from dplearn.model_selection.terms import SearchTerms
 from dplearn.privacy import ApproxDP
 
 BUDGET = ApproxDP(1, "1e-6")
 exposures = st.builds(Exposure, st.integers(1, 9), st.integers(1, 3), st.booleans())
 
 
-def spent(terms, exposure, candidates):
+def planned(exposure, *, candidates, n_iter=None, concentration=1, **wanted):
+    table = SearchTable(10, splits=[(np.arange(8), np.arange(8, 10))], exposure=exposure)
+    wanted |= {"candidates": range(candidates), "n_iter": n_iter, "concentration": concentration}
+    return SearchPlan.of(Params(BUDGET, **wanted), table)
+
+
+def spent(plan, exposure, candidates):
     """Return what one record is exposed to: fits in which it trains, errors of its own, the last fit."""
-    runs = 1 if terms.stopping else candidates
-    fits = [runs * exposure.trains * number for number in (terms.fit.epsilon, terms.fit.delta)]
-    scores = [terms.scoring.epsilon, Fraction(0)]
+    runs = 1 if plan.stopping else candidates
+    fits = [runs * exposure.trains * number for number in (plan.fit.epsilon, plan.fit.delta)]
+    scores = [plan.scoring.epsilon, Fraction(0)]
     one = [max(pair) if exposure.apart else sum(pair) for pair in zip(fits, scores, strict=True)]
     search = ApproxDP(*one)
-    total = terms.stopping.total(search) if terms.stopping else search
-    last = terms.refit or ApproxDP(0)
+    total = plan.stopping.total(search) if plan.stopping else search
+    last = plan.refit or ApproxDP(0)
     return total.epsilon + last.epsilon, total.delta + last.delta
 
 
@@ -35,8 +43,7 @@ def spent(terms, exposure, candidates):
     st.integers(0, 3),
 )
 def test_all_parts_together_spend_the_budget(exposure, candidates, method, refit, n_iter, concentration):
-    terms = SearchTerms.of(
-        BUDGET,
+    plan = planned(
         exposure,
         candidates=candidates,
         method=method,
@@ -44,16 +51,16 @@ def test_all_parts_together_spend_the_budget(exposure, candidates, method, refit
         n_iter=n_iter,
         concentration=concentration,
     )
-    assert spent(terms, exposure, candidates) == (BUDGET.epsilon, BUDGET.delta)
+    assert spent(plan, exposure, candidates) == (BUDGET.epsilon, BUDGET.delta)
 
 
 @pytest.mark.parametrize("candidates", [1, 2, 3, 4, 40])
 def test_auto_leaves_more_for_each_fit_than_the_other_method(candidates):
     exposure = Exposure(1, 1, True)
-    terms = {
-        method: SearchTerms.of(BUDGET, exposure, candidates=candidates, method=method, refit=True)
+    plans = {
+        method: planned(exposure, candidates=candidates, method=method, refit=True)
         for method in ("auto", "permute_and_flip", "random_stopping")
     }
-    best = max(terms["permute_and_flip"].fit.epsilon, terms["random_stopping"].fit.epsilon)
-    assert terms["auto"].fit.epsilon == best
-    assert (terms["auto"].method == "permute_and_flip") == (candidates <= 3)
+    best = max(plans["permute_and_flip"].fit.epsilon, plans["random_stopping"].fit.epsilon)
+    assert plans["auto"].fit.epsilon == best
+    assert (plans["auto"].method == "permute_and_flip") == (candidates <= 3)

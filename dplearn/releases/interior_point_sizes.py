@@ -1,0 +1,290 @@
+"""How many records make an interior point likely, and the sizes that the recursive method runs on.
+
+The number of records grows with the domain's logarithm for one method, with its iterated logarithm for this:
+
+>>> [interior_point_sample_size(method, domain_size=2**65536, epsilon=1, delta=1e-6)
+...  for method in ("exponential", "recursive")]
+[181714, 1044]
+"""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from dplearn._validation import check_choice, check_count, check_number
+from dplearn.core.distributions import laplace_quantile, power_at_most
+from dplearn.core.exact import decay_ratio, log_bounds, selection_ratio
+from dplearn.core.search import first
+from dplearn.mechanisms.choosing import choosing_threshold
+from dplearn.mechanisms.rec_prefix import PrefixLevel, RecursiveSizes, next_domain_size
+from dplearn.privacy import ApproxDP
+
+__all__ = ["interior_point_method", "interior_point_sample_size", "iterated_logarithm", "recursive_sizes"]
+
+_METHODS = ("exponential", "recursive")
+_CONSTANTS = ("tight", "paper")
+_SMALLEST = Fraction(1, 10**9)  # epsilon: nobody has as many records as less would take
+_PARTS = 1 << 10  # epsilon is shared out in so many equal parts
+_ROUNDS = 6  # of adjusting the shares to each other
+_SLACK = 1e-12  # for rounding: relative
+_PAPER_BASE = 32  # domains up to this size need no recursion in the paper
+
+
+def iterated_logarithm(size: int) -> int:
+    """Return log* of an integer: how often log2 is taken until what is left is at most 1."""
+    times, tower = 0, 1
+    while tower < size:
+        # Where 2**tower has more bits than size, it is more than size: no need to write it down.
+        times, tower = times + 1, 1 << min(tower, size.bit_length())
+    return times
+
+
+def interior_point_sample_size(
+    method: str, *, domain_size: int, epsilon: Any, delta: Any = 0, beta: Any = 0.05, constants: str = "tight"
+) -> int:
+    """Return how many records make an interior point likely, whatever they are.
+
+    Parameters
+    ----------
+    method : {"exponential", "recursive"}
+        Which method.
+    domain_size : int
+        How many codes there are, up to any size.
+    epsilon : number
+        Positive, at least 1e-9.
+    delta : number, default=0
+        Used by "recursive", where it must be positive.
+    beta : number, default=0.05
+        Probability of failure, in (0, 1).
+    constants : {"tight", "paper"}, default="tight"
+        "tight": what is proved here. "paper": the published constants.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ValueError
+        If a parameter is not as described.
+
+    Notes
+    -----
+    "exponential", tight, is the least number of all. Proof: let r be the ratio of the selection, so that a
+    code of depth q weighs r ** -q, and let v be the first value that n/2 or more records do not exceed. Its
+    depth is n/2 + u, u >= 0, the number of records up to it or that from it on; the next value on that side,
+    if there is one, has depth n/2 - u. Together they weigh r ** -(n/2) (r ** -u + r ** u), least where u is 0
+    (n even) or 1/2 (n odd), and at most domain_size - 2 codes are outside the data, of weight 1 each.
+    Halves of the records at two neighbouring codes attain both. If there is no next value, all are alike: one
+    code weighs r ** -n and all others 1. "paper": ``(4 / epsilon) ln(|X| / beta)``, from Proposition 3.5.
+
+    "recursive" is `recursive_sizes`; "paper" is Theorem 3.4.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 3.
+    """
+    if check_choice("method", method, _METHODS) == "recursive":
+        return recursive_sizes(
+            domain_size, epsilon=epsilon, delta=delta, beta=beta, constants=constants
+        ).n_samples
+    published = check_choice("constants", constants, _CONSTANTS) == "paper"
+    size, spent, _, failure = _checked(domain_size, epsilon, delta, beta)
+    if published:
+        return max(1, math.ceil(4 / spent * log_bounds(size / failure)[1]))
+    return _records_for_exponential(size, spent, failure)
+
+
+def interior_point_method(
+    domain_size: int, *, epsilon: Any, delta: Any = 0, beta: Any = 0.05, constants: str = "tight"
+) -> str:
+    """Return the method that needs fewer records, "exponential" if both need as many or delta is 0.
+
+    Parameters
+    ----------
+    domain_size, epsilon, delta, beta, constants
+        As for `interior_point_sample_size`.
+    """
+    if not check_number("delta", delta, low=0, below=1):
+        return "exponential"
+    return min(
+        _METHODS,
+        key=lambda method: interior_point_sample_size(
+            method, domain_size=domain_size, epsilon=epsilon, delta=delta, beta=beta, constants=constants
+        ),
+    )
+
+
+def recursive_sizes(
+    domain_size: int, *, epsilon: Any, delta: Any, beta: Any = 0.05, constants: str = "tight"
+) -> RecursiveSizes:
+    """Return the sizes with which `recursive_interior_point` succeeds with probability 1 - beta.
+
+    Parameters
+    ----------
+    domain_size : int
+        How many codes there are, up to any size.
+    epsilon, delta : number
+        What all calls together may spend; positive.
+    beta : number, default=0.05
+        Probability of failure, in (0, 1).
+    constants : {"tight", "paper"}, default="tight"
+        "tight": thresholds from exact tails, and the shares and depth that need the fewest records.
+        "paper": k = floor((386 / e) ln(4 / (b e d))), 2 k records aside, threshold 3 k / 2, and the n of
+        Theorem 3.4, with b = beta / (3 L), e = epsilon / (2 L), d = delta / (2 L) in each call,
+        ``L = log*|X|``; epsilon at most 1. (The choosing mechanism's threshold is ours in both.)
+
+    Notes
+    -----
+    **Accuracy.** Call an answer x good for t if some record is at most x and t or more are at least x. A call
+    that must be good for t asks of the next, over the lengths z_j of the pairs' common prefixes, to be good
+    for t'. With f = beta / (3 levels + 1) each of these fails with probability at most f, or it is proved:
+
+    1. Fewer than t' pairs are close: of the paired records, sorted, their places differ by at most d.
+       Proof: let N be the number of close pairs of m records in random pairs. In any m' of the m places, at
+       most d (m' - (d + 1) / 2) pairs of places are close. So j disjoint ones can be taken in turn in at most
+       the product over i < j of d (m - 2 i - (d + 1) / 2) ways; all are matched with probability 1 over the
+       product of m - 2 i - 1, which is no less. Hence E[C(N, j)] <= d ** j / j!, and by Markov's inequality
+       P[N >= t'] <= d ** j / j! / C(t', j): with j = t' - d it is d! d ** (t' - d) / t'!.
+    2. The next call's z is good for t': t' pairs, so one that is not close, agree on z bits or more, and with
+       them d + 2 or more paired records. Half of these agree on one bit more, if there is one: a prefix has
+       quality q = (d + 3) // 2 or more. With d = 2 q - 3 that is q.
+    3. The choosing mechanism answers: q = threshold - 1 + quantile, and P[Z <= -quantile] <= f. It answers a
+       prefix L of some paired record x. Let L0 and L1 be the least and the greatest code with prefix L.
+    4. One of L0, L1 is good. No paired record exceeds one that is aside; so aside + 1 records, t or more, are
+       no less than x, and as many no less than any other paired record. If L is a whole code, L0 = x is good.
+       Else z_j <= z for some pair, whose records disagree within L's length: one of them, y, lies outside
+       L0..L1. If y > L1, then L1 is good: x is at most L1, and aside + 1 records exceed it. If y < L0, then
+       L0 is good: y is less, and aside + 1 records are no less than x >= L0.
+    5. The comparison: let w be the quantile of its noise, P[Z >= w] <= f, aside = t + 2 w - 3, and
+       threshold = t - 1 + w. If L1 is not good, fewer than t records reach it: Z >= w would be needed to
+       answer it. If L0 is not good, y > L1, and t + 2 w - 2 records reach L1: Z <= -w would be needed to
+       answer L0. Both are never bad, so that f is enough for the two.
+
+    The outermost call must be good for t = 1. The exponential method, at the end, is without the t' - 1
+    greatest records: an interior point of the others is good for t'. Further records do no harm in any step.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 3.4 and Lemma 3.11. There, by Claim 3.12,
+    fewer than t' pairs are closer than t' / 12. Step 4 is why only prefixes of paired records are counted.
+    """
+    published = check_choice("constants", constants, _CONSTANTS) == "paper"
+    check_number("delta", delta, above=0, below=1)
+    sizes_of = _published_sizes if published else _tight_sizes
+    return sizes_of(*_checked(domain_size, epsilon, delta, beta))
+
+
+def _checked(size: Any, epsilon: Any, delta: Any, beta: Any) -> tuple[int, Fraction, Fraction, Fraction]:
+    return (
+        check_count("domain_size", size, low=1),
+        check_number("epsilon", epsilon, low=_SMALLEST),
+        check_number("delta", delta, low=0, below=1),
+        check_number("beta", beta, above=0, below=1),
+    )
+
+
+@lru_cache(maxsize=1024)
+def _records_for_exponential(size: int, epsilon: Fraction, beta: Fraction) -> int:
+    """Return the least n for which neither worst case fails with more than beta."""
+    ratio, odds = selection_ratio(epsilon), beta / (1 - beta)
+    if size == 1:
+        return 1
+    # All alike: (size - 1) / (size - 1 + r**-n) <= beta.
+    alike = power_at_most(ratio, odds / (size - 1))
+    if size == 2:
+        return max(1, alike)
+    # In halves, n = 2 h or 2 h + 1: 2 r**-h or (1 + 1 / r) r**-h is inside, size - 2 outside.
+    even = 2 * power_at_most(ratio, 2 * odds / (size - 2))
+    odd = 2 * power_at_most(ratio, (1 + 1 / ratio) * odds / (size - 2)) + 1
+    return max(1, alike, min(even, odd))
+
+
+@lru_cache(maxsize=64)
+def _tight_sizes(size: int, epsilon: Fraction, delta: Fraction, beta: Fraction) -> RecursiveSizes:
+    """Return the sizes of the depth that needs the fewest records; one more is tried while it helps."""
+    chain = [size]
+    best: RecursiveSizes | None = None
+    while True:
+        chain.append(next_domain_size(chain[-1]))
+        found = _at_depth(chain, epsilon, delta, beta)
+        if best is not None and found.n_samples >= best.n_samples:
+            return best
+        best = found
+
+
+def _at_depth(chain: Sequence[int], epsilon: Fraction, delta: Fraction, beta: Fraction) -> RecursiveSizes:
+    """Return the best sizes found for one number of levels, with epsilon shared out as it pays.
+
+    Records that a part of epsilon costs fall about as 1 / epsilon, c / epsilon_i: their sum is least where
+    each epsilon_i is proportional to the square root of its c. Whatever the shares are, the sizes are proved.
+    """
+    depth = len(chain) - 1
+    weights = [1.0] * (2 * depth + 1)
+    found = []
+    for _ in range(_ROUNDS):
+        shares = _shares(weights, epsilon)
+        sizes, costs = _sizes_for_shares(chain[-1], shares, delta / depth, beta / (3 * depth + 1))
+        found.append(sizes)
+        weights = [math.sqrt(max(cost, 1) * share) for cost, share in zip(costs, shares, strict=True)]
+    return min(found, key=lambda sizes: sizes.n_samples)
+
+
+def _shares(weights: Sequence[float], epsilon: Fraction) -> list[Fraction]:
+    """Return positive shares of epsilon, about in proportion to the weights; their sum is epsilon."""
+    free = _PARTS - len(weights)
+    shares = [epsilon * (1 + math.floor(free * weight / sum(weights))) / _PARTS for weight in weights[:-1]]
+    return [*shares, epsilon - sum(shares)]
+
+
+def _sizes_for_shares(
+    base_size: int, shares: Sequence[Fraction], delta: Fraction, failure: Fraction
+) -> tuple[RecursiveSizes, list[int]]:
+    """Return the sizes for given shares of epsilon, and how many records each of the shares costs.
+
+    Shares are of the choice and the comparison of each level, then of the base; delta and failure are those
+    of one choice and of one of the events that `recursive_sizes` numbers.
+    """
+    wanted, levels, costs = 1, list[PrefixLevel](), list[int]()
+    for i, (choice, comparison) in enumerate(zip(shares[:-1:2], shares[1::2], strict=True)):
+        reach = laplace_quantile(decay_ratio(comparison), failure)
+        chosen = ApproxDP(choice, delta)
+        level = PrefixLevel(wanted + 2 * reach - 3, wanted - 1 + reach, chosen, ApproxDP(comparison))
+        levels.append(level)
+        quality = choosing_threshold(1, chosen) - 1 + laplace_quantile(decay_ratio(choice / 4), failure)
+        wanted = _more_than_are_close(2 * quality - 3, failure)
+        costs += [wanted << (i + 1), reach << (i + 1)]
+    aside, needed = wanted - 1, _records_for_exponential(base_size, shares[-1], failure)
+    n = aside + needed
+    for level in reversed(levels):
+        n = level.aside + 2 * n
+    return RecursiveSizes(tuple(levels), aside, ApproxDP(shares[-1]), n), [*costs, needed << len(levels)]
+
+
+def _more_than_are_close(distance: int, failure: Fraction) -> int:
+    """Return the least t with d! d**(t - d) / t! <= failure: so many pairs are hardly ever within d."""
+    if distance < 1:
+        return 1  # no two places are as close as that
+    level, step = log_bounds(failure)[0], math.log(distance)
+
+    def rare(t: int) -> bool:
+        terms = math.lgamma(distance + 1), (t - distance) * step, -math.lgamma(t + 1)
+        return math.fsum(terms) + _SLACK * max(map(abs, terms)) <= level
+
+    high = 2 * distance
+    while not rare(high):
+        high *= 2
+    return first(rare, distance, high)
+
+
+@lru_cache(maxsize=64)
+def _published_sizes(size: int, epsilon: Fraction, delta: Fraction, beta: Fraction) -> RecursiveSizes:
+    """Return the sizes of Theorem 3.4."""
+    check_number("epsilon", epsilon, high=1)
+    logs = max(1, iterated_logarithm(size))
+    share, slack, failure = epsilon / (2 * logs), delta / (2 * logs), beta / (3 * logs)
+    k = math.floor(386 / share * log_bounds(4 / (failure * share * slack))[0])
+    levels = []
+    while size > _PAPER_BASE:
+        size = next_domain_size(size)
+        levels.append(PrefixLevel(2 * k, -(-3 * k // 2), ApproxDP(share, slack), ApproxDP(share)))
+    n = 18500 / epsilon * (logs << logs) * log_bounds(4 * logs / (beta * epsilon * delta))[1]
+    return RecursiveSizes(tuple(levels), 0, ApproxDP(share), math.ceil(n))

@@ -1,0 +1,12 @@
+"""Plans of logistic regression by the shape of their rows alone, for tests of what is asked and learned."""
+
+from dplearn.estimator.stages import Public
+from dplearn.learners.logistic_plan import LogisticPlan
+from dplearn.privacy import ApproxDP
+
+
+def plan_of(n_columns, n_classes, *, order=2, n_steps=24, second_moments=True, **grid):
+    """A plan for rows of so many numbers, that of the intercept included; `grid` has `bits` and `levels`."""
+    noise = {1: "laplace", 2: "gaussian"}[order]
+    public = Public(1000, n_columns - 1, n_classes)
+    return LogisticPlan(ApproxDP(1), noise, n_steps, second_moments, public=public, **grid)

@@ -1,0 +1,370 @@
+"""The noise of stable answers: the closed forms hold, are attained, and are calibrated exactly."""
+
+from fractions import Fraction
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dplearn.chance import SeededDice
+from dplearn.core.exact import at_most_exp, decay_ratio, log_bounds
+from dplearn.mechanisms.sparse_vector import Questions
+from dplearn.privacy import ApproxDP, Approximate, Composition
+from dplearn.privacy.stable_answers import StableAnswersNoise, stable_answers_noise
+
+# The closed forms are those of the game they describe, and the noise keeps what it is chosen to keep.
+
+repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
+
+HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
+FAR_OF_STABLE_ANSWERS = 52  # thresholds beyond are left out of sums: at most 2**-52
+MOST_UNSTABLE = (1, 2, 10, 100, 10**4)
+
+
+def geometric(ratio, k):
+    return (1 - ratio) * ratio**k
+
+
+def none_given(noise, distance, z):
+    """P[distance - G2 < threshold - z], G2 geometric."""
+    return noise.of_test ** max(0, distance - noise.threshold + 1 + z)
+
+
+# The game itself
+
+
+def transcripts(noise, queries):
+    """The exact distribution of all answers, but for far thresholds; queries are (distance, winner)."""
+
+    @cache
+    def distribution(position, left, z):
+        if position == len(queries) or not left:
+            return {(): Fraction(1)}
+        distance, winner = queries[position]
+        none = none_given(noise, distance, z)
+        after = epoch(position + 1, left - 1) if noise.renew else distribution(position + 1, left - 1, z)
+        found = {("None", *rest): none * mass for rest, mass in after.items()}
+        for rest, mass in distribution(position + 1, left, z).items():
+            found[(winner, *rest)] = (1 - none) * mass
+        return found
+
+    @cache
+    def epoch(position, left):
+        found = {}
+        for z in range(FAR_OF_STABLE_ANSWERS):
+            for seen, mass in distribution(position, left, z).items():
+                found[seen] = found.get(seen, 0) + geometric(noise.of_threshold, z) * mass
+        return found
+
+    return epoch(0, noise.max_abstentions)
+
+
+def exact_delta(noise, queries, neighbours, ratio):
+    """The sum over transcripts of max(0, P - ratio P')."""
+    here, there = transcripts(noise, queries), transcripts(noise, neighbours)
+    return sum(
+        (max(Fraction(0), mass - ratio * there.get(seen, 0)) for seen, mass in here.items()), Fraction(0)
+    )
+
+
+def small(threshold, most, renew):
+    return StableAnswersNoise(threshold, HALF, Fraction(2, 3), renew, most)
+
+
+def pure_cost(noise):
+    """What one run, that is all of it or one epoch, multiplies probabilities by."""
+    return 1 / (noise.of_threshold * noise.of_test ** (2 * (1 if noise.renew else noise.max_abstentions)))
+
+
+CRITICAL = ((0, "here"), (0, "there"))
+
+
+def pairs_of(length):
+    """Neighbouring queries: critical ones, and ones whose distances differ by at most 1."""
+    shared = [((d, "same"), (e, "same")) for d, e in ((0, 1), (1, 0), (2, 3), (3, 2))]
+    return product([CRITICAL, *shared], repeat=length)
+
+
+@pytest.mark.parametrize("most", [1, pytest.param(2, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("threshold", [0, 1, 3])
+def test_no_queries_cost_more_than_the_closed_form(threshold, most):
+    noise = small(threshold, most, renew=False)
+    worst = max(
+        exact_delta(noise, *zip(*pairs, strict=True), pure_cost(noise)) for pairs in pairs_of(most + 1)
+    )
+    assert 0 < worst <= noise.spoiled()
+
+
+@pytest.mark.parametrize("threshold", [0, 1, 3])
+def test_no_queries_of_an_epoch_cost_more_than_the_closed_form(threshold):
+    noise = small(threshold, 1, renew=True)
+    for pairs in pairs_of(2):
+        assert exact_delta(noise, *zip(*pairs, strict=True), pure_cost(noise)) <= noise.spoiled()
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+@pytest.mark.parametrize("further", [0, 1, 4])
+def test_the_closed_form_is_attained_by_critical_queries_and_by_no_number_of_them_exceeded(most, further):
+    noise = small(2, most, renew=False)
+    here, there = zip(*[CRITICAL] * (most + further), strict=True)
+    # What shows an answer of the other side has probability 0 here: any factor leaves the same delta.
+    delta = exact_delta(noise, here, there, Fraction(10**9))
+    assert noise.spoiled() - Fraction(1, 10**15) < delta <= noise.spoiled()
+
+
+def test_epochs_are_spoiled_as_often_as_their_number_allows():
+    noise = small(3, 3, renew=True)
+    here, there = zip(*[CRITICAL] * 6, strict=True)
+    once = noise.spoiled() / 3
+    assert exact_delta(noise, here, there, Fraction(10**9)) == pytest.approx(
+        float(1 - (1 - once) ** 3), rel=1e-12
+    )
+
+
+@pytest.mark.parametrize("renew", [False, True])
+def test_the_game_is_the_one_that_the_sparse_vector_plays(renew):
+    noise, runs = small(3, 2, renew), 4000
+    distances = (4, 0, 6, 3)
+    seen = {}
+    for seed in range(runs):
+        epoch = (noise.max_abstentions, None)
+        questions = Questions(
+            SeededDice(seed), -noise.threshold, noise.of_threshold, noise.of_test, renew, epoch
+        )
+        answers = tuple(questions.answer(-np.array(distances)).tolist())
+        seen[answers] = seen.get(answers, 0) + 1
+    distribution = transcripts(noise, tuple((d, False) for d in distances))
+    distribution = {
+        tuple(answer == "None" for answer in key): float(mass) for key, mass in distribution.items()
+    }
+    assert seen.keys() <= distribution.keys()
+    for answers, mass in distribution.items():
+        # Bernstein's bound: exceeded with probability 1e-9 for each outcome of a seed fixed in advance.
+        assert abs(seen.get(answers, 0) - runs * mass) <= 6.6 * (runs * mass * (1 - mass)) ** 0.5 + 14
+
+
+# Closed forms against sums
+
+
+@pytest.mark.parametrize(("a", "b"), [(HALF, THIRD), (THIRD, HALF), (HALF, Fraction(9, 10))])
+@pytest.mark.parametrize("most", [1, 3, 7])
+def test_spoiling_is_the_sum_over_all_thresholds(a, b, most):
+    threshold = 4
+    sum_over = sum(geometric(a, z) * (1 - (b ** (z - threshold + 1)) ** most) for z in range(threshold, 200))
+    never = StableAnswersNoise(threshold, a, b, False, most).spoiled()
+    assert sum_over < never < sum_over + a**200 + Fraction(1, 10**25)
+    pi = sum(geometric(a, z) * (1 - b ** (z - threshold + 1)) for z in range(threshold, 200))
+    renewed = StableAnswersNoise(threshold, a, b, True, most).spoiled()
+    assert most * pi < renewed < most * (pi + a**200) + Fraction(1, 10**25)
+
+
+def test_what_would_be_above_one_is_no_bound_but_one():
+    assert StableAnswersNoise(0, HALF, THIRD, True, 100).spoiled() == 1
+
+
+@pytest.mark.parametrize("distance", range(12))
+def test_the_refusal_of_one_query_is_the_sum_over_all_thresholds(distance):
+    noise = StableAnswersNoise(5, HALF, THIRD, False, 3)
+    sum_over = sum(geometric(HALF, z) * none_given(noise, distance, z) for z in range(120))
+    assert noise.refusal_probability(distance) == pytest.approx(float(sum_over), rel=1e-14)
+
+
+def test_refusals_keep_their_digits_where_noise_is_wide():
+    noise = stable_answers_noise(ApproxDP(1e-7, 1e-6), 3)
+    a, b, k = noise.of_threshold, noise.of_test, 1000
+    exact = b**k * (1 - a) / (1 - a * b)
+    assert noise.refusal_probability(noise.threshold + k - 1) == pytest.approx(float(exact), rel=1e-13)
+
+
+# least_distance
+
+
+@pytest.mark.parametrize("renew", [False, True])
+@pytest.mark.parametrize("beta", [Fraction(1, 1000), Fraction(1, 20), Fraction(9, 10)])
+@pytest.mark.parametrize("n", [1, 7, 1000])
+def test_the_least_distance_is_least_for_its_criterion(renew, beta, n):
+    noise = stable_answers_noise(ApproxDP(1, 1e-5), 5, renew_threshold=renew)
+    d = noise.least_distance(n, beta)
+    wanted = 1 - float(1 - beta) ** (1 / n)
+    assert d >= noise.threshold
+    assert noise.refusal_probability(d) <= wanted * (1 + 1e-12)
+    slack = 1 - min(0.5, wanted)  # the criterion is met from the safe side by a part of x**2 / 2
+    assert d == noise.threshold or noise.refusal_probability(d - 1) > wanted * slack
+
+
+@pytest.mark.parametrize("near", [(0, 5), pytest.param((0, 3, 5), marks=pytest.mark.nightly)], ids=str)
+@pytest.mark.parametrize("renew", [False, True])
+def test_far_queries_are_all_answered_as_often_as_promised_whatever_stands_between_them(renew, near):
+    noise = StableAnswersNoise(3, HALF, Fraction(2, 3), renew, 3)
+    beta = Fraction(1, 5)
+    for others in product(near, repeat=2):
+        for places in ((0, 1), (2, 4)):
+            far = noise.least_distance(4, beta)
+            queries = [(far, "far")] * 4
+            for place, other in zip(places, others, strict=True):
+                queries.insert(place, (other, "near"))
+            distribution = transcripts(noise, tuple(queries))
+            assert sum(mass for seen, mass in distribution.items() if seen.count("far") == 4) >= 1 - beta
+
+
+def test_one_step_nearer_the_promise_is_broken():
+    noise = StableAnswersNoise(3, HALF, Fraction(2, 3), True, 1)
+    far = noise.least_distance(1, Fraction(1, 5))
+    answered = transcripts(noise, ((far - 1, "far"),))[("far",)]
+    assert answered < Fraction(4, 5)
+
+
+@pytest.mark.parametrize(("n", "beta"), [(0, 0.1), (1, 0), (1, 1), (1, -1)])
+def test_a_number_of_queries_or_a_beta_out_of_bounds_is_refused(n, beta):
+    noise = small(3, 2, False)
+    with pytest.raises(ValueError, match=r"n_queries must be|beta must be"):
+        noise.least_distance(n, beta)
+    with pytest.raises(ValueError, match=r"n_queries must be|beta must be"):
+        stable_answers_noise(ApproxDP(1, 0.1), 1, n_queries=n, beta=beta)
+
+
+def test_a_negative_distance_is_refused():
+    with pytest.raises(ValueError, match="distance must be an integer at least 0, got -1"):
+        small(3, 2, False).refusal_probability(-1)
+
+
+# stable_answers_noise
+
+epsilons = st.sampled_from(["1e-6", "0.01", "0.3", "1", "7", "5000"]).map(Fraction)
+deltas = st.sampled_from(["1e-300", "1e-9", "0.001", "0.5", "0.99"]).map(Fraction)
+mosts = st.sampled_from([1, 2, 7, 40, 300])
+
+
+@repeatable
+@given(epsilons, deltas, mosts)
+def test_one_threshold_for_all_keeps_the_promise_exactly(epsilon, delta, most):
+    noise = stable_answers_noise(ApproxDP(epsilon, delta), most, renew_threshold=False)
+    cost = 1 / (noise.of_threshold * noise.of_test ** (2 * most))
+    assert at_most_exp(cost, epsilon)
+    a, kept = noise.of_threshold, noise.of_test**most
+    assert (noise.renew, noise.max_abstentions) == (False, most)
+    assert noise.spoiled() <= delta
+    if noise.threshold < 2000:
+        assert a**noise.threshold * (1 - kept) / (1 - a * kept) <= delta
+    # The threshold is the least, up to what the noise of the tests is rounded by.
+    lower = StableAnswersNoise(noise.threshold - 1, a, noise.of_test, False, most)
+    assert noise.threshold == 0 or lower.spoiled() > delta * (1 - Fraction(1, 10**8))
+
+
+@repeatable
+@given(epsilons, deltas, mosts)
+def test_renewed_epochs_compose_to_the_promise(epsilon, delta, most):
+    noise = stable_answers_noise(ApproxDP(epsilon, delta), most, renew_threshold=True)
+    spoil = noise.spoiled() / most
+    assert noise.spoiled() <= delta
+    # The dearest epsilon that these ratios, rounded up, may stand for.
+    epoch = log_bounds(1 / (noise.of_threshold * noise.of_test**2))[1]
+    assert epoch <= epsilon / most or (
+        Composition({Approximate(epoch, spoil): most}).total(delta).epsilon
+        <= epsilon * (1 + Fraction(1, 10**11))
+    )
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1, 5])
+@pytest.mark.parametrize("most", MOST_UNSTABLE)
+def test_left_to_choose_it_takes_the_variant_that_answers_the_nearer(epsilon, most):
+    privacy = ApproxDP(epsilon, 1e-5)
+    either = [stable_answers_noise(privacy, most, renew_threshold=renew) for renew in (False, True)]
+    best = stable_answers_noise(privacy, most)
+    assert best in either
+    assert best.least_distance(1000, 0.05) == min(noise.least_distance(1000, 0.05) for noise in either)
+
+
+def test_a_new_threshold_pays_from_some_hundreds_of_nones_on():
+    chosen = [stable_answers_noise(ApproxDP(1, 1e-5), most).renew for most in (1, 10, 50, 100, 300, 1000)]
+    assert chosen == sorted(chosen)
+    assert chosen[3:] == [False, True, True]
+
+
+#: Least distance and threshold for 1,000 queries and probability .95, epsilon 1: drawn once, drawn anew.
+TABLE = {
+    (1e-5, 1): (58, 26, 58, 26),
+    (1e-5, 10): (298, 62, 628, 290),
+    (1e-5, 50): (1202, 126, 1808, 866),
+    (1e-6, 1): (64, 30, 64, 30),
+    (1e-6, 10): (310, 68, 678, 322),
+    (1e-6, 50): (1225, 137, 2166, 1035),
+    (1e-6, 100): (2307, 179, 3185, 1553),
+    (1e-6, 1000): (20774, 565, 10792, 5437),
+    (1e-6, 10_000): (200755, 1781, 36106, 19147),
+}
+
+
+@pytest.mark.parametrize(("delta", "most"), TABLE)
+def test_the_published_table(delta, most):
+    found = []
+    for renew in (False, True):
+        noise = stable_answers_noise(ApproxDP(1, delta), most, renew_threshold=renew)
+        found += [noise.least_distance(1000, 0.05), noise.threshold]
+    assert tuple(found) == TABLE[delta, most]
+
+
+@pytest.mark.parametrize(("delta", "last"), [(1e-5, 147), (1e-6, 222)])
+def test_the_published_number_of_nones_up_to_which_one_threshold_is_better(delta, last):
+    once, anew = (stable_answers_noise(ApproxDP(1, delta), most).renew for most in (last, last + 1))
+    assert (once, anew) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "most"),
+    [
+        (Fraction(2), 2),
+        *[
+            pytest.param(epsilon, most, marks=pytest.mark.nightly)
+            for epsilon in (Fraction(1, 2), Fraction(2))
+            for most in (1, 2, 10)
+            if (epsilon, most) != (2, 2)
+        ],
+    ],
+)
+def test_no_other_split_of_epsilon_answers_much_nearer_queries(epsilon, most):
+    delta, n, beta = Fraction(1, 10**5), 1000, Fraction(1, 20)
+    ours = stable_answers_noise(ApproxDP(epsilon, delta), most).least_distance(n, beta)
+    others = []
+    for share in (Fraction(k, 40) for k in range(1, 40)):
+        a, b = decay_ratio(epsilon * share), decay_ratio(epsilon * (1 - share) / (2 * most))
+        threshold = next(
+            w for w in range(10**4) if StableAnswersNoise(w, a, b, False, most).spoiled() <= delta
+        )
+        others.append(StableAnswersNoise(threshold, a, b, False, most).least_distance(n, beta))
+    assert ours <= min(others) * 1.01 + 1
+
+
+def test_noise_is_chosen_for_the_queries_that_are_expected():
+    privacy = ApproxDP(1, 1e-5)
+    few = stable_answers_noise(privacy, 5, n_queries=1, beta=0.5)
+    many = stable_answers_noise(privacy, 5, n_queries=10**6, beta=1e-6)
+    assert few.least_distance(1, 0.5) < many.least_distance(1, 0.5)
+    assert many.least_distance(10**6, 1e-6) < few.least_distance(10**6, 1e-6)
+
+
+def test_extreme_promises_are_calibrated_too():
+    wide = stable_answers_noise(ApproxDP("1e-9", "1e-300"), 1000)
+    assert wide.threshold > 10**9
+    assert wide.spoiled() <= Fraction(1, 10**300)
+    assert stable_answers_noise(ApproxDP(10**6, "1e-12"), 1).least_distance(1000, 0.05) == 1
+    assert stable_answers_noise(ApproxDP("1e-12", "1e-400"), 3).threshold > 10**14
+
+
+@pytest.mark.parametrize(
+    ("privacy", "most", "error", "match"),
+    [
+        (ApproxDP(1), 1, ValueError, "delta must be"),
+        (ApproxDP(0, 0.1), 1, ValueError, "epsilon must be"),
+        (ApproxDP("1e-13", 0.1), 1, ValueError, "epsilon must be a finite number at least 1e-"),
+        (1, 1, TypeError, "privacy must be of type ApproxDP"),
+        (ApproxDP(1, 0.1), 0, ValueError, "max_abstentions must be an integer from 1"),
+        (ApproxDP(1, 0.1), 1.0, TypeError, "max_abstentions must be an integer"),
+    ],
+)
+def test_what_cannot_be_calibrated_is_refused(privacy, most, error, match):
+    with pytest.raises(error, match=match):
+        stable_answers_noise(privacy, most)
