@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dplearn.audit import exact_distribution, least_exp_epsilon
-from dplearn.audit.point_cases import POINT_CASES
+from dplearn.audit.cases.point import CASES as POINT_CASES
 from dplearn.core import points as point_core
 from dplearn.core.exact import at_most_exp
 from dplearn.learners import point

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from dplearn import mechanisms
-from dplearn.audit.case import AuditCase
-from dplearn.audit.enumeration import Rows
+from dplearn.audit.case import AuditCase, Required
+from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
 from dplearn.audit.rules import RULES, coin_within
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateClassifier
@@ -22,7 +22,7 @@ from dplearn.privacy import ApproxDP
 from dplearn.privacy.subsampled import subsampled
 from dplearn.releases.stable_counts import _read, _release
 
-__all__ = ["POINT_CASES", "point_case"]
+__all__ = ["CASES", "point_case"]
 
 _DELTA = Fraction(1, 20)
 _KEYS = ("a", None, 2)
@@ -36,9 +36,10 @@ def point_case(
     *,
     keys: Sequence[Any] = _KEYS,
     n: int,
+    staged: bool = True,
     **options: Any,
 ) -> AuditCase:
-    """Return a case of the whole fit of a point function, or of a learner around it.
+    """Return a case of the fit of a point function, or of a learner around it.
 
     Parameters
     ----------
@@ -52,17 +53,25 @@ def point_case(
         Each comes with either label.
     n : int
         Number of records.
+    staged : bool, default=True
+        Whether the stages before the draws run once a table; else all of the fit runs on each path.
     **options
         Of the case.
     """
+    whole = WholeFit(refitted(model), _split, _shown)
+    universe = list(product(keys, (0, 1)))
+    verified = (type(model).__name__,)
+    fit = StagedFit(whole) if staged else whole
+    return AuditCase(name, fit, universe, n, claim, verifies=verified, **options)
 
-    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
-        fitted: Any = type(model)(**model.get_params(deep=False))
-        keys_given, labels = zip(*rows, strict=True)
-        fitted._fit([[key] for key in keys_given], list(labels), dice, reproducible=True)
-        return repr(getattr(fitted, "estimator_", fitted).concept_), fitted
 
-    return AuditCase(name, fit, list(product(keys, (0, 1))), n, claim, **options)
+def _split(rows: Rows) -> tuple[Any, Any]:
+    keys, labels = zip(*rows, strict=True)
+    return [[key] for key in keys], list(labels)
+
+
+def _shown(fitted: Any) -> tuple[str, Any]:
+    return repr(getattr(fitted, "estimator_", fitted).concept_), fitted
 
 
 def _counted(rows: Rows, dice: Dice) -> tuple[str, Any]:
@@ -84,15 +93,36 @@ def _model(**parameters: Any) -> PointClassifier:
 
 _STABLE = ApproxDP(1, _DELTA)
 
-POINT_CASES = (
-    AuditCase("stable_counts", _counted, ("a", None, 2.0), 6, _COUNTS, ordered=False, rules=None),
-    AuditCase("stable_counts_of_few", _counted, ("a", None, 2.0), 4, _COUNTS, rules=None),
+CASES = (
+    AuditCase(
+        "stable_counts",
+        _counted,
+        ("a", None, 2.0),
+        6,
+        _COUNTS,
+        ordered=False,
+        rules=None,
+        verifies=("StableCounts",),
+        required=Required(28, 0.85),
+    ),
+    AuditCase(
+        "stable_counts_of_few",
+        _counted,
+        ("a", None, 2.0),
+        4,
+        _COUNTS,
+        rules=None,
+        verifies=("StableCounts",),
+        required=Required(15, 0.48),
+    ),
     point_case(
         "point_stability",
         _model(delta=_DELTA),
         _STABLE,
         n=3,
         rules={**RULES, "bernoulli": coin_within(_STABLE)},
+        staged=False,
+        required=Required(7, 0.999),
     ),
     point_case(
         "point_stability_of_many",
@@ -101,11 +131,20 @@ POINT_CASES = (
         n=5,
         ordered=False,
         rules={**RULES, "bernoulli": coin_within(_STABLE)},
+        required=Required(10, 0.999),
     ),
-    point_case("point_hashing", _model(n_buckets=4), ApproxDP(1), n=3),
+    point_case("point_hashing", _model(n_buckets=4), ApproxDP(1), n=3, required=Required(16, 0.999)),
     AuditCase(
-        "secret_sample", _answers_of_a_sample, (0, 1), 4, subsampled(ApproxDP(1), m=2, n=4), rules=None
+        "secret_sample",
+        _answers_of_a_sample,
+        (0, 1),
+        4,
+        subsampled(ApproxDP(1), m=2, n=4),
+        rules=None,
+        part_of=("SecretSampleClassifier",),
+        required=Required(5, 0.999),
     ),
+    # Not staged: the learner within is set up when the table is read, and is published.
     point_case(
         "secret_sample_classifier",
         SecretSampleClassifier(_model(n_buckets=2), sample_size=2, random_state=0),
@@ -114,5 +153,7 @@ POINT_CASES = (
         n=3,
         ordered=False,
         rules=None,
+        staged=False,
+        required=Required(4, 0.9),
     ),
 )
