@@ -124,8 +124,7 @@ class StagedFit(TableFit):
         with _notes_on_few(ready.n_samples) as notes:
             for message in ready.caught:
                 warnings.warn(message, stacklevel=1)
-            learner = self.whole.make()
-            vars(learner).update(vars(ready.learner))
+            learner = _twin(ready.learner)
             plan = _renewed(ready.plan)
             learner._publish(learner._release(ready.summary, plan, dice), plan)
             text, published = self.whole.shown(learner)
