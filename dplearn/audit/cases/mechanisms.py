@@ -1,8 +1,9 @@
 """Cases of mechanisms: each is given, as a function of the records, what its docstring assumes and no more.
 
 Every case is built by a function that takes the mechanism, so that the same universe runs its mutants. Some
-do not attain their claims: the exponential mechanism normalises, a concentrated guarantee loses in conversion,
-and the choosing mechanism and the stable histogram have a delta that their universes do not use up.
+do not attain their claims: the exponential mechanism normalises, a concentrated guarantee loses in
+conversion, and the choosing mechanism and the stable histogram have a delta that their universes do not use
+up.
 """
 
 from collections.abc import Callable, Hashable, Sequence
