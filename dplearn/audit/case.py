@@ -1,25 +1,42 @@
-"""A case: a computation, a universe small enough to run it over every outcome, and what it claims."""
+"""A case: a computation, a universe small enough to run it over every outcome, its claim and its evidence."""
 
 import hashlib
 import json
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from importlib import resources
 from itertools import cycle, islice, product
-from typing import Any
+from typing import Any, NamedTuple
 
 from dplearn.audit.distributions import OutputDistribution
-from dplearn.audit.enumeration import Places, PrivacyReport, Rows, enumerate_distributions, report_on
+from dplearn.audit.enumeration import Places, PrivacyReport, enumerate_distributions, report_on
+from dplearn.audit.fits import Fit
 from dplearn.audit.replay import replay_violations
 from dplearn.audit.rules import RULES, Rule
 from dplearn.chance import SeededDice
-from dplearn.chance.dice import Dice
 from dplearn.privacy import ApproxDP
 
-__all__ = ["AuditCase", "Fit"]
+__all__ = ["NOTHING_REQUIRED", "AuditCase", "Required"]
 
-Fit = Callable[[Rows, Dice], tuple[str, Any]]
+
+class Required(NamedTuple):
+    """The least that a case must show: a universe that shows less does not exercise the code it is for.
+
+    Attributes
+    ----------
+    n_distributions : int
+        Number of distinct output distributions.
+    tightness : float
+        Exact epsilon over the claimed one. It stays below 1 where the universe does not hold the worst data,
+        or where the claim is a bound that the mechanism does not attain: the module says which.
+    """
+
+    n_distributions: int = 1
+    tightness: float = 0.0
+
+
+NOTHING_REQUIRED = Required()
 
 
 @dataclass(frozen=True)
@@ -45,6 +62,12 @@ class AuditCase:
     rules : mapping of primitive to rule, or None
         What may differ between neighbours in a replay; None where which draws are made is itself private,
         as the proof allows.
+    verifies : tuple of str
+        Names of the classes and functions that the computation is, from data to all that is published.
+    part_of : tuple of str
+        Names of the classes of which the computation is a part, such as a mechanism that they are made of.
+    required : Required
+        The least that it must show.
     """
 
     name: str
@@ -55,6 +78,9 @@ class AuditCase:
     ordered: bool = True
     tail_bits: int = 40
     rules: Mapping[str, Rule] | None = field(default_factory=lambda: RULES)
+    verifies: tuple[str, ...] = ()
+    part_of: tuple[str, ...] = ()
+    required: Required = NOTHING_REQUIRED
 
     def with_fit(self, fit: Fit) -> "AuditCase":
         """Return the same case for another computation."""

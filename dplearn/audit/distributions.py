@@ -82,7 +82,9 @@ def _shown_by(error: Any) -> list[Any]:
     return shown + [(type(cause).__qualname__, str(cause), *_shown_by(cause)) for cause in causes]
 
 
-def exact_distribution(run: Run, tail_bits: int = 40, *, turn: int = 0) -> OutputDistribution:
+def exact_distribution(
+    run: Run, tail_bits: int = 40, *, turn: int = 0, again: Run | None = None
+) -> OutputDistribution:
     """Walk every outcome of a computation.
 
     Parameters
@@ -94,6 +96,8 @@ def exact_distribution(run: Run, tail_bits: int = 40, *, turn: int = 0) -> Outpu
     turn : int, default=0
         Which tapes are run twice: of seven in a row one, the first if it is 0. Whoever needs many
         distributions counts it up, so that each branch has its turn.
+    again : callable, optional
+        The same computation, which is run the second time; `run` itself if left out.
 
     Raises
     ------
@@ -101,11 +105,11 @@ def exact_distribution(run: Run, tail_bits: int = 40, *, turn: int = 0) -> Outpu
         If the same tape gives two different outcomes: there is chance that does not come from the dice.
     """
     probabilities: dict[Any, Fraction] = {}
-    tapes = count(turn)
+    tapes, second = count(turn), run if again is None else again
 
     def watched(dice: EnumeratingDice) -> Any:
         seen = observe(run, dice)
-        if not next(tapes) % _AGAIN and seen != observe(run, EnumeratingDice(dice.branches, tail_bits)):
+        if not next(tapes) % _AGAIN and seen != observe(second, EnumeratingDice(dice.branches, tail_bits)):
             raise RuntimeError("the same tape gave another outcome: some chance does not come from the dice")
         return seen
 

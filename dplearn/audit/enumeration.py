@@ -9,23 +9,28 @@
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from itertools import combinations_with_replacement, product
 from typing import Any
 
 from dplearn._validation import check_choice, check_count, check_number
 from dplearn.audit.distributions import OutputDistribution, exact_distribution, least_exp_epsilon
+from dplearn.audit.fits import Fit, Rows, run_on
 from dplearn.core.exact import at_most_exp, log_bounds
 from dplearn.privacy import ApproxDP
 
-__all__ = ["Places", "PrivacyReport", "Rows", "enumerate_distributions", "enumerate_privacy", "report_on"]
+__all__ = [
+    "Places",
+    "PrivacyReport",
+    "distribution_on",
+    "enumerate_distributions",
+    "enumerate_privacy",
+    "report_on",
+]
 
-Rows = tuple[Any, ...]
 Places = tuple[int, ...]  # of records in the universe
-Fit = Callable[[Rows, Any], Any]
 
 
 @dataclass(frozen=True)
@@ -153,21 +158,37 @@ def enumerate_distributions(
     """Return the exact distribution of `fit` on every dataset; parameters as in `enumerate_privacy`.
 
     A dataset is named by its records' places in the universe: records that are equal, such as 1 and 1.0, may
-    still be told apart.
+    still be told apart. Of a `TableFit` the stages that make no draw run once a dataset.
     """
     places = range(len(universe))
     datasets = product(places, repeat=n) if ordered else combinations_with_replacement(places, n)
     cached: dict[Any, Any] = {}  # each outcome kept once, however many distributions have it
     distributions = {}
     for turn, chosen in enumerate(datasets):
-        distribution = exact_distribution(
-            partial(fit, tuple(universe[place] for place in chosen)), tail_bits, turn=turn
-        )
+        rows = tuple(universe[place] for place in chosen)
+        distribution = distribution_on(fit, rows, tail_bits, turn=turn)
         distributions[chosen] = OutputDistribution(
             {cached.setdefault(seen, seen): mass for seen, mass in distribution.masses.items()},
             distribution.total,
         )
     return distributions
+
+
+def distribution_on(fit: Fit, rows: Rows, tail_bits: int = 40, *, turn: int = 0) -> OutputDistribution:
+    """Return the exact distribution of `fit` on one dataset.
+
+    Parameters
+    ----------
+    fit : callable
+        As for `enumerate_privacy`, or a `TableFit`.
+    rows : tuple
+        The records.
+    tail_bits, turn : int
+        As for `exact_distribution`.
+    """
+    # Paths that are run twice are run on the table read anew: a draw that a stage before `_release` made of
+    # other chance, or a state that one path left to the next, gives another outcome.
+    return exact_distribution(run_on(fit, rows), tail_bits, turn=turn, again=run_on(fit, rows))
 
 
 def _worst_pair(

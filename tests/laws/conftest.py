@@ -35,8 +35,8 @@ from dplearn import (
     learners,
 )
 from dplearn.audit.case import AuditCase
-from dplearn.audit.distributions import exact_distribution, least_exp_epsilon
-from dplearn.audit.enumeration import PrivacyReport
+from dplearn.audit.distributions import least_exp_epsilon
+from dplearn.audit.enumeration import PrivacyReport, distribution_on
 from dplearn.audit.replay import replay_violations
 from dplearn.chance import SeededDice
 from dplearn.domains import Grid
@@ -73,7 +73,7 @@ class OnePair(AuditCase):
 
     @cached_property
     def distributions(self):
-        return {rows: exact_distribution(partial(self.fit, rows), self.tail_bits) for rows in self.pair}
+        return {rows: distribution_on(self.fit, rows, self.tail_bits) for rows in self.pair}
 
     def run(self):
         both = [self.distributions[rows] for rows in self.pair]

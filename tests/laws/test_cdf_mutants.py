@@ -7,8 +7,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from dplearn.audit import cdf_cases, enumerate_privacy, exact_distribution, least_exp_epsilon
-from dplearn.audit.cdf_cases import BLOCK_CASES, CDF_CASES, released
+from dplearn.audit import enumerate_privacy, exact_distribution, least_exp_epsilon
+from dplearn.audit.cases import distribution as cdf_cases
+from dplearn.audit.cases.distribution import CASES, released
 from dplearn.core.exact import at_most_exp
 from dplearn.core.intervals import children_of, counted, sorted_codes, whole
 from dplearn.mechanisms.noisy_counts import laplace_counts
@@ -18,7 +19,7 @@ from dplearn.releases.tree_errors import TreePlan
 
 blocks = importlib.import_module("dplearn.mechanisms.block_points")
 module = importlib.import_module("dplearn.mechanisms.tree_counts")  # where the package has the function
-FOUR, THREE, GAUSSIAN = CDF_CASES
+FOUR, THREE, GAUSSIAN, *BLOCK_CASES = CASES
 
 
 def laws_of(fit, pair):

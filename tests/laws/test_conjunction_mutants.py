@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dplearn.audit import exact_distribution, least_exp_epsilon
-from dplearn.audit.conjunction_cases import CONJUNCTION_CASES
+from dplearn.audit.cases.conjunction import CASES as CONJUNCTION_CASES
 from dplearn.core.exact import at_most_exp
 from dplearn.learners import conjunction
 from dplearn.privacy import ApproxDP

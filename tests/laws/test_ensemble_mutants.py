@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 
 from dplearn import KnowledgeTransferClassifier, SubsampleAggregateClassifier
+from dplearn.audit.cases.ensembles import Extreme, ensemble_case, transfer_case
 from dplearn.audit.distributions import exact_distribution, least_exp_epsilon
-from dplearn.audit.ensemble_cases import Extreme, ensemble_case, transfer_case
+from dplearn.audit.fits import run_on
 from dplearn.core.exact import log_bounds
 from dplearn.core.votes import Votes
 from dplearn.ensembles import aggregators, ensemble, teachers, worker_pool
@@ -43,9 +44,9 @@ PARAMETERS = {
 
 
 def fit_of(make_case, model, labels):
-    """Return `fit(digits, dice)`; a case is made anew, for it remembers what it taught last."""
+    """Return `fit(digits)`, which returns the computation on one table, to be called with dice."""
     case = make_case("mutant", model, labels, ApproxDP(EPSILON, ALLOWED), free=6)
-    return lambda digits, dice: case.fit(tuple(case.universe[int(digit)] for digit in digits), dice)
+    return lambda digits: run_on(case.fit, tuple(case.universe[int(digit)] for digit in digits))
 
 
 def asked_ensemble(kind=SubsampleAggregateClassifier, labels="abc"):
@@ -60,7 +61,7 @@ def transferred(labels="abc", **parameters):
 
 def exact_epsilon(fit, pair):
     """The least epsilon for both directions, to two places."""
-    distributions = [exact_distribution(partial(fit, digits), TAIL_BITS) for digits in pair]
+    distributions = [exact_distribution(fit(digits), TAIL_BITS) for digits in pair]
     found = [least_exp_epsilon(*both, ALLOWED)[0] for both in (distributions, distributions[::-1])]
     return math.inf if None in found else round(max(float(log_bounds(ratio)[1]) for ratio in found), 2)
 
@@ -295,7 +296,7 @@ class SeedsFromTheDice(SubsampleAggregateClassifier):
 
 def test_teachers_whose_seeds_are_drawn_from_the_secret_dice_are_noticed_by_the_case_itself():
     original, mutant = (
-        exact_distribution(partial(asked_ensemble(kind), "112020"), TAIL_BITS)
+        exact_distribution(asked_ensemble(kind)("112020"), TAIL_BITS)
         for kind in (SubsampleAggregateClassifier, SeedsFromTheDice)
     )
     assert [seen[:3] for seen in mutant.masses] == [

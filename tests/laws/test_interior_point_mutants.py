@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dplearn.audit import exact_distribution, least_exp_epsilon
-from dplearn.audit.interior_point_cases import INTERIOR_POINT_CASES
+from dplearn.audit.cases.interior_point import CASES as INTERIOR_POINT_CASES
 from dplearn.audit.replay import replay_violations
 from dplearn.chance import SeededDice
 from dplearn.core.exact import at_most_exp, decay_ratio

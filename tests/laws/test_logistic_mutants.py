@@ -6,14 +6,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dplearn.audit.logistic_cases import (
-    LOGISTIC_CASES,
+from dplearn.audit.cases.logistic_regression import (
+    CASES as LOGISTIC_CASES,
+)
+from dplearn.audit.cases.logistic_regression import (
     LOGISTIC_REPLAYS,
     UNIVERSE,
     logistic_fit_case,
     logistic_plan_case,
 )
-from dplearn.audit.query_cases import local_oracle
+from dplearn.audit.cases.queries import local_oracle
 from dplearn.learners import logistic_queries as queries
 from dplearn.learners.logistic_queries import RowQuery, mean_row_query, moments_query
 from dplearn.mechanisms import noisy_counts

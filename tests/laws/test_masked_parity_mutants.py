@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dplearn.audit import exact_distribution, least_exp_epsilon
-from dplearn.audit.masked_parity_cases import MASKED_PARITY_CASES
+from dplearn.audit.cases.masked_parity import CASES as MASKED_PARITY_CASES
 from dplearn.core.exact import at_most_exp
 from dplearn.learners import masked_parity
 from dplearn.learners.masked_parity import MaskedParityClassifier

@@ -8,38 +8,11 @@ import pytest
 
 from dplearn import mechanisms
 from dplearn.audit.cases import CASES
-from dplearn.audit.mechanism_cases import MECHANISM_CASES, MECHANISM_FITS
+from dplearn.audit.cases.mechanisms import CASES as MECHANISM_CASES
+from dplearn.audit.cases.mechanisms import MECHANISM_FITS
 from dplearn.chance import EnumeratingDice, SystemDice
 
 MECHANISMS = sorted(mechanisms.__all__)
-
-#: Mechanisms that are verified through the case of another, which calls them for all that they do.
-THROUGH = {
-    "StableAnswers": ("stable_answers",),
-    "SparseVector": ("sparse_vector", "sparse_vector_renewed", "sparse_vector_composed"),
-    "AboveThreshold": ("above_threshold",),
-    "consistent_parity": (
-        "consistent_parity",
-        "consistent_parity_of_one_bit",
-        "consistent_parity_of_three_bits",
-    ),
-    "release_if_stable": ("most_frequent_if_stable",),
-    "select_exponential": ("exponential_mechanism",),
-    "select_permute_and_flip": ("permute_and_flip",),
-}
-#: Mechanisms whose cases stand in a file of their own, with the release that they are part of: their mutants
-#: are made in their modules, and need no case that takes the mechanism as an argument.
-ELSEWHERE = {
-    "code_near_rank": ("level_of_medians", "level_of_lower_quartiles"),
-    "codes_at_fractions": ("median", "lower_quartile", "two_quantiles", "quartiles", "quartiles_of_three"),
-    "interior_point_code": ("interior_point_exponential",),
-    "recursive_interior_point": ("interior_point_recursive", "interior_point_recursive_twice"),
-    "tree_counts": (
-        "distribution_of_four_values",
-        "distribution_of_three_values",
-        "distribution_by_gaussian_counts",
-    ),
-}
 NOTES = ["Privacy", "Assumes", "Accuracy", "Source"]
 
 
@@ -61,7 +34,7 @@ def test_every_mechanism_has_the_four_lines_of_notes_in_order_and_none_is_empty(
 
 
 def cases_of(name):
-    return ELSEWHERE.get(name) or THROUGH.get(name, (name,))
+    return [case for case in CASES.values() if name in case.verifies]
 
 
 def code_called_by(computation):
@@ -77,10 +50,11 @@ def code_called_by(computation):
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_every_mechanism_has_a_case_of_its_own_or_goes_through_anothers(name):
+def test_every_mechanism_has_cases_that_run_it(name):
     mechanism = vars(mechanisms)[name]
     code = (mechanism.__init__ if inspect.isclass(mechanism) else mechanism).__code__
-    for case in map(CASES.get, cases_of(name)):
+    assert cases_of(name)
+    for case in cases_of(name):
         rows = tuple(list(case.universe)[:1]) * case.n
         assert code in code_called_by(lambda case=case, rows=rows: case.fit(rows, SystemDice()))
 
@@ -92,9 +66,12 @@ def test_what_tells_which_mechanism_a_case_runs_does_not_take_one_for_another():
     assert mechanisms.recursive_interior_point.__code__ not in called
 
 
-def test_every_case_of_a_mechanism_is_some_mechanisms():
-    named = {case for name in set(MECHANISMS) - ELSEWHERE.keys() for case in cases_of(name)}
-    assert named == {case.name for case in MECHANISM_CASES} == set(MECHANISM_FITS)
+def test_every_case_that_takes_the_mechanism_as_an_argument_verifies_mechanisms_alone():
+    assert {case.name for case in MECHANISM_CASES} == set(MECHANISM_FITS)
+    for case in MECHANISM_CASES:
+        assert case.verifies
+        assert {*case.verifies} <= {*MECHANISMS}
+        assert not case.part_of
 
 
 @pytest.mark.parametrize("name", MECHANISMS)

@@ -3,6 +3,7 @@
 import math
 import warnings
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from dplearn import ExponentialMechanismClassifier
 from dplearn.audit import Mutant, how_caught
 from dplearn.audit.cases import CASES
-from dplearn.audit.learner_cases import fit_rows
+from dplearn.audit.cases.generic import whole_fit
 from dplearn.concepts.base import CountedErrors
 from dplearn.core.exact import decay_ratio, selection_ratio
 from dplearn.core.grouping import group_counts, nth_equal
@@ -335,13 +336,7 @@ class SavedFromAnotherFit(Careless):
 
 def mutant_fit(learner):
     template = ExponentialMechanismClassifier(domain=IntegerRange(0, 1), classes=["no", "yes"], epsilon=1.0)
-
-    def fit(rows, dice):
-        fitted = learner(**template.get_params(deep=False))
-        fit_rows(fitted, rows, dice)
-        return repr(fitted.concept_), fitted
-
-    return fit
+    return whole_fit(partial(learner, **template.get_params(deep=False)))
 
 
 CARELESS = [

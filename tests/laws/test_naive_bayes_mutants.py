@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dplearn.audit import exact_distribution, least_exp_epsilon
-from dplearn.audit.naive_bayes_cases import NAIVE_BAYES_CASES
+from dplearn.audit.cases.naive_bayes import CASES as NAIVE_BAYES_CASES
 from dplearn.core.exact import at_most_exp
 from dplearn.learners import naive_bayes
 from dplearn.mechanisms.noisy_counts import laplace_counts

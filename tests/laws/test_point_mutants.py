@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from dplearn.audit import exact_distribution, least_exp_epsilon
-from dplearn.audit.point_cases import POINT_CASES
+from dplearn.audit.cases import CASES
 from dplearn.core import points as point_core
 from dplearn.core.exact import at_most_exp
 from dplearn.learners import point
 
-CASES = {case.name: case for case in POINT_CASES}
 SECRECY = importlib.import_module("dplearn.privacy.subsampled")
 HISTOGRAM = importlib.import_module("dplearn.mechanisms.stable_histogram")
 

@@ -6,8 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dplearn.audit import exact_distribution, least_exp_epsilon, quantile_cases
-from dplearn.audit.quantile_cases import QUANTILE_CASES, level_case, quantiles_case
+from dplearn.audit import exact_distribution, least_exp_epsilon
+from dplearn.audit.cases import quantiles as quantile_cases
+from dplearn.audit.cases.quantiles import CASES as QUANTILE_CASES
+from dplearn.audit.cases.quantiles import level_case, quantiles_case
 from dplearn.core import ranks as ranked
 from dplearn.core.exact import at_most_exp
 from dplearn.core.ranks import Cell, SortedCodes

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from dplearn.audit.query_cases import MEAN, QUERY_CASES, SHARES, VECTOR, oracle_case
+from dplearn.audit.cases.queries import CASES as QUERY_CASES
+from dplearn.audit.cases.queries import MEAN, SHARES, VECTOR, oracle_case
 from dplearn.core.exact import decay_ratio
 from dplearn.mechanisms import noisy_counts
 from dplearn.privacy import ApproxDP

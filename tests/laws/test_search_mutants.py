@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dplearn.audit import search_cases
-from dplearn.audit.search_cases import SEARCH_CASES
+from dplearn.audit.cases import search as search_cases
+from dplearn.audit.cases.search import CASES as SEARCH_CASES
 from dplearn.mechanisms import random_stopping
 from dplearn.model_selection import plan, score, search, trial
 from tests.laws.conftest import OnePair

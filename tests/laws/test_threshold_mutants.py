@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dplearn.audit import exact_distribution, least_exp_epsilon
-from dplearn.audit.threshold_cases import THRESHOLD_CASES
+from dplearn.audit.cases.threshold import CASES as THRESHOLD_CASES
 from dplearn.core.exact import at_most_exp
 from dplearn.learners import threshold
 from dplearn.learners.threshold import threshold_between

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dplearn.audit import exact_distribution
-from dplearn.audit.interior_point_cases import tiny_sizes
+from dplearn.audit.cases.interior_point import tiny_sizes
 from dplearn.chance import SeededDice
 from dplearn.core.binomial import success_bounds
 from dplearn.core.exact import decay_ratio

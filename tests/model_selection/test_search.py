@@ -26,7 +26,7 @@ from dplearn import (
     SubsampleAggregateClassifier,
     ThresholdClassifier,
 )
-from dplearn.audit.search_cases import OneAnswer
+from dplearn.audit.cases.search import OneAnswer
 from dplearn.display import privacy_card
 from dplearn.domains import DomainError, Grid, IntegerRange
 from dplearn.estimator.stages import cost_of_fit

@@ -16,7 +16,7 @@ import pytest
 
 from dplearn import mechanisms
 from dplearn.audit import sample_privacy
-from dplearn.audit.interior_point_cases import tiny_sizes
+from dplearn.audit.cases.interior_point import tiny_sizes
 from dplearn.core.distributions import gaussian_probabilities
 from dplearn.core.ranks import Cell, SortedCodes
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP

@@ -1,18 +1,17 @@
-"""Cases of masked parity: the whole fit over one bit, in both models and ways of asking; two local rounds.
+"""Cases of masked parity: the fit over one bit, in both models and ways of asking; two local rounds.
 
 The universes hold what differs: with mask or without, and either label. Centrally two bits have too many
 noisy counts for all to be enumerated; the oracle's own cases stand for them.
 """
 
-import warnings
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from dplearn.audit.case import AuditCase
-from dplearn.audit.enumeration import Rows
+from dplearn.audit.case import AuditCase, Required
+from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
 from dplearn.audit.rules import RULES, Rule, each_moved_by, moved_by
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
@@ -21,7 +20,7 @@ from dplearn.learners.masked_parity import Asking, MaskedParityClassifier, Maske
 from dplearn.privacy import ApproxDP
 from dplearn.queries import LocalOracle
 
-__all__ = ["MASKED_PARITY_CASES", "masked_parity_case"]
+__all__ = ["CASES", "masked_parity_case"]
 
 #: A bit and the mask, and the label: one of each kind, and one besides.
 _ONE_BIT = ((0, 1, 0), (0, 1, 1), (1, 0, 0), (1, 0, 1), (0, 0, 1))
@@ -30,9 +29,15 @@ _TWO_BITS = ((0, 1, 1, 1, 0), (0, 1, 1, 1, 1), (1, 1, 0, 0, 0), (1, 0, 0, 0, 1))
 
 
 def masked_parity_case(
-    name: str, model: MaskedParityClassifier, universe: Sequence[tuple[int, ...]], n: int
+    name: str,
+    model: MaskedParityClassifier,
+    universe: Sequence[tuple[int, ...]],
+    n: int,
+    *,
+    required: Required,
+    staged: bool = True,
 ) -> AuditCase:
-    """Return a case of the whole fit of a masked parity.
+    """Return a case of the fit of a masked parity.
 
     Parameters
     ----------
@@ -44,20 +49,33 @@ def masked_parity_case(
         Records: columns, and the label.
     n : int
         Number of records.
+    required : Required
+        Of the case.
+    staged : bool, default=True
+        Whether the stages before the draws run once a table; else all of the fit runs on each path.
     """
-
-    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
-        fitted = MaskedParityClassifier(**model.get_params(deep=False))
-        X, y = np.split(np.array(rows), [-1], axis=1)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            fitted._fit(X, y[:, 0], dice)
-        shown = f"{fitted.parity_.tolist()} + {fitted.intercept_}"
-        return shown, (fitted, [str(warning.message) for warning in caught])
-
+    whole = WholeFit(refitted(model), _split, _shown)
     # A record's report is drawn whatever it holds. Counts move by 2 in all: a single signed one by itself.
     rules: dict[str, Rule] = {**RULES, "discrete_laplace": moved_by(2), "geometric": each_moved_by(2)}
-    return AuditCase(name, fit, universe, n, ApproxDP(model.epsilon), rules=rules)
+    return AuditCase(
+        name,
+        StagedFit(whole) if staged else whole,
+        universe,
+        n,
+        ApproxDP(model.epsilon),
+        rules=rules,
+        verifies=("MaskedParityClassifier",),
+        required=required,
+    )
+
+
+def _split(rows: Rows) -> tuple[Any, Any]:
+    X, y = np.split(np.array(rows), [-1], axis=1)
+    return X, y[:, 0]
+
+
+def _shown(fitted: MaskedParityClassifier) -> tuple[str, Any]:
+    return f"{fitted.parity_.tolist()} + {fitted.intercept_}", fitted
 
 
 def _rounds_of_two_bits(rows: Rows, dice: Dice) -> tuple[str, Any]:
@@ -75,13 +93,44 @@ def _model(**parameters: Any) -> MaskedParityClassifier:
     return MaskedParityClassifier(**chosen | parameters)
 
 
-MASKED_PARITY_CASES = (
-    masked_parity_case("masked_parity_central", _model(), _ONE_BIT, 2),
-    masked_parity_case("masked_parity_central_one_round", _model(interactive=False), _ONE_BIT, 1),
-    masked_parity_case("masked_parity_local", _model(trust_model="local"), _ONE_BIT, 2),
+CASES = (
+    masked_parity_case("masked_parity_central", _model(), _ONE_BIT, 2, required=Required(14, 0.5156)),
     masked_parity_case(
-        "masked_parity_local_one_round", _model(trust_model="local", interactive=False), _ONE_BIT, 2
+        "masked_parity_central_one_round",
+        _model(interactive=False),
+        _ONE_BIT,
+        1,
+        required=Required(4, 0.9999),
     ),
-    masked_parity_case("masked_parity_local_cells", _model(trust_model="local", epsilon=4.0), _ONE_BIT, 2),
-    AuditCase("masked_parity_rounds_of_two_bits", _rounds_of_two_bits, _TWO_BITS, 2, ApproxDP(1)),
+    masked_parity_case(
+        "masked_parity_local",
+        _model(trust_model="local"),
+        _ONE_BIT,
+        2,
+        staged=False,
+        required=Required(8, 0.9999),
+    ),
+    masked_parity_case(
+        "masked_parity_local_one_round",
+        _model(trust_model="local", interactive=False),
+        _ONE_BIT,
+        2,
+        required=Required(4, 0.9999),
+    ),
+    masked_parity_case(
+        "masked_parity_local_cells",
+        _model(trust_model="local", epsilon=4.0),
+        _ONE_BIT,
+        2,
+        required=Required(8, 0.9999),
+    ),
+    AuditCase(
+        "masked_parity_rounds_of_two_bits",
+        _rounds_of_two_bits,
+        _TWO_BITS,
+        2,
+        ApproxDP(1),
+        part_of=("MaskedParityClassifier",),
+        required=Required(6, 0.9999),
+    ),
 )

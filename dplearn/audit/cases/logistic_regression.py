@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dplearn.audit.case import AuditCase
-from dplearn.audit.enumeration import Rows
-from dplearn.audit.query_cases import local_oracle
+from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
+from dplearn.audit.cases.queries import local_oracle
+from dplearn.audit.fits import Rows, WholeFit
 from dplearn.audit.rules import RULES, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.estimator.stages import Public
@@ -29,7 +29,7 @@ from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, Examples
 
 __all__ = [
-    "LOGISTIC_CASES",
+    "CASES",
     "LOGISTIC_REPLAYS",
     "MOMENTS",
     "STEP",
@@ -38,6 +38,7 @@ __all__ = [
     "logistic_plan_case",
 ]
 
+_LEARNER = ("StatisticalQueryLogisticRegression",)
 _FAR = 1e17  # so far that nothing of a row's intercept is left
 #: One column's value and a label.
 UNIVERSE = ((-_FAR, 0), (-_FAR, 1), (0.0, 0), (0.0, 1), (_FAR, 0), (_FAR, 1))
@@ -55,7 +56,14 @@ def _split(rows: Rows) -> tuple[Any, Any]:
 
 
 def logistic_fit_case(
-    name: str, n: int, universe: Any = UNIVERSE, bits: int = 0, moves: int = 2, **parameters: Any
+    name: str,
+    n: int,
+    universe: Any = UNIVERSE,
+    bits: int = 0,
+    moves: int = 2,
+    *,
+    required: Required = NOTHING_REQUIRED,
+    **parameters: Any,
 ) -> AuditCase:
     """Return a case of a whole fit.
 
@@ -71,6 +79,8 @@ def logistic_fit_case(
         Of the grid that rows are on.
     moves : int, default=2
         By how much a query's totals may move.
+    required : Required
+        Of the case.
     **parameters
         Of the classifier.
     """
@@ -78,20 +88,34 @@ def logistic_fit_case(
     chosen: dict[str, Any] = {"classes": classes, "delta": 0, "random_state": 0} | parameters
     model = StatisticalQueryLogisticRegression(**chosen)
 
-    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
-        fitted = StatisticalQueryLogisticRegression(**model.get_params(deep=False))
-        fitted._finest = bits
-        fitted._levels = bits  # on the coarsest grid, all scores share a bin
-        fitted._fit(*_split(rows), dice)
-        released = (fitted.metric_, fitted.coef_, fitted.intercept_, fitted.offset_)
-        return str([np.round(part, 6).tolist() for part in released]), fitted
+    def make() -> StatisticalQueryLogisticRegression:
+        learner = StatisticalQueryLogisticRegression(**model.get_params(deep=False))
+        learner._finest = bits
+        learner._levels = bits  # on the coarsest grid, all scores share a bin
+        return learner
 
-    rules = {**RULES, "discrete_laplace": moved_by(moves)}
-    claim = ApproxDP(model.epsilon, model.delta)
-    return AuditCase(name, fit, universe, n, claim, ordered=model.trust_model == "local", rules=rules)
+    # The only case of the class that is enumerated: the whole fit on each path.
+    return AuditCase(
+        name,
+        WholeFit(make, _split, _shown),
+        universe,
+        n,
+        ApproxDP(model.epsilon, model.delta),
+        ordered=model.trust_model == "local",
+        rules={**RULES, "discrete_laplace": moved_by(moves)},
+        verifies=_LEARNER,
+        required=required,
+    )
 
 
-def logistic_plan_case(name: str, plan: LogisticPlan, universe: Any, n: int = 1) -> AuditCase:
+def _shown(fitted: StatisticalQueryLogisticRegression) -> tuple[str, Any]:
+    released = (fitted.metric_, fitted.coef_, fitted.intercept_, fitted.offset_)
+    return str([np.round(part, 6).tolist() for part in released]), fitted
+
+
+def logistic_plan_case(
+    name: str, plan: LogisticPlan, universe: Any, n: int = 1, *, required: Required = NOTHING_REQUIRED
+) -> AuditCase:
     """Return a case of all queries but the last, of the algorithm alone, with Laplace noise for epsilon 1.
 
     Parameters
@@ -104,6 +128,8 @@ def logistic_plan_case(name: str, plan: LogisticPlan, universe: Any, n: int = 1)
         Records, the label last.
     n : int, default=1
         Number of records.
+    required : Required
+        Of the case.
     """
     claim = ApproxDP(1)
 
@@ -116,7 +142,17 @@ def logistic_plan_case(name: str, plan: LogisticPlan, universe: Any, n: int = 1)
         ), oracle.rounds
 
     rules = {**RULES, "discrete_laplace": moved_by(2 * plan.reach**2)}
-    return AuditCase(name, fit, universe, n, claim, ordered=False, rules=rules)
+    return AuditCase(
+        name,
+        fit,
+        universe,
+        n,
+        claim,
+        ordered=False,
+        rules=rules,
+        part_of=_LEARNER,
+        required=required,
+    )
 
 
 def _local_queries(rows: Rows, dice: Dice) -> tuple[str, Any]:
@@ -143,12 +179,29 @@ def _scores(rows: Rows, dice: Dice) -> tuple[str, Any]:
     return str(oracle.ask(queries)[0].means.tolist()), oracle.rounds
 
 
-LOGISTIC_CASES = (
-    logistic_fit_case("logistic", 1, UNIVERSE[::3]),
-    logistic_plan_case("logistic_step", STEP, UNIVERSE[::4]),
-    logistic_plan_case("logistic_second_moments", MOMENTS, UNIVERSE[::2]),
-    AuditCase("logistic_scores", _scores, UNIVERSE[:2] + UNIVERSE[4:], 2, ApproxDP(1), rules=_COUNTS),
-    AuditCase("logistic_local_queries", _local_queries, UNIVERSE[2:6:3], 2, ApproxDP(1)),
+CASES = (
+    logistic_fit_case("logistic", 1, UNIVERSE[::3], required=Required(2, 0.999)),
+    logistic_plan_case("logistic_step", STEP, UNIVERSE[::4], required=Required(2, 0.63)),
+    logistic_plan_case("logistic_second_moments", MOMENTS, UNIVERSE[::2], required=Required(3, 0.849)),
+    AuditCase(
+        "logistic_scores",
+        _scores,
+        UNIVERSE[:2] + UNIVERSE[4:],
+        2,
+        ApproxDP(1),
+        rules=_COUNTS,
+        part_of=_LEARNER,
+        required=Required(10, 0.999),
+    ),
+    AuditCase(
+        "logistic_local_queries",
+        _local_queries,
+        UNIVERSE[2:6:3],
+        2,
+        ApproxDP(1),
+        part_of=_LEARNER,
+        required=Required(4, 0.47),
+    ),
 )
 
 #: Whole fits that are too large to walk, to be replayed on neighbours.

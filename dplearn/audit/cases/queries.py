@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from dplearn.audit.case import AuditCase
-from dplearn.audit.enumeration import Rows
+from dplearn.audit.case import AuditCase, Required
+from dplearn.audit.fits import Rows
 from dplearn.audit.rules import RULES, moved_by
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
@@ -21,7 +21,7 @@ from dplearn.queries import (
     VectorQuery,
 )
 
-__all__ = ["MEAN", "QUERY_CASES", "SHARES", "VECTOR", "OracleFactory", "local_oracle", "oracle_case"]
+__all__ = ["CASES", "MEAN", "SHARES", "VECTOR", "OracleFactory", "local_oracle", "oracle_case"]
 
 OracleFactory = Callable[[Any, ApproxDP, Dice], Oracle]  # records, privacy and dice to an oracle
 
@@ -52,6 +52,7 @@ def oracle_case(
     n: int,
     claim: ApproxDP,
     moves: int,
+    **options: Any,
 ) -> AuditCase:
     """Return a case of an oracle that is asked some rounds of queries; a later one depends on what came out.
 
@@ -71,6 +72,8 @@ def oracle_case(
         What the oracle may spend.
     moves : int
         By how much totals may move.
+    **options
+        Of the case.
     """
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
@@ -83,17 +86,75 @@ def oracle_case(
         return str([[round(mean, 6) for mean in means] for means in released]), oracle.rounds
 
     rules = {**RULES, "discrete_laplace": moved_by(moves)}
-    return AuditCase(name, fit, universe, n, claim, rules=rules)
+    return AuditCase(name, fit, universe, n, claim, rules=rules, **options)
 
 
-QUERY_CASES = (
-    oracle_case("central_queries", _central, [([MEAN], 0.5), ([SHARES], 0.5)], (-1, 0, 2), 2, ApproxDP(2), 3),
-    oracle_case("central_vector", _central, [([VECTOR], None)], (-1, 0, 1), 1, ApproxDP(2), 8),
-    oracle_case("central_gaussian", _central, [([MEAN], None)], (-1, 0, 2), 2, ApproxDP(4, 0.01), 3),
+CASES = (
+    oracle_case(
+        "central_queries",
+        _central,
+        [([MEAN], 0.5), ([SHARES], 0.5)],
+        (-1, 0, 2),
+        2,
+        ApproxDP(2),
+        3,
+        verifies=("LocalOracle",),
+        required=Required(6, 0.999999),
+    ),
+    oracle_case(
+        "central_vector",
+        _central,
+        [([VECTOR], None)],
+        (-1, 0, 1),
+        1,
+        ApproxDP(2),
+        8,
+        verifies=("CentralOracle",),
+        required=Required(3, 0.999999),
+    ),
+    oracle_case(
+        "central_gaussian",
+        _central,
+        [([MEAN], None)],
+        (-1, 0, 2),
+        2,
+        ApproxDP(4, 0.01),
+        3,
+        verifies=("CentralOracle",),
+        required=Required(6, 0.7),
+    ),
     # A record for each query.
     oracle_case(
-        "local_queries", local_oracle, [([MEAN], "1/2"), ([SHARES], "1/2")], (-1, 0, 2), 2, ApproxDP(1), 0
+        "local_queries",
+        local_oracle,
+        [([MEAN], "1/2"), ([SHARES], "1/2")],
+        (-1, 0, 2),
+        2,
+        ApproxDP(1),
+        0,
+        verifies=("LocalOracle",),
+        required=Required(6, 0.999999),
     ),
-    oracle_case("local_vector", local_oracle, [([VECTOR], None)], (-1, 0, 1), 1, ApproxDP(1), 0),
-    oracle_case("local_laplace", _local_laplace, [([MEAN], None)], (-1, 0, 2), 1, ApproxDP(1), 3),
+    oracle_case(
+        "local_vector",
+        local_oracle,
+        [([VECTOR], None)],
+        (-1, 0, 1),
+        1,
+        ApproxDP(1),
+        0,
+        verifies=("LocalOracle",),
+        required=Required(3, 0.99),
+    ),
+    oracle_case(
+        "local_laplace",
+        _local_laplace,
+        [([MEAN], None)],
+        (-1, 0, 2),
+        1,
+        ApproxDP(1),
+        3,
+        verifies=("LocalOracle",),
+        required=Required(3, 0.999999),
+    ),
 )

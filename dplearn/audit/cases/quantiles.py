@@ -2,18 +2,18 @@
 
 A single quantile, and a level, are replayed: the costs of all codes move by no more than they are selected
 for. Of several levels only the first could be: a replayed selection names codes by their cost, so that
-neighbours find different ones, and the next level looks at different cells.
+neighbours find different ones, and the next level looks at different cells. None attains its claim: so few
+records do not reach the worst cells.
 """
 
-import warnings
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from dplearn.audit.case import AuditCase
-from dplearn.audit.enumeration import Rows
+from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
+from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
 from dplearn.audit.rules import RULES, Rule
 from dplearn.chance.dice import Dice
 from dplearn.core.ranks import Cell, SortedCodes, rank_sensitivity
@@ -23,10 +23,27 @@ from dplearn.preprocessing.min_max_clipper import PrivateMinMaxClipper
 from dplearn.privacy import ApproxDP
 from dplearn.releases.quantiles import _Quantiles
 
-__all__ = ["QUANTILE_CASES", "level_case", "quantiles_case"]
+__all__ = ["CASES", "level_case", "quantiles_case"]
 
 
-def quantiles_case(name: str, q: Sequence[Fraction], *, values: int, n: int, epsilon: int) -> AuditCase:
+#: Whose fits or releases are quantiles of columns.
+_MADE_OF_QUANTILES = (
+    "PrivateKBinsDiscretizer",
+    "PrivateQuantileTransformer",
+    "PrivateRobustScaler",
+    "Quantiles",
+)
+
+
+def quantiles_case(
+    name: str,
+    q: Sequence[Fraction],
+    *,
+    values: int,
+    n: int,
+    epsilon: int,
+    required: Required = NOTHING_REQUIRED,
+) -> AuditCase:
     """Return a case of quantiles of n numbers from 0 to values - 1.
 
     Parameters
@@ -37,6 +54,8 @@ def quantiles_case(name: str, q: Sequence[Fraction], *, values: int, n: int, eps
         Which quantiles.
     values, n, epsilon : int
         How many numbers there are, how many records, and what they spend.
+    required : Required
+        Of the case.
     """
     claim = ApproxDP(epsilon)
     stages = _Quantiles(name, q, epsilon, IntegerRange(0, values - 1))
@@ -48,7 +67,18 @@ def quantiles_case(name: str, q: Sequence[Fraction], *, values: int, n: int, eps
         return str(released.tolist()), released
 
     rules = _selected_within(rank_sensitivity(q[0], alone=True)) if len(q) == 1 else None
-    return AuditCase(name, fit, range(values), n, claim, ordered=False, rules=rules)
+    return AuditCase(
+        name,
+        fit,
+        range(values),
+        n,
+        claim,
+        ordered=False,
+        rules=rules,
+        verifies=("codes_at_fractions",),
+        part_of=_MADE_OF_QUANTILES,
+        required=required,
+    )
 
 
 def _selected_within(sensitivity: int) -> Mapping[str, Rule]:
@@ -62,7 +92,9 @@ def _selected_within(sensitivity: int) -> Mapping[str, Rule]:
     return {**RULES, "power_weighted": lambda mine, theirs: within_one(in_units(mine), in_units(theirs))}
 
 
-def level_case(name: str, fraction: Fraction, *, width: int, n: int, epsilon: int) -> AuditCase:
+def level_case(
+    name: str, fraction: Fraction, *, width: int, n: int, epsilon: int, required: Required = NOTHING_REQUIRED
+) -> AuditCase:
     """Return a case of one level of halving: a code from each of two cells, between which records may move.
 
     Parameters
@@ -73,6 +105,8 @@ def level_case(name: str, fraction: Fraction, *, width: int, n: int, epsilon: in
         Of the data of either cell that is wanted below the code.
     width, n, epsilon : int
         How many codes a cell has, how many records there are in both, and what the level spends.
+    required : Required
+        Of the case.
     """
     claim = ApproxDP(epsilon)
 
@@ -84,35 +118,53 @@ def level_case(name: str, fraction: Fraction, *, width: int, n: int, epsilon: in
         return str(chosen), chosen
 
     rules = _selected_within(rank_sensitivity(fraction, alone=False))
-    return AuditCase(name, fit, range(2 * width), n, claim, ordered=False, rules=rules)
+    return AuditCase(
+        name,
+        fit,
+        range(2 * width),
+        n,
+        claim,
+        ordered=False,
+        rules=rules,
+        verifies=("code_near_rank",),
+        part_of=_MADE_OF_QUANTILES,
+        required=required,
+    )
 
 
-def _clipper_case(name: str, n: int) -> AuditCase:
-    """Return a case of the whole fit of a transformer, on n records of two columns of two values."""
-    domain = [IntegerRange(0, 1)] * 2
+def _clipper_case(name: str, n: int, *, required: Required, staged: bool = True) -> AuditCase:
+    """Return a case of the fit of a transformer, on n records of two columns of two values."""
+    clipper = PrivateMinMaxClipper(quantile_range=(0, 50), epsilon=8, domain=[IntegerRange(0, 1)] * 2)
 
-    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
-        fitted = PrivateMinMaxClipper(quantile_range=(0, 50), epsilon=8, domain=domain)
-        with warnings.catch_warnings():
-            # Of any n records, whatever they are, it says that they are few; all other warnings count.
-            warnings.filterwarnings("ignore", f"n_samples is {n}: ", UserWarning)
-            fitted._fit(np.array(rows), None, dice)
+    def shown(fitted: PrivateMinMaxClipper) -> tuple[str, Any]:
         return str([fitted.data_low_.tolist(), fitted.data_high_.tolist()]), fitted
 
-    universe = [(0, 0), (0, 1), (1, 0), (1, 1)]
-    return AuditCase(name, fit, universe, n, ApproxDP(8), ordered=False, rules=None)
+    whole = WholeFit(refitted(clipper), lambda rows: (np.array(rows), None), shown)
+    return AuditCase(
+        name,
+        StagedFit(whole) if staged else whole,
+        [(0, 0), (0, 1), (1, 0), (1, 1)],
+        n,
+        ApproxDP(8),
+        ordered=False,
+        rules=None,
+        verifies=("PrivateMinMaxClipper",),
+        required=required,
+    )
 
 
 _QUARTERS = [Fraction(i, 4) for i in (1, 2, 3)]
 
-QUANTILE_CASES = (
-    quantiles_case("median", _QUARTERS[1:2], values=4, n=5, epsilon=1),
-    quantiles_case("lower_quartile", _QUARTERS[:1], values=4, n=5, epsilon=1),
-    quantiles_case("two_quantiles", _QUARTERS[:2], values=4, n=3, epsilon=4),
-    quantiles_case("quartiles", _QUARTERS, values=4, n=2, epsilon=4),
-    quantiles_case("quartiles_of_three", _QUARTERS, values=2, n=3, epsilon=4),
-    level_case("level_of_medians", Fraction(1, 2), width=3, n=4, epsilon=1),
-    level_case("level_of_lower_quartiles", Fraction(1, 4), width=3, n=4, epsilon=1),
-    _clipper_case("min_max_clipper", 2),
-    _clipper_case("small_min_max_clipper", 1),
+CASES = (
+    quantiles_case("median", _QUARTERS[1:2], values=4, n=5, epsilon=1, required=Required(56, 0.66)),
+    quantiles_case("lower_quartile", _QUARTERS[:1], values=4, n=5, epsilon=1, required=Required(56, 0.72)),
+    quantiles_case("two_quantiles", _QUARTERS[:2], values=4, n=3, epsilon=4, required=Required(20, 0.37)),
+    quantiles_case("quartiles", _QUARTERS, values=4, n=2, epsilon=4, required=Required(10, 0.47)),
+    quantiles_case("quartiles_of_three", _QUARTERS, values=2, n=3, epsilon=4, required=Required(4, 0.23)),
+    level_case("level_of_medians", Fraction(1, 2), width=3, n=4, epsilon=1, required=Required(105, 0.56)),
+    level_case(
+        "level_of_lower_quartiles", Fraction(1, 4), width=3, n=4, epsilon=1, required=Required(125, 0.46)
+    ),
+    _clipper_case("min_max_clipper", 2, required=Required(9, 0.2)),
+    _clipper_case("small_min_max_clipper", 1, staged=False, required=Required(4, 0.16)),
 )

@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from dplearn.audit.case import AuditCase
-from dplearn.audit.enumeration import Rows
+from dplearn.audit.case import AuditCase, Required
+from dplearn.audit.fits import Rows
 from dplearn.chance.dice import Dice
 from dplearn.domains import IntegerRange
 from dplearn.mechanisms import rec_prefix
@@ -26,10 +26,14 @@ from dplearn.mechanisms.rec_prefix import PrefixLevel, RecursiveSizes, choose_pr
 from dplearn.privacy import ApproxDP
 from dplearn.releases.interior_point import _InteriorPoint
 
-__all__ = ["INTERIOR_POINT_CASES", "recursive_case", "tiny_sizes"]
+__all__ = ["CASES", "recursive_case", "tiny_sizes"]
+
+_RELEASE = ("InteriorPoint",)
 
 
-def _exponential_case(name: str, universe: Sequence[int], n: int, size: int, epsilon: Any) -> AuditCase:
+def _exponential_case(
+    name: str, universe: Sequence[int], n: int, size: int, epsilon: Any, *, required: Required
+) -> AuditCase:
     domain = IntegerRange(0, size - 1)
     stages = _InteriorPoint(domain, "exponential", epsilon, 0, Fraction(1, 20), "tight")
     plan = stages.plan(n)
@@ -38,7 +42,17 @@ def _exponential_case(name: str, universe: Sequence[int], n: int, size: int, eps
         summary = stages.summarize(stages.read(rows), plan)
         return str(stages.release(summary, plan, dice).value), ()
 
-    return AuditCase(name, fit, universe, n, ApproxDP(epsilon), ordered=False)
+    return AuditCase(
+        name,
+        fit,
+        universe,
+        n,
+        ApproxDP(epsilon),
+        ordered=False,
+        verifies=("interior_point_code",),
+        part_of=_RELEASE,
+        required=required,
+    )
 
 
 def tiny_sizes(
@@ -49,7 +63,15 @@ def tiny_sizes(
     return RecursiveSizes(tuple(levels), base_aside, ApproxDP(base), 0)
 
 
-def recursive_case(name: str, sizes: RecursiveSizes, universe: Sequence[int], n: int, size: int) -> AuditCase:
+def recursive_case(
+    name: str,
+    sizes: RecursiveSizes,
+    universe: Sequence[int],
+    n: int,
+    size: int,
+    *,
+    required: Required,
+) -> AuditCase:
     """Return a case of the whole recursion.
 
     Parameters
@@ -62,42 +84,68 @@ def recursive_case(name: str, sizes: RecursiveSizes, universe: Sequence[int], n:
         Codes that records take, below `size`.
     n, size : int
         Number of records, and of codes in the domain.
+    required : Required
+        Of the case.
     """
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         found = recursive_interior_point(rows, size, sizes=sizes, privacy=sizes.privacy, dice=dice)
         return str(found), ()
 
-    return AuditCase(name, fit, universe, n, sizes.privacy, ordered=False, rules=None)
+    return AuditCase(
+        name,
+        fit,
+        universe,
+        n,
+        sizes.privacy,
+        ordered=False,
+        rules=None,
+        verifies=("recursive_interior_point",),
+        part_of=_RELEASE,
+        required=required,
+    )
 
 
-def _lengths_case(name: str, sizes: RecursiveSizes, universe: Sequence[int], n: int, size: int) -> AuditCase:
+def _lengths_case(
+    name: str, sizes: RecursiveSizes, universe: Sequence[int], n: int, size: int, *, required: Required
+) -> AuditCase:
     """Return a case of the outermost call up to the length that it releases: its claim is the next call's."""
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         paired = sorted(rows)[: n - sizes.levels[0].aside]
         return str(rec_prefix._shared_length(paired, size, 0, sizes, dice)), ()
 
-    return AuditCase(name, fit, universe, n, sizes.base, ordered=False, rules=None)
+    return AuditCase(
+        name, fit, universe, n, sizes.base, ordered=False, rules=None, part_of=_RELEASE, required=required
+    )
 
 
-def _prefix_case(name: str, universe: Sequence[int], n: int, claim: ApproxDP) -> AuditCase:
+def _prefix_case(
+    name: str, universe: Sequence[int], n: int, claim: ApproxDP, *, required: Required
+) -> AuditCase:
     """Return a case of the choice among prefixes of two bits, of codes of three."""
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         return str(choose_prefix(rows, 3, 2, privacy=claim, dice=dice)), ()
 
-    return AuditCase(name, fit, universe, n, claim, ordered=False, rules=None)
+    return AuditCase(
+        name, fit, universe, n, claim, ordered=False, rules=None, part_of=_RELEASE, required=required
+    )
 
 
 _CHOICE = ApproxDP(8, Fraction(1, 20))
 _TOP = (1 << 80) - 1
 
-INTERIOR_POINT_CASES = (
-    _exponential_case("interior_point_exponential", (0, 1, 2, 70, 79), 3, 80, 1),
+CASES = (
+    _exponential_case("interior_point_exponential", (0, 1, 2, 70, 79), 3, 80, 1, required=Required(35, 0.97)),
     # 4 of 5 records of 3 bits are paired: lengths from 0 to 3.
     _lengths_case(
-        "interior_point_lengths", tiny_sizes(1, choice=_CHOICE, comparison=1, base=1), (0, 1, 3, 4, 7), 5, 8
+        "interior_point_lengths",
+        tiny_sizes(1, choice=_CHOICE, comparison=1, base=1),
+        (0, 1, 3, 4, 7),
+        5,
+        8,
+        required=Required(16, 0.6),
     ),
     # The same with codes of 80 bits: nearly all lengths lie between those of two pairs.
     _lengths_case(
@@ -106,9 +154,12 @@ INTERIOR_POINT_CASES = (
         (0, 1 << 40, _TOP - 1, _TOP),
         5,
         _TOP + 1,
+        required=Required(12, 0.975),
     ),
     # The threshold is 8: halves of the records are 7 each, and one that leaves makes a third prefix appear.
-    _prefix_case("interior_point_prefixes", (0, 2, 6), 14, ApproxDP(4, Fraction(1, 1000))),
+    _prefix_case(
+        "interior_point_prefixes", (0, 2, 6), 14, ApproxDP(4, Fraction(1, 1000)), required=Required(120, 0.46)
+    ),
     # The thresholds are 6: if all 6 are alike they have both. The length is theirs most likely, one apart or
     # not.
     recursive_case(
@@ -117,6 +168,7 @@ INTERIOR_POINT_CASES = (
         (0, 2, 7),
         6,
         8,
+        required=Required(28, 0.74),
     ),
     # 4 pair into 2, these into 1: the lengths of lengths.
     recursive_case(
@@ -125,5 +177,6 @@ INTERIOR_POINT_CASES = (
         (0, 1, 4, 7),
         4,
         8,
+        required=Required(35, 0.34),
     ),
 )

@@ -11,9 +11,9 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
 
-from dplearn.audit.case import AuditCase
-from dplearn.audit.enumeration import Rows
-from dplearn.audit.interior_point_cases import tiny_sizes
+from dplearn.audit.case import AuditCase, Required
+from dplearn.audit.cases.interior_point import tiny_sizes
+from dplearn.audit.fits import Rows
 from dplearn.audit.rules import RULES, Rule, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.core.intervals import Level, depth_of
@@ -26,7 +26,9 @@ from dplearn.releases.block_errors import BlockPlan
 from dplearn.releases.distribution import CDFPlan, distribution_of, distribution_of_points
 from dplearn.releases.tree_errors import TreePlan
 
-__all__ = ["BLOCK_CASES", "CDF_CASES", "block_case", "distribution_case", "released", "released_blocks"]
+__all__ = ["CASES", "block_case", "distribution_case", "released", "released_blocks"]
+
+_RELEASES = ("CDFRelease", "ReleasedDistribution")
 
 #: A replaced record moves two counts of a level by 1.
 _LEVELS: Mapping[str, Rule] = {**RULES, "discrete_laplace": moved_by(2)}
@@ -68,12 +70,23 @@ def distribution_case(
     *,
     threshold: int = 1,
     tail_bits: int = 40,
+    required: Required,
 ) -> AuditCase:
     """Return a case of n integers from 0 to size - 1, halved where a noisy count reaches the threshold."""
     plan = TreePlan(size, 2, depth_of(size, 2), threshold, privacy, claim)
     fit = partial(released, tree_counts, plan, isinstance(privacy, ZeroConcentratedDP))
     return AuditCase(
-        name, fit, range(size), n, claim, ordered=False, tail_bits=tail_bits, rules=_rules(privacy)
+        name,
+        fit,
+        range(size),
+        n,
+        claim,
+        ordered=False,
+        tail_bits=tail_bits,
+        rules=_rules(privacy),
+        verifies=("tree_counts",),
+        part_of=_RELEASES,
+        required=required,
     )
 
 
@@ -84,9 +97,11 @@ def _rules(privacy: ApproxDP | ZeroConcentratedDP) -> Mapping[str, Rule]:
 _PURE = ApproxDP(1)
 _GAUSSIAN = ZeroConcentratedDP(Fraction(1, 2))
 
-CDF_CASES = (
-    distribution_case("distribution_of_four_values", 4, 2, _PURE, _PURE),
-    distribution_case("distribution_of_three_values", 3, 3, _PURE, _PURE, threshold=2),
+_TREE_CASES = (
+    distribution_case("distribution_of_four_values", 4, 2, _PURE, _PURE, required=Required(10, 0.999999)),
+    distribution_case(
+        "distribution_of_three_values", 3, 3, _PURE, _PURE, threshold=2, required=Required(10, 0.74)
+    ),
     distribution_case(
         "distribution_by_gaussian_counts",
         2,
@@ -94,6 +109,7 @@ CDF_CASES = (
         _GAUSSIAN,
         _GAUSSIAN.to_approx(Fraction(1, 100)),
         tail_bits=30,
+        required=Required(3, 0.8),
     ),
 )
 
@@ -125,6 +141,7 @@ def block_case(
     spacing: int = 2,
     sizes: RecursiveSizes | None = None,
     tail_bits: int | None = None,
+    required: Required,
 ) -> AuditCase:
     """Return a case of the points of blocks.
 
@@ -148,6 +165,8 @@ def block_case(
         Of the recursive method; the exponential one otherwise.
     tail_bits : int, optional
         How far open ends are walked. Needed where a side has more than one block.
+    required : Required
+        Of the case.
     """
     spent = ApproxDP(point) if sizes is None else sizes.privacy
     plan = BlockPlan(size or len(universe), 1, *sides, spacing, ApproxDP(noise), spent, sizes, _ANY)
@@ -155,7 +174,18 @@ def block_case(
     left_out = Fraction(0) if tail_bits is None else Fraction(2 * sum(sides), 1 << tail_bits)
     claim = ApproxDP(plan.privacy.epsilon, plan.privacy.delta + left_out)
     fit = partial(released_blocks, block_points, plan)
-    return AuditCase(name, fit, universe, n, claim, ordered=False, tail_bits=tail_bits or 40, rules=_LENGTHS)
+    return AuditCase(
+        name,
+        fit,
+        universe,
+        n,
+        claim,
+        ordered=False,
+        tail_bits=tail_bits or 40,
+        rules=_LENGTHS,
+        part_of=_RELEASES,
+        required=required,
+    )
 
 
 _ANY = ApproxDP(1000, Fraction(99, 100))  # for the mechanism's own check, which a case does without
@@ -163,9 +193,40 @@ _HALF = Fraction(1, 2)
 
 _FILLED = replace(tiny_sizes(choice=ApproxDP(1), comparison=1, base=_HALF), n_samples=2)
 
-BLOCK_CASES = (
-    block_case("distribution_by_blocks", range(3), 3, (1, 1), _HALF, _HALF),
-    block_case("distribution_by_blocks_at_large_epsilon", (0, 1, 3), 3, (1, 1), _HALF, 4, size=4, spacing=1),
-    block_case("distribution_by_blocks_from_below", range(3), 3, (2, 0), 1, _HALF, spacing=1, tail_bits=8),
-    block_case("distribution_by_filled_blocks", range(3), 3, (1, 1), _HALF, _HALF, sizes=_FILLED),
+_BLOCK_CASES = (
+    block_case("distribution_by_blocks", range(3), 3, (1, 1), _HALF, _HALF, required=Required(10, 0.12)),
+    block_case(
+        "distribution_by_blocks_at_large_epsilon",
+        (0, 1, 3),
+        3,
+        (1, 1),
+        _HALF,
+        4,
+        size=4,
+        spacing=1,
+        required=Required(10, 0.13),
+    ),
+    block_case(
+        "distribution_by_blocks_from_below",
+        range(3),
+        3,
+        (2, 0),
+        1,
+        _HALF,
+        spacing=1,
+        tail_bits=8,
+        required=Required(10, 0.04),
+    ),
+    block_case(
+        "distribution_by_filled_blocks",
+        range(3),
+        3,
+        (1, 1),
+        _HALF,
+        _HALF,
+        sizes=_FILLED,
+        required=Required(10, 0.09),
+    ),
 )
+
+CASES = (*_TREE_CASES, *_BLOCK_CASES)

@@ -1,0 +1,85 @@
+"""Cases of conjunctions: the fit of either model."""
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dplearn.audit.case import AuditCase, Required
+from dplearn.audit.cases.naive_bayes import REPLACED
+from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
+from dplearn.audit.rules import RULES
+from dplearn.domains import Bits, Domain, IntegerRange
+from dplearn.learners.conjunction import ConjunctionClassifier
+from dplearn.privacy import ApproxDP
+
+__all__ = ["CASES", "conjunction_case"]
+
+
+def conjunction_case(
+    name: str,
+    values: Sequence[int],
+    universe: Sequence[Hashable],
+    n: int,
+    *,
+    required: Required,
+    staged: bool = True,
+    **parameters: Any,
+) -> AuditCase:
+    """Return a case of the fit of a conjunction.
+
+    Parameters
+    ----------
+    name : str
+        Of the case.
+    values : sequence of int
+        How many values each column has; 2 are bits, others make two bins.
+    universe : sequence of tuple of int
+        Records: a value of each column, and a label.
+    n : int
+        Number of records.
+    required : Required
+        Of the case.
+    staged : bool, default=True
+        Whether the stages before the draws run once a table; else all of the fit runs on each path.
+    **parameters
+        Of the classifier.
+    """
+    domain: list[Domain] = [Bits(None) if size == 2 else IntegerRange(0, size - 1) for size in values]
+    chosen: dict[str, Any] = {"domain": domain, "n_bins": 2, "classes": (0, 1), "random_state": 0}
+    model = ConjunctionClassifier(**chosen | parameters)
+    whole = WholeFit(refitted(model), _split, _shown)
+    local = model.trust_model == "local"
+    return AuditCase(
+        name,
+        StagedFit(whole) if staged else whole,
+        universe,
+        n,
+        ApproxDP(model.epsilon),
+        ordered=local,
+        rules=RULES if local else REPLACED,
+        verifies=("ConjunctionClassifier",),
+        required=required,
+    )
+
+
+def _split(rows: Rows) -> tuple[Any, Any]:
+    return np.array([row[:-1] for row in rows]), np.array([row[-1] for row in rows])
+
+
+def _shown(fitted: ConjunctionClassifier) -> tuple[str, Any]:
+    return repr(fitted.concept_), fitted
+
+
+_VALUES = [(0, 0), (0, 1), (1, 1), (2, 1)]  # the second and the third are in one bin
+_PAIRS = [(0, 0, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1)]
+
+CASES = (
+    conjunction_case("conjunction", [3], _VALUES, 2, epsilon=4.0, staged=False, required=Required(6, 0.999)),
+    conjunction_case(
+        "conjunction_of_two_columns", [2, 2], _PAIRS, 1, epsilon=16.0, required=Required(4, 0.999)
+    ),
+    conjunction_case(
+        "local_conjunction", [3], _VALUES, 2, trust_model="local", epsilon=2.0, required=Required(6, 0.999)
+    ),
+)

@@ -1,0 +1,99 @@
+"""Cases of naive Bayes: the fit of either model, its tables released as they are.
+
+Columns have more values than bins, so that which value it is within a bin must not be seen.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from dplearn.audit.case import AuditCase, Required
+from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
+from dplearn.audit.rules import RULES, Rule, moved_by
+from dplearn.domains import Bits, Domain, IntegerRange
+from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
+from dplearn.privacy import ApproxDP
+
+__all__ = ["CASES", "REPLACED", "naive_bayes_case"]
+
+
+def naive_bayes_case(
+    name: str,
+    values: Sequence[int],
+    universe: Sequence[Hashable],
+    n: int,
+    *,
+    required: Required,
+    staged: bool = True,
+    **parameters: Any,
+) -> AuditCase:
+    """Return a case of the fit of naive Bayes on columns of at most two bins, and two classes.
+
+    Parameters
+    ----------
+    name : str
+        Of the case.
+    values : sequence of int
+        How many values each column has, at most 3; 2 are bits.
+    universe : sequence of tuple of int
+        Records: a value of each column, and a class.
+    n : int
+        Number of records.
+    required : Required
+        Of the case.
+    staged : bool, default=True
+        Whether the stages before the draws run once a table; else all of the fit runs on each path.
+    **parameters
+        Of the classifier.
+    """
+    domain: list[Domain] = [Bits(None) if size == 2 else IntegerRange(0, size - 1) for size in values]
+    chosen: dict[str, Any] = {"domain": domain, "n_bins": 2, "classes": (0, 1), "random_state": 0}
+    model = StatisticalQueryNaiveBayes(**chosen | parameters)
+    whole = WholeFit(refitted(model), _split, _shown)
+    local = model.trust_model == "local"
+    return AuditCase(
+        name,
+        StagedFit(whole) if staged else whole,
+        universe,
+        n,
+        ApproxDP(model.epsilon),
+        ordered=local,
+        rules=RULES if local else REPLACED,
+        verifies=("StatisticalQueryNaiveBayes",),
+        required=required,
+    )
+
+
+def _split(rows: Rows) -> tuple[Any, Any]:
+    return np.array([row[:-1] for row in rows]), np.array([row[-1] for row in rows])
+
+
+def _shown(fitted: StatisticalQueryNaiveBayes) -> tuple[str, Any]:
+    tables = [np.round(table, 6).tolist() for table in (fitted.log_prior_, *fitted.log_ratios_)]
+    return str(tables), fitted
+
+
+#: A replaced record leaves one cell of a column's counts and enters another.
+REPLACED: Mapping[str, Rule] = {**RULES, "discrete_laplace": moved_by(2)}
+
+_VALUES = list(product(range(3), (0, 1)))  # of each class, two are in one bin
+_PAIRS = [(0, 0, 0), (0, 0, 1), (1, 0, 0), (1, 0, 1)]  # the second column has one value
+
+CASES = (
+    naive_bayes_case("naive_bayes", [3], _VALUES, 1, staged=False, required=Required(4, 0.999)),
+    naive_bayes_case("naive_bayes_of_two_records", [2], [(0, 0), (1, 1)], 2, required=Required(3, 0.999)),
+    naive_bayes_case(
+        "naive_bayes_of_two_columns", [2, 1], _PAIRS, 1, epsilon=2.0, required=Required(4, 0.999)
+    ),
+    naive_bayes_case("local_naive_bayes", [3], _VALUES, 1, trust_model="local", required=Required(4, 0.999)),
+    naive_bayes_case(
+        "local_naive_bayes_of_two_columns",
+        [2, 1],
+        _PAIRS,
+        2,
+        trust_model="local",
+        required=Required(8, 0.999),
+    ),
+)

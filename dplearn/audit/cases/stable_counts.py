@@ -1,0 +1,51 @@
+"""Cases of stable counts: the whole release of counts of keys that nobody declared.
+
+Keys are of several types, and one is missing; records are read as a user's are. The claim's delta is not used
+up by so few records.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+from dplearn.audit.case import AuditCase, Required
+from dplearn.audit.fits import Rows
+from dplearn.chance.dice import Dice
+from dplearn.privacy import ApproxDP
+from dplearn.releases.stable_counts import _StableCounts
+
+__all__ = ["CASES"]
+
+_COUNTS = ApproxDP(2, Fraction(1, 20))
+
+
+def _counted(rows: Rows, dice: Dice) -> tuple[str, Any]:
+    stages = _StableCounts(_COUNTS.epsilon, _COUNTS.delta)
+    keys = stages.read(list(rows))
+    plan = stages.plan(len(keys))
+    found = stages.release(stages.summarize(keys, plan), plan, dice)
+    return str(found.counts), found
+
+
+CASES = (
+    AuditCase(
+        "stable_counts",
+        _counted,
+        ("a", None, 2.0),
+        6,
+        _COUNTS,
+        ordered=False,
+        rules=None,
+        verifies=("StableCounts",),
+        required=Required(28, 0.85),
+    ),
+    AuditCase(
+        "stable_counts_of_few",
+        _counted,
+        ("a", None, 2.0),
+        4,
+        _COUNTS,
+        rules=None,
+        verifies=("StableCounts",),
+        required=Required(15, 0.48),
+    ),
+)

@@ -1,0 +1,138 @@
+"""Cases of thresholds: the fit on columns of small integers, and the step between two labels by itself.
+
+In a universe this small a fit looks at all examples of either label; the step is run with fewer. No order of
+records is seen by either: each multiset is run once. None attains its claim: the exponential mechanism
+normalises, and universes this small do not hold the worst data.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from dplearn.audit.case import AuditCase, Required
+from dplearn.audit.fits import Rows, StagedFit, WholeFit
+from dplearn.audit.rules import RULES, Rule
+from dplearn.chance.dice import Dice
+from dplearn.domains import IntegerRange
+from dplearn.learners.threshold import ThresholdClassifier, threshold_between
+from dplearn.privacy import ApproxDP
+
+__all__ = ["CASES", "between_case", "threshold_case"]
+
+
+def threshold_case(
+    name: str,
+    method: str,
+    values: Sequence[int],
+    n: int,
+    *,
+    required: Required,
+    staged: bool = True,
+    **parameters: Any,
+) -> AuditCase:
+    """Return a case of the fit of a threshold.
+
+    Parameters
+    ----------
+    name : str
+        Of the case.
+    method : str
+        How it is learned.
+    values : sequence of int
+        How many values each column has.
+    n : int
+        Number of records.
+    required : Required
+        Of the case.
+    staged : bool, default=True
+        Whether the stages before the draws run once a table; else all of the fit runs on each path.
+    **parameters
+        Of the classifier.
+    """
+    domain = [IntegerRange(0, size - 1) for size in values]
+    chosen: dict[str, Any] = {"epsilon": 1.0, "classes": ("no", "yes"), "domain": domain}
+    whole = WholeFit(partial(ThresholdClassifier, method=method, **chosen | parameters), _split, _shown)
+    universe = list(product(*map(range, values), ("no", "yes")))
+    return AuditCase(
+        name,
+        StagedFit(whole) if staged else whole,
+        universe,
+        n,
+        ApproxDP(1),
+        ordered=False,
+        rules=RULES if method == "exponential" else TWO_POINTS,
+        verifies=("ThresholdClassifier",),
+        required=required,
+    )
+
+
+def _split(rows: Rows) -> tuple[Any, Any]:
+    return np.array([row[:-1] for row in rows]), [row[-1] for row in rows]
+
+
+def _shown(fitted: ThresholdClassifier) -> tuple[str, Any]:
+    return f"x{fitted.feature_} {fitted.direction_} {fitted.threshold_}", fitted
+
+
+def between_case(name: str, size: int, n: int, m: int, *, required: Required) -> AuditCase:
+    """Return a case of `threshold_between`, m records of each kind looked at."""
+    claim = ApproxDP(1)
+
+    def find(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        codes, lower = (np.array(part) for part in zip(*rows, strict=True))
+        found = threshold_between(codes, lower.astype(bool), size, m, privacy=claim, dice=dice)
+        return str(found), found
+
+    universe = list(product(range(size), (0, 1)))
+    return AuditCase(
+        name,
+        find,
+        universe,
+        n,
+        claim,
+        ordered=False,
+        rules=TWO_POINTS,
+        part_of=("ThresholdClassifier",),
+        required=required,
+    )
+
+
+def _moved_by_two(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
+    """Allow the quality of each point of a small domain to differ by 2, as two replaced points make it."""
+    return mine[0] == theirs[0] and all(
+        abs(one - other) <= 2 for one, other in zip(_ranked(mine), _ranked(theirs), strict=True)
+    )
+
+
+def _ranked(arguments: tuple[Any, ...]) -> list[int]:
+    """Return the cost of every candidate, rising: if none moves by more than 2, no rank does."""
+    _, costs, multiplicities = arguments
+    pairs = sorted(zip(costs, multiplicities, strict=True))
+    return [cost for cost, number in pairs for _ in range(number)]
+
+
+TWO_POINTS: Mapping[str, Rule] = {**RULES, "power_weighted": _moved_by_two}
+
+CASES = (
+    threshold_case("threshold_exponential", "exponential", [4], 3, required=Required(96, 0.72)),
+    threshold_case(
+        "threshold_exponential_of_two_columns", "exponential", [2, 2], 2, required=Required(27, 0.62)
+    ),
+    threshold_case("threshold_interior_point", "interior_point", [3], 3, required=Required(56, 0.65)),
+    threshold_case(
+        "threshold_interior_point_of_four",
+        "interior_point",
+        [2],
+        4,
+        staged=False,
+        required=Required(35, 0.55),
+    ),
+    threshold_case(
+        "threshold_interior_point_of_two_columns", "interior_point", [2, 2], 2, required=Required(34, 0.52)
+    ),
+    between_case("threshold_between", 5, 3, 1, required=Required(21, 0.6)),
+    between_case("threshold_between_of_two", 4, 4, 2, required=Required(70, 0.66)),
+)

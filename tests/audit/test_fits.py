@@ -1,0 +1,159 @@
+"""Fits by stages are whole fits: the same outcomes, warnings and errors, with the first stages run once."""
+
+import warnings
+from collections import Counter
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from dplearn import ExponentialMechanismClassifier
+from dplearn.audit import exact_distribution
+from dplearn.audit.cases import CASES
+from dplearn.audit.distributions import observe
+from dplearn.audit.enumeration import distribution_on
+from dplearn.audit.fits import StagedFit, TableFit, WholeFit, refitted, run_on
+from dplearn.chance import EnumeratingDice, SeededDice
+from dplearn.domains import IntegerRange
+
+STAGED = [case for case in CASES.values() if isinstance(case.fit, StagedFit)]
+ROWS = ((0, "no"), (1, "yes"), (1, "yes"))
+MODEL = ExponentialMechanismClassifier(domain=IntegerRange(0, 1), classes=["no", "yes"], epsilon=1.0)
+
+
+def table(rows):
+    X, y = zip(*rows, strict=True)
+    return np.array(X)[:, None], np.array(y)
+
+
+def shown(fitted):
+    return repr(fitted.concept_), fitted
+
+
+def staged(kind=ExponentialMechanismClassifier):
+    return StagedFit(WholeFit(partial(kind, **MODEL.get_params(deep=False)), table, shown))
+
+
+@pytest.mark.parametrize("case", STAGED, ids=lambda case: case.name)
+def test_paths_of_one_table_show_what_whole_fits_with_the_same_draws_show(case):
+    records = list(case.universe)
+    rows = tuple(records[i * 2 % len(records)] for i in range(case.n))
+    run = run_on(case.fit, rows)
+    for seed in range(3):
+        whole = observe(partial(case.fit.whole, rows), SeededDice(seed, case.name))
+        assert observe(run, SeededDice(seed, case.name)) == whole
+
+
+def test_every_class_has_a_case_of_which_the_whole_fit_is_run():
+    fitted = {name for case in STAGED for name in case.verifies}
+    whole = {name for case in CASES.values() if isinstance(case.fit, WholeFit) for name in case.verifies}
+    assert len(STAGED) > 20
+    assert fitted <= whole
+
+
+class Counting(ExponentialMechanismClassifier):
+    """Counts how often each stage is run."""
+
+    calls: ClassVar = Counter()
+
+    def _read(self, X, y, params):
+        self.calls["read"] += 1
+        return super()._read(X, y, params)
+
+    def _summarize(self, table, plan):
+        self.calls["summarize"] += 1
+        return super()._summarize(table, plan)
+
+    def _release(self, summary, plan, dice):
+        self.calls["release"] += 1
+        return super()._release(summary, plan, dice)
+
+
+def test_the_stages_before_the_draws_run_once_for_all_paths_and_once_for_those_run_twice(monkeypatch):
+    monkeypatch.setattr(Counting, "calls", Counter())
+    distribution = distribution_on(staged(Counting), ROWS)
+    assert distribution == exact_distribution(partial(staged(Counting).whole, ROWS))
+    n_paths = len(distribution.masses)
+    monkeypatch.setattr(Counting, "calls", Counter())
+    distribution_on(staged(Counting), ROWS)
+    assert Counting.calls["read"] == Counting.calls["summarize"] == 2
+    assert Counting.calls["release"] > n_paths
+
+
+class Refusing(ExponentialMechanismClassifier):
+    """Warns of a value, and refuses another."""
+
+    def _read(self, X, y, params):
+        warnings.warn(f"the least value is {X.min()}", UserWarning, stacklevel=1)
+        if X.min() == 1:
+            raise ValueError("the least value is 1")
+        return super()._read(X, y, params)
+
+
+@pytest.mark.parametrize("rows", [ROWS, ROWS[1:] + ROWS[1:2]])
+def test_warnings_and_errors_of_the_first_stages_are_seen_on_every_path(rows):
+    fit = staged(Refusing)
+    distribution = distribution_on(fit, rows)
+    assert distribution == exact_distribution(partial(fit.whole, rows))
+    assert all(seen[0] == "warned" for seen in distribution.masses)
+    assert all("the least value is" in repr(seen[1]) for seen in distribution.masses)
+
+
+def test_a_warning_that_records_are_few_is_a_part_of_what_is_published():
+    text, (_, notes) = staged()(ROWS, SeededDice(0))
+    assert text
+    assert [note.split(":")[0] for note in notes] == ["n_samples is 3"]
+
+
+def with_each_path_run_twice(fit):
+    for turn in range(7):
+        distribution_on(fit, ROWS, turn=turn)
+
+
+class Draws(ExponentialMechanismClassifier):
+    """Reads the table with chance that does not come from the dice."""
+
+    rng = np.random.default_rng(0)
+
+    def _read(self, X, y, params):
+        return super()._read(X, y[self.rng.integers(0, len(y), len(y))], params)
+
+
+def test_chance_in_the_first_stages_that_does_not_come_from_the_dice_is_found():
+    with pytest.raises(RuntimeError, match="does not come from the dice"):
+        with_each_path_run_twice(staged(Draws))
+
+
+class Remembers(ExponentialMechanismClassifier):
+    """Leaves the outcome of one path in the summary, for the next."""
+
+    def _summarize(self, table, plan):
+        return [super()._summarize(table, plan)]
+
+    def _release(self, summary, plan, dice):
+        summary.append(super()._release(summary[0], plan, dice))
+        return summary[1]
+
+
+def test_a_state_that_one_path_leaves_to_the_next_is_found():
+    with pytest.raises(RuntimeError, match="does not come from the dice"):
+        with_each_path_run_twice(staged(Remembers))
+
+
+def test_nothing_is_computed_before_the_first_path():
+    class Never(TableFit):
+        def on(self, rows):
+            return lambda dice: (str(rows), dice.below(2))
+
+    def fail():
+        raise AssertionError
+
+    StagedFit(WholeFit(fail, table, shown)).on(ROWS)
+    assert Never()((0,), EnumeratingDice([])) == ("(0,)", 0)
+
+
+def test_an_estimator_that_is_made_anew_shares_the_parameters():
+    made = refitted(MODEL)()
+    assert made is not MODEL
+    assert made.domain is MODEL.domain
