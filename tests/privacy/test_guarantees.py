@@ -487,17 +487,17 @@ def test_html_shows_every_part():
     [
         (
             ApproxDP(0.5),
-            "Whatever is published, replacing any one record changes its probability by at most a factor of"
-            " exp(0.5).",
+            "Replacing any one record changes the probability of any set of published outcomes by at most a"
+            " factor of exp(0.5).",
         ),
         (
             ApproxDP(1, 1e-6, protects="labels"),
-            "Whatever is published, replacing the label of any one record changes its probability by"
-            " at most a factor of exp(1), except with probability 1e-06.",
+            "Replacing the label of any one record changes the probability of any set of published outcomes"
+            " by at most a factor of exp(1), up to an additive 1e-06.",
         ),
         (
             ApproxDP(1, 0, "add_remove"),
-            "Whatever is published, adding or removing any one record changes its probability by"
+            "Adding or removing any one record changes the probability of any set of published outcomes by"
             " at most a factor of exp(1).",
         ),
     ],
@@ -651,7 +651,7 @@ def test_concentrated_guarantees_in_words():
     guarantee = ZeroConcentratedDP(0.005, "add_remove", assumes=("a < b",))
     assert eval(repr(guarantee)) == guarantee
     assert guarantee.sentence() == (
-        "Whatever is published, adding or removing any one record changes its distribution by a Renyi"
+        "Adding or removing any one record changes the distribution of the published outcome by a Renyi"
         " divergence of at most 0.005 times the order."
     )
     assert "<th>rho</th><td>0.005</td>" in guarantee._repr_html_()
