@@ -326,7 +326,10 @@ class Grid(NumberDomain):
         """The precondition on the column, as listed in a guarantee."""
         gaps, bounds = " or missing" if self.missing else "", f"from {self.low:g} to {self.high:g}"
         if self.outside == "clip":
-            return f"values are numbers{gaps}; they are clipped and rounded down to {self.points} points {bounds}"
+            return (
+                f"values are numbers{gaps}; they are clipped and rounded down to"
+                f" {self.points} points {bounds}"
+            )
         return f"values are numbers {bounds}{gaps}"
 
     @property
