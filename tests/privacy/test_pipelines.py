@@ -58,7 +58,7 @@ class Steps:
         self.steps = [(f"s{i}", Step(guarantee)) for i, guarantee in enumerate(guarantees)]
 
 
-def test_a_fitted_pipeline_promises_the_sum():
+def test_a_fitted_pipeline_guarantees_the_sum():
     pipeline = make_pipeline(Normalizer(), "passthrough", PrivateRobustScaler(epsilon=1), learner())
     total = pipeline_guarantee(pipeline.fit(X, y))
     assert (total.epsilon, total.delta, total.reproducible) == (Fraction(3, 2), 0, False)
@@ -138,7 +138,7 @@ def test_a_cell_encoder_is_known_to_learn_nothing_but_its_subclasses_are_not():
 
 
 @pytest.mark.parametrize(("named", "message"), [("nobody", "must name steps"), ("s0", "without a guarantee")])
-def test_only_steps_that_are_there_and_promise_nothing_can_be_stateless(named, message):
+def test_only_steps_that_are_there_and_guarantee_nothing_can_be_stateless(named, message):
     with pytest.raises(ValueError, match=message):
         pipeline_guarantee(Steps(ApproxDP(1)), stateless=[named])
 
@@ -168,7 +168,7 @@ def test_numbers_add_up_in_their_kind():
         pipeline_guarantee(Steps(ApproxDP(1, 0.5), ApproxDP(1, 0.5)))
 
 
-def test_all_is_promised_in_terms_that_every_step_keeps():
+def test_the_sum_is_for_neighbours_and_parts_of_all_steps():
     total = pipeline_guarantee(
         Steps(
             ApproxDP(1, neighbors="add_remove"),
@@ -271,7 +271,7 @@ def twins(kept):
     return kept, copy.deepcopy(kept), pickle.loads(pickle.dumps(kept))
 
 
-def test_what_was_chosen_together_promises_what_the_choice_cost_once():
+def test_steps_chosen_together_have_the_guarantee_of_the_choice_once():
     knots = np.array([[0.0] * 4, [8.0] * 4])
     kept, guaranteed = kept_by_a_search(
         SplineTransformer(knots=knots), FunctionTransformer(partial(np.round))
@@ -318,7 +318,7 @@ def test_a_private_step_that_is_fitted_again_is_added():
         assert total.epsilon == guaranteed.epsilon + kept[at].guarantee_.epsilon
 
 
-def test_a_new_fit_with_an_equal_promise_is_a_new_fit():
+def test_a_new_fit_with_an_equal_guarantee_is_a_new_fit():
     kept, guaranteed = kept_by_a_search()
     kept[0].guarantee_ = pickle.loads(pickle.dumps(guaranteed))
     assert pipeline_guarantee(kept).epsilon == 2 * guaranteed.epsilon
