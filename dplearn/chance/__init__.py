@@ -1,9 +1,9 @@
-"""Where randomness comes from: one protocol, four kinds of dice.
+"""Sources of randomness: the protocol `Dice`, its four implementations, and a stream for public choices.
 
-A mechanism asks its `dice` and never learns which kind it holds: `SystemDice` draws from the operating
-system, `SeededDice` repeats itself for tests, `EnumeratingDice` walks every outcome with its exact
-probability, `ReplayDice` records one run and replays it on a neighbour. Public choices come from a
-`PublicStream`.
+A mechanism draws from the `dice` that it is given, and must not depend on their class. `SystemDice` draws
+from the operating system's entropy, `SeededDice` draws reproducibly for tests, `EnumeratingDice` enumerates
+all outcomes with their exact probabilities, and `ReplayDice` records one run and replays it on a neighbour.
+Public choices are drawn from a `PublicStream`.
 """
 
 from dplearn.chance.dice import Dice

@@ -1,8 +1,8 @@
-"""The protocol through which all randomness that privacy rests on must pass.
+"""The protocol `Dice`: primitives for all random draws on which a privacy guarantee depends.
 
-Every primitive takes Python integers or Fractions and follows its formula exactly: no float decides an
-outcome. Supports are finite, so a tape can walk all of them; discrete Gaussians and noise between open ends
-are the exceptions, and a tape says how much of them was left out.
+Each primitive takes Python integers or Fractions and has exactly the distribution of its formula: no float
+decides an outcome. Supports are finite and can be enumerated. The exceptions are discrete Gaussians and noise
+between open ends: an enumeration omits a small, known part of their probability.
 """
 
 from collections.abc import Sequence
@@ -26,14 +26,15 @@ __all__ = [
     "check_size",
 ]
 
-Integers = NDArray[Any]  # int64, or Python integers in an object array where 64 bits do not suffice
-End = int | Integers | None  # of a range that noise is moved into
+Integers = NDArray[Any]  # int64, or Python integers in an object array if 64 bits do not suffice
+End = int | Integers | None  # an end of the range to which noise is clamped
 
 
 class Dice(Protocol):
-    """A source of exact chance.
+    """Protocol of sources of randomness with exact distributions.
 
-    `size=None` gives one Python integer; an integer `size` gives that many independent draws in an array.
+    With `size=None` a method returns one Python integer; with an integer `size` it returns an array of `size`
+    independent draws.
     """
 
     def below(self, n: int, size: int | None = None) -> Any:
@@ -45,51 +46,51 @@ class Dice(Protocol):
     def power_weighted(self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]) -> int:
         """Draw index i with probability proportional to multiplicities[i] * ratio**exponents[i].
 
-        Adding a constant to all exponents changes nothing.
+        Adding a constant to all exponents does not change the distribution.
         """
 
     def permute_and_flip(
         self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]
     ) -> int:
-        """Draw the group from which permute-and-flip selects.
+        """Draw the group of the candidate that permute-and-flip selects.
 
         Each of the multiplicities[i] candidates of group i is accepted with probability
-        ratio**(exponents[i] - least exponent); the candidates come in a uniformly random order and the
-        first accepted one is selected. Within its group it is uniform.
+        ratio**(exponents[i] - least exponent). The candidates are tried in a uniformly random order, and the
+        first accepted one is selected. It is uniform within its group.
         """
 
     def discrete_laplace(
         self, ratio: Fraction, low: End = None, high: End = None, size: int | None = None
     ) -> Any:
-        """Draw k with probability proportional to ratio**abs(k), then move it into low..high.
+        """Draw k with probability proportional to ratio**abs(k), then clamp it to low..high.
 
         An end may be an array of `size` ends, one for each draw; None leaves that side open. With ends
-        gap - 1 and gap the draw tells no more than the bit [Z >= gap].
+        gap - 1 and gap the draw has two outcomes, which determine only the bit [Z >= gap].
         """
 
     def geometric(self, ratio: Fraction, low: End = 0, high: End = None, size: int | None = None) -> Any:
-        """Draw G >= 0 with P[G >= k] = ratio**k, then move it into low..high, as for `discrete_laplace`."""
+        """Draw G >= 0 with P[G >= k] = ratio**k, then clamp it to low..high, as for `discrete_laplace`."""
 
     def discrete_gaussian(self, sigma2: Fraction, size: int | None = None) -> Any:
         """Draw k with probability proportional to exp(-k**2 / (2 sigma2))."""
 
 
 def check_size(size: int | None) -> int | None:
-    """Return `size` if it is None or a number of draws."""
+    """Return `size` if it is None or a nonnegative integer; else raise an error."""
     return None if size is None else check_count("size", size)
 
 
 def check_ratio(ratio: Fraction) -> Fraction:
-    """Return `ratio` if it is an exact number strictly between 0 and 1."""
+    """Return `ratio` if it is a Fraction strictly between 0 and 1; else raise ValueError."""
     if not isinstance(ratio, Fraction) or not 0 < ratio < 1:
         raise ValueError(f"ratio must be a Fraction strictly between 0 and 1, got {ratio!r}")
     return ratio
 
 
 def check_ends(low: End, high: End, size: int | None) -> tuple[End, End]:
-    """Return the ends of a range, if none is empty and arrays have an end for each draw.
+    """Return the ends of a range, if no range is empty and arrays have one end for each draw.
 
-    The messages hold no value: ends may be the distances of public ends from a private count.
+    The error messages contain no values: an end may be the distance of a public end from a private count.
     """
     for end in (low, high):
         if isinstance(end, np.ndarray):
@@ -103,7 +104,7 @@ def check_ends(low: End, high: End, size: int | None) -> tuple[End, End]:
 
 
 def check_probability(p: Fraction) -> Fraction:
-    """Return `p` if it is an exact probability."""
+    """Return `p` as a Fraction if it is an int or Fraction from 0 to 1; else raise ValueError."""
     if not isinstance(p, (int, Fraction)) or not 0 <= p <= 1:
         raise ValueError(f"p must be a Fraction between 0 and 1, got {p!r}")
     return Fraction(p)
@@ -112,9 +113,9 @@ def check_probability(p: Fraction) -> Fraction:
 def check_groups(
     exponents: Sequence[int], multiplicities: Sequence[int]
 ) -> tuple[list[int], list[int], list[int]]:
-    """Return the indices of the nonempty groups by rising exponent, and their exponents and multiplicities.
+    """Return the nonempty groups in increasing order of exponent: indices, exponents and multiplicities.
 
-    The messages hold no value: exponents and multiplicities are private.
+    The error messages contain no values: exponents and multiplicities are private.
     """
     e, m = np.asarray(exponents), np.asarray(multiplicities)
     if e.dtype == m.dtype == np.int64 and e.shape == m.shape and (m >= 0).all() and m.any():
@@ -131,21 +132,21 @@ def check_groups(
 
 
 def one_or_many(values: Integers, size: int | None) -> int | Integers:
-    """Return the single value as an int when no size was asked for."""
+    """Return the single value as an int if `size` is None, else the array."""
     return int(values[0]) if size is None else values
 
 
 def one_moved_into(drawn: int, low: End, high: End) -> int:
-    """Return the same as `moved_into` of one number."""
+    """Clamp one number to low..high; see `clamped`."""
     if low is not None:
         drawn = max(drawn, int(low))
     return drawn if high is None else min(drawn, int(high))
 
 
 def moved_into(drawn: Integers, low: End, high: End) -> Integers:
-    """Return what was drawn, or the end of low..high that it is beyond."""
+    """Clamp numbers to low..high."""
     ends = [end for end in (low, high) if isinstance(end, np.ndarray)]
-    # An end below or above all 64-bit integers binds none of them, or all.
+    # The clamped numbers fit into 64 bits only if all ends do.
     bounds = [int(end) for end in (low, high) if end is not None and not isinstance(end, np.ndarray)]
     narrow = all(end.dtype == np.int64 for end in ends) and all(-(1 << 63) <= b < 1 << 63 for b in bounds)
     if not narrow:
@@ -158,7 +159,7 @@ def moved_into(drawn: Integers, low: End, high: End) -> Integers:
 
 
 def as_array(values: Sequence[int]) -> Integers:
-    """Return int64 where the values fit, else an object array of Python integers."""
+    """Return an int64 array if all values fit, else an object array of Python integers."""
     if all(-(1 << 63) <= v < 1 << 63 for v in values):
         return np.array(values, dtype=np.int64)
     out = np.empty(len(values), dtype=object)

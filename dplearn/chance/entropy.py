@@ -1,10 +1,9 @@
-"""Dice that draw from the operating system: the default, and the only ones a guarantee may rest on.
+"""Dice that draw from the operating system's entropy: the default, and the only dice for published releases.
 
-Small requests are served from a buffer, since a system call costs more than a few bytes. The buffer is
-locked against threads, thrown away when the process forks (two processes must never draw the same noise),
-whoever forked it,
-and wiped as it is used, so that memory read later shows no noise already drawn. Dice hold no bytes
-themselves and refuse to be pickled.
+Small requests are served from a buffer, to save system calls. A lock protects the buffer from concurrent
+threads. A forked child discards it, also after a fork outside Python, so that two processes never draw the
+same noise. Used bytes are overwritten, so that the memory does not contain noise that was already drawn. The
+dice themselves hold no bytes and cannot be pickled.
 """
 
 import os
@@ -26,17 +25,17 @@ class _Entropy:
             os.register_at_fork(after_in_child=self.discard)
 
     def discard(self) -> None:
-        """Forget the buffer; a forked child's lock may be held by a thread that it does not have."""
+        """Replace the buffer and the lock, which in a forked child may be held by a thread of the parent."""
         self._lock = threading.Lock()
         self._owner = os.getpid()
         self._buffer = bytearray()
         self._used = 0
 
     def take(self, count: int) -> bytes:
-        """Return fresh bytes, each given out once."""
+        """Return `count` fresh bytes; no byte is returned twice."""
         if count < 0 or count > _CHUNK // 4:
-            return os.urandom(count)  # which refuses a negative number
-        if self._owner != os.getpid():  # forked by code that does not tell Python
+            return os.urandom(count)  # raises ValueError for a negative number
+        if self._owner != os.getpid():  # a fork outside Python does not call `discard`
             self.discard()
         with self._lock:
             if self._used + count > len(self._buffer):
@@ -52,7 +51,7 @@ _entropy = _Entropy()
 
 
 class SystemDice(ByteDice):
-    """Dice whose every draw is fresh entropy of the operating system."""
+    """Dice that draw fresh entropy from the operating system."""
 
     def _bytes(self, count: int) -> bytes:
         return _entropy.take(count)

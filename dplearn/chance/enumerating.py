@@ -1,4 +1,4 @@
-"""Dice that take every outcome of a function, each with its exact probability.
+"""Enumeration of all outcomes of a function of dice, each with its exact probability.
 
 >>> from fractions import Fraction
 >>> paths = enumerate_paths(lambda dice: dice.below(3) + dice.bernoulli(Fraction(1, 4)))
@@ -42,18 +42,19 @@ _permute_and_flip_probabilities = lru_cache(maxsize=4096)(permute_and_flip_proba
 _laplace_probabilities = lru_cache(maxsize=4096)(laplace_probabilities)
 _geometric_probabilities = lru_cache(maxsize=4096)(geometric_probabilities)
 _power_at_most = lru_cache(maxsize=4096)(power_at_most)
-_NoiseLaw = Callable[[Fraction, int, int], list[Fraction]]
+_NoiseDistribution = Callable[[Fraction, int, int], list[Fraction]]
 
 
 class EnumeratingDice:
-    """Dice that follow a tape: at each draw the branch it names, past its end the first branch.
+    """Dice that follow one path: each draw takes a given branch; draws after the last take their first
+    branch.
 
     Parameters
     ----------
     branches : sequence of int, default=()
-        Which of the possible outcomes each draw takes, in order. Outcomes of probability 0 do not count.
+        The path: for each draw the index of its outcome among those of positive probability.
     tail_bits : int, default=40
-        Precision of the discrete Gaussian's masses.
+        Precision of the discrete Gaussian's probabilities, in bits.
 
     Attributes
     ----------
@@ -62,36 +63,36 @@ class EnumeratingDice:
     branches : list of int
         The branches taken.
     widths : list of int
-        How many branches each draw had.
+        The number of branches of each draw.
     """
 
     def __init__(self, branches: Sequence[int] = (), tail_bits: int = 40):
-        self._tape = tuple(branches)
+        self._path = tuple(branches)
         self._tail_bits = tail_bits
         self.branches: list[int] = []
         self.widths: list[int] = []
         self.probability = Fraction(1)
 
     def below(self, n: int, size: int | None = None) -> Any:
-        """Walk the uniform distribution on 0..n-1."""
+        """Enumerate the uniform distribution on 0..n-1."""
         if n < 1:
             raise ValueError(f"n must be at least 1, got {n}")
         return self._repeat(lambda: self._branch(n, Fraction(1, n)), size)
 
     def bernoulli(self, p: Fraction, size: int | None = None) -> Any:
-        """Walk the two outcomes of a coin."""
+        """Enumerate 0 and 1, with probabilities 1 - p and p."""
         p = check_probability(p)
         return self._repeat(lambda: self._choose((0, 1), (1 - p, p)), size)
 
     def power_weighted(self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]) -> int:
-        """Walk the groups by their exact power weights."""
+        """Enumerate the nonempty groups with probabilities proportional to their power weights."""
         indices, e, m = check_groups(exponents, multiplicities)
         return self._choose(indices, _power_probabilities(check_ratio(ratio), _from_zero(e), tuple(m)))
 
     def permute_and_flip(
         self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]
     ) -> int:
-        """Walk the groups by their exact permute-and-flip probabilities."""
+        """Enumerate the nonempty groups with their permute-and-flip probabilities."""
         indices, e, m = check_groups(exponents, multiplicities)
         return self._choose(
             indices, _permute_and_flip_probabilities(check_ratio(ratio), _from_zero(e), tuple(m))
@@ -100,29 +101,33 @@ class EnumeratingDice:
     def discrete_laplace(
         self, ratio: Fraction, low: End = None, high: End = None, size: int | None = None
     ) -> Any:
-        """Walk low..high; beyond an open end a little is left out."""
+        """Enumerate low..high; at an open end, a tail of probability below 2**-tail_bits is omitted."""
         return self._noise(_laplace_probabilities, ratio, low, high, size)
 
     def geometric(self, ratio: Fraction, low: End = 0, high: End = None, size: int | None = None) -> Any:
-        """Walk low..high; beyond an open end a little is left out."""
+        """Enumerate low..high; at an open end, a tail of probability below 2**-tail_bits is omitted."""
         return self._noise(_geometric_probabilities, ratio, low, high, size)
 
     def discrete_gaussian(self, sigma2: Fraction, size: int | None = None) -> Any:
-        """Walk the discrete Gaussian but for a little: a walk's probabilities then sum to less than 1."""
+        """Enumerate the discrete Gaussian without its tails: the paths' probabilities sum to less than 1."""
         if not isinstance(sigma2, (int, Fraction)) or sigma2 <= 0:
             raise ValueError(f"sigma2 must be a positive Fraction, got {sigma2!r}")
         support, masses, _ = gaussian_probabilities(Fraction(sigma2), self._tail_bits)
         return self._repeat(lambda: self._choose(support, masses), size)
 
-    def _noise(self, distribution: _NoiseLaw, ratio: Fraction, low: End, high: End, size: int | None) -> Any:
+    def _noise(
+        self, distribution: _NoiseDistribution, ratio: Fraction, low: End, high: End, size: int | None
+    ) -> Any:
         lows, highs = check_ends(low, high, check_size(size))
         check_ratio(ratio)
         count = 1 if size is None else size
         drawn = [self._between(distribution, ratio, _end(lows, i), _end(highs, i)) for i in range(count)]
         return one_or_many(as_array(drawn), size)
 
-    def _between(self, distribution: _NoiseLaw, ratio: Fraction, low: int | None, high: int | None) -> int:
-        """Walk one draw; an open end is moved out until less than 2**-tail_bits lies at it, and left out."""
+    def _between(
+        self, distribution: _NoiseDistribution, ratio: Fraction, low: int | None, high: int | None
+    ) -> int:
+        """Enumerate one draw; an open end is cut where less than 2**-tail_bits of the probability remains."""
         reach = _power_at_most(ratio, Fraction(1, 1 << self._tail_bits))
         first = min(-reach, (high or 0) - 1) if low is None else low
         last = max(reach, (low or 0) + 1) if high is None else high
@@ -138,11 +143,11 @@ class EnumeratingDice:
         return outcomes[possible[self._branch(len(possible), *(distribution[i] for i in possible))]]
 
     def _branch(self, width: int, *probabilities: Fraction) -> int:
-        """Take the next branch of the tape; one probability stands for `width` equal ones."""
+        """Take the next branch of the path; a single probability stands for `width` equal ones."""
         position = len(self.branches)
-        branch = self._tape[position] if position < len(self._tape) else 0
+        branch = self._path[position] if position < len(self._path) else 0
         if not 0 <= branch < width:
-            raise ValueError(f"draw {position} has {width} branches, the tape names branch {branch}")
+            raise ValueError(f"branches must be below {width} at draw {position}, got {branch}")
         self.branches.append(branch)
         self.widths.append(width)
         self.probability *= probabilities[branch] if len(probabilities) > 1 else probabilities[0]
@@ -155,44 +160,45 @@ class EnumeratingDice:
 def enumerate_paths(
     function: Callable[[EnumeratingDice], Result], tail_bits: int = 40
 ) -> Iterator[tuple[Result, Fraction]]:
-    """Run `function` once for each path through its draws.
+    """Run `function` once for each path of outcomes of its draws.
 
     Parameters
     ----------
     function : callable
-        Takes dice and uses no other chance.
+        A function of the dice that uses no other randomness.
     tail_bits : int, default=40
-        Precision of the discrete Gaussian's masses.
+        Precision of the discrete Gaussian's probabilities, in bits.
 
     Yields
     ------
     result : object
-        What `function` returned.
+        The result of `function` on this path.
     probability : Fraction
-        Of this path. All of them sum to 1, or to less by what the discrete Gaussian left out.
+        The probability of this path. All probabilities sum to 1, less the omitted tails of discrete Gaussians
+        and of noise with open ends.
     """
-    tape: list[int] | None = []
-    while tape is not None:
-        dice = EnumeratingDice(tape, tail_bits)
+    path: list[int] | None = []
+    while path is not None:
+        dice = EnumeratingDice(path, tail_bits)
         yield function(dice), dice.probability
-        tape = _next_tape(dice)
+        path = _next_path(dice)
 
 
-def _next_tape(dice: EnumeratingDice) -> list[int] | None:
-    """Return the next tape in odometer order, or None after the last."""
-    tape = list(dice.branches)
+def _next_path(dice: EnumeratingDice) -> list[int] | None:
+    """Return the next path in lexicographic order, or None after the last."""
+    path = list(dice.branches)
     for width in reversed(dice.widths):
-        branch = tape.pop()
+        branch = path.pop()
         if branch + 1 < width:
-            return [*tape, branch + 1]
+            return [*path, branch + 1]
     return None
 
 
 def _end(end: End, i: int) -> int | None:
-    """Return the end that holds for draw i."""
+    """Return the end of the range of draw i."""
     return int(end[i]) if isinstance(end, np.ndarray) else end
 
 
 def _from_zero(exponents: list[int]) -> tuple[int, ...]:
-    """Return the rising exponents less the first, so that equal distributions are computed once."""
+    """Return increasing exponents minus the first, so that equal distributions share a cache entry."""
     return tuple(e - exponents[0] for e in exponents)

@@ -1,6 +1,7 @@
-"""The public stream of chance: which shard a record falls in, a base learner's seed.
+"""Public random choices, such as the assignment of records to shards and the seeds of base estimators.
 
-Public choices never touch the noise. Their seed may be published: a guarantee holds for every value of it.
+Public choices are independent of the noise. Their seed may be published: a guarantee holds for each value of
+it.
 
 >>> stream = PublicStream(7, "example")
 >>> sorted(stream.permutation(5).tolist())
@@ -19,43 +20,45 @@ from dplearn.chance.seeded import SeededDice, dice_for
 
 __all__ = ["PublicStream", "public_seed"]
 
-_PUBLIC = "public"  # sets these streams apart from all noise that is drawn under the same seed
+_PUBLIC = "public"  # separates these streams from the noise of the same seed
 _SEED_BITS = 256
-_MOST = 1 << 40  # of what is permuted: 24 bits of each 64-bit word are then left to chance
+_MOST = 1 << 40  # longest permutation: at least 24 bits of each 64-bit word remain random
 
 
 class PublicStream:
-    """Choices that anyone may know, a function of a public seed and of what they are for.
+    """A stream of public random choices, determined by a public seed and a context.
 
     Parameters
     ----------
     seed : int or bytes
         Public. Any integer, or any bytes.
     *context : object
-        What the choices are for: streams of different contexts have nothing in common.
+        The purpose of the choices: streams of different contexts are independent.
 
     Attributes
     ----------
     seed : int or bytes
-        What it was made from.
+        The given seed.
     """
 
     def __init__(self, seed: int | bytes, *context: object):
         self.seed = seed
-        # Bytes are told from the integer that they spell by the context, and from longer bytes by the 1.
+        # Bytes differ from the integer that they encode by the context, and from longer bytes by the leading
+        # 1.
         number = int.from_bytes(b"\1" + seed, "big") if isinstance(seed, bytes) else seed
         self._dice = SeededDice(number, _PUBLIC, type(seed) is bytes, *context)
 
     @classmethod
     def of(cls, random_state: Any, *context: object) -> Self:
-        """Return a stream of its own for a `random_state`; see `public_seed`."""
+        """Return the stream of a `random_state` and a context; see `public_seed`."""
         return cls(public_seed(random_state, *context), *context)
 
     def permutation(self, n: int) -> NDArray[np.int64]:
-        """Return 0..n-1 in a random order, the same on every machine.
+        """Return a random permutation of 0..n-1, the same on every machine.
 
-        Random words whose low bits hold the places are sorted: places whose random bits agree stay in order,
-        which no guarantee minds.
+        The method sorts 64-bit words that have an index in their low bits and random high bits. Indices with
+        equal high bits stay in order, so the permutation is not exactly uniform; no guarantee depends on
+        this.
 
         Parameters
         ----------
@@ -74,7 +77,7 @@ class PublicStream:
         return (words & low).astype(np.int64)
 
     def seeds(self, k: int) -> list[int]:
-        """Return k integers below 2**31, for the `random_state` of base learners."""
+        """Return k integers below 2**31, for the `random_state` of base estimators."""
         seeds: list[int] = self.labels(1 << 31, k).tolist()
         return seeds
 
@@ -85,15 +88,15 @@ class PublicStream:
 
 
 def public_seed(random_state: Any, *context: object) -> int:
-    """Return a seed for public choices, of 256 bits.
+    """Return a 256-bit seed for public choices.
 
     Parameters
     ----------
     random_state : None, int, numpy.random.RandomState or numpy.random.Generator
-        None means fresh entropy of the operating system. An integer always gives the same seed. A generator
-        is asked for bytes, so that what it gives next, to the noise, has nothing to do with this seed.
+        None: fresh entropy of the operating system. An integer: always the same seed. A generator: bytes
+        drawn from it, so that the generator's later bytes, for the noise, are independent of this seed.
     *context : object
-        What the choices are for.
+        The purpose of the choices.
 
     Raises
     ------

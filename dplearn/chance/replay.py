@@ -1,7 +1,7 @@
-"""Dice that record a run, and replay it on a neighbouring data set.
+"""Dice that record the draws of a run and replay their outcomes on a neighbouring data set.
 
-Same outcomes, neighbouring data: the arguments of every draw may differ only as the proof allows, and
-nothing else that the run does may differ at all.
+With the same outcomes on neighbouring data, the arguments of each draw may differ only as the privacy proof
+allows, and the rest of the run may not differ at all.
 
 >>> from dplearn.chance import EnumeratingDice
 >>> first = ReplayDice(EnumeratingDice())
@@ -28,7 +28,7 @@ __all__ = ["Draw", "ReplayDice"]
 
 @dataclass(frozen=True)
 class Draw:
-    """One draw: which primitive, with what arguments, and what came."""
+    """One recorded draw: the primitive, its arguments and its outcome."""
 
     primitive: str
     arguments: tuple[Any, ...]
@@ -36,19 +36,19 @@ class Draw:
 
 
 class ReplayDice:
-    """Dice that pass draws on to other dice and write them down.
+    """Dice that draw from other dice and record all draws.
 
     Parameters
     ----------
     dice : Dice
-        Where outcomes come from.
+        The source of the outcomes.
 
     Attributes
     ----------
     trace : list of Draw
         All draws so far, in order.
     refused : bool
-        Whether a draw was asked for that the replayed trace does not hold.
+        True if a run requested a draw that is not in the replayed trace.
     """
 
     def __init__(self, dice: Dice):
@@ -57,17 +57,17 @@ class ReplayDice:
 
     @classmethod
     def replaying(cls, trace: Sequence[Draw]) -> "ReplayDice":
-        """Return dice whose outcomes are those of `trace`.
+        """Return dice that replay the outcomes of `trace`.
 
-        Noise between ends moves as its ends do, so that the same count is released. Where the arguments
-        leave an outcome impossible (a group that the neighbour does not have), the nearest possible one comes
-        instead. More draws than `trace` holds raise IndexError.
+        Noise between ends is shifted by the difference of the ends, so that the same count is released. An
+        outcome that the arguments exclude (such as a group that is empty for the neighbour) is replaced by
+        the nearest possible one. A draw that does not match `trace` raises IndexError.
         """
         return cls(_Recorded(trace))
 
     @property
     def refused(self) -> bool:
-        """Whether a draw was asked for that the replayed trace does not hold."""
+        """True if a run requested a draw that is not in the replayed trace."""
         return getattr(self._dice, "refused", False)
 
     def below(self, n: int, size: int | None = None) -> Any:
@@ -75,7 +75,7 @@ class ReplayDice:
         return self._record("below", n, size=size)
 
     def bernoulli(self, p: Fraction, size: int | None = None) -> Any:
-        """Draw a coin."""
+        """Draw 1 with probability p, else 0."""
         return self._record("bernoulli", p, size=size)
 
     def power_weighted(self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]) -> int:
@@ -105,7 +105,7 @@ class ReplayDice:
     def _record(self, primitive: str, *arguments: Any, **size: Any) -> Any:
         sized = size.get("size") is not None
         outcome = getattr(self._dice, primitive)(*arguments, **(size if sized else {}))
-        kept = outcome.copy() if isinstance(outcome, np.ndarray) else outcome  # callers may add to theirs
+        kept = outcome.copy() if isinstance(outcome, np.ndarray) else outcome  # callers may modify theirs
         given = tuple(tuple(a.tolist()) if isinstance(a, np.ndarray) else a for a in arguments)
         self.trace.append(Draw(primitive, given + ((size["size"],) if sized else ()), kept))
         return outcome
@@ -115,7 +115,7 @@ class ReplayDice:
 
 
 class _Recorded:
-    """Outcomes read from a trace."""
+    """Dice that return the outcomes of a trace."""
 
     def __init__(self, trace: Sequence[Draw]):
         self._outcomes = iter(list(trace))
@@ -129,11 +129,11 @@ class _Recorded:
             recorded = next(self._outcomes, None)
             if recorded is None:
                 self.refused = True
-                raise IndexError("the neighbour's run makes more draws than were recorded")
+                raise IndexError("the neighbour's run makes more draws than the recorded run")
             recorded_size = len(recorded.outcome) if isinstance(recorded.outcome, np.ndarray) else None
             if recorded.primitive != primitive or recorded_size != size:
                 self.refused = True
-                raise IndexError("the neighbour's run makes other draws than were recorded")
+                raise IndexError("the neighbour's run makes other draws than the recorded run")
             if primitive in ("power_weighted", "permute_and_flip"):
                 groups = [i for i, number in enumerate(arguments[2]) if number]
                 return min(groups, key=lambda i: abs(i - recorded.outcome))
@@ -145,7 +145,7 @@ class _Recorded:
 
 
 def _moved(recorded: Draw, arguments: tuple[Any, ...]) -> Any:
-    """Return how far the ends of noise have moved: the same count is released if its noise moves along."""
+    """Return the difference of the ends of noise; noise shifted by it releases the same count."""
     if recorded.primitive not in ("discrete_laplace", "geometric"):
         return 0
     for mine, theirs in zip(recorded.arguments[1:3], arguments[1:3], strict=True):
@@ -155,7 +155,7 @@ def _moved(recorded: Draw, arguments: tuple[Any, ...]) -> Any:
 
 
 def _possible(primitive: str, arguments: tuple[Any, ...]) -> tuple[End, End]:
-    """Return the least and the greatest outcome that these arguments allow; None where there is no end."""
+    """Return the least and the greatest outcome that the arguments allow; None for an open end."""
     match primitive:
         case "below":
             return 0, arguments[0] - 1

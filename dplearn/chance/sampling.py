@@ -1,12 +1,13 @@
-"""Exact samplers: from fresh uniform bytes to every primitive of the dice.
+"""Exact samplers for all primitives of the dice, from uniform random bytes.
 
-All of them are inversion by `Table`, joined by identities that hold exactly:
+The samplers combine inversion by `Table` with exact identities:
 
-- the base-256 digits of a geometric variable are independent, the first without bound, and the difference
-  of two geometric variables is discrete Laplace, so that any scale needs a few small tables;
-- a discrete Gaussian is a block of integers, an offset within it, and a coin for what the block's end
-  nearest to zero overrates;
-- permute-and-flip is the exponential mechanism with some draws refused (see `permute_and_flip`).
+- the base-256 digits of a geometric variable are independent (the first digit is unbounded), and the
+difference
+  of two geometric variables is discrete Laplace, so a few small tables suffice for any scale;
+- a discrete Gaussian is drawn by rejection: a block of integers, weighted by its end nearest to zero, then an
+  offset within the block, then a coin with the offset's relative weight;
+- permute-and-flip is the exponential mechanism with some draws rejected (see `permute_and_flip`).
 """
 
 from collections.abc import Sequence
@@ -44,18 +45,18 @@ __all__ = ["ByteDice"]
 
 _DIGIT = 8  # bits of a geometric variable drawn from one table
 _BASE = 1 << _DIGIT
-_MANY = 64  # draws for which it pays to ask which of their digits are needed
+_MANY = 64  # number of draws from which unneeded digits are skipped
 _FINE = 4  # a Gaussian block is between 1/16 and 1/32 of sigma wide
 
 
 class ByteDice:
-    """Dice made from a source of uniform bytes, which a subclass supplies as `_bytes`."""
+    """Dice that draw from uniform random bytes, which a subclass provides as `_bytes`."""
 
     def _bytes(self, count: int) -> bytes:
         raise NotImplementedError
 
     def below(self, n: int, size: int | None = None) -> Any:
-        """Draw uniformly from 0..n-1: enough bits for n, drawn again while they are n or more."""
+        """Draw uniformly from 0..n-1, by rejection of numbers of as many bits that are n or more."""
         if n < 1:
             raise ValueError(f"n must be at least 1, got {n}")
         bits, size = (n - 1).bit_length(), check_size(size)
@@ -83,7 +84,7 @@ class ByteDice:
         return (words >> words.dtype.type(8 * width - bits) if bits else words * 0).astype(np.int64)
 
     def bernoulli(self, p: Fraction, size: int | None = None) -> Any:
-        """Draw 1 with probability p: compare p with a uniform number, sixteen bits at a time."""
+        """Draw 1 with probability p, by comparison of p with a uniform number, sixteen bits at a time."""
         p, size = check_probability(p), check_size(size)
         whole, part = divmod(p.numerator << 16, p.denominator)
         words = np.frombuffer(self._bytes(2 * (1 if size is None else size)), dtype=np.uint16)
@@ -101,16 +102,16 @@ class ByteDice:
     def permute_and_flip(
         self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]
     ) -> int:
-        """Draw the group from which permute-and-flip selects.
+        """Draw the group of the candidate that permute-and-flip selects.
 
-        Let every candidate c be proposed at the times of its own Poisson process of rate 1, and flip a coin
-        of bias p_c at each proposal. The first proposals come in uniformly random order, so permute-and-flip
-        selects the first candidate whose *first* coin succeeds. All successes together form a Poisson
-        process of rate A = sum of p, with independent candidates of probability p_c / A: the exponential
-        mechanism. Success i, at the time s of a sum of i exponentials over A, is its candidate's first
-        proposal unless the candidate had an earlier success or an earlier failure; failures come at rate
-        1 - p_c, so the latter has probability 1 - exp(-(1 - p_c) s): compare an exponential F with
-        (1 - p_c) s.
+        Let each candidate c be proposed at the times of its own Poisson process of rate 1, with a coin of
+        bias p_c at each proposal. The candidates' first proposals are in uniformly random order, so
+        permute-and-flip selects the first candidate whose *first* coin succeeds. All successes together form
+        a Poisson process of rate A = sum of p, in which the candidates are independent with probability p_c /
+        A: these are draws of the exponential mechanism. The i-th success is at a time s that is a sum of i
+        exponential variables divided by A. It is its candidate's first proposal unless the candidate had an
+        earlier success or an earlier failure. Failures have rate 1 - p_c, so an earlier failure has
+        probability 1 - exp(-(1 - p_c) s): the sampler compares an exponential variable F with (1 - p_c) s.
         """
         indices, e, m = check_groups(exponents, multiplicities)
         table = Table(power_weights(check_ratio(ratio), e, m))
@@ -127,7 +128,7 @@ class ByteDice:
                 return indices[group]
 
     def _is_first(self, table: Table, m: list[int], group: int, arrivals: list["_Exponential"]) -> bool:
-        """Decide F * A > (1 - p) * (sum of arrivals) for a fresh exponential F, as finely as it takes."""
+        """Return whether F * A > (1 - p) * (sum of arrivals), for a new exponential F."""
         clock = _Exponential(self._bytes)
         bits = 64
         while True:
@@ -147,21 +148,21 @@ class ByteDice:
     def discrete_laplace(
         self, ratio: Fraction, low: End = None, high: End = None, size: int | None = None
     ) -> Any:
-        """Draw the difference of two geometric variables, moved into low..high."""
+        """Draw the difference of two geometric variables, clamped to low..high."""
         low, high = check_ends(low, high, check_size(size))
         count = 1 if size is None else size
         drawn = self._geometric(check_ratio(ratio), count) - self._geometric(ratio, count)
         return one_or_many(moved_into(drawn, low, high), size)
 
     def geometric(self, ratio: Fraction, low: End = 0, high: End = None, size: int | None = None) -> Any:
-        """Draw a geometric variable, moved into low..high."""
+        """Draw a geometric variable, clamped to low..high."""
         low, high = check_ends(low, high, check_size(size))
         if size is None:
             return one_moved_into(self._one_geometric(check_ratio(ratio)), low, high)
         return moved_into(self._geometric(check_ratio(ratio), size, low, high), low, high)
 
     def _one_geometric(self, ratio: Fraction) -> int:
-        """Draw as `_geometric` does, from the same bytes."""
+        """Draw one geometric variable, from the same bytes as `_geometric`."""
         first, *lower = _geometric_tables(ratio)
         drawn = total = first.draw(self._bytes)
         while drawn == _BASE:
@@ -172,9 +173,9 @@ class ByteDice:
         return total
 
     def _geometric(self, ratio: Fraction, size: int, low: End = None, high: End = None) -> Integers:
-        """Draw G >= 0 with P[G >= k] = ratio**k, digit by digit; memoryless beyond the first digit.
+        """Draw G >= 0 with P[G >= k] = ratio**k, digit by digit; the first digit is drawn without bound.
 
-        Of a number that is moved into low..high whatever its lower digits are, these are left 0.
+        If the lower digits of a number do not change its clamped value, they are not drawn and stay 0.
         """
         first, *lower = _geometric_tables(ratio)
         drawn = first.draw_many(self._bytes, size)
@@ -195,7 +196,7 @@ class ByteDice:
         return total
 
     def discrete_gaussian(self, sigma2: Fraction, size: int | None = None) -> Any:
-        """Draw a block of integers, an offset within it, and a coin; again where the coin says no."""
+        """Draw a block of integers, an offset within it, and a coin; repeat if the coin rejects."""
         if not isinstance(sigma2, (int, Fraction)) or sigma2 <= 0:
             raise ValueError(f"sigma2 must be a positive Fraction, got {sigma2!r}")
         if sigma2 >= 1 << 56:
@@ -210,10 +211,11 @@ class ByteDice:
         return one_or_many(drawn, size)
 
     def _gaussian_proposals(self, sigma2: Fraction, size: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Propose integers by blocks and accept each as often as its weight falls short of its block's.
+        """Propose integers by blocks; accept each with its weight relative to its block's end nearest to
+        zero.
 
-        Table index 2j is the block edge, edge + 1, ..., with edge = j * width; index 2j + 1 its mirror image
-        -edge - 1, -edge - 2, .... A number at distance `offset` beyond the end `near` of its block has
+        Table index 2j is the block edge, edge + 1, ..., with edge = j * width; index 2j + 1 is its mirror
+        image -edge - 1, -edge - 2, .... A number at distance `offset` from the end `near` of its block has
         weight exp(-offset (2 near + offset) / (2 sigma2)) relative to that end.
         """
         width = _block_width(sigma2)
@@ -247,7 +249,7 @@ class ByteDice:
 
 
 class _Exponential:
-    """A standard exponential variable, -ln(U), enclosed as narrowly as the bits of U drawn so far allow."""
+    """A standard exponential variable -ln(U), with bounds from the bits of U drawn so far."""
 
     def __init__(self, source: BitSource):
         self._source = source
@@ -256,7 +258,7 @@ class _Exponential:
         self.refine()
 
     def refine(self) -> None:
-        """Draw 64 more bits of U; more while U may be 0, where the logarithm has no bound."""
+        """Draw 64 more bits of U, and repeat while all bits are 0 and the logarithm is unbounded."""
         fresh = True
         while fresh or not self._uniform:
             self._uniform = self._uniform << 64 | int.from_bytes(self._source(8), "big")
@@ -268,9 +270,10 @@ class _Exponential:
 
 
 def _undecided(starts: Integers, length: int, low: End, high: End) -> slice | NDArray[np.int64]:
-    """Return where a number from `starts` on, of `length`, moved into low..high can be more than one.
+    """Return the positions where the lower digits of a number can change its clamped value.
 
-    All, where that is not worth a look: ends of many draws that lie close together leave few.
+    The number lies in starts..starts + length - 1. All positions are returned if the test is not worth its
+    time, or ends are not int64 arrays.
     """
     if starts.dtype == object or not (isinstance(low, np.ndarray) and isinstance(high, np.ndarray)):
         return slice(None)
@@ -281,10 +284,11 @@ def _undecided(starts: Integers, length: int, low: End, high: End) -> slice | ND
 
 @lru_cache(maxsize=32)
 def _geometric_tables(ratio: Fraction) -> list[Table]:
-    """Return a table for each digit, the first digit's first, of which 256 means that there is more.
+    """Return a table for each digit, beginning with the first digit, whose outcome 256 stands for 256 or
+    more.
 
-    More is rare, about one number in a million: ln(ratio) <= ratio - 1, and (1 - ratio) * 256**digits is at
-    least 14. So ratio**unit is at most exp(-14 / 256) < 19/20 for the unit of the first digit.
+    About one number in a million has this outcome: ln(ratio) <= ratio - 1, and (1 - ratio) * 256**digits is
+    at least 14. So ratio**unit is at most exp(-14 / 256) < 19/20 for the unit of the first digit.
     """
     lower: list[Table] = []
     unit = 1
@@ -312,7 +316,8 @@ def _gaussian_table(sigma2: Fraction) -> Table:
             low, high = decay_bounds(Fraction(near * near) / (2 * sigma2), digits, bits + 1)
             lows.append(floor(low * (1 << bits)))
             errors.append(ceil(high * (1 << bits)) - lows[-1])
-        # The next blocks, j and up on both sides, weigh less than a geometric series from below 1 unit.
+        # The remaining blocks, j and up on both sides, weigh less than a geometric series that starts below
+        # 1 unit.
         j = len(lows) // 2
         fall = decay_bounds(Fraction((2 * j + 1) * width * width) / (2 * sigma2), digits, bits + 1)[1]
         return Enclosure(lows, errors, ceil(2 * (lows[-1] + errors[-1]) / (1 - fall)))
@@ -322,7 +327,7 @@ def _gaussian_table(sigma2: Fraction) -> Table:
 
 @lru_cache(maxsize=128)
 def _survival_cuts(rate: Fraction, position: int) -> NDArray[np.int64]:
-    """Return floor(2**16 exp(-rate * digit * 256**position)) for every digit."""
+    """Return floor(2**16 exp(-rate * digit * 256**position)) for each digit 0..255."""
     cuts = []
     for digit in range(256):
         digits = 20

@@ -1,4 +1,4 @@
-"""Dice that repeat themselves, for tests and teaching: noise that can be drawn again can be subtracted."""
+"""Reproducible dice, for tests and teaching only: noise that can be drawn again can be subtracted."""
 
 import hashlib
 from typing import Any
@@ -13,19 +13,19 @@ _BLOCK = 1 << 13
 
 
 class SeededDice(ByteDice):
-    """Dice whose stream is a function of a seed and of what is drawn for.
+    """Dice with a stream that is determined by a seed and a context.
 
     Parameters
     ----------
     seed : int
         Any integer.
     *context : object
-        What the draws are for: their `repr` enters the stream, so that two learners, or one learner at two
-        budgets, never share noise under one seed.
+        The purpose of the draws. The stream depends on the `repr` of the context, so that two learners, or
+        one learner at two budgets, have independent noise for the same seed.
 
     Notes
     -----
-    SHAKE-128 in counter mode: the same on every machine and version of numpy.
+    The stream is SHAKE-128 in counter mode, the same on every machine and for every version of numpy.
     """
 
     def __init__(self, seed: int, *context: object):
@@ -43,14 +43,18 @@ class SeededDice(ByteDice):
 
 
 def dice_for(random_state: Any, *context: object) -> Dice:
-    """Return the dice that a `random_state` stands for.
+    """Return the dice for a `random_state`.
 
     Parameters
     ----------
     random_state : None, int, numpy.random.RandomState or numpy.random.Generator
-        None means the operating system's entropy. Anything else repeats itself and is for tests only.
+        None: `SystemDice`. Otherwise reproducible `SeededDice`, for tests only.
     *context : object
-        What the draws are for.
+        The purpose of the draws.
+
+    Returns
+    -------
+    Dice
 
     Raises
     ------

@@ -1,9 +1,9 @@
-"""Inversion with a lazily lengthened uniform number: exact draws from weights known to any precision.
+"""Exact inversion sampling from weights that can be computed to any precision.
 
-A uniform number in [0, 1) is drawn a few bits at a time. As long as the interval it is known to lie in may
-hold a boundary between two outcomes, more bits are drawn and the boundaries computed more finely; so the
-outcome follows the weights exactly though no number is ever known completely. Sixteen bits decide most
-draws by one look-up, sixty-four nearly all others.
+The bits of a uniform number in [0, 1) are drawn as needed. While the interval of its known bits may contain a
+boundary between two outcomes, more bits are drawn and the boundaries are computed more precisely. The outcome
+therefore has exactly the distribution of the weights, although no number is ever computed completely. Sixteen
+bits decide most draws by one look-up, and sixty-four decide nearly all others.
 
 >>> from fractions import Fraction
 >>> table = Table(power_weights(Fraction(1, 2), [0, 1, 2], [1, 1, 1]))
@@ -26,16 +26,17 @@ from dplearn.core.exact import exp_bounds
 
 __all__ = ["BitSource", "Enclosure", "Table", "Weights", "exponential_event", "power_blocks", "power_weights"]
 
-BitSource = Callable[[int], bytes]  # asked for a number of bytes, gives fresh uniform ones
+BitSource = Callable[[int], bytes]  # maps a number of bytes to fresh uniform bytes
 
-_FEW = 64  # draws for which it does not pay to make a look-up table
-_GUARD = 64  # bits of weight computed beyond the bits of boundary asked for
+_FEW = 64  # a look-up table is not worth its time for fewer draws
+_GUARD = 64  # additional bits of the weights, beyond those of the boundaries
 
 
 class Enclosure(NamedTuple):
-    """Weights times 2**bits, from below, with the most by which each may be too low.
+    """Lower bounds on weights in units of 2**-bits, with upper bounds on their errors.
 
-    `tail` bounds the total weight, times 2**bits, of outcomes that are not listed at this precision.
+    `tail` is an upper bound on the total weight, in the same units, of the outcomes that are not listed at
+    this precision.
     """
 
     lows: list[int]
@@ -43,15 +44,16 @@ class Enclosure(NamedTuple):
     tail: int = 0
 
 
-Weights = Callable[[int], Enclosure]  # precision in bits -> enclosure; the greatest weight is at least 1/2
+Weights = Callable[[int], Enclosure]  # maps bits to an enclosure; the greatest weight is at least 1/2
 
 
 def power_weights(ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]) -> Weights:
-    """Return weights multiplicities[i] * ratio**(exponents[i] - exponents[0]), for rising exponents.
+    """Return weights multiplicities[i] * ratio**(exponents[i] - exponents[0]), for increasing exponents.
 
-    One chain of fixed-point products, rounded down. If `low` is too low by at most e units and a factor in
-    [0, 1] by at most f, their product rounded down is too low by at most e + f + 1: so a power of the ratio
-    reached by unit steps or by squaring is too low by at most 2 units for each unit of its exponent.
+    The weights are computed as one chain of fixed-point products, rounded down. If a product is too low by at
+    most e units and a factor in [0, 1] by at most f, their product, rounded down, is too low by at most
+    e + f + 1. So a power of the ratio computed by unit steps or by squaring is too low by at most 2 units for
+    each unit of its exponent.
     """
 
     def enclose(bits: int) -> Enclosure:
@@ -69,7 +71,7 @@ def power_weights(ratio: Fraction, exponents: Sequence[int], multiplicities: Seq
             previous = exponent
             lows.append(multiplicity * power)
             errors.append(multiplicity * 2 * (exponent - exponents[0]))
-        # From where the chain is 0, every weight is at most what the first of them may be.
+        # Each weight after the chain reaches 0 is at most the upper bound of the first of them.
         rest = sum(multiplicities[len(lows) :])
         tail = rest * 2 * (exponents[len(lows)] - exponents[0]) if rest else 0
         return Enclosure(lows, errors, tail)
@@ -78,7 +80,7 @@ def power_weights(ratio: Fraction, exponents: Sequence[int], multiplicities: Seq
 
 
 def exponential_event(rate: Fraction) -> Weights:
-    """Return the weights of two outcomes: 0, the event, has probability exp(-rate)."""
+    """Return the weights of two outcomes: outcome 0 has probability exp(-rate)."""
 
     def enclose(bits: int) -> Enclosure:
         low, high = exp_bounds(-rate, 20 + bits // 3)
@@ -88,12 +90,12 @@ def exponential_event(rate: Fraction) -> Weights:
 
 
 def power_blocks(ratio: Fraction, unit: int, count: int) -> Weights:
-    """Return the weights of floor(G / unit), where P[G >= k] = ratio**k, `count` standing for all from it on.
+    """Return the weights of min(floor(G / unit), count), where P[G >= k] = ratio**k.
 
-    Requires ratio**unit <= 19/20. Outcome d < count has weight p**d, with p = ratio**unit; the rest has
-    p**count / (1 - p). Fixed-point powers are too low by at most 2 units for each unit of the exponent: so
-    1 - p from p is too high by at most 2 * unit, and what bounds it from below is positive once 2**bits is
-    more than 40 * unit.
+    Requires ratio**unit <= 19/20. Outcome d < count has weight p**d with p = ratio**unit; outcome `count` has
+    weight p**count / (1 - p). Fixed-point powers are too low by at most 2 units for each unit of the
+    exponent. So 1 - p computed from p is too high by at most 2 * unit units, and its lower bound is positive
+    if 2**bits exceeds 40 * unit.
     """
     listed = power_weights(ratio, [d * unit for d in range(count)], [1] * count)
 
@@ -104,7 +106,7 @@ def power_blocks(ratio: Fraction, unit: int, count: int) -> Weights:
         gap = (1 << fine) - power
         low = (beyond << bits) // gap
         high = -(-(beyond + 2 * count * unit << bits) // (gap - 2 * unit))
-        if tail:  # not all before it are listed
+        if tail:  # some outcomes below `count` are not listed, so `count` cannot be either
             return Enclosure(lows, errors, tail + high)
         return Enclosure([*lows, low], [*errors, high - low])
 
@@ -112,13 +114,13 @@ def power_blocks(ratio: Fraction, unit: int, count: int) -> Weights:
 
 
 def _event(low: int, high: int, bits: int) -> Enclosure:
-    """Return the weights of an event of probability in [low, high] / 2**bits and of its complement."""
+    """Return the weights of an event with probability in [low, high] / 2**bits and its complement."""
     high = min(high, 1 << bits)
     return Enclosure([low, (1 << bits) - high], [high - low] * 2)
 
 
 def _fixed_power(ratio: Fraction, exponent: int, bits: int) -> int:
-    """Return ratio**exponent times 2**bits, too low by at most 2 * exponent units."""
+    """Return ratio**exponent in units of 2**-bits, too low by at most 2 * exponent units."""
     base = (ratio.numerator << bits) // ratio.denominator
     power = 1 << bits
     for digit in bin(exponent)[2:]:
@@ -129,15 +131,15 @@ def _fixed_power(ratio: Fraction, exponent: int, bits: int) -> int:
 
 
 class _Cumulated(NamedTuple):
-    """An enclosure and its running sums."""
+    """An enclosure and its cumulative sums."""
 
     bits: int
     enclosure: Enclosure
     lows: list[int]
-    errors: list[int]  # the most by which `lows` may be too low
+    errors: list[int]  # upper bounds on the errors of `lows`
 
     def lower(self, i: int, bits: int) -> int:
-        """Return an integer below 2**bits * P[outcome <= i]."""
+        """Return an integer that is at most 2**bits * P[outcome <= i]."""
         low = self.lows[i]
         rest_high = self.lows[-1] - low + self.errors[-1] - self.errors[i] + self.enclosure.tail
         return (low << bits) // (low + rest_high) if low else 0
@@ -149,12 +151,13 @@ class Table:
     Parameters
     ----------
     weights : callable
-        The weights, enclosed at any precision. Raising the precision may add outcomes at the end.
+        Maps a precision in bits to an Enclosure of the weights. A higher precision may add outcomes at the
+        end.
     """
 
     def __init__(self, weights: Weights):
         self._weights = weights
-        # One attribute, replaced whole: a table may be shared by threads.
+        # Each cache is one attribute that is replaced as a whole, because threads may share a table.
         self._cached: _Cumulated | None = None
         self._ends: _Ends | None = None
         self._lookup: _Lookup | None = None
@@ -165,13 +168,13 @@ class Table:
         return self._cumulated(bits).enclosure
 
     def bounds(self, i: int, bits: int) -> tuple[int, int]:
-        """Return integers below and above 2**bits * P[outcome <= i]."""
+        """Return lower and upper integer bounds on 2**bits * P[outcome <= i]."""
         cached = self._cumulated(bits + _GUARD)
-        if i >= len(cached.lows):  # too improbable to be listed yet
+        if i >= len(cached.lows):  # too improbable to be listed at this precision
             return cached.lower(len(cached.lows) - 1, bits), 1 << bits
         low, high = cached.lows[i], cached.lows[i] + cached.errors[i]
         rest_low = cached.lows[-1] - low
-        # Largest where the head is heavy and the rest light; a fraction, so both from the same enclosure.
+        # The greatest value has the upper bound of the head and the lower bound of the rest.
         return cached.lower(i, bits), -(-(high << bits) // (high + rest_low))
 
     def _cumulated(self, bits: int) -> "_Cumulated":
@@ -188,8 +191,8 @@ class Table:
         """Draw one outcome."""
         uniform = int.from_bytes(source(8), "big")
         self._singles += 1
-        # All ends are worth computing once there were as many draws as outcomes. Those of the outcomes that
-        # were drawn are not kept: nobody is to find out which.
+        # All ends are computed after as many draws as outcomes. The ends of single drawn outcomes are not
+        # cached: the cache would reveal the outcomes.
         if self._ends is None and (self._cached is None or self._singles <= len(self._cached.lows)):
             return self.resume(uniform, 64, source)
         outcome = self._all_ends().outcome(uniform)
@@ -197,7 +200,7 @@ class Table:
 
     def draw_many(self, source: BitSource, size: int) -> NDArray[np.int64]:
         """Draw `size` independent outcomes."""
-        if size < _FEW:  # which bytes are drawn may depend on the call alone, not on calls before
+        if size < _FEW:  # a rule of the call alone: the number of bytes must not depend on earlier calls
             return np.array([self.draw(source) for _ in range(size)], dtype=np.int64)
         if self._lookup is None:
             self._lookup = _Lookup(self._all_ends())
@@ -219,13 +222,13 @@ class Table:
         return self._ends
 
     def resume(self, uniform: int, bits: int, source: BitSource) -> int:
-        """Draw the outcome of a uniform number whose first `bits` bits are known, lengthened as needed."""
+        """Return the outcome of a uniform number with known first `bits` bits; draw more bits if needed."""
         while True:
             cached = self._cumulated(bits + _GUARD)
             outcomes = range(len(cached.lows))
-            # The first outcome whose upper end is certainly above all of [uniform, uniform + 1) ...
+            # i is the first outcome with an upper end that is certainly above all of [uniform, uniform + 1).
             i = bisect_right(outcomes, uniform, key=partial(cached.lower, bits=bits))
-            # ... is the one if its lower end is certainly not above it.
+            # It is the drawn outcome if its lower end is certainly not above `uniform`.
             if i in outcomes and (i == 0 or self.bounds(i - 1, bits)[1] <= uniform):
                 return i
             uniform = uniform << 64 | int.from_bytes(source(8), "big")
@@ -233,25 +236,25 @@ class Table:
 
 
 class _Ends(NamedTuple):
-    """Integers below and above 2**64 * P[outcome <= i], for every outcome that 64 bits list."""
+    """Lower and upper integer bounds on 2**64 * P[outcome <= i], for each outcome listed with 64 bits."""
 
     lows: list[int]
     highs: list[int]
 
     def outcome(self, uniform: int) -> int | None:
-        """Return the outcome of a 64-bit number, None where more bits are needed."""
+        """Return the outcome of a 64-bit number, or None if more bits are needed."""
         i = bisect_right(self.lows, uniform)
         return i if i < len(self.lows) and (i == 0 or self.highs[i - 1] <= uniform) else None
 
 
 class _Lookup:
-    """Outcomes by the first 16 and the first 64 bits of the uniform number, -1 where those leave it open."""
+    """Outcomes by the first 16 and the first 64 bits of the uniform number; -1 if these do not decide."""
 
     def __init__(self, ends: _Ends):
         closed = ends.lows[-1] == 1 << 64
-        # The last outcome of a closed table has no upper end to be compared with.
+        # The upper end of a closed table's last outcome is 2**64, which does not fit into uint64.
         last = ends.lows.index(1 << 64) if closed else len(ends.lows)
-        # lows[i] <= true upper end of outcome i; above[i] is one less than a number that is not below it.
+        # lows[i] <= true upper end of outcome i <= above[i] + 1.
         self._lows = np.array(ends.lows[:last], dtype=np.uint64)
         self._above = np.array([max(high, 1) - 1 for high in ends.highs[:last]], dtype=np.uint64)
         self._outcomes = len(ends.lows)
@@ -260,7 +263,7 @@ class _Lookup:
         self.short = np.where(first == final, first, -1).astype(np.int32)
 
     def long(self, uniform: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Return the outcome of each 64-bit number, -1 where more bits are needed."""
+        """Return the outcome of each 64-bit number; -1 if more bits are needed."""
         found = np.searchsorted(self._lows, uniform, side="right")
         previous = np.maximum(found - 1, 0)
         clear = (found == 0) | (uniform > self._above[previous]) if self._lows.size else found == 0

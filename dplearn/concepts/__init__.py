@@ -1,4 +1,4 @@
-"""Concept classes: public sets of concepts, and how many errors each member makes."""
+"""Concept classes: public sets of concepts, with the number of errors of each member."""
 
 from dplearn.concepts.base import Concept, ConceptClass, CountedErrors, ErrorProfile
 from dplearn.concepts.conjunctions import Conjunctions
@@ -20,7 +20,7 @@ __all__ = [
     "Thresholds",
 ]
 
-#: Classes that a learner can build from a domain and a number of labels, by the names users give.
+#: Classes that a learner can build from a domain and a number of labels, by their public names.
 CONCEPT_CLASSES: dict[str, type[ConceptClass]] = {
     "conjunctions": Conjunctions,
     "parities": Parities,

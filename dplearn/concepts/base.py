@@ -1,9 +1,9 @@
-"""What a concept class is: which concepts it holds, and how many errors each of them makes.
+"""The base class of concept classes, and the interfaces of concepts and error profiles.
 
-A class is public: its domain, its number of labels and so its members are fixed before any data is seen.
-Given data it answers with an `ErrorProfile`: how many members make how many errors, and which member is
-the i-th among those with a given number. That is all that selecting a member needs, so a class of 2**64
-members need never list them.
+A concept class is public: its domain, its number of labels and therefore its members do not depend on data.
+For given data, an `ErrorProfile` has the number of members for each number of errors, and access to the i-th
+member with a given number. A private selection of a member needs nothing else, so a class of 2**64 members
+need not be listed.
 """
 
 from abc import ABC, abstractmethod
@@ -23,10 +23,10 @@ Labels = NDArray[np.intp]  # label codes 0..n_labels-1
 
 
 class Concept(Protocol):
-    """One member: a function from an encoded record to a label code."""
+    """Interface of a member: a function from an encoded record to a label code."""
 
     def predict(self, columns: Any) -> Labels:
-        """Return the label code of each record; `columns` is what the class's `domain.encode` gives."""
+        """Return the label code of each record; `columns` is the result of the class's `domain.encode`."""
 
     def describe(self, features: Sequence[str], labels: Sequence[Any]) -> str:
         """Return the concept in words, given names of features and labels."""
@@ -34,12 +34,12 @@ class Concept(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class ChosenConcept:
-    """A concept with the names of its features and labels: what a learner publishes. Prints as its rule.
+    """A published concept with the names of its features and labels; its `repr` is the rule in words.
 
     Attributes
     ----------
     concept : Concept
-        The rule over codes.
+        The rule, a function of codes.
     features : tuple of str
         Names of the columns.
     labels : tuple
@@ -59,13 +59,13 @@ class ChosenConcept:
 
 
 class ErrorProfile(Protocol):
-    """How many members of a class make how many errors on some data. Private."""
+    """Interface of the number of members of a class for each number of errors. Private."""
 
     def groups(self) -> tuple[list[int], list[int]]:
-        """Return the numbers of errors that occur, rising, and how many members make each."""
+        """Return the occurring numbers of errors in increasing order, and the number of members with each."""
 
     def member(self, errors: int, index: int) -> Concept:
-        """Return the `index`-th member, in the class's order, among those that make `errors` errors."""
+        """Return the `index`-th member with `errors` errors, in the class's order."""
 
 
 class ConceptClass(ABC):
@@ -74,53 +74,57 @@ class ConceptClass(ABC):
     Attributes
     ----------
     domain : Product
-        The features' domains; `domain.encode(X)` gives the `columns` that other methods take.
+        The features' domains; `domain.encode(X)` returns the `columns` that other methods take.
     n_labels : int
         Labels are the codes 0..n_labels-1.
     """
 
     domain: Any
     n_labels: int
-    default_domain: ClassVar[Domain]  # of each column, where a user names the class and no domain
+    default_domain: ClassVar[Domain]  # of each column, if a learner gets the class's name without a domain
     binary_only: ClassVar[bool] = False
 
     @classmethod
     def over(cls, domain: Product, n_labels: int) -> "ConceptClass":
-        """Return the class over a domain with everything else at its default."""
+        """Return the class over a domain, with all other parameters at their defaults."""
         return cls(domain, n_labels)  # type: ignore[call-arg]  # the constructors of subclasses
 
     @property
     @abstractmethod
     def size(self) -> int:
-        """How many members the class has; an exact Python integer."""
+        """The number of members, an exact Python integer."""
 
     @abstractmethod
     def error_profile(self, columns: Any, y: Labels) -> ErrorProfile:
-        """Count the errors of all members at once.
+        """Count the errors of all members.
 
         Parameters
         ----------
         columns : list of ndarray of shape (n,)
-            The records, as `domain.encode` gives them.
+            Private. The records, as returned by `domain.encode`.
         y : ndarray of intp of shape (n,)
-            Their label codes.
+            Private. Their label codes.
+
+        Returns
+        -------
+        ErrorProfile
         """
 
     @property
     def assumes(self) -> tuple[str, ...]:
-        """What the class takes as public, beyond its domain; for a guarantee's `assumes`."""
+        """The assumptions of the class beyond those of its domain, for a guarantee's `assumes`."""
         return ()
 
 
 class CountedErrors:
-    """The profile of a class whose members' errors are listed one by one.
+    """The error profile of a class, from an array of the errors of all members.
 
     Parameters
     ----------
     counts : ndarray of int of shape (size,)
-        Errors of each member.
+        Private. The number of errors of each member.
     member_at : callable
-        From a member's position to the member.
+        Maps a member's position to the member.
     """
 
     def __init__(self, counts: NDArray[Any], member_at: Any):
@@ -128,10 +132,10 @@ class CountedErrors:
         self._member_at = member_at
 
     def groups(self) -> tuple[list[int], list[int]]:
-        """Return the numbers of errors that occur, rising, and how many members make each."""
+        """Return the occurring numbers of errors in increasing order, and the number of members with each."""
         return group_counts(self._counts)
 
     def member(self, errors: int, index: int) -> Concept:
-        """Return the `index`-th member among those that make `errors` errors."""
+        """Return the `index`-th member with `errors` errors."""
         concept: Concept = self._member_at(nth_equal(self._counts, errors, index))
         return concept

@@ -1,4 +1,4 @@
-"""Classes over columns of bits: what they share, whatever their members do with the bits.
+"""The base class of concept classes over columns of bits, and the names of literals.
 
 >>> from dplearn.domains import Bits, Product
 >>> literal("age", 0, Product([Bits(40)])), literal("smoker", 0, None)
@@ -15,18 +15,18 @@ __all__ = ["BitConcepts", "literal"]
 
 
 def literal(name: str, feature: int, domain: Product | None, *, positive: bool = True) -> str:
-    """Return in words that the bit of a column is 1, or 0: by its name, and its threshold if it has one.
+    """Return the statement that a column's bit is 1 (or 0) in words, with the column's threshold if any.
 
     Parameters
     ----------
     name : str
-        Of the column.
+        The name of the column.
     feature : int
-        Its place.
+        The position of the column.
     domain : Product of Bits or None
-        What the bits say of their columns. None: what the names say.
+        The columns' domains, with the thresholds of their bits. None: no thresholds.
     positive : bool, default=True
-        Whether the bit is to be 1.
+        True for the statement that the bit is 1, False for 0.
     """
     bits = None if domain is None else domain.domains[feature]
     threshold = bits.binarize if isinstance(bits, Bits) else None
@@ -36,10 +36,10 @@ def literal(name: str, feature: int, domain: Product | None, *, positive: bool =
 
 
 class BitConcepts(ConceptClass):
-    """Base of classes that a number of bits and one parameter more determine.
+    """Base of classes over bits that are determined by the columns and one further parameter.
 
-    A subclass names the parameter in `parameter`, takes it and `n_features` and `binarize` in its
-    constructor, and keeps it and `n_features` under their names.
+    A subclass sets `parameter` to the name of that parameter, has it, `n_features` and `binarize` as
+    arguments of its constructor, and stores it and `n_features` as attributes of the same names.
     """
 
     default_domain = Bits()
@@ -51,7 +51,7 @@ class BitConcepts(ConceptClass):
 
     @classmethod
     def over(cls, domain: Product, n_labels: int = 2, **parameter: Any) -> Self:
-        """Return the class over a domain of bits, which may differ by column in what counts as 1.
+        """Return the class over a domain of bits, with a threshold for each column.
 
         Parameters
         ----------
@@ -64,8 +64,8 @@ class BitConcepts(ConceptClass):
         check_count("n_labels", n_labels, low=2, high=2)
         if not all(isinstance(part, Bits) for part in domain.domains):
             raise ValueError(
-                f"domain must have Bits in every column, got {domain!r}: Bits(binarize=40) asks whether a"
-                " number is above 40; of categories, make a column of 0 and 1 for each"
+                f"domain must have Bits in every column, got {domain!r}: Bits(binarize=40) is 1 for numbers"
+                " above 40; for categories, make a column of 0 and 1 for each"
             )
         concepts = cls(len(domain), **parameter)  # type: ignore[call-arg]  # the constructors of subclasses
         concepts.domain = domain

@@ -1,4 +1,4 @@
-"""Conjunctions of literals over bits: "yes" if these are set and those are not.
+"""Conjunctions of literals over bits: label code 1 if some bits are 1 and some others are 0.
 
 >>> import numpy as np
 >>> concepts = Conjunctions(n_features=2, max_literals=1, binarize=None)
@@ -27,19 +27,19 @@ from dplearn.domains import Bits, Product
 
 __all__ = ["Conjunction", "Conjunctions"]
 
-_LARGEST = 1 << 28  # members, each of which has a count in memory
+_LARGEST = 1 << 28  # greatest number of members, each of which has a count in memory
 
 
 @dataclass(frozen=True)
 class Conjunction:
-    """Label code 1 where some bits are set and some others are not, else label code 0.
+    """The rule with label code 1 if some bits are 1 and some others are 0, and label code 0 otherwise.
 
     Attributes
     ----------
     positive, negative : tuple of int
-        The columns whose bit must be 1, and those whose bit must be 0; rising, none in both.
+        The columns with bits that must be 1, and those with bits that must be 0; increasing and disjoint.
     domain : Product of Bits, optional
-        What a bit says of its column, for `describe`. None: what the column's name says.
+        The domains of the columns, with their thresholds, for `describe`. None: no thresholds.
     """
 
     positive: tuple[int, ...]
@@ -52,7 +52,7 @@ class Conjunction:
         Parameters
         ----------
         columns : list of ndarray of shape (n,)
-            As the class's `domain.encode` gives them.
+            As returned by the class's `domain.encode`.
 
         Returns
         -------
@@ -77,7 +77,7 @@ class Conjunction:
 
 
 class Conjunctions(BitConcepts):
-    """All conjunctions of at most so many literals over bits; satisfied means label code 1.
+    """All conjunctions of at most `max_literals` literals over bits.
 
     Parameters
     ----------
@@ -86,8 +86,8 @@ class Conjunctions(BitConcepts):
     max_literals : int, default=3
         At least 0; d or more means all 3**d conjunctions.
     binarize : float or None, default=0.0
-        Numbers above it count as 1, others as 0. None: values must be 0 or 1 already. For a number of its
-        own for each column, see `over`.
+        Numbers above it are encoded as 1, others as 0. None: values must be 0 or 1. For a different threshold
+        in each column, see `over`.
 
     Attributes
     ----------
@@ -99,24 +99,25 @@ class Conjunctions(BitConcepts):
     Raises
     ------
     TypeError
-        If a number is not of the right kind.
+        If a parameter is of the wrong type.
     ValueError
-        If a parameter is out of range, or there are more than 2**28 conjunctions: each is counted.
+        If a parameter is out of range, or there are more than 2**28 conjunctions, which are all counted.
 
     Notes
     -----
-    A variable may be required to be 1 (positive), to be 0 (negative), or be absent. Members stand in an
-    order that depends on d and `max_literals` alone:
+    A variable is required to be 1 (positive), required to be 0 (negative), or absent. The order of the
+    members depends only on d and `max_literals`:
 
-    - all of them (`max_literals` >= d): by the number to which variable i contributes 3**i times 0 if
-      negative, 1 if positive, 2 if absent;
-    - else by the number of literals; then by the number to which the i-th lowest of the variables
-      contributes 2**i times 0 if negative, 1 if positive; then by the variables, the highest compared first.
+    - with `max_literals` >= d, by the number to which variable i contributes 3**i times 0 if negative, 1 if
+      positive, 2 if absent;
+    - otherwise by the number of literals; then by the number to which the i-th lowest of the variables
+      contributes 2**i times 0 if negative, 1 if positive; then by the variables, in order of the highest,
+      then the next, ....
 
-    The empty conjunction, always label code 1, is a member; always label code 0 is none.
+    The empty conjunction, which always predicts label code 1, is a member; the constant label code 0 is not.
 
     **Source.** A class for the generic learner of Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith
-    (2011), Section 3. There a learner may take exponential time; here all errors come from one pass of sums.
+    (2011), Section 3. Their learner may need exponential time; here all errors are computed by sums.
 
     Examples
     --------
@@ -144,24 +145,24 @@ class Conjunctions(BitConcepts):
 
     @property
     def size(self) -> int:
-        """How many conjunctions there are."""
+        """The number of conjunctions."""
         d = self.n_features
         return sum(comb(d, j) << j for j in range(min(self.max_literals, d) + 1))
 
     def error_counts(self, columns: Sequence[NDArray[np.uint8]], y: Labels) -> NDArray[Any]:
-        """Return how many records each conjunction gets wrong.
+        """Return the number of errors of each conjunction.
 
         Parameters
         ----------
         columns : list of ndarray of uint8 of shape (n,)
-            As `domain.encode` gives them.
+            As returned by `domain.encode`.
         y : ndarray of intp of shape (n,)
             Label codes, 0 or 1.
 
         Returns
         -------
         ndarray of int32 (int64 from n = 2**31 on) of shape (size,)
-            In the order of the class.
+            Private. In the order of the class.
         """
         return conjunction_errors(columns, y, self.max_literals)
 
@@ -175,7 +176,7 @@ class Conjunctions(BitConcepts):
         Raises
         ------
         IndexError
-            If there are not so many.
+            If the position is not below `size`.
         """
         return Conjunction(*conjunction_at(position, self.n_features, self.max_literals), self.domain)
 

@@ -1,4 +1,4 @@
-"""Concept classes given one by one: as functions, or as a table of predictions.
+"""Finite concept classes, given as a list of functions or as a table of predictions.
 
 >>> import numpy as np
 >>> table = FiniteClass([[0, 0, 1], [0, 1, 1], [0, 0, 1]])  # three concepts over the domain {0, 1, 2}
@@ -34,15 +34,16 @@ class FiniteClass(ConceptClass):
     Parameters
     ----------
     concepts : sequence of callable, or array-like of int of shape (size, domain size)
-        Functions from a float64 array X to an array of label codes, one a row, each row judged by itself. Or
-        row h holds the label codes that concept h gives to the values 0, 1, ... of a single column.
+        Functions from a float64 array X of shape (n, d) to an array of n label codes, which must label each
+        row independently of the others. Or a table, in which row h has the label codes of concept h for the
+        values 0, 1, ... of a single column.
     n_labels : int, default=2
         Label codes are 0..n_labels-1, positions in the sorted list of labels.
 
     Raises
     ------
     ValueError
-        If there is no concept, or a prediction is not a label code.
+        If there is no concept, or a prediction in the table is not a label code.
     """
 
     def __init__(self, concepts: Any, n_labels: int = 2):
@@ -68,29 +69,29 @@ class FiniteClass(ConceptClass):
 
     @property
     def size(self) -> int:
-        """How many concepts there are."""
+        """The number of concepts."""
         return len(self._functions) if self._functions else len(self._table)
 
     @property
     def assumes(self) -> tuple[str, ...]:
-        """Functions must judge each row by itself: no code can check that."""
+        """For functions, the assumption that they label each row independently, which code cannot check."""
         if self._functions:
             return ("each concept labels a row by that row alone, and labels every row",)
         return ()
 
     def distinct(self) -> "FiniteClass":
-        """Return the class with equal rows of the table kept once: the dichotomies of Corollary 3.6."""
+        """Return the class of the distinct rows of the table, the dichotomies of Corollary 3.6."""
         if self._functions:
             raise ValueError("distinct needs a table of predictions, got functions")
         return FiniteClass(np.unique(self._table, axis=0), self.n_labels)
 
     def error_counts(self, columns: Sequence[NDArray[Any]], y: Labels) -> NDArray[np.int64]:
-        """Return how many records each concept gets wrong.
+        """Return the number of errors of each concept.
 
         Parameters
         ----------
         columns : list of ndarray
-            As `domain.encode` gives them.
+            As returned by `domain.encode`.
         y : ndarray of int of shape (n,)
             Label codes.
 
@@ -118,7 +119,7 @@ class FiniteClass(ConceptClass):
         return CountedErrors(self.error_counts(columns, y), self.member_at)
 
     def member_at(self, position: int) -> "Listed":
-        """Return the concept at a place in the list."""
+        """Return the concept at a position in the list."""
         if self._functions:
             function = self._functions[position]
             return Listed(position, getattr(function, "__name__", f"concept {position}"), None)
@@ -132,7 +133,7 @@ class Listed:
     Attributes
     ----------
     position : int
-        Place in the list.
+        The position in the list.
     name : str
         The function's name.
     predictions : tuple of int or None
@@ -157,7 +158,7 @@ class Listed:
 
 @dataclass(frozen=True)
 class _Judged:
-    """Stands in for a domain: encodes a table by what each function says of it, before anything is spent."""
+    """A substitute for a domain, which encodes a table as the functions' predictions before the charge."""
 
     functions: tuple[Callable[..., Any], ...]
     n_labels: int
@@ -170,7 +171,7 @@ class _Judged:
         return ()
 
     def encode(self, X: Any) -> list[NDArray[np.int64]]:
-        # Always as float64: which type numpy would choose depends on all records.
+        # Always as float64: numpy's choice of a dtype would depend on all records.
         width = X.shape[1]
         table = np.column_stack(
             [
@@ -178,16 +179,16 @@ class _Judged:
                 for i in range(width)
             ]
         )
-        table.flags.writeable = False  # so that no function changes what the next one sees
+        table.flags.writeable = False  # so that no function can modify the input of the next one
         return [_judge(function, table, self.n_labels) for function in self.functions]
 
     nearest = encode
 
 
 def _judge(function: Callable[..., Any], X: Any, n_labels: int) -> NDArray[np.int64]:
-    """Return the function's label codes; a failure names the function and nothing of the data."""
+    """Return the function's label codes; an error names the function and shows no data."""
     codes = None
-    with suppress(Exception):  # whatever it says may quote the data
+    with suppress(Exception):  # its message may quote the data
         codes = np.asarray(function(X))
     right = codes is not None and codes.dtype.kind in "iub" and codes.shape == (len(X),)
     if codes is None or not right or (codes < 0).any() or (codes >= n_labels).any():

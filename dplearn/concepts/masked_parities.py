@@ -1,4 +1,4 @@
-"""Masked parities: one half of the records shows a parity's bits one by one, the other the parity.
+"""Masked parities: the label of a record is a coefficient of a parity if the mask is 1, else the parity.
 
 >>> import numpy as np
 >>> rows = masked_rows(bits=[[1, 0], [1, 1], [0, 1]], index=[0, 1, 0], mask=[0, 1, 1])
@@ -26,23 +26,23 @@ from dplearn.domains import Product
 
 __all__ = ["MaskedParity", "index_of", "masked_layout", "masked_rows"]
 
-_NAMED = 20  # indices that are named one by one
+_NAMED = 20  # greatest number of indices that are all named
 
 
 @dataclass(frozen=True)
 class MaskedParity:
-    """A rule over columns of n_bits bits, an index in binary, its lowest bit first, and a mask.
+    """A rule over n_bits columns of bits, columns of a binary index (lowest bit first), and a mask column.
 
     Attributes
     ----------
     shown : tuple of int
-        The indices at which a record with mask has label code 1; rising.
+        The indices for which a record with mask 1 has label code 1; increasing.
     parity : Parity
-        What labels a record without mask, by its bits.
+        The rule for a record with mask 0, a parity of its bits.
     n_bits : int
-        How many bits there are, and indices that mean something.
+        The number of columns of bits, and of valid indices.
     domain : Product of Bits, optional
-        What a bit says of its column, for `describe`. None: what the column's name says.
+        The domains of the columns, with their thresholds, for `describe`. None: no thresholds.
     """
 
     shown: tuple[int, ...]
@@ -68,7 +68,7 @@ class MaskedParity:
         return np.where(columns[-1] == 1, shows[index], self.parity.predict(columns[: self.n_bits]))
 
     def describe(self, features: Sequence[str], labels: Sequence[Any]) -> str:
-        """Return the rule in words; of more than 20 indices, only the first and the last are named."""
+        """Return the rule in words; if it has more than 20 indices, it names the first three and the last."""
         mask = literal(features[-1], len(features) - 1, self.domain)
         return (
             f"if {mask}: {self._shown(features, labels)};"
@@ -87,7 +87,7 @@ class MaskedParity:
 
 
 def masked_layout(n_features: int) -> tuple[int, int]:
-    """Return how many columns are bits, and how many are of the index; the last is the mask.
+    """Return the number of columns of bits, and of the index; the remaining last column is the mask.
 
     Parameters
     ----------
@@ -97,12 +97,12 @@ def masked_layout(n_features: int) -> tuple[int, int]:
     Returns
     -------
     n_bits, n_index : int
-        The most bits for which their index fits beside them: n_bits <= 2**n_index.
+        n_bits is the greatest number with n_bits <= 2**n_index.
 
     Raises
     ------
     ValueError
-        If there are fewer columns.
+        If `n_features` is below 2.
     """
     if check_count("n_features", n_features) < 2:
         raise ValueError(
@@ -115,7 +115,7 @@ def masked_layout(n_features: int) -> tuple[int, int]:
 
 
 def masked_rows(bits: Any, index: Any, mask: Any) -> NDArray[np.uint8]:
-    """Return a table as a masked parity takes it: bits, index in binary, its lowest bit first, and mask.
+    """Return the table of a masked parity: bits, the index in binary (lowest bit first), and the mask.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def masked_rows(bits: Any, index: Any, mask: Any) -> NDArray[np.uint8]:
     index : array-like of int of shape (n,)
         From 0 to n_bits - 1.
     mask : array-like of shape (n,)
-        0 or 1; where it is 1, the label is that of the index.
+        0 or 1; if it is 1, the label is that of the index.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def masked_rows(bits: Any, index: Any, mask: Any) -> NDArray[np.uint8]:
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as described; the message shows no value.
+        If a parameter is not as described; the message contains no value.
     """
     bits, index, mask = np.asarray(bits), np.asarray(index), np.asarray(mask)
     if bits.ndim != 2 or not bits.shape[1] or not index.shape == mask.shape == bits.shape[:1]:
@@ -151,14 +151,14 @@ def masked_rows(bits: Any, index: Any, mask: Any) -> NDArray[np.uint8]:
 
 
 def index_of(columns: Sequence[NDArray[Any]], n_bits: int, n: int) -> NDArray[np.intp]:
-    """Return each record's index, n_bits where it is that or more.
+    """Return the minimum of each record's index and n_bits.
 
     Parameters
     ----------
     columns : sequence of ndarray of shape (n,)
-        The bits of the index, its lowest first.
+        The bits of the index, the lowest first.
     n_bits : int
-        How many indices mean something.
+        The number of valid indices.
     n : int
         The number of records.
     """

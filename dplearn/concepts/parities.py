@@ -1,4 +1,4 @@
-"""Parities of bits: "yes" if an odd number of the named columns is 1.
+"""Parities of bits: label code 1 if an odd number of some columns' bits is 1.
 
 >>> import numpy as np
 >>> concepts = Parities(n_features=2, binarize=None)
@@ -29,25 +29,25 @@ from dplearn.domains import Bits, Product
 
 __all__ = ["MOST_FEATURES", "Parities", "Parity"]
 
-#: Most columns whose parities are compared: 2**26 counts of 32 bits take 256 MiB.
+#: Greatest number of columns of the class: 2**26 counts of 32 bits take 256 MiB.
 MOST_FEATURES = 26
 
-_BLOCK = 1 << 16  # points at which a function is asked at a time
-_NAMED = 20  # columns that are named one by one
+_BLOCK = 1 << 16  # number of points in one call of a function
+_NAMED = 20  # greatest number of columns that are all named
 
 
 @dataclass(frozen=True)
 class Parity:
-    """Label code 1 where the sum of some bits and the intercept is odd, else label code 0.
+    """The rule with label code 1 if the sum of some bits and the intercept is odd, else label code 0.
 
     Attributes
     ----------
     features : tuple of int
-        The columns whose bits are summed; rising.
+        The columns of the summed bits; increasing.
     intercept : int
         0, or 1 for the complement.
     domain : Product of Bits, optional
-        What a bit says of its column, for `describe`. None: what the column's name says.
+        The domains of the columns, with their thresholds, for `describe`. None: no thresholds.
     """
 
     features: tuple[int, ...]
@@ -56,11 +56,11 @@ class Parity:
 
     @classmethod
     def of(cls, coefficients: Any, intercept: int = 0, domain: Product | None = None) -> "Parity":
-        """Return the parity with these coefficients, one for each column: 1 where it is summed, else 0."""
+        """Return the parity with these coefficients: 1 for each column that is summed, else 0."""
         return cls(tuple(np.flatnonzero(coefficients).tolist()), int(intercept), domain)
 
     def coefficients(self, n_features: int) -> NDArray[np.uint8]:
-        """Return 1 for each column that is summed, among `n_features`, else 0; shape (n_features,)."""
+        """Return the coefficients, of shape (n_features,): 1 for each column that is summed, else 0."""
         bits = np.zeros(n_features, dtype=np.uint8)
         bits[list(self.features)] = 1
         return bits
@@ -71,7 +71,7 @@ class Parity:
         Parameters
         ----------
         columns : list of ndarray of shape (n,)
-            Bits, 0 or 1, as the class's `domain.encode` gives them.
+            Bits, 0 or 1, as returned by the class's `domain.encode`.
 
         Returns
         -------
@@ -83,7 +83,7 @@ class Parity:
         return odd.astype(np.intp)
 
     def describe(self, features: Sequence[str], labels: Sequence[Any]) -> str:
-        """Return the rule in words; of more than 20 columns, only the first and the last are named."""
+        """Return the rule in words; if it has more than 20 columns, it names the first three and the last."""
         if not self.features:
             return f"always {labels[self.intercept]!r}"
         if len(self.features) == 1:
@@ -103,17 +103,17 @@ class Parity:
 
 
 class Parities(BitConcepts):
-    """All parities over bits: label code 1 where the sum of some of them is odd.
+    """All parities over bits: label code 1 if the sum of some of the bits is odd.
 
     Parameters
     ----------
     n_features : int
         The number d of columns; from 1 to 26.
     binarize : float or None, default=0.0
-        Numbers above it count as 1, others as 0. None: values must be 0 or 1 already. For a number of its
-        own for each column, see `over`.
+        Numbers above it are encoded as 1, others as 0. None: values must be 0 or 1. For a different threshold
+        in each column, see `over`.
     fit_intercept : bool, default=False
-        Whether the complements are members too.
+        True if the complements are members too.
 
     Attributes
     ----------
@@ -125,19 +125,22 @@ class Parities(BitConcepts):
     Raises
     ------
     TypeError
-        If a number is not of the right kind.
+        If a parameter is of the wrong type.
     ValueError
-        If a parameter is out of range: the errors of each of the 2**d parities are counted.
+        If a parameter is out of range. The number of features is limited because the errors of all 2**d
+        parities are counted.
 
     Notes
     -----
-    Members stand in an order that depends on d and `fit_intercept` alone: by the number to which column i
-    contributes 2**i if it is summed and, among parities with an intercept, the intercept 2**d.
+    The order of the members depends only on d and `fit_intercept`: by the number to which column i
+    contributes 2**i if it is summed, and an intercept of 1 contributes 2**d.
 
-    The parity of no column, always label code 0, is a member; always label code 1 is its complement.
+    The parity of no column, the constant label code 0, is a member; its complement is the constant label code
+    1.
 
     **Source.** A class for the generic learner of Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith
-    (2011), Section 3, which tolerates wrong labels; their Section 4 learns larger parities, from right ones.
+    (2011), Section 3, which tolerates label noise; their Section 4 learns larger parities without label
+    noise.
 
     Examples
     --------
@@ -162,23 +165,23 @@ class Parities(BitConcepts):
 
     @property
     def size(self) -> int:
-        """How many parities there are."""
+        """The number of parities."""
         return 1 << self.n_features + self.fit_intercept
 
     def error_counts(self, columns: Sequence[NDArray[np.uint8]], y: Labels) -> NDArray[Any]:
-        """Return how many records each parity gets wrong.
+        """Return the number of errors of each parity.
 
         Parameters
         ----------
         columns : list of ndarray of uint8 of shape (n,)
-            As `domain.encode` gives them.
+            As returned by `domain.encode`.
         y : ndarray of intp of shape (n,)
             Label codes, 0 or 1.
 
         Returns
         -------
         ndarray of int16 (int32 from n = 2**15 on, int64 from 2**31) of shape (size,)
-            In the order of the class.
+            Private. In the order of the class.
         """
         errors = parity_errors(points_of(columns), y, self.n_features)
         return np.concatenate((errors, len(y) - errors)) if self.fit_intercept else errors
@@ -188,12 +191,12 @@ class Parities(BitConcepts):
         return self.profile_of(points_of(columns), y)
 
     def profile_of(self, points: NDArray[Any], y: NDArray[Any]) -> ErrorProfile:
-        """Count the errors of all parities on records that are packed already.
+        """Count the errors of all parities on records that are packed into integers.
 
         Parameters
         ----------
         points : ndarray of unsigned int of shape (n,)
-            Private. Bit j of a record is that of column j; bits from `n_features` on are passed over.
+            Private. Bit j of a record is that of column j; bits from `n_features` on are ignored.
         y : ndarray of int of shape (n,)
             Private. Label codes, 0 or 1.
         """
@@ -209,7 +212,7 @@ class Parities(BitConcepts):
         Raises
         ------
         IndexError
-            If there are not so many.
+            If the position is not below `size`.
         """
         if not 0 <= position < self.size:
             raise IndexError("position is beyond the last parity")
@@ -219,31 +222,31 @@ class Parities(BitConcepts):
     def nearest(
         self, predict: Callable[[NDArray[np.uint8]], Any], labels: tuple[Any, Any] = (0, 1)
     ) -> Parity:
-        """Return the member that agrees with a function at most of the 2**d points.
+        """Return the member that agrees with a function at the largest number of the 2**d points.
 
         Parameters
         ----------
         predict : callable
-            From bits, an array of uint8 of shape (m, d), to a label for each row: `predict` of a classifier,
-            say. Public, or released: what it gives at every point is looked at.
+            Maps an array of bits, of dtype uint8 and shape (m, d), to m labels, such as `predict` of a
+            classifier. It must be public or released, since it is evaluated at all points.
         labels : pair, default=(0, 1)
             The labels of label codes 0 and 1.
 
         Returns
         -------
         Parity
-            The first of the best.
+            The first member with the most agreements.
 
         Raises
         ------
         ValueError
-            If `predict` does not give one of the two labels to each row.
+            If `predict` does not return one of the two labels for each row.
 
         Notes
         -----
-        A function that is wrong about a parity at less than a quarter of all points has that parity as its
-        nearest, and without intercept or complement no other comes near: so whatever learns parities over
-        uniform bits learns them properly, at no further cost in privacy.
+        If a function differs from a parity at less than a quarter of all points, this parity is the nearest
+        one, since two different parities differ at half of all points. So an improper learner of parities
+        over uniform bits becomes a proper one at no further privacy cost.
 
         **Source.** Bun, Nissim and Stemmer (2016), Lemma 5.3.
 
@@ -266,7 +269,7 @@ class Parities(BitConcepts):
 
 
 class _WithComplements:
-    """The profile of parities and their complements: where one is wrong, the other is right."""
+    """The error profile of parities and their complements; the errors of the two add up to n."""
 
     def __init__(self, counts: NDArray[Any], n: int, member_at: Callable[[int], Parity]):
         self._counts = counts
@@ -274,7 +277,7 @@ class _WithComplements:
         self._member_at = member_at
 
     def groups(self) -> tuple[list[int], list[int]]:
-        """Return the numbers of errors that occur, rising, and how many members make each."""
+        """Return the occurring numbers of errors in increasing order, and the number of members with each."""
         members: Counter[int] = Counter()
         for errors, parities in zip(*group_counts(self._counts), strict=True):
             members[errors] += parities
@@ -283,7 +286,7 @@ class _WithComplements:
         return rising, [members[errors] for errors in rising]
 
     def member(self, errors: int, index: int) -> Parity:
-        """Return the `index`-th member among those that make `errors` errors."""
+        """Return the `index`-th member with `errors` errors."""
         parities = int(np.count_nonzero(self._counts == errors))
         if index < parities:
             return self._member_at(nth_equal(self._counts, errors, index))

@@ -1,4 +1,4 @@
-"""Concepts that ask one question of one column: decision stumps and thresholds.
+"""Decision stumps and thresholds: concepts that test one column at one cut.
 
 >>> import numpy as np
 >>> from dplearn.domains import IntegerRange, Product
@@ -29,19 +29,19 @@ __all__ = ["DecisionStumps", "Stump", "Thresholds"]
 
 @dataclass(frozen=True)
 class Stump:
-    """One question of one column, and the label to give for each answer.
+    """A test of one column, with a label for each result.
 
     Attributes
     ----------
     feature : int
-        Which column.
+        The position of the column.
     domain : Domain
-        Of that column.
+        The domain of the column.
     code : int
-        The question is whether the column's code is at most this, or equal to it if the domain has no
-        order. -1 is below the domain: the answer is always no.
+        The cut: the test is that the column's code is at most this, or equal to it if the domain has no
+        order. With -1, below the domain, the test always fails.
     inner, outer : int
-        Label codes for yes and for no.
+        Label codes if the test holds, and if it fails.
     """
 
     feature: int
@@ -56,7 +56,11 @@ class Stump:
         Parameters
         ----------
         columns : list of ndarray of shape (n,)
-            As the class's `domain.encode` gives them.
+            As returned by the class's `domain.encode`.
+
+        Returns
+        -------
+        ndarray of intp of shape (n,)
         """
         codes = columns[self.feature]
         yes = codes <= self.code if self.domain.ordered else codes == self.code
@@ -71,19 +75,20 @@ class Stump:
 
 
 class DecisionStumps(ConceptClass):
-    """All stumps: any column, any cut of its domain, any label on each side.
+    """All decision stumps: all columns, all cuts of their domains, all pairs of labels.
 
     Parameters
     ----------
     domain : Product
-        An ordered column is asked "at most c?" for every code c, an unordered one "equal to c?".
+        The domains of the columns. A test of an ordered column is "at most c" for a code c, one of an
+        unordered column is "equal to c".
     n_labels : int, default=2
         At least 1.
 
     Notes
     -----
-    Members are ordered by column, then by the pair of labels, then by code. Counting takes one sort of
-    each column, or one histogram where the domain is no larger than twice the data.
+    Members are ordered by column, then by the pair of labels, then by code. The count of errors needs one
+    sort of each column, or one histogram if the domain has at most twice as many codes as there are records.
     """
 
     default_domain = Floats(significand_bits=32, smallest=2.0**-40, largest=2.0**40)
@@ -97,17 +102,17 @@ class DecisionStumps(ConceptClass):
 
     @property
     def size(self) -> int:
-        """How many stumps there are."""
+        """The number of stumps."""
         return self._cuts_of_all() * len(self.pairs)
 
     @property
     def features(self) -> range:
-        """The columns that are asked about."""
+        """The positions of the tested columns."""
         return range(len(self.domain))
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """The pairs of labels: for yes, for no."""
+        """The pairs of label codes: if the test holds, and if it fails."""
         return [(a, b) for a in range(self.n_labels) for b in range(self.n_labels)]
 
     def error_profile(self, columns: Sequence[NDArray[Any]], y: Labels) -> "CutErrors":
@@ -115,13 +120,13 @@ class DecisionStumps(ConceptClass):
         return CutErrors(self, columns, y)
 
     def cuts(self, feature: int, columns: Sequence[NDArray[Any]], y: Labels) -> Cuts:
-        """Return label counts for every question about a column."""
+        """Return the label counts for all tests of a column."""
         domain = self.domain.domains[feature]
         count = cut_column if domain.ordered else split_by_value
         return count(columns[feature], y, domain.size, self.n_labels)
 
     def member(self, feature: int, cut: int, pair: tuple[int, int]) -> Stump:
-        """Return the stump with a given place in the class."""
+        """Return the stump of a column, a cut and a pair of labels."""
         return Stump(feature, self.domain.domains[feature], cut, *pair)
 
     def _cuts_of_all(self) -> int:
@@ -129,21 +134,23 @@ class DecisionStumps(ConceptClass):
 
 
 class Thresholds(DecisionStumps):
-    """Thresholds on one ordered column: one label up to the cut, another above it.
+    """All thresholds on one ordered column: one label up to the cut, another above it.
 
     Parameters
     ----------
     domain : Product
-        Of the whole record.
+        The domains of all columns.
     n_labels : int, default=2
-        Every ordered pair of distinct labels is a pair to choose from; a single label is paired with itself.
+        The members have all ordered pairs of distinct labels; a single label is paired with itself.
     feature : int, default=0
-        The column.
+        The position of the column.
 
     Notes
     -----
-    Cuts run from one step below the domain (always the upper label) to its top (always the lower one), as
-    in Bun, Nissim, Stemmer and Vadhan (2015).
+    The first cut is one step below the domain (all records get the upper label), the last is the domain's top
+    (all get the lower label).
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015).
     """
 
     def __init__(self, domain: Product, n_labels: int = 2, feature: int = 0):
@@ -154,19 +161,19 @@ class Thresholds(DecisionStumps):
 
     @property
     def features(self) -> range:
-        """The one column."""
+        """The position of the one tested column."""
         return range(self.feature, self.feature + 1)
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """The pairs of distinct labels: up to the cut, above it."""
+        """The pairs of distinct label codes: up to the cut, and above it."""
         return [pair for pair in super().pairs if pair[0] != pair[1]] or super().pairs
 
     def cuts(self, feature: int, columns: Sequence[NDArray[Any]], y: Labels) -> Cuts:
-        """Return label counts for every cut, the one below the domain first."""
+        """Return the label counts for all cuts, beginning with the one below the domain."""
         size = self.domain.domains[feature].size
         above = super().cuts(feature, columns, y)
-        # Shift every cut up by one, and put the cut with nothing inside before them.
+        # All cuts are shifted up by one, and the cut without records inside comes first.
         starts = np.concatenate((np.zeros(1, dtype=np.uint64), above.starts + np.uint64(1)))
         lengths = (
             None if above.lengths is None else np.concatenate((np.ones(1, dtype=np.uint64), above.lengths))
@@ -175,7 +182,7 @@ class Thresholds(DecisionStumps):
         return Cuts(starts, lengths, np.pad(above.inside, ((0, 0), (1, 0))))
 
     def member(self, feature: int, cut: int, pair: tuple[int, int]) -> Stump:
-        """Return the threshold with a given place in the class."""
+        """Return the threshold of a cut and a pair of labels."""
         return super().member(feature, cut - 1, pair)
 
     def _cuts_of_all(self) -> int:
@@ -183,14 +190,14 @@ class Thresholds(DecisionStumps):
 
 
 class CutErrors:
-    """The error profile of a class of stumps on some data. Private.
+    """The error profile of a class of stumps. Private.
 
     Parameters
     ----------
     stumps : DecisionStumps
         The class.
     columns, y
-        The data.
+        The records and their label codes, as in `ConceptClass.error_profile`.
     """
 
     def __init__(self, stumps: DecisionStumps, columns: Sequence[NDArray[Any]], y: Labels):
@@ -198,10 +205,10 @@ class CutErrors:
         self._columns = columns
         self._y = y.astype(np.min_scalar_type(stumps.n_labels))
         self._totals = np.bincount(self._y, minlength=stumps.n_labels)
-        self._least: dict[int, int] = {}  # fewest errors of any stump on a column
+        self._least: dict[int, int] = {}  # least number of errors of a stump on each column
 
     def groups(self) -> tuple[list[int], list[int]]:
-        """Return the numbers of errors that occur, rising, and how many stumps make each."""
+        """Return the occurring numbers of errors in increasing order, and the number of stumps with each."""
         histogram = ErrorHistogram(self._y.size)
         for feature in self._stumps.features:
             cuts = self._stumps.cuts(feature, self._columns, self._y)
@@ -214,7 +221,7 @@ class CutErrors:
         return histogram.groups()
 
     def member(self, errors: int, index: int) -> Concept:
-        """Return the `index`-th stump among those that make `errors` errors."""
+        """Return the `index`-th stump with `errors` errors."""
         for feature in self._stumps.features:
             if self._least.get(feature, 0) > errors:
                 continue

@@ -1,4 +1,4 @@
-"""Bounds on a probability from counts: those of Clopper and Pearson, rounded outwards.
+"""Clopper-Pearson bounds on a probability from the number of successes, rounded outwards.
 
 >>> low, high = success_bounds(0, 1000, 0.01)
 >>> low, 0.00459 < high < 0.0046
@@ -14,20 +14,20 @@ from dplearn._validation import check_count, check_number
 
 __all__ = ["success_bounds"]
 
-_AIMED, _ASKED = 1 - 2e-6, 1 - 1e-6  # shares of the error; the rest is for what floats do to betainc
+_AIMED, _ASKED = 1 - 2e-6, 1 - 1e-6  # shares of the error; the rest is a margin for errors of betainc
 
 
 def success_bounds(hits: int, n: int, error: Any) -> tuple[float, float]:
-    """Return bounds on a probability, given how many independent trials succeeded with it.
+    """Return confidence bounds on the success probability of independent trials.
 
     Parameters
     ----------
     hits : int
-        From 0 to n.
+        Number of successes, from 0 to n.
     n : int
         Number of trials, from 1 to 10**9.
     error : number
-        Probability allowed for the lower bound to be too high, and also for the upper bound to be too low;
+        The greatest probability that the lower bound is too high, and also that the upper bound is too low;
         from 1e-100 to 1/2.
 
     Returns
@@ -43,17 +43,17 @@ def success_bounds(hits: int, n: int, error: Any) -> tuple[float, float]:
     n = check_count("n", n, low=1, high=10**9)
     hits = check_count("hits", hits, high=n)
     error = float(check_number("error", error, low=1e-100, high=0.5))
-    # Failures in place of successes turn one bound into the other; the difference is rounded up.
+    # The upper bound is 1 minus the lower bound on the failure probability, rounded up.
     return _lower(hits, n, error), min(1.0, nextafter(1 - _lower(n - hits, n, error), 2))
 
 
 def _lower(hits: int, n: int, error: float) -> float:
     """Return a p with P[Binomial(n, p) >= hits] <= error.
 
-    That probability is betainc(hits, n - hits + 1, p). What scipy computes for it errs by less than a part
-    in 10**7 (tests compare it with exact sums, up to n = 10**9, where scipy 1.13 errs by 5e-8). So if that is
-    below `error` by a part in a million, the truth is below `error`. How the root was found does not matter:
-    one that does not check is no bound, and 0 always is.
+    That probability is betainc(hits, n - hits + 1, p). scipy's relative error is below 10**-7 (tests compare
+    it with exact sums, up to n = 10**9, where the error of scipy 1.13 is 5e-8). So if the computed value is
+    below `error` by one part in a million, the true value is below `error`. This check does not depend on how
+    p was found. If it fails, the bound is 0, which is always valid.
     """
     if not hits:
         return 0.0

@@ -1,19 +1,21 @@
-"""Count the errors of all conjunctions of literals at once.
+"""Errors of all conjunctions of literals, counted together.
 
-A conjunction over d bits names some variables positive and others negative; it gives label 1 to the records
-in which all the former are 1 and all the latter are 0, else label 0. Over n records, n1 of them labelled 1,
+A conjunction over d bits has some positive and some negative variables; it gives label 1 to the records in
+which all positive variables are 1 and all negative variables are 0, and label 0 to all others. For n records,
+n1 of them with label 1,
 
     errors(c) = n1 + #(satisfying c, label 0) - #(satisfying c, label 1),
 
-so one signed number per conjunction suffices, and it adds up: a conjunction without a variable is satisfied
-by what satisfies it with the variable positive and what satisfies it with the variable negative. Two routes
-use that sum, from opposite ends; `conjunction_errors` takes the cube if all 3**d conjunctions are wanted.
+so one signed number per conjunction suffices. These numbers add: the number of a conjunction without some
+variable is the sum of the numbers of the two conjunctions with this variable positive and negative. Two
+algorithms use this sum in opposite directions: `cube_errors` for all 3**d conjunctions, and `subset_errors`
+for those of at most k < d literals.
 
-The order of conjunctions depends on d and on the number k of literals allowed, never on data.
+The order of the conjunctions depends only on d and on the greatest number k of literals, never on data.
 
 - All of them (k >= d): variable i contributes 3**i times 0 if negative, 1 if positive, 2 if absent.
 - Fewer (k < d): by the number of literals; then by signs, where the i-th lowest variable contributes 2**i
-  times 0 if negative, 1 if positive; then by the variables, the highest compared first.
+  times 0 if negative, 1 if positive; then by the variables, in order of the highest, then the next, ....
 
 >>> import numpy as np
 >>> columns = [np.array([0, 1, 1], dtype=np.uint8)]
@@ -34,9 +36,9 @@ from numpy.typing import NDArray
 
 __all__ = ["conjunction_at", "conjunction_errors", "cube_errors", "subset_errors"]
 
-_CUBE_BLOCK = 10  # variables: 3**10 int32 results stay in the cache
-_HELD = 1 << 18  # words of the sets that are held while one more variable joins them: 2 MiB
-_STEP = (16, 128)  # words of each set: fewer are not worth a call, and a count of 128 * 64 fits uint16
+_CUBE_BLOCK = 10  # variables: 3**10 int32 results fit into the cache
+_HELD = 1 << 18  # words of the sets in memory while one more variable is added: 2 MiB
+_STEP = (16, 128)  # least and greatest number of words of a set in a block; a count of 128 * 64 fits uint16
 
 
 def conjunction_errors(columns: Sequence[NDArray[np.uint8]], y: NDArray[Any], k: int) -> NDArray[Any]:
@@ -69,12 +71,12 @@ def conjunction_at(position: int, d: int, k: int) -> tuple[tuple[int, ...], tupl
     position : int
         From 0.
     d, k : int
-        Number of variables, and of literals at most.
+        The number of variables, and the greatest number of literals.
 
     Raises
     ------
     IndexError
-        If there are not so many conjunctions.
+        If the position is not below the number of conjunctions.
     """
     if position >= 0 and k >= d and position < 3**d:
         digits = [position // 3**i % 3 for i in range(d)]
@@ -96,7 +98,7 @@ def _named(wanted: int, digits: Sequence[int], variables: Sequence[int]) -> tupl
 
 
 def _set_at(rank: int, d: int, j: int) -> list[int]:
-    """Return, rising, the set of `j` variables below `d` with this colexicographic rank."""
+    """Return the set of `j` variables below `d` with this colexicographic rank, in increasing order."""
     variables = []
     for i in range(j, 0, -1):
         # comb(v, i) sets of i variables lie below v.
@@ -106,13 +108,13 @@ def _set_at(rank: int, d: int, j: int) -> list[int]:
     return variables[::-1]
 
 
-# The cube: from the 2**d conjunctions that name every variable to those that name fewer.
+# The cube: from the 2**d conjunctions with all variables to those with fewer.
 
 
 def cube_errors(columns: Sequence[NDArray[np.uint8]], y: NDArray[Any]) -> NDArray[Any]:
     """Return the errors of all 3**d conjunctions; see `conjunction_errors`.
 
-    Takes 3**d - 2**d additions, each written straight to its place.
+    The algorithm needs 3**d - 2**d additions, with results written in place.
     """
     d = len(columns)
     errors = np.empty((3,) * d, dtype=_dtype(len(y)))
@@ -122,14 +124,14 @@ def cube_errors(columns: Sequence[NDArray[np.uint8]], y: NDArray[Any]) -> NDArra
 
 
 def _signed_histogram(columns: Sequence[NDArray[np.uint8]], y: NDArray[Any]) -> NDArray[Any]:
-    """Return, for each pattern of bits, its records of label 0 less those of label 1; shape (2,) * d.
+    """Return, for each pattern of bits, the number of its records with label 0 minus those with label 1.
 
-    The last variable is the first axis.
+    The result has shape (2,) * d; its first axis is the last variable.
     """
     codes = y.astype(np.intp)
     for start in range(0, len(columns), 7):
         seven = columns[start : start + 7]
-        # Bytes first: 8 times as many fit a register.
+        # Collected in bytes first: a register holds 8 times as many.
         code = np.zeros(len(y), dtype=np.uint8)
         for column in reversed(seven):
             code |= column
@@ -143,25 +145,26 @@ def _fill_cube(cube: NDArray[Any], patterns: NDArray[Any]) -> None:
     """Write sums over `patterns`, of shape (2,) * d, to `cube`, of shape (3,) * d."""
     d = cube.ndim
     if d > _CUBE_BLOCK:
-        # The halves go to where they are wanted, one after the other: depth first keeps them in the cache.
+        # The halves are computed in place, depth first, so that they stay in the cache.
         _fill_cube(cube[0], patterns[0])
         _fill_cube(cube[1], patterns[1])
         np.add(cube[0], cube[1], out=cube[2])
         return
     cube[(slice(2),) * d] = patterns
     for axis in reversed(range(d)):
-        # Later axes are complete, earlier ones hold 0 and 1 only.
+        # Later axes are complete; earlier ones have only the entries 0 and 1.
         part = np.moveaxis(cube[(slice(2),) * axis], axis, 0)
         np.add(part[0], part[1], out=part[2, ...])
 
 
-# Sets of variables: from the positive conjunctions, counted bit by bit, to those with negative literals.
+# Sets of variables: from the positive conjunctions, counted by bitwise operations, to those with negations.
 
 
 def subset_errors(columns: Sequence[NDArray[np.uint8]], y: NDArray[Any], k: int) -> NDArray[Any]:
     """Return the errors of all conjunctions of at most `k` < d literals; see `conjunction_errors`.
 
-    Takes sum of comb(d, j) * n / 64 bitwise operations over j <= k, and one subtraction a conjunction.
+    The algorithm needs the sum over j <= k of comb(d, j) * n / 64 bitwise operations, and one subtraction per
+    conjunction.
     """
     d = len(columns)
     ends = [0, *accumulate(comb(d, j) << j for j in range(k + 1))]
@@ -181,7 +184,7 @@ def subset_errors(columns: Sequence[NDArray[np.uint8]], y: NDArray[Any], k: int)
 
 
 def _words(columns: Sequence[NDArray[np.uint8]], records: NDArray[np.intp]) -> NDArray[np.uint64]:
-    """Return the bits of some records, 64 in a word; shape (words, d), the last word filled up with 0."""
+    """Return the bits of some records, 64 a word, in shape (words, d); the last word is padded with 0."""
     packed = np.zeros((len(columns), -(-records.size // 64) * 8), dtype=np.uint8)
     for row, column in zip(packed, columns, strict=True):
         row[: -(-records.size // 8)] = np.packbits(column[records])
@@ -189,9 +192,11 @@ def _words(columns: Sequence[NDArray[np.uint8]], records: NDArray[np.intp]) -> N
 
 
 def _tally(positive: Sequence[NDArray[Any]], words: NDArray[np.uint64], tally: np.ufunc) -> None:
-    """Add to (or subtract from) positive[j] how many records have all of each `j` variables at 1.
+    """Add to (or subtract from) positive[j], for each set of j variables, the number of records with all of
+    them 1.
 
-    Level by level in blocks of words: each set of j variables is a set of j - 1 and a higher variable.
+    The sets are processed by size, in blocks of words: each set of j variables is a set of j - 1 variables
+    and a higher variable.
     """
     d, k = words.shape[1], len(positive) - 1
     most = max(comb(d, j) for j in range(k))
@@ -217,25 +222,25 @@ def _popcounts(words: NDArray[np.uint64]) -> NDArray[np.uint16]:
 
 
 def _fill_negative(levels: Sequence[NDArray[Any]], d: int) -> None:
-    """Complete levels of shape (2**j, comb(d, j)) whose last rows, all literals positive, are there."""
-    shorter = np.empty((0, 1), dtype=np.intp)  # row p: each set's rank once its p-th variable is left out
+    """Complete levels of shape (2**j, comb(d, j)), given their last rows, with all literals positive."""
+    shorter = np.empty((0, 1), dtype=np.intp)  # row p: the rank of each set without its p-th variable
     for j in range(1, len(levels)):
         ranks = []
         for v in range(j - 1, d):
-            # Left out of a set with highest variable v: another variable, or v itself.
+            # The removed variable of a set with highest variable v is a lower one, or v itself.
             below = comb(v, j - 1)
             ranks.append(np.vstack([shorter[:, :below] + below, np.arange(below)]))
             _negate(levels[j][:, comb(v, j) : comb(v + 1, j)], levels[j - 1], ranks[-1])
             if j == len(levels) - 1:
-                ranks.clear()  # the longest need not be kept
+                ranks.clear()  # the last level's ranks are not used again
         if ranks:
             shorter = np.hstack(ranks)
 
 
 def _negate(block: NDArray[Any], shorter: NDArray[Any], ranks: NDArray[np.intp]) -> None:
-    """Fill the rows of `block` by: negative is absent less positive.
+    """Fill the rows of `block`: the number with a variable negative is that without it minus that with it.
 
-    In turn for each variable p, the lowest first, in the rows in which all variables after it are positive.
+    This is done for each variable p in increasing order, in the rows with all later variables positive.
     """
     for p, absent in enumerate(ranks):
         rows = 1 << p

@@ -1,9 +1,9 @@
-"""Count labels on one side of every possible cut of a column, and how many cuts make how many errors.
+"""Label counts at all cuts of a column, and the number of cuts for each number of errors.
 
-A column of an ordered domain of N codes is cut at each of its N codes, N up to 2**64. Between two
-neighbouring data values all cuts split the records alike, so that at most n + 1 intervals of cuts have to
-be looked at, each with its length. A small domain needs no sorting: a histogram and its prefix sums give
-every cut.
+A column of an ordered domain of N codes can be cut at each of its N codes, with N up to 2**64. All cuts
+between two adjacent data values split the records in the same way, so at most n + 1 intervals of cuts, with
+their lengths, describe all cuts. For a small domain, a histogram and its prefix sums give all cuts without
+sorting.
 """
 
 from dataclasses import dataclass
@@ -15,22 +15,22 @@ from numpy.typing import NDArray
 __all__ = ["Cuts", "ErrorHistogram", "cut_column", "split_by_value"]
 
 _DENSE = 1 << 12  # domains up to this size, or up to twice the number of records, are counted without sorting
-_CARRY = 1 << 9  # chunks whose sums of 2**52 fit an int64 with room to spare
+_CARRY = 1 << 9  # number of chunks, each with a sum of at most 2**52, whose sums fit into an int64
 _CHUNK = 1 << 20  # float64 sums of this many 32-bit numbers are exact
 
 
 @dataclass(frozen=True)
 class Cuts:
-    """Intervals of cuts that split the records alike.
+    """Intervals of cuts that split the records in the same way.
 
     Attributes
     ----------
     starts : ndarray of uint64 of shape (m,)
-        The first cut of each interval, rising from 0.
+        The first cut of each interval, increasing from 0.
     lengths : ndarray of uint64 of shape (m,) or None
-        How many cuts each interval holds; None if each holds one.
+        The number of cuts in each interval; None if all are 1.
     inside : ndarray of int64 of shape (n_labels, m)
-        How many records of each label are on the inner side (at most the cut, or equal to it).
+        The number of records of each label on the inner side (codes at most the cut, or equal to it).
     """
 
     starts: NDArray[np.uint64]
@@ -40,17 +40,17 @@ class Cuts:
     def errors(self, totals: NDArray[np.int64], inner: int, outer: int) -> NDArray[np.int64]:
         """Return the errors of each interval's cuts with label `inner` on the inner side, `outer` outside.
 
-        All records but those of label `inner` inside and those of label `outer` outside.
+        The errors are all records except those of label `inner` inside and of label `outer` outside.
         """
         wrong: NDArray[np.int64] = self.inside[outer] - self.inside[inner]
         wrong += totals.sum() - totals[outer]
         return wrong
 
     def number(self, chosen: NDArray[np.bool_]) -> int:
-        """Return how many cuts the chosen intervals hold."""
+        """Return the number of cuts in the chosen intervals."""
         if self.lengths is None:
             return int(np.count_nonzero(chosen))
-        lengths = self.lengths[chosen]  # which may sum to 2**64 itself
+        lengths = self.lengths[chosen]  # their sum may be 2**64, so it is computed in two halves
         return (int((lengths >> np.uint64(32)).sum()) << 32) + int((lengths & np.uint64(0xFFFFFFFF)).sum())
 
     def nth(self, chosen: NDArray[np.bool_], index: int) -> int:
@@ -58,13 +58,13 @@ class Cuts:
         starts = self.starts[chosen]
         if self.lengths is None:
             return int(starts[index])
-        ends = np.cumsum(self.lengths[chosen])[:-1]  # the last, which may not fit, decides nothing
+        ends = np.cumsum(self.lengths[chosen])[:-1]  # the last sum, which may overflow, is not needed
         interval = int(np.searchsorted(ends, np.uint64(index), side="right"))
         return int(starts[interval]) + index - (int(ends[interval - 1]) if interval else 0)
 
 
 def cut_column(codes: NDArray[Any], y: NDArray[Any], size: int, n_labels: int) -> Cuts:
-    """Count the records at or below every cut 0..size-1.
+    """Count the records of each label at or below each cut 0..size-1.
 
     Parameters
     ----------
@@ -92,18 +92,18 @@ def cut_column(codes: NDArray[Any], y: NDArray[Any], size: int, n_labels: int) -
 
 
 def _is_dense(size: int, n: int) -> bool:
-    """Return True where a histogram of the whole domain costs less than sorting the records."""
+    """Return True if a histogram of the whole domain takes less time than sorting the records."""
     return size <= max(_DENSE, 2 * n)
 
 
 def split_by_value(codes: NDArray[Any], y: NDArray[Any], size: int, n_labels: int) -> Cuts:
-    """Count the records equal to every code 0..size-1; parameters as in `cut_column`."""
+    """Count the records of each label with each code 0..size-1; parameters as in `cut_column`."""
     inside = _label_histogram(codes, y, size, n_labels)
     return Cuts(np.arange(size, dtype=np.uint64), None, inside)
 
 
 def _label_histogram(codes: NDArray[Any], y: NDArray[Any], size: int, n_labels: int) -> NDArray[np.int64]:
-    """Return counts of shape (n_labels, size)."""
+    """Return the number of records for each label and code, of shape (n_labels, size)."""
     if size * n_labels >= 1 << 32:
         raise ValueError(f"a domain of {size} values without order is too large to count")
     dtype = np.min_scalar_type(size * n_labels)
@@ -116,7 +116,7 @@ def _label_histogram(codes: NDArray[Any], y: NDArray[Any], size: int, n_labels: 
 def _sorted_together(
     codes: NDArray[Any], y: NDArray[Any], size: int, n_labels: int
 ) -> tuple[NDArray[np.uint64], NDArray[Any]]:
-    """Return codes and labels in the order of the codes: one sort of packed words where 64 bits suffice."""
+    """Return codes and labels in the order of the codes, by one sort of packed words if 64 bits suffice."""
     bits = (n_labels - 1).bit_length()
     if size << bits >= 1 << 64:
         order = np.argsort(codes)
@@ -128,19 +128,19 @@ def _sorted_together(
 
 
 class ErrorHistogram:
-    """How many cuts make how many errors, counted exactly though cuts number up to 2**64 a column."""
+    """The exact number of cuts for each number of errors, for up to 2**64 cuts a column."""
 
     def __init__(self, n: int):
-        self._low = np.zeros(n + 1, dtype=np.int64)  # numbers of cuts modulo 2**32 ...
-        self._high = np.zeros(n + 1, dtype=np.int64)  # ... and divided by it, summed apart
+        self._low = np.zeros(n + 1, dtype=np.int64)  # sums of the numbers of cuts modulo 2**32
+        self._high = np.zeros(n + 1, dtype=np.int64)  # sums of the numbers of cuts divided by 2**32
         self._single: list[NDArray[np.int64]] = []
         self._waiting = 0
         self._chunks = 0
 
     def add(self, errors: NDArray[np.int64], lengths: NDArray[np.uint64] | None) -> None:
-        """Count `lengths[i]` cuts, or one, that make `errors[i]` errors."""
+        """Add `lengths[i]` cuts (one if None) with `errors[i]` errors."""
         if lengths is None:
-            # One count of many short arrays costs less than many counts, each as long as n.
+            # One histogram of many short arrays takes less time than many histograms of length n.
             self._single.append(errors)
             self._waiting += errors.size
             if self._waiting >= _CHUNK:
@@ -158,11 +158,11 @@ class ErrorHistogram:
                 self._low &= 0xFFFFFFFF
 
     def groups(self) -> tuple[list[int], list[int]]:
-        """Return the numbers of errors that occur, rising, and how many cuts make each."""
+        """Return the occurring numbers of errors in increasing order, and the number of cuts with each."""
         self._count_waiting()
         occurring = np.flatnonzero(self._low | self._high)
         low, high = self._low[occurring], self._high[occurring]
-        if high.size and high.max() >= 1 << 30:  # else high * 2**32 and low are each below 2**62
+        if high.size and high.max() >= 1 << 30:  # otherwise high * 2**32 and low are each below 2**62
             low, high = low.astype(object), high.astype(object)
         return occurring.tolist(), (low + (high << 32)).tolist()
 

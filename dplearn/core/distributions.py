@@ -1,7 +1,7 @@
-"""Exact distributions of the discrete distributions that mechanisms draw from, as Fractions.
+"""Exact probabilities of the discrete distributions that mechanisms draw from, as Fractions.
 
-These are the formulas that the dice must follow: the tape walks them, the samplers are tested
-against them. Everything is exact, so everything here is meant for small supports.
+These formulas define the primitives of the dice: the enumeration uses them, and the samplers are tested
+against them. The arithmetic is exact and meant for small supports.
 
 >>> from fractions import Fraction
 >>> power_probabilities(Fraction(1, 2), [3, 4], [1, 2])
@@ -38,7 +38,7 @@ def power_probabilities(
     least = min(e for e, m in zip(exponents, multiplicities, strict=True) if m)
     p, q = ratio.numerator, ratio.denominator
     span = max(exponents) - least
-    # Over the common denominator q**span every weight is an integer.
+    # With the common denominator q**span, each weight is an integer.
     weights = [
         m * p ** (e - least) * q ** (span - e + least) if m else 0
         for e, m in zip(exponents, multiplicities, strict=True)
@@ -70,7 +70,7 @@ def geometric_probabilities(ratio: Fraction, low: int, high: int) -> list[Fracti
 
 
 def _between(tails: list[Fraction]) -> list[Fraction]:
-    """Return the masses whose tails are 1, the given ones, and 0."""
+    """Return the probabilities with the tails 1, the given ones, and 0."""
     return [above - below for above, below in zip([Fraction(1), *tails], [*tails, Fraction(0)], strict=True)]
 
 
@@ -92,7 +92,7 @@ def power_at_most(ratio: Fraction, target: Fraction) -> int:
         least, most = ceil(low / rate_high), ceil(high / rate_low)
         if least == most:
             return least
-        # Only an integer between the two bounds keeps them apart; there the powers themselves decide.
+        # The two bounds can stay different only if an integer lies between them; the power itself decides.
         if ratio**least <= target:
             return least
         digits *= 2
@@ -117,12 +117,12 @@ def laplace_quantile(ratio: Fraction, delta: Fraction) -> int:
 def permute_and_flip_probabilities(
     ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]
 ) -> list[Fraction]:
-    """Return the distribution of the group that permute-and-flip selects from.
+    """Return the distribution of the group of the candidate that permute-and-flip selects.
 
-    Give every candidate a uniform arrival time and accept it with probability p = ratio**(its exponent
-    - the least). The first accepted one wins, so with m candidates a group, group i wins with probability
-    the integral over t in [0, 1] of m_i p_i (1 - p_i t)**(m_i - 1) times the product over the other
-    groups j of (1 - p_j t)**m_j: a polynomial in t.
+    Let each candidate have a uniform arrival time in [0, 1], and be accepted with probability p = ratio**(its
+    exponent - the least exponent). The first accepted candidate is selected. So with m_i candidates, group i
+    has as probability the integral over t in [0, 1] of m_i p_i (1 - p_i t)**(m_i - 1) times the product over
+    the other groups j of (1 - p_j t)**m_j, a polynomial in t.
     """
     least = min(e for e, m in zip(exponents, multiplicities, strict=True) if m)
     accept = [
@@ -147,14 +147,14 @@ def _times_one_minus(polynomial: list[Fraction], p: Fraction) -> list[Fraction]:
 
 @lru_cache(maxsize=64)
 def gaussian_probabilities(sigma2: Fraction, bits: int = 40) -> tuple[list[int], list[Fraction], Fraction]:
-    """Return the discrete Gaussian, cut and rounded down, and a bound on what was left out.
+    """Return the discrete Gaussian's probabilities, truncated and rounded down, and the omitted mass.
 
     Parameters
     ----------
     sigma2 : Fraction
         P(k) proportional to exp(-k**2 / (2 sigma2)).
     bits : int, default=40
-        Masses are multiples of 2**-bits; what rounds to zero is not in the support.
+        Masses are multiples of 2**-bits; integers with mass 0 after rounding are not in the support.
 
     Returns
     -------
@@ -163,13 +163,13 @@ def gaussian_probabilities(sigma2: Fraction, bits: int = 40) -> tuple[list[int],
     masses : list of Fraction
         Each at most the true mass.
     left_out : Fraction
-        1 - sum(masses): no event's true probability exceeds its listed mass by more.
+        1 - sum(masses): the true probability of any event exceeds its listed mass by at most this.
     """
     digits = 20 + bits // 3
     highs = [Fraction(1)]
     while highs[-1] >= Fraction(1, 1 << (bits + 8)):
         highs.append(decay_bounds(Fraction(len(highs) ** 2) / (2 * sigma2), digits, bits + 9)[1])
-    # Beyond the last k the weights fall at least as fast as a geometric series with this ratio.
+    # Beyond the last k the weights decrease at least as fast as a geometric series with this ratio.
     fall = decay_bounds(Fraction(2 * len(highs) - 1) / (2 * sigma2), digits, bits + 9)[1]
     total = 1 + 2 * sum(highs[1:], Fraction(0)) + 2 * highs[-1] * fall / (1 - fall)
     side = []

@@ -1,7 +1,7 @@
-"""Exact numbers: rational enclosures of exponentials and logarithms.
+"""Exact arithmetic: rational enclosures of exponentials and logarithms.
 
-exp(-epsilon) is irrational. Whatever decides an outcome therefore uses a rational on its safe side,
-or an interval that contains the true value and can be made as narrow as the decision needs.
+exp(-epsilon) is irrational. Code that decides an outcome therefore uses a rational number that is rounded to
+the safe side, or an interval that contains the true value and can be made narrow enough for the decision.
 
 >>> from fractions import Fraction
 >>> low, high = exp_bounds(Fraction(1))
@@ -33,8 +33,8 @@ __all__ = [
 ]
 
 _SIGNIFICANT_BITS = 100
-_SHORT = 10**40 << _SIGNIFICANT_BITS  # a fraction whose denominator divides this is left alone
-_LARGEST_RATE = 700  # exp(-700) is the smallest ratio used: more noise than asked for, never less
+_SHORT = 10**40 << _SIGNIFICANT_BITS  # a fraction with a denominator that divides this is not rounded
+_LARGEST_RATE = 700  # exp(-700) is the smallest ratio; a larger rate gets more noise than requested
 
 
 def _contexts(digits: int) -> tuple[Context, Context]:
@@ -47,9 +47,9 @@ def _contexts(digits: int) -> tuple[Context, Context]:
 def _enclosed(
     function: Callable[[Context, Decimal], Decimal], x: Fraction, digits: int
 ) -> tuple[Fraction, Fraction]:
-    """Return rationals below and above a rising function of x.
+    """Return rationals below and above the value of an increasing function at x.
 
-    decimal rounds exp and ln to the nearest digit whatever the context says; one step outward encloses them.
+    The decimal module rounds exp and ln to the nearest digit in any context; one step outwards gives bounds.
     """
     down, up = _contexts(digits)
     numerator, denominator = Decimal(x.numerator), Decimal(x.denominator)
@@ -59,38 +59,38 @@ def _enclosed(
 
 
 def exp_bounds(x: Fraction, digits: int = 40) -> tuple[Fraction, Fraction]:
-    """Return rationals below and above exp(x), apart by a few units of the last of `digits` digits.
+    """Return rationals below and above exp(x), which differ by a few units of the last of `digits` digits.
 
     Parameters
     ----------
     x : Fraction
         The exponent.
     digits : int, default=40
-        Significant decimal digits carried.
+        Number of significant decimal digits of the computation.
 
     Returns
     -------
     low, high : Fraction
-        low < exp(x) < high, or both 1 when x is 0.
+        low < exp(x) < high, or both 1 if x is 0.
     """
     if x == 0:
         return Fraction(1), Fraction(1)
-    # The argument needs as many more digits as it has before the point.
+    # The digits of the argument before the decimal point are needed in addition.
     digits += _decimal_places(abs(x.numerator) // x.denominator)
     return _enclosed(Context.exp, x, digits)
 
 
 def decay_bounds(rate: Fraction, digits: int, bits: int) -> tuple[Fraction, Fraction]:
-    """Return rationals below and above exp(-rate), which are 0 and 2**-bits where it is as small as that.
+    """Return rationals below and above exp(-rate); for a large rate they are 0 and 2**-bits.
 
     Parameters
     ----------
     rate : Fraction
-        Nonnegative, and as large as one likes: exp of it is not computed where it does not count.
+        Nonnegative, of any size: the exponential is not computed for rates of at least `bits`.
     digits : int
-        Significant decimal digits carried.
+        Number of significant decimal digits of the computation.
     bits : int
-        What is below 2**-bits need not be told from 0.
+        The precision: values below 2**-bits need not be distinguished from 0.
     """
     if rate >= bits:  # exp(-rate) < 2**-rate
         return Fraction(0), Fraction(1, 1 << bits)
@@ -105,26 +105,26 @@ def log_bounds(z: Fraction, digits: int = 40) -> tuple[Fraction, Fraction]:
     z : Fraction
         Positive.
     digits : int, default=40
-        Significant decimal digits carried.
+        Number of significant decimal digits of the computation.
 
     Returns
     -------
     low, high : Fraction
-        low < ln(z) < high, or both 0 when z is 1.
+        low < ln(z) < high, or both 0 if z is 1.
     """
     if z <= 0:
         raise ValueError("log_bounds needs a positive number")
     if z == 1:
         return Fraction(0), Fraction(0)
-    # A number near 1 needs its digits after those that it shares with 1.
+    # A number near 1 needs additional digits: its leading digits agree with those of 1.
     digits += max(0, _decimal_places(z.denominator) - _decimal_places(abs(z.numerator - z.denominator)) + 2)
     return _enclosed(Context.ln, z, digits)
 
 
 def at_most_exp(z: Fraction, x: Fraction) -> bool:
-    """Decide z <= exp(x) exactly.
+    """Return True if z <= exp(x), decided exactly.
 
-    exp of a nonzero rational is irrational, so the enclosure always ends by excluding z.
+    The exponential of a nonzero rational is irrational, so a narrow enough enclosure excludes z.
     """
     if x == 0:
         return z <= 1
@@ -139,7 +139,7 @@ def at_most_exp(z: Fraction, x: Fraction) -> bool:
 
 
 def float_above(x: Fraction) -> float:
-    """Return the least float that is at least x, infinity included."""
+    """Return the least float that is at least x, possibly infinity."""
     try:
         nearest = float(x)
     except OverflowError:
@@ -148,10 +148,10 @@ def float_above(x: Fraction) -> float:
 
 
 def short_above(x: Fraction) -> Fraction:
-    """Return x if it is a short decimal, else the next number of 100 significant bits.
+    """Return x if it is a short decimal, else x rounded up to 100 significant bits.
 
-    A sum of thousands of these keeps a denominator of a few hundred bits; one of arbitrary fractions would
-    gain the length of each.
+    The denominator of a sum of thousands of such numbers has a few hundred bits; that of a sum of arbitrary
+    fractions can have as many bits as all their denominators together.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def short_above(x: Fraction) -> Fraction:
     Raises
     ------
     ValueError
-        If x is negative: what is to be rounded up is then no cost.
+        If x is negative.
     """
     if x < 0:
         raise ValueError("short_above needs a nonnegative number")
@@ -173,10 +173,10 @@ def short_above(x: Fraction) -> Fraction:
 
 @lru_cache(maxsize=256)
 def decay_ratio(rate: Fraction) -> Fraction:
-    """Return a rational just above exp(-rate), the ratio between neighbouring integers' probabilities.
+    """Return a rational just above exp(-rate), the ratio between the probabilities of adjacent integers.
 
-    Rounded up, so noise with this ratio is never narrower than asked for; both the ratio and its
-    distance from 1 keep at least 32 significant bits.
+    The ratio is rounded up, so noise with this ratio is never narrower than requested. The ratio and its
+    distance from 1 both have at least 32 significant bits.
 
     Parameters
     ----------
@@ -197,14 +197,14 @@ def decay_ratio(rate: Fraction) -> Fraction:
 
 
 def selection_ratio(epsilon: Fraction, sensitivity: int = 1) -> Fraction:
-    """Return a rational just above exp(-epsilon / (2 sensitivity)): one unit of cost in a private selection.
+    """Return a rational just above exp(-epsilon / (2 sensitivity)), for the exponential mechanism.
 
     Parameters
     ----------
     epsilon : Fraction
         Positive.
     sensitivity : int, default=1
-        The most by which one record moves a cost.
+        The sensitivity of the qualities, in units of an exponent.
     """
     if epsilon <= 0:
         raise ValueError(f"epsilon must be above 0, got {epsilon}")
@@ -212,7 +212,7 @@ def selection_ratio(epsilon: Fraction, sensitivity: int = 1) -> Fraction:
 
 
 def decay_rate(ratio: Fraction) -> float:
-    """Return ln(1 / ratio), which keeps its digits where the ratio is next to 1.
+    """Return ln(1 / ratio), to full precision also for ratios close to 1.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def decay_rate(ratio: Fraction) -> float:
 
 
 def _decimal_places(n: int) -> int:
-    """Return how many decimal digits n has, or a few more, in a time that does not grow with its square."""
+    """Return an upper bound on the number of decimal digits of n, in time linear in its length."""
     return n.bit_length() * 30103 // 100000 + 1  # log10(2) < .30103
 
 

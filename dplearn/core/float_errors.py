@@ -1,9 +1,9 @@
-"""Ignore floating-point errors while private rows are read or summed.
+"""Decorators that ignore floating-point errors while private rows are read or summed.
 
-`np.seterr` is a setting of the whole program, and so is `scipy.special.seterr`. With "raise", "warn" or
-"call", one record that is tiny or huge raises an error, shows a warning or calls a function, each of which
-depends on private data. So methods and functions that read private rows run with all floating-point errors
-ignored, and restore the caller's settings when they return.
+`np.seterr` and `scipy.special.seterr` are settings of the whole program. With "raise", "warn" or "call", one
+record with a tiny or huge number raises an error, shows a warning or calls a function, and each of these
+reveals something about private data. Methods and functions that read private rows therefore ignore all
+floating-point errors, and restore the caller's settings when they return.
 
 >>> @ignores_float_errors
 ... def halved(rows):
@@ -41,8 +41,8 @@ def ignores_float_errors(function: Callable[Parameters, Result]) -> Callable[Par
     Parameters
     ----------
     function : callable
-        Not a generator function: its body would run after the setting is restored. It gives no warning of its
-        own by `stacklevel`, since this adds a frame.
+        Not a generator function: its body would run after the setting is restored. It must not issue warnings
+        with `stacklevel`, since the decorator adds a frame.
     """
 
     @wraps(function)
@@ -54,9 +54,9 @@ def ignores_float_errors(function: Callable[Parameters, Result]) -> Callable[Par
 
 
 class IgnoresFloatErrors:
-    """Base of classes with methods that read private rows: in every subclass they ignore float errors.
+    """Base of classes with methods that read private rows; in all subclasses these ignore float errors.
 
-    A method behind a descriptor, such as scikit-learn's `available_if`, is decorated by itself.
+    A method behind a descriptor, such as scikit-learn's `available_if`, must be decorated explicitly.
     """
 
     _read_private_rows: ClassVar[frozenset[str]] = frozenset()

@@ -1,4 +1,4 @@
-"""Group integers by value: how often each occurs, and where its i-th occurrence stands."""
+"""Counts of distinct integers in an array, positions of equal elements, and checks of integer arrays."""
 
 from contextlib import suppress
 from operator import index
@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 __all__ = ["check_integers", "group_counts", "near_integers", "nth_equal"]
 
-_BLOCK = 1 << 15  # small enough that a block's copy stays in the cache
-_DENSE = 1 << 22  # widest range of values that is counted in one array
+_BLOCK = 1 << 15  # elements of a block, so that its copy fits into the cache
+_DENSE = 1 << 22  # widest range of values that is counted by one histogram
 
 
 def group_counts(values: NDArray[Any]) -> tuple[list[int], list[int]]:
-    """Return the distinct values, rising, and how often each occurs.
+    """Return the distinct values in increasing order, and their counts.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ def group_counts(values: NDArray[Any]) -> tuple[list[int], list[int]]:
     counts = np.zeros(high - low + 1, dtype=np.int64)
     step = max(_BLOCK, counts.size)
     for start in range(0, values.size, step):
-        # bincount wants intp: converting block by block keeps the copy in the cache.
+        # bincount requires intp: a conversion by blocks keeps the copy in the cache.
         block = values[start : start + step]
-        # Narrow types would overflow in the subtraction, and uint64 would in the conversion.
+        # Narrow types could overflow in the subtraction, and uint64 in the conversion.
         block = (block if block.dtype.itemsize == 8 else block.astype(np.intp)) - low
         part = np.bincount(block.astype(np.intp, copy=False))
         counts[: part.size] += part
@@ -55,7 +55,7 @@ def nth_equal(values: NDArray[Any], value: int, index: int) -> int:
 
 
 def check_integers(name: str, values: Any) -> NDArray[Any]:
-    """Return `values` if it is a nonempty one-dimensional array of integers; the error does not show them."""
+    """Return `values` if it is a nonempty one-dimensional array of integers; errors do not show them."""
     array = np.asarray(values)
     if array.ndim != 1 or not array.size or array.dtype.kind not in "iu":
         raise TypeError(f"{name} must be a nonempty one-dimensional array of integers")
@@ -63,16 +63,25 @@ def check_integers(name: str, values: Any) -> NDArray[Any]:
 
 
 def near_integers(name: str, values: Any, low: int, high: int) -> NDArray[np.int64]:
-    """Return integers as a new int64 array, those beyond low..high moved to its ends: no distance grows.
+    """Return integers as a new int64 array, clipped to low..high, which increases no distance.
 
     Parameters
     ----------
     name : str
-        The parameter, for the message, which does not show the values.
+        The parameter's name, for the message, which does not show the values.
     values : ndarray of int, or sequence of int, of shape (n,)
-        Python's integers of any size; numpy is not asked for a type that holds all of them.
+        A sequence may have Python integers of any size, which are clipped one by one.
     low, high : int
-        Of 64 bits.
+        64-bit integers.
+
+    Returns
+    -------
+    ndarray of int64 of shape (n,)
+
+    Raises
+    ------
+    TypeError
+        If `values` is not a one-dimensional array or sequence of integers.
     """
     message = f"{name} must be a one-dimensional array of integers"
     if not isinstance(values, np.ndarray):
@@ -87,6 +96,6 @@ def near_integers(name: str, values: Any, low: int, high: int) -> NDArray[np.int
 def _integer(value: Any, message: str) -> int:
     if isinstance(value, (bool, np.bool_)):
         raise TypeError(message)
-    with suppress(TypeError):  # raised within, what is raised below would carry it along
+    with suppress(TypeError):  # it could quote the value as the context of the error below
         return index(value)
     raise TypeError(message)

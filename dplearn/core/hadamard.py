@@ -1,17 +1,17 @@
-"""Walsh-Hadamard transforms: of integers, exact, for all parities at once; and of rows, with public signs.
+"""Hadamard transforms: exact ones of integers, for the errors of all parities, and signed ones of rows.
 
 **All parities.** A point x and a parity r are numbers 0..2**d - 1. The parity gives a point the label
-popcount(r & x) mod 2: 1 if x has an odd number of ones among the bits of r. The transform
+popcount(r & x) mod 2, which is 1 if x has an odd number of ones among the bits of r. The transform
 
     W[r] = sum over x of (-1)**popcount(r & x) * values[x]
 
-compares `values` with all parities: of n labelled records, count those at x with label 0 less those with
-label 1, and parity r has (n - W[r]) / 2 errors.
+compares `values` with all parities. For n labelled records, let values[x] be the number of records at x with
+label 0 minus the number with label 1; then parity r has (n - W[r]) / 2 errors.
 
-The transform multiplies by a matrix of +1 and -1 for a few bits at a time, because the library for linear
-algebra adds faster than numpy does. It adds floats and never rounds one. In any order of additions, a partial
-sum is a sum of some of the values, each once and with a sign: an integer no larger than the sum of all
-absolute values. Single precision holds every integer up to 2**24, double precision up to 2**53.
+The transform multiplies by a matrix of +1 and -1 for a few bits at a time, because the linear algebra library
+adds faster than numpy. Its float additions are exact. In any order of additions, a partial sum is a sum of
+some of the values, each at most once and with a sign, so it is an integer of magnitude at most the sum of all
+absolute values. Single precision represents all integers up to 2**24, double precision up to 2**53.
 
 >>> import numpy as np
 >>> walsh_hadamard(np.array([1, 0, -2, 0])).tolist()
@@ -22,8 +22,9 @@ absolute values. Single precision holds every integer up to 2**24, double precis
 >>> parity_errors(points, np.array([0, 1, 0]), 2).tolist()  # of 0, x0, x1, x0 + x1
 [1, 1, 2, 0]
 
-**Rows.** The signed transform first gives each number of a row a fixed public sign, and then spreads the
-row's length over all coordinates. It is computed for one coordinate of each row, and inverted.
+**Rows.** The signed transform multiplies each entry of a row by a fixed public sign before the Hadamard
+transform, which distributes the row's norm over all coordinates. This module computes one coordinate of each
+row, and the inverse.
 
 >>> row = np.array([[3, 0, 0]])
 >>> [int(hadamard_coordinate(row, np.array([j]))[0]) for j in range(hadamard_size(3))]
@@ -58,13 +59,13 @@ __all__ = [
 Floats = NDArray[np.floating[Any]]
 
 _MOST = 32  # bits of a point
-_SINGLE, _DOUBLE = 1 << 24, 1 << 53  # up to these, floats hold all integers
-_BLOCK = 16  # 2**16 floats and a work array of the same size fit the cache
-_ROWS = 8  # bits transformed together when their rows are far apart in memory
-_FIRST, _NEXT = 5, 4  # bits of one product: of the lowest bits, and of others
-_RECORDS = 1 << 14  # records counted at a time: their copies fit the cache
-_PIECE = 1 << 13  # floats of one product: they fit the nearest cache and start no thread
-_LARGEST = 1 << 13  # coordinates of the signed transform, whose matrix is kept in memory
+_SINGLE, _DOUBLE = 1 << 24, 1 << 53  # floats represent all integers up to these
+_BLOCK = 16  # bits; 2**16 floats and a work array of the same size fit into the cache
+_ROWS = 8  # number of bits transformed together if their rows are far apart in memory
+_FIRST, _NEXT = 5, 4  # number of bits of one product: of the lowest bits, and of others
+_RECORDS = 1 << 14  # records counted at a time; their copies fit into the cache
+_PIECE = 1 << 13  # floats of one product; they fit into the first-level cache and start no thread
+_LARGEST = 1 << 13  # largest number of coordinates of the signed transform, whose matrix is kept in memory
 
 
 def walsh_hadamard(values: Any, *, bound: int | None = None) -> NDArray[Any]:
@@ -74,8 +75,8 @@ def walsh_hadamard(values: Any, *, bound: int | None = None) -> NDArray[Any]:
     ----------
     values : array-like of int of shape (2**d,)
     bound : int, optional
-        At least the sum of all absolute values, and below 2**53. Only the type of the result, the time and
-        the memory depend on it. If `values` are private and these three must not depend on them, give a
+        At least the sum of all absolute values, and below 2**53. It determines only the dtype of the result,
+        the time and the memory. If `values` are private, and these three must not depend on them, pass a
         public number, such as the number of records. Default: the sum itself.
 
     Returns
@@ -118,7 +119,7 @@ def points_of(columns: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint32]:
     check_count("the number of columns", len(columns), low=1, high=_MOST)
     points = np.zeros(len(columns[0]), dtype=np.uint32)
     for start in range(0, len(columns), 8):
-        # Collect bytes first: a register holds 4 times as many.
+        # Collected in bytes first: a register holds 4 times as many.
         eight = np.zeros(len(points), dtype=np.uint8)
         for column in reversed(columns[start : start + 8]):
             eight <<= 1
@@ -142,8 +143,8 @@ def parity_errors(points: NDArray[Any], bits: NDArray[Any], n_features: int) -> 
     Returns
     -------
     ndarray of shape (2**d,)
-        Element r is the number of records whose label is not popcount(r & point) mod 2. int16 if n < 2**15,
-        int32 if n < 2**31, else int64.
+        Element r is the number of records with a label other than popcount(r & point) mod 2. int16 if
+        n < 2**15, int32 if n < 2**31, else int64.
 
     Raises
     ------
@@ -183,12 +184,12 @@ def nearest_parity(values: Any, *, complements: bool = False) -> tuple[int, int]
     values : array-like of int or bool of shape (2**d,)
         The value of the function at each point, 0 or 1.
     complements : bool, default=False
-        Whether the search includes the complements of parities.
+        True to include the complements of parities in the search.
 
     Returns
     -------
     parity : int
-        The first of the best; 2**d + r stands for the complement of parity r.
+        The first parity with the most agreements; 2**d + r stands for the complement of parity r.
     agreements : int
         The number of the 2**d points at which the two agree.
 
@@ -199,8 +200,9 @@ def nearest_parity(values: Any, *, complements: bool = False) -> tuple[int, int]
 
     Notes
     -----
-    Two different parities differ at half of all points. So where a function differs from a parity at less
-    than a quarter of them, it differs from all others at more than a quarter, and that parity is found.
+    Two different parities differ at half of all points. So if a function differs from a parity at less than a
+    quarter of all points, it differs from all other parities at more than a quarter, and that parity is
+    found.
 
     **Source.** Bun, Nissim and Stemmer (2016), Lemma 5.3.
     """
@@ -209,7 +211,7 @@ def nearest_parity(values: Any, *, complements: bool = False) -> tuple[int, int]
     if array.min() < 0 or array.max() > 1:
         raise ValueError("values must be 0 or 1")
     size = array.size
-    excess = walsh_hadamard(1 - 2 * array.astype(np.int8), bound=size)  # of agreements over differences
+    excess = walsh_hadamard(1 - 2 * array.astype(np.int8), bound=size)  # agreements minus differences
     best = int(excess.argmax())
     most = int(excess[best])
     if complements and -int(excess.min()) > most:
@@ -263,7 +265,7 @@ def _transformed(values: NDArray[Any], result: NDArray[Any], bound: int) -> NDAr
     for block, out in zip(values.reshape(-1, 1 << done), result.reshape(-1, 1 << done), strict=True):
         np.copyto(work, block, casting="unsafe")
         total += absolute_sum(work)
-        if total > bound:  # floats add exactly up to the bound, and never round a larger sum down to it
+        if total > bound:  # float sums are exact up to the bound, and a larger sum is not rounded down to it
             raise ValueError(f"values must have absolute values that sum to at most {bound}")
         np.copyto(out, _of_bits(work, spare, 0, done), casting="unsafe")
     while done < d:
@@ -280,7 +282,7 @@ def _transformed(values: NDArray[Any], result: NDArray[Any], bound: int) -> NDAr
 
 
 def _of_bits(work: Floats, spare: Floats, low: int, high: int) -> Floats:
-    """Return the transform over the bits low..high-1 of a position, in one of the two arrays given."""
+    """Return the transform over the bits low..high-1 of a position, in one of the two given arrays."""
     bit = low
     while bit < high:
         step = min(_NEXT if bit else _FIRST, high - bit)
@@ -311,14 +313,14 @@ def _absolute_sum(values: NDArray[Any]) -> int:
     total, work = 0.0, np.empty(min(values.size, _PIECE))
     for piece in values.reshape(-1, work.size):
         np.copyto(work, piece, casting="unsafe")
-        total += dasum(work)  # floats add exactly below 2**53, and never round a larger sum to less
+        total += dasum(work)  # float sums are exact below 2**53, and a larger sum is not rounded below it
     if total >= _DOUBLE:
         raise ValueError("values must have absolute values that sum to less than 2**53")
     return int(total)
 
 
 def _dtype(bound: int) -> type[np.signedinteger[Any]]:
-    """Return the narrowest type of integers that holds -bound..bound."""
+    """Return the narrowest signed integer type of at least 16 bits for -bound..bound."""
     if bound < 1 << 15:
         return np.int16
     return np.int32 if bound < 1 << 31 else np.int64
@@ -328,7 +330,7 @@ def _dtype(bound: int) -> type[np.signedinteger[Any]]:
 def _signed_matrix(size: int) -> NDArray[np.int8]:
     """Return `size` columns of a Hadamard matrix, each multiplied by a public sign."""
     full = hadamard(hadamard_size(size), dtype=np.int8)[:, :size]
-    # The signs are public, fixed and pseudorandom, so that no pattern of usual data agrees with them.
+    # The signs are public, fixed and pseudorandom, so that regular data do not align with them.
     stream = hashlib.shake_128(b"signs of turned vectors").digest(-(-size // 8))
     flips = 1 - 2 * np.unpackbits(np.frombuffer(stream, dtype=np.uint8))[:size].astype(np.int8)
     signs: NDArray[np.int8] = full * flips

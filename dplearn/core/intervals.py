@@ -1,6 +1,6 @@
-"""Intervals of an ordered domain: the pieces between data, and trees of nested intervals with prefix counts.
+"""Intervals of an ordered domain: pieces between data, and trees of nested intervals with prefix counts.
 
-**Pieces.** Sorted codes cut a domain into intervals; all codes of one piece have the same rank in the data.
+**Pieces.** Sorted data cut a domain into intervals; all codes of one piece have the same rank in the data.
 
 >>> starts, lengths, below, upto = piece_arrays([3, 3, 7], 10)
 >>> starts.tolist()  # 0..2, 3, 4..6, 7, 8..9
@@ -15,8 +15,8 @@
 >>> [alike.code(2, place) for place in range(5)]
 [0, 1, 2, 8, 9]
 
-**Trees.** Each node is an interval; its children are at most `fan_out` nearly equal intervals. Only opened
-nodes are stored, so a tree costs as much as it shows, for a domain of any size.
+**Trees.** Each node is an interval; its children are at most `fan_out` nearly equal intervals. Only the
+children of selected nodes are stored, so the size of a tree does not depend on the size of the domain.
 
 >>> root = whole(10, count=4)
 >>> halves = children_of(root, np.array([0]), fan_out=2)
@@ -76,8 +76,8 @@ def piece_arrays(codes: Sequence[int], size: int, *, start: int = 0, before: int
 
     Returns
     -------
-    starts, lengths : ndarray of uint64, or of int objects where that does not suffice
-        First code of each piece, and the number of its codes: one for a piece at one of `codes`; a piece
+    starts, lengths : ndarray of uint64, or of int objects if 64 bits do not suffice
+        First code of each piece, and the number of its codes: 1 for a piece at one of `codes`; a piece
         between two of them has all codes between.
     below, upto : ndarray of int64
         The number of data less than the codes of the piece, and the number of data not greater.
@@ -110,7 +110,7 @@ class EqualCosts:
     Attributes
     ----------
     costs : list of int
-        Private. The distinct costs, rising.
+        Private. The distinct costs, increasing.
     sizes : list of int
         Private. The number of codes of each cost.
     """
@@ -121,7 +121,7 @@ class EqualCosts:
         first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
         self._first: list[int] = [*first.tolist(), len(ordered)]
         self.costs: list[int] = ordered[first].tolist()
-        # No sum overflows: pieces are disjoint, and the array's type holds the number of all codes.
+        # No sum overflows: pieces are disjoint, and the array's dtype fits the number of all codes.
         self.sizes: list[int] = np.add.reduceat(self._lengths, first).tolist()
 
     def code(self, group: int, place: int) -> int:
@@ -164,7 +164,7 @@ class Knots:
     Attributes
     ----------
     starts : ndarray of uint64 or object of shape (k,)
-        Rising; the first is 0.
+        Increasing; the first is 0.
     below : ndarray of float64 of shape (k,)
         The estimated number of data less than each start.
     levels : ndarray of int64 of shape (k,)
@@ -177,13 +177,14 @@ class Knots:
 
 
 def depth_of(size: int, fan_out: int) -> int:
-    """Return the number of cuts of a domain of `size` codes until each node holds one code.
+    """Return the depth of a tree over `size` codes in which each leaf has one code.
 
-    A node of depth l holds at most ceil(size / fan_out**l) codes: cutting rounds up once or l times alike.
+    A node of depth l has at most ceil(size / fan_out**l) codes: rounding up at each of l cuts gives the same
+    number as rounding up once.
     """
     check_count("size", size, low=1)
     check_count("fan_out", fan_out, low=2)
-    depth = max(0, int((size.bit_length() - 1) / log2(fan_out)) - 1)  # too small, however the floats round
+    depth = max(0, int((size.bit_length() - 1) / log2(fan_out)) - 1)  # a lower bound despite rounding
     reached = fan_out**depth
     while reached < size:
         depth, reached = depth + 1, reached * fan_out
@@ -191,8 +192,8 @@ def depth_of(size: int, fan_out: int) -> int:
 
 
 def sorted_codes(codes: Any, size: int) -> Codes:
-    """Return codes in rising order, in the type of the tree of a domain of `size` codes."""
-    # Without the type, numpy would turn a list of large integers into floats, and lose digits.
+    """Return codes in increasing order, in the dtype of the tree of a domain of `size` codes."""
+    # Without a dtype, numpy would convert a list of large integers into floats, with a loss of digits.
     exact = codes if isinstance(codes, np.ndarray) else np.array(codes, dtype=object)
     return np.sort(exact.astype(_dtype(size)))
 
@@ -212,9 +213,9 @@ def children_of(level: Level, places: NDArray[np.int64], fan_out: int) -> Level:
     level : Level
         The level of the nodes.
     places : ndarray of int64 of shape (k,)
-        Indices of the nodes, rising; each node has at least two codes.
+        Indices of the nodes, increasing; each node has at least two codes.
     fan_out : int
-        The greatest number of children; a node of fewer codes has one child for each code.
+        The greatest number of children; a node with fewer codes has one child for each code.
     """
     families = np.minimum(level.lengths[places], fan_out).astype(np.int64)
     parents = np.repeat(places, families)
@@ -248,13 +249,13 @@ def prefix_counts(levels: Sequence[Level]) -> Knots:
     Returns
     -------
     Knots
-        Prefix counts; noise may make them fall.
+        Prefix counts; because of the noise they need not be monotone.
 
     Notes
     -----
     From the root downwards, the counts of a node's children are shifted by one common number so that they sum
-    to the node's estimate: the least-squares estimate, given the node. So all nodes with one start, at every
-    depth, have the same estimate.
+    to the node's estimate. This is the least-squares estimate, given the node. All nodes with the same start,
+    at all depths, therefore have the same prefix count.
     """
     masses = levels[0].counts.astype(np.float64)
     below, first_at = np.zeros(masses.size), np.zeros(masses.size, dtype=np.int64)
@@ -282,5 +283,5 @@ def prefix_counts(levels: Sequence[Level]) -> Knots:
 
 
 def _dtype(size: int) -> Any:
-    """Return the type of codes, starts and lengths up to `size`."""
+    """Return the dtype of codes, starts and lengths up to `size`."""
     return np.dtype(np.uint64) if size < _WIDE else np.dtype(object)

@@ -1,4 +1,4 @@
-"""Hash long keys into few buckets, by a function whose choice at random makes any two keys collide rarely.
+"""Hash functions from keys to buckets that, drawn at random, make any two keys collide rarely.
 
 >>> multiply_shift(0b1011, multiplier=0b110101, shift=0b1001, width=6, bits=2)
 1
@@ -25,8 +25,8 @@ _DIGEST = 28  # bytes: 224 + 32 <= 256
 def multiply_shift(x: int, *, multiplier: int, shift: int, width: int, bits: int) -> int:
     """Return the `bits` highest of the `width` lowest bits of multiplier x + shift.
 
-    With multiplier and shift uniform below 2**width, the values of any two x below 2**(width - bits + 1) are
-    independent and uniform, so they collide with probability exactly 2**-bits.
+    If multiplier and shift are uniform below 2**width, the values of any two different x below
+    2**(width - bits + 1) are independent and uniform, so they collide with probability exactly 2**-bits.
 
     Parameters
     ----------
@@ -39,11 +39,11 @@ def multiply_shift(x: int, *, multiplier: int, shift: int, width: int, bits: int
 
     Notes
     -----
-    **Source.** Dietzfelbinger (1996), Theorem 1. Proof: let y - x = 2**s u, u odd, s <= width - bits. The
-    multiplier times u is uniform, so multiplier (y - x) is 2**s times a number uniform modulo
-    2**(width - s); multiplier x + shift is uniform too, and independent of the multiplier. The sum of the
-    two, which gives the value of y, has uniform bits from s on whatever the second of them is; the `bits`
-    highest are among these.
+    **Source.** Dietzfelbinger (1996), Theorem 1. Proof: let y - x = 2**s u, with u odd and s <= width - bits.
+    The multiplier times u is uniform, so multiplier (y - x) is 2**s times a number that is uniform modulo
+    2**(width - s). The number multiplier x + shift is uniform too, and independent of the multiplier. The sum
+    of both numbers determines the value of y. Given the second number, the bits of the sum from s on are
+    uniform, and the `bits` highest bits are among them.
     """
     return ((multiplier * x + shift) & ((1 << width) - 1)) >> (width - bits)
 
@@ -55,14 +55,14 @@ class KeyHash:
     Parameters
     ----------
     multiplier, shift : int
-        From 0 to 2**256 - 1; to be drawn uniformly, and independently of what is hashed.
+        From 0 to 2**256 - 1. They must be drawn uniformly, and independently of the keys.
     bits : int
         From 0 to 32.
 
     Notes
     -----
-    Two different keys collide with probability 2**-bits over the two numbers, unless their BLAKE2b digests
-    of 224 bits agree: no such keys are known for any digest of that family.
+    Two different keys collide with probability 2**-bits over multiplier and shift, unless their 224-bit
+    BLAKE2b digests are equal. No collision of BLAKE2b is known.
     """
 
     multiplier: int

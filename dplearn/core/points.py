@@ -1,8 +1,8 @@
-"""How well each point function fits: by keys as they are, or by the buckets that they are hashed into.
+"""Errors of point functions over keys, and over the buckets that keys are hashed into.
 
-A point function is 1 at one key and 0 at all others, or 0 everywhere. With the net count of a key, the
-records of it that are labelled 1 less those that are labelled 0, it is wrong at as many records as there are
-ones, less that net count.
+A point function is 1 at one key and 0 at all others, or 0 everywhere. The net count of a key is the number of
+its records with label 1 minus the number with label 0. The errors of the key's point function are the number
+of all records with label 1 minus the net count.
 
 >>> leading_key([b"a", b"a", b"a", b"b", b"c", b"c"], [1, 1, 1, 1, 0, 1])
 ((b'a',), 0)
@@ -23,7 +23,7 @@ __all__ = ["bucket_errors", "distance_of_lead", "leading_key"]
 
 
 def leading_key(keys: Iterable[bytes], labels: Iterable[int]) -> tuple[tuple[bytes] | None, int]:
-    """Return the key of the greatest net count, and how many replaced records cannot change that.
+    """Return the key with the greatest net count, and its distance to instability.
 
     Parameters
     ----------
@@ -35,17 +35,17 @@ def leading_key(keys: Iterable[bytes], labels: Iterable[int]) -> tuple[tuple[byt
     Returns
     -------
     leader : tuple of one key, or None
-        The one key whose net count is above 0 and above all others'; None if there is none.
+        The key with a net count above 0 and above that of all other keys; None if there is none.
     distance : int
-        0 wherever a replaced record can make another leader, or none; moves by at most 1 with each.
+        0 if one replaced record may change the leader; it changes by at most 1 with a replaced record.
 
     Notes
     -----
-    Proof: the lead is the greatest net count less the next, that of keys without records, 0, included. A
-    replaced record moves one key's net count by 1 down and another's by 1 up at most, or one key's by 2: any
-    difference of two net counts by at most 2, and so the lead. A distance of d stands for a lead of 2 d + 1
-    or 2 d + 2, or less with d = 0; so it moves by at most 1, and where it is 1 or more, the lead is 3 or
-    more, of which a replaced record leaves 1.
+    Proof: the lead is the greatest net count minus the next one, where keys without records have net count 0.
+    A replaced record decreases one key's net count by at most 1 and increases another's by at most 1, or
+    changes that of one key by at most 2. So it changes any difference of two net counts, and the lead, by at
+    most 2. The distance is d for a lead of 2 d + 1 or 2 d + 2, and 0 for a smaller lead, so it changes by at
+    most 1. If it is at least 1, the lead is at least 3, and after one replaced record still at least 1.
     """
     known, ones = list(keys), list(labels)
     nets = Counter(compress(known, ones))
@@ -58,28 +58,28 @@ def leading_key(keys: Iterable[bytes], labels: Iterable[int]) -> tuple[tuple[byt
 
 
 def distance_of_lead(lead: int) -> int:
-    """Return how many replaced records leave a lead of at least 1, each taking 2 of it; 0 if none does."""
+    """Return how many replaced records, each reducing a lead by 2, leave a lead of at least 1; 0 if none."""
     return max(0, (lead - 1) // 2)
 
 
 def bucket_errors(
     buckets: NDArray[np.int64], labels: NDArray[np.integer], n_buckets: int
 ) -> NDArray[np.int64]:
-    """Return how many records each point function on buckets gets wrong; the last is 0 everywhere.
+    """Return the errors of each point function on buckets, the last of which is 0 everywhere.
 
     Parameters
     ----------
     buckets : ndarray of int of shape (n,)
         From 0 to n_buckets - 1.
     labels : ndarray of {0, 1} of shape (n,)
-        Of the records.
+        The label of each record.
     n_buckets : int
         At least 1.
 
     Returns
     -------
     ndarray of int64 of shape (n_buckets + 1,)
-        A replaced record moves each entry by at most 1.
+        A replaced record changes each entry by at most 1.
     """
     ones = labels.astype(bool)
     counts = [np.bincount(buckets[chosen], minlength=n_buckets + 1) for chosen in (ones, ~ones)]

@@ -1,4 +1,4 @@
-"""Ranks of ordered codes: windows of ranks, ties broken apart, and quantiles found by recursive halving.
+"""Access to codes by rank, with ties broken if required, and the steps of recursive halving for quantiles.
 
 >>> ranks = UnsortedCodes(np.array([5, 9, 5, 2]))
 >>> ranks.window(1, 3), ranks.count(5)
@@ -34,24 +34,24 @@ __all__ = [
     "rank_sensitivity",
 ]
 
-_FEW = 1 << 16  # for so many numbers, sorting all is as fast as a scan
+_FEW = 1 << 16  # for up to this many numbers, a full sort is as fast as a scan
 _SAMPLE = 1 << 14
-_BLOCK = 1 << 17  # numbers of one step of a scan: they fit the cache
+_BLOCK = 1 << 17  # numbers in one block of a scan; they fit into the cache
 _WORD = 8  # truth values in 64 bits
 _COARSE = 1 << 10
 
 
 class Ranks(Protocol):
-    """A multiset of n codes with access by rank, the place of a code in rising order."""
+    """Interface of a multiset of n codes with access by rank, the position of a code in increasing order."""
 
     def __len__(self) -> int:
         """Return n."""
 
     def window(self, start: int, stop: int) -> list[int]:
-        """Return the codes of the ranks start..stop-1, rising; 0 <= start <= stop <= n."""
+        """Return the codes of the ranks start..stop-1, increasing; 0 <= start <= stop <= n."""
 
     def count(self, code: int) -> tuple[int, int]:
-        """Return how many codes are less than `code`, and how many not greater."""
+        """Return the number of codes less than `code`, and the number of codes at most `code`."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Cell:
         return self.ranks.window(self.first + start, self.first + stop)
 
     def count(self, code: int) -> tuple[int, int]:
-        """Return how many codes of the cell are less than `code`, and how many not greater.
+        """Return the number of codes of the cell less than `code`, and the number at most `code`.
 
         Codes equal to an end of the interval may belong to the neighbouring cell.
         """
@@ -91,12 +91,12 @@ class Cell:
 
 
 class SortedCodes:
-    """Codes sorted once, at the start.
+    """Codes that are sorted at construction.
 
     Parameters
     ----------
     codes : ndarray of shape (n,)
-        Integers of any type, Python's in an object array too.
+        Integers of any dtype, possibly Python integers in an object array.
     """
 
     def __init__(self, codes: NDArray[Any]):
@@ -111,22 +111,22 @@ class SortedCodes:
         return codes
 
     def count(self, code: int) -> tuple[int, int]:
-        """Return how many codes are less, and how many not greater."""
-        # Use the array's own type: numpy would convert uint64 and int64 to floats.
+        """Return the number of codes less than `code`, and the number of codes at most `code`."""
+        # In the array's own dtype: numpy would convert uint64 and int64 to floats.
         sought = np.array([code], dtype=self._codes.dtype)
         below, upto = (int(self._codes.searchsorted(sought, side)[0]) for side in ("left", "right"))
         return below, upto
 
 
 class UnsortedCodes:
-    """Codes of numbers without a full sort: one scan finds, most likely, all windows near a rank.
+    """Codes of numbers without a full sort; one scan usually finds all windows near a rank.
 
     Parameters
     ----------
     values : ndarray of shape (n,)
-        Numbers, none of them NaN once they are checked.
+        Numbers, without NaN (see `check`).
     encode : callable, optional
-        From an array of values to their codes, nondecreasing. Default: the values are the codes.
+        Maps an array of values to their codes, nondecreasing. Default: the values are the codes.
     """
 
     def __init__(self, values: NDArray[Any], encode: Callable[[NDArray[Any]], NDArray[Any]] | None = None):
@@ -143,7 +143,7 @@ class UnsortedCodes:
         Parameters
         ----------
         check : callable
-            Takes an array of values, and raises an error if one of them is invalid.
+            Takes an array of values, and raises an error if a value is invalid.
         rank : int
             From 0 to n - 1; later windows are expected near it.
         """
@@ -159,17 +159,17 @@ class UnsortedCodes:
         return codes
 
     def count(self, code: int) -> tuple[int, int]:
-        """Return how many codes are less, and how many not greater."""
+        """Return the number of codes less than `code`, and the number of codes at most `code`."""
         codes = self._encode(self._values)
         sought = np.array(code, dtype=codes.dtype)
         return int(np.count_nonzero(codes < sought)), int(np.count_nonzero(codes <= sought))
 
 
 class ApartCodes:
-    """Codes with ties broken: each code has 2**bits places, and equal codes take different ones.
+    """Codes with ties broken: each code has 2**bits places, and equal codes have different places.
 
-    The places are evenly spread: equal codes take the first places of van der Corput's sequence, 0, 1/2, 1/4,
-    3/4, 1/8, ... of all places. So replacing one code replaces one pair of code and place.
+    The places are evenly spread: equal codes have the first places of van der Corput's sequence, 0, 1/2, 1/4,
+    3/4, 1/8, ... of all places. So a replaced code replaces one pair of code and place.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ class ApartCodes:
         return found
 
     def count(self, code: int) -> tuple[int, int]:
-        """Return how many pairs precede (code // 2**bits, code % 2**bits), and how many do not follow it."""
+        """Return the number of pairs below (code // 2**bits, code % 2**bits), and the number at most it."""
         below, upto = self._ranks.count(code >> self._bits)
         place = code & ((1 << self._bits) - 1)
         return (
@@ -217,18 +217,19 @@ class ApartCodes:
 
 @dataclass(frozen=True)
 class Step:
-    """One quantile to find, between two known ones.
+    """One step of recursive halving: a quantile to find between two known ones.
 
     Attributes
     ----------
     place : int
-        Its index among all quantiles in rising order.
+        The index of the quantile among all quantiles in increasing order.
     low, high : int
-        The indices of the two known quantiles; -1 and the number of all stand for the ends of the domain.
+        The indices of the two known quantiles; -1 and the number of quantiles stand for the ends of the
+        domain.
     fraction : Fraction
-        The share of the data between these two that is to be below it.
+        The share of the data between the two known quantiles that should be below the wanted one.
     alone : bool
-        Whether it is the only step of its level, as in `rank_sensitivity`.
+        True if it is the only step of its level, as in `rank_sensitivity`.
     """
 
     place: int
@@ -239,7 +240,7 @@ class Step:
 
     @property
     def sensitivity(self) -> int:
-        """See `rank_sensitivity`."""
+        """The sensitivity of the step's cost; see `rank_sensitivity`."""
         return rank_sensitivity(self.fraction, self.alone)
 
 
@@ -251,8 +252,9 @@ def rank_sensitivity(fraction: Fraction, alone: bool) -> int:
     fraction : Fraction
         a / b, from 0 to 1.
     alone : bool
-        Whether the same budget is used for no other disjoint data. If it is, the record may move from one
-        part of the data to another: the sensitivity is twice that of one added record and counts both parts.
+        True if no other, disjoint part of the data uses the same budget. If False, a replaced record may move
+        from one part of the data to another; the sensitivity is then twice that of one added record, which
+        covers both parts.
     """
     a, b = fraction.numerator, fraction.denominator
     # An added record changes b L - a m by -a or b - a; a replaced one, with m the same, by b, 0 or -b.
@@ -260,21 +262,21 @@ def rank_sensitivity(fraction: Fraction, alone: bool) -> int:
 
 
 def halving(wanted: Sequence[Fraction], *, finest: int) -> list[list[Step]]:
-    """Return the steps that find all quantiles: the middle one first, then recursively those on either side.
+    """Return the steps that find all quantiles: first the middle one, then recursively those on both sides.
 
     The steps form levels; a step needs only the quantiles of earlier levels.
 
     Parameters
     ----------
     wanted : sequence of Fraction of length k
-        The quantiles: strictly rising, from 0 to 1.
+        The quantiles: strictly increasing, from 0 to 1.
     finest : int
-        The greatest denominator; fractions are rounded to the nearest one allowed.
+        The greatest denominator; fractions are rounded to the nearest one with such a denominator.
 
     Returns
     -------
     list of list of Step
-        The levels, as many as k has binary digits.
+        The levels; their number is the number of binary digits of k.
     """
     ends = [*wanted, Fraction(1), Fraction(0)]  # index -1 reads the last one
     levels, gaps = [], [(-1, len(wanted))]
@@ -291,17 +293,17 @@ def halving(wanted: Sequence[Fraction], *, finest: int) -> list[list[Step]]:
 
 
 def finest_fraction(n: int) -> int:
-    """Return a denominator that rounds fractions of n data without a change of a rank by 1 or more."""
+    """Return a denominator for which the rounding of a fraction changes a rank of n data by less than 1."""
     return max(n, _COARSE)
 
 
 def _around(
     values: NDArray[Any], start: int, stop: int, check: Callable[[NDArray[Any]], object] | None = None
 ) -> tuple[int, NDArray[Any]]:
-    """Return a rank of at most `start`, and the sorted values from there up to `stop` - 1 or further.
+    """Return a rank of at most `start`, and the sorted values from this rank to `stop` - 1 or further.
 
-    Two values of a sample bracket these ranks, most likely. A count verifies the bracket, and a wider one
-    replaces it if it fails, until nothing is left outside.
+    Two values of a sample usually bracket these ranks. A count verifies the bracket; a wider one replaces it
+    until it contains the ranks.
     """
     n = len(values)
     if n <= _FEW:
@@ -310,8 +312,9 @@ def _around(
         return 0, np.sort(values)
     sample = np.sort(values[:: n // _SAMPLE])
     size = len(sample)
-    # In a random sample a rank's place has a standard deviation of at most sqrt(size) / 2: the first bracket
-    # holds both ends nineteen times in twenty. A wider one costs more time than rare failures do.
+    # In a random sample, the position of a rank has a standard deviation of at most sqrt(size) / 2, so the
+    # first bracket is correct about nineteen times in twenty. A wider one would take more time than rare
+    # failures.
     margin, below, kept = isqrt(size), 0, values[:0]
     while not below <= start < stop <= below + len(kept):
         first, last = start * size // n - margin, stop * size // n + margin
@@ -327,7 +330,7 @@ def _between(
 ) -> tuple[int, NDArray[Any]]:
     """Return how many values are below `low`, and those from `low` to `high`, sorted; None is an open end."""
     below, kept = 0, []
-    alike = low is not None and low == high  # then all values between them are equal, and may be many
+    alike = low is not None and low == high  # all values between are equal, and possibly many
     for first in range(0, len(values), _BLOCK):
         block = np.ascontiguousarray(values[first : first + _BLOCK])
         if check:
@@ -342,7 +345,7 @@ def _between(
 
 
 def _chosen(block: NDArray[Any], inside: NDArray[np.bool_]) -> NDArray[Any]:
-    """Return block[inside], fast if few values are inside: it first finds groups of eight with any inside."""
+    """Return block[inside], fast if few values are inside: groups of eight without any are skipped."""
     if len(block) % _WORD:
         return block.compress(inside)
     words = (inside.view(np.uint64) != 0).nonzero()[0]
@@ -354,8 +357,8 @@ def _chosen(block: NDArray[Any], inside: NDArray[np.bool_]) -> NDArray[Any]:
 def _nth_place(i: int, count: int, bits: int) -> int:
     """Return the place of rank i among the first `count` of the sequence.
 
-    The members with even numbers fill the lower half of the places in the order in which the whole sequence
-    fills all places; the members with odd numbers fill the upper half so.
+    The members with even indices fill the lower half of the places in the order in which the whole sequence
+    fills all places, and the members with odd indices fill the upper half in the same order.
     """
     place = 0
     while count > 1:
@@ -369,7 +372,7 @@ def _nth_place(i: int, count: int, bits: int) -> int:
 
 
 def _places_below(place: int, count: int, bits: int) -> int:
-    """Return how many of the first `count` members of the sequence are below `place`, at most 2**bits."""
+    """Return the number of the first `count` members of the sequence below `place`; place <= 2**bits."""
     below = 0
     while count and place:
         if bits == 0:

@@ -1,9 +1,10 @@
-"""Bins of scores, and bins shifted by half of one: two views of the same half bins.
+"""Fixed-point scores, their bins, and bins shifted by half a bin.
 
-A score in [0, 1] is rounded down to a multiple of 1 / `FIXED_POINT_ONE`, a fixed-point score. With b bins it
-falls into one of 2 b half bins; half bins 2 j and 2 j + 1 make bin j, and 2 j + 1 and 2 j + 2 make shifted
-bin j, so that every score inside is in the middle half of one of the two. The half bins at both ends are in
-no shifted bin: there they are a last label, b - 1, which stands for no answer.
+A score in [0, 1] is rounded down to a multiple of 1 / `FIXED_POINT_ONE`, a fixed-point score. With b bins,
+each score is in one of 2 b half bins. Half bins 2 j and 2 j + 1 form bin j, and 2 j + 1 and 2 j + 2 form
+shifted bin j, so each score between the first and the last half bin is in the middle half of a bin or of a
+shifted bin. The first and the last half bin belong to no shifted bin: they have the last shifted label, b -
+1, an abstention.
 
 >>> fixed_scores = fixed_point(np.array([0.0, 0.2, 0.26, 0.5, 1.0, np.nan]))
 >>> half = half_bins(fixed_scores, 2)
@@ -30,27 +31,27 @@ __all__ = [
 ]
 
 _DIGITS = 12
-#: Steps from 0 to 1 that scores are rounded down to.
+#: The fixed-point representation of 1: the number of steps between 0 and 1.
 FIXED_POINT_ONE = 1 << _DIGITS
 
 
 def scores_per_row(n_labels: int) -> int:
-    """Return how many scores a row has: of two labels only the second has one."""
+    """Return the number of scores of a row: one for each label, but only the second's for two labels."""
     return 1 if n_labels == 2 else n_labels
 
 
 def fixed_point(scores: NDArray[Any]) -> NDArray[np.int16]:
-    """Return scores in fixed point: multiples of 1 / `FIXED_POINT_ONE`.
+    """Return fixed-point scores, in units of 1 / `FIXED_POINT_ONE`.
 
     Parameters
     ----------
     scores : ndarray of float
-        Beyond 0 or 1 they count as these.
+        They are clipped to [0, 1].
 
     Returns
     -------
     ndarray of int16
-        From 0 to FIXED_POINT_ONE - 1; -1 where a score is no number.
+        From 0 to FIXED_POINT_ONE - 1; -1 for NaN.
     """
     scores = np.asarray(scores, dtype=np.float64)
     known = ~np.isnan(scores)
@@ -59,12 +60,12 @@ def fixed_point(scores: NDArray[Any]) -> NDArray[np.int16]:
 
 
 def half_bins(fixed_scores: NDArray[Any], n_bins: int) -> NDArray[np.int64]:
-    """Return the half bin of each score, from 0 to 2 n_bins - 1; -1 stays.
+    """Return the half bin of each score, from 0 to 2 n_bins - 1; -1 is kept.
 
     Parameters
     ----------
     fixed_scores : ndarray of int
-        As from `fixed_point`.
+        As returned by `fixed_point`.
     n_bins : int
         From 2 to FIXED_POINT_ONE // 2.
     """
@@ -74,22 +75,22 @@ def half_bins(fixed_scores: NDArray[Any], n_bins: int) -> NDArray[np.int64]:
 
 
 def bins(half: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the bin of each half bin, from 0 to n_bins - 1; -1 stays."""
+    """Return the bin of each half bin, from 0 to n_bins - 1; -1 is kept."""
     return half >> 1
 
 
 def shifted_bins(half: NDArray[np.int64], n_bins: int) -> NDArray[np.int64]:
-    """Return the shifted bin of each half bin, n_bins - 1 for those at the ends; -1 stays."""
+    """Return the shifted bin of each half bin, n_bins - 1 for the first and the last; -1 is kept."""
     shifted = ((half + 1) >> 1) - 1
     return np.where(half == 0, n_bins - 1, shifted)
 
 
 def midpoints(winner: NDArray[Any], n_bins: Any) -> NDArray[np.float64]:
-    """Return the middles of bins."""
+    """Return the midpoints of bins."""
     middle: NDArray[np.float64] = (2 * winner + 1) / (2 * n_bins)
     return middle
 
 
 def shifted_midpoints(winner: NDArray[Any], n_bins: Any) -> NDArray[np.float64]:
-    """Return the middles of shifted bins, nan for the label of the ends."""
+    """Return the midpoints of shifted bins, NaN for the label n_bins - 1."""
     return np.where(winner == n_bins - 1, np.nan, (winner + 1) / n_bins)

@@ -1,4 +1,4 @@
-"""Searches over integers: where a condition begins to hold, and where a cost is least.
+"""Searches over integers: the least one that satisfies a monotone condition, and the minimum of a cost.
 
 >>> first(lambda n: n * n >= 50, 0, 100)
 8
@@ -13,16 +13,17 @@ from numpy.typing import NDArray
 
 __all__ = ["first", "lowest"]
 
-_CUTS = 32  # of a range, in each round
+_CUTS = 32  # number of parts into which each round divides the range
 
 
 def first(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """Return the least integer from low to high at which a condition holds.
+    """Return the least integer from low to high that satisfies a condition.
 
     Parameters
     ----------
     holds : callable
-        The condition: once it holds, it does so for all greater integers. It is taken to hold at `high`.
+        The condition, monotone: if it holds for an integer, it holds for all greater ones. It is assumed to
+        hold for `high`.
     low, high : int
         low <= high.
     """
@@ -36,12 +37,12 @@ def first(holds: Callable[[int], bool], low: int, high: int) -> int:
 
 
 def lowest(cost: Callable[[NDArray[np.float64]], NDArray[np.float64]], low: int, high: int) -> int:
-    """Return the first integer from low to high at which a cost that falls and then rises is least.
+    """Return the first integer from low to high with the least cost, for a unimodal cost.
 
     Parameters
     ----------
     cost : callable
-        Takes an array of integers, as floats, and returns what each costs.
+        Maps an array of integers, as floats, to their costs, which first decrease and then increase.
     low, high : int
         low <= high.
     """

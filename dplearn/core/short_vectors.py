@@ -1,4 +1,4 @@
-"""Rows of integers that must be short: those longer than a norm count as zeros."""
+"""Enforcement of a norm bound on rows of integers: rows above the bound are replaced by zeros."""
 
 from typing import Any
 
@@ -7,20 +7,29 @@ from numpy.typing import NDArray
 
 __all__ = ["kept_short"]
 
-_ROWS = 1 << 12  # rows looked at together
+_ROWS = 1 << 12  # number of rows in a block
 
 
 def kept_short(rows: Any, size: int, norm: int) -> NDArray[np.int64]:
-    """Return the rows, zeros in place of each that is longer than `norm`.
+    """Return the rows, with zeros in place of each row of Euclidean norm above `norm`.
 
     Parameters
     ----------
     rows : ndarray of int of shape (n, size)
-        Any integers. The message shows none of them.
+        Private. Any integers; error messages do not show them.
     size : int
         At most 2**30.
     norm : int
-        At most 2**30: no square sum of clipped numbers leaves 64 bits before it is seen to be too much.
+        At most 2**30, so that the square of a clipped number fits into 64 bits.
+
+    Returns
+    -------
+    ndarray of int64 of shape (n, size)
+
+    Raises
+    ------
+    TypeError
+        If `rows` are not integers of that shape.
     """
     rows = np.asarray(rows)
     if rows.ndim != 2 or rows.shape[1] != size or rows.dtype.kind not in "iu":
@@ -28,10 +37,11 @@ def kept_short(rows: Any, size: int, norm: int) -> NDArray[np.int64]:
     short = np.empty(rows.shape, dtype=np.int64)
     for start in range(0, len(rows), _ROWS):
         block = rows[start : start + _ROWS]
-        # A number beyond the norm makes its row too long; norm + 1 does as well, and squares safely.
+        # A number above the norm makes its row too long; so does norm + 1, the square of which does not
+        # overflow.
         near = np.minimum(block, np.uint64(norm + 1)) if block.dtype.kind == "u" else block
         near = near.astype(np.int64).clip(-norm - 1, norm + 1)
-        # Integers: as floats, sums of squares above 2**53 would be rounded.
+        # In integer arithmetic: floats would round sums of squares above 2**53.
         beyond = (np.abs(near) > norm).any(axis=1)
         lengths = (
             np.einsum("ij,ij->i", near, near) if size * (norm + 1) ** 2 < 1 << 62 else _exact_lengths(near)
@@ -41,6 +51,6 @@ def kept_short(rows: Any, size: int, norm: int) -> NDArray[np.int64]:
 
 
 def _exact_lengths(rows: NDArray[np.int64]) -> NDArray[Any]:
-    """Return the squared lengths of rows as Python integers."""
+    """Return the squared norms of rows as Python integers."""
     wide = rows.astype(object)
     return np.asarray((wide * wide).sum(axis=1))

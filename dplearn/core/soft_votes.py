@@ -1,4 +1,4 @@
-"""Soft votes: histograms of teachers' scores over bins and over shifted bins, and how stable each winner is.
+"""Soft votes: the winning bin of teachers' fixed-point scores, and its distance to instability.
 
 >>> from dplearn.core.score_bins import fixed_point
 >>> scores = np.array([[0.2, 0.45], [0.3, 0.48], [0.1, 0.52], [0.2, 0.55]])  # four teachers, two queries
@@ -26,14 +26,14 @@ _ENTRIES = 1 << 21  # scores, or counts of bins, eight bytes each, at a time
 
 @dataclass(frozen=True, eq=False, repr=False)  # a traceback may show it
 class Lead:
-    """Which bin wins each query, and how stably.
+    """The winning bin of each query, and its distance to instability. Private.
 
     Attributes
     ----------
     winner : ndarray of int64 of shape (n_queries,)
         The first bin with the most scores.
     distance : ndarray of int64 of shape (n_queries,)
-        To instability, as `core.votes.plurality` defines it.
+        The distance to instability, as defined in `core.votes.plurality`.
     """
 
     winner: NDArray[np.int64]
@@ -42,18 +42,19 @@ class Lead:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SoftVotes:
-    """Scores of queries, and how they fall into bins.
+    """Teachers' scores for queries, with the winning bins and shifted bins.
 
     Attributes
     ----------
     fixed_scores : ndarray of int of shape (n_teachers, n_queries)
-        The scores, -1 where a teacher has none.
+        Private. The fixed-point scores, -1 if a teacher has none.
     n_bins : ndarray of int64 of shape (n_queries,)
-        Public. Into how many bins the scores of each query fall.
+        Public. The number of bins of each query.
     width : int
-        Public. How many queries in a row are of one row.
+        Public. The number of consecutive queries that belong to one row.
     plain, shifted : Lead
-        Of bins, and of bins shifted by half of one; there the last label, n_bins - 1, stands for the ends.
+        The leads among bins, and among shifted bins, where the last label, n_bins - 1, stands for the first
+        and the last half bin.
     """
 
     fixed_scores: NDArray[Any]
@@ -72,11 +73,15 @@ def soft_tally(fixed_scores: NDArray[Any], n_bins: NDArray[np.int64], width: int
     Parameters
     ----------
     fixed_scores : ndarray of int of shape (n_teachers, n_rows * width)
-        Private. As from `score_bins.fixed_point`.
+        Private. As returned by `score_bins.fixed_point`.
     n_bins : ndarray of int64 of shape (n_rows,)
         Public. Each from 2 to `score_bins.FIXED_POINT_ONE` // 2.
     width : int
-        Public. How many scores there are of each row.
+        Public. The number of scores of each row.
+
+    Returns
+    -------
+    SoftVotes
     """
     n_bins = np.repeat(n_bins, width)
     leads = np.zeros((4, fixed_scores.shape[1]), dtype=np.int64)

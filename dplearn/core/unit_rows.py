@@ -1,4 +1,4 @@
-"""Rows scaled to one length, on a grid of integers: a row's direction is kept, how long it was is not.
+"""Scaling of rows to a common norm, with entries rounded to integers; only a row's direction is kept.
 
 >>> unit_rows(np.array([[3.0, 4.0], [0.03, 0.04], [0.0, 0.0]]), 10).tolist()
 [[6.0, 8.0], [6.0, 8.0], [0.0, 0.0]]
@@ -17,34 +17,34 @@ from dplearn.core.float_errors import ignores_float_errors
 
 __all__ = ["unit_rows"]
 
-_ROWS = 1 << 12  # rows scaled together: what is computed of them stays in the cache
+_ROWS = 1 << 12  # number of rows in a block, few enough for intermediate results to stay in the cache
 
 
 @ignores_float_errors
 def unit_rows(rows: Any, reach: int, *, order: int = 2, intercept: bool = False) -> NDArray[np.float64]:
-    """Return rows of whole numbers no longer than `reach`, each in its own row's direction.
+    """Return rows of whole numbers with norm at most `reach`, each in the direction of the given row.
 
     Parameters
     ----------
     rows : ndarray or CSR matrix of shape (n, d)
-        Any numbers; those that are not finite count as 0.
+        Private. Any numbers; those that are not finite are replaced by 0.
     reach : int
-        The length that all rows are scaled to, before they are rounded towards zero: from 1 to 2**20.
+        The norm to which rows are scaled before rounding towards zero: from 1 to 2**20.
     order : {1, 2}, default=2
-        What length is: the sum of magnitudes, or the root of the sum of squares.
+        The order of the norm: the sum of magnitudes, or the root of the sum of squares.
     intercept : bool, default=False
-        Whether to add a last column of ones first.
+        True to append a column of ones first.
 
     Returns
     -------
     ndarray of float64 of shape (n, d) or (n, d + 1)
-        Whole numbers, so that products of them are exact below 2**53.
+        Whole numbers; their products are exact below 2**53. A row of zeros stays zero.
 
     Notes
     -----
-    Each row depends on its own row alone. Where rows have fewer than some thousand columns, roundings come to
-    less than 1 of a length to the power of `order`, so that no row of whole numbers gets longer than `reach`.
-    That is checked exactly all the same: a longer row would count as zeros.
+    Each returned row depends on the given row alone. For fewer than some thousand columns, rounding errors
+    change the norm to the power of `order` by less than 1, so no row of whole numbers exceeds `reach`. An
+    exact check guarantees this in all cases: a row that is too long is replaced by zeros.
     """
     reach = check_count("reach", reach, low=1, high=1 << 20)
     order = check_count("order", order, low=1, high=2)
@@ -53,7 +53,7 @@ def unit_rows(rows: Any, reach: int, *, order: int = 2, intercept: bool = False)
     for start in range(0, n, _ROWS):
         block = _dense(rows[start : start + _ROWS])
         wide = np.ones((len(block), d + intercept))
-        # A narrower or wider float becomes one of 64 bits each by itself; beyond all of them it is infinite.
+        # Each number is converted to float64 by itself; a wider float may become infinite.
         wide[:, :d] = block
         scaled[start : start + _ROWS] = _scaled(wide, reach, order)
     return scaled
@@ -67,18 +67,18 @@ def _dense(part: Any) -> Any:
 def _scaled(rows: NDArray[np.float64], reach: int, order: int) -> NDArray[np.float64]:
     if not np.isfinite(rows).all():
         rows = np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0)
-    # At most 1 in magnitude, so that no square leaves the range of floats.
+    # Scaled to magnitudes of at most 1, so that no square overflows.
     largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
     rows = rows / np.where(largest > 0, largest, 1.0)
-    lengths = np.maximum(_length(rows, order) ** (1 / order), 1.0)  # at least 1, but of a row of zeros
+    lengths = np.maximum(_length(rows, order) ** (1 / order), 1.0)  # the norm is at least 1, or the row is 0
     whole = np.trunc(rows * (reach / lengths)[:, None])
-    # Whole numbers below 2**53: this comparison is exact.
+    # The sums are whole numbers below 2**53, so this comparison is exact.
     whole[_length(whole, order) > reach**order] = 0.0
     return whole
 
 
 def _length(rows: NDArray[np.float64], order: int) -> NDArray[np.float64]:
-    """Return each row's length, to the power of `order`."""
+    """Return the norm of each row to the power of `order`."""
     if order == 1:
         return np.asarray(np.abs(rows).sum(axis=1))
     return np.asarray(np.einsum("ij,ij->i", rows, rows))

@@ -1,4 +1,4 @@
-"""Votes: who wins a plurality, and how many votes would have to move before someone else did.
+"""Votes: the plurality winner of each query, and its distance to instability.
 
 >>> import numpy as np
 >>> winner, distance = plurality(np.array([[7, 3, 0], [5, 5, 0]]))
@@ -20,23 +20,23 @@ from dplearn.core.label_counts import binned_counts, blocks, sliced_counts
 
 __all__ = ["Votes", "plurality", "tally"]
 
-_SLICED = 127  # up to so many labels are counted by slices of bits: quicker than a bin for each vote
-_QUERIES = 1 << 14  # whose votes are counted together, ...
-_BINS = 1 << 18  # or fewer: no more bins at a time
+_SLICED = 127  # greatest number of labels for which bit slices are faster than a histogram
+_QUERIES = 1 << 14  # number of queries counted together by bit slices
+_BINS = 1 << 18  # number of bins of one histogram
 
 
 @dataclass(frozen=True, eq=False, repr=False)  # a traceback may show it
 class Votes:
-    """How the votes in each query came out.
+    """The result of the votes for each query. Private.
 
     Attributes
     ----------
     counts : ndarray of int64 of shape (n_queries, n_labels)
-        Votes for each label.
+        Number of votes for each label.
     winner : ndarray of int64 of shape (n_queries,)
         The first label with the most votes.
     distance : ndarray of int64 of shape (n_queries,)
-        To instability, as `plurality` defines it.
+        The distance to instability, as defined in `plurality`.
     """
 
     counts: NDArray[np.int64]
@@ -48,26 +48,26 @@ class Votes:
 
 
 def plurality(counts: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the winner of each vote and its distance to instability.
+    """Return the winner of each query and its distance to instability.
 
     Parameters
     ----------
     counts : ndarray of int of shape (..., n_labels)
-        Votes for each label; at least two labels.
+        Number of votes for each label; at least two labels.
 
     Returns
     -------
     winner : ndarray of int64 of shape (...)
         The first label with the most votes.
     distance : ndarray of int64 of shape (...)
-        One less than the least number of votes that must move before another label wins: 0 wherever one
-        moved vote may change the winner; one moved, cast or withdrawn vote changes it by at most 1.
+        One less than the least number of changed votes after which another label wins. It is 0 if one changed
+        vote may change the winner; one changed, added or removed vote changes it by at most 1.
 
     Notes
     -----
-    To make label j win, votes are best moved from the winner w to j, each closing their gap g by 2. A label
-    before w wins a tie and needs ceil(g / 2) of them; one behind needs ceil((g + 1) / 2): as many as if its
-    gap were one more. One less than ceil(g / 2) is floor((g - 1) / 2).
+    The fewest changes that make label j win turn votes for the winner w into votes for j; each reduces their
+    gap g by 2. A label before w wins a tie and needs ceil(g / 2) changes; a label after w needs ceil((g + 1)
+    / 2), the same as for a gap that is larger by 1. One less than ceil(g / 2) is floor((g - 1) / 2).
     """
     counts = np.asarray(counts, dtype=np.int64)
     winner = counts.argmax(axis=-1)[..., None]
@@ -78,32 +78,32 @@ def plurality(counts: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64
 
 
 def tally(labels: Any, n_labels: int) -> Votes:
-    """Count what teachers answer to queries.
+    """Count the teachers' votes for each query.
 
     Parameters
     ----------
     labels : array-like of int of shape (n_teachers, n_queries)
-        Private. From 0 to n_labels - 1, or -1 where a teacher does not vote.
+        Private. From 0 to n_labels - 1, or -1 for no vote.
     n_labels : int
         At least 2; public.
 
     Returns
     -------
     Votes
-        Of each query.
+        The result for all queries.
 
     Raises
     ------
     TypeError
-        If `labels` is not an array of integers, or `n_labels` no integer.
+        If `labels` is not an array of integers, or `n_labels` is not an integer.
     ValueError
-        If `labels` is not two-dimensional or holds another number, or `n_labels` is below 2. The message
-        does not show it.
+        If `labels` is not two-dimensional or contains another number, or `n_labels` is below 2. The message
+        shows no label.
 
     Notes
     -----
-    Beside what it returns, and a list made an array, it needs some megabytes whatever the number of teachers
-    and queries; in proportion to n_labels where that is above 2**18.
+    Besides the result, and an array made of a list, the function needs some megabytes for any number of
+    teachers and queries; if n_labels is above 2**18, the memory is proportional to it.
     """
     n_labels = check_count("n_labels", n_labels, low=2)
     array = _checked(labels, n_labels)
@@ -122,7 +122,7 @@ def tally(labels: Any, n_labels: int) -> Votes:
 
 
 def _checked(labels: Any, n_labels: int) -> NDArray[Any]:
-    """Return `labels` as an array if they are votes; the errors do not show them."""
+    """Return `labels` as an array if they are valid votes; the errors do not show them."""
     array = np.asarray(labels)
     if array.size and array.dtype.kind not in "iu":
         raise TypeError("labels must be an array of integers")
@@ -134,19 +134,19 @@ def _checked(labels: Any, n_labels: int) -> NDArray[Any]:
 
 
 def _leading(counts: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[Any]]:
-    """Return the same as `plurality`, for at most 256 labels: quicker where the counts of each lie together.
+    """Return the result of `plurality` for at most 256 labels, faster if each label's counts are contiguous.
 
-    `counts` has a row for each label, of any signed integers that hold them. A rival before the winner closes
-    its gap with so many moved votes as a rival behind it that has one vote more. So `rival` is the most votes
-    of a label before the winner, or one less than those of one behind: the gap between the two is at least
-    1, and ceil(gap / 2) votes must move.
+    `counts` has a row for each label, of any signed integer dtype. A rival before the winner needs as many
+    changed votes as a rival after it with one vote more. So let `rival` be the greatest of the counts of
+    labels before the winner and of the counts, minus 1, of labels after it. The winner's gap to it is at
+    least 1, and ceil(gap / 2) votes must change.
     """
     top = counts[0]
     winner, rival = np.zeros(top.size, dtype=np.uint8), np.full_like(top, -1)
     for label, votes in enumerate(counts[1:], start=1):
         winner = np.maximum(winner, (votes > top) * np.uint8(label))
-        # With more votes than `top` the label overtakes it: then top <= votes - 1, and all others before it
-        # have at most `top`. Else it is behind the winner, and votes - 1 < top.
+        # With more votes than `top` the label becomes the winner: then top <= votes - 1, and all labels
+        # before it have at most `top` votes. Otherwise it is after the winner, and votes - 1 < top.
         rival = np.maximum(rival, np.minimum(top, votes - 1))
         top = np.maximum(top, votes)
     return winner, (top - 1 - rival) // 2

@@ -1,4 +1,4 @@
-"""What is public about data: which values can occur at all, decided before any is seen."""
+"""Domains: public sets of the values that columns and labels can have, declared before data are read."""
 
 from dplearn.domains.base import Domain, DomainError, NumberDomain
 from dplearn.domains.categories import Bits, Categories, Hashed

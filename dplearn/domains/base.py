@@ -1,8 +1,8 @@
-"""What a domain is: a public, finite set of values and an encoding of them by the integers 0..size-1.
+"""The base class `Domain`: a public, finite set of values, encoded as the integers 0..size-1.
 
-The encoding of a value depends on that value alone, never on the rest of a column: so one replaced record
-changes one row of codes. Values outside the domain are refused before anything is spent; that they do not
-occur is a precondition, which `assumption` words for a guarantee. Messages hold no value.
+The code of a value depends on this value alone and not on other cells of the column, so one replaced record
+changes one row of codes. A value outside the domain raises an error before any charge. A guarantee lists the
+absence of such values as a precondition, `assumption`. Error messages contain no values.
 """
 
 from abc import ABC, abstractmethod
@@ -19,16 +19,16 @@ __all__ = ["Codes", "Domain", "DomainError", "NumberDomain", "smallest_uint"]
 
 Codes = NDArray[Any]  # unsigned integers, as narrow as the domain allows
 
-#: What to do about missing values where a domain of numbers has none; followed by the domain that takes them.
+#: Advice on missing values for a domain of numbers without them; the domain with missing values follows.
 GAPS = "drop missing ones if their number may be public, fill in a constant, or take"
-#: The same of new records.
+#: Advice on missing values in new records.
 FILL_OR_LEAVE_OUT = "fill in a constant, or leave such records out"
-#: The same for what takes no missing values, whatever the domain.
+#: Advice on missing values for a caller that accepts none in any domain.
 NO_GAPS = "drop missing ones if their number may be public, or fill in a constant"
 
 
 class DomainError(ValueError):
-    """A value lies outside its declared domain. The message says which domain, never which value."""
+    """A value lies outside its declared domain. The message shows the domain and never the value."""
 
 
 class Domain(IgnoresFloatErrors, ABC):
@@ -37,11 +37,12 @@ class Domain(IgnoresFloatErrors, ABC):
     Attributes
     ----------
     ordered : bool
-        Whether codes keep the order of values, so that "at most" is a question; else "equal to" is.
+        True if codes have the order of the values, so that tests are of the form "at most"; otherwise tests
+        are of the form "equal to".
     accepts_missing : bool
-        Whether a missing value (NaN, None) has a code.
+        True if a missing value (NaN, None) has a code.
     numeric : bool
-        Whether values are numbers, so that a column of them fits a float array.
+        True if all values are numbers, so that a float array can hold a column.
     """
 
     _read_private_rows = frozenset({"encode", "nearest", "decode"})
@@ -51,22 +52,22 @@ class Domain(IgnoresFloatErrors, ABC):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The arguments that make an equal domain, by name; of a subclass that is a dataclass, its fields."""
+        """The arguments of the constructor by name; by default, the fields of the subclass, a dataclass."""
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
     @property
     def _advice(self) -> str:
-        """What the error for a value outside adds: the same whichever value it is."""
+        """The advice in the error for a value outside the domain; it does not depend on the value."""
         return ""
 
     @property
     def _advice_without_gaps(self) -> str:
-        """The same, for what takes no domain with missing values."""
+        """The same advice, for a caller that accepts no domain with missing values."""
         return self._advice
 
     @property
     def _not_moved(self) -> str:
-        """Which values `nearest` refuses, and what to do about them."""
+        """The values that `nearest` refuses in words, with advice."""
         missing = "" if self.accepts_missing else "missing, "
         return (
             f"a finite number would be moved to the nearest value; this one is {missing}infinite, or no"
@@ -76,7 +77,7 @@ class Domain(IgnoresFloatErrors, ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """How many codes there are; an exact Python integer."""
+        """The number of codes, an exact Python integer."""
 
     @abstractmethod
     def encode(self, values: Any) -> Codes:
@@ -98,34 +99,46 @@ class Domain(IgnoresFloatErrors, ABC):
 
     @abstractmethod
     def nearest(self, values: Any) -> Codes:
-        """Return codes as `encode` does, with values outside the domain moved to its nearest end.
+        """Return the codes of the nearest values in the domain, for new records, which may lie outside it.
 
-        For prediction: a new record may lie where none was declared. Where nothing is nearest, the code is
-        `size`, which no value of the domain has.
+        A value without a nearest value in the domain has the code `size`, which no value of the domain has.
+
+        Parameters
+        ----------
+        values : ndarray of any shape
+
+        Returns
+        -------
+        ndarray of unsigned integers of the same shape
+
+        Raises
+        ------
+        DomainError
+            If a value is of a type that no value of the domain has.
         """
 
     @abstractmethod
     def describe_test(self, code: int) -> str:
-        """Return in words what is true of a value exactly if its code is <= `code`, or == if unordered."""
+        """Return the test "the value's code is <= `code`" (or ==, if unordered) in terms of the value."""
 
     @property
     @abstractmethod
     def assumption(self) -> str:
-        """What a guarantee assumes of the column."""
+        """The precondition on the column, as listed in a guarantee."""
 
     def refuse(self, *, takes_missing: bool = True) -> DomainError:
-        """Return the error for a value outside.
+        """Return the error for a value outside the domain.
 
         Parameters
         ----------
         takes_missing : bool, default=True
-            Whether the caller would take a domain with missing values, so that the error may advise one.
+            True if the caller accepts domains with missing values; the error then recommends one.
         """
         advice = self._advice if takes_missing else self._advice_without_gaps
         return DomainError(f"{self._outside_in_words}{advice}")
 
     def refuse_new(self) -> DomainError:
-        """Return the error for a value that `nearest` moves nowhere."""
+        """Return the error for a new value without a nearest value in the domain."""
         return DomainError(f"{self._outside_in_words}; {self._not_moved}")
 
     @property
@@ -134,11 +147,11 @@ class Domain(IgnoresFloatErrors, ABC):
 
 
 class NumberDomain(Domain):
-    """A public set of numbers, in their order: a code can be read as a number again."""
+    """A public, ordered set of numbers, with codes that can be decoded."""
 
     @abstractmethod
     def decode(self, codes: Any) -> NDArray[Any]:
-        """Return the number that stands for each code.
+        """Return a number of the domain for each code.
 
         Parameters
         ----------
@@ -148,12 +161,12 @@ class NumberDomain(Domain):
         Returns
         -------
         ndarray of the same shape
-            Numbers of the domain, the greater the greater their codes are.
+            Numbers of the domain, increasing with the code.
         """
 
 
 def smallest_uint(size: int) -> Any:
-    """Return the narrowest unsigned dtype that holds 0..size, `size` itself being the code of no value."""
+    """Return the narrowest unsigned dtype that holds 0..size, where `size` is the code of no value."""
     if size >= 1 << 64:
         raise ValueError(f"a domain must have fewer than 2**64 values, got {size}")
     return np.min_scalar_type(size)

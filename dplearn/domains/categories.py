@@ -1,4 +1,4 @@
-"""Domains of names: listed categories, hashed text, bits. Codes have no order: tests ask for equality."""
+"""Domains without an order: listed categories and hashed text, whose tests are for equality; and bits."""
 
 import hashlib
 from collections.abc import Hashable, Sequence
@@ -28,7 +28,7 @@ class Categories(Domain):
     values : sequence of hashable
         Distinct; None stands for a missing value of any kind.
     other : bool, default=False
-        Whether a value that is not listed has a code of its own; else it is refused.
+        True if all values that are not listed share one additional code; otherwise they are refused.
 
     Examples
     --------
@@ -59,12 +59,12 @@ class Categories(Domain):
 
     @property
     def size(self) -> int:
-        """How many categories there are, `other` included."""
+        """The number of categories, including `other`."""
         return len(self.values) + self.other
 
     @property
     def numbers(self) -> bool:
-        """Whether all listed categories are numbers, or missing."""
+        """True if each listed category is a number or missing."""
         return all(value is None or isinstance(value, (int, float)) for value in self.values)
 
     @cached_property
@@ -77,14 +77,14 @@ class Categories(Domain):
         return self.other == other.other and self._code_of == other._code_of
 
     def encode(self, values: Any) -> Codes:
-        """Return each value's place in the list."""
+        """Return the position of each value in the list."""
         codes = self.nearest(values)
         if (codes == self.size).any():
             raise self.refuse()
         return codes
 
     def nearest(self, values: Any) -> Codes:
-        """Return each value's place in the list; `size` for a value that is neither listed nor `other`."""
+        """Return the position of each value in the list, or `size` for a value without a category."""
         array = np.asarray(values, dtype=object)
         codes = [self._code(cell) for cell in array.ravel().tolist()]
         return np.array(codes, dtype=smallest_uint(self.size)).reshape(array.shape)
@@ -92,21 +92,21 @@ class Categories(Domain):
     def _code(self, cell: Any) -> int:
         try:
             code = self._code_of.get(cell if type(cell) in _AS_THEY_ARE else _key(cell))
-        except Exception:  # a cell that cannot be hashed, or compared, is no category
+        except Exception:  # a cell that cannot be hashed or compared is not a category
             return self.size - self.other
         if code is None:
             code = self._code_of.get(None) if is_missing(cell) else None
         return self.size - self.other if code is None else code
 
     def describe_test(self, code: int) -> str:
-        """Return '== category'."""
+        """Return '== category', or the test for a missing or unlisted value in words."""
         if code == len(self.values):
             return "is none of the listed categories"
         return "is missing" if self.values[code] is None else f"== {self.values[code]!r}"
 
     @property
     def assumption(self) -> str:
-        """What a guarantee assumes of the column."""
+        """The precondition on the column, as listed in a guarantee."""
         if self.other:
             return f"the list of {len(self.values)} categories is public"
         return f"values are among {len(self.values)} public categories"
@@ -114,19 +114,19 @@ class Categories(Domain):
     @property
     def _advice(self) -> str:
         if None in self.values:
-            return "; other=True takes what is not listed"
-        return "; other=True takes what is not listed, None among the values only missing ones"
+            return "; other=True accepts values that are not listed"
+        return "; other=True accepts values that are not listed, None among the values only missing ones"
 
 
 @dataclass(frozen=True, slots=True)
 class _Bytes:
-    """Bytes that are never compared with text: both hash alike, and `python -b` warns of comparing them."""
+    """Bytes as a dict key that is never compared with text, of which `python -b` would warn."""
 
     value: bytes
 
 
 def _key(cell: Any) -> Any:
-    """Return what a cell is looked up by: equal for equal cells, with bytes in `_Bytes`, in tuples too."""
+    """Return the dict key of a cell: equal for equal cells, with `_Bytes` for bytes, also in tuples."""
     if isinstance(cell, bytes):
         return _Bytes(bytes.join(b"", [cell]))
     if isinstance(cell, tuple) and type(cell).__eq__ is tuple.__eq__:
@@ -136,17 +136,17 @@ def _key(cell: Any) -> Any:
 
 @dataclass(frozen=True)
 class Hashed(Domain):
-    """Any text, each value hashed by itself into one of `buckets`: no list of categories to know.
+    """Values of any type, hashed as text into a number of buckets, without a list of categories.
 
     Parameters
     ----------
     buckets : int, default=64
-        How many; two values share a bucket by chance. At least 2.
+        The number of buckets, at least 2. Different values may have the same bucket.
 
     Notes
     -----
-    BLAKE2b of the value's text without blanks around it, the same on every machine. A whole float has the
-    text of the integer. A missing value, or an empty text, has a bucket of its own, 0.
+    The hash is BLAKE2b of the value's text without surrounding blanks, the same on every machine. A whole
+    float has the text of the integer. Bucket 0 is reserved for missing values and empty texts.
     """
 
     buckets: int = 64
@@ -159,11 +159,11 @@ class Hashed(Domain):
 
     @property
     def size(self) -> int:
-        """How many buckets there are."""
+        """The number of buckets."""
         return self.buckets
 
     def encode(self, values: Any) -> Codes:
-        """Return each value's bucket."""
+        """Return the bucket of each value."""
         array = np.asarray(values, dtype=object)
         bucket_of: dict[str, int] = {}
         codes = []
@@ -189,18 +189,18 @@ class Hashed(Domain):
 
     @property
     def assumption(self) -> str:
-        """What a guarantee assumes of the column."""
+        """The precondition on the column, as listed in a guarantee."""
         return "values are of any kind"
 
 
 @dataclass(frozen=True)
 class Bits(Domain):
-    """Two values, 0 and 1.
+    """The two values 0 and 1, or numbers compared with a threshold.
 
     Parameters
     ----------
     binarize : float or None, default=0.0
-        Numbers above it count as 1, others as 0. None: values must be 0 or 1 already.
+        Numbers above it are encoded as 1, all others as 0. None: values must be 0 or 1.
 
     Examples
     --------
@@ -216,32 +216,32 @@ class Bits(Domain):
 
     @property
     def size(self) -> int:
-        """Two."""
+        """The number of codes, 2."""
         return 2
 
     def encode(self, values: Any) -> Codes:
-        """Return 1 where the value is above `binarize`."""
+        """Return 1 for values above `binarize`, else 0."""
         cells = as_cells(values)
         array = as_numbers(cells, self)
-        # As it is: as a float, a fraction may be 0 or 1 that is neither.
+        # The cells themselves are compared: a Fraction close to 0 or 1 may become 0 or 1 as a float.
         if self.binarize is None and not ((cells == 0) | (cells == 1)).all():
             raise self.refuse()
         return self.nearest(array)
 
     def nearest(self, values: Any) -> Codes:
-        """Return 1 where the value is above `binarize`, or above 1/2 where that is None."""
+        """Return 1 for values above `binarize` (above 1/2 if that is None), else 0."""
         array = as_numbers(values, self)
         if array.dtype.kind == "f":
-            array = array.astype(np.float64)  # a narrower type would round the threshold to its own
+            array = array.astype(np.float64)  # in a narrower type, numpy would round the threshold
         return (array > (0.5 if self.binarize is None else self.binarize)).astype(np.uint8)
 
     def describe_test(self, code: int) -> str:
-        """Return the test for 0, or what always holds."""
+        """Return the test for code 0; for code 1, a test that always holds."""
         if code == 1:
             return "is any number"
         return "== 0" if self.binarize is None else f"<= {str(self.binarize).removesuffix('.0')}"
 
     @property
     def assumption(self) -> str:
-        """What a guarantee assumes of the column."""
+        """The precondition on the column, as listed in a guarantee."""
         return "values are 0 or 1" if self.binarize is None else "values are finite numbers"

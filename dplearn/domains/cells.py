@@ -1,9 +1,9 @@
-"""Read tables cell by cell.
+"""Conversion of tables and columns into arrays, cell by cell.
 
-numpy, pandas and polars choose one type for a whole column or table: one gap turns integers into floats, one
-fraction turns a list of lists into floats, one text turns everything into text. Then one record changes how
-all others are read, and no guarantee holds. So lists and frames are read as objects, each cell as it is, and
-so is whatever else has no type of its own.
+numpy, pandas and polars choose one type for a whole column or table: one missing value turns integers into
+floats, one fraction turns a list of lists into floats, one text turns all cells into text. One record would
+then change how all others are read, and no guarantee would hold. Therefore lists, data frames and other
+containers without a declared type are read into object arrays of unchanged cells.
 
 >>> from collections import deque
 >>> as_cells(deque([2**53 + 1, 0.5])).tolist() == [2**53 + 1, 0.5]
@@ -44,7 +44,7 @@ NOT_A_TABLE = (
     " data has a single feature or array.reshape(1, -1) if it contains a single sample."
 )
 
-#: What to do about columns of dates, and of durations.
+#: Advice on columns of dates, and of durations.
 DATES_AS_DAYS = (
     "give days, (d - pd.Timestamp('1970-01-01')).dt.days, with domain=IntegerRange(0, 40_000), and turn what"
     " comes out back with pd.to_datetime(v, unit='D')"
@@ -65,11 +65,12 @@ def is_missing(value: Any) -> bool:
 
 
 def text_of(value: Any) -> str:
-    """Return the text of a cell, empty if it is missing.
+    """Return the text of a cell, empty for a missing value.
 
-    A whole float reads like the integer: a column of integers turns into floats as soon as one other record
-    has a gap, and no cell's text may depend on that. What has no text has that of its type. The text of bytes
-    is their literal, which is read by `repr`: of `str`, `python -b` warns.
+    A whole float has the text of the integer, because a column of integers becomes a column of floats if
+    another record has a missing value, and the text of a cell must not depend on other records. An object
+    whose `str` fails has the text of its type. The text of bytes is their `repr`: `python -b` warns of their
+    `str`.
     """
     if is_missing(value):
         return ""
@@ -79,32 +80,33 @@ def text_of(value: Any) -> str:
             return repr(value)
         whole = isinstance(value, float) and value.is_integer()
         return str(int(value) if whole else value).strip()
-    except Exception:  # a cell of any kind may do anything when asked for its text
+    except Exception:  # the `str` of an arbitrary object may raise any error
         return f"<{type(value).__name__}>"
 
 
 def is_number(cell: Any) -> bool:
-    """Return True for a real number: of Python, of numpy, a fraction or a decimal.
+    """Return True for a real number of Python or numpy, including Fraction and Decimal.
 
-    What could be turned into one is none: a complex number would lose a part, and text, bytes or an array
-    that are read as a number are not what was declared. To numpy a duration is an integer.
+    Objects that could be converted into a number are not accepted: a complex number would lose its imaginary
+    part, and text, bytes and arrays are not of the declared type. numpy's durations are excluded explicitly,
+    since numpy treats them as integers.
     """
     real = isinstance(cell, (float, int, np.floating, np.integer, np.bool_, Decimal, Real))
     return real and not isinstance(cell, np.timedelta64)
 
 
 def floor_of(cell: Any) -> tuple[Any, bool]:
-    """Return a number rounded down, and whether it was whole; exactly, so that no part is too small to see.
+    """Return a number rounded down, and True if it was whole, in exact arithmetic.
 
     Raises
     ------
     Exception
-        If it is no finite number, or raises what it likes when it is asked.
+        If the cell is not a finite number, or its methods raise an error.
     """
     if not is_number(cell):
         raise TypeError("no number")
     if isinstance(cell, Decimal) and cell.is_finite():
-        whole = cell.to_integral_value(rounding=ROUND_FLOOR)  # no integer: that might fill the memory
+        whole = cell.to_integral_value(rounding=ROUND_FLOOR)  # a Decimal: an int might exceed the memory
         return whole, whole == cell
     if isinstance(cell, Rational):
         numerator, denominator = cell.numerator, cell.denominator
@@ -121,58 +123,59 @@ def is_frame(X: Any) -> bool:
 
 
 def frame_column(X: Any, position: int) -> NDArray[Any]:
-    """Return one column of a data frame: as numbers where its type is numpy's, else as objects."""
+    """Return one column of a data frame, as an array of its numpy dtype if it has one, else of objects."""
     return _column(X.iloc[:, position] if hasattr(X, "iloc") else X[X.columns[position]])
 
 
 def column_type(X: Any, position: int) -> Any:
-    """Return the type of one column of a data frame, as pandas or polars has it."""
+    """Return the dtype of one column of a data frame of pandas or polars."""
     return X.dtypes.iloc[position] if hasattr(X, "iloc") else X.dtypes[position]
 
 
 def holds_times(dtype: Any) -> bool:
-    """Return whether a column type of numpy, pandas or polars is of dates, times or durations.
+    """Return True if a dtype of numpy, pandas or polars is of dates, times or durations.
 
-    Lists of these are integers, other objects, or errors that quote a value, as value and unit have it.
+    Lists of such values are not used: depending on value and unit they hold integers or other objects, or
+    raise errors that quote a value.
     """
     temporal = getattr(dtype, "is_temporal", None)
     return getattr(dtype, "kind", "") in ("m", "M") or (callable(temporal) and bool(temporal()))
 
 
 def times_as_numbers(dtype: Any) -> str:
-    """Return what to give in place of a column of this type, which holds times; nothing else counts."""
+    """Return advice on a column of times, a text that depends on the column's dtype only."""
     durations = getattr(dtype, "kind", "") == "m" or "uration" in str(dtype)
     return f"{dtype}: {_SECONDS if durations else DATES_AS_DAYS}"
 
 
 def unread_times(X: Any, position: int) -> Any:
-    """Return the type of a data frame's column if it is of times that `frame_column` makes no numbers of.
+    """Return the dtype of a data frame's column of times if `frame_column` does not convert it; else None.
 
-    Of pandas, that is; of polars, times are read as integers. None for any other column.
+    `frame_column` converts polars' times into integers, but not pandas' times.
     """
     unread = is_frame(X) and hasattr(X, "iloc") and holds_times(column_type(X, position))
     return column_type(X, position) if unread else None
 
 
 def as_cells(values: Any) -> NDArray[Any]:
-    """Return values as an array: of their own type if they have one, else each as it is.
+    """Return values as an array of their declared dtype if they have one, else as an array of objects.
 
     Parameters
     ----------
     values : array-like
-        An array or a series has a type of its own, which counts as public. Anything else that has a length
-        and items, such as a list or a deque, has none: numpy would choose one by all values.
+        The dtype of an array or a series is taken as public. Other containers with a length and items, such
+        as a list or a deque, have no dtype: numpy would choose one from all values.
 
     Returns
     -------
     ndarray
-        Of objects, each as it is, unless the type of `values` is numpy's.
+        Of the dtype of `values` if it is one of numpy, else of objects, the unchanged cells.
 
     Raises
     ------
     TypeError
-        If it is a masked array, whose masked values numpy would count, or a table or array of Arrow, whose
-        gaps would choose the type.
+        If `values` is a masked array, since numpy would read its masked values, or a table or array of Arrow,
+        since its missing values would determine the dtype.
     """
     if type(values) is np.ndarray:
         return values
@@ -188,14 +191,14 @@ def as_cells(values: Any) -> NDArray[Any]:
 
 
 def cells_of(X: Any) -> NDArray[Any]:
-    """Return a table that is no data frame as an array: a numpy array as it is, lists cell by cell.
+    """Return a table that is not a data frame as a two-dimensional array; lists are read cell by cell.
 
     Raises
     ------
     ValueError
-        If it is not a table: not rows of cells, or rows of unequal lengths.
+        If `X` is not two-dimensional, or has rows of different lengths.
     TypeError
-        If it holds dates, times or durations by its type, or `as_cells` refuses it.
+        If its dtype is of dates, times or durations, or `as_cells` refuses it.
     """
     if _is_listed(X):
         rows = list(X)
@@ -214,25 +217,27 @@ def cells_of(X: Any) -> NDArray[Any]:
 
 
 def counts_by_key(published: Iterable[tuple[Hashable, int]]) -> dict[Hashable, int]:
-    """Return a dict of released keys: "a" and b"a" hash alike, and `python -bb` refuses to compare them."""
+    """Return a dict of released keys, without the warnings of `python -b` about keys such as "a" and b"a"."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BytesWarning)
         return dict(published)
 
 
 def is_row(cell: Any) -> bool:
-    """Return whether a cell is itself a row of cells: a list or the like, or an array of one axis."""
+    """Return True if a cell is itself a row of cells: a list or similar container, or a one-dimensional
+    array.
+    """
     return _is_listed(cell) or (isinstance(cell, np.ndarray) and cell.ndim == 1)
 
 
 def object_array(cells: list[Any]) -> NDArray[Any]:
-    """Return a one-dimensional array that holds the cells as they are."""
-    # Not by assigning the list, in which numpy would look for further axes.
+    """Return a one-dimensional object array of the unchanged cells."""
+    # `fromiter` does not look for further axes inside the cells, as an assignment of the list would.
     return np.fromiter(cells, dtype=object, count=len(cells))
 
 
 def _is_listed(values: Any) -> bool:
-    """Return whether these are values in a row, as in a list, that have no type in common."""
+    """Return True for a list or similar container without a common dtype."""
     if isinstance(values, (list, tuple)):
         return True
     if isinstance(values, (str, bytes, bytearray, Mapping)) or not hasattr(values, "__getitem__"):
@@ -254,5 +259,5 @@ def _column(column: Any) -> NDArray[Any]:
         cells = getattr(column, "array", column)
         return object_array([None if gap else cell for cell, gap in zip(cells, gaps, strict=True)])
     if column.dtype.is_temporal():
-        column = column.to_physical()  # some times that polars can hold, Python cannot
+        column = column.to_physical()  # Python's types cannot represent all times of polars
     return object_array(column.to_list())

@@ -1,7 +1,8 @@
-"""Read cells as keys: values of built-in types, equal exactly where the cells mean the same.
+"""Conversion of cells into keys: values of built-in types that are equal for cells of equal meaning.
 
-Each cell is read by itself. numpy and pandas turn a column of integers into floats as soon as one record has
-a gap, so a whole float reads like the integer; NaN, None and pandas' missing values are one key, None.
+Each cell is converted independently of the others. numpy and pandas turn a column of integers into floats if
+one record has a missing value, so a whole float has the key of the integer. NaN, None and pandas' missing
+values have the key None.
 
 >>> import numpy as np
 >>> read_keys([np.int64(3), 3.0, "3", float("nan"), (np.str_("a"), 1)])
@@ -20,7 +21,7 @@ from dplearn.domains.cells import is_missing, is_number
 
 __all__ = ["KEYS_ASSUMED", "read_keys", "spelled"]
 
-#: What a guarantee assumes of keys.
+#: The precondition on keys, as listed in a guarantee.
 KEYS_ASSUMED = "keys are missing, text, bytes, numbers, or tuples of these"
 
 _REFUSED = (
@@ -46,7 +47,7 @@ def read_keys(cells: Iterable[Any]) -> list[Hashable]:
     Raises
     ------
     DomainError
-        If a cell is of another type; the message shows no cell.
+        If a cell is of another type; the message contains no cell.
     """
     kept = list(cells)
     if set(map(type, kept)) <= _AS_THEY_ARE:
@@ -55,7 +56,7 @@ def read_keys(cells: Iterable[Any]) -> list[Hashable]:
 
 
 def spelled(key: Hashable) -> bytes:
-    """Return the bytes that spell a key: others for every other key, the same on every machine.
+    """Return an encoding of a key as bytes, different for different keys and the same on every machine.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ def spelled(key: Hashable) -> bytes:
     if isinstance(key, tuple):
         return b"t%d:%b" % (len(key), b"".join(map(spelled, key)))
     tag, text = _text(key)
-    return b"%b%d:%b" % (tag, len(text), text)  # what has its length before it is no beginning of another
+    return b"%b%d:%b" % (tag, len(text), text)  # the length makes the code prefix-free
 
 
 def _text(key: Any) -> tuple[bytes, bytes]:
@@ -74,7 +75,7 @@ def _text(key: Any) -> tuple[bytes, bytes]:
     if isinstance(key, bytes):
         return b"b", key
     if isinstance(key, int):
-        return b"i", b"%x" % key  # Python refuses to write the decimals of some thousand digits
+        return b"i", b"%x" % key  # Python limits the length of decimal texts
     if isinstance(key, float):
         return b"f", key.hex().encode()
     return b"n", b""

@@ -1,4 +1,5 @@
-"""Integers of more than 64 bits, for algorithms whose cost hardly grows with the size of the domain.
+"""A domain of integers with more than 64 bits, for algorithms whose accuracy depends little on the domain's
+size.
 
 >>> huge = LargeIntegerRange(0, 2**1000)
 >>> huge.encode([5, 2**999]).tolist() == [5, 2**999]
@@ -23,7 +24,7 @@ _LARGEST = 1 << 65_536
 
 @dataclass(frozen=True)
 class LargeIntegerRange(NumberDomain):
-    """The integers low..high, at most 2**65536 of them. Codes are Python integers.
+    """The integers low..high, at most 2**65536 of them, with Python integers as codes.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ class LargeIntegerRange(NumberDomain):
 
     @property
     def size(self) -> int:
-        """How many integers there are."""
+        """The number of integers."""
         return self.high - self.low + 1
 
     def encode(self, values: Any) -> Codes:
@@ -64,7 +65,7 @@ class LargeIntegerRange(NumberDomain):
         return cells - self.low
 
     def nearest(self, values: Any) -> Codes:
-        """Return value - low, the value moved into the range."""
+        """Return value - low, after clipping the value to the range."""
         cells = self._cells(values)
         moved = [min(max(cell, self.low), self.high) - self.low for cell in cells.ravel().tolist()]
         return object_array(moved).reshape(cells.shape)
@@ -75,11 +76,11 @@ class LargeIntegerRange(NumberDomain):
         return object_array([self.low + int(code) for code in codes.ravel().tolist()]).reshape(codes.shape)
 
     def _cells(self, values: Any) -> NDArray[Any]:
-        """Return Python integers; a float that is whole is refused too, for it may have lost digits."""
+        """Return Python integers; floats are refused, also whole ones, because they may have lost digits."""
         array = as_cells(values)
         cells = array.ravel().tolist()
         read: list[int] = []
-        with suppress(Exception):  # a cell of any kind may do anything, and its error may quote it
+        with suppress(Exception):  # an arbitrary cell may raise any error, which may quote the cell
             read = [int(cell) for cell in cells if _is_integer(cell)]
         if array.dtype.kind not in "iuO" or len(read) < len(cells):
             raise self.refuse()
@@ -96,7 +97,7 @@ class LargeIntegerRange(NumberDomain):
 
     @property
     def assumption(self) -> str:
-        """What a guarantee assumes of the column."""
+        """The precondition on the column, as listed in a guarantee."""
         return f"values are integers from {_written(self.low)} to {_written(self.high)}"
 
 
@@ -105,7 +106,7 @@ def _is_integer(cell: Any) -> bool:
 
 
 def _written(number: int) -> str:
-    """Return an integer as text; of many digits, by a power of two, or else in hexadecimal."""
+    """Return an integer as text: in decimal up to 64 bits, then near a power of two, else in hexadecimal."""
     if abs(number) < 1 << 64:
         return str(number)
     for power in (number.bit_length() - 1, number.bit_length()):

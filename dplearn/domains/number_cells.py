@@ -1,4 +1,4 @@
-"""Cells as an array of numbers, whatever they came as."""
+"""Conversion of cells of any type into a numeric array."""
 
 import math
 import sys
@@ -16,9 +16,27 @@ _LARGEST = sys.float_info.max
 
 
 def as_numbers(values: Any, domain: Domain, missing: bool = False) -> NDArray[Any]:
-    """Return a numeric array without infinities, and without NaN unless `missing`.
+    """Return cells as a numeric array without infinities, and without NaN unless `missing`.
 
-    Raised outside the `except` blocks, so that no error carries another that quotes a cell.
+    Parameters
+    ----------
+    values : array-like of any shape
+        Private.
+    domain : Domain
+        The domain whose error is raised.
+    missing : bool, default=False
+        True if NaN and other missing values are allowed.
+
+    Returns
+    -------
+    ndarray of the same shape
+        Of an integer or float dtype.
+
+    Raises
+    ------
+    DomainError
+        If a cell is not such a number. It is raised outside `except` blocks, because the context of an error
+        could quote a cell.
     """
     array = as_cells(values)
     readable = True
@@ -26,7 +44,7 @@ def as_numbers(values: Any, domain: Domain, missing: bool = False) -> NDArray[An
         try:
             cells = [_as_float(cell, missing) for cell in array.ravel().tolist()]
             array = np.array(cells, dtype=np.float64).reshape(array.shape)
-        except Exception:  # a cell of any kind may do anything when asked for its value
+        except Exception:  # an arbitrary cell may raise any error
             readable = False
     if array.dtype.kind == "b":
         array = array.astype(np.uint8)
@@ -41,13 +59,13 @@ def _as_float(cell: Any, missing: bool) -> float:
     if missing and is_missing(cell):
         return math.nan
     if not is_number(cell):
-        raise TypeError("no number; whether text can be read as one is for the caller to say")
+        raise TypeError("no number; text is not converted")
     try:
         number = float(cell)
     except OverflowError:
         number = math.inf if cell > 0 else -math.inf
     if math.isinf(number) and cell != number:
-        return math.copysign(_LARGEST, number)  # finite, though no float is as large
+        return math.copysign(_LARGEST, number)  # a finite number above the largest float
     return number
 
 

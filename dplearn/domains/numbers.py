@@ -1,4 +1,4 @@
-"""Domains of numbers: integer ranges, grids between bounds, floats to a number of significand bits."""
+"""Domains of numbers: integer ranges, evenly spaced grids, and floats rounded to some significand bits."""
 
 import math
 import sys
@@ -23,7 +23,7 @@ _GRID_WITH_GAPS = 'Grid(low, high, missing=True), {"type": "grid", ..., "missing
 _FLOATS_WITH_GAPS = 'Floats(missing=True), {"type": "floats", "missing": true}'
 _LARGEST = sys.float_info.max
 _INT64 = (-(1 << 63), (1 << 63) - 1)
-_EXACT = 1 << 53  # up to here floats hold every integer
+_EXACT = 1 << 53  # floats represent all integers up to here
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ class IntegerRange(NumberDomain):
     Parameters
     ----------
     low, high : int
-        Public ends, both included; fewer than 2**64 integers, of 64 bits with sign.
+        Public ends, both included; signed 64-bit integers, fewer than 2**64 in total.
     outside : {"refuse", "clip"}, default="refuse"
-        Whether a number outside is refused, or moved to the nearest end. A number that is not whole is
-        refused, or rounded down.
+        "refuse": a number outside the range, or not whole, is refused. "clip": a number is rounded down and
+        moved to the nearest end.
     missing : bool, default=False
-        Whether a missing value (NaN, None) is a value, below all numbers; else it is refused. In a quantile
-        it counts as for `Floats`.
+        True if a missing value (NaN, None) has a code, below all numbers; otherwise it is refused. For its
+        role in quantiles see `Floats`.
 
     Examples
     --------
@@ -70,29 +70,29 @@ class IntegerRange(NumberDomain):
 
     @property
     def size(self) -> int:
-        """How many integers there are, and a missing value where it is one."""
+        """The number of integers, plus 1 if missing values have a code."""
         return self.high - self.low + 1 + self.missing
 
     def encode(self, values: Any) -> Codes:
-        """Return value - low; where values may be missing, 0 for those and value - low + 1 for others."""
+        """Return value - low; with `missing`, 0 for missing values and value - low + 1 for numbers."""
         codes, inside = self._codes(values)
         if self.outside == "refuse" and not inside.all():
             raise self.refuse()
         return codes
 
     def nearest(self, values: Any) -> Codes:
-        """Return codes as `encode` does, of the value rounded down and moved into the range."""
+        """Return the codes of the values after rounding down and clipping to the range."""
         return self._codes(values)[0]
 
     def _codes(self, values: Any) -> tuple[Codes, NDArray[np.bool_]]:
-        """Return codes, and which values are in the range."""
+        """Return the codes of the clipped values, and a mask of the values that were not changed."""
         array = as_cells(values)
         if array.dtype.kind != "O":
             return self._codes_of_numbers(as_numbers(array, self, missing=self.missing))
         codes: list[int] = []
         inside: list[bool] = []
-        # Cell by cell: as an array of floats, large integers would lose digits because of another record.
-        with suppress(Exception):  # a cell of any kind may do anything, and its error may quote it
+        # Cell by cell: in an array of floats, large integers would lose digits because of another record.
+        with suppress(Exception):  # an arbitrary cell may raise any error, which may quote the cell
             for cell in array.ravel().tolist():
                 code, fits = self._code(cell)
                 codes.append(code)
@@ -114,11 +114,12 @@ class IntegerRange(NumberDomain):
         values = np.where(gaps, values.dtype.type(0), values) if self.missing else values
         if values.dtype.kind == "f":
             floors = np.floor(values.astype(np.float64))
-            # Compared as integers: a float knows neither 2**63 - 1 nor 2**53 + 1.
+            # Compared as integers: floats represent neither 2**63 - 1 nor 2**53 + 1.
             far = (floors < _INT64[0]) | (floors >= -_INT64[0])
             whole = np.where(far, 0, floors).astype(np.int64)
         else:
-            # In one type: numpy 2.0.0 may crash where it compares other byte orders with a large integer.
+            # Converted to one dtype: numpy 2.0.0 may crash when it compares other byte orders with a large
+            # int.
             floors = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64, copy=False)
             far = floors > _INT64[1]
             whole = np.where(far, 0, floors).astype(np.int64)
@@ -132,8 +133,8 @@ class IntegerRange(NumberDomain):
     def decode(self, codes: Any) -> NDArray[Any]:
         """Return the integer of each code.
 
-        Where values may be missing, NaN stands for those: among floats if these hold all integers of the
-        range, else among Python integers in an array of objects.
+        With `missing`, NaN stands for a missing value: in a float array if floats represent all integers of
+        the range, else in an object array of Python integers.
         """
         codes = np.asarray(codes).astype(np.uint64)
         numbers: NDArray[Any] = (codes - np.uint64(self.missing) + np.uint64(self.low % (1 << 64))).view(
@@ -145,7 +146,7 @@ class IntegerRange(NumberDomain):
         return np.asarray(np.where(codes == 0, np.nan, numbers if exact else numbers.astype(object)))
 
     def describe_test(self, code: int) -> str:
-        """Return '<= value' or, where fractions are rounded down, '< next value'; '(or missing)' if below."""
+        """Return '<= value', or '< next value' if fractions are rounded down, and '(or missing)'."""
         if self.missing and code == 0:
             return "is missing"
         value = self.low + code - self.missing
@@ -156,10 +157,11 @@ class IntegerRange(NumberDomain):
 
     @property
     def assumption(self) -> str:
-        """What a guarantee assumes of the column."""
+        """The precondition on the column, as listed in a guarantee."""
         gaps = " or missing" if self.missing else ""
         if self.outside == "clip":
-            return f"values are numbers{gaps}; integers from {self.low} to {self.high} are told apart"
+            ends = f"from {self.low} to {self.high}"
+            return f"values are numbers{gaps}; they are rounded down and clipped to integers {ends}"
         return f"values are integers from {self.low} to {self.high}{gaps}"
 
     @property
@@ -173,30 +175,31 @@ class IntegerRange(NumberDomain):
     def _advice_on_gaps(self, gaps: str) -> str:
         if self.outside == "clip":
             return _advised(self, "infinite, or no number", gaps)
-        ways = "outside='clip' rounds down and moves to the ends, Grid takes decimals"
+        ways = "outside='clip' rounds down and moves to the ends, Grid accepts decimals"
         return _advised(self, "no number, not whole, or beyond the ends", gaps, ways)
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class Grid(NumberDomain):
-    """Numbers between two bounds, told apart only by which of `size` evenly spaced points they reach.
+    """Numbers between two bounds, rounded down to a grid of evenly spaced points.
 
     Parameters
     ----------
     low, high : float
         Public bounds.
     size : int, default=256
-        How many points, both bounds included; at least 2 and at most 2**32.
+        The number of points, both bounds included; at least 2 and at most 2**32.
     outside : {"refuse", "clip"}, default="refuse"
-        Whether a number outside the bounds is refused, or moved to the nearest bound.
+        "refuse": a number outside the bounds is refused. "clip": it is moved to the nearest bound.
     missing : bool, default=False
-        Whether a missing value (NaN, None) is a value, below all numbers; else it is refused. In a quantile
-        it counts as for `Floats`.
+        True if a missing value (NaN, None) has a code, below all numbers; otherwise it is refused. For its
+        role in quantiles see `Floats`.
 
     Attributes
     ----------
     points : int
-        The parameter `size`. The attribute `size` counts a missing value too, where it is one.
+        The parameter `size`. (The attribute `size` is the number of codes, which includes that of a missing
+        value.)
 
     Examples
     --------
@@ -244,12 +247,12 @@ class Grid(NumberDomain):
 
     @property
     def size(self) -> int:
-        """How many points there are, and a missing value where it is one."""
+        """The number of points, plus 1 if missing values have a code."""
         return self.points + self.missing
 
     @cached_property
     def _scale(self) -> float:
-        """Points in a unit, rounded so that the upper bound has the last code; inf if there is none."""
+        """Points per unit, rounded so that the upper bound has the last code; inf if no float is right."""
         width = self.high - self.low
         scale = (self.points - 1) / width if 0 < width < math.inf else math.inf
         while width * scale < self.points - 1:
@@ -257,11 +260,11 @@ class Grid(NumberDomain):
         return scale
 
     def encode(self, values: Any) -> Codes:
-        """Return the last grid point that each value reaches, counted from 1 where 0 is a missing value."""
+        """Return the index of the greatest grid point not above each value; with `missing`, from 1."""
         return self._codes(values, clip=self.outside == "clip")
 
     def nearest(self, values: Any) -> Codes:
-        """Return codes as `encode` does, those of the first point for values below all."""
+        """Return the codes of the values after clipping to the bounds."""
         return self._codes(values, clip=True)
 
     def _codes(self, values: Any, clip: bool) -> Codes:
@@ -274,8 +277,8 @@ class Grid(NumberDomain):
         return np.asarray(np.where(gaps, codes.dtype.type(0), codes + codes.dtype.type(1)))
 
     def _reached(self, values: NDArray[np.float64], clip: bool) -> Codes:
-        """Return the last grid point that each number reaches."""
-        # NaN and infinities fail this comparison too.
+        """Return the index of the greatest grid point not above each number."""
+        # The comparison is also False for NaN and infinities.
         if values.size and not self.low <= values.min() <= values.max() <= self.high:
             values = as_numbers(values, self)
             if not clip:
@@ -287,19 +290,19 @@ class Grid(NumberDomain):
         return codes
 
     def decode(self, codes: Any) -> NDArray[np.float64]:
-        """Return the grid points: numbers that have these codes, where floats are fine enough to tell.
+        """Return the grid point of each code, NaN for a missing value.
 
-        NaN stands for a missing value.
+        A grid point has this code if floats can distinguish neighbouring grid points.
         """
         wanted = np.asarray(codes).astype(np.float64) - self.missing
         gaps, wanted = wanted < 0, np.maximum(wanted, 0)
         points = np.minimum(self.low + wanted * ((self.high - self.low) / (self.points - 1)), self.high)
-        while (short := self._reached(points, clip=True) < wanted).any():  # a point that was rounded down
+        while (short := self._reached(points, clip=True) < wanted).any():  # points that were rounded down
             points = np.where(short, np.nextafter(points, np.inf), points)
         return np.where(gaps, np.nan, points) if self.missing else points
 
     def describe_test(self, code: int) -> str:
-        """Return '< next grid point'; '(or missing)' where that is below."""
+        """Return '< next grid point', with '(or missing)' if missing values have a code."""
         if self.missing and code == 0:
             return "is missing"
         suffix = " (or missing)" if self.missing else ""
@@ -309,7 +312,7 @@ class Grid(NumberDomain):
         return f"< {_shortest(self._point(place + 1))}" + suffix
 
     def _point(self, place: int) -> float:
-        """Return the least float that reaches a grid point, by bisection: that point but for roundings."""
+        """Return the least float with a grid point's code, by bisection; it is that point up to rounding."""
         below, point = self.low, self.high
         while below < (middle := below / 2 + point / 2) < point:
             if int(self._reached(np.asarray(middle), clip=True)) < place:
@@ -320,10 +323,13 @@ class Grid(NumberDomain):
 
     @property
     def assumption(self) -> str:
-        """What a guarantee assumes of the column."""
+        """The precondition on the column, as listed in a guarantee."""
         gaps, bounds = " or missing" if self.missing else "", f"from {self.low:g} to {self.high:g}"
         if self.outside == "clip":
-            return f"values are numbers{gaps}; {self.points} points {bounds} are told apart"
+            return (
+                f"values are numbers{gaps}; they are clipped and rounded down to"
+                f" {self.points} points {bounds}"
+            )
         return f"values are numbers {bounds}{gaps}"
 
     @property
@@ -342,26 +348,28 @@ class Grid(NumberDomain):
 
 @dataclass(frozen=True, kw_only=True)
 class Floats(NumberDomain):
-    """All finite floats, rounded towards zero to a number of significand bits: no bounds to guess.
+    """All finite floats, rounded towards zero to a number of significand bits, without bounds.
 
-    The bits of a float, read as an integer, keep the order of magnitudes; dropping low bits rounds.
+    The bits of a float's magnitude, read as an integer, have the order of the magnitudes, and dropping low
+    bits rounds towards zero.
 
     Parameters
     ----------
     significand_bits : int, default=52
-        Bits kept after the leading one: 0 tells powers of two apart, 52 all float64 values.
+        Number of significand bits that are kept after the leading one: with 0, only signs and powers of two
+        are distinguished; with 52, all float64 values.
     smallest, largest : float, default: the smallest and the largest positive float64
-        Magnitudes below `smallest` count as 0, magnitudes above `largest` as `largest`: a public guess of
-        the useful scales, which spares a learner the others. Nothing is refused.
+        A public guess of the relevant magnitudes, which makes the domain smaller. Magnitudes below `smallest`
+        become 0, magnitudes above `largest` become `largest`. No finite number is refused.
     missing : bool, default=False
-        Whether NaN is a value, below all numbers; else it is refused. Infinities are always refused. Missing
-        values count in a quantile: where 30% are missing, the quantiles up to .3 are NaN, and the median is
-        the quantile 2/7 of the numbers.
+        True if NaN has a code, below all numbers; otherwise it is refused. Infinities are always refused.
+        Missing values count in a quantile: if 30% of the values are missing, the quantiles up to .3 are NaN,
+        and the median is the quantile 2/7 of the numbers.
 
     Notes
     -----
-    Has no bounds: for numbers from 0 to 100 take `Grid(0, 100)` or `IntegerRange(0, 100)`. So parameters go
-    by name.
+    For numbers between known bounds use `Grid(0, 100)` or `IntegerRange(0, 100)`. To avoid confusion with
+    these, parameters are keyword-only.
 
     Examples
     --------
@@ -393,7 +401,7 @@ class Floats(NumberDomain):
 
     @cached_property
     def _first(self) -> int:
-        """The rounded bits of the least magnitude that is not 0; subnormals may round to 0 whole."""
+        """The rounded bits of the least positive magnitude; at least 1, since subnormals may round to 0."""
         return max(1, _bits_of(self.smallest) >> self._shift)
 
     @cached_property
@@ -402,11 +410,11 @@ class Floats(NumberDomain):
 
     @property
     def size(self) -> int:
-        """How many rounded values there are, 0 and a missing one included."""
+        """The number of rounded values, including 0 and, with `missing`, the missing value."""
         return 2 * self._magnitudes + 1 + self.missing
 
     def encode(self, values: Any) -> Codes:
-        """Return the place of each value's rounding in the order of all."""
+        """Return the position of each rounded value in the order of all rounded values."""
         values = as_numbers(values, self, missing=self.missing).astype(np.float64, copy=False)
         bits = np.asarray(values, order="C").view(np.int64)
         steps = np.bitwise_and(bits, _INT64[1], out=np.empty_like(bits))
@@ -416,7 +424,7 @@ class Floats(NumberDomain):
         sign = bits >> 63  # 0 or -1
         steps ^= sign
         steps -= sign
-        # Codes are below 2**64 but not below 2**63: add as unsigned numbers, modulo 2**64.
+        # Codes may exceed 2**63: the addition is of unsigned numbers, modulo 2**64.
         codes = steps.view(np.uint64)
         codes += np.uint64(self._magnitudes + self.missing)
         if self.missing:
@@ -426,7 +434,7 @@ class Floats(NumberDomain):
     nearest = encode
 
     def decode(self, codes: Any) -> NDArray[np.float64]:
-        """Return the numbers that rounding leaves as they are; NaN for a missing one."""
+        """Return the rounded number of each code, NaN for a missing value."""
         codes = np.asarray(codes).astype(np.uint64)
         above = codes > self._magnitudes + self.missing
         steps = codes - np.uint64(self._magnitudes + self.missing)  # modulo 2**64: negative ones wrap
@@ -437,7 +445,7 @@ class Floats(NumberDomain):
         return np.where(codes == 0, np.nan, numbers) if self.missing else numbers
 
     def describe_test(self, code: int) -> str:
-        """Return '< value' or '<= value', whichever is exact; '(or missing)' where that is below."""
+        """Return '< value' or '<= value', with '(or missing)' if missing values have a code."""
         step = code - self._magnitudes - self.missing
         suffix = " (or missing)" if self.missing else ""
         if self.missing and code == 0:
@@ -454,7 +462,7 @@ class Floats(NumberDomain):
 
     @property
     def assumption(self) -> str:
-        """What a guarantee assumes of the column."""
+        """The precondition on the column, as listed in a guarantee."""
         return "values are finite numbers" + (" or missing" if self.missing else "")
 
     @property
@@ -473,25 +481,25 @@ def _checked_missing(missing: Any) -> bool:
 
 
 def _if_missing(missing: bool) -> dict[str, bool]:
-    """Return the parameter where it is not the default."""
+    """Return the parameter `missing` as a dict if it is True, else an empty dict."""
     return {"missing": True} if missing else {}
 
 
 def _written(domain: NumberDomain) -> str:
-    """Return the call that makes a domain."""
+    """Return the constructor call of a domain as text."""
     given = ", ".join(f"{name}={value!r}" for name, value in domain.parameters.items())
     return f"{type(domain).__name__}({given})"
 
 
 def _advised(domain: IntegerRange | Grid | Floats, wrong: str, gaps: str, ways: str = "") -> str:
-    """Return what may be wrong with a value outside, and what to do about it, `gaps` where it is missing."""
+    """Return the possible defects of a value outside the domain, with advice (`gaps` for missing values)."""
     if domain.missing:
         return f": it is {wrong}; {ways}" if ways else f": it is {wrong}"
     return f": it is missing, {wrong}; {ways + '; ' if ways else ''}{gaps}"
 
 
 def _shortest(value: float) -> str:
-    """Return the shortest text that is exactly this float."""
+    """Return the shortest text that reads as this float."""
     return repr(value).removesuffix(".0")
 
 

@@ -1,4 +1,4 @@
-"""The domain of a whole record: one domain for each column."""
+"""The domain of a whole record, with one domain for each column."""
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
@@ -14,23 +14,23 @@ __all__ = ["Product"]
 
 _RefusedBy = Callable[[Domain], DomainError]
 
-_ROWS = 512  # rows encoded at a time: a block of a wide table stays in the cache
+_ROWS = 512  # number of rows in a block, so that a block of a wide table fits into the cache
 
 
 class Product:
-    """Domains of the columns of a table, in order.
+    """The domains of a table's columns, in the order of the columns.
 
     Parameters
     ----------
     domains : iterable of Domain
         At least one.
     names : sequence of str, optional
-        Names of the columns, for messages; "x0", "x1", ... if left out.
+        Names of the columns, for messages; by default "x0", "x1", ....
 
     Notes
     -----
-    `repr` writes domains out where that takes at most 100 characters, and else says how many columns there
-    are; `print` shows a line for each column.
+    `repr` shows all domains if the text has at most 100 characters, and otherwise the number of columns;
+    `print` shows one line for each column.
     """
 
     def __init__(self, domains: Iterable[Domain], names: Sequence[str] | None = None):
@@ -59,7 +59,7 @@ class Product:
         return fitting(self._in_full(), f"{type(self).__name__}({self._size})")
 
     def __str__(self) -> str:
-        """Return a line for each column."""
+        """Return one line for each column."""
         columns = zip(self.names, self.domains, strict=True)
         lines = (f"  {name!r}: {domain!r}" for name, domain in columns)
         return "\n".join([f"{type(self).__name__} of {self._size}", *lines])
@@ -73,17 +73,17 @@ class Product:
 
     @property
     def accepts_missing(self) -> bool:
-        """Whether some column may hold missing values."""
+        """True if some column may have missing values."""
         return any(domain.accepts_missing for domain in self.domains)
 
     @property
     def numeric(self) -> bool:
-        """Whether every column is numeric, so that a table of them is a float array."""
+        """True if each column is numeric, so that a float array can hold the table."""
         return all(domain.numeric for domain in self.domains)
 
     @property
     def assumes(self) -> tuple[str, ...]:
-        """What a guarantee assumes: one entry for each assumption, naming its columns if they differ."""
+        """The preconditions of a guarantee: one entry for each, with its columns if there are several."""
         by_assumption: dict[str, list[str]] = {}
         for name, domain in zip(self.names, self.domains, strict=True):
             by_assumption.setdefault(domain.assumption, []).append(name)
@@ -98,12 +98,12 @@ class Product:
         ----------
         X : ndarray or data frame of shape (n, len(self))
         takes_missing : bool, default=True
-            Whether the caller would take domains with missing values, so that an error may advise them.
+            True if the caller accepts domains with missing values; errors then recommend them.
 
         Returns
         -------
         list of ndarray of shape (n,)
-            Contiguous; each of the narrowest unsigned dtype that holds its domain.
+            Contiguous, each of the narrowest unsigned dtype for its domain.
 
         Raises
         ------
@@ -113,7 +113,22 @@ class Product:
         return self._encode(X, "encode", None if takes_missing else _without_gaps)
 
     def nearest(self, X: Any) -> list[Codes]:
-        """Return codes as `encode` does, values outside moved to the nearest in the domain."""
+        """Return the codes of each column, with values outside a domain moved to the nearest one inside.
+
+        Parameters
+        ----------
+        X : ndarray or data frame of shape (n, len(self))
+            New records.
+
+        Returns
+        -------
+        list of ndarray of shape (n,)
+
+        Raises
+        ------
+        DomainError
+            If a value has no nearest value and is refused; the message names the column and the domain.
+        """
         return self._encode(X, "nearest", Domain.refuse_new)
 
     def _encode(self, X: Any, how: str, refused_by: _RefusedBy | None) -> list[Codes]:
@@ -136,7 +151,7 @@ class Product:
 
 
 def _encode_alike(encode: Any, X: Any, places: list[int]) -> list[Codes]:
-    """Encode neighbouring columns of one domain together, in blocks of rows small enough for the cache."""
+    """Encode adjacent columns of equal domains together, in blocks of rows that fit into the cache."""
     if is_frame(X):
         return [np.ascontiguousarray(encode(frame_column(X, i))) for i in places]
     part = X[:, places[0] : places[-1] + 1]
@@ -155,7 +170,7 @@ def _without_gaps(domain: Domain) -> DomainError:
 
 
 def _first_refused(encode: Any, X: Any, places: list[int]) -> int:
-    """Return the first column in which a value is refused."""
+    """Return the first column with a refused value."""
     for place in places:
         try:
             _encode_alike(encode, X, [place])

@@ -1,4 +1,4 @@
-"""A table's public description: its columns' domains and, if known, its labels."""
+"""Schemas: the public description of a table, with the domains of its columns and, if known, its labels."""
 
 import json
 import re
@@ -28,29 +28,29 @@ _KINDS: dict[str, type[Domain]] = {
 }
 
 
-_NARROW = 8  # bits: bounds of wider integer types say nothing about the values, and are not used as bounds
+_NARROW = 8  # bits; the bounds of wider integer types are too far apart to serve as bounds of a domain
 
 
 class Schema(Product):
-    """What is public about a table, stated once and accepted as `domain=` by all that reads tables.
+    """The public description of a table, accepted as `domain=` by all estimators and releases.
 
-    Of a data frame, columns that it does not name are left out, in `fit` and of new records. Transformers
-    made of quantiles take a schema of numbers without missing ones; a release about one column takes the
-    domain of that, `columns[name]`.
+    Columns of a data frame that the schema does not name are ignored, in `fit` and in new records.
+    Transformers based on quantiles require a schema of numbers without missing values. A release about one
+    column takes that column's domain, `columns[name]`.
 
     Parameters
     ----------
     columns : mapping of str to Domain or dict
-        For each column its domain, or a dict as in the JSON form: `{"type": "integers", "low": 0,
-        "high": 120}`. Types: integers, grid, floats, categories, hashed, bits; the other keys are the
-        parameters of `IntegerRange`, `Grid`, `Floats`, `Categories`, `Hashed`, `Bits`.
+        The domain of each column, or its JSON form, a dict such as `{"type": "integers", "low": 0, "high":
+        120}`. The types are integers, grid, floats, categories, hashed and bits; the other keys are the
+        parameters of `IntegerRange`, `Grid`, `Floats`, `Categories`, `Hashed` and `Bits`.
     labels : sequence, optional
-        All labels that can occur.
+        All possible labels.
 
     Notes
     -----
-    `repr` is short: of a schema that takes more than 100 characters it counts columns and labels. `print`
-    shows a line for each column, and `to_dict` gives everything.
+    If the full `repr` has more than 100 characters, `repr` shows only the numbers of columns and labels.
+    `print` shows one line for each column, and `to_dict` returns the complete description.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class Schema(Product):
         return fitting(self._in_full(), f"{type(self).__name__}({self._size}{labels})")
 
     def __str__(self) -> str:
-        """Return a line for each column, and one for the labels."""
+        """Return one line for each column, and one for the labels."""
         labels = "" if self.labels is None else f"\n  labels: {brief(list(self.labels))}"
         return super().__str__() + labels
 
@@ -97,7 +97,7 @@ class Schema(Product):
 
     @classmethod
     def from_dict(cls, description: Mapping[str, Any]) -> "Schema":
-        """Return the schema that `{"columns": {...}, "labels": [...]}` describes; labels may be left out."""
+        """Return the schema of a description `{"columns": {...}, "labels": [...]}`; "labels" is optional."""
         unknown = set(description) - {"columns", "labels"}
         if unknown or "columns" not in description:
             raise ValueError(
@@ -107,7 +107,7 @@ class Schema(Product):
 
     @classmethod
     def from_json(cls, path: str | Path) -> "Schema":
-        """Return the schema in a JSON file, in the form that `from_dict` takes."""
+        """Return the schema in a JSON file with a description as for `from_dict`."""
         text = Path(path).read_text(encoding="utf-8")
         try:
             description = json.loads(text)
@@ -119,23 +119,24 @@ class Schema(Product):
 
     @classmethod
     def from_dtypes(cls, dtypes: Any, labels: Sequence[Hashable] | None = None) -> "Schema":
-        """Return a schema that knows only the columns' types.
+        """Return a schema derived from the columns' dtypes.
 
         Parameters
         ----------
         dtypes : mapping of str to dtype, or data frame of pandas or polars
-            Column types: `frame.dtypes`, `frame.schema`, or a frame, of which only names and types are read.
-            Integers of 8 bits become all integers of that width; wider integers and floats become `Floats`,
-            which has no bounds, with missing values where the type has them; booleans become bits, anything
-            else hashed text. The types must be known from somewhere else than the data: a
-            reader that infers them (an integer column with one gap becomes float) publishes something.
+            The columns' dtypes: `frame.dtypes`, `frame.schema`, or a data frame, of which only names and
+            dtypes are read. Integers of 8 bits become an `IntegerRange` of that width. Wider integers and
+            floats become `Floats`, which has no bounds, with missing values if the dtype allows them.
+            Booleans become `Bits`, all other dtypes `Hashed`. The dtypes must be known independently of the
+            data: a reader that infers them from the data (an integer column with one missing value becomes
+            float) reveals something.
         labels : sequence, optional
-            All labels that can occur.
+            All possible labels.
 
         Raises
         ------
         TypeError
-            If `dtypes` is neither, or holds columns of values in place of types.
+            If `dtypes` is of another type, or maps names to columns of values.
         """
         if is_frame(dtypes):
             dtypes = {name: column_type(dtypes, place) for place, name in enumerate(dtypes.columns)}
@@ -151,7 +152,7 @@ class Schema(Product):
         return cls({str(name): _domain_of_dtype(str(dtype)) for name, dtype in types.items()}, labels)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the form that `from_dict` and `json.dumps` take."""
+        """Return the description of this schema, for `from_dict` and `json.dumps`."""
         kind_of = {domain: kind for kind, domain in _KINDS.items()}
         columns = {}
         for name, domain in self.columns.items():
@@ -169,7 +170,7 @@ class Schema(Product):
 
 
 def _plain(values: Sequence[Any]) -> list[Any]:
-    """Return a list without numpy's scalars, which JSON does not know."""
+    """Return a list with numpy's scalars converted to Python's types, for JSON."""
     return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
@@ -206,7 +207,7 @@ def _domain_of_dtype(dtype: str) -> Domain:
         width, nullable = (
             int(whole[2] or 64),
             dtype != name,
-        )  # pandas' "Int64" may be missing, numpy's "int64" not
+        )  # pandas' "Int64" allows missing values, numpy's "int64" does not
         if width > _NARROW:
             return Floats(missing=nullable)
         low = 0 if whole[1] else -(1 << (width - 1))

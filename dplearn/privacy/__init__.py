@@ -1,4 +1,4 @@
-"""Guarantees: what is guaranteed, about whom, on what assumptions; how guarantees compose; and the ledger."""
+"""Privacy guarantees, accounting of their composition, calibration of noise, and the privacy ledger."""
 
 from dplearn.privacy.calibration import calibrate, gaussian_sigma2
 from dplearn.privacy.composition import Composition, compose

@@ -1,4 +1,4 @@
-"""The base class of guarantees, and functions that read, replace and show their numbers."""
+"""The base class of privacy guarantees, and functions that read, replace and format their numbers."""
 
 import json
 from abc import ABC, abstractmethod
@@ -21,9 +21,10 @@ _JSON_VERSION = 1
 
 @dataclass(frozen=True, repr=False, init=False)
 class Guarantee(ABC):
-    """Base of the kinds of guarantee: neighbours, protected part, assumptions, display and storage.
+    """Base class of privacy guarantees: neighbours, protected part, assumptions, display and storage.
 
-    A subclass names its numbers in `_numbers`, and computes them for data sets k neighbourly steps apart.
+    A subclass lists the names of its numbers in `_numbers`, and computes these numbers for data sets at
+    distance k in the neighbour relation.
     """
 
     neighbors: str
@@ -31,10 +32,10 @@ class Guarantee(ABC):
     assumes: tuple[str, ...]
     reproducible: bool
 
-    # How numbers are shown that have no short decimal: what is spent is rounded up.
+    # Rounding of displayed numbers without a short decimal: a cost is rounded up.
     _rounding: ClassVar[str] = ROUND_CEILING
     _numbers: ClassVar[tuple[str, ...]]
-    # Fixed where the kinds are defined: a subclass must not change what a record on file is read as.
+    # Set once, by the module that defines the kinds: a subclass must not change how stored records are read.
     _kinds: ClassVar[Mapping[str, type["Guarantee"]]]
 
     def _set_fields(
@@ -45,7 +46,7 @@ class Guarantee(ABC):
         assumes: Iterable[str],
         reproducible: bool,
     ) -> None:
-        """Check and set all fields, once."""
+        """Check all fields and set them."""
         entries = () if isinstance(assumes, str) else tuple(assumes)
         if isinstance(assumes, str) or not all(isinstance(entry, str) for entry in entries):
             raise TypeError(f"assumes must be a collection of strings, got {brief(assumes)}")
@@ -66,13 +67,19 @@ class Guarantee(ABC):
             object.__setattr__(self, name, value)
 
     def implies(self, other: "Guarantee") -> bool:
-        """Return True if whatever keeps this guarantee is known to keep `other` too.
+        """Return True if this guarantee is known to imply `other`.
 
-        Sound and not complete: a False means that no rule below applies. Smaller numbers imply larger
-        ones; protection of examples implies protection of labels; add_remove implies replace_one two steps
-        on (removing one record and adding another: twice the epsilon, four times the rho); fewer assumptions
-        imply more; and noise that cannot be drawn again implies noise that can. From one kind to the other
-        lead `ApproxDP.to_zcdp` and `ZeroConcentratedDP.to_approx`; through both at once nothing is followed.
+        The test is sound but not complete: False means that none of the following rules applies. Smaller
+        numbers imply larger ones. Protection of examples implies protection of labels. A guarantee for
+        add_remove implies one for replace_one at distance 2 (one record removed, one added: twice the
+        epsilon, four times the rho). Fewer assumptions imply more. Noise that cannot be reproduced implies
+        noise that can. `ApproxDP.to_zcdp` and `ZeroConcentratedDP.to_approx` convert between the two kinds;
+        at most one conversion is applied.
+
+        Parameters
+        ----------
+        other : Guarantee
+            The guarantee to derive, of either kind.
         """
         steps = 1 if self.neighbors == other.neighbors else 2
         return (
@@ -85,7 +92,7 @@ class Guarantee(ABC):
 
     @abstractmethod
     def _implies_after(self, steps: int, other: "Guarantee") -> bool:
-        """Return True if what holds between data sets so many steps apart is enough for `other`'s numbers."""
+        """Return True if the numbers at distance `steps` imply the numbers of `other`."""
 
     def _follows_from_approx(self, epsilon: Fraction, delta: Fraction) -> bool:  # noqa: ARG002 (no rule)
         return False
@@ -95,20 +102,20 @@ class Guarantee(ABC):
 
     @abstractmethod
     def for_group(self, k: int) -> Self:
-        """Return what a person with `k` of the records is guaranteed."""
+        """Return the guarantee for a person who owns `k` of the records."""
 
     @abstractmethod
     def sentence(self) -> str:
-        """Return the guarantee in words."""
+        """Return the guarantee as an English sentence."""
 
-    def _whose(self) -> str:
-        """Return who is protected against which change."""
-        who = {"examples": "any one record", "labels": "the label of any one record"}[self.protects]
-        how = {"replace_one": "replacing", "add_remove": "adding or removing"}[self.neighbors]
-        return f"{how} {who}"
+    def _change(self) -> str:
+        """Return the change between two neighbouring data sets in words, with a capital."""
+        part = {"examples": "any one record", "labels": "the label of any one record"}[self.protects]
+        verb = {"replace_one": "Replacing", "add_remove": "Adding or removing"}[self.neighbors]
+        return f"{verb} {part}"
 
     def to_json(self) -> str:
-        """Return the guarantee as a JSON text, its numbers exact, for filing with a release."""
+        """Return the guarantee as a JSON text with exact numbers, to be stored with a release."""
         record = {"format": f"dplearn.{type(self).__name__}", "version": _JSON_VERSION}
         rest = {
             "neighbors": self.neighbors,
@@ -122,12 +129,17 @@ class Guarantee(ABC):
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Return the guarantee that `to_json` wrote; `Guarantee.from_json` reads every kind.
+        """Return the guarantee from a text of `to_json`; `Guarantee.from_json` reads every kind.
+
+        Parameters
+        ----------
+        text : str
+            JSON.
 
         Raises
         ------
         ValueError
-            If `text` is not such a record, or of a version this release does not know.
+            If `text` is not such a record, or its format version is not supported.
         """
         record = json.loads(text)
         kind = cls._kinds.get(str(record.pop("format", None))) if isinstance(record, dict) else None
@@ -142,7 +154,7 @@ class Guarantee(ABC):
             raise ValueError(f"not a dplearn.{kind.__name__} record: {error}") from None
 
     def left_over(self) -> Self:
-        """Return an equal guarantee for what is not yet spent: it shows its numbers rounded down."""
+        """Return an equal guarantee that displays its numbers rounded down, for a remaining budget."""
         left = replace(self)
         object.__setattr__(left, "_rounding", ROUND_FLOOR)
         return left
@@ -172,7 +184,7 @@ class Guarantee(ABC):
 
 
 def decimal(x: Fraction, rounding: str = ROUND_CEILING) -> str:
-    """Return x as a decimal: exact if short, else rounded to 6 digits, upwards by default."""
+    """Return x as a decimal text: exact if 15 digits suffice, else 6 digits, rounded up by default."""
     short = f"{float(x):.15g}" if x < 10**300 else "0"
     if Fraction(short) == x:
         return short
@@ -180,27 +192,27 @@ def decimal(x: Fraction, rounding: str = ROUND_CEILING) -> str:
 
 
 def amounts(guarantee: Guarantee) -> dict[str, Fraction]:
-    """Return the numbers of a guarantee by name."""
+    """Return the numbers of a guarantee as a dict from names to Fractions."""
     return {name: getattr(guarantee, name) for name in guarantee._numbers}
 
 
 def with_amounts(guarantee: Guarantee, numbers: Mapping[str, Any]) -> Guarantee:
-    """Return a guarantee with other numbers, each exact or a text of an exact number."""
+    """Return a copy of a guarantee with other numbers, each an exact number or its text."""
     return replace(guarantee, **numbers)
 
 
 def decimals(guarantee: Guarantee, rounding: str = ROUND_CEILING) -> dict[str, str]:
-    """Return the numbers of a guarantee as decimals by name."""
+    """Return the numbers of a guarantee as a dict from names to decimal texts."""
     return {name: decimal(x, rounding) for name, x in amounts(guarantee).items()}
 
 
 def in_words(guarantee: Guarantee, rounding: str = ROUND_CEILING) -> str:
-    """Return the numbers of a guarantee in one line of text."""
+    """Return the numbers of a guarantee as one line of text."""
     return ", ".join(f"{name} {number}" for name, number in decimals(guarantee, rounding).items())
 
 
 def guarantee_as_html(guaranteed: Guarantee | None, cost: Guarantee | None) -> str:
-    """Return the guarantee of a fit as HTML; before the fit, its cost if known."""
+    """Return the guarantee of a fit as HTML; before the fit, return the cost of a fit, if known."""
     if guaranteed is not None:
         return guaranteed._repr_html_()
     return "Not fitted." if cost is None else f"Not fitted. A fit will spend {escape(in_words(cost))}."

@@ -1,4 +1,4 @@
-"""How much noise a guarantee needs: the least that a theorem, or the exact distribution, shows to be enough.
+"""Calibration of noise: the least noise for which a theorem, or the exact distribution, proves a guarantee.
 
 >>> from dplearn.privacy.composition import Composition
 >>> from dplearn.privacy.events import Gaussian, PureDP
@@ -41,30 +41,30 @@ _BITS = 160
 def calibrate(
     make_event: Callable[[Fraction], Event], target: ApproxDP, *, low: Any, high: Any, increasing: bool = True
 ) -> Fraction:
-    """Return the parameter closest to too costly for which an event keeps within `target`.
+    """Return the parameter of the costliest event whose cost is at most `target`.
 
     Parameters
     ----------
     make_event : callable
-        From a parameter to an event, mostly a composition.
+        Maps a parameter (Fraction) to an Event, usually a composition.
     target : ApproxDP
-        The event's epsilon at its delta must not exceed its epsilon.
+        The upper bound on the event's epsilon, at the delta of `target`.
     low, high : number
-        Above 0; where to search.
+        Above 0; the ends of the searched interval.
     increasing : bool, default=True
-        True if the cost rises with the parameter, as with epsilon: the greatest one is returned. False if it
-        falls, as with the variance of noise: the least one is.
+        True if the cost increases with the parameter, as for an epsilon: the greatest parameter is returned.
+        False if it decreases, as for the variance of noise: the least is returned.
 
     Returns
     -------
     Fraction
-        Checked itself. If the cost is monotone, it is within one part in 2**30 of the best, or is the
-        costlier of the two ends.
+        The cost of the event at this parameter was computed and is at most `target`. If the cost is monotone,
+        the parameter is within one part in 2**30 of the best, or is the costlier end of the interval.
 
     Raises
     ------
     ValueError
-        If even the cheaper end costs too much.
+        If the cost exceeds `target` at both ends.
     """
     cheap = check_number("low", low, above=0)
     dear = check_number("high", high, low=cheap)
@@ -86,36 +86,38 @@ def calibrate(
 
 
 def _between(low: Fraction, high: Fraction) -> Fraction:
-    """Return a number between: by factors while they are far apart, then the middle."""
+    """Return low times a power of 2 while high / low is at least 4, and the midpoint otherwise."""
     factors = int(high / low).bit_length() - 1
     return low * 2 ** (factors // 2) if factors > 1 else (low + high) / 2
 
 
 def gaussian_sigma2(target: ApproxDP, sensitivity: int = 1) -> Fraction:
-    """Return the least variance parameter at which one integer with discrete Gaussian noise keeps `target`.
+    """Return the least variance parameter with which discrete Gaussian noise on one integer has `target`.
 
     Parameters
     ----------
     target : ApproxDP
         Its delta must be at least 1e-200, its epsilon at most 10,000.
     sensitivity : int, default=1
-        The most by which the integer moves between neighbours; every smaller move is checked too.
+        The greatest difference of the integer between neighbours; every smaller difference is checked too.
 
     Returns
     -------
     Fraction
-        Where floats find the exact delta to be target.delta, or a little more until integer arithmetic
-        has shown that it is enough: about one part in 10**12.
+        Integer arithmetic has verified that the exact delta is at most target.delta. The value exceeds the
+        least such parameter by about one part in 10**12.
 
     Raises
     ------
     ValueError
-        If `target` is out of that range, or needs a sigma above 100,000: then `calibrate` a Gaussian event.
+        If `target` is out of that range, or requires a sigma above 100,000: use `calibrate` with a Gaussian
+        event in its place.
 
     Notes
     -----
-    **Privacy.** Between Z and Z + D the log-ratio of probabilities exceeds epsilon beyond
-    t = epsilon sigma2 / D - D / 2, so the exact delta is P[Z > t] - exp(epsilon) P[Z > t + D].
+    **Privacy.** Let the integer differ by D, and Z be the noise. The log-ratio of the probabilities exceeds
+    epsilon where Z > t = epsilon sigma2 / D - D / 2, so the exact delta is
+    P[Z > t] - exp(epsilon) P[Z > t + D].
 
     **Source.** Canonne, Kamath and Steinke (2020), Theorem 7.
     """
@@ -139,7 +141,7 @@ def gaussian_sigma2(target: ApproxDP, sensitivity: int = 1) -> Fraction:
 
 
 def _root(falling: Callable[[float], float], guess: float) -> float:
-    """Return where a falling function of a positive number is 0."""
+    """Return the zero of a decreasing function of a positive number."""
     low, high = guess / 1.1, guess * 1.1
     while falling(low) <= 0:
         low /= 2
@@ -149,7 +151,7 @@ def _root(falling: Callable[[float], float], guess: float) -> float:
 
 
 def _continuous_sigma2(target: ApproxDP, sensitivity: int) -> float:
-    """Return the variance that continuous Gaussian noise would need."""
+    """Return the variance with which continuous Gaussian noise would have `target`."""
     epsilon, wanted = float(target.epsilon), log_float(target.delta)
 
     def log_excess(sigma2: float) -> float:
@@ -162,12 +164,12 @@ def _continuous_sigma2(target: ApproxDP, sensitivity: int) -> float:
 
 
 def _reach(sigma2: float, target: ApproxDP, sensitivity: int) -> int:
-    """Return K such that the distribution beyond K counts for less than delta / 2**70."""
+    """Return K such that the probability beyond K is less than delta / 2**70."""
     return sensitivity + 2 + math.ceil(math.sqrt(2 * sigma2 * (math.log(2.0) * 80 - log_float(target.delta))))
 
 
 def _log_excess(sigma2: float, target: ApproxDP, sensitivity: int) -> float:
-    """Return ln of the exact delta, less ln(target.delta), in floats; no term cancels."""
+    """Return ln(exact delta / target.delta) in float arithmetic, without cancellation."""
     epsilon, reach = float(target.epsilon), _reach(sigma2, target, sensitivity)
     k = np.arange(-reach, reach + 1, dtype=np.float64)
     weights = np.exp(-k * k / (2 * sigma2))
@@ -177,13 +179,13 @@ def _log_excess(sigma2: float, target: ApproxDP, sensitivity: int) -> float:
 
 
 def _suffices(sigma2: Fraction, target: ApproxDP, sensitivity: int) -> bool:
-    """Decide, safely, whether the exact delta for each move up to `sensitivity` is at most target.delta."""
+    """Return True only if the exact delta for each difference up to `sensitivity` is at most target.delta."""
     reach = _reach(float(sigma2), target, sensitivity)
     tails, error = _tails(sigma2, reach, _BITS - math.floor(log_float(target.delta) / math.log(2)))
     factor, total = exp_bounds(target.epsilon, digits=60)[0], tails[0] + tails[1]
 
     def tail(k: int) -> tuple[int, int]:
-        """Return bounds on the weight of k and above; the distribution is symmetric."""
+        """Return lower and upper bounds on the total weight of k and above; the weights are symmetric."""
         if k >= 0:
             above = tails[min(k, reach + 1)]
             return above, above + error
@@ -198,11 +200,12 @@ def _suffices(sigma2: Fraction, target: ApproxDP, sensitivity: int) -> bool:
 
 
 def _tails(sigma2: Fraction, reach: int, bits: int) -> tuple[list[int], int]:
-    """Return weights of k and above in units of 2**-bits, for k from 0 to reach + 1, and an error bound.
+    """Return the total weight of k and above in units of 2**-bits, for k from 0 to reach + 1, and an error.
 
-    The weight of k is exp(-k^2 / (2 sigma2)). Each is the one before times a factor that itself shrinks
-    by exp(-1 / sigma2). Rounding down loses at most 3 k + 3 units in the k-th factor, so 3 (k + 1)^2 in the
-    k-th weight. True sums are at least those returned, and at most that much more than `error` says.
+    The weight of k is exp(-k^2 / (2 sigma2)). Each weight is the preceding one times a factor, and each
+    factor is the preceding one times exp(-1 / sigma2). Rounding down loses at most 3 k + 3 units in the k-th
+    factor, so at most 3 (k + 1)^2 in the k-th weight. The true sums are at least the returned ones, and
+    exceed them by at most the returned error.
     """
     unit = 1 << bits
     digits = bits // 3 + 10
@@ -213,6 +216,6 @@ def _tails(sigma2: Fraction, reach: int, bits: int) -> tuple[list[int], int]:
         weights.append(weights[-1] * factor >> bits)
         factor = factor * shrink >> bits
     tails = list(accumulate(reversed(weights), initial=0))[::-1]
-    # Beyond `reach` the weights fall at least as fast as powers of the last factor.
+    # Beyond `reach` the weights decrease at least as fast as powers of the last factor.
     beyond = (weights[-1] + 3 * (reach + 1) ** 2) * unit // (unit - factor - 3 * (reach + 2)) + 1
     return tails, 3 * (reach + 2) ** 3 + beyond

@@ -1,4 +1,4 @@
-"""What many releases cost together: the least epsilon that any of five theorems proves at a given delta.
+"""Composition of privacy events: the least epsilon that any of five theorems proves at a given delta.
 
 >>> compose([PureDP(0.1)] * 10).total().epsilon
 Fraction(1, 1)
@@ -60,20 +60,21 @@ Events = Mapping[Event, int] | Iterable[Event | tuple[Event, int]]
 @register
 @dataclass(frozen=True, init=False, repr=False)
 class Composition(Event):
-    """Releases one after the other, each chosen in the light of those before, their costs fixed in advance.
+    """A sequence of releases, chosen adaptively, with costs that are fixed in advance.
 
-    Its own events may be compositions. Equal compositions are those that make the same simple events equally
-    often, in whatever order.
+    An event of a composition may itself be a composition. Two compositions are equal if they contain the same
+    simple events with the same counts, in any order.
 
     Parameters
     ----------
     events : mapping from Event to int, or iterable of Event or (Event, int)
-        The releases, and how often each is made.
+        The releases and their counts.
 
     Raises
     ------
     TypeError, ValueError
-        If `events` holds anything else, or an event of a negative cost or not of a frozen dataclass.
+        If `events` holds any other object, an event of negative cost, or an event whose class is not a frozen
+        dataclass.
     """
 
     parts: frozenset[tuple[Event, int]]
@@ -93,12 +94,12 @@ class Composition(Event):
         return f"Composition({{{listed}}})"
 
     def flat(self, count: int) -> Mapping[Event, int]:
-        """Return the simple events that `count` of this composition are composed of."""
+        """Return the simple events in `count` copies of this composition, with their counts."""
         return {event: count * times for event, times in self.parts}
 
     @cached_property
     def failure(self) -> Fraction:
-        """Return the sum of the failures."""
+        """Return the sum of the failure probabilities."""
         return sum((count * event.failure for event, count in self.parts), Fraction(0))
 
     @cached_property
@@ -113,12 +114,12 @@ class Composition(Event):
 
     @cached_property
     def breakpoints(self) -> tuple[float, ...]:
-        """Return the corners of all curves."""
+        """Return the breakpoints of all Renyi curves, sorted."""
         return tuple(sorted({point for event, _ in self.parts for point in event.breakpoints}))
 
     @cached_property
     def _plain(self) -> Floats:
-        """Return columns epsilon, rho and count of the events that have no curve of their own, sorted."""
+        """Return sorted rows (epsilon, rho, count) of the events that do not override `renyi`."""
         rows = [
             (float_or_infinity(event.pure), float_or_infinity(event.rho), float_above(Fraction(count)))
             for event, count in self.parts
@@ -127,7 +128,7 @@ class Composition(Event):
         return np.array(sorted(rows)).reshape(-1, 3)
 
     def renyi(self, orders: Floats) -> Floats:
-        """Return the sums of the curves, rounded up, the same in whatever order the events were given."""
+        """Return the sum of the Renyi curves, rounded up; it does not depend on the order of the events."""
         epsilons, rhos, counts = self._plain.T
         curves = pure_and_concentrated(epsilons, rhos, orders)
         own = [(event, count) for event, count in self.parts if type(event).renyi is not Event.renyi]
@@ -139,15 +140,20 @@ class Composition(Event):
             rows = np.concatenate([curves * counts[:, None], np.sort(special, axis=0)])
             # Each product and each partial sum of nonnegative numbers is rounded once.
             bounds: Floats = rows.sum(axis=0) * (1 + (len(rows) + 4) * 2.0**-52)
-        return np.where(np.isnan(bounds), np.inf, bounds)  # 0 times a count beyond all floats
+        return np.where(np.isnan(bounds), np.inf, bounds)  # NaN: 0 times a count above the largest float
 
     def bounds(self, delta: Any = 0) -> dict[str, Epsilon]:
-        """Return the epsilon that each theorem gives, infinite where it does not apply.
+        """Return the epsilon that each theorem proves at `delta`.
 
         Parameters
         ----------
         delta : number, default=0
             At least 0 and below 1.
+
+        Returns
+        -------
+        dict of str to Fraction or float
+            By the theorem's name; infinite if the theorem does not apply.
         """
         at = check_number("delta", delta, low=0, below=1)
         return {name: theorem(self, at) for name, theorem in THEOREMS.items()}
@@ -161,19 +167,20 @@ class Composition(Event):
         assumes: Iterable[str] = (),
         reproducible: bool = False,
     ) -> ApproxDP:
-        """Return the guarantee of all releases together, with the least epsilon that any theorem gives.
+        """Return the guarantee of all releases together, with the least epsilon that any theorem proves.
 
         Parameters
         ----------
         delta : number, default=0
             At least 0 and below 1.
         neighbors, protects, assumes, reproducible
-            As for `ApproxDP`; what the events were analysed for.
+            As for `ApproxDP`. They must be those for which the events were analysed.
 
         Raises
         ------
         ValueError
-            If no theorem applies: mostly because `delta` is 0, or below the sum of the failures.
+            If no theorem applies: usually because `delta` is 0, or below the sum of the failure
+            probabilities.
         """
         epsilon = least_epsilon(self, check_number("delta", delta, low=0, below=1))
         if epsilon == math.inf:
@@ -185,7 +192,7 @@ class Composition(Event):
 
     @classmethod
     def ladder(cls) -> list[Event]:
-        """Return examples, none costing more than the next."""
+        """Return examples of this class, in nondecreasing order of cost."""
         one = cls([PureDP(0.1), (BoundedRange(0.2), 3)])
         curve = Renyi((2, 16), ("0.01", "0.1"))
         return [
@@ -209,7 +216,7 @@ def _counted(events: Events) -> Iterable[tuple[Event, int]]:
 
 
 def _sum(costs: Iterable[tuple[Fraction | None, int]]) -> Fraction | None:
-    """Return the weighted sum, or None if one cost is unknown."""
+    """Return the sum of the costs times their counts, or None if a cost is unknown."""
     total = Fraction(0)
     for cost, count in costs:
         if cost is None:

@@ -1,4 +1,4 @@
-"""From a Renyi divergence to epsilon at a delta: the order is chosen in floats, the value is certain.
+"""Conversion of Renyi divergences into epsilon at a given delta, rounded up.
 
 For P with Renyi divergence at most D of order a > 1 from P', every event has
 P[E] <= exp(epsilon) P'[E] + delta with
@@ -6,10 +6,11 @@ P[E] <= exp(epsilon) P'[E] + delta with
     epsilon = D + ln(1 / (a delta)) / (a - 1) + ln(1 - 1 / a)
 
 (Canonne, Kamath and Steinke 2020, Proposition 12). Proof: the excess of P over exp(epsilon) P' is the mean
-under P' of max(0, r - exp(epsilon)), r being their ratio. That is at most c r^a for the c at which the two
-touch, r = exp(epsilon) a / (a - 1), and the mean of r^a is exp((a - 1) D).
+under P' of max(0, r - exp(epsilon)), where r is their ratio. The maximum is at most c r^a for the c with
+which the two curves touch, at r = exp(epsilon) a / (a - 1), and the mean of r^a is exp((a - 1) D).
 
-Any order gives a valid epsilon, so floats may choose it: what they choose is then evaluated by enclosures.
+Every order gives a valid epsilon. Floats therefore choose the order, and exact enclosures compute the
+epsilon.
 
 >>> from fractions import Fraction
 >>> float(concentrated_epsilon(Fraction(1, 2), Fraction(1, 10**6)))
@@ -26,22 +27,22 @@ from dplearn.core.exact import log_bounds
 __all__ = ["best_order", "concentrated_epsilon", "decimal_up", "epsilon_at", "log_float", "rounded_up"]
 
 _DIGITS = 12
-_LARGEST_EXPONENT = 700.0  # exp of it is a float
+_LARGEST_EXPONENT = 700.0  # its exponential is within the range of floats
 
 
 def decimal_up(x: Fraction, digits: int) -> Decimal:
-    """Return the least number of so many significant decimal digits that is at least x."""
+    """Return the least decimal of `digits` significant digits that is at least x."""
     context = Context(prec=digits, rounding=ROUND_CEILING)
     return context.divide(Decimal(x.numerator), Decimal(x.denominator))
 
 
 def rounded_up(x: Fraction, digits: int = _DIGITS) -> Fraction:
-    """Return the same as a Fraction."""
+    """Return the least decimal of `digits` significant digits that is at least x, as a Fraction."""
     return Fraction(decimal_up(x, digits))
 
 
 def epsilon_at(order: Fraction, divergence: Fraction, delta: Fraction) -> Fraction:
-    """Return an epsilon, rounded up, that a Renyi divergence of one order gives at `delta`.
+    """Return the epsilon at `delta` implied by the Renyi divergence of one order, rounded up to 12 digits.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ def epsilon_at(order: Fraction, divergence: Fraction, delta: Fraction) -> Fracti
 
 @lru_cache(maxsize=1024)
 def concentrated_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
-    """Return the least epsilon at `delta`, rounded up to 12 digits, of the divergences rho * order.
+    """Return the least epsilon at `delta` implied by zero-concentrated privacy, rounded up to 12 digits.
 
     Parameters
     ----------
@@ -74,10 +75,11 @@ def concentrated_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
 
 
 def best_order(rho: Fraction, delta: Fraction) -> Fraction:
-    """Return, to the precision of floats, the order at which rho * order gives the least epsilon.
+    """Return the order at which the divergence rho * order implies the least epsilon, to float precision.
 
-    The derivative of epsilon by the order a is rho - ln(1 / (a delta)) / (a - 1)^2, so the least is where
-    rho (a - 1)^2 = ln(1 / (a delta)): the left side rises, the right side falls.
+    The derivative of epsilon with respect to the order a is rho - ln(1 / (a delta)) / (a - 1)^2, so the
+    minimum is where rho (a - 1)^2 = ln(1 / (a delta)): the left side increases with a, the right side
+    decreases.
     """
     log_rho, log_delta = log_float(rho), log_float(delta)
     low, high = -_LARGEST_EXPONENT, _LARGEST_EXPONENT  # of ln(a - 1)
@@ -92,5 +94,5 @@ def best_order(rho: Fraction, delta: Fraction) -> Fraction:
 
 
 def log_float(x: Fraction) -> float:
-    """Return ln(x) for numbers beyond the range of floats too."""
+    """Return ln(x) as a float, also for x outside the range of floats."""
     return math.log(x.numerator) - math.log(x.denominator)

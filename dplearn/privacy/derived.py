@@ -1,4 +1,4 @@
-"""Events made of another event, or of several: a secret sample, and disjoint parts.
+"""Privacy events derived from other events: a release on a secret sample, and releases on disjoint parts.
 
 >>> from dplearn.privacy.events import PureDP
 >>> float(SampledWithReplacement(PureDP(1), m=10, n=1000).pure)
@@ -22,46 +22,47 @@ from dplearn.privacy.renyi_curves import Floats
 __all__ = ["Parallel", "SampledWithReplacement"]
 
 _DIGITS = 60
-_LEAST_EPSILON = Fraction(1, 10**30)  # smaller ones count as this, so that exp(epsilon) - 1 keeps its digits
-_LARGEST_EPSILON = 1000  # exp of it has 435 digits
+_LEAST_EPSILON = Fraction(1, 10**30)  # smaller ones are raised to it: exp(epsilon) - 1 keeps its digits
+_LARGEST_EPSILON = 1000  # its exponential has 435 digits
 _MARGIN = 1 + 2.0**-50  # a sum of two floats is rounded once
 
 
 @register
 @dataclass(frozen=True, init=False)
 class SampledWithReplacement(Event):
-    """A release from m rows drawn with replacement, and in secret, from the n records.
+    """A release computed from a secret sample of m rows, drawn with replacement from the n records.
 
-    With R = (1 + (exp(epsilon) - 1) / n)^m the cost is epsilon' = ln R and
-    delta' = delta (R - 1) / (exp(epsilon) - 1), if R is at most exp(epsilon). For m = 1 that is always so,
-    and delta' is delta / n.
+    With R = (1 + (exp(epsilon) - 1) / n)^m, the cost is epsilon' = ln R and delta' = delta (R - 1) /
+    (exp(epsilon) - 1), provided that R is at most exp(epsilon). For m = 1 this always holds, and delta' is
+    delta / n.
 
     Parameters
     ----------
     event : Event
         The release, for neighbours that differ by one replaced row of the m; its epsilon must be known.
     m : int
-        Rows drawn, at least 1.
+        Number of rows drawn, at least 1.
     n : int
-        Records, at least 1; public.
+        Number of records, at least 1; public.
 
     Raises
     ------
     ValueError
-        If R exceeds exp(epsilon), or no epsilon is known, or one above 1000 where m is above 1.
+        If R exceeds exp(epsilon), if the event has no epsilon, or if m is above 1 and epsilon above 1000.
 
     Notes
     -----
-    **Privacy.** For neighbours that differ by one replaced record of the n. Proof: let the record be drawn J
-    times, w_j = P[J = j], and let p_j and p'_j be an event's probability given J = j. p_0 = p'_0, and j
-    replaced rows lead from p_j to p_0 and to p'_j, so p_j <= exp(j epsilon) min(p_0, p'_j) + delta_j, where
-    delta_j = delta (exp(j epsilon) - 1) / (exp(epsilon) - 1). The sum of the w_j exp(j epsilon) is R. For
-    j >= 1 the number exp(j epsilon) - R is not negative, so exp(j epsilon) min(p_0, p'_j) is at most
-    R p'_j + (exp(j epsilon) - R) p_0. The weights of p_0 add up to w_0 + (R - w_0) - R (1 - w_0) = R w_0, so
-    the event's probability is at most R times the neighbour's, plus the sum of the w_j delta_j = delta'.
+    **Privacy.** For neighbours that differ by one replaced record of the n. Proof: let J be the number of
+    times that the record is drawn, w_j = P[J = j], and let p_j and p'_j be the probabilities of a set of
+    outcomes given J = j. Then p_0 = p'_0. Both p_0 and p'_j belong to samples that differ from that of p_j by
+    j replaced rows, so p_j <= exp(j epsilon) min(p_0, p'_j) + delta_j, where delta_j = delta (exp(j epsilon)
+    - 1) / (exp(epsilon) - 1). The sum of the w_j exp(j epsilon) is R. For j >= 1 the number exp(j epsilon) -
+    R is nonnegative, so exp(j epsilon) min(p_0, p'_j) is at most R p'_j + (exp(j epsilon) - R) p_0. The
+    coefficients of p_0 add up to w_0 + (R - w_0) - R (1 - w_0) = R w_0, so the probability of the set is at
+    most R times that of the neighbour, plus the sum of the w_j delta_j = delta'.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 4.12, state 6 epsilon m / n for
-    epsilon <= 1 and n >= 2 m; the formula and its proof here are ours, and attained where delta is 0.
+    epsilon <= 1 and n >= 2 m. The formula above and its proof are ours; for delta = 0 the bound is attained.
     """
 
     event: Event
@@ -81,26 +82,26 @@ class SampledWithReplacement(Event):
 
     @property
     def _epsilon(self) -> Fraction:
-        """Return the event's epsilon, or more: it is as private as that, too."""
+        """Return the event's epsilon, or a larger value, which is also a valid epsilon of the event."""
         epsilon = self.event.pure or Fraction(0)
         return max(epsilon, _LEAST_EPSILON) if epsilon else epsilon
 
     @cached_property
     def _log_factor(self) -> Fraction:
-        """Return ln R from above."""
+        """Return an upper bound on ln R."""
         if self._epsilon > _LARGEST_EPSILON:
             return self._epsilon  # m is 1, and R at most exp(epsilon)
         return self.m * log_bounds(1 + (exp_bounds(self._epsilon, _DIGITS)[1] - 1) / self.n, _DIGITS)[1]
 
     @cached_property
     def _growth(self) -> tuple[Fraction, Fraction]:
-        """Return exp(epsilon) - 1 from below, and R from above."""
+        """Return a lower bound on exp(epsilon) - 1 and an upper bound on R."""
         low = max(exp_bounds(self._epsilon, _DIGITS)[0] - 1, self._epsilon)  # exp(x) - 1 >= x
         return low, exp_bounds(self._log_factor, _DIGITS)[1]
 
     @cached_property
     def failure(self) -> Fraction:
-        """Return delta', rounded up; where epsilon is 0 or m is 1 that is delta m / n."""
+        """Return delta', rounded up; if epsilon is 0 or m is 1 it is delta m / n."""
         if self.m == 1 or not self._epsilon:
             return short_above(self.event.failure * Fraction(self.m, self.n))
         growth, factor = self._growth
@@ -108,12 +109,12 @@ class SampledWithReplacement(Event):
 
     @cached_property
     def pure(self) -> Fraction:
-        """Return epsilon', rounded up; never above epsilon, for ln R - epsilon is convex and 0 at 0."""
+        """Return epsilon', rounded up; at most epsilon, since the constructor requires R <= exp(epsilon)."""
         return short_above(min(self._log_factor, self.event.pure or Fraction(0)))
 
     @classmethod
     def ladder(cls) -> list[Event]:
-        """Return examples, none costing more than the next."""
+        """Return examples of this class, in nondecreasing order of cost."""
         inner = Approximate(1, "1e-7")
         return [cls(inner, m, n) for m, n in ((1, 1000), (10, 1000), (10, 100), (1, 1))]
 
@@ -121,17 +122,17 @@ class SampledWithReplacement(Event):
 @register
 @dataclass(frozen=True, init=False)
 class Parallel(Event):
-    """Releases from disjoint parts of the records.
+    """Releases computed from disjoint parts of the records, one event for each part.
 
     Parameters
     ----------
     events : iterable of Event
         One for each part.
     by : {"position", "value"}, default="position"
-        Which part a record falls in is fixed by its position, and a replaced record stays in its part: all
-        curves are the maxima over the parts. Or by its value, and a replaced record may leave one part and
-        enter another: the two worst compose. Then each event must hold for a part that gains a record, loses
-        one or has one replaced.
+        What determines a record's part. "position": a replaced record stays in its part, and the cost is the
+        maximum over the parts. "value": a replaced record may leave one part and enter another, and the cost
+        is the composition of the two costliest events; each event must then hold for a part that gains a
+        record, loses one or has one replaced.
     """
 
     parts: frozenset[tuple[Event, int]]
@@ -146,11 +147,11 @@ class Parallel(Event):
 
     @property
     def _worst(self) -> list[Event]:
-        """Return the events, each as often as it can count."""
+        """Return the events, each with its multiplicity (at most 1 by position, 2 by value)."""
         return [event for event, count in self.parts for _ in range(count)]
 
     def _over_parts(self, costs: Iterable[Fraction | None]) -> Fraction | None:
-        """Return the greatest cost, or the sum of the two greatest; None if one is unknown."""
+        """Return the greatest cost, or (by value) the sum of the two greatest; None if one is unknown."""
         known = list(costs)
         if None in known:
             return None
@@ -159,32 +160,32 @@ class Parallel(Event):
 
     @cached_property
     def failure(self) -> Fraction:
-        """Return the worst over the parts."""
+        """Return the greatest failure probability of a part, or the sum of the two greatest."""
         return self._over_parts(event.failure for event in self._worst) or Fraction(0)
 
     @cached_property
     def pure(self) -> Fraction | None:
-        """Return the worst over the parts."""
+        """Return the greatest epsilon of a part, or the sum of the two greatest."""
         return self._over_parts(event.pure for event in self._worst)
 
     @cached_property
     def rho(self) -> Fraction | None:
-        """Return the worst over the parts."""
+        """Return the greatest rho of a part, or the sum of the two greatest."""
         return self._over_parts(event.rho for event in self._worst)
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        """Return the corners of all parts' curves."""
+        """Return the breakpoints of all parts' Renyi curves."""
         return tuple(point for event, _ in self.parts for point in event.breakpoints)
 
     def renyi(self, orders: Floats) -> Floats:
-        """Return the worst over the parts, at each order."""
+        """Return the greatest divergence of a part, or the sum of the two greatest, at each order."""
         curves = np.sort([event.renyi(orders) for event in self._worst] or [np.zeros(orders.shape)], axis=0)
         worst: Floats = curves[-1] if self.by == "position" else curves[-2:].sum(axis=0) * _MARGIN
         return worst
 
     @classmethod
     def ladder(cls) -> list[Event]:
-        """Return examples, none costing more than the next."""
+        """Return examples of this class, in nondecreasing order of cost."""
         parts = [PureDP(0.1), Approximate(0.1, "1e-9"), PureDP(0.05)]
         return [cls(parts), cls(parts, by="value"), cls([*parts, Approximate(1, "1e-8")], by="value")]

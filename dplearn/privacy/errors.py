@@ -1,4 +1,4 @@
-"""What a ledger raises: errors that no search may swallow.
+"""Errors of the privacy ledger, which `except Exception` does not catch.
 
 >>> issubclass(BudgetExceededError, LedgerError), issubclass(LedgerError, Exception)
 (True, False)
@@ -8,16 +8,17 @@ __all__ = ["BudgetExceededError", "LedgerError"]
 
 
 class LedgerError(BaseException):
-    """A ledger refuses, or cannot be read or written; nothing was charged, and nothing must be released.
+    """A ledger refused a charge, or cannot be read or written; nothing was charged, and nothing must be
+    released.
 
-    It derives from BaseException on purpose, as KeyboardInterrupt does: scikit-learn's searches turn every
-    Exception of a fit into a score of NaN and go on, and a user whose budget is used up, or whose ledger
-    cannot be reached, must hear of it. `except LedgerError` catches it; `except Exception` does not.
+    The class derives from BaseException, as KeyboardInterrupt does: scikit-learn's searches replace every
+    Exception of a fit by a score of NaN and continue, which would hide an exhausted budget or an unreachable
+    ledger. `except LedgerError` catches it; `except Exception` does not.
     """
 
 
 class BudgetExceededError(LedgerError):
-    """A release does not fit into what is left of the budget; nothing was charged.
+    """A release costs more than the remaining budget; nothing was charged.
 
-    The message says what was asked, spent, left and budgeted. All four are public.
+    The message lists the requested, spent and remaining amounts and the budget. All four are public.
     """

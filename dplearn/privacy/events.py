@@ -1,12 +1,13 @@
-"""Privacy events: what one release may cost, as frozen values that own their curves.
+"""Privacy events: frozen values that bound the cost of one release, with its Renyi curve.
 
-An event with failure probability delta is a mixture. For each pair of neighbours both distributions split as
-(1 - delta) times a part that keeps the curves below and delta times anything at all. That every
-(epsilon, delta) private release so splits, with a purely epsilon private part, is the theorem of Kairouz,
-Oh and Viswanath (2017) in the form that Murtagh and Vadhan (2018) gave it. So failures add, and the other
-parts compose as if they had never failed.
+An event with failure probability delta is a mixture. For each pair of neighbours, each output distribution is
+(1 - delta) times a main part, which satisfies the event's bounds, plus delta times an arbitrary distribution.
+Every (epsilon, delta) private release is such a mixture with an epsilon private main part: this is the
+theorem of Kairouz, Oh and Viswanath (2017) in the form of Murtagh and Vadhan (2018). In a composition,
+therefore, the failure probabilities add, and the main parts compose as if no failure were possible.
 
-An event says what it knows, and `Event` derives the rest. One that says nothing has no bound at all.
+A subclass of `Event` overrides the bounds that hold for it, and `Event` derives the others. An event without
+any bound has unbounded cost.
 
 >>> PureDP(0.1).rho, BoundedRange(0.1).rho
 (Fraction(1, 200), Fraction(1, 800))
@@ -50,28 +51,35 @@ Kind = TypeVar("Kind", bound=type["Event"])
 
 
 def register(kind: Kind) -> Kind:
-    """Enter a kind of event among EVENTS: the laws that every event keeps are then tested on its `ladder`."""
+    """Add a class of events to EVENTS; the laws of all events are tested on the examples of its `ladder`."""
     EVENTS[kind.__name__] = kind
     return kind
 
 
 def freeze(event: "Event", /, **fields: object) -> None:
-    """Set the fields of a frozen value, once."""
+    """Set the fields of a frozen event; only its constructor calls this."""
     for name, value in fields.items():
         object.__setattr__(event, name, value)
 
 
 def checked(name: str, event: Any) -> "Event":
-    """Return what is known to be an event that can be counted together with those that equal it.
+    """Return `event` if it is an Event whose equality implies equal cost.
 
-    Its own class must be a frozen dataclass, and all that is set on it a field that is compared: an equality
-    that is inherited, or blind to a number, would count two releases of different cost as two of the cheaper.
-    No cost may be negative.
+    Compositions count equal events together. An inherited equality, or one that ignores a field, could make
+    two events of different cost equal. The event's own class must therefore be a frozen dataclass, all
+    attributes of the event must be compared fields, and no cost may be negative.
+
+    Parameters
+    ----------
+    name : str
+        The parameter's name, for the message.
+    event : object
+        The value to check.
 
     Raises
     ------
     TypeError, ValueError
-        If it is anything else.
+        If `event` does not meet these conditions.
     """
     if not isinstance(event, Event):
         raise TypeError(f"{name} must hold privacy events, got {event!r}")
@@ -95,7 +103,7 @@ def checked(name: str, event: Any) -> "Event":
 
 @lru_cache(maxsize=256)
 def _compared(kind: type) -> frozenset[str] | None:
-    """Return the fields that determine equality, or None if the class is no frozen dataclass of its own."""
+    """Return the fields that determine equality, or None if the class itself is not a frozen dataclass."""
     settings = vars(kind).get("__dataclass_params__")
     if settings is None or not (settings.frozen and settings.eq):
         return None
@@ -108,35 +116,35 @@ def _is_cache(kind: type, key: str) -> bool:
 
 @dataclass(frozen=True, init=False)
 class Event:
-    """A release whose cost is fixed before it is made; without a subclass, one of unbounded cost.
+    """A release with a cost that is fixed before the release; the base class has unbounded cost.
 
-    Numbers hold between neighbours of whatever kind the release was analysed for; what is composed must
-    be for the same kind. A subclass is a frozen dataclass whose fields determine its cost, since equal events
-    are counted together (`checked` refuses what it can tell to be none); it overrides what it knows.
+    The bounds hold for the neighbours for which the release was analysed; all events of a composition must
+    be for the same neighbours. A subclass is a frozen dataclass whose fields determine its cost, because
+    equal events are counted together (see `checked`). It overrides the bounds that hold for it.
     """
 
     @property
     def failure(self) -> Fraction:
-        """Probability that is set aside."""
+        """Failure probability (delta): the weight of the arbitrary part of the mixture."""
         return Fraction(0)
 
     @property
     def pure(self) -> Fraction | None:
-        """Epsilon of the rest, or None if no epsilon is known."""
+        """Epsilon of the main part, or None if no epsilon is known."""
         return None
 
     @property
     def rho(self) -> Fraction | None:
-        """Zero-concentrated cost of the rest, or None; epsilon^2 / 2 unless something better is known."""
+        """Rho of the main part, or None if unknown; epsilon^2 / 2 unless a subclass has a smaller bound."""
         return None if self.pure is None else short_above(self.pure**2 / 2)
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        """Orders at which the curve bends, so that the best order may be one of them."""
+        """Breakpoints of the Renyi curve: orders at which its slope jumps, candidates for the best order."""
         return ()
 
     def renyi(self, orders: Floats) -> Floats:
-        """Return upper bounds on the Renyi divergences of the rest.
+        """Return upper bounds on the Renyi divergences of the main part.
 
         Parameters
         ----------
@@ -146,26 +154,26 @@ class Event:
         Returns
         -------
         ndarray of float of shape (k,)
-            Rounded to the safe side; infinite where nothing is known.
+            Rounded up; infinite where no bound is known.
         """
         epsilon, rho = float_or_infinity(self.pure), float_or_infinity(self.rho)
         bounds: Floats = pure_and_concentrated(np.array([epsilon]), np.array([rho]), orders)[0]
         return bounds
 
     def flat(self, count: int) -> Mapping["Event", int]:
-        """Return the simple events that `count` of this one are composed of."""
+        """Return the simple events in `count` copies of this event, with their counts."""
         return {self: count}
 
     @classmethod
     def ladder(cls) -> list["Event"]:
-        """Return examples of this kind, each costing at most what the next one costs."""
+        """Return examples of this class, in nondecreasing order of cost."""
         return []
 
 
 @register
 @dataclass(frozen=True, init=False)
 class PureDP(Event):
-    """An epsilon private release: no worse than randomised response with that epsilon.
+    """An epsilon private release: its Renyi curve is at most that of randomised response.
 
     Parameters
     ----------
@@ -185,7 +193,7 @@ class PureDP(Event):
 
     @classmethod
     def ladder(cls) -> list[Event]:
-        """Return examples, none costing more than the next."""
+        """Return examples of this class, in nondecreasing order of cost."""
         return [cls(epsilon) for epsilon in (0, 0.01, 0.1, "1/3", 1, 5)]
 
 
@@ -214,7 +222,7 @@ class Approximate(Event):
 
     @property
     def failure(self) -> Fraction:
-        """Return delta, or a little more if it is no short number."""
+        """Return delta, rounded up to a Fraction with a short denominator."""
         return short_above(self.delta)
 
     @property
@@ -224,7 +232,7 @@ class Approximate(Event):
 
     @classmethod
     def ladder(cls) -> list[Event]:
-        """Return examples, none costing more than the next."""
+        """Return examples of this class, in nondecreasing order of cost."""
         steps = ((0.1, 0), (0.1, "1e-9"), ("1/3", "1e-9"), ("1/3", "1e-7"), (1, "3e-7"))
         return [cls(epsilon, delta) for epsilon, delta in steps]
 
@@ -232,11 +240,13 @@ class Approximate(Event):
 @register
 @dataclass(frozen=True, init=False)
 class BoundedRange(PureDP):
-    """An exponential mechanism, or any release whose log-ratios lie in an interval of length epsilon.
+    """An epsilon bounded-range release, such as one of the exponential mechanism.
 
-    Then rho = epsilon^2 / 8 (Cesar and Rogers 2021; a proof stands in docs/composition.md); the ratios are at
-    most epsilon too, so at each order the lower curve counts. The exponential mechanism's weights move by
-    factors within exp(-epsilon / 2) and exp(epsilon / 2), and dividing by their sum moves all ratios alike.
+    For each pair of neighbours, the log-ratios of all outcomes' probabilities lie in an interval of length
+    epsilon. Then rho = epsilon^2 / 8 (Cesar and Rogers 2021; proof in docs/composition.md). The log-ratios
+    are also at most epsilon, so the Renyi curve is the minimum of both bounds. For the exponential mechanism,
+    each weight changes by a factor between exp(-epsilon / 2) and exp(epsilon / 2), and the division by the
+    sum of the weights changes all ratios by the same factor.
     """
 
     @property
@@ -248,10 +258,11 @@ class BoundedRange(PureDP):
 @register
 @dataclass(frozen=True, init=False)
 class PermuteAndFlip(PureDP):
-    """Permute-and-flip, charged epsilon^2 / 2 like any epsilon private release, and not epsilon^2 / 8.
+    """A release of permute-and-flip: rho is epsilon^2 / 2, as for every epsilon private release.
 
-    Its log-ratios are not confined to an interval of length epsilon. With two candidates at epsilon .1, the
-    true rho is .00476: nearly four times epsilon^2 / 8 = .00125, and below epsilon^2 / 2 = .005.
+    Its log-ratios do not lie in an interval of length epsilon, so epsilon^2 / 8 is no bound: with two
+    candidates at epsilon .1 the true rho is .00476, nearly four times epsilon^2 / 8 = .00125, and below
+    epsilon^2 / 2 = .005.
     """
 
 
@@ -273,12 +284,12 @@ class ZeroConcentrated(Event):
 
     @cached_property
     def rho(self) -> Fraction:
-        """Return rho, or a little more if it is no short number."""
+        """Return rho, rounded up to a Fraction with a short denominator."""
         return short_above(self.cost)
 
     @classmethod
     def ladder(cls) -> list[Event]:
-        """Return examples, none costing more than the next."""
+        """Return examples of this class, in nondecreasing order of cost."""
         return [cls(rho) for rho in (0, "1e-9", 0.005, "1/7", 2)]
 
 
@@ -287,14 +298,14 @@ class ZeroConcentrated(Event):
 class Gaussian(Event):
     """Discrete Gaussian noise on integers: rho = sensitivity2 / (2 sigma2).
 
-    Canonne, Kamath and Steinke (2020), Theorem 14: the divergences are at most those of continuous noise.
+    The divergences are at most those of continuous noise (Canonne, Kamath and Steinke 2020, Theorem 14).
 
     Parameters
     ----------
     sigma2 : number
         Above 0; the variance parameter of the noise on each coordinate.
     sensitivity2 : number, default=1
-        The most by which the answers move between neighbours, in squared Euclidean length.
+        The squared Euclidean sensitivity of the vector of integers.
     """
 
     sigma2: Fraction
@@ -309,29 +320,29 @@ class Gaussian(Event):
 
     @cached_property
     def rho(self) -> Fraction:
-        """Return sensitivity2 / (2 sigma2), or a little more if it is no short number."""
+        """Return sensitivity2 / (2 sigma2), rounded up to a Fraction with a short denominator."""
         return short_above(self.sensitivity2 / (2 * self.sigma2))
 
     @classmethod
     def ladder(cls) -> list[Event]:
-        """Return examples, none costing more than the next."""
+        """Return examples of this class, in nondecreasing order of cost."""
         return [cls(*parameters) for parameters in ((10**6,), (300,), (300, 2), ("7/3", 2))]
 
 
 @register
 @dataclass(frozen=True, init=False)
 class Renyi(Event):
-    """A release whose Renyi divergences are known at some orders.
+    """A release with bounds on its Renyi divergences at some orders.
 
-    (a - 1) times the divergence of order a is convex in a and 0 at a = 1, so that chords between the given
-    points are bounds too; beyond the last order nothing is known.
+    (a - 1) times the divergence of order a is convex in a and 0 at a = 1, so the chords between the given
+    points are bounds too. Above the last order the bound is infinite.
 
     Parameters
     ----------
     orders : iterable of number
         Above 1 and increasing.
     bounds : iterable of number
-        Nonnegative; as many as orders.
+        Nonnegative upper bounds on the divergences, one for each order.
     """
 
     orders: tuple[Fraction, ...]
@@ -357,7 +368,7 @@ class Renyi(Event):
 
     @classmethod
     def ladder(cls) -> list[Event]:
-        """Return examples, none costing more than the next."""
+        """Return examples of this class, in nondecreasing order of cost."""
         orders = (1.5, 2, 8, 64)
         return [cls(orders, [scale * order for order in orders]) for scale in (0.001, 0.01, 1)]
 
@@ -372,11 +383,16 @@ _event_of.register(ZeroConcentratedDP, lambda g: ZeroConcentrated(g.rho))
 
 
 def event_of(guarantee: Guarantee) -> Event:
-    """Return the event of a release of which only a guarantee is known.
+    """Return the event of a release with a given guarantee.
 
     Parameters
     ----------
     guarantee : ApproxDP or ZeroConcentratedDP
-        What it says of neighbours and of assumptions is the caller's to compare.
+        Only its numbers are used: the caller must compare neighbours and assumptions.
+
+    Raises
+    ------
+    TypeError
+        If `guarantee` is of another kind.
     """
     return _event_of(guarantee)

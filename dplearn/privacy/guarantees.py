@@ -1,4 +1,4 @@
-"""Privacy guarantees: frozen, exact values to compare, convert, store, and read a budget from.
+"""Privacy guarantees as frozen, exact values: approximate and zero-concentrated differential privacy.
 
 >>> guarantee = ApproxDP(0.1, assumes=("the set of labels",))
 >>> guarantee
@@ -51,10 +51,11 @@ class ApproxDP(Guarantee):
         Whether a record is a whole example, or its label while its features are public. Labels are replaced,
         and not added or removed: "labels" goes with "replace_one" only.
     assumes : iterable of str, default=()
-        What is taken as public. Each entry can be checked by the caller without seeing the data.
+        Statements that the guarantee takes as true and public. The caller can check each of them without
+        access to the data.
     reproducible : bool, default=False
-        True if the noise can be drawn again from a seed: then the guarantee holds only against those who
-        do not know the seed, and the release should not leave the house.
+        True if the noise can be drawn again from a seed. The guarantee then holds only against an observer
+        without the seed, and the release should not be published.
 
     Raises
     ------
@@ -92,15 +93,20 @@ class ApproxDP(Guarantee):
         return not rho or (self.delta > 0 and concentrated_epsilon(rho, self.delta) <= self.epsilon)
 
     def for_group(self, k: int) -> "ApproxDP":
-        """Return what a person with `k` of the records is guaranteed.
+        """Return the guarantee for a person who owns `k` of the records.
 
-        k steps from neighbour to neighbour give epsilon k and delta times the sum of exp(i epsilon) over
-        i < k, rounded up to 20 digits; a delta of 1 or more guarantees nothing and is refused.
+        At distance k the epsilon is k epsilon, and the delta is delta times the sum of exp(i epsilon) over
+        i < k, rounded up to 20 digits.
 
         Parameters
         ----------
         k : int
             At least 1.
+
+        Raises
+        ------
+        ValueError
+            If delta would be 1 or more: this guarantees nothing.
         """
         k = check_count("k", k, low=1)
         epsilon, delta = self._after_steps(k)
@@ -109,21 +115,21 @@ class ApproxDP(Guarantee):
         return replace(self, epsilon=epsilon, delta=delta)
 
     def _after_steps(self, k: int) -> tuple[Fraction, Fraction]:
-        """Return epsilon and delta between data sets that are k neighbourly steps apart."""
+        """Return epsilon and delta between data sets at distance k in the neighbour relation."""
         if k == 1 or not self.delta:
             return k * self.epsilon, self.delta
-        # The sum is at least k, and at least its last term: then nothing is guaranteed any more.
+        # The sum is at least k, and at least its last term: in both cases below, delta reaches 1.
         if self.delta * k >= 1 or (k - 1) * self.epsilon >= -log_bounds(self.delta)[0]:
             return k * self.epsilon, Fraction(1)
         return k * self.epsilon, rounded_up(self.delta * _growth(k, self.epsilon), digits=20)
 
     def to_zcdp(self) -> "ZeroConcentratedDP":
-        """Return the zero-concentrated guarantee that pure differential privacy is: rho = epsilon^2 / 2.
+        """Return the zero-concentrated guarantee that pure differential privacy implies: rho = epsilon^2 / 2.
 
         Raises
         ------
         ValueError
-            If delta is not 0: then no Renyi divergence need be finite.
+            If delta is not 0: the Renyi divergences may then be infinite.
         """
         if self.delta:
             raise ValueError(f"delta must be 0 for a zero-concentrated guarantee, got {float(self.delta)!r}")
@@ -132,11 +138,11 @@ class ApproxDP(Guarantee):
         )
 
     def sentence(self) -> str:
-        """Return the guarantee in words."""
-        slack = f", except with probability {decimal(self.delta)}" if self.delta else ""
+        """Return the guarantee as an English sentence."""
+        slack = f", up to an additive {decimal(self.delta)}" if self.delta else ""
         return (
-            f"Whatever is published, {self._whose()} changes its probability by at most a factor of"
-            f" exp({decimal(self.epsilon)}){slack}."
+            f"{self._change()} changes the probability of any set of published outcomes by at most a factor"
+            f" of exp({decimal(self.epsilon)}){slack}."
         )
 
 
@@ -144,8 +150,8 @@ class ApproxDP(Guarantee):
 class ZeroConcentratedDP(Guarantee):
     """Zero-concentrated differential privacy.
 
-    For every two neighbouring data sets and every order a > 1, the Renyi divergence of order a between what
-    is published is at most rho a.
+    For every two neighbouring data sets and every order a > 1, the Renyi divergence of order a between the
+    two output distributions is at most rho a.
 
     Parameters
     ----------
@@ -184,22 +190,26 @@ class ZeroConcentratedDP(Guarantee):
         return rho <= self.rho
 
     def for_group(self, k: int) -> "ZeroConcentratedDP":
-        """Return what a person with `k` of the records is guaranteed: rho k^2 (Bun and Steinke 2016, 1.9).
+        """Return the guarantee for a person who owns `k` of the records: k^2 rho.
 
         Parameters
         ----------
         k : int
             At least 1.
+
+        Notes
+        -----
+        **Source.** Bun and Steinke (2016), Proposition 1.9.
         """
         return replace(self, rho=check_count("k", k, low=1) ** 2 * self.rho)
 
     def to_approx(self, delta: Any) -> ApproxDP:
-        """Return the least epsilon at `delta`, rounded up to 12 digits.
+        """Return the approximate guarantee at `delta`, with the least epsilon, rounded up to 12 digits.
 
         Parameters
         ----------
         delta : int, float, str, Decimal or Fraction
-            Above 0 and below 1; 0 is allowed where rho is 0.
+            Above 0 and below 1; 0 is allowed if rho is 0.
 
         Notes
         -----
@@ -213,41 +223,41 @@ class ZeroConcentratedDP(Guarantee):
         return ApproxDP(epsilon, bound, self.neighbors, self.protects, self.assumes, self.reproducible)
 
     def sentence(self) -> str:
-        """Return the guarantee in words."""
+        """Return the guarantee as an English sentence."""
         return (
-            f"Whatever is published, {self._whose()} changes its distribution by a Renyi divergence of at"
+            f"{self._change()} changes the distribution of the published outcome by a Renyi divergence of at"
             f" most {decimal(self.rho)} times the order."
         )
 
 
 def epsilon_of(privacy: Any) -> Fraction:
-    """Return the epsilon of an ApproxDP; it must be positive."""
+    """Return the epsilon of an ApproxDP; raise ValueError unless it is positive."""
     return check_number("epsilon", _checked(privacy, ApproxDP).epsilon, above=0)
 
 
 def delta_of(privacy: Any) -> Fraction:
-    """Return the delta of an ApproxDP; it must be positive."""
+    """Return the delta of an ApproxDP; raise ValueError unless it is positive."""
     return check_number("delta", _checked(privacy, ApproxDP).delta, above=0)
 
 
 def rho_of(privacy: Any) -> Fraction:
-    """Return the rho of a ZeroConcentratedDP; it must be positive."""
+    """Return the rho of a ZeroConcentratedDP; raise ValueError unless it is positive."""
     return check_number("rho", _checked(privacy, ZeroConcentratedDP).rho, above=0)
 
 
 def _checked(privacy: Any, kind: type) -> Any:
-    """Return `privacy` if it is of that type; else raise TypeError."""
+    """Return `privacy` if it is an instance of `kind`; else raise TypeError."""
     if not isinstance(privacy, kind):
         raise TypeError(f"privacy must be of type {kind.__name__}, got {privacy!r}")
     return privacy
 
 
 def _growth(k: int, epsilon: Fraction) -> Fraction:
-    """Return the sum of exp(i epsilon) over i < k from above, good to more than 20 digits."""
+    """Return an upper bound on the sum of exp(i epsilon) over i < k, correct to more than 20 digits."""
     if not epsilon:
         return Fraction(k)
     digits = 2 * _GROWTH_DIGITS + k.bit_length()
-    # (exp(k e) - 1) / (exp(e) - 1), which rises with e: a tiny e is raised, by 10**-30 at most in k e, so
+    # (exp(k e) - 1) / (exp(e) - 1) increases with e. A tiny e is increased, by at most 10**-30 in k e, so
     # that exp(e) - 1 keeps its digits.
     raised = max(epsilon, Fraction(1, k * 10**_GROWTH_DIGITS))
     return (exp_bounds(k * raised, digits)[1] - 1) / (exp_bounds(raised, digits)[0] - 1)

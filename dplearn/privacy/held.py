@@ -1,4 +1,5 @@
-"""All that an object holds: a private estimator or a ledger may be deep inside, where no parameter names it.
+"""Search for all objects reachable from an object, such as private estimators or ledgers in nested
+attributes.
 
 >>> from functools import partial
 >>> ledger = object()
@@ -18,61 +19,61 @@ import numpy as np
 
 __all__ = ["held_by"]
 
-_SHARED = (type, ModuleType, FrameType, CodeType)  # belong to no object: what they refer to is not followed
-#: Packages whose functions use no global variable that a user has set.
+_SHARED = (type, ModuleType, FrameType, CodeType)  # objects without a single owner are not traversed
+#: Packages whose functions use no global variables set by a user.
 _LIBRARIES = sys.stdlib_module_names | {"dplearn", "joblib", "numpy", "pandas", "polars", "scipy", "sklearn"}
 
 
 def held_by(value: Any) -> Iterator[Any]:
-    """Yield an object and all that it holds, directly or not.
+    """Yield an object and all objects reachable from it.
 
-    That is all that Python's garbage collector reaches from it, which includes attributes, slots, members of
-    lists and dicts, closures and what `functools` wraps, but not through classes and modules; and besides,
+    These are all objects that Python's garbage collector reaches without passing through classes and modules
+    (attributes, slots, members of lists and dicts, closures, functions wrapped by `functools`), and also
     members of object arrays, referents of weak references, parameters of estimators, and the global variables
-    that a function of the user's names.
+    used by functions of the user.
 
     Parameters
     ----------
     value : object
-        An estimator, or anything that may hold one.
+        An estimator, or any object that may hold one.
     """
     seen: dict[int, Any] = {}
     left = [value]
     while left:
         each = _itself(left.pop())
         if id(each) not in seen and not isinstance(each, _SHARED):
-            seen[id(each)] = each  # which keeps it, for else another could get its place
+            seen[id(each)] = each  # a reference: the id of a deleted object could be reused
             yield each
             left += _within(each)
 
 
 def _itself(each: Any) -> Any:
-    """Return the object that a weak proxy stands for, or None if that is gone; anything else as it is."""
+    """Return the referent of a weak proxy, or None if it was deleted; any other object is returned itself."""
     if type(each) not in weakref.ProxyTypes:
         return each
     with suppress(ReferenceError):
-        return each.__dir__.__self__  # a proxy has no other way to its object
+        return each.__dir__.__self__  # a proxy gives no other access to its referent
     return None
 
 
 def _within(each: Any) -> list[Any]:
-    """Return what an object refers to directly."""
+    """Return the direct referents of an object."""
     if isinstance(each, FunctionType):
         return [part for part in gc.get_referents(each) if part is not each.__globals__] + _globals_of(each)
     found: list[Any] = gc.get_referents(each)
     if (
         isinstance(each, np.ndarray) and each.dtype.hasobject
-    ):  # which the garbage collector does not look into
+    ):  # the garbage collector does not traverse arrays
         found += each.ravel().tolist()
     if isinstance(each, weakref.ref):
         found.append(each())
-    if hasattr(type(each), "get_params"):  # parameters may be kept in other places than attributes
+    if hasattr(type(each), "get_params"):  # parameters need not be attributes
         found += each.get_params(deep=False).values()
     return found
 
 
 def _globals_of(function: FunctionType) -> list[Any]:
-    """Return the global variables that a function names, and the functions within it."""
+    """Return the values of the global variables used by a function and its nested functions."""
     if (function.__module__ or "").partition(".")[0] in _LIBRARIES:
         return []
     codes = [function.__code__]

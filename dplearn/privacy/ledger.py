@@ -1,4 +1,4 @@
-"""The ledger: a budget that every release is charged to before its noise is drawn.
+"""The privacy ledger: a budget that each release is charged to before its noise is drawn.
 
 >>> from dplearn.privacy.guarantees import ApproxDP
 >>> ledger = PrivacyLedger(epsilon=0.3)
@@ -32,35 +32,36 @@ _DEFAULTS = {"neighbors": "replace_one", "protects": "examples", "allow_reproduc
 
 
 class PrivacyLedger:
-    """A budget for everything that is released about one table.
+    """A privacy budget for all releases about one table.
 
     Parameters
     ----------
     epsilon : int, float, str, Decimal or Fraction
-        What all releases together may cost. A float is its shortest decimal: ten fits at 0.1 fill 1.0.
+        The greatest epsilon of all releases together. A float stands for its shortest decimal: ten fits at
+        0.1 exhaust 1.0.
     delta : int, float, str, Decimal or Fraction, default=0.0
-        The same for delta.
+        The greatest delta of all releases together.
     path : str or path-like, optional
-        A SQLite file that keeps the account: for many processes, for many days, through a crash. It is made
-        if it does not exist, and must have been made for the same budget if it does. Without it the account
-        is kept in the memory of this process and charged in no other.
+        A SQLite file that stores the account, for use by many processes and across crashes. A missing file is
+        created; an existing one must have been created for the same budget. Without `path`, the account is in
+        the memory of this process, and other processes cannot charge it.
     neighbors : {"replace_one", "add_remove"}, default="replace_one"
-        The neighbours that are accounted for. For "replace_one" a release for "add_remove" costs two steps;
-        the other way nothing is known, and it is refused.
+        The neighbours of the budget. If they are "replace_one", a release for "add_remove" is charged for
+        distance 2. If they are "add_remove", a release for "replace_one" is refused: it implies no guarantee.
     protects : {"examples", "labels"}, default="examples"
-        What is accounted for. Where it is "labels", a release that protects whole examples counts too.
+        The protected part of a record. If it is "labels", releases that protect examples are charged too.
     allow_reproducible : bool, default=False
-        Whether fits with `random_state` set are charged; otherwise they are refused, since noise that can be
-        drawn again can be subtracted. For tests.
+        Whether fits with `random_state` set are accepted, for tests. By default they are refused, since noise
+        that can be drawn again can be subtracted.
     timeout : float, default=60
         Seconds to wait for other processes that use the file.
 
     Attributes
     ----------
     budget : Guarantee
-        What all releases together may cost.
+        The greatest total cost.
     path : str or None
-        The file, absolute.
+        The absolute path of the file.
 
     Raises
     ------
@@ -71,20 +72,20 @@ class PrivacyLedger:
 
     See Also
     --------
-    of_rho : A budget in zero-concentrated differential privacy.
-    open : The ledger in a file, whatever its budget.
+    of_rho : A ledger with a budget in zero-concentrated differential privacy.
+    open : The ledger in an existing file, with the budget stored there.
 
     Notes
     -----
-    **Privacy.** All releases charged together have the guarantee `budget`, also if each is chosen after
-    seeing the earlier ones. The ledger is a privacy filter: (epsilon, delta) adds, or rho adds; see
-    `dplearn.privacy.privacy_filter.PrivacyFilter`.
+    **Privacy.** All charged releases together have the guarantee `budget`, also if an analyst chooses each
+    release after seeing the earlier ones. The ledger is a privacy filter: the pairs (epsilon, delta) add, or
+    the rhos add; see `dplearn.privacy.privacy_filter.PrivacyFilter`.
 
-    **Assumes.** Everything released about the table is charged here, before it is drawn; a charge is never
-    taken back. Whoever can write the file, or restore an old copy of it, is trusted.
+    **Assumes.** Every release about the table is charged to this ledger before its noise is drawn; a charge
+    is never refunded. Persons who can write the file, or restore an old copy of it, are trusted.
 
-    Copies of a ledger (`copy`, `deepcopy`, scikit-learn's `clone`, a pickle) are the same account, never a
-    second budget.
+    Copies of a ledger (`copy`, `deepcopy`, scikit-learn's `clone`, a pickle) share one account; they never
+    open a second budget.
     """
 
     def __init__(
@@ -117,7 +118,7 @@ class PrivacyLedger:
         Parameters
         ----------
         rho : int, float, str, Decimal or Fraction
-            What all releases together may cost. A release that guarantees a pure epsilon costs epsilon^2 / 2.
+            The greatest rho of all releases together. A release with a pure epsilon costs epsilon^2 / 2.
         path, neighbors, protects, allow_reproducible, timeout
             As for the class.
         """
@@ -128,7 +129,7 @@ class PrivacyLedger:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, timeout: float = 60) -> Self:
-        """Return the ledger in a file that exists, with the budget that is stored in it.
+        """Return the ledger in an existing file, with the budget stored in it.
 
         Parameters
         ----------
@@ -153,31 +154,36 @@ class PrivacyLedger:
 
     @property
     def budget(self) -> Guarantee:
-        """What all releases together may cost."""
+        """The greatest total cost of all releases."""
         return self._filter.budget
 
     @property
     def path(self) -> str | None:
-        """The file that keeps the account; None if it is kept in memory."""
+        """The absolute path of the account's file; None for an account in memory."""
         return self._account.path if isinstance(self._account, FileAccount) else None
 
     def charge(self, guarantee: Guarantee, *, estimator: str = "") -> ReleaseRecord:
-        """Charge a release; when this returns, the charge is durable and the noise may be drawn.
+        """Charge a release; after the call the charge is durable, and the noise may be drawn.
 
         Parameters
         ----------
         guarantee : ApproxDP or ZeroConcentratedDP
-            What the release guarantees.
+            The guarantee of the release.
         estimator : str, default=""
-            What is released, for the record.
+            The name of the estimator or function, for the record.
+
+        Returns
+        -------
+        ReleaseRecord
+            The record of the charge.
 
         Raises
         ------
         BudgetExceededError
-            If it does not fit into what is left. Nothing is charged.
+            If the cost exceeds the remaining budget. Nothing is charged.
         LedgerError
-            If it cannot be charged to this ledger, or the ledger cannot be reached. Nothing is charged,
-            unless the disk itself failed while writing: then it may be, and nothing must be released.
+            If the release cannot be charged to this ledger, or the ledger cannot be reached. Nothing is
+            charged, except perhaps after a disk failure during the write; nothing must be released.
         TypeError
             If `guarantee` is not a guarantee, or `estimator` not a string.
         """
@@ -192,11 +198,17 @@ class PrivacyLedger:
         return self._account.append(draft).record
 
     def require(self, guarantee: Guarantee) -> None:
-        """Raise what `charge` would raise now; nothing is charged, and later it may be otherwise."""
+        """Raise the error that `charge` would raise now, without a charge; a later charge may still fail."""
         self._filter.after(self._account.spent(), self._filter.cost(guarantee))
 
     def can_afford(self, guarantee: Guarantee) -> bool:
-        """Return True if `guarantee` fits into what is left now; what can never be charged raises."""
+        """Return True if the remaining budget covers `guarantee` now.
+
+        Raises
+        ------
+        LedgerError, TypeError
+            If this ledger can never charge `guarantee`.
+        """
         try:
             self.require(guarantee)
         except BudgetExceededError:
@@ -204,19 +216,19 @@ class PrivacyLedger:
         return True
 
     def spent(self) -> Guarantee:
-        """Return what all releases so far guarantee together, and on what assumptions."""
+        """Return the guarantee of all releases so far together, with all their assumptions."""
         return _together(self._account.entries(), self._filter.nothing)
 
     def remaining(self) -> Guarantee:
-        """Return what is left of the budget, exactly; shown, its numbers are rounded down."""
+        """Return the remaining budget, with exact numbers that are displayed rounded down."""
         return self._filter.left(self._account.spent()).left_over()
 
     def history(self) -> list[ReleaseRecord]:
-        """Return the records of all releases, in order."""
+        """Return the records of all releases, in the order of their charges."""
         return [entry.record for entry in self._account.entries()]
 
     def to_json(self) -> str:
-        """Return budget, sum and all records as a JSON text, for filing; it cannot be made a ledger again."""
+        """Return the budget, the total and all records as a JSON text, which cannot restore a ledger."""
         entries = self._account.entries()
         head = {"format": "dplearn.PrivacyLedger", "version": _JSON_VERSION}
         body = {
@@ -226,7 +238,7 @@ class PrivacyLedger:
         return json.dumps(head | json.loads(self._filter.to_json()) | body, indent=2)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state to pickle, with what is spent: a cache does not know a call again that charged."""
+        """Return the state to pickle, with the spent cost, so that a cache's key changes with a charge."""
         try:
             spent: Any = repr(self._account.spent())
         except LedgerError:
@@ -234,7 +246,7 @@ class PrivacyLedger:
         return vars(self) | {MARK: spent}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take over a pickled state."""
+        """Set the state from a pickle."""
         self.__dict__.update(without_mark(state))
 
     def __copy__(self) -> Self:
@@ -244,7 +256,7 @@ class PrivacyLedger:
         return self
 
     def __repr__(self) -> str:
-        """Return one line; it does not look at the account, so it never fails."""
+        """Return one line of the settings; it does not read the account, so it never fails."""
         name = "PrivacyLedger" if isinstance(self.budget, ApproxDP) else "PrivacyLedger.of_rho"
         parts = [f"{number}={value}" for number, value in decimals(self.budget).items()]
         parts += [] if self.path is None else [f"path={self.path!r}"]
@@ -279,8 +291,8 @@ def open_account(
     ledger : PrivacyLedger or None
         The ledger to charge. None: the charge does nothing.
     cost : Guarantee or None
-        The guarantee of the release, if its parameters determine it: the ledger is checked for it now. None:
-        it depends on the data, and the ledger is checked when it is charged.
+        The guarantee of the release, if its parameters determine it: the remaining budget is checked now.
+        None: it depends on the data, and the budget is checked at the charge.
     name : str
         The name of the estimator or function, for the ledger's history.
 
@@ -311,7 +323,7 @@ def open_account(
 
 
 def _together(entries: list[Entry], nothing: Guarantee) -> Guarantee:
-    """Return what all releases guarantee together: their sum, if all that each of them assumes holds."""
+    """Return the guarantee of all releases together: the total cost under all their assumptions."""
     guarantees = [entry.record.guarantee for entry in entries]
     return replace(
         entries[-1].spent if entries else nothing,

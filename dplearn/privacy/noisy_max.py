@@ -1,11 +1,11 @@
-"""What noisy-max aggregation (PATE) costs: one number that may be published, and one that may not.
+"""Privacy cost of noisy-max aggregation (PATE): a public worst-case cost and a secret data-dependent epsilon.
 
-Teachers vote on each query; every label's count gets discrete Gaussian noise of variance parameter sigma2,
-and the label with the greatest noisy count is released, the first one in a tie. One teacher who changes her
-vote moves two counts by 1, so a query costs rho = 1 / sigma2 on any votes: `publishable_noisy_max_cost`.
-Where nearly all teachers agree it costs far less, but how much less depends on the votes and may tell of a
-single one: `secret_noisy_max_renyi` and `secret_noisy_max_epsilon` are private themselves. An upper bound of
-the latter that may be published is `dplearn.mechanisms.sanitized_noisy_max_epsilon`.
+Teachers vote on each query. Each label's count gets discrete Gaussian noise of variance parameter sigma2, and
+the label with the greatest noisy count is released; a tie goes to the first. A change of one teacher's vote
+changes two counts by 1, so a query costs rho = 1 / sigma2 for any votes: `publishable_noisy_max_cost`. If
+nearly all teachers agree, the cost is much smaller, but this smaller cost depends on the votes and may reveal
+a single vote. So the results of `secret_noisy_max_renyi` and `secret_noisy_max_epsilon` are private;
+`dplearn.mechanisms.sanitized_noisy_max_epsilon` computes an upper bound of the latter that may be published.
 
 >>> import numpy as np
 >>> unanimous = np.tile([250, 0, 0, 0], (1000, 1))
@@ -40,30 +40,30 @@ __all__ = [
     "secret_noisy_max_total",
 ]
 
-_LARGEST_LEAD = 1 << 20  # a winner who leads by more is treated as if by this much
+_LARGEST_LEAD = 1 << 20  # a larger lead of the winner is reduced to this one
 _MOST_VOTES = (1 << 62) - 1  # for one label
-_BLOCK = 1 << 12  # queries whose curves are in memory together
-_FEWEST, _MOST = Fraction(1, 10**100), Fraction(10**100)  # sigma2 for which nothing overflows
+_BLOCK = 1 << 12  # number of queries with their curves in memory at the same time
+_FEWEST, _MOST = Fraction(1, 10**100), Fraction(10**100)  # least and greatest sigma2 without overflow
 _ORDERS = 1 + np.exp(np.linspace(np.log(0.05), np.log(5000.0), 300))
-_NEAR = np.exp(np.linspace(-0.04, 0.04, 161))  # as far as the next of these orders
+_NEAR = np.exp(np.linspace(-0.04, 0.04, 161))  # factors that reach the neighbouring orders of _ORDERS
 
 
 def publishable_noisy_max_cost(
     n_answered: int, sigma2: Any, *, n_asked: int = 0, threshold_sigma2: Any = None
 ) -> Composition:
-    """Return what so many queries cost whatever the votes are: it may be published.
+    """Return the cost of a number of queries for any votes; it may be published.
 
     Parameters
     ----------
     n_answered : int
-        Queries whose noisy winner is released.
+        Number of queries with a released noisy winner.
     sigma2 : number
         Variance parameter of the noise on each count.
     n_asked : int, default=0
-        Queries of which it is released whether the greatest count passes a noisy threshold first
-        (Confident-GNMax), answered or not.
+        Number of queries, answered or not, that first compare the greatest count with a noisy threshold and
+        release the result (Confident-GNMax).
     threshold_sigma2 : number, optional
-        Variance parameter of the noise of that test; needed if `n_asked` is not 0.
+        Variance parameter of the noise of that test; required if `n_asked` is not 0.
 
     Returns
     -------
@@ -78,12 +78,12 @@ def publishable_noisy_max_cost(
 
 
 def secret_noisy_max_epsilon(counts: Any, *, sigma2: Any, delta: Any) -> float:
-    """Return epsilon at `delta` of all queries on these very votes: NEVER to be shown, logged or decided by.
+    """Return the epsilon at `delta` of all queries on the given votes; NEVER show, log or decide by it.
 
     Parameters
     ----------
     counts : ndarray of int of shape (n_queries, n_labels)
-        Private. Votes for each label; the queries are chosen without sight of the answers.
+        Private. Votes for each label. The queries must not depend on earlier answers.
     sigma2 : number
         From 1e-100 to 1e100; variance parameter of the noise on each count.
     delta : number
@@ -92,19 +92,19 @@ def secret_noisy_max_epsilon(counts: Any, *, sigma2: Any, delta: Any) -> float:
     Returns
     -------
     float
-        Private. For these votes and for all that one teacher could change them to, every event has
-        P[E] <= exp(epsilon) P'[E] + delta, P belonging to these votes. It is at most the epsilon of
-        n_queries / sigma2 zero-concentrated privacy.
+        Private. Let P be the output distribution for these votes, and P' that for any votes that differ in
+        one teacher's votes. Every event E has P[E] <= exp(epsilon) P'[E] + delta. The value is at most the
+        epsilon of zero-concentrated privacy with rho = n_queries / sigma2.
 
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as described; the message shows no count.
+        If a parameter is not as described; the message contains no count.
 
     Notes
     -----
-    The guarantee is about these votes only, and one-sided. Any published number that depends on it, "the
-    epsilon is .31" as much as "the budget is used up", tells of the votes.
+    The inequality holds for these votes only, and in one direction only. Any published result that depends on
+    it, such as "the epsilon is .31" or "the budget is exhausted", reveals something about the votes.
 
     **Source.** Papernot et al. (2018), Section 3.2; with another q (see `secret_log_chance_of_another`).
     """
@@ -112,7 +112,8 @@ def secret_noisy_max_epsilon(counts: Any, *, sigma2: Any, delta: Any) -> float:
     delta = check_number("delta", delta, above=0, below=1)
     if not len(counts):
         return 0.0
-    # The curve jumps where the theorem ends, mostly right after the best order: a second look comes close.
+    # The curve jumps at the theorem's largest order, often just above the best order: so the search is
+    # refined.
     order, divergence = _best_of(_ORDERS, counts, variance, delta)
     order, divergence = _best_of(np.append(order * _NEAR, order), counts, variance, delta)
     certain = epsilon_at(Fraction(order), Fraction(divergence), delta)
@@ -122,7 +123,7 @@ def secret_noisy_max_epsilon(counts: Any, *, sigma2: Any, delta: Any) -> float:
 def _best_of(
     orders: Floats, counts: NDArray[np.int64], sigma2: Fraction, delta: Fraction
 ) -> tuple[float, float]:
-    """Return the order, among those above 1, that seems to give the least epsilon, and its divergence."""
+    """Return the order above 1 with the least epsilon in float arithmetic, and its divergence."""
     orders = orders[orders > 1]
     curve = secret_noisy_max_total(counts, sigma2=sigma2, orders=orders)
     epsilons = curve - (np.log(orders) + log_float(delta)) / (orders - 1) + np.log1p(-1 / orders)
@@ -131,7 +132,7 @@ def _best_of(
 
 
 def secret_noisy_max_total(counts: Any, *, sigma2: Any, orders: Any) -> Floats:
-    """Return the sum over queries of `secret_noisy_max_renyi`, rounded up; private like each of them."""
+    """Return the sum of `secret_noisy_max_renyi` over all queries, rounded up; it is private too."""
     counts, total = _checked_counts(counts), np.zeros(np.size(orders))
     for start in range(0, len(counts), _BLOCK):
         total += secret_noisy_max_renyi(counts[start : start + _BLOCK], sigma2=sigma2, orders=orders).sum(0)
@@ -139,7 +140,7 @@ def secret_noisy_max_total(counts: Any, *, sigma2: Any, orders: Any) -> Floats:
 
 
 def secret_noisy_max_renyi(counts: Any, *, sigma2: Any, orders: Any) -> Floats:
-    """Return bounds on each query's Renyi divergences on these very votes: NEVER to be shown.
+    """Return bounds on each query's Renyi divergences for the given votes; NEVER show them.
 
     Parameters
     ----------
@@ -153,17 +154,17 @@ def secret_noisy_max_renyi(counts: Any, *, sigma2: Any, orders: Any) -> Floats:
     Returns
     -------
     ndarray of float of shape (n_queries, n_orders)
-        Private. Divergences from these votes' distribution to that of any votes that differ in one vote a
-        query, rounded up; at most order / sigma2, rounded up.
+        Private. Divergences of the output distribution for these votes from that for any votes that differ in
+        one vote a query, rounded up; at most order / sigma2, rounded up.
 
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as described; the message shows no count.
+        If a parameter is not as described; the message contains no count.
 
     Notes
     -----
-    Divergences of queries that were chosen without sight of the answers add.
+    The divergences of several queries add if no query depends on earlier answers.
 
     **Source.** Papernot et al. (2018), Theorem 6 and Proposition 10: see `dplearn.privacy.likely_outcome`.
     """
@@ -176,7 +177,7 @@ def secret_noisy_max_renyi(counts: Any, *, sigma2: Any, orders: Any) -> Floats:
 
 
 def secret_log_chance_of_another(counts: Any, *, sigma2: Any) -> Floats:
-    """Return bounds on ln of the probability that not the winner of the votes is released: NEVER to be shown.
+    """Return bounds on ln P[the released label is not the winner of the votes]; NEVER show them.
 
     Parameters
     ----------
@@ -190,14 +191,14 @@ def secret_log_chance_of_another(counts: Any, *, sigma2: Any) -> Floats:
 
     Notes
     -----
-    The winner w is the first label with the most votes. Another label j is released only if its noise exceeds
-    that of w by the gap between their counts or more if j comes first, and by more than the gap if w does: a
-    tie goes to the first. The union bound adds these probabilities, which are tails of the difference of two
-    discrete Gaussians.
+    The winner w is the first label with the most votes. Let the gap be the difference of the counts of w and
+    of another label j. Label j is released only if its noise exceeds that of w by at least the gap (if j
+    precedes w) or by more than the gap (if w precedes j), since a tie goes to the first label. The union
+    bound adds these probabilities, which are tails of the difference of two discrete Gaussians.
 
-    **Source.** Papernot et al. (2018), Proposition 7, has continuous noise: half of erfc(gap / (2 sigma)) for
-    each label. That is too small here where a label before w would win a tie: at sigma = 1 and a gap of 2 it
-    is .0786, and truly .1393.
+    **Source.** Papernot et al. (2018), Proposition 7, for continuous noise: half of erfc(gap / (2 sigma)) for
+    each label. With discrete noise this is too small if a label before w would win a tie: at sigma = 1 and a
+    gap of 2 it is .0786, and the true probability is .1393.
     """
     variance, counts = _checked_sigma2(sigma2), _checked_counts(counts)
     if not len(counts):
@@ -208,7 +209,8 @@ def secret_log_chance_of_another(counts: Any, *, sigma2: Any) -> Floats:
     logs = log_tails(float(variance), int(needed.max()) + 1)[needed]
     np.put_along_axis(logs, winner, -np.inf, axis=1)
     total = np.logaddexp.reduce(logs, axis=1)
-    # Each addition is off by a few units of the size of a sum, which is largest where the sum is.
+    # A partial sum S' <= S has an error of a few units of |ln S'|, which counts S' / S in ln S, and
+    # S' |ln S'| / S <= |ln S| + 1.
     raised: Floats = total + counts.shape[1] * 2.0**-50 * (np.abs(total) + 1)
     return np.minimum(raised, 0.0)
 

@@ -1,4 +1,4 @@
-"""A closed box for private state that answers questions after a fit: one state, one process, one at a time.
+"""One-time state: private state for queries after a fit, which only one holder in one process can use.
 
 >>> holder = OneTimeState([3, 1, 2])
 >>> holder
@@ -29,12 +29,12 @@ _HEADER = b"dplearn private state, version 1\n"
 
 
 class OneTimeState(Generic[State]):
-    """Holds private state so that exactly one object in one process answers from it.
+    """A holder of private state that cannot be duplicated.
 
-    Two copies of a sparse vector would answer twice as often as was paid for. So copies (`copy`, `deepcopy`,
-    scikit-learn's `clone` of what holds it) are the holder itself, pickling is refused, and a forked child
-    finds its holder closed. To move the state to another process, `export` it, which closes this holder,
-    and `load` it there, which consumes the file.
+    Two copies of a sparse vector would give twice as many answers as were charged. Therefore a copy of the
+    holder (`copy`, `deepcopy`, scikit-learn's `clone` of an estimator with a holder) is the holder itself,
+    pickling is refused, and in a forked child the holder is closed. `export` moves the state to a file and
+    closes the holder; `load` moves it from the file to a new holder and deletes the file.
 
     Parameters
     ----------
@@ -43,11 +43,11 @@ class OneTimeState(Generic[State]):
 
     Notes
     -----
-    **Privacy.** The holder has no attributes: neither `vars`, nor `repr`, nor `get_params`, nor HTML, nor
-    a pickle of what holds it shows anything, nor does a traceback that shows the variables of this module. It
-    is no protection against who can run a debugger in this process, walk the garbage collector's objects, or
-    read its memory. A process that forks inside `use` gives the child what that thread has in its hands: do
-    not fork there.
+    **Privacy.** The holder has no attributes. The state does not appear in `vars`, `repr`, `get_params`, HTML
+    or pickles of objects that have a holder, or in a traceback that shows the variables of this module. The
+    holder does not protect against a debugger in this process, against code that enumerates the garbage
+    collector's objects, or against access to the process's memory. Do not fork inside `use`: the child would
+    have a copy of the state.
     """
 
     __slots__ = ("__weakref__",)
@@ -57,7 +57,7 @@ class OneTimeState(Generic[State]):
 
     @contextmanager
     def use(self) -> Iterator[State]:
-        """Give the state to one thread; the others wait.
+        """Return a context manager that gives the state to one thread; other threads wait.
 
         Raises
         ------
@@ -69,17 +69,17 @@ class OneTimeState(Generic[State]):
 
     @property
     def closed(self) -> bool:
-        """Whether the state has left: exported, closed, or in the process that this one was forked from."""
+        """True if the state was exported or closed, or belongs to the parent of this forked process."""
         kept = _KEPT[self]
         return kept.why_closed != "" or kept.owner != process_identity()
 
     def close(self) -> None:
-        """Forget the state; a second time changes nothing.
+        """Delete the state; on a closed holder, do nothing.
 
         Raises
         ------
         RuntimeError
-            If this thread is using it.
+            If this thread is using the state.
         """
         if not self.closed:
             with _KEPT[self].locked() as kept:
@@ -87,84 +87,83 @@ class OneTimeState(Generic[State]):
                 kept.state = _Sealed(None)
 
     def export(self, path: str | os.PathLike[str]) -> None:
-        """Write the state to a new file, readable by its owner only, and close this holder.
+        """Write the state to a new file with access for its owner only, and close this holder.
 
         Parameters
         ----------
         path : str or path-like
-            A file that does not exist. It holds private data, and is opened once, with `load`.
+            A file that does not exist. It will contain private data; `load` reads and deletes it.
 
         Raises
         ------
         RuntimeError
-            If the holder is closed, or this thread is using it.
+            If the holder is closed, or this thread is using the state.
         OSError
             If the file exists or cannot be written; the holder stays open.
 
         Notes
         -----
-        If the process is killed on the way there may be a second name for the file, which begins with
-        ".holder-"; `load` then refuses both until one is removed.
+        A process that is killed during the export may leave a second name of the file, which begins with
+        ".holder-"; `load` then refuses both names until one is removed.
         """
         target = Path(path)
         draft = target.with_name(f".holder-{os.urandom(8).hex()}")
         with _KEPT[self].opened() as kept:
             try:
                 _write(draft, _Sealed(pickle.dumps(kept.state.content)))
-                # Closed first: at no moment could both this holder and one that loads the file answer.
+                # Closed before the file appears: this holder and one that loads the file are never both open.
                 kept.why_closed = f"it was exported to {str(target)!r}"
                 try:
-                    os.link(draft, target)  # which, unlike a renaming, refuses to replace a file
+                    os.link(draft, target)  # unlike a rename, a link never replaces a file
                 except OSError:
-                    if draft.lstat().st_nlink == 1:  # else it worked, whatever a network's file system says
+                    if draft.lstat().st_nlink == 1:  # else the link exists, despite the file system's error
                         kept.why_closed = ""
                         raise
                 kept.state = _Sealed(None)
             finally:
                 with suppress(FileNotFoundError):
                     draft.unlink()
-        with suppress(OSError):  # the state has left in any case
+        with suppress(OSError):  # the export is complete in any case
             _sync(target.parent)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Return a holder of the state in a file that `export` wrote, and consume the file.
+        """Return a holder of the state in a file of `export`, and delete the file.
 
-        Of several who load one file, one gets the state; a copy made of the file before cannot be known.
+        If several processes load the same file, exactly one gets the state. An earlier copy of the file
+        cannot be detected.
 
         Parameters
         ----------
         path : str or path-like
-            What `export` wrote. It is a pickle: load only what comes from those you trust.
+            A file of `export`. It contains a pickle: load only files from a trusted source.
 
         Raises
         ------
         FileNotFoundError
             If there is no such file, or it was loaded already.
         ValueError
-            If it is not what `export` wrote, or has a second name (a hard link), under which it could be
-            loaded again; the file stays.
+            If it is not a file of `export`, or has a second name (a hard link), under which it could be
+            loaded again; the file is kept.
         """
-        source = Path(path).resolve()  # a symbolic link is not what has to be consumed
+        source = Path(path).resolve()  # the file itself must be deleted, not a symbolic link to it
         _read(source)
         claimed = source.with_name(f".holder-{os.urandom(8).hex()}")
         try:
-            source.rename(claimed)  # of two who try, one finds nothing to rename
+            source.rename(claimed)  # atomic: of two concurrent loads, one fails here
         except FileNotFoundError:
             raise _gone(source) from None
         try:
             _refuse_other_names(claimed, source)
             pickled = _read(claimed)
-            state = _Sealed(pickle.loads(pickled.content))  # noqa: S301 - documented: from those you trust
-            _sync(claimed.parent)  # if that cannot be done, now is the time to know
+            state = _Sealed(pickle.loads(pickled.content))  # noqa: S301 - documented: trusted sources only
+            _sync(claimed.parent)  # before the deletion, so that an error here keeps the file
         except BaseException:
             os.link(claimed, source)
             claimed.unlink()
             raise
         claimed.unlink()
-        _sync(
-            claimed.parent
-        )  # before anything is answered: after a power cut the file must not be there again
+        _sync(claimed.parent)  # before any answer: a power failure must not restore the file
         return cls(state.content)
 
     def __copy__(self) -> Self:
@@ -175,8 +174,8 @@ class OneTimeState(Generic[State]):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(
-            "private state is not pickled, for two copies would answer more than was paid for; move it with"
-            " OneTimeState.export(path), which closes this one, and OneTimeState.load(path)"
+            "private state is not pickled: two copies would give more answers than were charged; move it with"
+            " OneTimeState.export(path), which closes this holder, and OneTimeState.load(path)"
         )
 
     def __repr__(self) -> str:
@@ -184,7 +183,7 @@ class OneTimeState(Generic[State]):
 
 
 class _Sealed:
-    """Something private in a variable: a traceback that shows variables shows none of it."""
+    """A wrapper of a private value, whose `repr` in a traceback does not show the value."""
 
     __slots__ = ("content",)
 
@@ -196,7 +195,7 @@ class _Sealed:
 
 
 class _Kept:
-    """What a holder stands for."""
+    """The private content of a holder: state, owner process and lock."""
 
     def __init__(self, state: Any):
         self.state = _Sealed(state)
@@ -206,35 +205,34 @@ class _Kept:
         self.why_closed = ""
 
     def __repr__(self) -> str:
-        return "<what a holder stands for>"
+        return "<content of a holder>"
 
     @contextmanager
     def locked(self) -> Iterator[Self]:
-        """Let one thread in, once at a time, in the process that the state belongs to."""
+        """Admit one thread of the owner process at a time; a nested use raises RuntimeError."""
         if self.owner != process_identity():
-            # Before the lock: a thread that was not forked may hold the copy of it.
-            raise RuntimeError(
-                "this private state is answered for by the process that this one was forked from"
-            )
+            # Checked before the lock: in a forked child, the lock's copy may be held by a thread of the
+            # parent.
+            raise RuntimeError("this private state belongs to the process that this one was forked from")
         with self.lock:
             if self.in_use:
-                raise RuntimeError("this private state is in use by this thread: leave the use of it first")
+                raise RuntimeError("this private state is in use by this thread: end that use first")
             yield self
 
     @contextmanager
     def opened(self) -> Iterator[Self]:
-        """Give access to one thread, if the state is still here."""
+        """Admit one thread, unless the holder is closed."""
         with self.locked():
             if self.why_closed:
                 raise RuntimeError(f"this private state cannot be used any more: {self.why_closed}")
             try:
-                self.in_use = True  # inside: an interrupt just after it must not leave it so
+                self.in_use = True  # inside the try: an interrupt just after it must reset it
                 yield self
             finally:
                 self.in_use = False
 
 
-# Not on the holder itself, where everything that looks at objects would find it.
+# The content is no attribute of the holder, so that tools that inspect attributes do not find it.
 _KEPT: WeakKeyDictionary[OneTimeState[Any], _Kept] = WeakKeyDictionary()
 
 
@@ -247,7 +245,7 @@ def _write(path: Path, pickled: _Sealed) -> None:
 
 
 def _read(path: Path) -> _Sealed:
-    """Return the pickle in an export, if it is one and whole."""
+    """Return the pickle in a file of `export`; raise ValueError if the file is not one or is damaged."""
     try:
         found = _Sealed(path.read_bytes())
     except FileNotFoundError:
@@ -260,18 +258,18 @@ def _read(path: Path) -> _Sealed:
 
 
 def _refuse_other_names(claimed: Path, source: Path) -> None:
-    """Refuse a file that is still there, under another name, when this one is removed."""
+    """Raise ValueError if the file has a second name, under which it would remain after a removal."""
     status = claimed.lstat()
     if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
         raise ValueError(
             f"{source}: private state that has {status.st_nlink} names (links), under each of which it could"
-            " be loaded; remove the others (one that begins with .holder- is left by an export or a load that"
-            " was killed)"
+            " be loaded; remove the others (a name that begins with .holder- comes from an export or a load"
+            " that was killed)"
         )
 
 
 def _sync(folder: Path) -> None:
-    """Write a folder's list of names to the disk, where the system has a way."""
+    """Write a folder's list of names to the disk, if the system supports it."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

@@ -1,4 +1,4 @@
-"""What a whole pipeline guarantees: the sum of what its fitted steps do.
+"""The guarantee of a fitted pipeline: the composition of the guarantees of its steps.
 
 >>> class Scaler:
 ...     guarantee_ = ApproxDP(0.5)
@@ -30,69 +30,70 @@ __all__ = [
 
 Kind = TypeVar("Kind", bound=type)
 
-#: Where pipelines, feature unions and column transformers keep their parts, each a tuple that begins with the
-#: part's name and the part.
+#: Attributes that hold the parts of pipelines, feature unions and column transformers. Each part is a tuple
+#: that begins with a name and a step.
 PARTS = ("steps", "transformer_list", "transformers_")
 _NO_STEP = ("drop", None)
 _MARK = "fitted_together_"
 _NO_PREDICTION = (
-    "take a learner of dplearn in its place, or ask of what stands before it,"
+    "take a learner of dplearn in its place, or compute the guarantee of the steps before it,"
     " pipeline_guarantee(pipeline[:-1])"
 )
 _ONCE = "the pipeline was fitted once: each further fit, such as those of a search, costs as much again"
-_ALONE = "each step turns each record into one record, by itself"
-_OF_VALUES = ("in ", "values ")  # as domains begin what they assume
+_ALONE = "each step transforms each record into one record, independently of the other records"
+_OF_VALUES = ("in ", "values ")  # the first words of the assumptions of domains
 _DENSE = "columns that are passed through are dense"
-#: scikit-learn's transformers that learn nothing and treat each record by itself. (That a class needs no fit,
-#: as some say of themselves, does not make it one: GaussianProcessRegressor keeps its data.)
+#: scikit-learn's transformers that learn nothing and transform each record independently. (The tag
+#: `requires_fit=False` is no proof of this: GaussianProcessRegressor has it and stores its data.)
 _ALONE_BY_NATURE = ("Binarizer", "FeatureHasher", "HashingVectorizer", "Normalizer")
-#: Classes of this package of which the same is proved. A subclass is none of them: it may do what it likes.
+#: Classes of this package with the same property. Their subclasses are excluded: they may override `fit`.
 _ALONE_BY_PROOF: set[type] = set()
-_LEARNERS = ("estimator", "estimators")  # where meta-estimators have what they fit clones of
-_PLAIN = (str, bytes, int, float, complex, type, set, frozenset, np.generic, np.dtype)  # shown in full
-_SELECTORS = ("make_column_selector",)  # look at names and types of columns, and at no value
+_LEARNERS = ("estimator", "estimators")  # parameters of meta-estimators that hold the estimators to fit
+_PLAIN = (str, bytes, int, float, complex, type, set, frozenset, np.generic, np.dtype)  # compared by repr
+_SELECTORS = ("make_column_selector",)  # they read names and types of columns, and no values
 
 
 def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Guarantee:
-    """Return what all steps of a fitted pipeline guarantee together.
+    """Return the guarantee of all steps of a fitted pipeline together.
 
     Parameters
     ----------
     pipeline : object
-        Fitted. scikit-learn's Pipeline, FeatureUnion or ColumnTransformer, or one within another.
+        A fitted Pipeline, FeatureUnion or ColumnTransformer of scikit-learn, possibly nested.
     stateless : collection of str, default=()
-        Names of steps that you know to learn nothing from any value and to turn each record into another by
-        itself, such as PolynomialFeatures; the guarantee lists them among its assumptions. Of a step within a
-        step, both names with a dot between. Of CellEncoder, Normalizer, Binarizer, FeatureHasher and
-        HashingVectorizer it is known; of what a FunctionTransformer is given, you know.
+        Names of the steps that, as the caller knows, learn nothing from any value and transform each record
+        independently, such as PolynomialFeatures; the guarantee lists them among its assumptions. The name of
+        a nested step is both names with a dot between. CellEncoder, Normalizer, Binarizer, FeatureHasher and
+        HashingVectorizer need not be listed; a FunctionTransformer must be, since only the caller knows its
+        function.
 
     Returns
     -------
     Guarantee
-        ApproxDP or ZeroConcentratedDP, as the steps have it. Numbers add up; of neighbours and what is
-        protected it guarantees what all steps do.
+        ApproxDP or ZeroConcentratedDP, as the steps' guarantees. The numbers are the sums over the steps; the
+        neighbours and the protected part are those for which all steps' guarantees hold.
 
     Raises
     ------
     TypeError
-        If `pipeline` has no steps, or their guarantees are of two kinds.
+        If `pipeline` has no steps, or the steps have guarantees of different kinds.
     ValueError
-        If a step is fitted on the data without a guarantee, or is not fitted: the message names each. If
-        `stateless` names a step that is not there, one that has a guarantee or holds a private estimator, or
-        one that predicts, which it cannot without having learned. If deltas add up to 1. If two steps have
-        one name, with dots between. If values decide what is published besides: a column transformer that
-        chooses columns by a function of them, or how to store its output by how many are 0; a function whose
-        inverse is checked on them; a cache, which tells whether data are those of an earlier fit, and keeps
-        them.
+        If a step is fitted on the data without a guarantee, or is not fitted; the message names all such
+        steps. If `stateless` names an absent step, a step with a guarantee or with a private estimator
+        inside, or a step that predicts (and so has learned). If the deltas add up to 1 or more. If two steps
+        have the same dotted name. If something else that is published depends on values: a column
+        transformer's choice of columns by a function, or its choice between sparse and dense output; a check
+        of an inverse function; a cache, which reveals whether the data equal those of an earlier fit, and
+        stores them.
 
     Notes
     -----
-    **Privacy.** Basic composition: each step sees the data through steps that are fixed once released and
-    turn each record into one. A step that is fitted on the data without a guarantee publishes what it
-    learned, so nothing can be guaranteed: there is no sum to return.
+    **Privacy.** Basic composition: the input of a step is the data after the preceding steps, which are fixed
+    once they are released and transform each record into one record. A step that is fitted on the data
+    without a guarantee publishes what it learned without any bound, so the pipeline has no guarantee.
 
-    **Assumes.** What the guarantee lists: that no step mixes records when it transforms; that the pipeline
-    was fitted once: what a search keeps is one of many fits, and what they all cost a ledger tells.
+    **Assumes.** The assumptions that the guarantee lists: no step mixes records when it transforms, and the
+    pipeline was fitted once. (A search fits many pipelines and keeps one; a ledger has the cost of all.)
 
     **Source.** Dwork, McSherry, Nissim and Smith (2006), on composition.
     """
@@ -127,7 +128,7 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
 
 
 def _declared(stateless: Collection[str], steps: dict[str, Any]) -> set[str]:
-    """Return the names of the steps that the caller says learn nothing, if they may."""
+    """Return the names in `stateless` as a set; raise ValueError if one cannot be stateless."""
     declared = {stateless} if isinstance(stateless, str) else set(stateless)
     if absent := sorted(declared - steps.keys()):
         raise ValueError(f"stateless must name steps, {', '.join(map(repr, steps))}, got {absent[0]!r}")
@@ -136,43 +137,43 @@ def _declared(stateless: Collection[str], steps: dict[str, Any]) -> set[str]:
     if predicting := sorted(name for name in declared if _predicts(steps[name])):
         raise ValueError(
             f"stateless must name steps that learn nothing from the data, got {predicting[0]!r}, which"
-            f" predicts what it learned: {_NO_PREDICTION}"
+            f" predicts: {_NO_PREDICTION}"
         )
     if holding := sorted(name for name in declared if any(map(_guarantees, held_by(steps[name])))):
         raise ValueError(
             f"stateless must name steps that learn nothing from the data, got {holding[0]!r}, which holds a"
-            f" private estimator, whose fits cost something{of_meta_estimators(steps[holding[0]])}"
+            f" private estimator, whose fits have a cost{of_meta_estimators(steps[holding[0]])}"
         )
     return declared
 
 
 def _of_step(name: str, each: Guarantee, first: bool) -> list[str]:
-    """Return what a step assumes; what a later one is given is what those before it make of the data."""
+    """Return a step's assumptions; those of a later step on values concern the preceding steps' output."""
     return [
-        f"of what step {name!r} is given: {entry}" if not first and entry.startswith(_OF_VALUES) else entry
+        f"of the input of step {name!r}: {entry}" if not first and entry.startswith(_OF_VALUES) else entry
         for entry in each.assumes
     ]
 
 
 class _FittedTogether:
-    """Marks the steps that were fitted and chosen together: what that guarantees, once for all of them."""
+    """The guarantee of all steps that were fitted and selected together, counted once."""
 
     def __init__(self, guarantee: Guarantee):
         self.guarantee = guarantee
 
 
 class _Mark:
-    """Ties a step to those that it was fitted with, for as long as its settings are what they were then."""
+    """The link of a step to the steps fitted with it, valid while the step's settings are unchanged."""
 
     def __init__(self, together: _FittedTogether, step: Any):
         self.together = together
         self._settings = None if hasattr(step, "guarantee_") else _copied(_settings_of(step))
 
     def holds_of(self, step: Any) -> bool:
-        """Return whether the step is still as it was, so far as that matters to its guarantee.
+        """Return True if the step was neither fitted again nor changed since it was marked.
 
-        A private step says by its guarantee whether it was fitted since. A step that learned nothing with
-        other settings may learn something with these.
+        A new fit of a private step sets a new guarantee object. A step without a guarantee must have its old
+        settings: with new ones it could learn from the data.
         """
         if self._settings is None:
             return getattr(step, "guarantee_", None) is self.together.guarantee
@@ -180,15 +181,15 @@ class _Mark:
 
 
 def fitted_together(model: Any, guarantee: Guarantee) -> Any:
-    """Return a fitted model, marked: all its private steps together guarantee this, and none of them less.
+    """Mark a fitted model: `guarantee` is the guarantee of all its steps together. Return the model.
 
     Parameters
     ----------
     model : object
-        A fitted pipeline, or a private estimator by itself. Whatever else does something in the pipeline is
-        taken to learn nothing with the settings that it has: who calls this has checked that.
+        A fitted pipeline, or a single private estimator. The caller must have checked that the pipeline's
+        other steps learn nothing with their current settings.
     guarantee : Guarantee
-        Becomes the `guarantee_` of each private step.
+        It is set as the `guarantee_` of each private step.
     """
     together = _FittedTogether(guarantee)
     for step in dict(_steps(model)).values() if _parts(model) else [model]:
@@ -200,20 +201,20 @@ def fitted_together(model: Any, guarantee: Guarantee) -> Any:
 
 
 def _mark_of(step: Any) -> _FittedTogether | None:
-    """Return what a step was fitted together with others as, unless it was changed or fitted since."""
+    """Return the joint guarantee that a step is marked with, or None if it was changed or fitted since."""
     mark = getattr(step, _MARK, None)
     return mark.together if isinstance(mark, _Mark) and mark.holds_of(step) else None
 
 
 def _settings_of(step: Any) -> Any:
-    """Return a step's parameters, and those of what is within it."""
+    """Return a step's parameters, with those of nested estimators."""
     if hasattr(step, "get_params"):
         return step.get_params()
     return {name: value for name, value in vars(step).items() if name != _MARK}
 
 
 def _copied(value: Any) -> Any:
-    """Return a setting such that later changes of its entries do not change it."""
+    """Return a copy of a setting that later changes of its entries do not affect."""
     if type(value) is dict:
         return {name: _copied(each) for name, each in value.items()}
     if type(value) in (list, tuple):
@@ -222,12 +223,12 @@ def _copied(value: Any) -> Any:
 
 
 def _alike(value: Any, kept: Any) -> bool:
-    """Return whether a setting is known to be what it was; what cannot be compared is not."""
+    """Return True if a setting is known to be unchanged; False if the values cannot be compared."""
     if value is kept:
         return True
     if type(value) is not type(kept):
         return False
-    if hasattr(value, "get_params"):  # whose own parameters are settings too
+    if hasattr(value, "get_params"):  # its own parameters are compared as settings of their own
         return True
     if isinstance(value, dict):
         return value.keys() == kept.keys() and all(_alike(value[name], kept[name]) for name in value)
@@ -239,24 +240,30 @@ def _alike(value: Any, kept: Any) -> bool:
 
 
 def learns_nothing(kind: Kind) -> Kind:
-    """Say of a class of this package that its fit keeps no value, and that it takes each record by itself.
+    """Register a class of this package whose fit stores no value and whose transform treats records
+    independently.
 
     Parameters
     ----------
     kind : type
-        With a test that says so.
+        A class with a test of this property.
+
+    Returns
+    -------
+    type
+        The class itself, so that this function can decorate it.
     """
     _ALONE_BY_PROOF.add(kind)
     return kind
 
 
 def _guarantees(held: Any) -> bool:
-    """Return whether an object has a guarantee, or gets one when it is fitted."""
+    """Return True if an object has a guarantee, or will have one when it is fitted."""
     return isinstance(getattr(held, "guarantee_", None), Guarantee) or _will_guarantee(held)
 
 
 def _will_guarantee(step: Any) -> bool:
-    """Return whether a step is of those that guarantee something, and is not fitted yet."""
+    """Return True if a step is a private estimator that is not fitted yet."""
     return not hasattr(step, "guarantee_") and hasattr(step, "epsilon") and hasattr(step, "ledger")
 
 
@@ -265,14 +272,14 @@ class _Passed:
 
 
 def check_steps_leak_nothing(whole: Any, name: str) -> None:
-    """Refuse what publishes something of values beside what its steps release."""
+    """Raise ValueError if a pipeline would publish a function of values outside its steps' releases."""
     if getattr(whole, "memory", None) is not None:
         raise ValueError(
-            f"{name} must have memory=None: a cache tells whether data are those of an earlier fit, and keeps"
-            " them"
+            f"{name} must have memory=None: a cache reveals whether the data equal those of an earlier fit,"
+            " and stores them"
         )
     if getattr(whole, "check_inverse", False) and getattr(whole, "inverse_func", None) is not None:
-        raise ValueError(f"{name} must have check_inverse=False: whether it warns depends on the values")
+        raise ValueError(f"{name} must have check_inverse=False: its warning depends on the values")
     chosen = getattr(whole, "transformers", None)
     for part, _, columns, *_ in chosen or ():
         if callable(columns) and type(columns).__name__ not in _SELECTORS:
@@ -280,7 +287,7 @@ def check_steps_leak_nothing(whole: Any, name: str) -> None:
     parts = _parts(whole) or list(chosen or ())
     if chosen is not None and getattr(whole, "sparse_threshold", False) and not all(map(_known_size, parts)):
         raise ValueError(
-            f"{name} must have sparse_threshold=0: else how many values are 0 decides how output is stored"
+            f"{name} must have sparse_threshold=0: otherwise the number of zeros decides how output is stored"
         )
     for part, step, *_ in parts:
         if step is not None and not isinstance(step, str):
@@ -288,37 +295,37 @@ def check_steps_leak_nothing(whole: Any, name: str) -> None:
 
 
 def _known_size(part: tuple[Any, ...]) -> bool:
-    """Return whether how many values a part stores is the same for all data of a shape."""
+    """Return True if the number of values that a part stores is the same for all data of one shape."""
     step = part[1]
     dense = type(step) in _ALONE_BY_PROOF or hasattr(step, "guarantee_")
     return step is None or isinstance(step, str) or _passes(step) or dense
 
 
 def _parts(whole: Any) -> list[tuple[Any, ...]]:
-    """Return the parts of what has some, each a tuple that begins with its name and itself."""
+    """Return the parts of a pipeline, each a tuple that begins with a name and a step; else an empty list."""
     kept = next((place for place in PARTS if isinstance(getattr(whole, place, None), list)), None)
     return list(getattr(whole, kept)) if kept else []
 
 
 def _ask_instead(other: Any) -> str:
-    """Return where what is no pipeline tells what it guarantees."""
+    """Return advice for an object without steps: where its guarantee can be read."""
     if hasattr(other, "guarantee_"):
-        return ", which tells by itself what it guarantees: guarantee_"
+        return ", whose guarantee is its attribute guarantee_"
     if hasattr(other, "best_estimator_"):
         return (
-            ": the pipeline that a search keeps is its best_estimator_; all its fits together cost what a"
-            " ledger says, ledger.spent()"
+            ": the pipeline that a search keeps is its best_estimator_; the cost of all its fits together is"
+            " ledger.spent()"
         )
     return of_meta_estimators(other)
 
 
 def of_meta_estimators(other: Any) -> str:
-    """Return where to read what a meta-estimator of scikit-learn costs, or nothing if it is none.
+    """Return advice for a meta-estimator of scikit-learn: where its cost is documented; else an empty text.
 
     Parameters
     ----------
     other : object
-        What no guarantee is known of.
+        An object without a known guarantee.
     """
     if type(other).__module__.partition(".")[0] != "sklearn" or not any(map(other.__dict__.get, _LEARNERS)):
         return ""
@@ -329,17 +336,17 @@ def of_meta_estimators(other: Any) -> str:
 
 
 def _named(unknown: dict[str, Any]) -> str:
-    """Return which steps guarantee nothing, and what to do about them."""
+    """Return a text that names the steps without a guarantee, with advice."""
     parts = [f"{name!r} ({type(step).__name__})" for name, step in unknown.items()]
     verb = "is" if len(parts) == 1 else "are"
     advice = []
     if transforming := [name for name, step in unknown.items() if not _predicts(step)]:
         whether = f"{transforming[0]!r} learns" if len(transforming) == 1 else "they learn"
         advice.append(
-            f"; only if you know that {whether} nothing from the data, say stateless={transforming}"
+            f"; only if you know that {whether} nothing from the data, pass stateless={transforming}"
         )
     if predicting := [name for name, step in unknown.items() if _predicts(step)]:
-        advice.append(f"; of {predicting[0]!r}, {_NO_PREDICTION}")
+        advice.append(f"; for {predicting[0]!r}, {_NO_PREDICTION}")
     return (
         f"{' and '.join(parts)} {verb} fitted on the data without a guarantee, or not fitted{''.join(advice)}"
         f"{next(filter(None, map(of_meta_estimators, unknown.values())), '')}"
@@ -347,7 +354,7 @@ def _named(unknown: dict[str, Any]) -> str:
 
 
 def _steps(whole: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the names and the steps that do something, those within others in place of these."""
+    """Yield (dotted name, step) of all innermost steps; a step that drops or passes on its input is None."""
     for name, step, *_ in _parts(whole):
         if _passes(step) and hasattr(whole, "transformers_"):
             yield f"{prefix}{name}", _Passed()
@@ -360,14 +367,14 @@ def _steps(whole: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _passes(step: Any) -> bool:
-    """Return whether a step returns what it is given; fitted, scikit-learn's have a function in its place."""
+    """Return True if a step returns its input; scikit-learn fits a FunctionTransformer for "passthrough"."""
     if isinstance(step, str):
         return step == "passthrough"
     return type(step).__name__ == "FunctionTransformer" and step.func is None
 
 
 def may_learn(step: Any) -> bool:
-    """Return whether a step may keep something of the data, so far as is known."""
+    """Return False if a step is known to learn nothing from the data, else True."""
     if step is None or isinstance(step, _Passed):
         return False
     kind = type(step)
@@ -377,23 +384,23 @@ def may_learn(step: Any) -> bool:
 
 
 def _predicts(step: Any) -> bool:
-    """Return whether a step predicts: then it has learned, whatever anybody says."""
+    """Return True if a step predicts, and therefore learns from the data."""
     if hasattr(step, "predict") or hasattr(step, "fit_predict"):
         return True
     return hasattr(step, "score_samples") and not hasattr(step, "transform")
 
 
 def _sum(guarantees: list[Any], assumed: list[str]) -> Guarantee:
-    """Return the sum of guarantees, in terms that all of them hold in."""
+    """Return the sum of guarantees, for the neighbours and the protected part for which all of them hold."""
     kinds = {type(each) for each in guarantees} or {ApproxDP}
     if len(kinds) > 1 or not kinds <= {ApproxDP, ZeroConcentratedDP}:
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise TypeError(
             f"guarantees of the steps must all be ApproxDP, or all ZeroConcentratedDP, got {names}: convert"
-            " them with to_zcdp or to_approx and add them up yourself"
+            " them with to_zcdp or to_approx and add the numbers yourself"
         )
     neighbors = {each.neighbors for each in guarantees} or {"replace_one"}
-    if len(neighbors) > 1:  # a record replaced is one removed and one added
+    if len(neighbors) > 1:  # a replacement is a removal and an addition
         guarantees = [each if each.neighbors == "replace_one" else each.for_group(2) for each in guarantees]
     [kind] = kinds
     numbers = [sum((getattr(each, name) for each in guarantees), Fraction(0)) for name in kind._numbers]

@@ -1,7 +1,7 @@
-"""What all plans have in common: printed, they show one number to a line; in a notebook, a table.
+"""The base class of plans, which formats them as text (one number a line) and as HTML tables.
 
-A plan is a frozen dataclass of public numbers, the guarantee among them, which a `plan` method or function
-returns before there are any data. `repr` shows it as Python would write it.
+A plan is a frozen dataclass of public numbers, with the guarantee among them. A `plan` method or function
+computes it without data.
 
 >>> from dataclasses import dataclass, field
 >>> from dplearn.privacy import ApproxDP
@@ -30,18 +30,18 @@ _NOTE = "note"
 
 
 def noted(note: str) -> dict[str, str]:
-    """Return the metadata of a field of a plan beside whose number something is said when it is printed.
+    """Return the metadata of a plan's field that is printed with a note.
 
     Parameters
     ----------
     note : str
-        What it is of, in some words.
+        A short explanation of the number, printed in parentheses after it.
     """
     return {_NOTE: note}
 
 
 def hidden(default: Any = None) -> Any:
-    """Return a field of a plan that a fit runs on and that is neither printed nor compared.
+    """Return a field of a plan that only a fit uses; it is neither printed nor compared.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def hidden(default: Any = None) -> Any:
 
 
 class Plan:
-    """Base of the frozen dataclasses that say what a fit or a release would guarantee and need."""
+    """Base of the frozen dataclasses of the guarantee and the parameters of a fit or a release."""
 
     #: Names of properties that are printed after the fields. Numbers that take long to compute, and that the
     #: release itself does not need, are such properties.
@@ -60,7 +60,7 @@ class Plan:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a fit warns of, from public values alone, before it is charged."""
+        """Warnings of a fit with this plan, which depend on public values only; issued before the charge."""
         return ()
 
     def __str__(self) -> str:
@@ -74,7 +74,7 @@ class Plan:
 
 
 def _rows(plan: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the name and the text of each number, those of plans within under their own names."""
+    """Yield the name and the text of each number; the names of nested plans' numbers have a prefix."""
     for each in fields(plan):
         if each.repr:
             note = each.metadata.get(_NOTE)

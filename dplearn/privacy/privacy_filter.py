@@ -78,8 +78,8 @@ class PrivacyFilter:
         budget = self.budget
         if guarantee.protects not in (budget.protects, "examples"):
             raise LedgerError(
-                f"the release protects {guarantee.protects!r}, which says nothing of what the ledger accounts"
-                f" for, {budget.protects!r}"
+                f"the release protects {guarantee.protects!r}, which implies no guarantee for what the ledger"
+                f" protects, {budget.protects!r}"
             )
         numbers = amounts(_of_kind(self._between_neighbors(guarantee), type(budget)))
         cost = with_amounts(budget, numbers)
@@ -93,8 +93,8 @@ class PrivacyFilter:
             return guarantee
         if (guarantee.neighbors, self.budget.neighbors) != ("add_remove", "replace_one"):
             raise LedgerError(
-                f"the release is for neighbors={guarantee.neighbors!r}, which says nothing of the ledger's,"
-                f" neighbors={self.budget.neighbors!r}"
+                f"the release is for neighbors={guarantee.neighbors!r}, which implies no guarantee for the"
+                f" ledger's neighbors={self.budget.neighbors!r}"
             )
         try:
             return guarantee.for_group(2)  # replacing a record is removing one and adding another

@@ -1,4 +1,4 @@
-"""The best of a random number of private runs costs little more than two or three of them, however many.
+"""Privacy cost of the best of a random number of private runs: about that of two or three runs.
 
 >>> stopping = RandomStopping(40)  # from 1 to 40 runs, each number as likely as the others
 >>> stopping.mean, stopping.total(ApproxDP("0.1", "1e-8")).epsilon
@@ -23,42 +23,44 @@ __all__ = ["RandomStopping"]
 
 @dataclass(frozen=True)
 class RandomStopping:
-    """The distribution of the number of private runs of which the best is published, and its cost.
+    """The distribution of a random number of private runs, and the cost of publishing the best run.
 
-    k runs are made with probability proportional to C(k + concentration - 1, k), for k from 1 to `most`; with
-    concentration 0, to 1 / k. That is uniform where concentration is 1.
+    The number of runs is k with probability proportional to C(k + concentration - 1, k), for k from 1 to
+    `most`; with concentration 0, proportional to 1 / k. With concentration 1 it is uniform.
 
     Parameters
     ----------
     most : int
         The largest number of runs, at least 1.
     concentration : int, default=1
-        At least 0. Larger ones make few runs less likely, and cost more.
+        At least 0. Larger values make small numbers of runs less likely, and cost more.
 
     Notes
     -----
-    **Privacy.** If a run is (epsilon, delta)-differentially private, what is published, the outcome that
-    ranks highest with its rank, is private at (m epsilon, mean delta), m = min(most, 2 + concentration).
-    Proof: let delta be 0 first, p_k be the probability of k runs, f(x) the sum of p_k x^k, and let a run rank
-    below y with probability s, and as high as y with r. The highest rank is that of y with probability f(s +
-    r) - f(s), and the first run of that rank is y with Q(y) / r: so y is published with probability Q(y)
-    times the mean of f'(u) over u from s to s + r. Neighbours' u, at the same part of the way, obey u <=
-    e^epsilon u' and 1 - u >= e^-epsilon (1 - u'), and f' rises, so f'(u) exceeds f'(u') only where u > u'. It
-    then does so by at most (u / u')^(most - 1), for no power in f' is higher. And (1 - x)^(1 + c) f'(x) never
-    rises: that is (1 - x) f'' <= (1 + c) f', and holds power by power if (k + 1) p_{k+1} <= (k + c) p_k,
-    which the p_k obey. So f'(u) / f'(u') is at most ((1 - u') / (1 - u))^(1 + c) <= exp((1 + c) epsilon), and
-    Q(y) / Q'(y) at most exp(epsilon). Now let delta be positive: a run is a mixture of one that is
-    epsilon-private and, with probability delta, of anything. That none of the runs is the latter has
-    probability f(1 - delta) >= 1 - mean delta, and given it the numbers of runs have weights p_k (1 -
-    delta)^k, which obey both bounds too.
+    **Privacy.** If each run is (epsilon, delta)-differentially private, the published outcome, the one of the
+    highest rank together with its rank, is (m epsilon, mean delta)-differentially private, where m =
+    min(most, 2 + concentration). Proof: first let delta be 0. Let c be the concentration, p_k the probability
+    of k runs, and f(x) the sum of p_k x^k. For an outcome y, let Q(y) be its probability in one run, s the
+    probability of a lower rank than that of y, and r that of the same rank. The highest rank of all runs is
+    that of y with probability f(s + r) - f(s), and given this, the first run of that rank has outcome y with
+    probability Q(y) / r. So y is published with probability Q(y) times the mean of f'(u) over u from s to s +
+    r. Let u and u' be points at the same fraction of this interval for two neighbours. They satisfy u <=
+    e^epsilon u' and 1 - u >= e^-epsilon (1 - u'), and f' increases, so f'(u) exceeds f'(u') only if u > u'.
+    First, f'(u) / f'(u') is then at most (u / u')^(most - 1), since f' has degree most - 1. Second, (1 -
+    x)^(1 + c) f'(x) never increases: this is (1 - x) f'' <= (1 + c) f', which holds for each power of x if (k
+    + 1) p_{k+1} <= (k + c) p_k, and the p_k satisfy this. So f'(u) / f'(u') is at most ((1 - u') / (1 -
+    u))^(1 + c) <= exp((1 + c) epsilon), and Q(y) / Q'(y) is at most exp(epsilon). Now let delta be positive.
+    A run is a mixture of an epsilon-private run and, with probability delta, an arbitrary one. All runs are
+    epsilon-private with probability f(1 - delta) >= 1 - mean delta; given this, the number of runs has
+    weights p_k (1 - delta)^k, which satisfy both bounds too.
 
-    **Assumes.** What ranks an outcome is part of it: a score that was computed from private data is as
-    private as the rest. Runs are independent, with chance of their own. How many there were is secret, and
-    how long they took.
+    **Assumes.** The rank of an outcome is a function of the outcome: a score computed from private data is
+    part of the run's private outcome. The runs are independent. The number of runs and their duration are
+    secret.
 
-    **Source.** Liu and Talwar (2019) for geometric numbers; Papernot and Steinke (2022), Theorem 2 and
-    Corollary 3, for truncated negative binomial ones, which have no upper end. Ours have one, and the
-    condition on p_k and its proof are ours.
+    **Source.** Liu and Talwar (2019) for geometric numbers of runs; Papernot and Steinke (2022), Theorem 2
+    and Corollary 3, for truncated negative binomial numbers, which are unbounded. Here the number is bounded;
+    the condition on p_k and its proof are ours.
     """
 
     most: int
@@ -79,21 +81,21 @@ class RandomStopping:
 
     @property
     def mean(self) -> Fraction:
-        """How many runs are made on average."""
+        """The mean number of runs."""
         return Fraction(sum(k * weight for k, weight in enumerate(self.weights, 1)), sum(self.weights))
 
     @property
     def factor(self) -> int:
-        """How many times the epsilon of one run is spent, at most."""
+        """The total epsilon divided by the epsilon of one run."""
         return min(self.most, 2 + self.concentration)
 
     def total(self, run: ApproxDP) -> ApproxDP:
-        """Return what the best of the runs is guaranteed, from what each is.
+        """Return the guarantee of the best run, given the guarantee of each run.
 
         Parameters
         ----------
         run : ApproxDP
-            For neighbours by one replaced record, or of any kind that all runs share.
+            The guarantee of one run, for any kind of neighbours.
 
         Raises
         ------
@@ -103,10 +105,10 @@ class RandomStopping:
         return replace(run, epsilon=self.factor * run.epsilon, delta=self.mean * run.delta)
 
     def run_of(self, total: ApproxDP) -> ApproxDP:
-        """Return what each run may spend so that all of them spend `total`."""
+        """Return the cost of each run that makes `total` the cost of the best run."""
         return replace(total, epsilon=total.epsilon / self.factor, delta=total.delta / self.mean)
 
     def missed(self, share: Fraction) -> Fraction:
-        """Return how likely it is that no run has an outcome whose probability is `share` in each."""
+        """Return the probability that no run has an outcome of probability `share` in each run."""
         masses = enumerate(self.weights, 1)
         return sum((weight * (1 - share) ** k for k, weight in masses), Fraction(0)) / sum(self.weights)

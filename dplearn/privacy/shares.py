@@ -1,4 +1,4 @@
-"""What a budget comes to for each of many equal releases, or in zero-concentrated terms.
+"""Division of an (epsilon, delta) budget among equal releases, and its conversion into rho.
 
 >>> float(equal_epsilon(ApproxDP(1, 1e-6), 1000)), round(float(concentrated_budget(ApproxDP(1, 1e-6))), 9)
 (0.0074951001331210135, 0.02435597)
@@ -19,14 +19,14 @@ __all__ = ["concentrated_budget", "equal_epsilon"]
 
 
 def equal_epsilon(privacy: ApproxDP, count: int) -> Fraction:
-    """Return the greatest epsilon found of which `count` purely private releases compose to `privacy`.
+    """Return the greatest epsilon found for which `count` pure releases of that epsilon compose to `privacy`.
 
     Parameters
     ----------
     privacy : ApproxDP
-        Epsilon positive. With delta 0 it is shared equally.
+        Epsilon positive. With delta 0 the result is epsilon / count.
     count : int
-        At least 1; the releases' epsilon is fixed in advance, what they are may depend on earlier ones.
+        At least 1. The epsilon of all releases is fixed in advance; a release may depend on earlier ones.
     """
     target = ApproxDP(epsilon_of(privacy), privacy.delta)
     return _equal_epsilon(target, check_count("count", count, low=1))
@@ -46,7 +46,7 @@ def _equal_epsilon(target: ApproxDP, count: int) -> Fraction:
 
 
 def concentrated_budget(privacy: ApproxDP) -> Fraction:
-    """Return the greatest rho found of which zero-concentrated privacy implies `privacy`.
+    """Return the greatest rho found for which zero-concentrated privacy with rho implies `privacy`.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def concentrated_budget(privacy: ApproxDP) -> Fraction:
 
 @lru_cache(maxsize=64)
 def _concentrated_budget(target: ApproxDP) -> Fraction:
-    # More than this costs too much unless delta is above 1/2; there too, what is found is safe.
+    # A larger rho exceeds the target unless delta is above 1/2; for such a delta the result is valid, too.
     high = target.epsilon**2 + target.epsilon + 1
     return calibrate(
         lambda rho: Composition({ZeroConcentrated(rho): 1}),

@@ -1,4 +1,4 @@
-"""Secrecy of the sample: what a guarantee becomes when it is kept on rows that are drawn in secret.
+"""Secrecy of the sample: the guarantee for n records of a release computed from a secret sample of m rows.
 
 >>> guarantee = subsampled(ApproxDP(1, 1e-6), m=100, n=10_000)
 >>> guarantee.epsilon < Fraction("0.01719"), guarantee.delta < Fraction("1.009e-8")
@@ -21,16 +21,16 @@ __all__ = ["published_subsampled", "subsampled"]
 
 
 def subsampled(guarantee: ApproxDP, *, m: int, n: int) -> ApproxDP:
-    """Return the guarantee for n records, of which `guarantee` protects m rows that are drawn in secret.
+    """Return the guarantee for n records of a release on a secret sample of m rows.
 
     Parameters
     ----------
     guarantee : ApproxDP
-        For one replaced row of the m, features and label.
+        The release's guarantee for one replaced row of the m, features and label.
     m : int
-        Rows drawn, at least 1: each uniformly from the n records, independently, with replacement.
+        Number of rows drawn, at least 1: each uniformly from the n records, independently, with replacement.
     n : int
-        Records, at least 1; public.
+        Number of records, at least 1; public.
 
     Returns
     -------
@@ -41,15 +41,15 @@ def subsampled(guarantee: ApproxDP, *, m: int, n: int) -> ApproxDP:
     Raises
     ------
     TypeError, ValueError
-        If `guarantee` is another kind of guarantee, or R exceeds exp(epsilon), which for epsilon at most 1
-        and n at least 2 m it does not.
+        If `guarantee` is of another kind, or R exceeds exp(epsilon); R does not exceed it if epsilon is at
+        most 1 and n at least 2 m.
 
     Notes
     -----
-    **Privacy.** See `SampledWithReplacement` for the proof; where delta is 0 some mechanism attains it.
+    **Privacy.** See `SampledWithReplacement` for the proof; if delta is 0, some mechanism attains the bound.
 
-    **Assumes.** Which rows were drawn is never shown, not even by what the computation takes as public: so a
-    guarantee about labels alone, beside which features may be shown, is refused.
+    **Assumes.** The sampled rows stay secret. The release must not treat any part of them as public: a
+    guarantee that protects only labels, with public features, is therefore refused.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 4.12; see `published_subsampled`.
     """
@@ -59,12 +59,16 @@ def subsampled(guarantee: ApproxDP, *, m: int, n: int) -> ApproxDP:
 
 
 def published_subsampled(guarantee: ApproxDP, *, m: int, n: int) -> ApproxDP:
-    """Return the looser guarantee that Lemma 4.12 states: 6 epsilon m/n and 4 exp(6 epsilon m/n) (m/n) delta.
+    """Return the published, looser guarantee: 6 epsilon m/n and 4 exp(6 epsilon m/n) (m/n) delta.
 
     Parameters
     ----------
     guarantee, m, n
         As for `subsampled`; epsilon at most 1, and n at least 2 m.
+
+    Notes
+    -----
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 4.12.
     """
     m, n = _checked(guarantee, m, n)
     check_number("epsilon", guarantee.epsilon, high=1)
@@ -83,5 +87,5 @@ def _checked(guarantee: ApproxDP, m: int, n: int) -> tuple[int, int]:
 
 
 def _guaranteed(guarantee: ApproxDP, epsilon: Fraction, delta: Fraction, m: int, n: int) -> ApproxDP:
-    drawn = f"{m} rows are drawn with replacement from {n} records, and nobody is shown which"
+    drawn = f"{m} rows are drawn with replacement from {n} records, and the drawn rows stay secret"
     return replace(guarantee, epsilon=epsilon, delta=delta, assumes=(*guarantee.assumes, drawn))

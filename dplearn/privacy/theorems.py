@@ -1,9 +1,9 @@
-"""Five theorems on what releases cost together: from an event to an epsilon at a delta.
+"""Five composition theorems, each a function from a privacy event and a delta to an epsilon.
 
-Each takes any event, mostly a composition, and gives an epsilon that is certainly valid, rounded up to 12
-digits, or infinity where the theorem does not apply. Floats choose orders and trial values; what they chose
-is then evaluated by enclosures. The event's failure F is set aside first: a delta of (delta - F) / (1 - F)
-is left for the rest.
+Each function takes any event, usually a composition, and returns a valid epsilon, rounded up to 12 digits, or
+infinity if the theorem does not apply. Float arithmetic chooses orders and trial values; exact enclosures
+then evaluate the bound at the choice. The event's failure probability F is deducted first: a delta of (delta
+- F) / (1 - F) remains for the main part.
 
 >>> from dplearn.privacy.events import PureDP
 >>> float(advanced(PureDP(1), Fraction(1, 2))), basic(PureDP(1), Fraction(1, 2))
@@ -35,8 +35,8 @@ __all__ = [
 
 Epsilon = Fraction | float  # the only float is infinity
 
-_MOST_RELEASES = 10**5  # the sum over so many terms takes some tenths of a second
-_LARGEST_EPSILON = 1000  # of one release: beyond it there is nothing to gain on `basic`
+_MOST_RELEASES = 10**5  # a sum of this many terms takes some tenths of a second
+_LARGEST_EPSILON = 1000  # of one release: above it no theorem improves on `basic`
 _DIGITS = 60
 _LOST_DIGITS = 10  # 10**5 steps of a few roundings each lose fewer than 7
 _REFINEMENTS = 5
@@ -44,26 +44,27 @@ _TRIALS = 20
 
 
 def basic(event: Event, delta: Fraction) -> Epsilon:
-    """Add up the epsilons; the failures must add up to at most `delta`."""
+    """Return the sum of the epsilons; the failure probabilities must add up to at most `delta`."""
     return math.inf if event.pure is None or _failure(event) > delta else event.pure
 
 
 def advanced(event: Event, delta: Fraction) -> Epsilon:
-    """Return mean + t of the privacy loss of randomised responses, by Hoeffding's bound.
+    """Return the mean of the privacy loss plus a deviation t from Hoeffding's bound (advanced composition).
 
     Notes
     -----
-    No composition of epsilon_i private releases is worse than that of randomised responses, whose log-ratios
-    are epsilon_i or -epsilon_i with mean epsilon_i tanh(epsilon_i / 2). Let m be the sum of the means and V
-    the sum of the epsilon_i^2; by Hoeffding the loss L exceeds m + s with probability at most
-    exp(-s^2 / 2V). The delta at m + t is the mean of max(0, 1 - exp(m + t - L)), that is the integral over
-    u > 0 of exp(-u) P[L > m + t + u], at most exp(-t^2 / 2V) times the integral of exp(-u (1 + t / V)):
+    The cost of a composition of epsilon_i private releases is at most that of a composition of randomised
+    responses, whose log-ratios are epsilon_i or -epsilon_i with mean epsilon_i tanh(epsilon_i / 2). Let m be
+    the sum of the means, V the sum of the epsilon_i^2 and L the privacy loss. By Hoeffding's inequality, L
+    exceeds m + s with probability at most exp(-s^2 / 2V). The delta at m + t is the mean of max(0, 1 - exp(m
+    + t - L)), which is the integral over u > 0 of exp(-u) P[L > m + t + u]. This is at most exp(-t^2 / 2V)
+    times the integral of exp(-u (1 + t / V)):
 
         delta <= exp(-t^2 / 2V) / (1 + t / V).
 
-    Setting 1 + t / V aside gives t = sqrt(2 V ln(1 / delta)); with t = sqrt(2 V ln(e + sqrt(V) / delta))
-    the denominator does the rest: these are the two terms of Kairouz, Oh and Viswanath (2017), Theorem 3.5,
-    which improves on Dwork, Rothblum and Vadhan (2010). The t that solves the equation is below both.
+    Without the denominator, t = sqrt(2 V ln(1 / delta)) suffices; with it, t = sqrt(2 V ln(e + sqrt(V) /
+    delta)) suffices too. These are the two terms of Kairouz, Oh and Viswanath (2017), Theorem 3.5, which
+    improves on Dwork, Rothblum and Vadhan (2010). The t that solves the equation is below both.
     """
     parts, rest = event.flat(1), _rest(event, delta)
     epsilons = [(part.pure, count) for part, count in parts.items() if part.pure is not None]
@@ -75,16 +76,16 @@ def advanced(event: Event, delta: Fraction) -> Epsilon:
 
 
 def _mean_loss(epsilon: Fraction) -> Fraction:
-    """Return epsilon tanh(epsilon / 2), rounded up; tanh(x) rises with exp(2 x)."""
+    """Return epsilon tanh(epsilon / 2), rounded up; tanh(x) increases with exp(2 x)."""
     high = exp_bounds(epsilon)[1]
     return short_above(epsilon * (high - 1) / (high + 1))
 
 
 def _deviation(variance: Fraction, delta: Fraction) -> Fraction:
-    """Return a t, near the least, with t^2 / 2V + ln(1 + t / V) >= ln(1 / delta)."""
+    """Return a t close to the least one that satisfies t^2 / 2V + ln(1 + t / V) >= ln(1 / delta)."""
     needed = -log_bounds(delta)[0]
     v, wanted = float_above(variance), float_above(needed)
-    enough = _root_above(2 * variance * needed)  # for t^2 / 2V >= ln(1 / delta) alone
+    enough = _root_above(2 * variance * needed)  # t^2 / 2V >= ln(1 / delta)
     low, high = 0.0, math.sqrt(2 * v * wanted)
     if high == math.inf:
         return enough
@@ -103,21 +104,23 @@ def _deviation(variance: Fraction, delta: Fraction) -> Fraction:
 
 
 def _root_above(x: Fraction) -> Fraction:
-    """Return a number above the square root of a positive x, by less than one part in 2**60."""
+    """Return a number that exceeds the square root of a positive x by less than one part in 2**60."""
     shift = 64 - (x.numerator.bit_length() - x.denominator.bit_length()) // 2
     return (math.isqrt(math.floor(x * Fraction(4) ** shift)) + 1) / Fraction(2) ** shift
 
 
 def optimal_homogeneous(event: Event, delta: Fraction) -> Epsilon:
-    """Return the exact epsilon of k releases that have epsilon e each, e being the greatest among them.
+    """Return the optimal epsilon of k releases with epsilon e each, where e is the greatest epsilon of all.
 
     Notes
     -----
-    Kairouz, Oh and Viswanath (2017), Theorem 3.3. Let l of k randomised responses tell a lie. That has
-    probability p_l proportional to C(k, l) exp((k - l) e) here and q_l proportional to C(k, l) exp(l e)
-    there. No failure has probability S, the product of the 1 - delta_i. What is left for the rest is
-    s = 1 - (1 - delta) / S, and exp(epsilon) is the greatest over l of
-    ((p_0 + ... + p_l) - s) / (q_0 + ... + q_l). Numbers carry 60 digits or more; all but 10 are relied on.
+    Consider k randomised responses on two neighbours. The number of false responses is l with probability p_l
+    proportional to C(k, l) exp((k - l) e) on the one, and q_l proportional to C(k, l) exp(l e) on the other.
+    No failure occurs with probability S, the product of the 1 - delta_i. The delta that remains for the main
+    part is s = 1 - (1 - delta) / S, and exp(epsilon) is the maximum over l of ((p_0 + ... + p_l) - s) / (q_0
+    + ... + q_l). Numbers have at least 60 digits; the last 10 are not relied on.
+
+    **Source.** Kairouz, Oh and Viswanath (2017), Theorem 3.3.
     """
     parts = event.flat(1)
     epsilons = [part.pure for part in parts]
@@ -133,15 +136,15 @@ def optimal_homogeneous(event: Event, delta: Fraction) -> Epsilon:
         survival = _survival(parts) * (1 - trust)
         slack = 1 - _decimal(1 - delta) / survival - trust if survival > 0 else Decimal(0)
         ratio = _worst_ratio(releases, _decimal(greatest), slack, trust) if slack > 0 else None
-        # As a fraction, exp(100000) would have 43,000 digits.
+        # The logarithm is taken of a Decimal: as a Fraction, exp(100000) would have 43,000 digits.
         log = ratio.ln().next_plus() if ratio and ratio > 1 else Decimal(0)
     return math.inf if ratio is None else rounded_up(Fraction(log))
 
 
 def _survival(parts: Mapping[Event, int]) -> Decimal:
-    """Return the probability that no release fails, 0 where that is not known to be positive.
+    """Return the probability that no release fails, or 0 if it is not known to be positive.
 
-    Each 1 - failure is subtracted exactly: of a failure near 1 the digits that count come late.
+    Each 1 - failure is computed exactly, without cancellation for a failure probability near 1.
     """
     survival = Decimal(1)
     for part, count in parts.items():
@@ -155,7 +158,7 @@ def _worst_ratio(releases: int, epsilon: Decimal, slack: Decimal, trust: Decimal
     p, q = (growth / (1 + growth)) ** releases, (1 / (1 + growth)) ** releases
     worst, mine, theirs = Decimal(1), Decimal(0), Decimal(0)
     for lies in range(releases + 1):
-        if p <= worst * q:  # as are all later ones: adding them cannot raise the quotient above `worst`
+        if p <= worst * q:  # then the same holds for all later terms, and no later quotient exceeds `worst`
             break
         mine, theirs = mine + p, theirs + q
         worst = max(worst, (mine * (1 + trust) - slack) / (theirs * (1 - trust)))
@@ -169,16 +172,16 @@ def _decimal(x: Fraction) -> Decimal:
 
 
 def zero_concentrated(event: Event, delta: Fraction) -> Epsilon:
-    """Add up the rhos and convert their sum at its best order (`dplearn.privacy.conversion`)."""
+    """Convert the sum of the rhos into an epsilon at the best order (see `dplearn.privacy.conversion`)."""
     rest = _rest(event, delta)
     return math.inf if event.rho is None or rest <= 0 else concentrated_epsilon(event.rho, rest)
 
 
 def renyi(event: Event, delta: Fraction) -> Epsilon:
-    """Add up the Renyi curves and convert the sum at the order that serves best.
+    """Convert the sum of the Renyi curves into an epsilon at the best order found.
 
-    Orders are searched on a grid that is made finer five times around the best; the sum at the best order
-    is a float above the true one, and is converted exactly.
+    The search uses a grid of orders that is refined five times around the best one. The sum at the best
+    order, a float rounded up, is converted exactly.
     """
     rest = _rest(event, delta)
     if rest <= 0:
@@ -198,7 +201,7 @@ def renyi(event: Event, delta: Fraction) -> Epsilon:
 
 
 def _tail(orders: Floats, delta: Fraction) -> Floats:
-    """Return what converting at `delta` adds to a divergence, for each order."""
+    """Return the difference between the epsilon at `delta` and the divergence, for each order."""
     tail: Floats = (-np.log(orders) - log_float(delta)) / (orders - 1) + np.log1p(-1 / orders)
     return tail
 
@@ -209,18 +212,18 @@ THEOREMS: dict[str, Callable[[Event, Fraction], Epsilon]] = {
 
 
 def least_epsilon(event: Event, delta: Fraction) -> Epsilon:
-    """Return the least epsilon that any of the theorems gives."""
+    """Return the least epsilon that any of the theorems proves; infinity if none applies."""
     return min(theorem(event, delta) for theorem in THEOREMS.values())
 
 
 def _rest(event: Event, delta: Fraction) -> Fraction:
-    """Return the delta that is left when failures are set aside; not positive where nothing is left."""
+    """Return the delta that remains for the main part; not positive if none remains."""
     failure = _failure(event)
     return (delta - failure) / (1 - failure) if failure < 1 else Fraction(0)
 
 
 def _failure(event: Event) -> Fraction:
-    """Return the event's failure; a negative one would certify anything."""
+    """Return the event's failure probability; raise ValueError if it is negative."""
     if event.failure < 0:
         raise ValueError(f"an event's failure must be at least 0, got {float(event.failure):g}")
     return event.failure

@@ -1,8 +1,8 @@
-"""Keep releases out of caches: a release that a cache repeats tells that two tables are equal.
+"""Protection of releases from caches such as `joblib.Memory`, whose repetitions reveal equal tables.
 
-`joblib.Memory` recognises a repeated call by the pickles of its arguments. If a fit on an equal table is
-taken from its cache, the second release has the noise of the first and is not charged, so it shows that the
-two tables are equal. No object that releases something is therefore pickled alike twice.
+`joblib.Memory` identifies a repeated call by the pickles of its arguments. If it returns a cached fit for an
+equal table, the second release has the noise of the first and is not charged, which reveals that the two
+tables are equal. Two pickles of an object that makes releases therefore always differ.
 """
 
 import inspect
@@ -11,35 +11,35 @@ from typing import Any
 
 __all__ = ["MARK", "Unrepeatable", "UnrepeatablePickles", "refuse_cache", "without_mark"]
 
-#: Name of the entry of a pickled state that differs from pickle to pickle.
+#: Name of the entry of a pickled state that differs between pickles.
 MARK = "_unrepeatable"
 _CACHE, _PACKAGE = "joblib.memory", "dplearn"
 
 
 class Unrepeatable:
-    """An object that is never pickled alike twice."""
+    """An object whose pickles all differ."""
 
     def __init__(self, written: bytes = b""):
-        """Forget what was written."""
+        """Discard the random bytes of the pickle."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Unrepeatable, (os.urandom(16),)
 
 
 class UnrepeatablePickles:
-    """Base of all objects that release something.
+    """Base class of all objects that make releases: their pickles all differ.
 
-    Each pickle has random bytes in it, which unpickling drops: equality, copies and parameters are as if they
-    were not there.
+    Each pickle contains random bytes, which unpickling discards; they do not affect equality, copies or
+    parameters.
     """
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state to pickle, and a mark that no cache knows again."""
+        """Return the state to pickle, with a mark that differs between pickles."""
         state: dict[str, Any] | None = super().__getstate__()  # type: ignore[assignment]
         return (state or {}) | {MARK: Unrepeatable()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take over a pickled state."""
+        """Set the state from a pickle, without its mark."""
         kept = without_mark(state)
         inherited = getattr(super(), "__setstate__", self.__dict__.update)
         inherited(kept)
@@ -51,21 +51,21 @@ def without_mark(state: dict[str, Any]) -> dict[str, Any]:
     Parameters
     ----------
     state : dict
-        Is not changed.
+        The state; it is not modified.
     """
     return {name: value for name, value in state.items() if name != MARK}
 
 
 def refuse_cache(name: str) -> None:
-    """Refuse to release anything if a cache of joblib called into this package directly.
+    """Raise TypeError if `joblib.Memory` called a function of this package directly.
 
-    The arguments of a function such as `quantiles` are the caller's own, so that the cache would know them
-    again. A function of the caller's that is cached, and calls into this package, cannot be told from others.
+    The arguments of a function such as `quantiles` belong to the caller, so a cache would recognise a
+    repeated call. A call of this package from within a cached function of the caller cannot be detected.
 
     Parameters
     ----------
     name : str
-        Of the release, for the message.
+        The name of the release, for the message.
 
     Raises
     ------
@@ -78,5 +78,5 @@ def refuse_cache(name: str) -> None:
     if frame is not None and frame.f_globals.get("__name__") == _CACHE:
         raise TypeError(
             f"{name} must not be cached by joblib.Memory: a release that is repeated on an equal table shows"
-            " that the tables are equal; call it directly and keep what it returns"
+            " that the tables are equal; call it directly and store its result"
         )

@@ -1,4 +1,4 @@
-"""A walk covers every path once, with the probability that the exact distributions give it."""
+"""An enumeration covers each path once, with the probability from the exact distributions."""
 
 import copy
 import pickle
@@ -82,8 +82,8 @@ def test_a_noisy_comparison_has_its_exact_law(ratio, gap):
     p = laplace_tail(ratio, gap)
     assert distribution(lambda dice: dice.discrete_laplace(ratio, gap - 1, gap)) == {gap - 1: 1 - p, gap: p}
     p = geometric_tail(ratio, gap)
-    walked = distribution(lambda dice: dice.geometric(ratio, gap - 1, gap))
-    assert walked == ({gap: p} if p == 1 else {gap - 1: 1 - p, gap: p})
+    found = distribution(lambda dice: dice.geometric(ratio, gap - 1, gap))
+    assert found == ({gap: p} if p == 1 else {gap - 1: 1 - p, gap: p})
 
 
 @repeatable
@@ -92,32 +92,32 @@ def test_geometric_noise_has_its_exact_law(ratio, low, length):
     expected = dict(
         zip(range(low, low + length + 1), geometric_probabilities(ratio, low, low + length), strict=True)
     )
-    walked = distribution(lambda dice: dice.geometric(ratio, low, low + length))
-    assert walked == {k: p for k, p in expected.items() if p}
+    found = distribution(lambda dice: dice.geometric(ratio, low, low + length))
+    assert found == {k: p for k, p in expected.items() if p}
 
 
 @pytest.mark.parametrize("bits", [1, 5, 12])
 @pytest.mark.parametrize("end", [-30, -1, 0, 1, 30])
 def test_beyond_an_open_end_less_than_the_stated_part_is_left_out(end, bits):
     for low, high in ((None, end), (end, None), (None, None)):
-        walked = distribution(
+        found = distribution(
             lambda dice, low=low, high=high: dice.discrete_laplace(HALF, low, high), tail_bits=bits
         )
-        assert 1 - Fraction(2, 2**bits) <= sum(walked.values()) < 1
-        # What is walked has its own probability: nothing is added at an open end.
-        for k, p in walked.items():
+        assert 1 - Fraction(2, 2**bits) <= sum(found.values()) < 1
+        # Each enumerated value has its own probability: none is added at an open end.
+        for k, p in found.items():
             above = laplace_tail(HALF, k) if k != low else 1
             assert p == above - (laplace_tail(HALF, k + 1) if k != high else 0)
-    walked = distribution(lambda dice: dice.geometric(HALF), tail_bits=bits)
-    assert walked == {k: HALF ** (k + 1) for k in range(bits)}
+    found = distribution(lambda dice: dice.geometric(HALF), tail_bits=bits)
+    assert found == {k: HALF ** (k + 1) for k in range(bits)}
 
 
 def test_each_draw_may_have_its_own_ends():
-    walked = distribution(
+    found = distribution(
         lambda dice: tuple(dice.discrete_laplace(HALF, np.array([0, 5]), np.array([1, 5]), size=2).tolist())
     )
     p = laplace_tail(HALF, 1)
-    assert walked == {(0, 5): 1 - p, (1, 5): p}
+    assert found == {(0, 5): 1 - p, (1, 5): p}
 
 
 @repeatable
@@ -144,9 +144,9 @@ def test_selections_have_their_exact_laws(ratio, groups):
 def test_a_gaussian_walk_misses_exactly_what_is_left_out(bits):
     sigma2 = Fraction(7, 3)
     support, masses, left_out = gaussian_probabilities(sigma2, bits)
-    walked = distribution(lambda dice: dice.discrete_gaussian(sigma2), tail_bits=bits)
-    assert walked == dict(zip(support, masses, strict=True))
-    assert sum(walked.values()) == 1 - left_out < 1
+    found = distribution(lambda dice: dice.discrete_gaussian(sigma2), tail_bits=bits)
+    assert found == dict(zip(support, masses, strict=True))
+    assert sum(found.values()) == 1 - left_out < 1
 
 
 @pytest.mark.parametrize(
@@ -159,10 +159,10 @@ def test_a_gaussian_walk_misses_exactly_what_is_left_out(bits):
     ],
 )
 def test_many_draws_are_an_array_of_independent_ones(draw, paths):
-    walked = list(enumerate_paths(draw))
-    assert len({tuple(result.tolist()) for result, _ in walked}) == len(walked) == paths
-    assert all(result.dtype == np.int64 for result, _ in walked)
-    assert sum(p for _, p in walked) == 1
+    found = list(enumerate_paths(draw))
+    assert len({tuple(result.tolist()) for result, _ in found}) == len(found) == paths
+    assert all(result.dtype == np.int64 for result, _ in found)
+    assert sum(p for _, p in found) == 1
 
 
 def test_one_draw_is_a_python_integer():
@@ -183,7 +183,7 @@ def test_numbers_beyond_64_bits_stay_exact():
     assert EnumeratingDice([2**70]).below(2**70 + 1, size=1).tolist() == [2**70]
 
 
-def test_the_tape_says_what_was_taken():
+def test_the_branches_taken_are_recorded():
     dice = EnumeratingDice([2, 1])
     assert (dice.below(3), dice.bernoulli(THIRD), dice.below(4)) == (2, 1, 0)
     assert dice.branches == [2, 1, 0]
@@ -215,6 +215,6 @@ def test_a_branch_that_a_draw_does_not_have_is_refused():
 
 
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
-def test_tape_dice_are_never_copied(duplicate):
+def test_enumerating_dice_are_never_copied(duplicate):
     with pytest.raises(TypeError, match="never pickled"):
         duplicate(EnumeratingDice())

@@ -572,7 +572,7 @@ def test_draws_of_all_sizes_together_are_as_varied_as_their_law(name):
 
 @pytest.mark.parametrize("name", [name for name in SIZED if "huge" not in name])
 @pytest.mark.parametrize(
-    "make", [SystemDice, lambda: SeededDice(0), EnumeratingDice], ids=["system", "seeded", "tape"]
+    "make", [SystemDice, lambda: SeededDice(0), EnumeratingDice], ids=["system", "seeded", "enumerating"]
 )
 def test_a_negative_size_is_a_value_error(make, name):
     dice = make()

@@ -141,5 +141,5 @@ def test_sparse_matrices_are_refused_by_name():
 
 
 def test_packed_bits_are_no_array_without_a_copy():
-    with pytest.raises(ValueError, match="by copying only"):
+    with pytest.raises(ValueError, match="copy must not be False"):
         np.asarray(pack(bits_of(3, 3)), copy=False)

@@ -1,4 +1,4 @@
-"""Tapered floats: in order, with the place of each to be read back."""
+"""The nonuniform float grid: its places have the order of the floats and can be decoded."""
 
 import math
 

@@ -66,10 +66,11 @@ def test_all_codes_are_reached_and_described_exactly(other):
 def test_values_that_are_not_listed_are_refused_or_other():
     assert Categories(["a", "b"], other=True).encode(np.array(["c", "a"])).tolist() == [2, 0]
     with pytest.raises(
-        DomainError, match=r"; other=True takes what is not listed, None among .* only missing ones$"
+        DomainError,
+        match=r"; other=True accepts values that are not listed, None among .* only missing ones$",
     ):
         Categories(["a", "b"]).encode(np.array(["a", "c"]))
-    with pytest.raises(DomainError, match=r"; other=True takes what is not listed$"):
+    with pytest.raises(DomainError, match=r"; other=True accepts values that are not listed$"):
         Categories(["a", None]).encode(np.array(["c"]))
 
 

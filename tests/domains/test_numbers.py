@@ -678,20 +678,26 @@ def test_refusals_hold_no_value(domain):
     ("domain", "words"),
     [
         (IntegerRange(1, 9), "values are integers from 1 to 9"),
-        (IntegerRange(1, 9, "clip"), "values are numbers; integers from 1 to 9 are told apart"),
+        (
+            IntegerRange(1, 9, "clip"),
+            "values are numbers; they are rounded down and clipped to integers from 1 to 9",
+        ),
         (Grid(0, 1), "values are numbers from 0 to 1"),
-        (Grid(0, 1, 5, "clip"), "values are numbers; 5 points from 0 to 1 are told apart"),
+        (
+            Grid(0, 1, 5, "clip"),
+            "values are numbers; they are clipped and rounded down to 5 points from 0 to 1",
+        ),
         (Floats(), "values are finite numbers"),
         (Floats(missing=True), "values are finite numbers or missing"),
         (IntegerRange(1, 9, missing=True), "values are integers from 1 to 9 or missing"),
         (
             IntegerRange(1, 9, "clip", missing=True),
-            "values are numbers or missing; integers from 1 to 9 are told apart",
+            "values are numbers or missing; they are rounded down and clipped to integers from 1 to 9",
         ),
         (Grid(0, 1, missing=True), "values are numbers from 0 to 1 or missing"),
         (
             Grid(0, 1, 5, "clip", missing=True),
-            "values are numbers or missing; 5 points from 0 to 1 are told apart",
+            "values are numbers or missing; they are clipped and rounded down to 5 points from 0 to 1",
         ),
     ],
     ids=repr,

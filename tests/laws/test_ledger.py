@@ -202,7 +202,7 @@ class Bomb:
         (
             PrivacyLedger(1, neighbors="add_remove"),
             {},
-            "says nothing of the ledger's, neighbors='add_remove'",
+            "implies no guarantee for the ledger's neighbors='add_remove'",
         ),
     ],
     ids=repr,

@@ -341,7 +341,7 @@ def test_rules_over_bits_of_one_label_or_of_numbers_say_what_is_missing():
     with pytest.raises(ValueError, match=r"got 1 class; classes=\[...\] declares both"):
         one.fit(frame, [0] * 10)
     ages = ExponentialMechanismClassifier("conjunctions", domain=Schema({"age": IntegerRange(0, 9)}))
-    with pytest.raises(ValueError, match=r"Bits\(binarize=40\) asks whether a number is above 40"):
+    with pytest.raises(ValueError, match=r"Bits\(binarize=40\) is 1 for numbers above 40"):
         ages.fit(frame, [0, 1] * 5)
 
 

@@ -219,7 +219,7 @@ def least_delta(chain, epsilon):
 
 @settings(repeatable, max_examples=300)
 @given(distributions, distributions, distributions, epsilons)
-def test_what_is_implied_is_true_of_every_mechanism_that_keeps_the_promise(p, middle, q, epsilon):
+def test_what_is_implied_is_true_of_every_mechanism_that_has_the_guarantee(p, middle, q, epsilon):
     # From p to `middle` one record is removed, from there to q another is added: together one is replaced.
     delta = least_delta([p, middle, q], epsilon)
     added = [ApproxDP(epsilon, delta, "add_remove")] if delta < 1 else []
@@ -237,7 +237,7 @@ def test_what_is_implied_is_true_of_every_mechanism_that_keeps_the_promise(p, mi
 
 @settings(repeatable, max_examples=300)
 @given(st.lists(distributions, min_size=2, max_size=5), epsilons)
-def test_a_group_has_what_it_is_promised(chain, epsilon):
+def test_a_group_has_its_guarantee(chain, epsilon):
     delta = least_delta(chain, epsilon)
     try:
         guarantee = ApproxDP(epsilon, delta).for_group(len(chain) - 1)
@@ -249,7 +249,7 @@ def test_a_group_has_what_it_is_promised(chain, epsilon):
 
 @pytest.mark.parametrize("k", [2, 3, 4])
 @pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(1, 2), Fraction(1)])
-def test_a_group_cannot_be_promised_a_smaller_delta(epsilon, k):
+def test_a_group_cannot_be_guaranteed_a_smaller_delta(epsilon, k):
     # The worst chain: an event's probability grows by a factor exp(epsilon) and delta, step by step.
     delta = Fraction(1, 1000)
     probabilities = [Fraction(0)]
@@ -283,7 +283,7 @@ def test_a_groups_delta_is_the_exact_sum_rounded_up_in_the_20th_digit(epsilon, d
     assert low <= group.delta <= high * (1 + Fraction(1, 10**19))
 
 
-def test_a_groups_promise_keeps_all_but_the_numbers():
+def test_a_groups_guarantee_keeps_all_but_the_numbers():
     guarantee = ApproxDP(1, 1e-6, "replace_one", "labels", ("n",), True)
     group = guarantee.for_group(3)
     assert replace(group, epsilon=guarantee.epsilon, delta=guarantee.delta) == guarantee
@@ -291,7 +291,7 @@ def test_a_groups_promise_keeps_all_but_the_numbers():
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "k"), [(1, 0.5, 2), (0, 0.1, 10), (5, 1e-6, 5)])
-def test_a_group_that_would_be_promised_nothing_is_refused(epsilon, delta, k):
+def test_a_group_that_would_be_guaranteed_nothing_is_refused(epsilon, delta, k):
     with pytest.raises(ValueError, match=f"for a group of {k} records delta would reach 1"):
         ApproxDP(epsilon, delta).for_group(k)
 
@@ -300,7 +300,7 @@ def test_a_group_that_would_be_promised_nothing_is_refused(epsilon, delta, k):
     ("epsilon", "delta", "k"),
     [(10**9, "1e-30", 2), (10**9, "1e-30", 10**7), (1, "1e-30", 10**7), ("1e-40", "1e-30", 10**31)],
 )
-def test_a_group_that_is_promised_nothing_is_refused_without_working_it_out(epsilon, delta, k):
+def test_a_group_that_is_guaranteed_nothing_is_refused_without_working_it_out(epsilon, delta, k):
     guarantee = ApproxDP(epsilon, delta, "add_remove")
     with pytest.raises(ValueError, match="delta would reach 1"):
         guarantee.for_group(k)
@@ -487,17 +487,17 @@ def test_html_shows_every_part():
     [
         (
             ApproxDP(0.5),
-            "Whatever is published, replacing any one record changes its probability by at most a factor of"
-            " exp(0.5).",
+            "Replacing any one record changes the probability of any set of published outcomes by at most a"
+            " factor of exp(0.5).",
         ),
         (
             ApproxDP(1, 1e-6, protects="labels"),
-            "Whatever is published, replacing the label of any one record changes its probability by"
-            " at most a factor of exp(1), except with probability 1e-06.",
+            "Replacing the label of any one record changes the probability of any set of published outcomes"
+            " by at most a factor of exp(1), up to an additive 1e-06.",
         ),
         (
             ApproxDP(1, 0, "add_remove"),
-            "Whatever is published, adding or removing any one record changes its probability by"
+            "Adding or removing any one record changes the probability of any set of published outcomes by"
             " at most a factor of exp(1).",
         ),
     ],
@@ -651,7 +651,7 @@ def test_concentrated_guarantees_in_words():
     guarantee = ZeroConcentratedDP(0.005, "add_remove", assumes=("a < b",))
     assert eval(repr(guarantee)) == guarantee
     assert guarantee.sentence() == (
-        "Whatever is published, adding or removing any one record changes its distribution by a Renyi"
+        "Adding or removing any one record changes the distribution of the published outcome by a Renyi"
         " divergence of at most 0.005 times the order."
     )
     assert "<th>rho</th><td>0.005</td>" in guarantee._repr_html_()

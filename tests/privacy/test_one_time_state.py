@@ -73,7 +73,8 @@ def test_equality_is_identity(holder):
 def test_pickling_is_refused_and_says_what_to_do(holder, protocol):
     for value in (holder, [holder], Online().fit()):
         with pytest.raises(
-            TypeError, match=r"not pickled, .*\.export\(path\), which closes .*\.load\(path\)"
+            TypeError,
+            match=r"not pickled: .*\.export\(path\), which closes .*\.load\(path\)",
         ):
             pickle.dumps(value, protocol)
     with pytest.raises(TypeError, match="not pickled"):
@@ -207,7 +208,7 @@ def test_an_interrupt_on_the_way_in_leaves_the_holder_usable(holder, monkeypatch
 def test_a_thread_that_uses_the_state_does_not_export_close_or_enter_again(holder, path):
     with holder.use() as state:
         for again in (lambda: holder.export(path), holder.close, lambda: holder.use().__enter__()):
-            with pytest.raises(RuntimeError, match="in use by this thread: leave the use of it first"):
+            with pytest.raises(RuntimeError, match="in use by this thread: end that use first"):
                 again()
         assert state["votes"] == [3, 1, 2]
     assert list(path.parent.iterdir()) == []
@@ -441,7 +442,7 @@ def test_a_forked_child_finds_its_holder_closed(program):
     done = program(FORK)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
-        "this private state is answered for by the process that this one was forked from True",
+        "this private state belongs to the process that this one was forked from True",
         "not exported",
         "[1]",
     ]

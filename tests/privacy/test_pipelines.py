@@ -39,7 +39,7 @@ from dplearn.privacy.pipelines import fitted_together, pipeline_guarantee
 
 # Iris is too small for scalers of four columns.
 
-ALONE = "each step turns each record into one record, by itself"
+ALONE = "each step transforms each record into one record, independently of the other records"
 ONCE = "the pipeline was fitted once: each further fit, such as those of a search, costs as much again"
 X, y = load_iris(return_X_y=True)
 
@@ -58,7 +58,7 @@ class Steps:
         self.steps = [(f"s{i}", Step(guarantee)) for i, guarantee in enumerate(guarantees)]
 
 
-def test_a_fitted_pipeline_promises_the_sum():
+def test_a_fitted_pipeline_guarantees_the_sum():
     pipeline = make_pipeline(Normalizer(), "passthrough", PrivateRobustScaler(epsilon=1), learner())
     total = pipeline_guarantee(pipeline.fit(X, y))
     assert (total.epsilon, total.delta, total.reproducible) == (Fraction(3, 2), 0, False)
@@ -71,7 +71,7 @@ def test_each_step_that_learned_without_a_guarantee_is_named():
         pipeline_guarantee(pipeline)
     assert str(refusal.value).split(": ")[1] == (
         "'standardscaler-1' (StandardScaler) and 'standardscaler-2' (StandardScaler) are fitted on the data"
-        " without a guarantee, or not fitted; only if you know that they learn nothing from the data, say"
+        " without a guarantee, or not fitted; only if you know that they learn nothing from the data, pass"
         " stateless=['standardscaler-1', 'standardscaler-2']"
     )
 
@@ -83,7 +83,7 @@ def test_each_step_that_learned_without_a_guarantee_is_named():
 def test_what_predicts_can_not_be_said_to_learn_nothing(last):
     pipeline = make_pipeline(PrivateRobustScaler(epsilon=1, domain=Grid(0, 10)), last).fit(X, y)
     name = pipeline.steps[-1][0]
-    with pytest.raises(ValueError, match=f"of '{name}', take a learner of dplearn in its place") as refusal:
+    with pytest.raises(ValueError, match=f"for '{name}', take a learner of dplearn in its place") as refusal:
         pipeline_guarantee(pipeline)
     assert "stateless" not in str(refusal.value)
     with pytest.raises(ValueError, match=f"learn nothing from the data, got '{name}', which predicts"):
@@ -138,7 +138,7 @@ def test_a_cell_encoder_is_known_to_learn_nothing_but_its_subclasses_are_not():
 
 
 @pytest.mark.parametrize(("named", "message"), [("nobody", "must name steps"), ("s0", "without a guarantee")])
-def test_only_steps_that_are_there_and_promise_nothing_can_be_stateless(named, message):
+def test_only_steps_that_are_there_and_guarantee_nothing_can_be_stateless(named, message):
     with pytest.raises(ValueError, match=message):
         pipeline_guarantee(Steps(ApproxDP(1)), stateless=[named])
 
@@ -168,7 +168,7 @@ def test_numbers_add_up_in_their_kind():
         pipeline_guarantee(Steps(ApproxDP(1, 0.5), ApproxDP(1, 0.5)))
 
 
-def test_all_is_promised_in_terms_that_every_step_keeps():
+def test_the_sum_is_for_neighbours_and_parts_of_all_steps():
     total = pipeline_guarantee(
         Steps(
             ApproxDP(1, neighbors="add_remove"),
@@ -183,7 +183,7 @@ def test_all_is_promised_in_terms_that_every_step_keeps():
 def test_what_has_no_steps_is_no_pipeline():
     with pytest.raises(TypeError, match="pipeline must have steps, got StandardScaler"):
         pipeline_guarantee(StandardScaler())
-    with pytest.raises(TypeError, match="by itself what it guarantees: guarantee_"):
+    with pytest.raises(TypeError, match="whose guarantee is its attribute guarantee_"):
         pipeline_guarantee(Step(ApproxDP(1)))
 
 
@@ -210,7 +210,7 @@ def test_a_function_of_the_callers_is_assumed_to_treat_records_alone():
     total = pipeline_guarantee(pipeline, stateless=["functiontransformer"])
     assert total.assumes[-3:] == ("step 'functiontransformer' learns nothing from the data", ALONE, ONCE)
     checked = FunctionTransformer(np.abs, np.abs)
-    with pytest.raises(ValueError, match="'step' must have check_inverse=False: whether it warns depends"):
+    with pytest.raises(ValueError, match="'step' must have check_inverse=False: its warning depends"):
         pipeline_guarantee(Pipeline([("step", checked)]), stateless=["step"])
     checked.set_params(check_inverse=False)
     assert pipeline_guarantee(Pipeline([("step", checked)]), stateless=["step"]).epsilon == 0
@@ -229,7 +229,7 @@ def test_how_output_is_stored_must_not_depend_on_values():
     texts = HashingVectorizer(n_features=8)
     parts = [("text", texts, "words"), ("scale", PrivateRobustScaler(epsilon=1), ["a"])]
     frame = pd.DataFrame({"a": X[:, 0], "words": ["one two"] * len(X)})
-    with pytest.raises(ValueError, match="the pipeline must have sparse_threshold=0: else how many"):
+    with pytest.raises(ValueError, match="the pipeline must have sparse_threshold=0: otherwise the number"):
         pipeline_guarantee(ColumnTransformer(parts).fit(frame))
     total = pipeline_guarantee(ColumnTransformer(parts, sparse_threshold=0).fit(frame))
     assert total.epsilon == 1
@@ -240,7 +240,7 @@ def test_how_output_is_stored_must_not_depend_on_values():
 def test_a_cache_is_refused(tmp_path):
     pipeline = make_pipeline(PrivateRobustScaler(epsilon=1), learner(), memory=str(tmp_path)).fit(X, y)
     with pytest.raises(
-        ValueError, match="the pipeline must have memory=None: a cache tells whether data are"
+        ValueError, match="the pipeline must have memory=None: a cache reveals whether the data"
     ):
         pipeline_guarantee(pipeline)
     with pytest.raises(ValueError, match="'within' must have memory=None"):
@@ -256,7 +256,7 @@ def test_what_later_steps_assume_is_said_of_what_they_are_given():
     assert pipeline_guarantee(whole).assumes[:3] == (
         "columns are public",
         entries[0],
-        f"of what step 'learn' is given: {entries[1]}",
+        f"of the input of step 'learn': {entries[1]}",
     )
 
 
@@ -271,7 +271,7 @@ def twins(kept):
     return kept, copy.deepcopy(kept), pickle.loads(pickle.dumps(kept))
 
 
-def test_what_was_chosen_together_promises_what_the_choice_cost_once():
+def test_steps_chosen_together_have_the_guarantee_of_the_choice_once():
     knots = np.array([[0.0] * 4, [8.0] * 4])
     kept, guaranteed = kept_by_a_search(
         SplineTransformer(knots=knots), FunctionTransformer(partial(np.round))
@@ -318,7 +318,7 @@ def test_a_private_step_that_is_fitted_again_is_added():
         assert total.epsilon == guaranteed.epsilon + kept[at].guarantee_.epsilon
 
 
-def test_a_new_fit_with_an_equal_promise_is_a_new_fit():
+def test_a_new_fit_with_an_equal_guarantee_is_a_new_fit():
     kept, guaranteed = kept_by_a_search()
     kept[0].guarantee_ = pickle.loads(pickle.dumps(guaranteed))
     assert pipeline_guarantee(kept).epsilon == 2 * guaranteed.epsilon

@@ -28,7 +28,7 @@ def test_what_is_charged_implies_what_it_costs_and_everything_else_is_refused(
         ledger = PrivacyLedger.of_rho(1, neighbors=neighbors, protects=protects)
     known = charged in (neighbors, "add_remove") and covered in (protects, "examples")
     if not known:
-        with pytest.raises(LedgerError, match=r"which says nothing of") as refusal:
+        with pytest.raises(LedgerError, match=r"which implies no guarantee for") as refusal:
             ledger.charge(guarantee)
         sides = (neighbors, charged) if covered in (protects, "examples") else (protects, covered)
         assert all(repr(side) in str(refusal.value) for side in sides)

@@ -24,7 +24,7 @@ def answers(m, privacy):
 
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (1, 3), (2, 3), (2, 4), (2, 5)])
 @pytest.mark.parametrize("epsilon", ["0.1", 1])
-def test_the_exact_epsilon_of_a_drawn_sample_attains_the_promise(m, n, epsilon):
+def test_the_exact_epsilon_of_a_drawn_sample_attains_the_guarantee(m, n, epsilon):
     inner = ApproxDP(epsilon)
     guaranteed = subsampled(inner, m=m, n=n)
     report = enumerate_privacy(answers(m, inner), [0, 1], n, ordered=False)
@@ -34,7 +34,7 @@ def test_the_exact_epsilon_of_a_drawn_sample_attains_the_promise(m, n, epsilon):
 
 
 @pytest.mark.parametrize("delta", [0, "0.01"])
-def test_a_looser_promise_inside_is_kept_with_its_delta(delta):
+def test_a_looser_guarantee_inside_is_kept_with_its_delta(delta):
     guaranteed = subsampled(ApproxDP(1, delta), m=2, n=4)
     report = enumerate_privacy(answers(2, ApproxDP(1)), [0, 1], 4, ordered=False, delta=guaranteed.delta)
     assert report.keeps(guaranteed)
@@ -42,7 +42,7 @@ def test_a_looser_promise_inside_is_kept_with_its_delta(delta):
 
 @pytest.mark.parametrize(("m", "n"), [(1, 2), (10, 90), (100, 10**6), (500, 1000)])
 @pytest.mark.parametrize("epsilon", ["0.001", "0.1", 1])
-def test_the_paper_promises_less(m, n, epsilon):
+def test_the_published_guarantee_is_looser(m, n, epsilon):
     inner = ApproxDP(epsilon, "1e-6")
     ours, theirs = subsampled(inner, m=m, n=n), published_subsampled(inner, m=m, n=n)
     assert 3 * ours.epsilon < theirs.epsilon
@@ -59,7 +59,7 @@ def test_the_formula_is_that_of_the_page():
     assert abs(found.delta - delta * (growth - 1) / e) < Fraction(1, 10**25)
 
 
-def test_the_rest_of_a_promise_is_kept_and_the_draw_is_told():
+def test_other_fields_are_kept_and_the_draw_is_an_assumption():
     inner = ApproxDP(1, assumes=("labels are among the declared classes",), reproducible=True)
     found = subsampled(inner, m=5, n=50)
     assert found.reproducible
@@ -71,7 +71,7 @@ def test_the_rest_of_a_promise_is_kept_and_the_draw_is_told():
     "guarantee",
     [ApproxDP(1, neighbors="add_remove"), ApproxDP(1, protects="labels"), ZeroConcentratedDP(1), 1.0],
 )
-def test_other_promises_are_refused(guarantee):
+def test_other_guarantees_are_refused(guarantee):
     with pytest.raises((TypeError, ValueError), match=r"guarantee|neighbors|protects"):
         subsampled(guarantee, m=1, n=10)
 

@@ -92,7 +92,7 @@ def test_what_no_domain_has_is_refused_alike_with_what_to_do(missing):
     assert "it is missing, no number, or beyond the bounds; outside='clip'" in given[1]
     assert "it is missing, infinite, or no number" in given[2]
     assert "it is missing, no number, not whole, or beyond the ends; outside='clip'" in given[3]
-    assert "Grid takes decimals" in given[3]
+    assert "Grid accepts decimals" in given[3]
 
 
 def test_a_domain_with_missing_ones_is_advised_to_those_that_take_it():

@@ -1,7 +1,7 @@
 """Linear algebra over GF(2), where 1 + 1 = 0: systems of equations between bits, packed 64 to a word.
 
-All functions take plain 0/1 arrays; a `BitMatrix`, which holds the same in an eighth of the bytes, saves the
-packing when a matrix is used again.
+All functions take 0/1 arrays. A `BitMatrix` stores the same bits in an eighth of the bytes and saves the
+packing if a matrix is used several times.
 
 >>> import numpy as np
 >>> A = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1]])  # the third row is the sum of the others

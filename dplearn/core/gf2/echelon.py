@@ -1,8 +1,8 @@
-"""Row echelon forms, 64 columns a step.
+"""Row echelon forms over GF(2), by elimination of 64 columns a step.
 
-A step holds the pivots that were found in one word of the rows that then were left, and as many rows, which
-are reduced in that word and 0 in the words before. All other rows lose that word by adding some of them, so
-that in the end each row is 0 wherever there is a pivot.
+A step finds the pivots in one word of the remaining rows. It stores one row for each pivot, reduced in that
+word and 0 in all words before. Sums of these rows are added to all other rows until these are 0 in the
+pivots' columns.
 
 >>> echelon = Echelon(2, 0)
 >>> echelon.insert(np.array([[3], [3]], dtype=np.uint64))
@@ -26,19 +26,19 @@ __all__ = ["Echelon"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Step:
-    """The pivots of one word.
+    """The pivots found in one word, with their rows.
 
     Attributes
     ----------
     word : int
-        Of each row.
+        The index of the word in each row.
     columns : int
-        A bit for each pivot.
+        A word with a bit for each pivot's column.
     places : ndarray of int of shape (rank,)
-        The bits that are set in `columns`.
+        The positions of the bits that are set in `columns`.
     rows : ndarray of uint64 of shape (64, width)
-        Row c has a bit in the pivot's column c and none in the others' or in the words before. Without
-        pivot it is 0.
+        Row c is 1 in the pivot's column c, and 0 in the other pivots' columns and in the words before. If
+        column c has no pivot, the row is 0.
     """
 
     word: int
@@ -47,9 +47,9 @@ class _Step:
     rows: Words
 
     def clear(self, rows: Words) -> None:
-        """Add rows of the step to others until these are 0 in its pivots' columns."""
+        """Add rows of the step to other rows such that these become 0 in the pivots' columns."""
         choices = rows[:, self.word] & np.uint64(self.columns)
-        first = self.word + (self.columns == ALL)  # a word that is 0 anyway is not looked at again
+        first = self.word + (self.columns == ALL)  # with 64 pivots the word becomes 0 and is not used again
         add_rows(rows[:, first:], choices, self.rows[:, first:], self.columns)
 
 
@@ -59,9 +59,9 @@ class Echelon:
     Parameters
     ----------
     n_columns : int
-        Of the matrix.
+        The number of columns of the matrix.
     n_sides : int
-        Words beside it that the rows carry along.
+        The number of additional words of each row, for the right-hand sides.
     """
 
     def __init__(self, n_columns: int, n_sides: int):
@@ -72,17 +72,17 @@ class Echelon:
         self._steps: list[list[_Step]] = [[] for _ in range(self.width)]  # for each word
 
     def insert(self, rows: Words) -> bool:
-        """Take rows in.
+        """Add rows to the matrix.
 
         Parameters
         ----------
         rows : ndarray of uint64 of shape (n, width + n_sides)
-            With zeros beyond the last column. Is overwritten.
+            With zeros beyond the last column. It is overwritten.
 
         Returns
         -------
         bool
-            Whether sums of rows that are 0 in all columns are 0 at the sides too.
+            True if all sums of rows that are 0 in all columns are also 0 in the right-hand sides.
         """
         for word, steps in enumerate(self._steps):
             if not len(rows):
@@ -97,7 +97,7 @@ class Echelon:
         return not rows[:, self.width :].any()
 
     def _step(self, rows: Words, word: int, found: Pivots) -> Words:
-        """Make a step, and return what is left of the other rows."""
+        """Add a step for the found pivots, and return the other rows, reduced."""
         places, count = np.flatnonzero(_bits_of(found.columns)), len(found.rows)
         raw, reduced = np.zeros((2, 64, rows.shape[1]), dtype=WORD)
         raw[places] = rows[found.rows]
@@ -105,22 +105,22 @@ class Echelon:
         step = _Step(word, found.columns, places, reduced)
         self._steps[word].append(step)
         self.rank += count
-        # The first rows go where pivots' rows were, so that all that are left lie together.
+        # The first rows replace the pivots' rows, so that the remaining rows are contiguous.
         vacant = found.rows[found.rows >= count]
         rows[vacant] = rows[np.delete(np.arange(count), found.rows[found.rows < count])]
         step.clear(rows[count:])
         return rows[count:]
 
     def pivots(self) -> NDArray[np.intp]:
-        """Return the columns of pivots, rising: each column that is no sum of those before it."""
+        """Return the pivots' columns, increasing: the columns that are not sums of columns before them."""
         return np.sort(self._columns())
 
     def free(self) -> NDArray[np.intp]:
-        """Return the other columns, rising."""
+        """Return the columns without pivot, increasing."""
         return np.delete(np.arange(self.n_columns), self._columns())
 
     def reduced(self) -> Words:
-        """Return the nonzero rows of the reduced row echelon form, without sides."""
+        """Return the nonzero rows of the reduced row echelon form, without right-hand sides."""
         columns, words = self._columns(), np.flatnonzero(self._free_words())
         rows = np.argsort(np.argsort(columns))
         form = np.zeros((self.rank, self.width), dtype=WORD)
@@ -129,7 +129,7 @@ class Echelon:
         return form
 
     def nullspace(self) -> NDArray[np.uint8]:
-        """Return a basis of the vectors orthogonal to all rows, as its columns, one for each free column."""
+        """Return a basis of the null space as the columns of a matrix, one for each free column."""
         free, words = self.free(), np.flatnonzero(self._free_words())
         basis = np.zeros((self.n_columns, len(free)), dtype=np.uint8)
         basis[free, np.arange(len(free))] = 1
@@ -138,17 +138,17 @@ class Echelon:
         return basis
 
     def solution(self, bits: Words) -> Words:
-        """Return the solution that has given bits in the free columns.
+        """Return the solution with given bits in the free columns.
 
         Parameters
         ----------
         bits : ndarray of uint64 of shape (n_columns, n_sides)
-            Those of the free columns matter.
+            Only the bits of the free columns are used.
 
         Returns
         -------
         ndarray of uint64 of shape (n_columns, n_sides)
-            For each bit at the sides, the unknowns with which each row has the sum that is at its side.
+            The unknowns of the solution for each right-hand side.
         """
         rows, free, unknowns = self._rows(), self._free_words(), bits.copy()
         sums = rows[:, self.width :].copy()
@@ -159,21 +159,21 @@ class Echelon:
         return unknowns
 
     def _in_order(self) -> Iterator[_Step]:
-        """Yield the steps in an order in which none has bits in the pivots' columns of one before."""
+        """Yield the steps such that the rows of each are 0 in the pivots' columns of all steps before it."""
         return (step for steps in self._steps for step in steps)
 
     def _columns(self) -> NDArray[np.intp]:
-        """Return the columns of pivots, step by step."""
+        """Return the pivots' columns in the order of the steps."""
         columns = [64 * step.word + step.places for step in self._in_order()]
         return np.concatenate([np.empty(0, dtype=np.intp), *columns])
 
     def _rows(self) -> Words:
-        """Return the steps' rows, 64 for each."""
+        """Return the rows of all steps, 64 for each step."""
         none = np.empty((0, self.width + self.n_sides), dtype=WORD)
         return np.concatenate([none, *(step.rows for step in self._in_order())])
 
     def _free_words(self) -> Words:
-        """Return a bit for each free column."""
+        """Return words with a bit for each free column."""
         words = np.full(self.width, ALL, dtype=WORD)
         if self.width:
             words[-1] = low_bits(self.n_columns - 64 * (self.width - 1))
@@ -182,21 +182,21 @@ class Echelon:
         return words
 
     def _free_part(self, words: NDArray[np.intp]) -> Words:
-        """Return what the reduced form has in the free columns of some words, in the order of `_columns`."""
+        """Return the reduced form's bits in the free columns of some words, in the order of `_columns`."""
         if not len(words):
             return np.empty((self.rank, 0), dtype=WORD)
         rows = self._rows()
         return self._substituted(rows, np.ascontiguousarray(rows[:, words] & self._free_words()[words]))
 
     def _substituted(self, rows: Words, sums: Words) -> Words:
-        """Turn what each row must give into what each pivot must be, the last step first.
+        """Return the values of the pivots' unknowns by back substitution, from the last step to the first.
 
         Parameters
         ----------
         rows : ndarray of uint64 of shape (64 * n_steps, width + n_sides)
-            Of the steps.
+            The rows of all steps.
         sums : ndarray of uint64 of shape (64 * n_steps, k)
-            Is changed.
+            The right-hand side of each row. It is modified.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Elimination of a system to which rows are added; of a tall one, most rows are only verified.
+"""Gaussian elimination over GF(2) for a growing system; most rows of a tall system are only verified.
 
 >>> system = Elimination(2).add([[1, 0]], [1])
 >>> system.rank, system.pivots.tolist(), system.solution(bits=[1, 1]).tolist()
@@ -26,9 +26,9 @@ __all__ = ["Elimination"]
 
 Places = NDArray[np.intp]
 
-_BEYOND = 64  # uniformly random rows beyond their columns are of full rank but for one time in 2**64
-_VERIFIED = 1 << 16  # words that are verified at a time
-_COPIED = 1 << 21  # words that are eliminated at a time, or more if these are not twice the first rows
+_BEYOND = 64  # d + 64 uniformly random rows of d columns lack full rank with probability below 2**-64
+_VERIFIED = 1 << 16  # words in a block of verified rows
+_COPIED = 1 << 21  # words in a block of eliminated rows, unless n_columns + 64 rows have more
 
 
 class Elimination:
@@ -37,23 +37,24 @@ class Elimination:
     Parameters
     ----------
     n_columns : int
-        Unknowns of each equation; at least 0.
+        The number of unknowns, at least 0.
     n_sides : int, optional
-        How many right-hand sides each has, which share the left: solutions then have shape
-        (n_columns, n_sides). None means one, and solutions of shape (n_columns,).
+        The number of right-hand sides, which share the left sides; solutions then have shape
+        (n_columns, n_sides). None means one right-hand side, and solutions of shape (n_columns,).
 
     Attributes
     ----------
     consistent : bool
-        Whether there is a solution, for each right-hand side.
+        True if there is a solution for each right-hand side.
 
     Notes
     -----
-    Many rows at once cost less than one by one. Of those that come together, n_columns + 64 are eliminated,
-    spread over all. If these have full rank, the others are only verified, for a fraction of the time. If
-    they lack little, the others are multiplied by what all rows so far are orthogonal to, and eliminated
-    where that is not 0; if they lack much, all are eliminated. None of this changes a result, and no order
-    of rows costs more than a small multiple of eliminating them all.
+    Rows that are added together take less time than rows that are added one by one. First, n_columns + 64
+    rows, spread over all new ones, are eliminated. If the rank is then full, the other rows are only
+    verified, in a fraction of the time. If the rank is almost full, the other rows are multiplied by a basis
+    of the null space, and only those with a nonzero product are eliminated. Otherwise all rows are
+    eliminated. The results do not depend on this choice, and the time is at most a small multiple of that of
+    eliminating all rows.
     """
 
     def __init__(self, n_columns: int, n_sides: int | None = None):
@@ -70,12 +71,12 @@ class Elimination:
 
     @property
     def pivots(self) -> Places:
-        """The columns, rising, that are no sum of columns before them."""
+        """The columns, increasing, that are not sums of columns before them."""
         return self._echelon.pivots()
 
     @property
     def unique(self) -> bool:
-        """Whether there is exactly one solution, for each right-hand side."""
+        """True if there is exactly one solution for each right-hand side."""
         return self.consistent and self.rank == self.n_columns
 
     def add(self, A: Any, b: Any = None) -> "Elimination":
@@ -98,7 +99,7 @@ class Elimination:
         TypeError
             If `A` or `b` are neither integers nor booleans.
         ValueError
-            If their shapes do not fit, or an integer is neither 0 nor 1. No message shows a bit.
+            If their shapes do not fit, or an integer is neither 0 nor 1. The messages show no bits.
         """
         matrix = as_matrix(A)
         if matrix.n_columns != self.n_columns:
@@ -107,12 +108,13 @@ class Elimination:
         return self
 
     def solution(self, bits: Any = None) -> NDArray[np.uint8] | None:
-        """Return a solution.
+        """Return a solution of the system.
 
         Parameters
         ----------
         bits : array-like of bits of shape (n_columns,) or (n_columns, n_sides), or BitMatrix, optional
-            The values of the unknowns in columns without pivot; other bits are not used. None means zeros.
+            The values of the unknowns in columns without pivot; the other bits are not used. None means
+            zeros.
 
         Returns
         -------
@@ -126,9 +128,9 @@ class Elimination:
 
         Notes
         -----
-        Which columns have pivots depends on the solutions alone, not on the rows' order, and the unknowns in
-        the others may have any values, each of which has one solution. So bits that are independent and
-        fair make each solution equally probable.
+        The pivots' columns depend only on the set of solutions, not on the order of the rows. For any values
+        of the unknowns in the other columns there is exactly one solution. So with independent, uniform bits
+        each solution has the same probability.
         """
         values = self._right("bits", bits, self.n_columns)
         if not self.consistent:
@@ -141,7 +143,7 @@ class Elimination:
         return BitMatrix(self._echelon.reduced(), self.n_columns)
 
     def nullspace(self) -> BitMatrix:
-        """Return a basis, row by row, of the solutions with right-hand side 0."""
+        """Return a matrix with rows that are a basis of the solutions for right-hand side 0."""
         return BitMatrix(packed(self._echelon.nullspace().T), self.n_columns)
 
     def _right(self, name: str, bits: Any, n_rows: int) -> Words:
@@ -164,17 +166,17 @@ class Elimination:
             else:
                 chosen, places = places, places[:0]
             self.consistent &= self._echelon.insert(rows.copied(chosen))
-            size = min(2 * size, most)  # so that rounds are few, whatever the rows
+            size = min(2 * size, most)  # doubled, so that there are few rounds for any rows
 
     def _verifying_pays(self, many: bool) -> bool:
-        """Return whether to multiply by what rows are orthogonal to costs less than to eliminate them."""
+        """Return True if a product with a basis of the null space takes less time than an elimination."""
         missing, width = self.n_columns - self.rank, self._echelon.width
         if not missing:
             return True
         return many and self.n_columns * n_words(missing) < self.rank * (width - self.rank / 128)
 
     def _unexplained(self, rows: "_Rows", places: Places) -> Places:
-        """Return the places of rows that are no sums of those so far, and verify the others' right sides."""
+        """Return the places of rows outside the row space so far; verify the right sides of the others."""
         basis = packed(self._echelon.nullspace())
         sides = self._echelon.solution(np.zeros((self.n_columns, self._echelon.n_sides), dtype=WORD))
         factors, n_missing = np.concatenate([basis, sides], axis=1), basis.shape[1]
@@ -191,7 +193,7 @@ class Elimination:
 
 
 class _Rows:
-    """Equations, left and right."""
+    """Equations: words of left and right sides."""
 
     def __init__(self, matrix: BitMatrix, right: Words):
         self.words = matrix.words[:, : n_words(matrix.n_columns)]
@@ -201,7 +203,7 @@ class _Rows:
         return len(self.words)
 
     def copied(self, places: Places) -> Words:
-        """Return rows with zeros beyond the last column, and their right sides behind them."""
+        """Return copies of rows, with zeros beyond the last column, followed by their right sides."""
         part, width = _part(places), self.words.shape[1]
         rows = np.empty((len(places), width + self.right.shape[1]), dtype=WORD)
         rows[:, :width], rows[:, width:] = self.words[part], self.right[part]
@@ -210,7 +212,7 @@ class _Rows:
         return rows
 
     def blocks(self, places: Places) -> Iterator[tuple[Places, Words, Words]]:
-        """Yield some rows at a time: where they are, left, right."""
+        """Yield blocks of rows: their places, left sides and right sides."""
         step = max(64, _VERIFIED // max(1, self.words.shape[1]))
         for start in range(0, len(places), step):
             some = places[start : start + step]
@@ -218,14 +220,14 @@ class _Rows:
 
 
 def _part(places: Places) -> Any:
-    """Return rising places as a slice if they lie together: then no row is copied to be read."""
+    """Return increasing places as a slice if they are contiguous, so that indexing makes no copy."""
     if len(places) and places[-1] - places[0] == len(places) - 1:
         return slice(int(places[0]), int(places[-1]) + 1)
     return places
 
 
 def _spread(length: int, size: int) -> Places:
-    """Return places, rising, that are spread evenly but not regularly: multiples of the golden section."""
+    """Return increasing places, spread evenly but not periodically, as multiples of the golden section."""
     step = max(1, int(length * 0.6180339887498949))
     while gcd(step, length) > 1:
         step += 1

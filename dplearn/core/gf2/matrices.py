@@ -1,4 +1,4 @@
-"""Matrices of bits, 64 columns of a row in a word.
+"""Matrices over GF(2), with 64 columns of a row packed into a word.
 
 >>> A = pack([[1, 0, 1], [0, 1, 1]])
 >>> A.shape, A.words.tolist(), A[1:].unpack().tolist()
@@ -28,17 +28,17 @@ class BitMatrix:
     Parameters
     ----------
     words : ndarray of uint64 of shape (n_rows, n_words)
-        Column j is bit j % 64, counted from the lowest, of word j // 64. Bits beyond are not looked at, so
-        that a matrix and its first columns share their words. Not copied.
+        Column j is bit j % 64, counted from the lowest, of word j // 64. Bits beyond the last column are
+        ignored, so that a matrix and its first columns can share their words. The array is not copied.
     n_columns : int
         At most 64 * n_words.
 
     Raises
     ------
     TypeError
-        If `words` are no unsigned integers of 64 bits, or `n_columns` is no integer.
+        If `words` is not an array of uint64, or `n_columns` is not an integer.
     ValueError
-        If `words` is not two-dimensional or has too few of them.
+        If `words` is not two-dimensional, or has too few words for `n_columns`.
     """
 
     words: Words
@@ -58,26 +58,26 @@ class BitMatrix:
         return len(self.words)
 
     def __getitem__(self, rows: Any) -> "BitMatrix":
-        """Return some rows, chosen as numpy does by a slice, a mask or an array of places."""
+        """Return some rows, selected by a slice, a mask or an array of indices as in numpy."""
         return BitMatrix(self.words[rows], self.n_columns)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
+        """The numbers of rows and columns."""
         return len(self.words), self.n_columns
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Return the matrix unpacked, to whoever asks for an array."""
+        """Return the unpacked matrix, for `np.asarray`."""
         if copy is False:
-            raise ValueError("bits that are packed can be read as an array by copying only")
+            raise ValueError("copy must not be False: packed bits are unpacked into a new array")
         return self.unpack() if dtype is None else self.unpack().astype(dtype)
 
     def unpack(self) -> NDArray[np.uint8]:
-        """Return the matrix as 0/1 integers, a byte each."""
+        """Return the matrix as 0/1 integers of one byte each."""
         return read_bits(self.words, self.n_columns)
 
     def clean_words(self) -> Words:
-        """Return the words with zeros for bits beyond the last column, copied only where that is needed."""
+        """Return the words with zeros for bits beyond the last column, copied only if necessary."""
         words, last = self.words[:, : n_words(self.n_columns)], self.n_columns % 64
         if not last or not (words[:, -1] >> np.uint64(last)).any():
             return words
@@ -91,7 +91,7 @@ class BitMatrix:
         Parameters
         ----------
         other : BitMatrix, or array-like of bits of shape (n_columns,) or (n_columns, k)
-            On the right.
+            The right factor.
 
         Returns
         -------
@@ -109,17 +109,17 @@ class BitMatrix:
 
 
 def pack(bits: Any) -> BitMatrix:
-    """Return a matrix of bits in an eighth of its bytes, or less.
+    """Return a matrix of bits, packed 64 to a word.
 
     Parameters
     ----------
     bits : array-like of bool or of the integers 0 and 1, of shape (n_rows, n_columns)
-        Copied.
+        The matrix; it is copied.
 
     Returns
     -------
     BitMatrix
-        Of the same shape.
+        A matrix of the same shape.
 
     Raises
     ------
@@ -137,12 +137,12 @@ def pack(bits: Any) -> BitMatrix:
 
 
 def unpack(matrix: BitMatrix) -> NDArray[np.uint8]:
-    """Return a packed matrix as 0/1 integers, a byte each.
+    """Return a packed matrix as 0/1 integers of one byte each.
 
     Parameters
     ----------
     matrix : BitMatrix
-        Of shape (n_rows, n_columns).
+        A packed matrix of shape (n_rows, n_columns).
 
     Returns
     -------
@@ -152,12 +152,12 @@ def unpack(matrix: BitMatrix) -> NDArray[np.uint8]:
 
 
 def as_matrix(A: Any) -> BitMatrix:
-    """Return `A` packed, if it is not."""
+    """Return `A` as a BitMatrix, packed if necessary."""
     return A if isinstance(A, BitMatrix) else pack(A)
 
 
 def as_columns(name: str, columns: Any, n_rows: int) -> tuple[BitMatrix, tuple[int, ...]]:
-    """Return a vector or matrix as a matrix, and its shape without the number of rows."""
+    """Return a vector or matrix as a BitMatrix, and its shape without the number of rows."""
     array = columns if isinstance(columns, BitMatrix) else np.asarray(columns)
     shape = tuple(array.shape[1:])
     if not array.shape or array.shape[0] != n_rows or len(shape) > 1:

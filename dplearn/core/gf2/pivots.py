@@ -1,4 +1,4 @@
-"""Pivots among 64 columns: rows that all others are sums of, as far as these columns go.
+"""Pivots among 64 columns: rows whose sums are all rows, restricted to these columns.
 
 >>> found = pivots_of(np.array([1, 2, 3, 3], dtype=np.uint64))
 >>> found.columns, found.rows.tolist()
@@ -17,23 +17,25 @@ from dplearn.core.gf2.words import ALL, WORD, Words
 
 __all__ = ["Pivots", "pivots_of"]
 
-# So many rows are looked at at once. If they are uniformly random, they have rank 64 but for one time in 256.
+# The number of rows in one round. Uniformly random ones lack rank 64 with probability of about 1/256.
 _CANDIDATES = 72
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pivots:
-    """What is to be known of the rows of one word.
+    """The pivots of a column of words.
 
     Attributes
     ----------
     columns : int
-        A bit for each column that has a pivot: the first that all others are sums of, from the lowest bit.
+        A word with a bit for each pivot's column: the first columns, from the lowest bit, whose sums are all
+        columns.
     rows : ndarray of int of shape (rank,)
-        The rows with the pivots, in the columns' order.
+        The indices of the pivots' rows, in the order of their columns.
     sums : ndarray of uint64 of shape (64,)
-        For each pivot's column c, which of these rows add up to one that has a bit in c and in no other
-        pivot's column: bit k is set if the row of column k is one of them. Else 0.
+        For each pivot's column c, the set of pivots' rows whose sum is 1 in column c and 0 in all other
+        pivots' columns: bit k is set if the row of the pivot in column k belongs to the sum. 0 for other
+        columns.
     """
 
     columns: int
@@ -42,7 +44,7 @@ class Pivots:
 
 
 def pivots_of(words: Words) -> Pivots | None:
-    """Find pivots of a column of words, or return None if all are 0.
+    """Return the pivots of a column of words, or None if all words are 0.
 
     Parameters
     ----------
@@ -51,8 +53,8 @@ def pivots_of(words: Words) -> Pivots | None:
 
     Notes
     -----
-    Candidates are spread over the rows that are no sums of the pivots' rows so far, so that few rounds are
-    needed; each finds at least one pivot more.
+    In each round, candidates are spread over the rows that are not sums of the pivots' rows so far, so that
+    few rounds are needed; each round finds at least one further pivot.
     """
     found, left = None, words
     while (found is None or found.columns != ALL) and len(places := np.flatnonzero(left)):
@@ -68,7 +70,7 @@ def pivots_of(words: Words) -> Pivots | None:
 
 
 def _left(words: Words, exchanged: Words, columns: int) -> Words:
-    """Return, outside of the pivots' columns, what is left of rows that are reduced to 0 inside."""
+    """Return the rows after their reduction to 0 in the pivots' columns."""
     sums = words[:, None].copy()
     add_rows(sums, words, exchanged[:, None], columns)
     return sums[:, 0] & np.uint64(ALL ^ columns)
@@ -77,10 +79,12 @@ def _left(words: Words, exchanged: Words, columns: int) -> Words:
 def _exchanged(words: Words) -> tuple[int, list[int], Words]:
     """Return the pivots' columns, their rows, and for each of the 64 columns its pivot's reduced row, or 0.
 
-    In the pivots' columns, that tells instead which rows add up to it. All rows lie one behind the other in a
-    long integer, and each starts as an equation that gives its sum by its columns. A pivot solves one of them
-    for its column and puts that into the others, where the row's sum takes the column's place: one product of
-    integers adds a row to many others, and nothing is carried.
+    In the pivots' columns, a reduced row has in place of its bits the set of pivots' rows whose sum it is.
+    The algorithm exchanges variables. Each row is an equation that expresses the row's variable as a sum of
+    the columns' variables. A pivot solves one equation for its column's variable and substitutes this
+    variable in all other equations, where the row's variable takes the place of the column's. All rows are
+    stored one after the other in a long integer, so that one integer product, which has no carries, adds a
+    row to many others.
     """
     table = int.from_bytes(words.tobytes(), "little")
     lowest = int.from_bytes(b"\1\0\0\0\0\0\0\0" * len(words), "little")  # the lowest bit of each row

@@ -1,9 +1,10 @@
-"""Products over GF(2), some rows at a time: the method of the four Russians.
+"""Matrix products over GF(2) by the method of the four Russians.
 
-A row of the product of A and B is the sum of those rows of B whose bit is set in A's. Of eight rows of B all
-256 sums are written into a table, each with one addition, and looked up by a byte of A; of four, where A has
-too few rows to be worth the table. The words are looked up and added in blocks of rows that the cache holds.
-A product with few columns is made bit by bit: each tells whether two rows share an odd number of bits.
+A row of the product of A and B is the sum of the rows of B that are selected by the bits of A's row. For each
+group of eight rows of B, a table has all 256 sums, each computed with one addition, and a byte of A is an
+index into it. If A has few rows, groups of four rows with 16 sums take less time. Words are looked up and
+added in blocks of rows that fit into the cache. A product with few columns is computed bit by bit: a bit is
+the parity of the number of bits that two rows have in common.
 
 >>> total = np.zeros((2, 1), dtype=np.uint64)
 >>> add_product(total, np.array([[3], [2]], dtype=np.uint64), np.array([[5], [6]], dtype=np.uint64))
@@ -20,10 +21,10 @@ from dplearn.core.gf2.words import ALL, WORD, Words
 
 __all__ = ["add_product", "add_rows"]
 
-_BLOCK = 1 << 15  # words that are looked up at a time: they and as many more stay in the cache
-_WIDTH = 128  # words of a row at a time: so wide are the tables that stay there
-_MANY = 200  # rows from which on tables of 256 sums cost less than twice as many of 16
-_FEW = 6  # columns up to which a product is made bit by bit
+_BLOCK = 1 << 15  # words looked up in one block; twice as many fit into the cache
+_WIDTH = 128  # words of a row in one block, so that the tables fit into the cache
+_MANY = 200  # number of rows above which tables of 256 sums are faster than twice as many of 16
+_FEW = 6  # greatest number of columns for which a product is computed bit by bit
 
 
 def add_product(total: Words, left: Words, right: Words) -> None:
@@ -32,11 +33,11 @@ def add_product(total: Words, left: Words, right: Words) -> None:
     Parameters
     ----------
     total : ndarray of uint64 of shape (n, width)
-        Is changed.
+        It is modified.
     left : ndarray of uint64 of shape (n, n_words)
-        Bits beyond the rows of `right` are not looked at.
+        Bits beyond the number of rows of `right` are ignored.
     right : ndarray of uint64 of shape (m, width)
-        For m at most 64 * n_words.
+        m is at most 64 * n_words.
     """
     columns = _columns(right)
     if columns is not None:
@@ -52,13 +53,13 @@ def add_rows(total: Words, choices: Words, rows: Words, used: int = ALL) -> None
     Parameters
     ----------
     total : ndarray of uint64 of shape (n, width)
-        Is changed.
+        It is modified.
     choices : ndarray of uint64 of shape (n,)
-        Bit j tells whether rows[j] is in the sum. Contiguous.
+        Bit j is set if rows[j] belongs to the sum. Contiguous.
     rows : ndarray of uint64 of shape (m, width)
-        For m at most 64.
+        m is at most 64.
     used : int
-        Only these bits are set in choices, or the others' rows are 0.
+        A word; for each bit that is not set in it, the bit is 0 in all choices or its row is 0.
     """
     n, width = total.shape
     if not (n and width and len(rows)):
@@ -83,7 +84,7 @@ def add_rows(total: Words, choices: Words, rows: Words, used: int = ALL) -> None
 
 
 def _sums(rows: Words, groups: list[int], size: int) -> Words:
-    """Return all sums of each group of so many rows; sum s of the i-th is in row s * len(groups) + i."""
+    """Return all sums of each group of `size` rows; sum s of group i is row s * len(groups) + i."""
     missing = -len(rows) % size
     whole = np.pad(rows, ((0, missing), (0, 0))) if missing else rows
     members = whole.reshape(-1, size, rows.shape[1])[groups].transpose(1, 0, 2)
@@ -113,7 +114,7 @@ def _add_looked_up(total: Words, places: NDArray[np.intp], sums: Words) -> None:
 
 
 def _columns(rows: Words) -> list[int] | None:
-    """Return in which columns some row has a bit, if all are in one word and they are few."""
+    """Return the columns in which some row has a bit, if rows have one word and these columns are few."""
     if rows.shape[1] != 1 or not len(rows):
         return None
     union = int(np.bitwise_or.reduce(rows[:, 0]))
@@ -121,7 +122,7 @@ def _columns(rows: Words) -> list[int] | None:
 
 
 def _add_bits(total: Words, left: Words, right: Words, columns: list[int]) -> None:
-    """Add a product of which only some columns of its only word are not 0."""
+    """Add a product of one word a row that is 0 outside of some columns."""
     width = -(-len(right) // 64)
     bits: NDArray[Any] = np.zeros(64 * width, dtype=np.uint8)
     for column in columns:

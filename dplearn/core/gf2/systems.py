@@ -1,4 +1,4 @@
-"""Rank, reduced form, solutions and null space of one matrix.
+"""Rank, reduced row echelon form, null space and solutions of linear systems over GF(2).
 
 >>> rref([[1, 1], [1, 1]])[0].tolist()
 [[1, 1]]
@@ -23,7 +23,7 @@ def rank(A: Any) -> int:
     Parameters
     ----------
     A : BitMatrix, or array-like of bits of shape (n, d)
-        Any matrix, empty ones included.
+        Any matrix, possibly empty.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def rref(A: Any) -> tuple[Any, NDArray[np.intp]]:
     form : ndarray of uint8, or BitMatrix if `A` is one, of shape (rank, d)
         A basis of the row space, the same for all matrices with that row space.
     pivots : ndarray of int of shape (rank,)
-        Rising: the column of each row's first 1, in which no other row has one.
+        Increasing: the column of each row's first 1, in which all other rows are 0.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def nullspace(A: Any) -> Any:
     Returns
     -------
     ndarray of uint8, or BitMatrix if `A` is one, of shape (d - rank, d)
-        Row by row, the same for all matrices with the same row space.
+        The basis vectors as rows, the same for all matrices with the same row space.
 
     Raises
     ------
@@ -92,19 +92,19 @@ def solve(A: Any, b: Any) -> NDArray[np.uint8] | None:
     A : BitMatrix, or array-like of bits of shape (n, d)
         Any matrix.
     b : BitMatrix, or array-like of bits of shape (n,) or (n, k)
-        One right-hand side, or k that are solved at once.
+        One right-hand side, or k of them.
 
     Returns
     -------
     ndarray of uint8 of shape (d,) or (d, k), or None
-        With zeros in the columns without pivot. None if one of the k has no solution.
+        The solution with zeros in the columns without pivot. None if one of the k systems has no solution.
 
     Raises
     ------
     TypeError
         If `A` or `b` hold neither integers nor booleans.
     ValueError
-        If their shapes do not fit or an integer is neither 0 nor 1. No message shows a bit.
+        If their shapes do not fit or an integer is neither 0 nor 1. The messages show no bits.
     """
     return _eliminated(A, b).solution()
 
@@ -122,7 +122,7 @@ def only_solution(A: Any, b: Any) -> NDArray[np.uint8] | None:
     Returns
     -------
     ndarray of uint8 of shape (d,) or (d, k), or None
-        None unless each of the k has exactly one.
+        None unless each of the k systems has exactly one solution.
 
     Raises
     ------
@@ -143,14 +143,14 @@ def uniform_solution(A: Any, b: Any, bits: Any) -> NDArray[np.uint8] | None:
     b : BitMatrix, or array-like of bits of shape (n,) or (n, k)
         One right-hand side, or k.
     bits : BitMatrix, or array-like of bits of shape (d,) or (d, k)
-        All the chance there is: independent and fair, drawn by the caller. Not all are used.
+        Independent uniform bits, drawn by the caller, the only randomness of the result. Not all are used.
 
     Returns
     -------
     ndarray of uint8 of shape (d,) or (d, k), or None
-        Which one depends on the set of solutions and on `bits`, and on nothing else. If `bits` are uniform,
-        each solution is equally probable, and those of the k right-hand sides are independent. None if one of
-        the k has no solution.
+        A function of the set of solutions and of `bits` only. If `bits` are uniform, each solution has the
+        same probability, and the solutions of the k systems are independent. None if one of the k systems has
+        no solution.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def uniform_solution(A: Any, b: Any, bits: Any) -> NDArray[np.uint8] | None:
 
     Notes
     -----
-    The unknowns in the columns without pivot are those of `bits`; the others follow.
+    The unknowns in the columns without pivot are the corresponding `bits`; they determine the others.
     """
     return _eliminated(A, b).solution(bits)
 

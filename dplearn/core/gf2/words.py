@@ -1,4 +1,4 @@
-"""Bits in words: column j of a row is bit j % 64, counted from the lowest, of its word j // 64.
+"""Packing of bits into words: column j of a row is bit j % 64, counted from the lowest, of its word j // 64.
 
 >>> packed(np.array([[True] + 64 * [False] + [True]])).tolist()
 [[1, 2]]
@@ -15,19 +15,19 @@ __all__ = ["ALL", "WORD", "Words", "low_bits", "n_words", "packed", "read_bits"]
 
 Words = NDArray[np.uint64]
 
-WORD = np.dtype("<u8")  # so that a word's bytes have its bits in order, on any machine
+WORD = np.dtype("<u8")  # little-endian, so that the bytes have the order of the bits on any machine
 ALL = (1 << 64) - 1  # a word of ones
 
-_CELLS = 1 << 18  # that are packed or read at a time: the cache holds them
+_CELLS = 1 << 18  # number of bits packed or read in one block, few enough for the cache
 
 
 def n_words(n_columns: int) -> int:
-    """Return how many words hold so many bits."""
+    """Return the number of words for `n_columns` bits."""
     return -(-n_columns // 64)
 
 
 def low_bits(count: int) -> np.uint64:
-    """Return the word with so many ones, from 0 to 64, and zeros above."""
+    """Return the word with its `count` lowest bits set, for a count from 0 to 64."""
     return np.uint64((1 << count) - 1)
 
 
@@ -74,7 +74,7 @@ def read_bits(words: Words, n_columns: int) -> NDArray[np.uint8]:
     Parameters
     ----------
     words : ndarray of uint64 of shape (n_rows, n_words)
-        Of which those beyond the columns are not looked at.
+        Bits beyond the first `n_columns` columns are ignored.
     n_columns : int
         At most 64 * n_words.
 
