@@ -145,7 +145,7 @@ def test_a_pipeline_transforms_the_public_rows_with_the_private_ones(seen):
     "bare", [ROWS, ROWS.tolist(), TABLES["pandas"], TABLES["sparse"], "rows", 3], ids=type
 )
 def test_rows_that_are_not_wrapped_are_refused_with_the_reason_and_without_a_row(bare):
-    with pytest.raises(TypeError, match=r"X_public must be PublicData\(rows\): a search cuts") as refused:
+    with pytest.raises(TypeError, match=r"X_public must be PublicData\(rows\): a search silently cuts") as refused:
         public_rows(bare)
     assert str(refused.value).endswith(f"got {type(bare).__name__}")
 

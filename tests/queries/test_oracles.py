@@ -112,7 +112,7 @@ def test_what_one_oracle_was_asked_is_known():
 def test_more_than_is_left_is_refused_and_costs_nothing(name):
     oracle = PRIVATE[name]()
     oracle.ask(MEAN, 0.75)
-    with pytest.raises(BudgetExceededError, match="at most what is left of the oracle's budget"):
+    with pytest.raises(BudgetExceededError, match="at most the oracle's remaining budget"):
         oracle.ask(MEAN, 0.5)
     assert oracle.left == Fraction(1, 4)
     oracle.ask(MEAN)
@@ -125,7 +125,7 @@ def test_more_than_is_left_is_refused_and_costs_nothing(name):
 def test_a_tolerance_takes_the_least_share_that_keeps_it(name):
     oracle = PRIVATE[name]()
     everything = PRIVATE[name]().ask(MEAN)[0].tolerance(0.01)
-    with pytest.raises(BudgetExceededError, match=f"tolerance must be at least {everything:.4g}, what all"):
+    with pytest.raises(BudgetExceededError, match=f"tolerance must be at least {everything:.4g}, which takes all"):
         oracle.ask(MEAN, tolerance=everything * 0.99, beta=0.01)
     answer = oracle.ask(MEAN, tolerance=2 * everything, beta=0.01)[0]
     taken = 1 - oracle.left

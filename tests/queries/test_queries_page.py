@@ -42,8 +42,8 @@ def test_the_noise_of_a_central_answer_is_what_the_page_says(shown):
 def test_shares_are_spent_as_the_page_says(shown):
     (central_left,), (local_left,), (share_error,), (tolerance_error,) = shown[0][2]
     assert (central_left, local_left) == (0.47, 0.81)
-    assert str(share_error).startswith("share must be at most what is left of the oracle's budget, 0.80")
-    assert str(tolerance_error).startswith("tolerance must be at least 1.755, what all that is left of the")
+    assert str(share_error).startswith("share must be at most the oracle's remaining budget, 0.80")
+    assert str(tolerance_error).startswith("tolerance must be at least 1.755, which takes all of the")
 
 
 def test_decimals_and_categories_are_answered_as_the_page_says(shown):
