@@ -334,7 +334,7 @@ class CategoryRandomizer(LocalRandomizer):
 
 @dataclass(frozen=True)
 class VectorRandomizer(LocalRandomizer):
-    """Randomiser of a vector no longer than `norm`: one bit for a random coordinate of its Hadamard transform.
+    """Randomiser of a vector of bounded norm: one bit for a random coordinate of its Hadamard transform.
 
     A Walsh-Hadamard transform with public signs first spreads the vector's length evenly: for nearly all
     vectors, the transformed coordinates are at most b in magnitude, far below sqrt(size) * norm, their

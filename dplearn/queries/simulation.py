@@ -185,7 +185,7 @@ class _Portions(Oracle):
                     f" {float(width):g}: pass width={float(width):g}"
                 )
         if self._asked + len(asked) > self._most:
-            raise BudgetExceededError(f"queries must be at most n_queries={self._most}")
+            raise BudgetExceededError(f"queries must be at most {self._most}, the declared n_queries")
         self._asked += len(asked)
         return self._oracle.ask(asked, share=Fraction(len(asked), self._most))
 

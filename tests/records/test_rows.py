@@ -70,7 +70,7 @@ def test_examples_have_a_label_for_each_row():
 
 
 def test_records_that_do_not_give_what_is_asked_for_are_refused():
-    with pytest.raises(TypeError, match="one record for each place"):
+    with pytest.raises(TypeError, match="one record for each requested row"):
         taken(as_records("records", Halves()), PLACES)
 
 
