@@ -32,9 +32,9 @@ __all__ = [
     "best_learner",
     "candidates",
     "columns_of",
-    "know_names",
     "last_of",
     "numbers_wanted",
+    "set_column_names",
 ]
 
 #: The learners, by their names for --learner.
@@ -216,7 +216,7 @@ def columns_of(model: Any) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
-def know_names(model: Any, names: Sequence[str]) -> None:
+def set_column_names(model: Any, names: Sequence[str]) -> None:
     """Set the names of the columns of a model that was fitted on an array."""
     first = model[0] if isinstance(model, Pipeline) else model
     first.feature_names_in_ = np.array(list(names), dtype=object)

@@ -29,9 +29,9 @@ from dplearn.commands.learners import (
     best_learner,
     candidates,
     columns_of,
-    know_names,
     last_of,
     numbers_wanted,
+    set_column_names,
 )
 from dplearn.commands.ledger import missing_ledger
 from dplearn.commands.output import check_out, replacing
@@ -143,11 +143,11 @@ def run_fit(options: argparse.Namespace) -> None:
         learner.set_params(ledger=ledger)
         model.fit(X, y)
     learner.set_params(ledger=None)  # the model may be shared, and must not contain the ledger's path
-    know_names(model, names)
+    set_column_names(model, names)
     setattr(model, _VERSION, __version__)
     with replacing(options.out) as draft:
         joblib.dump(model, draft)
-    _say_what_was_released(model, names, len(y), ledger, options)
+    _print_release(model, names, len(y), ledger, options)
     if test is not None:
         accuracy = np.mean(_predicted(model, test[0]) == test[1])
         sys.stdout.write(f"Accuracy on {options.test}, declared public: {accuracy:.4f}\n")
@@ -323,7 +323,7 @@ def _check_numbers(
     *,
     new: bool = False,
 ) -> None:
-    """Refuse cells that are not numbers if the model takes only numbers; estimators' errors advise on code."""
+    """Refuse other cells than numbers if the model takes only numbers; estimators' errors advise on code."""
     domain = getattr(last_of(model), "domain", None)
     if isinstance(domain, Schema):
         if domain.numeric:  # otherwise the estimator raises the same errors
@@ -378,7 +378,7 @@ def _check_shape(model: Any, n: int, d: int, y: NDArray[Any]) -> None:
         learner.plan(n, **{name: value for name, value in given.items() if name in known})
 
 
-def _say_what_was_released(
+def _print_release(
     model: Any, names: list[str], n: int, ledger: PrivacyLedger | None, options: argparse.Namespace
 ) -> None:
     learner = last_of(model)

@@ -112,7 +112,7 @@ class Aggregator(ABC):
     #: six teachers vote for one label, and the others for another one, its lead is two thirds of the votes.
     planned_lead: ClassVar[Fraction] = Fraction(2, 3)
     #: The number of unstable tests of the sparse vector that an abstention costs; 0 without a sparse vector.
-    nones_each: ClassVar[int] = 0
+    unstable_per_abstention: ClassVar[int] = 0
 
     @property
     def remaining_abstentions(self) -> int | None:
@@ -176,7 +176,7 @@ class StableVotes(Aggregator):
     Bassily, Thakkar and Thakurta (2018), Algorithms 3 and 4; see `StableAnswers`.
     """
 
-    nones_each = 1
+    unstable_per_abstention = 1
 
     def __init__(self, ballot: Ballot):
         noise, distance = stable_noise(ballot)

@@ -74,7 +74,7 @@ def planned_ballot(
     """
     preferred = max(1, n_samples // max(_PREFERRED, 2 * n_labels))
     most = max(1, n_samples // max(_LEAST, 2 * n_labels))
-    if not kind.nones_each:
+    if not kind.unstable_per_abstention:
         n_teachers = n_teachers or preferred
         max_queries = max_queries or _most_queries(kind, make(privacy, n_labels, n_teachers, MANY_QUERIES))
         return make(privacy, n_labels, n_teachers, max_queries)
@@ -83,7 +83,7 @@ def planned_ballot(
     answers = max_queries * make(privacy, n_labels, n_teachers or preferred, max_queries).width
 
     def needed(unstable: int) -> int:
-        noise = stable_answers_noise(privacy, kind.nones_each * unstable, n_queries=answers)
+        noise = stable_answers_noise(privacy, kind.unstable_per_abstention * unstable, n_queries=answers)
         return 3 * noise.least_distance(answers, _BETA)
 
     if n_teachers is None:
@@ -117,7 +117,7 @@ def transfer_ballot(
     Ballot
         The parameters of the aggregator.
     """
-    if kind.nones_each:
+    if kind.unstable_per_abstention:
         return planned_ballot(
             kind,
             privacy,

@@ -71,13 +71,15 @@ class StableScores(Aggregator):
     docs/errata.md).
     """
 
-    nones_each = 2
+    unstable_per_abstention = 2
 
     def __init__(self, ballot: SoftBallot):
         assert ballot.max_abstentions is not None  # set when the ballot is made
         n_scores = ballot.max_queries * ballot.width
         tests = replace(
-            ballot, max_queries=n_scores, max_abstentions=self.nones_each * ballot.max_abstentions
+            ballot,
+            max_queries=n_scores,
+            max_abstentions=self.unstable_per_abstention * ballot.max_abstentions,
         )
         noise, distance = stable_noise(tests)
         self._questions = stability_questions(noise, None)
@@ -90,7 +92,7 @@ class StableScores(Aggregator):
     @property
     def remaining_abstentions(self) -> int:
         """Number of further abstentions after which the aggregator stops, at two unstable tests each."""
-        return -(-self._questions.epoch[0] // self.nones_each)
+        return -(-self._questions.epoch[0] // self.unstable_per_abstention)
 
     def _release(self, votes: SoftVotes) -> NDArray[np.float64]:  # type: ignore[override]
         """Release the scores of the rows, in order."""

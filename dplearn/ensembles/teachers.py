@@ -247,8 +247,8 @@ def _answers(teacher: Any, place: int, queries: Any, asked: Asked) -> NDArray[An
     for start in range(0, len(by_row), _BLOCK):
         block = np.arange(start, min(start + _BLOCK, len(by_row)))
         # An exception depends on the teacher, and so does the shape of its answers.
-        said = attempt(partial(_asked, teacher, place + start, queries, block, asked), lambda _: None)
-        by_row[block] = said if np.shape(said) == (block.size, asked.width) else NO_VOTE
+        given = attempt(partial(_asked, teacher, place + start, queries, block, asked), lambda _: None)
+        by_row[block] = given if np.shape(given) == (block.size, asked.width) else NO_VOTE
     return answers
 
 

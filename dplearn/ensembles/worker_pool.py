@@ -146,7 +146,7 @@ class _Run:
             with context():
                 for i in batch:
                     self.results[i] = self._result_here(i)
-            self._tell(len(batch))
+            self._report(len(batch))
             sleep(_PAUSE)  # another thread may enter the context
 
     def in_processes(self, n_jobs: int | None, size: int) -> None:
@@ -173,7 +173,7 @@ class _Run:
             with isolated():
                 for i, pickled in zip(batch, pickles, strict=True):
                     self.results[i] = self._result_of(i, pickled)
-            self._tell(len(batch))
+            self._report(len(batch))
 
     def _result_of(self, i: int, pickled: bytes | None) -> Any:
         """Return the result that a worker process has sent; without one, compute it in this process."""
@@ -192,7 +192,7 @@ class _Run:
         function: Function = attempt(partial(_unpickled, sent), lambda _: self._function)
         return function
 
-    def _tell(self, finished: int) -> None:
+    def _report(self, finished: int) -> None:
         """Report progress, outside of `isolated`: the callback must not draw from a teacher's generators."""
         if self._progress is not None:
             for _ in range(finished):

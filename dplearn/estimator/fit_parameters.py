@@ -7,7 +7,7 @@ A guarantee holds for one replaced record, whatever its weight; with weights it 
 Traceback (most recent call last):
 TypeError: ThresholdClassifier.fit takes no sample_weight: a weight changes how much one record counts, so \
 that the guarantee would not hold. Leave it out; or repeat each row as often as it counts, and \
-guarantee_.for_group(k) tells what k rows are guaranteed together. Where metadata are routed, \
+guarantee_.for_group(k) is the guarantee of k rows together. Where metadata are routed, \
 set_fit_request(sample_weight=False) keeps weights from this fit
 """
 
@@ -43,7 +43,7 @@ def refuse_parameters(name: str, parameters: Mapping[str, Any]) -> None:
         raise TypeError(
             f"{name}.fit takes no sample_weight: a weight changes how much one record counts, so that the"
             " guarantee would not hold. Leave it out; or repeat each row as often as it counts, and"
-            " guarantee_.for_group(k) tells what k rows are guaranteed together. Where metadata are routed,"
+            " guarantee_.for_group(k) is the guarantee of k rows together. Where metadata are routed,"
             " set_fit_request(sample_weight=False) keeps weights from this fit"
         )
     if given:

@@ -55,14 +55,14 @@ TABLE = (COLUMNS, ROWS)
 
 NOT_NUMERIC = (
     "X holds a value that is not a number; declare the columns with domain=Schema(...), or encode them before"
-    " this estimator: encoder = CellEncoder().fit(X), of dplearn.preprocessing, learns nothing from them, and"
-    " domain=encoder.domain() tells this estimator what comes out"
+    " this estimator by encoder = CellEncoder().fit(X) of dplearn.preprocessing, which learns nothing from them,"
+    " and declare domain=encoder.domain() for this estimator"
 )
 NO_GAPS = (
     "Input X contains NaN or another missing value; fill it with a public constant or, where the estimator"
     " takes a domain that has missing values, declare one: domain=Floats(missing=True), or Schema(...) where"
-    " columns hold text too, or domain=encoder.domain() behind encoder = CellEncoder().fit(X), of"
-    " dplearn.preprocessing, which makes NaN of cells that are not numbers; IntegerRange and Grid take"
+    " columns hold text too, or domain=encoder.domain() after encoder = CellEncoder().fit(X) of"
+    " dplearn.preprocessing, which encodes cells that are not numbers as NaN; IntegerRange and Grid take"
     " missing=True too"
 )
 _ONE_KIND = "labels must be all strings or all numbers, without missing ones"
