@@ -55,8 +55,8 @@ TABLE = (COLUMNS, ROWS)
 
 NOT_NUMERIC = (
     "X holds a value that is not a number; declare the columns with domain=Schema(...), or encode them before"
-    " this estimator by encoder = CellEncoder().fit(X) of dplearn.preprocessing, which learns nothing from them,"
-    " and declare domain=encoder.domain() for this estimator"
+    " this estimator by encoder = CellEncoder().fit(X) of dplearn.preprocessing, which learns nothing from"
+    " them, and declare domain=encoder.domain() for this estimator"
 )
 NO_GAPS = (
     "Input X contains NaN or another missing value; fill it with a public constant or, where the estimator"

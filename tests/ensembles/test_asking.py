@@ -212,8 +212,8 @@ def test_probabilities_that_add_up_to_one_are_never_refused(weights):
     row = np.array(weights) / sum(weights)
     (scores, *_) = asked(Scores(THREE), Teacher([row] * 3))
     assert NO_VOTE not in scores
-    for grain, weight in zip(scores, weights, strict=True):
-        assert abs(Fraction(grain, FIXED_POINT_ONE) - Fraction(weight, sum(weights))) <= Fraction(
+    for score, weight in zip(scores, weights, strict=True):
+        assert abs(Fraction(score, FIXED_POINT_ONE) - Fraction(weight, sum(weights))) <= Fraction(
             1, FIXED_POINT_ONE
         )
 
