@@ -1,4 +1,4 @@
-"""Checks on public parameters: each error names the parameter, the constraint and the value."""
+"""Validation of public parameters; each error states the parameter, the constraint and the value."""
 
 import math
 from collections.abc import Collection
@@ -17,16 +17,16 @@ __all__ = [
     "shown",
 ]
 
-AUTO = "auto"  # in place of a number that is chosen from public ones
+AUTO = "auto"  # in place of a number that is computed from public values
 
 
 def as_fraction(value: object) -> Fraction:
-    """Return the number that `value` is written as: a float is its shortest decimal.
+    """Return `value` as an exact fraction; a float stands for its shortest decimal.
 
     Parameters
     ----------
     value : int, float, str, Decimal or Fraction
-        Any finite real number; numpy scalars are numbers too.
+        Any finite real number; also a numpy scalar.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def as_fraction(value: object) -> Fraction:
         kind = getattr(getattr(value, "dtype", None), "kind", "")
         if kind not in ("i", "u", "f") or getattr(value, "size", 0) != 1:
             raise TypeError(f"expected a number, got {type(value).__name__}")
-        value = str(value)  # float32(0.1) is written 0.1: its own shortest decimal, not that of its double
+        value = str(value)  # the shortest decimal of a float32 in its own precision: float32(0.1) gives 0.1
     if isinstance(value, float):
         if not math.isfinite(value):
             raise ValueError(f"expected a finite number, got {value!r}")
@@ -66,16 +66,16 @@ def check_number(
     above: float | Fraction | None = None,
     below: float | Fraction | None = None,
 ) -> Fraction:
-    """Return `value` exactly if it is a finite number within the bounds.
+    """Return `value` as an exact fraction if it is a finite number within the bounds.
 
     Parameters
     ----------
     name : str
-        The parameter, for the message.
+        The name of the parameter, for the error message.
     value : int, float, str, Decimal or Fraction
         A float stands for its shortest decimal.
     low, high, above, below : number, optional
-        Inclusive and exclusive bounds.
+        Bounds: `low` and `high` are inclusive, `above` and `below` are exclusive.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def check_number(
 
 
 def check_count(name: str, value: Any, *, low: int = 0, high: int | float = math.inf) -> int:
-    """Return `value` as a Python integer if it is one and within low..high."""
+    """Return `value` as a Python integer if it is an integer within low..high."""
     wanted = f"at least {low}" if high == math.inf else f"from {low} to {high}"
     rule = f"{name} must be an integer {wanted}"
     if isinstance(value, bool) or not isinstance(value, Integral):
@@ -120,7 +120,7 @@ def check_count(name: str, value: Any, *, low: int = 0, high: int | float = math
 
 
 def check_count_or_auto(name: str, value: Any, *, low: int = 1) -> int | None:
-    """Return None for "auto", else `value` as a Python integer if it is one and at least `low`."""
+    """Return None for "auto", else `value` as a Python integer if it is an integer of at least `low`."""
     if not isinstance(value, str):
         return check_count(name, value, low=low)
     if value != AUTO:
@@ -136,7 +136,7 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
 
 
 def _written(value: object) -> str:
-    """Return how a number is written: a fraction as a decimal, where it has a short one."""
+    """Return the text of a number: for a fraction, its decimal if that is short and exact."""
     if not isinstance(value, Fraction) or abs(value) > 10**300:
         return shown(value)
     short = f"{float(value):g}"
@@ -144,9 +144,9 @@ def _written(value: object) -> str:
 
 
 def shown(value: object) -> str:
-    """Return how `value` is written, of tables and collections their kind and size: they may be the data.
+    """Return the repr of `value`; for a table or a collection only its type and size, as it may be private.
 
-    Python refuses to write integers of some thousand digits.
+    Python raises an error for the repr of an integer with thousands of digits.
     """
     if shape := getattr(value, "shape", ()):
         return f"{type(value).__name__} of shape {shape}"

@@ -1,4 +1,4 @@
-"""How values are written: in short where people read them, in full where a text stands for the value.
+"""Texts of values: shortened for reprs, messages and cards, in full where a seed is derived from the text.
 
 >>> brief(list(range(1000)))
 '[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, ... 1,000 in all]'
@@ -14,8 +14,8 @@ from typing import Any
 __all__ = ["LONGEST", "Written", "brief", "cut", "fitting", "in_full", "listed", "shortened"]
 
 LONGEST = 100  # characters of a domain or a collection in a repr, a message or a card
-_OBJECT = 200  # characters of an estimator, a text, or any other object
-_FIRST = _ENTRY = 60  # characters of the entries that are shown of a long collection, and of each of them
+_OBJECT = 200  # characters of an estimator, a string, or any other object
+_FIRST = _ENTRY = 60  # of a long collection: characters of all entries that are shown, and of a single entry
 _BRACKETS: dict[type, str] = {list: "[]", tuple: "()", set: "{}", frozenset: "{}"}
 _wanted_in_full: ContextVar[bool] = ContextVar("wanted_in_full", default=False)
 
@@ -38,7 +38,7 @@ class Written:
 
 @contextmanager
 def in_full() -> Iterator[None]:
-    """Let nothing be shortened by this module: texts from which a seed's stream is derived must differ."""
+    """Disable shortening: texts from which streams are derived must differ where the values differ."""
     token = _wanted_in_full.set(True)
     try:
         yield
@@ -47,19 +47,19 @@ def in_full() -> Iterator[None]:
 
 
 def fitting(full: str, short: str) -> str:
-    """Return `full` if it has at most `LONGEST` characters or is asked for; else `short`."""
+    """Return `full` if it has at most `LONGEST` characters or inside `in_full`; else `short`."""
     return full if len(full) <= LONGEST or _wanted_in_full.get() else short
 
 
 def listed(entries: Sequence[str], brackets: str) -> str:
-    """Return entries in brackets; where that is long, the first of them and how many there are.
+    """Return the entries in brackets; if that is long, the first entries and the number of all.
 
     Parameters
     ----------
     entries : sequence of str
-        How each entry is written.
+        The text of each entry.
     brackets : str
-        The opening and the closing one.
+        The opening and the closing bracket.
     """
     whole = f"{brackets[0]}{', '.join(entries)}{brackets[1]}"
     if len(whole) <= LONGEST:
@@ -72,7 +72,7 @@ def listed(entries: Sequence[str], brackets: str) -> str:
 
 
 def brief(value: Any) -> str:
-    """Return the repr of `value`; of a long one the first entries, the shape, or the type.
+    """Return the repr of `value`; if that is long, the first entries, the shape or the type.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def brief(value: Any) -> str:
     Returns
     -------
     str
-        About `LONGEST` characters at most; of an estimator or any other single object twice as many.
+        About `LONGEST` characters at most; twice as many for an estimator or any other single object.
     """
     text = repr(value)
     if len(text) <= LONGEST or _wanted_in_full.get():
@@ -99,12 +99,12 @@ def brief(value: Any) -> str:
 
 
 def shortened(value: Any) -> Any:
-    """Return `value` if `brief` writes it out, else an object that is written as `brief` writes the value."""
+    """Return `value` if `brief` does not shorten it, else an object whose repr is the shortened text."""
     text = brief(value)
     return value if text == repr(value) else Written(text)
 
 
 def cut(text: str, most: int = _OBJECT) -> str:
-    """Return a text without its middle if it is longer than `most` characters."""
+    """Return a text; if it is longer than `most` characters, without its middle."""
     half = (most - 3) // 2
     return text if len(text) <= most else f"{text[:half]}...{text[-half:]}"

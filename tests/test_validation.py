@@ -26,7 +26,7 @@ def test_numpy_scalars_are_numbers(scalar):
 
 
 @pytest.mark.parametrize("value", NO_NUMBERS, ids=repr)
-def test_what_is_no_number_is_a_type_error(value):
+def test_a_value_other_than_a_number_is_a_type_error(value):
     with pytest.raises(TypeError, match="expected a number"):
         as_fraction(value)
 
@@ -36,7 +36,7 @@ def test_what_is_no_number_is_a_type_error(value):
 
 @repeatable
 @given(numbers, numbers, numbers)
-def test_bounds_include_or_exclude_their_end_as_they_say(value, a, b):
+def test_bounds_are_inclusive_or_exclusive_as_documented(value, a, b):
     least, most = min(a, b), max(a, b)
     cases = {
         "low": (least, value >= least),
@@ -119,7 +119,7 @@ def test_a_number_out_of_bounds_is_refused_with_name_constraint_and_value(value,
 
 
 def written(value):
-    """Return how a message shows a value: of what may be data, the kind and the size."""
+    """Return the text of a value in a message: for possible data, the type and the size."""
     if np.shape(value):
         return f"{type(value).__name__} of {'shape' if hasattr(value, 'shape') else 'length'} {_size(value)}"
     return repr(value)
@@ -174,7 +174,7 @@ def test_an_integer_is_returned_as_a_python_integer(value):
 
 
 @pytest.mark.parametrize("value", [3.0, "3", True, np.True_, None, Fraction(3), np.float64(3)], ids=repr)
-def test_what_is_no_integer_is_a_type_error(value):
+def test_a_value_other_than_an_integer_is_a_type_error(value):
     with pytest.raises(TypeError, match="k must be") as refusal:
         check_count("k", value, low=1)
     assert str(refusal.value) == f"k must be an integer at least 1, got {value!r}"
@@ -208,7 +208,7 @@ def test_a_choice_is_returned():
 
 
 @pytest.mark.parametrize("value", ["Left", "", None, 0, ["left"]], ids=repr)
-def test_what_is_no_choice_is_refused_with_name_choices_and_value(value):
+def test_an_invalid_choice_is_refused_with_name_choices_and_value(value):
     with pytest.raises(ValueError, match="side must be") as refusal:
         check_choice("side", value, ("left", "right"))
     assert str(refusal.value) == f"side must be one of 'left', 'right', got {written(value)}"

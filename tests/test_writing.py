@@ -67,7 +67,7 @@ def test_a_short_text_can_be_read_back_and_a_shortened_one_cannot():
             eval(repr(long))
 
 
-def test_a_schema_says_everything_when_it_is_asked():
+def test_a_schema_is_written_in_full_inside_in_full():
     assert repr(SCHEMA) == "Schema(2 columns, labels=1000)"
     assert str(SCHEMA).splitlines() == [
         "Schema of 2 columns",

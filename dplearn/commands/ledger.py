@@ -1,4 +1,4 @@
-"""Make a ledger, or show what one holds."""
+"""The command `ledger`: create a privacy ledger, or show its records."""
 
 import argparse
 import sys
@@ -10,8 +10,9 @@ from dplearn.privacy import PrivacyLedger
 
 __all__ = ["add_commands", "missing_ledger"]
 
-_WHAT = """Show a ledger: its budget, what was charged to it, what is left. With --create, make one; fit then
-charges it with --ledger. Nothing private is in it, but who can write the file can undo charges."""
+_WHAT = """Show a ledger: its budget, its charges and the remaining budget. With --create, make one; fit then
+charges it with --ledger. A ledger contains nothing private, but write access to the file allows charges to be
+undone."""
 
 
 def add_commands(commands: Any) -> None:
@@ -27,7 +28,7 @@ def add_commands(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print a ledger."""
+    """Print a ledger, after creating it if --create is given."""
     ledger = _create(options) if options.create else _open(options)
     sys.stdout.write(f"{ledger.to_json() if options.json else ledger}\n")
 
@@ -42,7 +43,7 @@ def _open(options: argparse.Namespace) -> PrivacyLedger:
 
 
 def missing_ledger(file: Path) -> str:
-    """Return what to say of a ledger that does not exist: how one is made."""
+    """Return the message for a ledger that does not exist, with the command that makes one."""
     make = f"python -m dplearn ledger {file} --create --epsilon E --delta D"
     return f"{file} does not exist; this makes a ledger: {make}"
 

@@ -1,4 +1,4 @@
-"""Writing what a command makes: never over what it reads, and all of it or nothing."""
+"""Safe writing of output files: never over an input, and atomically."""
 
 import os
 from collections.abc import Iterator
@@ -9,11 +9,11 @@ from dplearn.commands.refusal import Refusal
 
 __all__ = ["check_out", "replacing"]
 
-_SQLITE = b"SQLite format 3\0"  # how a ledger begins
+_SQLITE = b"SQLite format 3\0"  # the first bytes of a ledger
 
 
 def check_out(out: Path, *inputs: Path | None) -> None:
-    """Refuse to write where there is no folder, over one of the inputs, or over any ledger."""
+    """Raise an error if the folder of `out` does not exist, or if `out` is an input or a ledger."""
     if not out.resolve().parent.is_dir() or (out.exists() and not out.is_file()):
         raise Refusal(f"--out must be a file in a folder that exists, got {out}")
     for path in inputs:
@@ -27,13 +27,13 @@ def check_out(out: Path, *inputs: Path | None) -> None:
 
 def _same(one: Path, other: Path) -> bool:
     with suppress(OSError):
-        return one.samefile(other)  # links and other spellings too
+        return one.samefile(other)  # resolves links and other spellings
     return one.resolve() == other.resolve()
 
 
 @contextmanager
 def replacing(out: Path) -> Iterator[Path]:
-    """Give a file to write beside `out`, and put it in the place of `out` once it is whole."""
+    """Yield the path of a draft beside `out`, which replaces `out` once it is complete."""
     target = out.resolve()
     draft = target.with_name(f".out-{os.urandom(8).hex()}")
     try:

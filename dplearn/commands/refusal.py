@@ -1,4 +1,4 @@
-"""The one exception whose text the command line shows as it is."""
+"""The exception whose message the command line shows to the user."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,13 +6,13 @@ from contextlib import contextmanager
 __all__ = ["Refusal", "public"]
 
 
-class Refusal(Exception):  # noqa: N818 - it is no error of the program
-    """Something the user asked for is refused; the text holds nothing private."""
+class Refusal(Exception):  # noqa: N818 - not an error of the program
+    """Raised for an invalid request of the user; the message contains nothing private."""
 
 
 @contextmanager
 def public() -> Iterator[None]:
-    """Show the text of a ValueError or TypeError: within, only public things are looked at."""
+    """Convert a ValueError or TypeError into a `Refusal`; the code inside must read public values only."""
     try:
         yield
     except (TypeError, ValueError) as error:

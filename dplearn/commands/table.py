@@ -1,4 +1,4 @@
-"""Fit on a user's own CSV file, and predict with what was fitted."""
+"""The commands `fit` and `predict`: fit a private classifier on a CSV file, and predict with it."""
 
 import argparse
 import csv
@@ -29,9 +29,9 @@ from dplearn.commands.learners import (
     best_learner,
     candidates,
     columns_of,
-    know_names,
     last_of,
     numbers_wanted,
+    set_column_names,
 )
 from dplearn.commands.ledger import missing_ledger
 from dplearn.commands.output import check_out, replacing
@@ -44,15 +44,15 @@ from dplearn.privacy.base import in_words
 __all__ = ["add_commands"]
 
 _MANY_LABELS, _FEW_LABELS, _PER_LABEL = 200, 20, 5  # see `_most_labels`
-_VERSION = "dplearn_version_"  # the attribute of a model that tells which version wrote it
-_FEW = 8  # labels that are listed
+_VERSION = "dplearn_version_"  # the attribute of a model with the version that wrote it
+_FEW = 8  # the greatest number of labels that are listed
 _PREDICTED = "prediction"  # the name of the column that `predict` writes
 _FIT = """Fit a private classifier on a CSV file, compressed by gzip or not, and write it as a scikit-learn
 estimator.
 
-Without --schema every cell is encoded by itself, as a number if it is one and as a hash of its text, so that
-no column type and no list of categories is inferred from the table: what an encoder infers, it publishes.
-Where you know the columns, say so in a JSON file with --schema, for better accuracy and readable rules. The
+Without --schema every cell is encoded by itself, as a number if it is one and as a hash of its text. No
+column type and no list of categories is inferred from the table, since an encoder would publish them. If you
+know the columns, describe them in a JSON file with --schema, for better accuracy and readable rules. The
 names and the number of columns and the number of rows count as public. So does the set of labels, which is
 taken from the table unless --labels or the schema lists them.
 """
@@ -68,7 +68,7 @@ def add_commands(commands: Any) -> None:
         "--learner",
         default=AUTO,
         metavar="NAME",
-        help=f"{', '.join(LEARNERS)}, or {AUTO} (default): naive_bayes, or stump of few records",
+        help=f"{', '.join(LEARNERS)}, or {AUTO} (default): naive_bayes, or stump for few records",
     )
     fit.add_argument("--epsilon", default="1", metavar="E", help="privacy budget of this fit (default 1)")
     fit.add_argument("--delta", metavar="D", help="the same for delta (default: the learner's own)")
@@ -81,7 +81,7 @@ def add_commands(commands: Any) -> None:
         help="a parameter of the learner, such as method=permute_and_flip; may be repeated",
     )
     fit.add_argument("--schema", type=Path, metavar="FILE", help="JSON description of the columns")
-    fit.add_argument("--labels", metavar="A,B,...", help="all labels that can occur, with commas between")
+    fit.add_argument("--labels", metavar="A,B,...", help="all labels that can occur, separated by commas")
     fit.add_argument("--ledger", type=Path, metavar="FILE", help="the ledger to charge the fit to")
     fit.add_argument(
         "--test", type=Path, metavar="FILE", help="CSV file to measure accuracy on; you declare it public"
@@ -90,7 +90,7 @@ def add_commands(commands: Any) -> None:
     fit.set_defaults(run=run_fit)
     predict = commands.add_parser("predict", help="predict with a fitted model")
     predict.add_argument(
-        "model", type=Path, help="what fit wrote; loading it runs code of it, so only from those you trust"
+        "model", type=Path, help="a model that fit wrote, from a trusted source: loading it runs its code"
     )
     predict.add_argument("table", type=Path, help="CSV file with the columns that the model was fitted on")
     predict.add_argument(
@@ -101,7 +101,7 @@ def add_commands(commands: Any) -> None:
 
 
 def run_fit(options: argparse.Namespace) -> None:
-    """Fit, write the model, and say what was released."""
+    """Fit, write the model, and print the released rule and its guarantee."""
     form = format_of(options)
     ledger = _open_ledger(options)
     with public():
@@ -114,7 +114,7 @@ def run_fit(options: argparse.Namespace) -> None:
             classes=_classes(options, schema),
         )
     if ledger is not None:
-        _require_all(ledger, learners.values())  # if it cannot pay, the table is not even read
+        _require_all(ledger, learners.values())  # before the table is read
     check_out(options.out, options.table, options.schema, options.test, options.ledger)
     table = read_table(options.table, form)
     names = _feature_columns(table, options.target, schema)
@@ -142,19 +142,19 @@ def run_fit(options: argparse.Namespace) -> None:
     with _warnings_shown():
         learner.set_params(ledger=ledger)
         model.fit(X, y)
-    learner.set_params(ledger=None)  # a model to be passed on does not say where the ledger lies
-    know_names(model, names)
+    learner.set_params(ledger=None)  # the model may be shared, and must not contain the ledger's path
+    set_column_names(model, names)
     setattr(model, _VERSION, __version__)
     with replacing(options.out) as draft:
         joblib.dump(model, draft)
-    _say_what_was_released(model, names, len(y), ledger, options)
+    _print_release(model, names, len(y), ledger, options)
     if test is not None:
         accuracy = np.mean(_predicted(model, test[0]) == test[1])
         sys.stdout.write(f"Accuracy on {options.test}, declared public: {accuracy:.4f}\n")
 
 
 def run_predict(options: argparse.Namespace) -> None:
-    """Write one label for each row."""
+    """Write the predicted label of each row."""
     form = format_of(options)
     check_out(options.out, options.table, options.model)
     model = _load(options.model)
@@ -162,8 +162,8 @@ def run_predict(options: argparse.Namespace) -> None:
     names = columns_of(model)
     if names is None:
         raise Refusal(
-            f"{options.model}: not a model that fit wrote, nor a fitted classifier of dplearn that knows the"
-            " names of its columns"
+            f"{options.model}: not a model that fit wrote, nor a fitted classifier of dplearn with the names"
+            " of its columns"
         )
     table = read_table(options.table, form)
     cells = _cells(table, names, model)
@@ -177,14 +177,14 @@ def run_predict(options: argparse.Namespace) -> None:
 
 
 def _text_file(draft: Path, out: Path) -> TextIO:
-    """Open a draft of `out` to be written: compressed by gzip if the name of `out` ends in .gz."""
+    """Open a draft of `out` for writing, compressed by gzip if the name of `out` ends in .gz."""
     if not out.name.lower().endswith(".gz"):
         return draft.open("w", newline="", encoding="utf-8")
     return cast(TextIO, gzip.open(draft, "wt", newline="", encoding="utf-8"))
 
 
 def _load(path: Path) -> Any:
-    """Return what is in a model file, or None."""
+    """Return the object in a model file, or None if it cannot be loaded."""
     with _warnings_shown():
         try:
             return joblib.load(path)
@@ -195,17 +195,17 @@ def _load(path: Path) -> Any:
 
 
 def _warn_of_version(model: Any, path: Path) -> None:
-    """Warn of a model that another minor version wrote."""
+    """Warn if another minor version wrote the model."""
     written = str(getattr(model, _VERSION, __version__))
     if written.split(".")[:2] != __version__.split(".")[:2]:
         _warn(
-            f"{path} was written by dplearn {written}, and this is {__version__}: a model is read by the"
-            " minor version that wrote it; with another one it may fail, or predict something else"
+            f"{path} was written by dplearn {written}, and this is {__version__}: a model must be read by the"
+            " minor version that wrote it; with another one it may fail, or predict other labels"
         )
 
 
 def _predicted(model: Any, cells: NDArray[Any]) -> NDArray[Any]:
-    """Return a label for each row, whose cells are in the order of the model's columns."""
+    """Return the predicted label of each row, with cells in the order of the model's columns."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         labels: NDArray[Any] = model.predict(cells)
@@ -214,7 +214,7 @@ def _predicted(model: Any, cells: NDArray[Any]) -> NDArray[Any]:
 
 @contextmanager
 def _warnings_shown() -> Iterator[None]:
-    """Show each UserWarning as one line, whoever raises it, and no other warning."""
+    """Show each distinct UserWarning as one line, and no other warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
@@ -228,7 +228,7 @@ def _warn(text: str) -> None:
 
 
 def _open_ledger(options: argparse.Namespace) -> PrivacyLedger | None:
-    """Return the ledger to charge."""
+    """Return the ledger to charge, or None."""
     if options.ledger is None:
         return None
     if not options.ledger.exists():
@@ -237,14 +237,14 @@ def _open_ledger(options: argparse.Namespace) -> PrivacyLedger | None:
 
 
 def _delta(options: argparse.Namespace, ledger: PrivacyLedger | None) -> str | None:
-    """Return --delta; where it is not given, 0 for a ledger without delta, else None for the default."""
+    """Return --delta; if it is not given, 0 for a ledger without delta, else None for the default."""
     budget = None if ledger is None else ledger.budget
     pure = isinstance(budget, ApproxDP) and not budget.delta
     return "0" if options.delta is None and pure else options.delta
 
 
 def _require_all(ledger: PrivacyLedger, learners: Iterable[Any]) -> None:
-    """Refuse to fit if the ledger cannot pay whichever learner it will be."""
+    """Raise an error if the remaining budget of the ledger does not cover each of the learners."""
     for learner in learners:
         cost = cost_of_fit(learner)
         if cost is not None:
@@ -252,7 +252,7 @@ def _require_all(ledger: PrivacyLedger, learners: Iterable[Any]) -> None:
 
 
 def _require(ledger: PrivacyLedger, cost: Guarantee) -> None:
-    """Refuse a cost that the ledger cannot pay, and say so if it is the delta that it lacks."""
+    """Raise an error if the remaining budget does not cover the cost; if only delta exceeds it, say so."""
     try:
         ledger.require(cost)
     except BudgetExceededError as error:
@@ -283,7 +283,7 @@ def _feature_columns(table: Table, target: str, schema: Schema | None) -> list[s
 
 
 def _cells(table: Table, names: list[str], model: Any) -> NDArray[Any]:
-    """Return the named columns: texts, or numbers where the model wants some; None where a cell is empty."""
+    """Return the named columns: texts, or numbers if the model needs numbers; None for an empty cell."""
     absent = [name for name in names if name not in table.names]
     if absent:
         raise Refusal(f"the table must have a column {absent[0]!r}{table.missing(absent[0])}")
@@ -294,7 +294,7 @@ def _cells(table: Table, names: list[str], model: Any) -> NDArray[Any]:
 
 
 def _cell(text: str, numeric: bool) -> Any:
-    """Return None for an empty cell, and the number that a cell is where one is wanted."""
+    """Return a cell as a text, or as a number if `numeric` and it is one; None for an empty cell."""
     if not text or not numeric or "_" in text:
         return text or None
     for kind in (int, float):
@@ -304,7 +304,7 @@ def _cell(text: str, numeric: bool) -> Any:
 
 
 def _check_declared(y: NDArray[Any], learner: Any, options: argparse.Namespace) -> None:
-    """Refuse a label that is not among the declared ones, in words of the command line."""
+    """Refuse a label that is not declared, with a message about the command's options."""
     if learner.classes is not None and not set(y.tolist()) <= set(learner.classes):
         where = "--labels" if options.labels is not None else str(options.schema)
         raise Refusal(
@@ -323,10 +323,10 @@ def _check_numbers(
     *,
     new: bool = False,
 ) -> None:
-    """Refuse cells that are no numbers where only numbers are taken; the estimators' errors advise Python."""
+    """Refuse other cells than numbers if the model takes only numbers; estimators' errors advise on code."""
     domain = getattr(last_of(model), "domain", None)
     if isinstance(domain, Schema):
-        if domain.numeric:  # else the estimator gives the same errors
+        if domain.numeric:  # otherwise the estimator raises the same errors
             (domain.nearest if new else domain.encode)(X)
         return
     tags = get_tags(model).input_tags
@@ -340,7 +340,7 @@ def _check_numbers(
 
 
 def _is_number(cell: Any, gaps: bool) -> bool:
-    """Return whether a cell, as `_cell` gives it, is a finite number, or missing where there may be gaps."""
+    """Return True if a cell from `_cell` is a finite number, or is missing and `gaps` are allowed."""
     if cell is None or isinstance(cell, str):
         return gaps and cell is None
     return (gaps and cell != cell) or math.isfinite(cell)
@@ -359,15 +359,15 @@ def _labels(table: Table, target: str, path: Path) -> NDArray[Any]:
 
 
 def _most_labels(n: int) -> int:
-    """Return from how many labels on those that nobody declared are not published.
+    """Return the number of labels from which on labels that are not declared are refused.
 
-    So many look like numbers to predict, or, of a few records each, like names.
+    So many labels are probably numbers of a regression target, or names with a few records each.
     """
     return min(_MANY_LABELS, max(_FEW_LABELS, n // _PER_LABEL))
 
 
 def _check_shape(model: Any, n: int, d: int, y: NDArray[Any]) -> None:
-    """Refuse numbers of records, columns or labels that the learner cannot take; all three are public."""
+    """Refuse numbers of records, columns or labels, all public, that the learner does not support."""
     learner = last_of(model)
     labels = learner.classes if learner.classes is not None else sorted(set(y.tolist()))
     if len(labels) != 2 and not get_tags(learner).classifier_tags.multi_class:
@@ -378,7 +378,7 @@ def _check_shape(model: Any, n: int, d: int, y: NDArray[Any]) -> None:
         learner.plan(n, **{name: value for name, value in given.items() if name in known})
 
 
-def _say_what_was_released(
+def _print_release(
     model: Any, names: list[str], n: int, ledger: PrivacyLedger | None, options: argparse.Namespace
 ) -> None:
     learner = last_of(model)
@@ -396,7 +396,7 @@ def _say_what_was_released(
     lines += [guarantee.sentence(), f"It assumes that {'; '.join(guarantee.assumes)}."]
     if isinstance(model, Pipeline):
         lines.append(
-            "Without --schema each column is read as two: NAME, the number that a cell holds, or missing;"
+            "Without --schema each column is read as two: NAME, the number in a cell, or missing;"
             f" NAME#text, a hash of the cell's text into one of {model[0].buckets} buckets, which are the"
             " public categories."
         )

@@ -1,4 +1,4 @@
-"""Sub-sample and aggregate: disjoint shards, a teacher for each, and answers on which they agree."""
+"""Sub-sample and aggregate: teachers trained on disjoint shards, and the private release of their votes."""
 
 from dplearn.ensembles.answers import QueriesExhaustedError
 from dplearn.ensembles.public_data import PublicData

@@ -1,8 +1,8 @@
-"""From votes to released answers: the sparse vector on stable pluralities, and noisy maxima.
+"""Aggregators release answers to queries from teachers' votes: by the sparse vector, or by noisy maxima.
 
-An aggregator is made for a fixed guarantee, number of labels, of teachers and of queries, all public. It says
-how much noise that takes before it sees a vote, and counts what is left. Its noise is paid before it is
-drawn: a fault on the way loses queries and no privacy.
+An aggregator is made for a fixed guarantee and fixed numbers of labels, teachers and queries, all public. The
+scale of its noise follows from these alone. It counts the remaining queries, and charges each query before
+the noise is drawn: an error in between loses queries and no privacy.
 
 >>> from dplearn.chance import SeededDice
 >>> import numpy as np
@@ -46,24 +46,24 @@ __all__ = [
     "wide_enough",
 ]
 
-_WIDEST = 1 << 55  # of the variance of noise
-#: With which probability answers may differ from what a plan says of them.
+_WIDEST = 1 << 55  # the greatest variance of noise
+#: The probability with which the bounds of a plan may fail: `least_lead` and `least_decided`.
 BETA = 0.05
-_TESTED = Fraction(1, 4)  # of what a confident answer costs, the share of asking whether there is one
+_TESTED = Fraction(1, 4)  # the share of the test of agreement in the cost of a confident answer
 
 
 @dataclass(frozen=True)
 class Ballot:
-    """What is public of an ensemble's votes.
+    """The public parameters of an aggregator.
 
     Attributes
     ----------
     privacy : ApproxDP
-        What all answers together may cost.
+        The greatest cost of all answers together.
     n_labels, n_teachers, max_queries : int
-        At least 2, 1 and 1.
+        The numbers of labels, teachers and queries: at least 2, 1 and 1.
     max_abstentions : int or None
-        How many queries may be declined, where that is what is paid for.
+        The number of abstentions after which a sparse vector stops; None for other aggregators.
     """
 
     privacy: ApproxDP = field(repr=False)
@@ -74,27 +74,27 @@ class Ballot:
 
     @property
     def width(self) -> int:
-        """How many answers a query takes."""
+        """Number of answers per query."""
         return 1
 
 
 class Aggregator(ABC):
-    """Answers queries from votes until what was paid for is used up.
+    """Answers queries from votes until its budget is used up.
 
     Attributes
     ----------
     remaining_queries : int
-        Public. How many can be asked at once.
+        Public. The greatest number of queries that can be answered in one batch.
     remaining_abstentions : int or None
-        Public. How many more can be declined before it stops; None where declining costs nothing.
+        Public. The number of further abstentions after which it stops; None if abstentions cost nothing.
     noise_scale : float
-        Public. Standard deviation, in votes, of the noise that an answer has to stand out of.
+        Public. Standard deviation of the noise, in votes.
     least_lead : int
-        Public. By how many votes a winner must lead so that all `max_queries` such queries are answered with
-        their winner, with probability at least .95.
+        Public. The lead of a winner, in votes, from which on all `max_queries` queries with such winners are
+        answered with them, with probability at least .95.
     least_decided : int
-        Public. How many of all answers must have such a winner so that it does not stop before the last one,
-        with probability at least .95; 0 if it never stops.
+        Public. The number of answers that must have such a winner so that the aggregator does not stop before
+        the last answer, with probability at least .95; 0 if it never stops.
     """
 
     remaining_queries: int
@@ -102,41 +102,41 @@ class Aggregator(ABC):
     least_lead: int
     least_decided: int = 0
 
-    #: Its source of chance; none before it is attached, and none in a pickle.
+    #: The source of chance; None before `attach`, and in a pickle.
     dice: Any = None
-    #: The share of the teachers that `least_lead` may be where the number of queries is chosen: two thirds of
-    #: the votes are the lead of a label that five of six teachers vote for, the others for one other label.
+    #: The greatest `least_lead`, as a share of the teachers, when the number of queries is chosen. If five of
+    #: six teachers vote for one label, and the others for another one, its lead is two thirds of the votes.
     planned_lead: ClassVar[Fraction] = Fraction(2, 3)
-    #: How many Nones of a sparse vector a declined query takes; 0 where declining is not what is paid for.
-    nones_each: ClassVar[int] = 0
+    #: The number of unstable tests of the sparse vector that an abstention costs; 0 without a sparse vector.
+    unstable_per_abstention: ClassVar[int] = 0
 
     @property
     def remaining_abstentions(self) -> int | None:
-        """How many more can be declined before it stops."""
+        """Number of further abstentions after which the aggregator stops."""
         return None
 
     @abstractmethod
     def __init__(self, ballot: Ballot): ...
 
     def answer(self, votes: Votes) -> Answers:
-        """Release answers to the queries that were voted on.
+        """Release answers to queries.
 
         Parameters
         ----------
         votes : Votes
-            Private; of at least one query, and of at most `remaining_queries`.
+            Private. The votes on at least one query, and on at most `remaining_queries`.
 
         Returns
         -------
         Answers
-            Fewer than asked if it stopped on the way.
+            Fewer than the queries if the aggregator stops before the last one.
 
         Raises
         ------
         ValueError
-            If there are more queries than are left; nothing is drawn.
+            If there are more queries than `remaining_queries`; nothing is drawn.
         """
-        # Whoever asks has counted; but the guarantee hangs on it, and queries may be anybody's objects.
+        # The caller has checked the number, but the guarantee depends on it, and queries may be of any class.
         if not 0 < len(votes) <= self.remaining_queries:
             raise ValueError("votes must be of at least one query, and of at most those that are left")
         return self._release(votes)
@@ -145,7 +145,7 @@ class Aggregator(ABC):
     def _release(self, votes: Votes) -> Answers: ...
 
     def attach(self, dice: Dice | None) -> Self:
-        """Take dice, or none to be pickled."""
+        """Set the dice; None before pickling."""
         self.dice = dice
         return self
 
@@ -156,7 +156,7 @@ Kind = TypeVar("Kind", bound=type[Aggregator])
 
 
 def aggregation(name: str, among: dict[str, type[Aggregator]] = AGGREGATIONS) -> Callable[[Kind], Kind]:
-    """Enter an aggregator among others: the laws that all of them keep are then tested on it."""
+    """Register an aggregator under a name; the tests of all aggregators then run on it too."""
 
     def register(kind: Kind) -> Kind:
         among[name] = kind
@@ -167,12 +167,12 @@ def aggregation(name: str, among: dict[str, type[Aggregator]] = AGGREGATIONS) ->
 
 @aggregation("sparse_vector")
 class StableVotes(Aggregator):
-    """Answers with the plurality where few votes could not have changed it; pays for the other queries.
+    """Answers with the plurality if it is stable under a change of few votes; only abstentions cost privacy.
 
     Bassily, Thakkar and Thakurta (2018), Algorithms 3 and 4; see `StableAnswers`.
     """
 
-    nones_each = 1
+    unstable_per_abstention = 1
 
     def __init__(self, ballot: Ballot):
         noise, distance = stable_noise(ballot)
@@ -184,11 +184,11 @@ class StableVotes(Aggregator):
 
     @property
     def remaining_abstentions(self) -> int:
-        """How many more queries can be declined."""
+        """Number of further abstentions after which the aggregator stops."""
         return self._questions.epoch[0]
 
     def _release(self, votes: Votes) -> Answers:
-        """Release the plurality of each query that is stable."""
+        """Release the plurality of each query with a stable plurality, and abstain from the others."""
         self.remaining_queries -= len(votes.winner)
         codes = answered(self._questions, votes.winner, votes.distance)
         if not self.remaining_abstentions:
@@ -196,17 +196,17 @@ class StableVotes(Aggregator):
         return Answers.without_counts(codes, votes.counts.shape[1])
 
     def attach(self, dice: Any) -> Self:
-        """Take dice, or none to be pickled."""
+        """Set the dice; None before pickling."""
         self._questions = replace(self._questions, dice=dice)
         return self
 
 
 @aggregation("gnmax")
 class GaussianVotes(Aggregator):
-    """Answers with the label that leads after discrete Gaussian noise on every count (GNMax).
+    """Answers with the label of the greatest count after discrete Gaussian noise on every count (GNMax).
 
-    Papernot and others (2018). A moved vote changes two counts by 1: 1 / sigma2 of zero-concentrated
-    privacy a query. A filter on their sum ends it, so that which queries are asked may depend on answers.
+    Papernot and others (2018). One changed vote moves two counts by 1, so each query costs rho = 1 / sigma2
+    of zero-concentrated privacy. A privacy filter bounds the sum, so queries may depend on earlier answers.
     """
 
     def __init__(self, ballot: Ballot):
@@ -216,17 +216,18 @@ class GaussianVotes(Aggregator):
         self.least_lead = _gaussian_lead(self.noise_scale, ballot)
 
     def _release(self, votes: Votes) -> Answers:
-        """Release the leader of each query's noisy counts."""
+        """Release the noisy counts of each query, and the label of the greatest one."""
         self.remaining_queries -= len(votes.winner)
         return leaders(noisy_gaussian(votes.counts, self._rho, 2, self.dice))
 
 
 @aggregation("lnmax")
 class LaplaceVotes(Aggregator):
-    """Answers with the label that leads after discrete Laplace noise on every count (LNMax).
+    """Answers with the label of the greatest count after discrete Laplace noise on every count (LNMax).
 
-    Papernot and others (2017). Each query is a purely private release; `max_queries` of them, of an epsilon
-    fixed in advance, compose to the guarantee by the best theorem. The only one for delta 0.
+    Papernot and others (2017). Each query satisfies pure differential privacy with an epsilon fixed in
+    advance; `max_queries` of them compose to the guarantee by the best composition theorem. The only
+    aggregator for delta 0.
     """
 
     def __init__(self, ballot: Ballot):
@@ -234,14 +235,14 @@ class LaplaceVotes(Aggregator):
         self._epsilon = equal_epsilon(ballot.privacy, ballot.max_queries)
         scale = 1 / float(1 - decay_ratio(self._epsilon / 2))
         self.noise_scale = sqrt(2) * scale
-        # Each of all counts' noises stays below half of this but with probability beta.
+        # With probability at least 1 - BETA the noise of every count is below half of this.
         self.least_lead = ceil(2 * scale * log(ballot.max_queries * ballot.n_labels / BETA)) + 1
 
     def _release(self, votes: Votes) -> Answers:
-        """Release the leader of each query's noisy counts."""
+        """Release the noisy counts of each query, and the label of the greatest one."""
         asked = len(votes.winner)
         self.remaining_queries -= asked
-        # All counts together move by 2 a query, and cost epsilon a query.
+        # One changed vote per query moves all counts together by 2 per query; a query costs epsilon.
         privacy = ApproxDP(asked * self._epsilon)
         noisy = laplace_counts(votes.counts.ravel(), privacy=privacy, dice=self.dice, sensitivity=2 * asked)
         return leaders(noisy.reshape(votes.counts.shape))
@@ -249,29 +250,29 @@ class LaplaceVotes(Aggregator):
 
 @aggregation("confident_gnmax")
 class ConfidentVotes(Aggregator):
-    """Asks whether the ensemble agrees, by a noisy test of the leading count, and answers where it does.
+    """Tests by a noisy greatest count whether the teachers agree, and answers only if they do.
 
-    Papernot and others (2018), Confident-GNMax. The leading count moves by 1 with one vote, so that the test
-    costs 1 / (2 sigma1_2) and the answer 1 / sigma2; an answer is paid for only where the test passes. What
-    declined queries leave is there for others: at least `max_queries` can be asked.
+    Papernot and others (2018), Confident-GNMax. One changed vote moves the greatest count by 1, so the test
+    costs rho = 1 / (2 sigma1_2), and an answer costs rho = 1 / sigma2. A query costs the latter only if its
+    test passes. Abstentions leave budget for further queries: at least `max_queries` can be answered.
     """
 
-    planned_lead = Fraction(1)  # five of six teachers are hardly more than the test asks for
+    planned_lead = Fraction(1)  # the votes of five of six teachers exceed the threshold of the test by little
 
     def __init__(self, ballot: Ballot):
         self._left = concentrated_budget(ballot.privacy)
         cost = self._left / ballot.max_queries
         self._test, self._answer = wide_enough(_TESTED * cost), (1 - _TESTED) * cost
-        # Half-way between votes spread evenly and a unanimous ensemble.
+        # Half-way between the count of evenly spread votes and that of unanimous ones.
         self._majority = ceil(Fraction(ballot.n_teachers * (ballot.n_labels + 1), 2 * ballot.n_labels))
         self.noise_scale = sqrt(1 / self._answer)
-        half = replace(ballot, max_queries=2 * ballot.max_queries)  # which halves the failures of each
+        half = replace(ballot, max_queries=2 * ballot.max_queries)  # halves the probability of each failure
         self.least_lead = max(_gaussian_lead(self.noise_scale, half), self._passing_lead(half))
 
     def _passing_lead(self, ballot: Ballot) -> int:
-        """Return from which lead on all queries pass the test, if every teacher votes.
+        """Return the lead from which on all queries pass the test, if every teacher votes.
 
-        A label that leads all others by g of k votes has at least (k + (n_labels - 1) g) / n_labels.
+        A label that leads all others by g of k votes has at least (k + (n_labels - 1) g) / n_labels votes.
         """
         short = sqrt(log(ballot.max_queries / BETA) / float(self._test))  # sqrt(2 sigma1_2 ln(...))
         others = ballot.n_labels - 1
@@ -279,11 +280,11 @@ class ConfidentVotes(Aggregator):
 
     @property
     def remaining_queries(self) -> int:  # type: ignore[override]
-        """How many can certainly be asked: as many as could all be answered."""
+        """Number of queries that the budget covers if all of them pass the test."""
         return int(self._left / (self._test + self._answer))
 
     def _release(self, votes: Votes) -> Answers:
-        """Release which queries are agreed on, and the leader of the noisy counts of those."""
+        """Release the result of each query's test, and the noisy counts and their leader where it passes."""
         asked = len(votes.winner)
         self._left -= asked * self._test
         leading = noisy_gaussian(votes.counts.max(axis=1), self._test, 1, self.dice)
@@ -298,28 +299,37 @@ class ConfidentVotes(Aggregator):
 
 @lru_cache(maxsize=64)
 def stable_noise(ballot: Ballot) -> tuple[StableAnswersNoise, int]:
-    """Return the noise of a sparse vector, and from which distance on all queries are answered."""
-    assert ballot.max_abstentions is not None  # chosen where the ballot is made
+    """Return the noise of a sparse vector, and the distance from which on all queries are answered."""
+    assert ballot.max_abstentions is not None  # set when the ballot is made
     noise = stable_answers_noise(ballot.privacy, ballot.max_abstentions, n_queries=ballot.max_queries)
     return noise, noise.least_distance(ballot.max_queries, BETA)
 
 
 def least_decided(n_answers: int, max_abstentions: int | None) -> int:
-    """Return how many of all answers must be decided so that fewer than `max_abstentions` are declined.
+    """Return the number of answers that must be decided so that fewer than `max_abstentions` are abstentions.
 
     Parameters
     ----------
     n_answers : int
-        How many are wanted. All decided ones are given, with probability 1 - BETA, as long as the others are
-        fewer than `max_abstentions` (see `StableAnswersNoise.least_distance`).
+        The number of answers. With probability at least 1 - BETA all decided ones are released, as long as
+        the others are fewer than `max_abstentions` (see `StableAnswersNoise.least_distance`).
     max_abstentions : int or None
-        After how many declined ones it stops; if these are all, no answer is left to be missed.
+        The number of abstentions after which the aggregator stops; None if it never stops. If it is at least
+        `n_answers`, the aggregator never stops before the last answer.
+
+    Returns
+    -------
+    int
+        0 if the aggregator never stops before the last answer.
     """
     return 0 if max_abstentions is None or max_abstentions >= n_answers else n_answers - max_abstentions + 1
 
 
 def noisy_gaussian(counts: NDArray[np.int64], rho: Fraction, squared: int, dice: Dice) -> NDArray[np.int64]:
-    """Return counts with noise that costs `rho` for each row, whose squares move by at most `squared`."""
+    """Return counts with Gaussian noise, at cost `rho` per row.
+
+    Between neighbours the squared Euclidean distance of a row is at most `squared`.
+    """
     rows = len(counts)
     noisy: NDArray[np.int64] = gaussian_counts(
         counts.ravel(), privacy=ZeroConcentratedDP(rows * rho), dice=dice, squared_sensitivity=rows * squared
@@ -328,12 +338,12 @@ def noisy_gaussian(counts: NDArray[np.int64], rho: Fraction, squared: int, dice:
 
 
 def leaders(noisy: NDArray[np.int64]) -> Answers:
-    """Return the first label with the greatest noisy count: all of what is released."""
+    """Return noisy counts, and the first label with the greatest one, as answers."""
     return Answers(noisy.argmax(axis=1), noisy)
 
 
 def wide_enough(rho: Fraction) -> Fraction:
-    """Return the cost of a query, if noise as wide as it takes can be drawn."""
+    """Return the cost `rho` of a query; raise if the noise that it needs is too wide to be drawn."""
     if rho * _WIDEST <= 1:
         raise ValueError(
             f"epsilon must be larger, or max_queries smaller: its variance would exceed {_WIDEST}"
@@ -342,6 +352,9 @@ def wide_enough(rho: Fraction) -> Fraction:
 
 
 def _gaussian_lead(scale: float, ballot: Ballot) -> int:
-    """Return from which lead on no other label comes first in any query: differences vary by 2 scale**2."""
+    """Return the lead from which on the winner of every query also has the greatest noisy count.
+
+    The noise of a difference of two counts has variance 2 scale**2.
+    """
     others = ballot.max_queries * (ballot.n_labels - 1)
     return ceil(2 * scale * sqrt(log(others / BETA))) + 1

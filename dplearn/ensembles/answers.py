@@ -1,4 +1,4 @@
-"""What an ensemble releases, and the error that says that it will release no more."""
+"""Released answers of an ensemble, and the error that it raises when its queries are used up."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -16,10 +16,10 @@ class Answers:
     Attributes
     ----------
     codes : ndarray of int64 of shape (answered,)
-        Released. Places in the sorted set of labels; -1 where a query was declined.
+        Released. Indices into the sorted labels; -1 for an abstention.
     counts : ndarray of int64 of shape (answered, n_labels)
-        Released. Noisy counts of votes; a single vote for the answer where no counts are released, and
-        none for a declined query.
+        Released. Noisy counts of votes. If none are released: 1 for the answer, 0 for other labels, and a row
+        of zeros for an abstention.
     """
 
     codes: NDArray[np.int64]
@@ -27,18 +27,17 @@ class Answers:
 
     @classmethod
     def without_counts(cls, codes: NDArray[np.int64], n_labels: int) -> Self:
-        """Return answers of which no counts are released."""
+        """Return answers without noisy counts."""
         return cls(codes, (codes[:, None] == np.arange(n_labels)).astype(np.int64))
 
 
 class QueriesExhaustedError(RuntimeError):
-    """No more queries can be answered for the privacy that was paid.
+    """Raised when an ensemble's budget does not cover the queries of a batch.
 
     Attributes
     ----------
     released : ndarray of shape (answered,)
-        Released. Labels that were answered before, of the first queries of the batch; empty if the batch
-        was refused as a whole.
+        Released. The answers to the first queries of the batch; empty if the whole batch was refused.
     """
 
     def __init__(self, message: str, released: Any = ()):

@@ -1,7 +1,7 @@
-"""What teachers are asked, and how their answers become integers.
+"""Queries to teachers: for labels or for scores, both encoded as integers.
 
-Whatever a teacher answers, it is one of a few integers, and `NO_VOTE` where it cannot be read: what is
-counted later moves by one teacher's integers and by nothing else.
+Every answer of a teacher is encoded as one of a few integers, and an invalid one as `NO_VOTE`. So one changed
+teacher changes the votes by its own integers only.
 
 >>> from sklearn.dummy import DummyClassifier
 >>> teacher = DummyClassifier(strategy="prior").fit([[0]] * 4, ["no", "no", "no", "yes"])
@@ -23,7 +23,7 @@ from dplearn.core.score_bins import FIXED_POINT_ONE, fixed_point, scores_per_row
 
 __all__ = ["NO_VOTE", "Asked", "Labels", "Scores"]
 
-#: What a teacher votes that could not be trained, or does not answer what it is asked.
+#: The vote of a teacher that could not be trained, or whose answer is invalid.
 NO_VOTE = -1
 
 _NUMBERS, _TEXT = "biuf", "U"
@@ -31,7 +31,7 @@ _NUMBERS, _TEXT = "biuf", "U"
 
 @dataclass(frozen=True)
 class Asked(ABC):
-    """A question that all teachers are asked about each row.
+    """The kind of answer that each teacher gives to each query.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Asked(ABC):
     @property
     @abstractmethod
     def width(self) -> int:
-        """How many integers answer for a row."""
+        """Number of integers per row."""
 
     @property
     @abstractmethod
@@ -53,38 +53,38 @@ class Asked(ABC):
 
     @abstractmethod
     def answers(self, teacher: Any, rows: Any) -> NDArray[Any]:
-        """Return what a teacher answers, of shape (n_rows, width); may raise anything."""
+        """Return a teacher's answers, of shape (n_rows, width); may raise any exception."""
 
     def nothing(self, k: int, m: int) -> NDArray[Any]:
-        """Return the answers of k teachers, about m rows, who have none."""
+        """Return NO_VOTE for each of k teachers and m rows, of shape (k, m * width)."""
         return np.full((k, m * self.width), NO_VOTE, dtype=self.dtype)
 
 
 @dataclass(frozen=True)
 class Labels(Asked):
-    """Which label does the row have? Answered with its place among the classes."""
+    """Asks for the label of each row, encoded as its index among the classes."""
 
     @property
     def width(self) -> int:
-        """One label a row."""
+        """One label per row."""
         return 1
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The smallest type that holds NO_VOTE and every place among the classes."""
+        """The smallest type that holds NO_VOTE and every index of a class."""
         return np.min_scalar_type(-max(len(self.classes), 1))
 
     def answers(self, teacher: Any, rows: Any) -> NDArray[Any]:
-        """Return the place of each predicted label, NO_VOTE for what is none of them.
+        """Return the index of each predicted label, NO_VOTE for any other value.
 
         Parameters
         ----------
         teacher : classifier
             Has `predict`.
         rows : table of shape (n_rows, n_features)
-            Its own to change.
+            A copy, which the teacher may change.
         """
-        n_rows = rows.shape[0]  # before they are the teacher's to change
+        n_rows = rows.shape[0]  # before the teacher may change them
         predicted = np.asarray(teacher.predict(rows))
         if predicted.shape != (n_rows,):
             return np.full((n_rows, 1), NO_VOTE)
@@ -93,34 +93,34 @@ class Labels(Asked):
 
 @dataclass(frozen=True)
 class Scores(Asked):
-    """Asks for the probability of each label, in fixed point (see `core.score_bins`).
+    """Asks for the probability of each label, as a fixed-point score (see `core.score_bins`).
 
-    With two labels only the second is asked for. Of more, a row's fixed-point scores add up to at most
-    `FIXED_POINT_ONE`, or none of them counts: so two teachers' differ by at most the square root of 2 in
-    Euclidean length.
+    With two labels, only the score of the second is used. With more, the fixed-point scores of a row add up
+    to at most `FIXED_POINT_ONE`; a row that violates this is replaced with NO_VOTE. So the score vectors of
+    two teachers, in units of `FIXED_POINT_ONE`, have a Euclidean distance of at most the square root of 2.
     """
 
     @property
     def width(self) -> int:
-        """One score for two labels, else one for each."""
+        """Number of scores per row: one for two labels, else one per label."""
         return scores_per_row(len(self.classes))
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of scores in fixed point."""
+        """The type of fixed-point scores."""
         return np.dtype(np.int16)
 
     def answers(self, teacher: Any, rows: Any) -> NDArray[Any]:
-        """Return how likely a teacher finds each label; 0 for one that its shard did not hold.
+        """Return a teacher's score of each label; 0 for a label that does not occur in its shard.
 
         Parameters
         ----------
         teacher : classifier
             Has `predict_proba` and `classes_`.
         rows : table of shape (n_rows, n_features)
-            Its own to change.
+            A copy, which the teacher may change.
         """
-        n_rows = rows.shape[0]  # before they are the teacher's to change
+        n_rows = rows.shape[0]  # before the teacher may change them
         known = np.asarray(teacher.classes_)
         likely = np.asarray(teacher.predict_proba(rows), dtype=np.float64)
         if likely.shape != (n_rows, known.size):
@@ -134,7 +134,7 @@ class Scores(Asked):
 
 
 def _places(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the place of each label among the classes, NO_VOTE for what is none of them."""
+    """Return the index of each label among the classes, NO_VOTE for any other value."""
     kinds = labels.dtype.kind, classes.dtype.kind
     if all(kind in _NUMBERS for kind in kinds) or all(kind in _TEXT for kind in kinds):
         nearest = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
@@ -146,5 +146,5 @@ def _places(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
 def _place(place: dict[Any, int], label: Any) -> int:
     try:
         return place.get(label, NO_VOTE)
-    except TypeError:  # what cannot be hashed is no label
+    except TypeError:  # a value without a hash is no label
         return NO_VOTE

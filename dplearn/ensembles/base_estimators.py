@@ -1,4 +1,4 @@
-"""Base estimators of teachers: clones with seeds of their own that print nothing.
+"""Base estimators of teachers: clones with separate seeds that print nothing.
 
 >>> from sklearn.neural_network import MLPClassifier
 >>> base_estimators = Seeded(quiet(MLPClassifier(verbose=True)))
@@ -42,27 +42,24 @@ def check_teachable(estimator: Any) -> None:
         If it, or an estimator or a grid of parameters inside it, has a ledger, or is a fitted ensemble.
     """
     if clone(estimator) is clone(estimator) and type(estimator).__name__ != "FrozenEstimator":
-        raise ValueError(
-            f"estimator must be one whose clones are objects of their own, got {brief(estimator)}"
-        )
+        raise ValueError(f"estimator must be one that sklearn.base.clone copies, got {brief(estimator)}")
     parts = list(held_by(clone(estimator)))  # as for each teacher
     if any(isinstance(part, OneTimeState) for part in parts):
         raise ValueError(
-            f"estimator must hold no fitted ensemble, for all teachers would ask it; got {brief(estimator)}"
+            f"estimator must hold no fitted ensemble, which teachers would query; got {brief(estimator)}"
         )
     if any(isinstance(part, PrivacyLedger) for part in parts):
         raise ValueError(
-            "estimator must have no ledger, nor anything inside it, for how often teachers would charge it"
-            " depends on the data; give the ledger to the ensemble, which pays for all; got"
-            f" {brief(estimator)}"
+            "estimator must have no ledger, and no estimator inside it either, since the number of charges"
+            f" would depend on the data: give the ledger to the ensemble; got {brief(estimator)}"
         )
 
 
 def quiet(estimator: Any) -> Any:
     """Return a clone that is not verbose and has neither a cache nor callbacks.
 
-    Progress messages and cached files depend on a shard. scikit-learn passes callbacks the rows themselves,
-    and scores on them.
+    Progress messages and cached files depend on a shard. scikit-learn passes the rows of a shard, and scores
+    on them, to callbacks.
     """
     clone_ = clone(estimator)
     own = {id(part) for part in held_by(estimator)}

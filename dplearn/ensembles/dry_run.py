@@ -160,14 +160,16 @@ def dry_run(
     seed = stream.seeds(1)[0]
     with native_threads(None), warnings.catch_warnings(), isolated():
         warnings.simplefilter("ignore")
-        return attempt(lambda: _shortcoming(fit, estimator, seed, X, y), lambda e: f"{type(e).__name__}: {e}")
+        return attempt(
+            lambda: _prediction_error(fit, estimator, seed, X, y), lambda e: f"{type(e).__name__}: {e}"
+        )
 
 
 def _gapped(cells: list[Any], place: int) -> list[Any]:
     return [None if (row + place) % _GAPS == 0 else cell for row, cell in enumerate(cells)]
 
 
-def _shortcoming(fit: Fit, estimator: Any, seed: int, X: Any, y: NDArray[Any]) -> str:
+def _prediction_error(fit: Fit, estimator: Any, seed: int, X: Any, y: NDArray[Any]) -> str:
     """Return the error in the predictions, or an empty text."""
     with turn(seed):
         predicted = fit(Seeded(quiet(estimator)).clone(seed), X, y).predict(X)

@@ -21,20 +21,20 @@ from dplearn.ensembles.teachers import answers_of
 __all__ = ["Ensemble", "SoftEnsemble"]
 
 
-@dataclass(repr=False)  # a traceback may show it
+@dataclass(repr=False)  # a traceback could show the repr
 class Ensemble:
-    """The private state of a fitted ensemble; kept in a holder and nowhere else.
+    """The private state of a fitted ensemble, which is held only in a one-time state.
 
     Attributes
     ----------
-    teachers : list
-        Private. One for each shard.
+    teachers : list of k classifier, LabelShares or None
+        Private. One entry per shard.
     aggregator : Aggregator
-        Private. The noise, and the remaining queries.
+        Private. Holds the dice, and counts the remaining queries.
     published : dict
         Public. The fitted attributes of the estimator.
     asked : int
-        Public. The number of queries so far.
+        Public. The number of queries answered so far.
     """
 
     teachers: list[Any]
@@ -43,23 +43,28 @@ class Ensemble:
     asked: int = 0
 
     def answer(self, queries: Any, *how: Any) -> Any:
-        """Release answers to the rows of `queries`; a batch that is too large is refused before any draw.
+        """Release answers to queries; a batch that is too large is refused before any draw.
 
         Parameters
         ----------
         queries : array-like of shape (n_queries, n_features)
-            Public. Must not be changed meanwhile.
+            Public. Must not change during the call.
         *how : object
-            Public. Further arguments of a kind of ensemble.
+            Public. Further arguments of a subclass's `_votes`.
+
+        Raises
+        ------
+        QueriesExhaustedError
+            If there are more queries than the aggregator's `remaining_queries`; nothing is spent.
         """
         left, number = self.aggregator.remaining_queries, queries.shape[0]
         if number > left:
             raise QueriesExhaustedError(
                 f"X must hold at most the {left} queries that are left, got {number}; nothing was spent."
                 + (
-                    " remaining_queries_ tells them; max_queries=... asks for more, with more noise on each"
+                    " remaining_queries_ is their number; a greater max_queries allows more, with more noise"
                     if left
-                    else " This model has answered all it may"
+                    else " This model has answered all of its queries"
                 )
             )
         if not number:
@@ -74,16 +79,16 @@ class Ensemble:
         return classes
 
     def _votes(self, queries: Any) -> Any:
-        """Return the teachers' votes on queries, counted."""
+        """Return the counted votes of the teachers on queries."""
         return tally(answers_of(self.teachers, queries, Labels(self._classes)), len(self._classes))
 
     def _no_answers(self) -> Any:
         return Answers.without_counts(np.zeros(0, dtype=np.int64), len(self._classes))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return everything but the source of chance: another process needs a new one.
+        """Return the state without the dice, since another process needs its own.
 
-        A teacher that cannot be pickled casts no vote after unpickling: an error would reveal its shard.
+        A teacher that cannot be pickled casts no vote after unpickling: an error would depend on its shard.
         """
         aggregator = copy(self.aggregator)
         with muted_output(), isolated():
@@ -108,7 +113,7 @@ def _unpacked(packed: bytes) -> Any:
 
 
 class SoftEnsemble(Ensemble):
-    """An ensemble whose teachers answer with scores."""
+    """The private state of a fitted ensemble whose teachers answer with scores."""
 
     def _votes(self, queries: Any, n_bins: NDArray[np.int64]) -> SoftVotes:  # type: ignore[override]
         asked = Scores(self._classes)

@@ -1,4 +1,4 @@
-"""Isolate teachers from each other: the state that Python shares carries nothing from one to the next.
+"""Isolate teachers from each other: no global state of the interpreter passes from one to the next.
 
 numpy and the standard library each have a global random generator. The number of a teacher's draws from it
 depends on its shard, and the next draw from the same generator would reveal that number. So each teacher
@@ -83,9 +83,9 @@ def attempt(work: Callable[[], Outcome], otherwise: Callable[[BaseException], Ou
 def isolated() -> Iterator[None]:
     """Save the global generators and output streams, and restore them after the teachers' turns.
 
-    One thread at a time is inside; others wait. A thread that draws from a global generator without entering
-    draws from a teacher's. Only the outermost of nested contexts saves and restores, which takes as long as a
-    small fit.
+    One thread at a time is inside; others wait. A thread outside of the context that draws from a global
+    generator draws from the same generator as the teacher. Only the outermost of nested contexts saves and
+    restores, which takes as long as a small fit.
     """
     global _kept
     with _one_at_a_time:

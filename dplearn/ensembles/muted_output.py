@@ -1,4 +1,4 @@
-"""Suppress all warnings while private code runs: whether it warns, and of what, depends on its shard.
+"""Suppress all warnings while private code runs, since they depend on its shard.
 
 >>> import warnings
 >>> with muted_output():
@@ -44,7 +44,7 @@ def muted_output() -> Iterator[None]:
 def _begin() -> None:
     global _caught
     if _caught is None:
-        # Warnings are recorded and dropped: a filter that asks for a warning to be shown has no effect.
+        # Warnings are recorded and dropped: so filters that would show them have no effect.
         _caught = warnings.catch_warnings(record=True)
         _caught.__enter__()
         warnings.simplefilter("ignore")

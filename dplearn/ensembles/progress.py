@@ -1,4 +1,4 @@
-"""A bar of text that says how many teachers are done."""
+"""A progress bar for the training of teachers."""
 
 import sys
 from collections.abc import Callable
@@ -10,26 +10,26 @@ _WIDTH = 30
 
 
 class Progress:
-    """One line on standard error, drawn over as teachers are done.
+    """A progress bar of one line on standard error, updated after each teacher.
 
-    Seconds depend on the records that were trained on and no guarantee covers them: the bar is for whoever
-    may see the data.
+    The elapsed time depends on private records and is not covered by the guarantee: show the bar only to
+    people who may see the data.
 
     Parameters
     ----------
     count : int
         Number of teachers.
     shown : bool
-        Whether anything is written.
+        Whether the bar is written.
     tell : callable
-        Called without arguments for each teacher that is done.
+        Called without arguments once for each finished teacher.
     """
 
     def __init__(self, count: int, *, shown: bool, tell: Callable[[], None]):
         self._count, self._shown, self._tell, self._done, self._start = count, shown, tell, 0, monotonic()
 
     def __call__(self) -> None:
-        """Count one more."""
+        """Count one more finished teacher."""
         self._done += 1
         self._tell()
         if not self._shown:

@@ -1,8 +1,8 @@
-"""Public rows, wrapped so that no search takes them for a property of the private ones.
+"""A wrapper for public rows, which a search or a cross-validation does not slice.
 
-A search or a cross-validation slices every argument of `fit` that has as many entries as `X` has rows. An
-array of public rows that happens to be as long would silently be cut to the rows of a fold. A tuple of one
-array has one entry; and a Pipeline with `transform_input` transforms what is in a tuple.
+scikit-learn slices every argument of `fit` that has as many entries as `X` has rows. So an array of as many
+public rows would silently be cut to the rows of a fold. A tuple of one array has one entry, and a Pipeline
+with `transform_input` transforms the entries of a tuple.
 
 >>> rows = PublicData([[1.0, 2.0], [3.0, 4.0]])
 >>> len(rows), rows.X
@@ -14,8 +14,8 @@ from typing import Any, Self
 __all__ = ["PublicData", "public_rows"]
 
 _WHY = (
-    "X_public must be PublicData(rows): a search cuts every array that has as many rows as X down to a fold,"
-    " without a word"
+    "X_public must be PublicData(rows): a search silently cuts every array that has as many rows as X down to"
+    " a fold"
 )
 
 
@@ -38,7 +38,7 @@ class PublicData(tuple[Any]):
 
     @property
     def X(self) -> Any:  # noqa: N802 - scikit-learn's name for rows
-        """The rows."""
+        """The public rows."""
         return self[0]
 
     def __repr__(self) -> str:
@@ -46,12 +46,17 @@ class PublicData(tuple[Any]):
 
 
 def public_rows(X_public: Any) -> Any:
-    """Return the rows that are wrapped, by the user or by a Pipeline that transformed them.
+    """Return the wrapped rows.
 
     Parameters
     ----------
     X_public : PublicData or tuple of one table
-        What `fit` was given.
+        The argument of `fit`; a Pipeline with `transform_input` passes a tuple.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is not a tuple of one table.
     """
     if not isinstance(X_public, tuple):
         raise TypeError(f"{_WHY}; got {type(X_public).__name__}")

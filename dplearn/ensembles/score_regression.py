@@ -1,8 +1,8 @@
-"""Logistic regression on scores instead of labels, as good with scores below 0 or above 1.
+"""Logistic regression on scores instead of labels; scores may be below 0 or above 1.
 
-The loss of a row is linear in its scores: log sum exp(z) - <s, z>. Noise of mean zero adds nothing to its
-expectation, and scores below 0 or above 1 leave it convex. So scores are never clipped, and the strength of
-regularisation, which should grow with the noise, is fixed by the scores of rows that were held out.
+The loss of a row is linear in its scores: log sum exp(z) - <s, z>. Noise of mean zero does not change its
+expectation, and it is convex for all scores. So scores are not clipped. The strength of regularisation,
+which should grow with the noise, is chosen by cross-validation on the scores.
 
 >>> import numpy as np
 >>> X = np.arange(8.0).reshape(-1, 1)
@@ -29,42 +29,42 @@ _STRENGTHS = (0.001, 0.01, 0.1, 1.0, 10.0)
 _FOLDS = 5
 _STEPS = 200
 
-#: A little pull to 0 on intercepts: without it, scores whose mean is below 0 or above 1 have no best fit.
+#: Regularisation of the intercepts. Without it the loss has no minimum if the mean score is outside 0..1.
 _PULL = 0.01
 
 
 class ScoreRegression(RegressorMixin, BaseEstimator):
-    """A multinomial logistic curve fitted to scores.
+    """A multinomial logistic regression on scores.
 
     Parameters
     ----------
     C : float, optional
-        Inverse strength of regularisation; positive. None takes the best of some powers of ten, by the
-        squared error on every fifth row in turn.
+        Inverse strength of regularisation; positive. None chooses the best of some powers of ten, by the
+        squared error in five-fold cross-validation.
 
     Attributes
     ----------
     C_ : float
-        Released. The inverse strength that was taken.
+        Released. The inverse strength of regularisation in use.
     coef_ : ndarray of float64 of shape (n_features, n_labels)
-        Released. One column a label; two where `y` is one column.
+        Released. Coefficients, one column per label; two columns if `y` is one-dimensional.
     intercept_ : ndarray of float64 of shape (n_labels,)
-        Released. Likewise.
+        Released. Intercepts, one per label.
     """
 
     def __init__(self, C: float | None = None):
         self.C = C
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit the curve.
+        """Fit the regression.
 
         Parameters
         ----------
         X : ndarray or sparse matrix of shape (n, n_features)
             Finite numbers, of similar scales.
         y : ndarray of float64 of shape (n,) or (n, n_labels)
-            Scores of the second of two labels, or of each label; any finite numbers. What the scores of a
-            row lack to a sum of 1 is given to its labels in equal parts.
+            Scores of the second of two labels, or of each label; any finite numbers. With one score per
+            label, the same number is added to all scores of a row so that they sum to 1.
 
         Returns
         -------
@@ -83,7 +83,7 @@ class ScoreRegression(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> Floats:
-        """Return probabilities.
+        """Return probabilities of labels.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class ScoreRegression(RegressorMixin, BaseEstimator):
         Returns
         -------
         ndarray of float64 of shape (n,) or (n, n_labels)
-            Of the second label, or of each, as `y` was.
+            Probabilities of the second label if `y` was one-dimensional, else of each label.
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
@@ -108,9 +108,9 @@ class ScoreRegression(RegressorMixin, BaseEstimator):
 
 
 def _best_strength(X: Any, scores: Floats) -> float:
-    """Return the strength whose curves are nearest to scores held out.
+    """Return the inverse strength of regularisation with the least squared error in cross-validation.
 
-    Noise on them adds the same to every strength's expected squared error.
+    Independent noise on the held-out scores adds the same number to the expected error of every strength.
     """
     errors = np.zeros(len(_STRENGTHS))
     for turn in range(_FOLDS):
@@ -123,7 +123,7 @@ def _best_strength(X: Any, scores: Floats) -> float:
 
 
 def _fitted(X: Any, scores: Floats, strength: float, start: Floats) -> Floats:
-    """Return coefficients, and intercepts in the last row, of least penalised loss."""
+    """Return the coefficients, and intercepts in the last row, that minimise the penalised loss."""
     pull = np.append(np.full(X.shape[1], 1 / strength), _PULL)[:, None]
 
     def loss(flat: Floats) -> tuple[float, Floats]:

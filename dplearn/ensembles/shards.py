@@ -1,7 +1,7 @@
-"""Disjoint shards of the records, cut by position and public chance alone.
+"""Disjoint shards of records, cut at random by a public stream.
 
-No shard knows a feature or a label. Were they stratified, one replaced record would push another over the
-edge of its shard, and two teachers would change.
+Shards depend on no feature and no label. With stratified shards one replaced record could move another
+record to a different shard, and two teachers would change.
 
 >>> from dplearn.chance import PublicStream
 >>> cut = shards(7, 3, PublicStream(0))
@@ -19,20 +19,20 @@ __all__ = ["shards"]
 
 
 def shards(n: int, k: int, stream: PublicStream) -> list[NDArray[np.int64]]:
-    """Return the places of each shard's records, in a random order.
+    """Return the row numbers of each shard, in random order.
 
     Parameters
     ----------
     n : int
-        Number of records, public.
+        Public. Number of records.
     k : int
-        Number of shards; where it exceeds n, some are empty.
+        Number of shards; if it exceeds n, some are empty.
     stream : PublicStream
-        Decides who falls where. The guarantee holds for every seed of it.
+        The source of the random order. The guarantee holds for every seed of it.
 
     Returns
     -------
     list of k ndarray of int64
-        Disjoint; together 0..n-1; their sizes differ by at most 1.
+        A partition of 0..n-1; the sizes differ by at most 1.
     """
     return np.array_split(stream.permutation(n), check_count("k", k, low=1))

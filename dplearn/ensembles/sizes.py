@@ -1,15 +1,16 @@
-"""How many teachers, how many questions, how many of them unstable: from public quantities alone.
+"""Choose the numbers of teachers, queries and abstentions of an ensemble from public values.
 
-A shard has to be large enough to learn from, and teachers have to be many enough to stand out of the noise.
-It may not depend on the data. For answers themselves shards have 20 records, fewer where the noise
-needs more teachers. An ensemble is taken to agree where five of six teachers do: then k / 3 votes must move
-before another label wins. Where noise is added to every answer, it grows with the number of queries: so many
-are chosen, up to 1,000, that all rows on which five of six teachers agree are answered with their label, with
-probability .95, or that all means of scores are within about 1/4 of the teachers'.
+A shard must be large enough for a teacher to learn from, and the teachers numerous enough for their votes to
+exceed the noise. Both numbers must not depend on the data. If the answers themselves are wanted, a shard has
+20 records, or fewer if the noise requires more teachers. The ensemble is assumed to agree if five of six of
+its k teachers do: then k / 3 votes must change before another label wins. Where every answer has noise, the
+noise grows with the number of queries. The number of queries is the greatest, up to 1,000, for which, with
+probability .95, all rows on which five of six teachers agree are answered with their label, or all released
+means are within about 1/4 of the means of the teachers' scores.
 
-A student averages over all answers, so its teachers may be fewer and better. With s records a shard the lead
-of a label is a share of n / s votes; the share falls with small shards as the noise rises with few teachers.
-The rules below were chosen on synthetic data (docs/make_my_model_private.md tells how).
+A student averages over all answers, so its teachers may be fewer and better. With s records per shard the
+lead of a label is a share of n / s votes. Small shards lower this share; few teachers raise the noise
+relative to the votes. The rules below were chosen on synthetic data (see docs/make_my_model_private.md).
 
 >>> planned_ballot(
 ...     AGGREGATIONS["sparse_vector"], ApproxDP(3, 1e-6), n_samples=40_000, n_labels=2, max_queries=1000
@@ -32,11 +33,11 @@ from dplearn.privacy.stable_answers import stable_answers_noise
 
 __all__ = ["MANY_QUERIES", "planned_ballot", "transfer_ballot"]
 
-#: For how many queries a plan counts, at most, where the user names no number.
+#: The greatest number of queries that is chosen if the user gives none.
 MANY_QUERIES = 1000
-_PREFERRED, _LEAST = 20, 10  # records in a shard, where answers themselves are wanted
-_LEAST_TO_TEACH = 5
-_FEWEST_ROWS = 100  # for a student, if there are so many
+_PREFERRED, _LEAST = 20, 10  # records per shard if the answers themselves are wanted
+_LEAST_TO_TEACH = 5  # records per shard if a student is trained
+_FEWEST_ROWS = 100  # answers for a student, if there are as many public rows
 _BETA = 0.05
 
 
@@ -51,24 +52,29 @@ def planned_ballot(
     max_abstentions: int | None = None,
     make: type[Ballot] = Ballot,
 ) -> Ballot:
-    """Return the sizes of an ensemble whose answers are wanted, those that are None chosen.
+    """Return the sizes of an ensemble that answers queries; sizes given as None are chosen.
 
     Parameters
     ----------
     kind : type of Aggregator
-        How votes become answers.
+        The aggregator.
     privacy : ApproxDP
-        What all answers together may cost.
+        The greatest cost of all answers together.
     n_samples, n_labels : int
-        Public.
+        Public. The numbers of records and of labels.
     max_queries, n_teachers, max_abstentions : int or None
-        As the user wants them.
+        The sizes that the user sets; None for those to be chosen.
     make : type of Ballot, default=Ballot
-        What the aggregator takes.
+        The class of the aggregator's parameters.
+
+    Returns
+    -------
+    Ballot
+        The parameters of the aggregator.
     """
     preferred = max(1, n_samples // max(_PREFERRED, 2 * n_labels))
     most = max(1, n_samples // max(_LEAST, 2 * n_labels))
-    if not kind.nones_each:
+    if not kind.unstable_per_abstention:
         n_teachers = n_teachers or preferred
         max_queries = max_queries or _most_queries(kind, make(privacy, n_labels, n_teachers, MANY_QUERIES))
         return make(privacy, n_labels, n_teachers, max_queries)
@@ -77,7 +83,7 @@ def planned_ballot(
     answers = max_queries * make(privacy, n_labels, n_teachers or preferred, max_queries).width
 
     def needed(unstable: int) -> int:
-        noise = stable_answers_noise(privacy, kind.nones_each * unstable, n_queries=answers)
+        noise = stable_answers_noise(privacy, kind.unstable_per_abstention * unstable, n_queries=answers)
         return 3 * noise.least_distance(answers, _BETA)
 
     if n_teachers is None:
@@ -99,14 +105,19 @@ def transfer_ballot(
     max_abstentions: int | None = None,
     make: type[Ballot] = Ballot,
 ) -> Ballot:
-    """Return the sizes of an ensemble that a student learns from, those that are None chosen.
+    """Return the sizes of an ensemble that teaches a student; sizes given as None are chosen.
 
     Parameters
     ----------
     n_rows : int
-        How many public rows there are. For the other parameters see `planned_ballot`.
+        The number of public rows. For the other parameters see `planned_ballot`.
+
+    Returns
+    -------
+    Ballot
+        The parameters of the aggregator.
     """
-    if kind.nones_each:
+    if kind.unstable_per_abstention:
         return planned_ballot(
             kind,
             privacy,
@@ -122,21 +133,21 @@ def transfer_ballot(
         shard = max(_LEAST_TO_TEACH, n_labels, ceil(sqrt(n_samples / (n_labels * single))))
         n_teachers = max(1, n_samples // shard)
     if max_queries is None:
-        # Noise on a lead is then about as large as two thirds of a unanimous one.
+        # The standard deviation of the noise in a lead is then about two thirds of a unanimous lead.
         max_queries = max(_FEWEST_ROWS, round((n_teachers / (2 * single)) ** 2))
     return make(privacy, n_labels, n_teachers, min(max_queries, n_rows))
 
 
 def _most_queries(kind: type[Aggregator], ballot: Ballot) -> int:
-    """Return the most queries, up to those of the ballot, whose least lead is what the aggregator plans for.
+    """Return the greatest number of queries whose least lead is at most the aggregator's planned lead.
 
-    At least one: a plan then tells how much more it takes.
+    At most the ballot's `max_queries`, and at least 1: a plan then states how many more records are needed.
     """
 
     def too_many(queries: int) -> bool:
         try:
             lead = kind(replace(ballot, max_queries=queries)).least_lead
-        except ValueError:  # noise so wide cannot be drawn
+        except ValueError:  # the noise is too wide to be drawn
             return True
         return lead > kind.planned_lead * ballot.n_teachers
 
@@ -144,10 +155,10 @@ def _most_queries(kind: type[Aggregator], ballot: Ballot) -> int:
 
 
 def _most_abstentions(needed: Callable[[int], int], n_teachers: int, max_queries: int) -> int:
-    """Return the greatest number of declined queries that these teachers can afford.
+    """Return the greatest number of abstentions for which five of six teachers suffice for an answer.
 
-    Where not even one is, but would be if all teachers agreed, one; else no query can count on an answer,
-    and none shall stop it either.
+    If they do not suffice for even one abstention, but unanimous teachers would, return 1. If these do not
+    suffice either, return `max_queries`, so that the aggregator does not stop before the last query.
     """
     if needed(1) > n_teachers:
         return 1 if 2 * needed(1) <= 3 * n_teachers else max_queries

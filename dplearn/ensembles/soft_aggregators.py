@@ -1,7 +1,7 @@
-"""From teachers' scores to released scores: stable histograms, and noisy means.
+"""Aggregators release scores from teachers' scores: by stable histograms, or by noisy means.
 
-The scores of a row are one number for two labels, and one for each label where there are more. They come as
-fixed-point scores (see `core.score_bins`), a row's beside each other.
+A row has one score if there are two labels, else one score per label. Scores are fixed-point scores (see
+`core.score_bins`); the scores of a row are in adjacent columns.
 
 >>> from dplearn.chance import SeededDice
 >>> from dplearn.core.score_bins import fixed_point
@@ -40,16 +40,16 @@ from dplearn.privacy.shares import concentrated_budget
 
 __all__ = ["SOFT_AGGREGATIONS", "SoftBallot"]
 
-_FINE = 4  # steps of a mean's grid, at least, in what the noise shifts a mean by
+_FINE = 4  # steps of a mean's grid, at least, per standard deviation of the noise
 
 
 @dataclass(frozen=True)
 class SoftBallot(Ballot):
-    """What is public of an ensemble's scores; `max_queries` and `max_abstentions` count rows and scores."""
+    """The public parameters of a score aggregator; `max_queries` counts rows, `max_abstentions` scores."""
 
     @property
     def width(self) -> int:
-        """How many scores a row has."""
+        """Number of scores per row."""
         return scores_per_row(self.n_labels)
 
 
@@ -58,40 +58,44 @@ SOFT_AGGREGATIONS: dict[str, type[Aggregator]] = {}
 
 @aggregation("sparse_vector", SOFT_AGGREGATIONS)
 class StableScores(Aggregator):
-    """Answers with the middle of the bin that most scores are in, where few teachers could not change it.
+    """Answers with the midpoint of the fullest bin of scores if it is stable under a change of few teachers.
 
-    Where the winning bin is not stable, which costs a None, bins shifted by half of one are asked about;
-    where their winner is not stable either, which costs another, the score is declined. Scores that lie in
-    half a bin's width are in one bin of one of the two. Where the shifted winner is the label of both ends,
-    the score is declined for one None. `max_abstentions` scores can be declined for two.
+    If the fullest bin is unstable, the test is repeated with bins shifted by half a bin width; if the fullest
+    of these is unstable too, the aggregator abstains from the score. Each unstable test costs privacy, so an
+    abstention costs two. Scores within an interval of half a bin width all lie in one bin of one of the two
+    partitions. The two half bins at the ends of the shifted partition count as one bin; if that is the
+    fullest, the aggregator abstains, and only the first test has cost privacy. The budget covers
+    `max_abstentions` abstentions at two unstable tests each.
 
     Bassily, Thakkar and Thakurta (2018), Algorithms 6 to 8. There the threshold is too low for the noise (see
     docs/errata.md).
     """
 
-    nones_each = 2
+    unstable_per_abstention = 2
 
     def __init__(self, ballot: SoftBallot):
-        assert ballot.max_abstentions is not None  # chosen where the ballot is made
+        assert ballot.max_abstentions is not None  # set when the ballot is made
         n_scores = ballot.max_queries * ballot.width
         tests = replace(
-            ballot, max_queries=n_scores, max_abstentions=self.nones_each * ballot.max_abstentions
+            ballot,
+            max_queries=n_scores,
+            max_abstentions=self.unstable_per_abstention * ballot.max_abstentions,
         )
         noise, distance = stable_noise(tests)
         self._questions = stability_questions(noise, None)
         self.remaining_queries = ballot.max_queries
         self.noise_scale = 1 / float(1 - noise.of_test)
         self.least_lead = 2 * distance + 2
-        # Of scores: an undecided one takes two Nones at most.
+        # Counts scores: an undecided one costs at most two unstable tests.
         self.least_decided = least_decided(n_scores, ballot.max_abstentions)
 
     @property
     def remaining_abstentions(self) -> int:
-        """How many more scores can be declined before it stops, if each costs two."""
-        return -(-self._questions.epoch[0] // self.nones_each)
+        """Number of further abstentions after which the aggregator stops, at two unstable tests each."""
+        return -(-self._questions.epoch[0] // self.unstable_per_abstention)
 
     def _release(self, votes: SoftVotes) -> NDArray[np.float64]:  # type: ignore[override]
-        """Release the scores of each row, one after the other."""
+        """Release the scores of the rows, in order."""
         self.remaining_queries -= len(votes)
         scores, done = np.full(votes.n_bins.size, np.nan), 0
         while done < scores.size and self._questions.epoch[0]:
@@ -102,9 +106,9 @@ class StableScores(Aggregator):
         return scores.reshape(-1, votes.width)[:answered]
 
     def _until_unstable(self, votes: SoftVotes, scores: NDArray[np.float64], start: int) -> int:
-        """Fill in scores up to the first whose bin is unstable, and ask of that about shifted bins.
+        """Fill in the scores up to the first with an unstable bin, and test its shifted bin.
 
-        Returns how many scores are final then.
+        Returns the number of final scores.
         """
         unstable = self._questions.answer(-votes.plain.distance[start:], most=1)
         here = slice(start, start + unstable.size)
@@ -117,29 +121,29 @@ class StableScores(Aggregator):
         return here.stop
 
     def attach(self, dice: Any) -> Self:
-        """Take dice, or none to be pickled."""
+        """Set the dice; None before pickling."""
         self._questions = replace(self._questions, dice=dice)
         return self
 
 
 @aggregation("mean", SOFT_AGGREGATIONS)
 class MeanScores(Aggregator):
-    """Answers with the mean of all scores after discrete Gaussian noise on their sum; declines nothing.
+    """Answers with the mean of all scores after discrete Gaussian noise on their sum; never abstains.
 
-    A teacher that has no score counts as one that finds all labels equally likely. Scores are rounded to a
-    grid so fine that the noise hides it. One replaced record changes one teacher: its score by less than 1,
-    or the scores of all labels, which add up to at most 1, by less than the square root of 2 in Euclidean
-    length.
+    A teacher without a score counts as one with equal scores for all labels. Scores are rounded to a grid
+    with steps below the standard deviation of the noise. One replaced record changes one teacher: its single
+    score by less than 1, or its vector of scores, which add up to at most 1, by less than the square root of
+    2 in Euclidean length.
 
-    What is released is unbiased but for the grid: it may lie beyond 0 and 1.
+    Released means are unbiased except for the rounding to the grid, and may be below 0 or above 1.
     """
 
-    planned_lead = Fraction(1, 4)  # here the error of a mean, but for the grid
+    planned_lead = Fraction(1, 4)  # here the error of a mean, without the rounding to the grid
 
     def __init__(self, ballot: SoftBallot):
         self.remaining_queries = ballot.max_queries
         self._squared = min(ballot.width, 2)
-        # A grid has at least two steps; its noise is drawn in these.
+        # The grid has at least two steps, and the noise is drawn in steps.
         self._rho = 8 * wide_enough(concentrated_budget(ballot.privacy) / ballot.max_queries / 8)
         self._n_labels, self._n_teachers = ballot.n_labels, ballot.n_teachers
         self.noise_scale = sqrt(self._squared / (2 * self._rho))
@@ -155,5 +159,5 @@ class MeanScores(Aggregator):
         steps[votes.fixed_scores == NO_VOTE] = self._grid // self._n_labels
         sums = steps.sum(axis=0).reshape(len(votes), votes.width)
         noisy = noisy_gaussian(sums, self._rho, self._squared * self._grid**2, self.dice)
-        # Grains were rounded down: by half of one on average.
+        # Scores were rounded down to the grid, by half a step on average.
         return (noisy + self._n_teachers / 2) / (self._n_teachers * self._grid)

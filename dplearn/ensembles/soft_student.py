@@ -1,10 +1,11 @@
-"""Train a student on released scores, so that it learns the probabilities that they were: for free.
+"""Train a student on released scores so that it estimates probabilities; post-processing, at no cost.
 
-Scores may come with noise of mean zero, and then be below 0 or above 1. To clip them would push what is
-learned towards the middle. A regressor learns their mean as they are. A classifier that takes weights learns
-each row with every label, weighted by the label's score plus a margin, the same for all, which leaves few
-weights to clip at 0; other weights are linear in scores, so that noise does not bias them, and the margin is
-taken off what the classifier predicts. A classifier that takes no weights learns the likeliest labels.
+Scores may have noise of mean zero, and be below 0 or above 1. Clipped scores would bias the student's
+predictions towards the middle. A regressor learns the mean of unclipped scores. A classifier that takes
+weights learns each row with every label, weighted by the label's score plus a margin. The margin is the same
+for all labels, and so large that few weights are negative and clipped at 0. The other weights are linear in
+the scores, so noise does not bias them, and the margin is subtracted from the classifier's predictions. A
+classifier that takes no weights learns the label with the greatest score of each row.
 
 >>> import numpy as np
 >>> from sklearn.linear_model import LinearRegression
@@ -37,8 +38,9 @@ __all__ = ["SoftStudent", "standard_soft_student", "teach_scores"]
 
 Floats = NDArray[np.float64]
 
-#: The part of weights that is clipped where scores are noisy. To clip none takes a margin as wide as the
-#: worst noise, from which forests, that draw a row's labels apart, learn little else.
+#: The share of weights that are clipped when scores are noisy. Clipping none needs a margin as wide as the
+#: greatest noise; a forest, whose bootstrap samples separate the labels of a row, would then learn little
+#: but the margin.
 _CLIPPED = 0.05
 
 
@@ -49,14 +51,14 @@ class _Scorer(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class SoftStudent:
-    """What a student has learned from released scores; it predicts for ever.
+    """A student fitted to released scores; its predictions cost no privacy.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
         Public. The labels, sorted.
     scorer : object
-        Released. What gives a row its scores.
+        Released. Returns the scores of rows.
     """
 
     classes_: NDArray[Any]
@@ -83,7 +85,7 @@ class SoftStudent:
         return probabilities
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return likeliest labels, of shape (n,); costs no privacy.
+        """Return the label with the greatest probability for each row, of shape (n,); costs no privacy.
 
         Parameters
         ----------
@@ -95,34 +97,34 @@ class SoftStudent:
 
 
 def teach_scores(student: Any, X: Any, scores: Floats, classes: NDArray[Any]) -> SoftStudent:
-    """Return what a student learns from the rows that were answered.
+    """Return a student fitted to the rows with released scores.
 
     Parameters
     ----------
     student : classifier or regressor
-        Is cloned: one clone a label, if it is a regressor that predicts one number a row and there are more
-        than two labels.
+        The unfitted student, which is cloned. With more than two labels, a regressor with a single output is
+        cloned once per label.
     X : ndarray, sparse matrix or data frame of shape (n, n_features)
         Public rows.
     scores : ndarray of float64 of shape (answered, n_scores)
-        Released, of the first rows of X: of the second of two labels, or of each label. A row with any nan
-        is declined, and teaches nothing.
+        Released scores of the first rows of X: of the second of two labels, or of each label. A row with a
+        nan is an abstention, and is not used.
     classes : ndarray of shape (n_labels,)
         The labels, sorted; at least two.
 
     Returns
     -------
     SoftStudent
-        It predicts the mean of the scores for every row where a classifier would learn a single label, and
-        all labels alike where no row was answered.
+        For every row it predicts the mean of the scores if a classifier would learn a single label, and
+        equal probabilities if no row has scores.
 
     Raises
     ------
     TypeError
         If `student` is neither a classifier nor a regressor.
     ValueError
-        If `scores` has not one column for two labels or one a label, has more rows than `X`, or has an
-        infinite entry.
+        If `scores` has the wrong number of columns (one for two labels, else one per label), has more rows
+        than `X`, or has an infinite entry.
     """
     _check_student(student)
     _check_scores(scores, X.shape[0], len(classes))
@@ -136,18 +138,18 @@ def teach_scores(student: Any, X: Any, scores: Floats, classes: NDArray[Any]) ->
 
 
 def standard_soft_student(X: Any) -> Pipeline:
-    """Return the unfitted student that is taken when none is given, for tables of this kind.
+    """Return the default student, unfitted, for tables of the same kind as X.
 
     Parameters
     ----------
     X : ndarray, sparse matrix or data frame of shape (n, n_features)
-        Only the types of the columns are looked at. Gaps are filled; columns of a frame that hold no numbers
-        are one-hot encoded, unknown values as none.
+        Only the types of the columns are read. Missing values are imputed. Non-numeric columns of a frame are
+        one-hot encoded; the code of an unknown value is all zeros.
 
     Returns
     -------
     Pipeline
-        A regressor that ends in a logistic curve.
+        A regressor that ends in a `ScoreRegression`.
     """
     return Pipeline([*standard_estimator(X, C=1).steps[:-1], ("scoreregression", ScoreRegression())])
 
@@ -164,7 +166,7 @@ class _Constant:
 
 @dataclass(frozen=True, eq=False)
 class _Regressors:
-    """Fitted regressors whose predictions, side by side, are scores."""
+    """Fitted regressors whose predictions are the columns of the scores."""
 
     fitted: tuple[Any, ...]
 
@@ -174,7 +176,7 @@ class _Regressors:
 
 @dataclass(frozen=True, eq=False)
 class _Classifier:
-    """A fitted classifier, and the margin that its weights had."""
+    """A fitted classifier, and the margin of its weights."""
 
     fitted: Any
     classes: NDArray[Any]
@@ -220,7 +222,7 @@ def _fit_classifier(
 
 
 def _shares(scores: Floats) -> Floats:
-    """Return a column a label, each row of sum 1: what a row lacks is given to its labels in equal parts."""
+    """Return scores with one column per label, shifted by the same number within a row to the sum 1."""
     if scores.shape[1] == 1:
         return np.hstack([1 - scores, scores])
     shares: Floats = scores + (1 - scores.sum(axis=1, keepdims=True)) / scores.shape[1]
@@ -247,4 +249,4 @@ def _check_scores(scores: Floats, n_rows: int, n_labels: int) -> None:
             f" rows in X, got {scores.shape}"
         )
     if np.isinf(scores).any():
-        raise ValueError("scores must be finite, or nan where a query was declined, got an infinite one")
+        raise ValueError("scores must be finite, or nan for abstentions, got an infinite one")

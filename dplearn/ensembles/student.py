@@ -1,10 +1,10 @@
-"""Train a student on released answers, each counted by what its noisy counts say: post-processing, for free.
+"""Train a student on released answers, weighted by their noisy counts; post-processing, at no cost.
 
-Noisy counts are released anyway, and tell more than the label that leads. A row is learned once with every
-label whose count exceeds the row's mean, weighted by the excess: with two labels, once, weighted by the
-lead. Summed over rows that is a nearly unbiased measure of what the votes were, so that little is lost by
-asking about many rows with much noise on each. An estimator that takes no `sample_weight` learns the labels
-that lead, every row alike.
+The released noisy counts of a row contain more information than its answer. The student learns each row once
+with every label whose count exceeds the row's mean, weighted by the excess: with two labels, once, with a
+weight proportional to the lead. The sum of these weights over rows is a nearly unbiased estimate for the
+votes, so many rows with much noise on each serve the student almost as well as few rows with little noise. An
+estimator that takes no `sample_weight` learns the answers with equal weights.
 
 >>> import numpy as np
 >>> from sklearn.linear_model import LogisticRegression
@@ -31,24 +31,24 @@ __all__ = ["fit_weighted", "takes_weights", "teach"]
 
 
 def teach(student: Any, X: Any, answers: Answers, classes: NDArray[Any]) -> Any:
-    """Return a student fitted on the rows that were answered.
+    """Return a student fitted to the rows with released answers.
 
     Parameters
     ----------
     student : classifier
-        Is cloned.
+        The unfitted student, which is cloned.
     X : array-like, sparse matrix or data frame of shape (n, n_features)
         Public rows.
     answers : Answers
-        Released, of the first rows of X.
+        The released answers to the first rows of X.
     classes : ndarray of shape (n_labels,)
-        The labels.
+        The labels, sorted.
 
     Returns
     -------
     classifier
-        The fitted student; one that knows a single label where all answers are alike, and the first where
-        there are none.
+        The fitted student. If all answers are the same label, a classifier that always predicts it; if there
+        are no answers, one that always predicts the first label.
     """
     rows = np.flatnonzero(answers.codes >= 0)
     codes, weights = answers.codes[rows], np.ones(rows.size)
@@ -63,28 +63,33 @@ def teach(student: Any, X: Any, answers: Answers, classes: NDArray[Any]) -> Any:
 
 
 def takes_weights(student: Any) -> bool:
-    """Return True if what learns, a pipeline's last step or the student itself, takes `sample_weight`."""
+    """Return True if the student, or the last step of a pipeline, takes `sample_weight`."""
     learned = student.steps[-1][1] if isinstance(student, Pipeline) else student
     return bool(has_fit_parameter(learned, "sample_weight"))
 
 
 def fit_weighted(student: Any, X: Any, y: NDArray[Any], weights: NDArray[np.float64]) -> Any:
-    """Fit a student with weights, if it takes them, by the route that reaches what learns.
+    """Fit a student, with weights if it takes them; a pipeline passes them to its last step.
 
     Parameters
     ----------
     student : classifier
-        Is fitted.
+        Fitted in place.
     X : ndarray, sparse matrix or data frame of shape (n, n_features)
         Rows.
     y : ndarray of shape (n,)
         Labels.
     weights : ndarray of float64 of shape (n,)
         Positive.
+
+    Returns
+    -------
+    classifier
+        The fitted student.
     """
     if not takes_weights(student):
         return student.fit(X, y)
     step = f"{student.steps[-1][0]}__" if isinstance(student, Pipeline) else ""
-    # With routing every step that could take weights, a scaler too, would have to say whether it wants them.
+    # With metadata routing every step that accepts weights, even a scaler, would need a request for them.
     with config_context(enable_metadata_routing=False):
         return student.fit(X, y, **{f"{step}sample_weight": weights})

@@ -1,4 +1,4 @@
-"""Train a teacher on each shard, and ask the teachers for their answers to queries.
+"""Train a teacher on each shard, and collect the teachers' answers to queries.
 
 A teacher is a function of its own shard and its public seed alone, so one replaced record changes one
 teacher, and at most its answer to each query. No error, warning or type depends on a shard. If a shard has a
@@ -50,29 +50,30 @@ def train_teachers(
     Parameters
     ----------
     estimator : classifier
-        Is cloned for each shard, with every `verbose` off, and runs in one thread of Python's. Its fit and
-        its predictions must depend on its parameters, its rows and the seeded generators of numpy and of
-        the standard library alone: an estimator that keeps state between fits lets teachers learn from each
-        other. Log messages, and output without Python, are not muted.
+        Cloned for each shard, with every `verbose` off, and run in one Python thread. Its fit and its
+        predictions must depend only on its parameters, its rows and the seeded global generators of numpy
+        and of the standard library: state that an estimator keeps between fits would make one teacher depend
+        on another shard. Log messages, and output of native code, are not muted.
     X : ndarray, sparse matrix, pandas or polars data frame of shape (n, d)
-        Private. Its type, and those of its columns, are public. An array of objects is read shard by shard.
+        Private. Its type and the types of its columns are public. The cells of an array of objects are read
+        shard by shard.
     y : ndarray of shape (n,)
         Private labels; their type is public.
     shards : sequence of k ndarray of int
         Disjoint row numbers.
     seeds : sequence of k int
-        Public; they set every `random_state` that is None, and seed the global generators of numpy and of
-        the standard library.
+        Public. They set every `random_state` that is None, and seed the global generators of numpy and of the
+        standard library.
     n_jobs : int or None
-        joblib's. More than one worker means worker processes, never threads (see `run_tasks`). Results are
-        the same, unless pickling changes an estimator.
+        The number of workers, as for joblib. More than one worker means worker processes, never threads (see
+        `run_tasks`). Results do not depend on it, unless pickling changes an estimator.
     progress : callable, optional
-        Is called once for each finished shard; the time of a call depends on the data.
+        Called once for each finished shard; the time of a call depends on the data.
 
     Returns
     -------
     list of k classifier, LabelShares or None
-        `LabelShares` for a shard that holds a single label, or on which fitting fails; None for an empty one.
+        `LabelShares` for a shard that has a single label, or on which fitting fails; None for an empty shard.
 
     Raises
     ------
@@ -145,9 +146,9 @@ def answers_of(teachers: Sequence[Any], queries: Any, asked: Asked) -> NDArray[A
 class LabelShares:
     """A teacher with the same answer to every row: the shares of the labels in its shard.
 
-    It is a function of its own shard, like any other teacher. Without it, a shard that lacks a rare label
-    would cast no vote, although it is evidence that the label is rare, and only the shards with the label
-    would vote. Its `classes_`, the sorted labels of the shard, are private, as all of a teacher is.
+    Like any other teacher it depends on its own shard only. Without it, a shard that lacks a rare label would
+    cast no vote, although it is evidence that the label is rare; only the shards with that label would vote.
+    Its `classes_`, the sorted labels of the shard, are private, like every attribute of a teacher.
 
     Parameters
     ----------
@@ -160,7 +161,7 @@ class LabelShares:
         self._shares = counts / labels.size
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most frequent label for each row, of several the first.
+        """Return the most frequent label for each row; the first of several equally frequent ones.
 
         Parameters
         ----------
@@ -198,7 +199,7 @@ class _TeacherFunction:
 
 
 def _base_estimators(estimator: Any) -> Seeded:
-    check_teachable(estimator)  # an error now, and on no shard
+    check_teachable(estimator)  # raises before any shard is read
     return Seeded(quiet(estimator))
 
 
@@ -246,8 +247,8 @@ def _answers(teacher: Any, place: int, queries: Any, asked: Asked) -> NDArray[An
     for start in range(0, len(by_row), _BLOCK):
         block = np.arange(start, min(start + _BLOCK, len(by_row)))
         # An exception depends on the teacher, and so does the shape of its answers.
-        said = attempt(partial(_asked, teacher, place + start, queries, block, asked), lambda _: None)
-        by_row[block] = said if np.shape(said) == (block.size, asked.width) else NO_VOTE
+        given = attempt(partial(_asked, teacher, place + start, queries, block, asked), lambda _: None)
+        by_row[block] = given if np.shape(given) == (block.size, asked.width) else NO_VOTE
     return answers
 
 

@@ -2,21 +2,21 @@
 
 `n_jobs`, or a `joblib.parallel_config` around the call, sets the number of workers and the backend. A backend
 of processes with more than one worker runs batches of tasks in a worker pool. Every other choice runs the
-tasks one after the other in this process. The choice changes times and no result.
+tasks one after the other in this process. The choice affects speed, not results.
 
 A task may hold private records, and its result must depend on no other task. These rules isolate tasks:
 
 - A process never runs two tasks at once. Threads share Python's warning filters, and some libraries turn
   warnings into errors for a moment to detect a failure. That would make a task in another thread fail.
 - Each task is pickled by itself. A task that cannot be pickled, or whose result cannot be pickled, runs in
-  this process, and no error tells of it.
+  this process, without an error.
 - If worker processes are in use, the tasks that run in this process and their results are pickled and
   unpickled too. Pickling can change an object, and the result must not depend on the process.
 - Every process, this one included, gives native libraries the same number of threads. The number of threads
   changes how sums of floats are rounded, and the tasks' run times determine which process runs which task.
-- The batch size depends on the number of tasks and the number of workers alone.
+- The batch size depends only on the number of tasks and the number of workers.
 
-No warning is shown while tasks run.
+Warnings are suppressed while tasks run.
 
 >>> run_tasks(abs, lambda i: -i, 3)
 [0, 1, 2]
@@ -50,7 +50,7 @@ _DIED_AGAIN = (
     " short, estimator may end its process, or workers may be unable to import dplearn; try n_jobs=1"
 )
 _BATCHES_PER_WORKER = 16  # workers end at about the same time, and few tasks are in memory at once
-_BATCHES_HERE = 64  # progress is told, and other threads may enter the context, after each batch
+_BATCHES_HERE = 64  # progress is reported, and other threads may enter the context, after each batch
 _PAUSE = 1e-4  # seconds between batches in this process
 
 _one_batch_at_a_time = threading.Lock()
@@ -70,20 +70,25 @@ def run_tasks(
     Parameters
     ----------
     function : callable
-        Takes a task. Raises nothing that depends on it. If it cannot be pickled, or a worker process cannot
-        unpickle it, the tasks run in this process.
+        Takes a task, and returns its result. Raises no exception that depends on the task. If it cannot be
+        pickled, or a worker process cannot unpickle it, the tasks run in this process.
     task_of : callable
-        Makes the task of index 0..count-1, shortly before it runs.
+        Returns the task of an index in 0..count-1; called shortly before the task runs.
     count : int
         The number of tasks.
     context : callable
-        Gives a context for a batch of tasks in this process. `function` alone would enter it for each task.
+        Returns a context for a batch of tasks in this process, which saves entering it once per task.
     n_jobs : int or None
-        joblib's. Worker processes are used if there is more than one worker and the backend, joblib's
-        default or that of a joblib context, has processes. With a backend of threads, tasks run one after
-        the other.
+        The number of workers, as for joblib. Worker processes are used if there is more than one worker and
+        the backend, joblib's default or that of a joblib context, has processes. With a backend of threads,
+        tasks run one after the other.
     progress : callable, optional
-        Is called once for each finished task, after its batch and outside of `context`.
+        Called once for each finished task, after its batch and outside of `context`.
+
+    Returns
+    -------
+    list of object
+        The results, in the order of the tasks.
 
     Raises
     ------
@@ -141,7 +146,7 @@ class _Run:
             with context():
                 for i in batch:
                     self.results[i] = self._result_here(i)
-            self._tell(len(batch))
+            self._report(len(batch))
             sleep(_PAUSE)  # another thread may enter the context
 
     def in_processes(self, n_jobs: int | None, size: int) -> None:
@@ -168,10 +173,10 @@ class _Run:
             with isolated():
                 for i, pickled in zip(batch, pickles, strict=True):
                     self.results[i] = self._result_of(i, pickled)
-            self._tell(len(batch))
+            self._report(len(batch))
 
     def _result_of(self, i: int, pickled: bytes | None) -> Any:
-        """Return the result that a worker process has sent; compute it here if it has sent none."""
+        """Return the result that a worker process has sent; without one, compute it in this process."""
         sent = b"" if pickled is None else pickled  # empty bytes cannot be unpickled
         return attempt(partial(_unpickled, sent), lambda _: self._result_here(i))
 
@@ -187,8 +192,8 @@ class _Run:
         function: Function = attempt(partial(_unpickled, sent), lambda _: self._function)
         return function
 
-    def _tell(self, finished: int) -> None:
-        """Tell progress, outside of `isolated`: it must not draw from a teacher's generators."""
+    def _report(self, finished: int) -> None:
+        """Report progress, outside of `isolated`: the callback must not draw from a teacher's generators."""
         if self._progress is not None:
             for _ in range(finished):
                 self._progress()

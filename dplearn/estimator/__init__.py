@@ -1,4 +1,4 @@
-"""What every private estimator shares: the door to `fit`, and how features and labels are read."""
+"""Base classes of private estimators: the six stages of a fit, its parameters and its HTML diagram."""
 
 from dplearn.estimator.base import PrivateClassifier, PrivateEstimator, PrivateTransformer
 from dplearn.estimator.rule import RuleClassifier

@@ -9,9 +9,9 @@
 5. `_release(summary, plan, dice)` makes all secret draws.
 6. `_publish(outcome, plan)` sets the fitted attributes; it sees neither records nor summary.
 
-The ledger is asked after stage 1 and charged after stage 3. Cutting a table into consecutive parts changes no
-summary. An auditor calls the stages with dice of their own, so the code that users run is the code that is
-verified.
+The ledger is checked after stage 1 and charged after stage 3. A summary does not depend on how the table is
+cut into consecutive parts. An audit calls the same stages with enumerating dice, so the code that users run
+is the code that is verified.
 """
 
 import warnings
@@ -34,7 +34,8 @@ from dplearn.privacy.unrepeatable import UnrepeatablePickles
 __all__ = ["PrivateClassifier", "PrivateEstimator", "PrivateTransformer"]
 
 _USER = 4  # the stack level of a user's call: above `_fit`, `_fit_privately` and `fit`
-# What makes the stream of a seeded fit no other: the seed has it, or it draws nothing.
+# Parameters that do not enter the context of a seeded fit: the seed enters by itself, and the others do not
+# affect any draw.
 _NOT_OF_THE_STREAM = {"classes", "ledger", "random_state"}
 
 
@@ -42,8 +43,8 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     """Base of all private estimators.
 
     A subclass has the parameters `epsilon`, `ledger` and `random_state`, and the stages `_params`, `_read`,
-    `_plan`, `_summarize`, `_release` and `_publish`, which only this class calls. `_params` alone reads the
-    constructor's parameters: the data may be objects that change them.
+    `_plan`, `_summarize`, `_release` and `_publish`, which only this class calls. Only `_params` reads the
+    constructor's parameters, because code that runs while the data are read could change them.
     """
 
     _read_private_rows = frozenset(
@@ -62,7 +63,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     __metadata_request__fit = ROUTED
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """Return scikit-learn's text, in which long parameters, such as a schema, are shortened."""
+        """Return scikit-learn's repr, with long parameters, such as a schema, shortened."""
         alike = type(type(self).__name__, (BaseEstimator,), {"__init__": type(self).__init__})
         shown: Any = object.__new__(alike)  # its parameters are set below
         vars(shown).update((name, shortened(value)) for name, value in self.get_params(deep=False).items())
@@ -71,8 +72,8 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
 
     @property
     def _repr_html_(self) -> Callable[[], str]:
-        """Show the usual diagram, and under it what was guaranteed, or what a fit will cost."""
-        diagram: Callable[[], str] = super()._repr_html_  # no attribute, where a user wants texts
+        """Scikit-learn's diagram, followed by the guarantee, or by the cost of a fit."""
+        diagram: Callable[[], str] = super()._repr_html_  # AttributeError if scikit-learn displays text
         return lambda: diagram() + guarantee_html(self)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
@@ -88,14 +89,17 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         return self
 
     def _dice(self) -> tuple[Dice, bool]:
-        """Return the dice of one fit, and whether they can be thrown again."""
+        """Return the dice of one fit, and whether their draws are reproducible."""
         random_state = self.random_state
         with in_full():
             context = self._context()
         return dice_for(random_state, type(self).__name__, *context), random_state is not None
 
     def _open_account(self, cost: Guarantee | None) -> Callable[[Guarantee], None]:
-        """Refuse a fit that the ledger would refuse, and return what charges it; see `open_account`."""
+        """Refuse a fit that the ledger cannot afford, and return a function that charges it.
+
+        See `open_account`.
+        """
         return open_account(self.ledger, cost, name=type(self).__name__)
 
     def _public_stream(self, params: Params) -> PublicStream:
@@ -103,14 +107,14 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         return PublicStream.of(params.random_state, type(self).__name__)
 
     def _context(self) -> tuple[object, ...]:
-        """Return what, besides seed and class, the stream of a seeded fit depends on: all that is chosen."""
+        """Return the parameters from which, with seed and class, the stream of a seeded fit is derived."""
         parameters = self.get_params(deep=False)
         return tuple(
             (name, repr(parameters[name])) for name in sorted(parameters.keys() - _NOT_OF_THE_STREAM)
         )
 
     def _fit(self, X: Any, y: Any, dice: Dice, *, reproducible: bool = False, **public: Any) -> None:
-        """Run the six stages with these dice.
+        """Run the six stages of a fit with the given dice.
 
         Parameters
         ----------
@@ -119,9 +123,9 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         dice : Dice
             Source of chance.
         reproducible : bool
-            Whether they can be thrown again.
+            Whether the dice's draws are reproducible.
         **public : object
-            What else `fit` takes, such as public rows; given to `_read`.
+            Public. Further arguments of `fit`, such as public rows; passed to `_read`.
         """
         params = self._params(reproducible)
         charge = self._open_account(self._cost(params, X, y))
@@ -132,40 +136,43 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         self._finish(table, plan, dice)
 
     def _begin(self, X: Any, y: Any, params: Params, **public: Any) -> tuple[Table, Any]:
-        """Read the table and plan the fit; nothing is drawn or charged."""
+        """Read the table and plan the fit, without a draw or a charge."""
         table = self._read(X, y, params, **public)
         return table, self._plan(params, table.public)
 
     def _finish(self, table: Table, plan: Any, dice: Dice) -> None:
-        """Release what was planned, and publish it; the charge comes before."""
+        """Release and publish according to the plan; the ledger has been charged before."""
         self._publish(self._release(self._summarize(table, plan), plan, dice), plan)
 
     def _params(self, reproducible: bool) -> Params:
-        """Check the constructor's parameters, and return them with the most that a fit may spend."""
+        """Check the constructor's parameters, and return them with the greatest cost of a fit."""
         raise NotImplementedError
 
     def _cost(self, params: Params, X: Any, y: Any) -> ApproxDP | None:  # noqa: ARG002 - of use to subclasses
-        """Return the most that a fit of a table may spend, before any value of it is read.
+        """Return the greatest cost of fitting a table, before any of its values is read.
 
-        Where it depends on shapes, a subclass looks at these; None where they cannot be told, as where X is
-        None.
+        A subclass whose cost depends on shapes reads the shapes of X and y, and returns None if they are
+        unknown, for example if X is None.
         """
         return params.cost
 
     def _read(self, X: Any, y: Any, params: Params) -> Table:
-        """Validate and encode the table; inside the declared domain nothing here depends on data."""
+        """Validate and encode the table.
+
+        Inside the declared domain no error, warning, type or size depends on the values.
+        """
         raise NotImplementedError
 
     def _plan(self, params: Params, public: Public) -> Any:
-        """Return the plan of a fit, whose `guarantee` spends at most `params.cost`."""
+        """Return the plan of a fit, whose `guarantee` costs at most `params.cost`."""
         raise NotImplementedError
 
     def _summarize(self, table: Table, plan: Any) -> Any:  # noqa: ARG002 - of use to subclasses
-        """Return the table as sums, rows or an oracle, without a draw."""
+        """Return a summary of the table: sums, rows or an oracle; nothing is drawn."""
         return table.rows
 
     def _release(self, summary: Any, plan: Any, dice: Dice) -> Any:
-        """Make all secret draws, and return what was released."""
+        """Make all secret draws, and return the released outcome."""
         raise NotImplementedError
 
     def _publish(self, outcome: Any, plan: Any) -> None:
@@ -174,19 +181,20 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
 
 
 class PrivateClassifier(ClassifierMixin, PrivateEstimator):
-    """Base of all private classifiers; their `_publish` sets `classes_` too."""
+    """Base of all private classifiers; the `_publish` of a subclass also sets `classes_`."""
 
     def fit(self, X: Any, y: Any, **fit_parameters: Any) -> Self:
-        """Fit privately; the data are used for this one release and not kept.
+        """Fit privately; the data are used for this one release and are not kept.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Within the declared domain. A sparse matrix is refused, unless the class takes one.
+            Private. Values within the declared domain. A sparse matrix is refused unless the class supports
+            it.
         y : array-like of shape (n_samples,)
-            Labels; where the class learns several at once, also of shape (n_samples, n_outputs).
+            Private. Labels; of shape (n_samples, n_outputs) for a class with several outputs.
         **fit_parameters : None
-            There are none: a `sample_weight` other than None is refused.
+            Not supported: a `sample_weight` other than None is refused.
 
         Returns
         -------
@@ -197,16 +205,17 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         DomainError
             If a value is outside its declared domain; nothing is spent.
         TypeError
-            If there are weights; nothing is spent.
+            If weights are given; nothing is spent.
         BudgetExceededError
-            If the ledger's budget does not hold this fit; nothing is spent. No `except Exception` catches it.
+            If the cost exceeds the ledger's remaining budget; nothing is spent. `except Exception` does not
+            catch this error.
         """
         refuse_parameters(type(self).__name__, fit_parameters)
         return self._fit_privately(X, y)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # private noise: accuracy is tested apart, at large epsilon
+        tags.classifier_tags.poor_score = True  # because of noise; tests at large epsilon check the accuracy
         return tags
 
 
@@ -214,15 +223,15 @@ class PrivateTransformer(TransformerMixin, PrivateEstimator):
     """Base of all private transformers."""
 
     def fit(self, X: Any, y: Any = None, **fit_parameters: Any) -> Self:  # noqa: ARG002 - scikit-learn's signature
-        """Fit privately; the data are used for this one release and not kept.
+        """Fit privately; the data are used for this one release and are not kept.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Within the declared domain. A sparse matrix is refused.
+            Private. Values within the declared domain. A sparse matrix is refused.
         y : ignored
         **fit_parameters : None
-            As for classifiers.
+            Not supported: a `sample_weight` other than None is refused.
 
         Returns
         -------
@@ -233,9 +242,10 @@ class PrivateTransformer(TransformerMixin, PrivateEstimator):
         DomainError
             If a value is outside its declared domain; nothing is spent.
         TypeError
-            If there are weights; nothing is spent.
+            If weights are given; nothing is spent.
         BudgetExceededError
-            If the ledger's budget does not hold this fit; nothing is spent. No `except Exception` catches it.
+            If the cost exceeds the ledger's remaining budget; nothing is spent. `except Exception` does not
+            catch this error.
         """
         refuse_parameters(type(self).__name__, fit_parameters)
         return self._fit_privately(X, None)

@@ -1,8 +1,9 @@
-"""Tell callbacks of scikit-learn how far a fit is, and nothing else.
+"""Progress reports of a fit to scikit-learn's callbacks, without the data.
 
-scikit-learn 1.9 lets a fit hand its callbacks the data, the labels and the estimator as fitted so far: a
-monitor scores it on them. None of that is handed over here. What a callback hears is that a piece of work has
-begun or ended, and the estimator's parameters; what it answers stops nothing, for it may answer by the clock.
+In scikit-learn 1.9 a fit can pass its callbacks the data, the labels and the partially fitted estimator, so
+that a monitor can compute scores. Private estimators pass none of these: a callback is called at the begin
+and at the end of each task, with the estimator's parameters. A callback's return value cannot stop the fit,
+since it may depend on the time.
 """
 
 from collections.abc import Callable
@@ -16,7 +17,7 @@ except ImportError:  # scikit-learn before 1.9
     CallbackSupportMixin, CALLBACKS = object, False
 
     def with_callbacks(method: Any) -> Any:
-        """Return the method: there is nothing to set up or tear down."""
+        """Return the method unchanged: before scikit-learn 1.9 there are no callbacks."""
         return method
 
 
@@ -26,36 +27,41 @@ Outcome = TypeVar("Outcome")
 
 
 class TellsProgress(CallbackSupportMixin):
-    """Base of estimators whose fit has one long step that consists of many pieces of work.
+    """Base of estimators whose fit has one long step that consists of many tasks.
 
-    From scikit-learn 1.9 on it has `set_callbacks`.
+    With scikit-learn 1.9 or later it has `set_callbacks`.
     """
 
     @with_callbacks  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def _telling(self, work: Callable[[Callable[[], None]], Outcome], *, task: str, count: int) -> Outcome:
-        """Return what comes of work that is given a function, to call once a piece is done.
+        """Run the long step, and report each finished task to the callbacks.
 
         Parameters
         ----------
         work : callable
-            The long step.
+            The long step. It takes a function without arguments, and calls it once for each finished task.
         task : str
-            What a piece of work is called.
+            The name of a task.
         count : int
-            Public. How many there are.
+            Public. The number of tasks.
+
+        Returns
+        -------
+        object
+            The result of `work`.
         """
         if not CALLBACKS:
-            return work(_nobody)
+            return work(_no_report)
         root = self._init_callback_context(max_subtasks=count).call_on_fit_task_begin(estimator=self)
 
-        def tell() -> None:
-            piece = root.subcontext(task_name=task)
-            piece.call_on_fit_task_begin(estimator=self).call_on_fit_task_end(estimator=self)
+        def report() -> None:
+            finished = root.subcontext(task_name=task)
+            finished.call_on_fit_task_begin(estimator=self).call_on_fit_task_end(estimator=self)
 
-        outcome = work(tell)
+        outcome = work(report)
         root.call_on_fit_task_end(estimator=self)
         return outcome
 
 
-def _nobody() -> None:
-    """Tell nobody."""
+def _no_report() -> None:
+    """Report nothing."""

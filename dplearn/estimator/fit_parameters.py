@@ -1,11 +1,13 @@
-"""What a fit may be given besides the data: no weights, for a guarantee counts records and not their weights.
+"""Checks on the arguments of `fit` besides the data: sample weights are refused.
+
+A guarantee holds for one replaced record, whatever its weight; with weights it would not hold.
 
 >>> refuse_parameters("ThresholdClassifier", {"sample_weight": None})
 >>> refuse_parameters("ThresholdClassifier", {"sample_weight": [1, 2]})
 Traceback (most recent call last):
 TypeError: ThresholdClassifier.fit takes no sample_weight: a weight changes how much one record counts, so \
 that the guarantee would not hold. Leave it out; or repeat each row as often as it counts, and \
-guarantee_.for_group(k) tells what k rows are guaranteed together. Where metadata are routed, \
+guarantee_.for_group(k) is the guarantee of k rows together. Where metadata are routed, \
 set_fit_request(sample_weight=False) keeps weights from this fit
 """
 
@@ -14,33 +16,34 @@ from typing import Any
 
 __all__ = ["ROUTED", "refuse_parameters"]
 
-#: What metadata routing is told: to hand weights over, so that the fit refuses them and says why.
+#: The request for metadata routing: weights are passed to `fit`, which refuses them with an explanation.
 ROUTED = {"sample_weight": True}
 
 
 def refuse_parameters(name: str, parameters: Mapping[str, Any]) -> None:
-    """Refuse what a fit was given besides the data; a `sample_weight` of None is nothing.
+    """Refuse all arguments of `fit` besides the data, except a `sample_weight` of None.
 
-    It is not named in the signature of `fit`: there scikit-learn looks for estimators that weigh.
+    `sample_weight` is not in the signature of `fit`, because scikit-learn takes an estimator with this
+    argument for one that supports weights.
 
     Parameters
     ----------
     name : str
-        Of the class.
+        The name of the class.
     parameters : mapping
-        What `fit` was given by name.
+        The keyword arguments of `fit`.
 
     Raises
     ------
     TypeError
-        If there is anything. The message shows names only: weights are of records.
+        If an argument is given. The message shows names and no values, since weights are private.
     """
     given = [key for key, value in parameters.items() if key != "sample_weight" or value is not None]
     if "sample_weight" in given:
         raise TypeError(
             f"{name}.fit takes no sample_weight: a weight changes how much one record counts, so that the"
             " guarantee would not hold. Leave it out; or repeat each row as often as it counts, and"
-            " guarantee_.for_group(k) tells what k rows are guaranteed together. Where metadata are routed,"
+            " guarantee_.for_group(k) is the guarantee of k rows together. Where metadata are routed,"
             " set_fit_request(sample_weight=False) keeps weights from this fit"
         )
     if given:

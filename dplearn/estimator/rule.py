@@ -1,4 +1,4 @@
-"""What classifiers share whose fit releases a rule over declared columns: predicting costs nothing more."""
+"""Base class of classifiers that release a decision rule over declared columns."""
 
 from typing import Any
 
@@ -13,9 +13,9 @@ __all__ = ["RuleClassifier"]
 
 
 class RuleClassifier(PrivateClassifier):
-    """Base of classifiers that publish a rule.
+    """Base of classifiers that publish a decision rule.
 
-    A subclass's `_fit` sets `domain_` besides, and it has a method `_predict_codes(columns)`.
+    The `_publish` of a subclass also sets `domain_`. A subclass defines `_predict_codes(columns)`.
     """
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -24,7 +24,7 @@ class RuleClassifier(PrivateClassifier):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Numbers outside the domain count as its nearest value.
+            Numbers outside the domain are replaced with its nearest value.
 
         Returns
         -------
@@ -36,7 +36,7 @@ class RuleClassifier(PrivateClassifier):
         return labels
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Give probability 1 to the predicted label: the release holds a rule and no confidence.
+        """Return probability 1 for the predicted label, since a rule has no confidence; costs no privacy.
 
         Parameters
         ----------
@@ -45,7 +45,7 @@ class RuleClassifier(PrivateClassifier):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_classes)
+        ndarray of float64 of shape (n_samples, n_classes)
         """
         codes = self._codes(X)
         return np.eye(len(self.classes_))[codes]

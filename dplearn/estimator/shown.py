@@ -1,4 +1,4 @@
-"""The line that stands under an estimator's diagram in a notebook: what it guarantees, or will cost.
+"""The lines below an estimator's HTML diagram: its guarantee, or the cost of a fit.
 
 >>> from dplearn import ThresholdClassifier
 >>> guarantee_html(ThresholdClassifier(epsilon=0.5)).partition("</div>")[2]
@@ -26,13 +26,13 @@ def guarantee_html(estimator: Any) -> str:
     Parameters
     ----------
     estimator : PrivateEstimator
-        Is not changed.
+        Not changed.
 
     Returns
     -------
     str
-        First what it covers. Of an unfitted one then "Not fitted." alone where the parameters do not tell the
-        cost.
+        First the scope of the guarantee, then the guarantee. For an unfitted estimator, "Not fitted." and the
+        cost of a fit, if the parameters determine it.
     """
     return (
         f'<div class="dplearn-scope">{_SCOPE}</div>'

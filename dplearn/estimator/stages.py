@@ -1,4 +1,4 @@
-"""The values that the stages of a fit hand on: parameters, public values, private tables.
+"""The values that the stages of a fit pass on: checked parameters, public values and private tables.
 
 >>> params = Params(ApproxDP(1), method="exponential")
 >>> params.cost.epsilon, params.method
@@ -24,12 +24,12 @@ __all__ = ["Params", "Public", "Table", "cost_of_fit", "planned_table"]
 
 
 class Params:
-    """The checked parameters of one fit: read once, before the data are looked at, and never changed.
+    """The checked parameters of one fit, immutable and made before the data are read.
 
     Parameters
     ----------
     cost : ApproxDP
-        Public. The most that a fit may spend.
+        Public. The greatest cost of a fit.
     **values : object
         Public. The learner's parameters, which become attributes.
     """
@@ -53,13 +53,14 @@ class Public:
     Attributes
     ----------
     n_samples, n_features, n_labels : int
-        Numbers of records, of columns and of labels. `n_labels` is that of `classes` where these are given.
+        The numbers of records, of columns and of labels. `n_labels` is the length of `classes` if that is
+        given.
     names : sequence of str or None
         The names of the columns.
     classes : ndarray of shape (n_labels,) or None
-        The labels, sorted; None in a plan that is told their number only.
+        The sorted labels; None in a plan for which only their number is given.
     stream : PublicStream or None
-        The source of public choices in a fit, such as which shard a record is in; None in a plan.
+        The source of public choices in a fit, such as the shard of each record; None in a plan.
     """
 
     n_samples: int
@@ -74,16 +75,16 @@ class Public:
             object.__setattr__(self, "n_labels", len(self.classes))
 
 
-@dataclass(frozen=True, repr=False)  # a traceback may show it
+@dataclass(frozen=True, repr=False)  # a traceback could show the repr
 class Table:
-    """A private table as it was read.
+    """A private table after validation and encoding.
 
     Attributes
     ----------
     public : Public
         Public.
     rows : Records, ndarray, sparse matrix or data frame of n_samples rows
-        Private. Encoded rows, with label codes where there are labels; usually `Examples`.
+        Private. Encoded rows, with label codes if there are labels; usually `Examples`.
     """
 
     public: Public
@@ -94,19 +95,19 @@ class Table:
 
 
 def planned_table(params: Params, n_samples: Any, *, n_features: Any, n_labels: Any) -> Public:
-    """Return the public values of a table that is only planned: its sizes.
+    """Return the public values of a planned table, which are its sizes.
 
     Parameters
     ----------
     params : Params
-        Has `declared`, the domain of the columns, and `classes`; where these tell a number, it counts.
+        Has `declared`, the domain of the columns, and `classes`. The sizes of these take precedence.
     n_samples, n_features, n_labels : int or None
-        As given to `plan`.
+        The arguments of `plan`.
 
     Raises
     ------
     TypeError, ValueError
-        If a number is neither given nor declared, or is no count.
+        If a size is neither given nor declared, or is not a valid count.
     """
     features = len(params.declared) if isinstance(params.declared, Product) else n_features
     labels = n_labels if params.classes is None else len(params.classes)
@@ -118,16 +119,16 @@ def planned_table(params: Params, n_samples: Any, *, n_features: Any, n_labels: 
 
 
 def cost_of_fit(estimator: Any, X: Any = None, y: Any = None) -> ApproxDP | None:
-    """Return the most that a fit may spend, or None where the parameters do not tell, or are refused.
+    """Return the greatest cost of a fit, or None if the parameters are invalid or do not determine it.
 
     Parameters
     ----------
     estimator : PrivateEstimator
-        Is not changed.
+        Not changed.
     X, y : object, optional
-        The table that would be fitted. Shapes are looked at, and no value.
+        The table that would be fitted. Only shapes are read.
     """
-    with suppress(Exception):  # what is wrong is for the fit to refuse
+    with suppress(Exception):  # `fit` reports invalid parameters
         cost: ApproxDP | None = estimator._cost(estimator._params(estimator.random_state is not None), X, y)
         return cost
     return None

@@ -1,4 +1,4 @@
-"""Transformers that fit in front of a private learner."""
+"""Preprocessing transformers for pipelines of private learners: private, or without a fit to the data."""
 
 from dplearn.preprocessing.cells import CellEncoder
 from dplearn.preprocessing.k_bins_discretizer import PrivateKBinsDiscretizer

@@ -1,8 +1,8 @@
-"""Turn a table of mixed cells into numbers, each cell by itself, so that nothing is learned from the data.
+"""Stateless encoder of mixed tables: each cell becomes a number and a hash, independently of other cells.
 
-The usual encoders fit: they list the categories that occur, infer which columns are numeric, fill gaps with
-means. Each of those publishes something about single records. Here a cell becomes its number, if it is one,
-and a hash of its text, whatever the other cells are.
+Usual encoders learn from the data: they list the categories that occur, infer which columns are numeric, and
+impute means. Each of these publishes information about single records. The encoded numbers of a cell are its
+own number, if it is one, and a hash of its text.
 
 >>> encoder = CellEncoder(buckets=8).fit([["39", "Bachelors"], ["", "?"]])
 >>> encoder.transform([["39", "Bachelors"], ["", "?"]]).tolist()
@@ -33,12 +33,12 @@ _NUMBERS = Floats(significand_bits=32, smallest=2.0**-40, largest=2.0**40, missi
 
 @learns_nothing
 class CellEncoder(IgnoresFloatErrors, TransformerMixin, UnrepeatablePickles, BaseEstimator):
-    """Encode every cell by itself as a number and a hash bucket.
+    """Encode each cell as a number and a hash bucket, independently of other cells.
 
     Parameters
     ----------
     buckets : int, default=64
-        How many buckets the text of a cell is hashed into; two texts may share one.
+        The number of hash buckets for the text of a cell; two texts may share a bucket.
 
     Attributes
     ----------
@@ -49,9 +49,9 @@ class CellEncoder(IgnoresFloatErrors, TransformerMixin, UnrepeatablePickles, Bas
 
     Notes
     -----
-    Stateless: `fit` looks at the number and names of columns only, so it costs no privacy. Column i of the
-    input gives two columns: 2 i holds the cell's number, NaN where its text is not a finite decimal number;
-    2 i + 1 holds the bucket of its text, 0 for an empty or missing cell.
+    Stateless: `fit` reads only the number and the names of the columns, so it costs no privacy. Column i of
+    the input becomes two columns: 2 i is the cell's number, NaN if its text is not a finite decimal number;
+    2 i + 1 is the bucket of its text, 0 for an empty or missing cell.
     """
 
     _read_private_rows = frozenset({"fit", "transform"})
@@ -61,7 +61,7 @@ class CellEncoder(IgnoresFloatErrors, TransformerMixin, UnrepeatablePickles, Bas
         self.buckets = buckets
 
     def fit(self, X: Any, y: Any = None, **fit_parameters: Any) -> Self:  # noqa: ARG002 - scikit-learn's signature
-        """Remember the number and names of columns.
+        """Store the number and the names of the columns.
 
         Parameters
         ----------
@@ -69,7 +69,11 @@ class CellEncoder(IgnoresFloatErrors, TransformerMixin, UnrepeatablePickles, Bas
             Any cells.
         y : ignored
         **fit_parameters : None
-            There are none: a `sample_weight` other than None is refused, as by every private estimator.
+            Not supported: a `sample_weight` other than None is refused, as by every private estimator.
+
+        Returns
+        -------
+        self : object
         """
         refuse_parameters(type(self).__name__, fit_parameters)
         Hashed(self.buckets)
@@ -102,7 +106,7 @@ class CellEncoder(IgnoresFloatErrors, TransformerMixin, UnrepeatablePickles, Bas
         return encoded
 
     def _cells(self, X: Any, *, reset: bool) -> NDArray[Any]:
-        """Return the cells as they are: no common type for a column or a table."""
+        """Return the unconverted cells, as an array of objects."""
         if getattr(getattr(X, "dtype", None), "kind", None) == "c":
             raise ValueError("Complex data not supported")
         refuse_sparse(self, X)
@@ -115,12 +119,12 @@ class CellEncoder(IgnoresFloatErrors, TransformerMixin, UnrepeatablePickles, Bas
         return read
 
     def domain(self, names: Any = None) -> Product:
-        """Return the domain of an encoded record, for the learner that follows.
+        """Return the domain of encoded records, for the learner that follows in a pipeline.
 
         Parameters
         ----------
         names : sequence of str, optional
-            Names of the input's columns; those seen in `fit`, or x0, x1, ..., if left out.
+            Names of the input's columns. None: the names in `fit`, or x0, x1, ... without names.
         """
         check_is_fitted(self, "n_features_in_")
         pair: list[Domain] = [_NUMBERS, Categories(range(self.buckets))]
@@ -128,7 +132,7 @@ class CellEncoder(IgnoresFloatErrors, TransformerMixin, UnrepeatablePickles, Bas
         return Product(pair * self.n_features_in_, self.get_feature_names_out(names).tolist())
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Return two names for each column: its own, and its own followed by `#text`.
+        """Return two names for each column of the input: its name, and its name followed by `#text`.
 
         Parameters
         ----------
@@ -147,7 +151,7 @@ class CellEncoder(IgnoresFloatErrors, TransformerMixin, UnrepeatablePickles, Bas
 
 
 def _number(text: str) -> float:
-    """Return the finite decimal number that a text is, else NaN."""
+    """Return a text as a finite decimal number, or NaN if it is not one."""
     try:
         value = float(text) if "_" not in text else math.nan
     except ValueError:

@@ -1,4 +1,4 @@
-"""Put the numbers of each column into bins between private quantiles.
+"""Discretise each column into bins between private quantiles.
 
 >>> X = np.arange(4000.0)[:, None]
 >>> binned = PrivateKBinsDiscretizer(n_bins=4, encode="ordinal", random_state=0).fit(X)
@@ -22,37 +22,38 @@ __all__ = ["PrivateKBinsDiscretizer"]
 
 
 class PrivateKBinsDiscretizer(QuantilesOfColumns):
-    """Replace each number by its bin among private quantiles, or among evenly spaced cuts between two.
+    """Replace each number with its bin between private quantiles, or between equidistant cuts.
 
     Parameters
     ----------
     n_bins : int, default=4
-        Bins of each column, at least 2. The first and the last have no outer end.
+        Number of bins of each column, at least 2. The first and the last bin are unbounded.
     encode : {"onehot", "onehot-dense", "ordinal"}, default="onehot"
-        A column of zeros and ones for each bin, in a sparse matrix or in an array; or the bin's number. For
-        `set_output` one of the latter two.
+        A column of zeros and ones for each bin, in a sparse matrix or in an array; or the bin's number.
+        `set_output` requires one of the latter two.
     strategy : {"quantile", "uniform"}, default="quantile"
-        Bins of equally many records, or bins of equal width between the two quantiles of `quantile_range`.
+        Bins with equal numbers of records, or bins of equal width between the two quantiles of
+        `quantile_range`.
     quantile_range : pair of float, default=(1.0, 99.0)
-        In percent, for "uniform".
+        The two quantiles for "uniform", in percent.
     epsilon : float, default=1.0
         Privacy budget of one fit, divided evenly over columns; positive, at least 1e-9.
     domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
-        What values can occur: one domain for all columns or one for each. "float64": all finite floats. Of
-        a data frame, columns that a Schema does not name are left out.
+        The possible values: one domain for all columns, or one for each. "float64": all finite floats.
+        Columns of a data frame that a Schema does not name are dropped.
     ledger : PrivacyLedger, optional
-        The budget that each fit is charged to.
+        The ledger that each fit is charged to.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
-        guarantee then says so.
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
 
     Attributes
     ----------
     cuts_ : ndarray of float64 of shape (n_bins - 1, n_features)
-        Released. Where bins meet, rising; a number at a cut is above it. Between equal cuts, a bin is
-        empty.
+        Released. The boundaries between bins, ascending; a number at a cut is in the bin above it. A bin
+        between equal cuts is empty.
     guarantee_ : ApproxDP
-        Public. What the fit guarantees, and on what assumptions.
+        Public. The guarantee of the fit, with its assumptions.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
@@ -60,15 +61,16 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
 
     See Also
     --------
-    dplearn.theory.quantile_errors : By how many ranks quantiles may miss.
+    dplearn.theory.quantile_errors : Bounds on the rank errors of quantiles.
 
     Notes
     -----
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
-    **Accuracy.** `quantile_errors` at epsilon / n_features; `plan(n_samples, n_features=...)` tells them.
+    **Accuracy.** The rank errors are `quantile_errors` at epsilon / n_features; see the result of
+    `plan(n_samples, n_features=...)`.
 
     **Source.** As for `dplearn.releases.quantiles`.
     """
@@ -131,12 +133,12 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
         return marked if self.encode == "onehot" else marked.toarray()
 
     def inverse_transform(self, X: Any) -> Numbers:
-        """Return the middle of each bin; of the first and the last, the cut at its end.
+        """Return the middle of each bin; for the first and the last bin, their cut.
 
         Parameters
         ----------
         X : array-like or sparse matrix
-            As `transform` gives it.
+            The result of `transform`.
 
         Returns
         -------
@@ -156,7 +158,7 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
         return inverse
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Return the names of the columns; one-hot, each followed by `_` and the bin's number.
+        """Return the names of the columns; for one-hot encodings followed by `_` and the bin's number.
 
         Parameters
         ----------

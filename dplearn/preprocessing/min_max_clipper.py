@@ -1,4 +1,4 @@
-"""Clip each column to two private quantiles and map what is left to a public range.
+"""Clip each column to two private quantiles, and scale it to a public range.
 
 >>> X = np.arange(4000.0)[:, None]
 >>> clipper = PrivateMinMaxClipper(quantile_range=(10, 90), random_state=0).fit(X)
@@ -24,34 +24,34 @@ __all__ = ["PrivateMinMaxClipper"]
 
 
 class PrivateMinMaxClipper(QuantilesOfColumns):
-    """Move numbers beyond two private quantiles to these, and scale the rest to a range.
+    """Clip each column to two private quantiles, and scale it to a range.
 
-    Least and greatest of the data are single records; quantiles near the ends take their place. What comes
-    out is bounded, as many private learners want it.
+    The minimum and the maximum of a column are values of single records, so quantiles near the ends replace
+    them. Transformed columns are bounded, which many private learners require.
 
     Parameters
     ----------
     feature_range : pair of float, default=(0.0, 1.0)
-        Of the transformed columns.
+        The range of transformed columns.
     quantile_range : pair of float, default=(1.0, 99.0)
         The quantiles, in percent.
     epsilon : float, default=1.0
         Privacy budget of one fit, divided evenly over columns; positive, at least 1e-9.
     domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
-        What values can occur: one domain for all columns or one for each. "float64": all finite floats. Of
-        a data frame, columns that a Schema does not name are left out.
+        The possible values: one domain for all columns, or one for each. "float64": all finite floats.
+        Columns of a data frame that a Schema does not name are dropped.
     ledger : PrivacyLedger, optional
-        The budget that each fit is charged to.
+        The ledger that each fit is charged to.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
-        guarantee then says so.
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
 
     Attributes
     ----------
     data_low_, data_high_ : ndarray of float64 of shape (n_features,)
-        Released. The quantiles.
+        Released. The lower and the upper quantile of each column.
     guarantee_ : ApproxDP
-        Public. What the fit guarantees, and on what assumptions.
+        Public. The guarantee of the fit, with its assumptions.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
@@ -59,15 +59,16 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
 
     See Also
     --------
-    dplearn.theory.quantile_errors : By how many ranks quantiles may miss.
+    dplearn.theory.quantile_errors : Bounds on the rank errors of quantiles.
 
     Notes
     -----
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
-    **Accuracy.** `quantile_errors` at epsilon / n_features; `plan(n_samples, n_features=...)` tells them.
+    **Accuracy.** The rank errors are `quantile_errors` at epsilon / n_features; see the result of
+    `plan(n_samples, n_features=...)`.
 
     **Source.** As for `dplearn.releases.quantiles`.
     """
@@ -113,7 +114,7 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
         return np.clip((1 - share) * low + share * high, low, high)
 
     def inverse_transform(self, X: Any) -> Numbers:
-        """Return numbers between the quantiles.
+        """Map numbers within `feature_range` back to numbers between the quantiles.
 
         Parameters
         ----------

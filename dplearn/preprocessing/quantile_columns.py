@@ -1,4 +1,4 @@
-"""What transformers share that learn some quantiles of each column, and how they place numbers among them.
+"""Base class of transformers that learn private quantiles of each column, and interpolation between them.
 
 >>> interpolate(np.array([0.5, 2.0, 9.0]), np.array([0.0, 1.0, 2.0]), np.array([10.0, 20.0, 30.0])).tolist()
 [15.0, 30.0, 30.0]
@@ -50,32 +50,32 @@ Numbers = NDArray[np.float64]
 
 _LARGEST = sys.float_info.max
 
-#: What to do about missing values, which no transformer made of quantiles takes.
+#: The advice of error messages about missing values, which these transformers do not support.
 _INSTEAD = "drop missing ones before if their number may be public, or fill in a constant that is public"
 
 
 @dataclass(frozen=True)
 class ColumnsPlan(Plan):
-    """What a fit of a transformer made of quantiles would give.
+    """The plan of a fit of a transformer that learns quantiles.
 
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would guarantee.
+        The guarantee of the fit.
     n_samples : int
         Number of records.
     columns : dict of str to QuantilesPlan
-        For each column what its share of epsilon gives: by how many ranks its quantiles may miss, and how
-        many records they take. Empty where nothing is learned.
+        The plan of each column's quantiles at its share of epsilon: their rank errors, and the numbers of
+        records needed. Empty if no quantile is learned.
     error : int
-        The greatest of all errors: with probability at least 1 - beta, no quantile of a given column misses
-        by more ranks.
+        The greatest rank error over all columns. For each column, with probability at least 1 - beta, no
+        quantile has a greater rank error.
     n_inside : int or None
-        From how many records on the quantiles of a given column lie, with that probability, between its least
-        and its greatest number; None: 0% or 100% is among them. With fewer they may be any value of the
-        domain.
+        The number of records from which on all quantiles of a column are, with the same probability, between
+        the least and the greatest number of the column. With fewer records they may be any value of the
+        domain. None if 0% or 100% is among the quantiles.
     n_needed : int
-        From how many records on no error exceeds the share alpha of them.
+        The number of records from which on no rank error exceeds the share alpha of the records.
     """
 
     guarantee: ApproxDP
@@ -87,7 +87,7 @@ class ColumnsPlan(Plan):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warn of the column with the largest domain, if its quantiles may be any value."""
+        """A warning if the quantiles of the column with the largest domain may be any value of it."""
         if not self.fractions:
             return ()
         size = max(domain.size for domain in self.product.domains)
@@ -101,26 +101,26 @@ class ColumnsPlan(Plan):
 
     @property
     def error(self) -> int:
-        """The greatest error."""
+        """The greatest rank error over all columns."""
         return max((error for plan in self.columns.values() for error in plan.errors), default=0)
 
     @property
     def n_inside(self) -> int | None:
-        """Number of records, or None."""
+        """The number of records from which on quantiles are within the range of the data, or None."""
         inside = [plan.n_inside for plan in self.columns.values()]
         return None if None in inside else max((n for n in inside if n is not None), default=1)
 
     @property
     def n_needed(self) -> int:
-        """Number of records."""
+        """The number of records from which on no rank error exceeds the share alpha of the records."""
         return max((plan.n_needed for plan in self.columns.values()), default=1)
 
 
 class QuantilesOfColumns(OneToOneFeatureMixin, PrivateTransformer):
-    """Base of transformers that learn some quantiles of each column and nothing else.
+    """Base of transformers that learn private quantiles of each column.
 
-    A subclass says which, and makes its fitted attributes of them. Epsilon is divided evenly over columns: a
-    record stands in every one.
+    A subclass chooses the quantiles, and computes its fitted attributes from them. Epsilon is divided evenly
+    over the columns, since a record affects every column.
     """
 
     epsilon: Any
@@ -132,27 +132,34 @@ class QuantilesOfColumns(OneToOneFeatureMixin, PrivateTransformer):
 
     @abstractmethod
     def _fractions(self) -> list[Fraction]:
-        """Check the parameters and return which quantiles are learned, rising; none at no cost."""
+        """Check the parameters, and return the fractions of the learned quantiles, ascending.
+
+        If there are none, a fit costs nothing.
+        """
 
     @abstractmethod
     def _publish_quantiles(self, released: Numbers) -> None:
-        """Set fitted attributes from the quantiles, an array of shape (k, n_features)."""
+        """Set the fitted attributes from the quantiles, an array of shape (k, n_features)."""
 
     def plan(
         self, n_samples: int, *, n_features: int | None = None, alpha: Any = 0.05, beta: Any = 0.05
     ) -> "ColumnsPlan":
-        """Return what a fit would guarantee and how accurate it would be, without any data.
+        """Return the guarantee and the accuracy of a fit, computed without data.
 
         Parameters
         ----------
         n_samples : int
             Number of records.
         n_features : int, optional
-            Number of columns; if left out, those of the domain, of the fit, or 1.
+            Number of columns. None: that of the domain, of the fit, or 1.
         alpha : float, default=0.05
-            Error that is wanted, as a share of the records, in (0, 1).
+            The wanted rank error, as a share of the records, in (0, 1).
         beta : float, default=0.05
-            Probability of failure, for each column, in (0, 1).
+            Probability of failure for each column, in (0, 1).
+
+        Returns
+        -------
+        ColumnsPlan
         """
         params = self._params(self.random_state is not None)
         n_samples = check_count("n_samples", n_samples, low=1)
@@ -166,7 +173,7 @@ class QuantilesOfColumns(OneToOneFeatureMixin, PrivateTransformer):
     def _params(self, reproducible: bool) -> Params:
         declared, fractions = _declared(self.domain), self._fractions()
         epsilon = check_number("epsilon", self.epsilon, low=Fraction(1, 10**9))
-        # Where nothing is learned, nothing is spent.
+        # A fit without quantiles costs nothing.
         cost = ApproxDP(epsilon if fractions else 0, reproducible=reproducible)
         return Params(cost, declared=declared, fractions=fractions)
 
@@ -205,10 +212,10 @@ class QuantilesOfColumns(OneToOneFeatureMixin, PrivateTransformer):
         return _SortedColumns(table.rows)
 
     def _release(self, summary: "_SortedColumns", plan: "ColumnsPlan", dice: Dice) -> Numbers:
-        # A replaced record replaces one code of each column; each column has its share of epsilon.
+        # A replaced record replaces one code of each column; each column spends its share of epsilon.
         released = np.empty((len(plan.fractions), len(plan.product)))
         for place, domain in enumerate(plan.product.domains):
-            assert isinstance(domain, NumberDomain)  # `_declared` saw to it
+            assert isinstance(domain, NumberDomain)  # `_declared` has checked it
             if plan.fractions:
                 released[:, place] = release_quantiles(
                     summary.ranks[place], domain, plan.fractions, privacy=plan.share, dice=dice
@@ -225,7 +232,7 @@ class QuantilesOfColumns(OneToOneFeatureMixin, PrivateTransformer):
         return tuple(repr(item) for item in sorted(others.items()))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Return the names of the columns that were learned: those of the schema, where it names fewer.
+        """Return the names of the transformed columns: those of a schema, else those of the input.
 
         Parameters
         ----------
@@ -238,11 +245,11 @@ class QuantilesOfColumns(OneToOneFeatureMixin, PrivateTransformer):
 
     @property
     def _n_columns(self) -> int:
-        """How many columns were learned: a schema may name fewer than a data frame has."""
+        """Number of transformed columns; a schema may have fewer columns than a data frame."""
         return len(self.domain) if isinstance(self.domain, Product) else self.n_features_in_
 
     def _numbers(self, X: Any) -> Numbers:
-        """Return new records as floats."""
+        """Return new records as an array of floats."""
         check_is_fitted(self)
         X = read_features(self, X, domain=_declared(self.domain), reset=False)
         if not is_frame(X):
@@ -251,16 +258,16 @@ class QuantilesOfColumns(OneToOneFeatureMixin, PrivateTransformer):
         return np.column_stack(columns).astype(np.float64)
 
     def _transformed(self, X: Any, width: int) -> Numbers:
-        """Return what `transform` gave, to be turned back."""
+        """Return the argument of `inverse_transform` as an array of `width` columns."""
         check_is_fitted(self)
         rows: Numbers = check_array(X, dtype=np.float64)
         if rows.shape[1] != width:
-            raise ValueError(f"X must have {width} columns, as transform gives, got {rows.shape[1]}")
+            raise ValueError(f"X must have {width} columns, as transform returns, got {rows.shape[1]}")
         return rows
 
 
 def _column_numbers(X: Any, place: int) -> NDArray[Any]:
-    """Return a column of a data frame as numbers; what is wrong with it is said with its name."""
+    """Return a column of a data frame as numbers; errors show its name."""
     floats = Floats()
     with suppress(DomainError):
         return as_numbers(frame_column(X, place), floats)
@@ -268,7 +275,7 @@ def _column_numbers(X: Any, place: int) -> NDArray[Any]:
 
 
 def _declared(domain: Any) -> Any:
-    """Return what was declared of the columns; each must be a domain of numbers that floats can hold."""
+    """Return the declared domain, if all columns have numbers without missing values; else raise an error."""
     if isinstance(domain, (list, tuple)) and not is_pair(domain):
         domain = Product([as_number_domain(part) for part in domain])
     declared = domain if isinstance(domain, Product) else as_number_domain(domain)
@@ -294,7 +301,7 @@ def _fits(part: Any) -> bool:
 
 
 class _SortedColumns:
-    """Codes of each column, sorted when they are asked for. Rows."""
+    """A summary of the kind rows: the codes of each column, sorted at the first use."""
 
     def __init__(self, records: Columns):
         self.records = records
@@ -305,7 +312,7 @@ class _SortedColumns:
 
 
 def check_percents(name: str, value: Any) -> tuple[Fraction, Fraction]:
-    """Return two rising percentages as fractions, from 0 to 1."""
+    """Return two ascending percentages as fractions from 0 to 1."""
     low, high = check_range(name, value, high=100)
     if high <= 1:
         raise ValueError(
@@ -316,7 +323,7 @@ def check_percents(name: str, value: Any) -> tuple[Fraction, Fraction]:
 
 
 def check_range(name: str, value: Any, high: int | None = None) -> tuple[Fraction, Fraction]:
-    """Return two rising numbers; from 0 to `high`, if that is given."""
+    """Return two ascending numbers; within 0..high if `high` is given."""
     if not isinstance(value, Sequence) or len(value) != 2:
         raise ValueError(f"{name} must be a pair of rising numbers, got {value!r}")
     least = None if high is None else 0
@@ -326,11 +333,11 @@ def check_range(name: str, value: Any, high: int | None = None) -> tuple[Fractio
 
 
 def placed(x: Numbers, low: Numbers, high: Numbers) -> Numbers:
-    """Return how far each number is from `low` to `high`: 0 at and below the one, 1 at and above the other.
+    """Return the position of each number between `low` and `high`: 0 up to `low`, 1 from `high` on.
 
-    All arrays broadcast together. Where the ends are equal, a number at them is at 0.
+    All arrays broadcast together. If the ends are equal, a number equal to them has the position 0.
     """
-    # No difference of quarters overflows; of small numbers, quarters would lose digits.
+    # Differences of quarters do not overflow; quarters of small numbers would lose digits.
     unit = np.where(np.maximum(abs(low), abs(high)) > 1, 0.25, 1.0)
     inside = np.clip(x, low, high)
     width = high * unit - low * unit
@@ -339,23 +346,27 @@ def placed(x: Numbers, low: Numbers, high: Numbers) -> Numbers:
 
 
 def interpolate(x: Numbers, points: Numbers, heights: Numbers, side: str = "right") -> Numbers:
-    """Return the heights between points that rise, level beyond both ends.
+    """Return the linear interpolation of heights between ascending points, constant beyond both ends.
 
     Parameters
     ----------
     x : ndarray of any shape
         Numbers.
     points, heights : ndarray of shape (k,)
-        Rising; points may be equal.
+        Ascending; points may be equal.
     side : {"left", "right"}, default="right"
-        Whether a number at equal points has the first one's height or the last one's.
+        Whether a number at several equal points gets the height of the first or of the last of them.
+
+    Returns
+    -------
+    ndarray of float64 of the shape of x
     """
     if len(points) == 1:
         return np.full(x.shape, heights[0])
     found = np.searchsorted(points, x, side="left" if side == "left" else "right")
     first = np.clip(found - 1, 0, len(points) - 2)
     share = placed(x, points[first], points[first + 1])
-    # At equal points, where a number is at both ends, the side decides which counts.
+    # A number at equal points is at both ends of its interval; `side` chooses one of them.
     equal = (points[first] == points[first + 1]) & (x == points[first])
     share = np.where(equal, float(side == "right"), share)
     between: Numbers = (1 - share) * heights[first] + share * heights[first + 1]
@@ -363,5 +374,5 @@ def interpolate(x: Numbers, points: Numbers, heights: Numbers, side: str = "righ
 
 
 def finite(x: Numbers) -> Numbers:
-    """Return numbers with infinities moved to the largest finite ones."""
+    """Return numbers, with infinities replaced with the largest finite floats of the same sign."""
     return np.clip(x, -_LARGEST, _LARGEST)

@@ -1,4 +1,4 @@
-"""Spread each column evenly, or like a bell, by its private quantiles.
+"""Transform each column to a uniform or a normal distribution by its private quantiles.
 
 >>> X = np.arange(10_000.0)[:, None] ** 2
 >>> spread = PrivateQuantileTransformer(n_quantiles=7, random_state=0).fit(X)
@@ -18,38 +18,39 @@ from dplearn.privacy import PrivacyLedger
 
 __all__ = ["PrivateQuantileTransformer"]
 
-_QUIET: Any = {"all": "ignore"}  # the stubs know another word
+_QUIET: Any = {"all": "ignore"}  # Any, because the type stubs do not allow this argument
 
 
 class PrivateQuantileTransformer(QuantilesOfColumns):
-    """Map each column to its private ranks, as shares of all or as a normal distribution has them.
+    """Map each column to a uniform or a normal distribution, by private quantiles.
 
     Parameters
     ----------
     n_quantiles : int, default=15
-        How many quantiles of each column are learned: 1/(n + 1), ..., n/(n + 1). What lies beyond the first
-        or the last is mapped to it. Half as many have about half the error.
+        The number n of learned quantiles of each column: 1/(n + 1), ..., n/(n + 1). Numbers beyond the first
+        or the last quantile are mapped to that quantile's fraction. Half as many quantiles have about half
+        the error.
     output_distribution : {"uniform", "normal"}, default="uniform"
-        Of the transformed columns.
+        The distribution of the transformed columns.
     epsilon : float, default=1.0
         Privacy budget of one fit, divided evenly over columns; positive, at least 1e-9.
     domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
-        What values can occur: one domain for all columns or one for each. "float64": all finite floats. Of
-        a data frame, columns that a Schema does not name are left out.
+        The possible values: one domain for all columns, or one for each. "float64": all finite floats.
+        Columns of a data frame that a Schema does not name are dropped.
     ledger : PrivacyLedger, optional
-        The budget that each fit is charged to.
+        The ledger that each fit is charged to.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
-        guarantee then says so.
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
 
     Attributes
     ----------
     quantiles_ : ndarray of float64 of shape (n_quantiles, n_features)
-        Released. Rising in each column.
+        Released. The quantiles, ascending in each column.
     references_ : ndarray of float64 of shape (n_quantiles,)
-        Public. What shares of the records are below them.
+        Public. The fractions of the quantiles.
     guarantee_ : ApproxDP
-        Public. What the fit guarantees, and on what assumptions.
+        Public. The guarantee of the fit, with its assumptions.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
@@ -57,15 +58,16 @@ class PrivateQuantileTransformer(QuantilesOfColumns):
 
     See Also
     --------
-    dplearn.theory.quantile_errors : By how many ranks quantiles may miss.
+    dplearn.theory.quantile_errors : Bounds on the rank errors of quantiles.
 
     Notes
     -----
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
-    **Accuracy.** `quantile_errors` at epsilon / n_features; `plan(n_samples, n_features=...)` tells them.
+    **Accuracy.** The rank errors are `quantile_errors` at epsilon / n_features; see the result of
+    `plan(n_samples, n_features=...)`.
 
     **Source.** As for `dplearn.releases.quantiles`.
     """
@@ -97,7 +99,7 @@ class PrivateQuantileTransformer(QuantilesOfColumns):
         self.references_ = np.array([float(each) for each in self._fractions()])
 
     def transform(self, X: Any) -> Numbers:
-        """Map each number to its share of records below, or to where a normal distribution has that share.
+        """Map each number to its estimated cumulative probability, or to the normal quantile of that.
 
         Parameters
         ----------
@@ -110,16 +112,16 @@ class PrivateQuantileTransformer(QuantilesOfColumns):
         numbers = self._numbers(X)
         for place, points in enumerate(self.quantiles_.T):
             column = numbers[:, place].copy()
-            # Of equal quantiles, the middle.
+            # A number at several equal quantiles gets the middle of their fractions.
             sides = [interpolate(column, points, self.references_, side) for side in ("left", "right")]
             numbers[:, place] = (sides[0] + sides[1]) / 2
         if self.output_distribution != "normal":
             return numbers
-        with special.errstate(**_QUIET):  # scipy has a setting of its own beside numpy's
+        with special.errstate(**_QUIET):  # scipy's setting is separate from numpy's
             return np.asarray(special.ndtri(numbers), dtype=np.float64)
 
     def inverse_transform(self, X: Any) -> Numbers:
-        """Return numbers that are mapped near those given.
+        """Return the approximate preimages of transformed numbers.
 
         Parameters
         ----------

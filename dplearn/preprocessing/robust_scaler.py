@@ -1,4 +1,4 @@
-"""Centre and scale each column by its private median and the distance of two private quantiles.
+"""Centre each column at its private median, and scale it by the distance between two private quantiles.
 
 >>> X = np.arange(4000.0)[:, None]
 >>> scaler = PrivateRobustScaler(random_state=0).fit(X)
@@ -20,33 +20,34 @@ _HALF = Fraction(1, 2)
 
 
 class PrivateRobustScaler(QuantilesOfColumns):
-    """Subtract a private median and divide by a private distance of quantiles, column by column.
+    """Subtract each column's private median, and divide by the distance between two private quantiles.
 
     Parameters
     ----------
     with_centering, with_scaling : bool, default=True
-        What is done. What is not done costs nothing.
+        Whether the median is subtracted, and whether columns are divided by the distance. A step that is off
+        costs nothing.
     quantile_range : pair of float, default=(25.0, 75.0)
         The quantiles whose distance is the scale, in percent.
     epsilon : float, default=1.0
         Privacy budget of one fit, divided evenly over columns; positive, at least 1e-9.
     domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
-        What values can occur: one domain for all columns or one for each. "float64": all finite floats. Of
-        a data frame, columns that a Schema does not name are left out.
+        The possible values: one domain for all columns, or one for each. "float64": all finite floats.
+        Columns of a data frame that a Schema does not name are dropped.
     ledger : PrivacyLedger, optional
-        The budget that each fit is charged to.
+        The ledger that each fit is charged to.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
-        guarantee then says so.
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
 
     Attributes
     ----------
     center_ : ndarray of float64 of shape (n_features,), or None
         Released. The medians; None without centering.
     scale_ : ndarray of float64 of shape (n_features,), or None
-        Released. The distances, 1 in place of 0; None without scaling.
+        Released. The distances between the quantiles, with 1 in place of 0; None without scaling.
     guarantee_ : ApproxDP
-        Public. What the fit guarantees, and on what assumptions.
+        Public. The guarantee of the fit, with its assumptions.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
@@ -54,15 +55,16 @@ class PrivateRobustScaler(QuantilesOfColumns):
 
     See Also
     --------
-    dplearn.theory.quantile_errors : By how many ranks quantiles may miss.
+    dplearn.theory.quantile_errors : Bounds on the rank errors of quantiles.
 
     Notes
     -----
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
-    **Accuracy.** `quantile_errors` at epsilon / n_features; `plan(n_samples, n_features=...)` tells them.
+    **Accuracy.** The rank errors are `quantile_errors` at epsilon / n_features; see the result of
+    `plan(n_samples, n_features=...)`.
 
     **Source.** As for `dplearn.releases.quantiles`.
     """
@@ -112,10 +114,10 @@ class PrivateRobustScaler(QuantilesOfColumns):
         Returns
         -------
         ndarray of float64 of shape (n_samples, n_features)
-            Finite: what is beyond the largest float is taken for that.
+            Finite: overflows are replaced with the largest finite float.
         """
         numbers = self._numbers(X)
-        # Of few records quantiles may be of any magnitude.
+        # With few records the quantiles may have any magnitude, so results may overflow.
         if self.center_ is not None:
             numbers = finite(numbers - self.center_)
         return numbers if self.scale_ is None else finite(numbers / self.scale_)

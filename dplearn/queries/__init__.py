@@ -1,4 +1,4 @@
-"""Statistical queries: algorithms that ask for averages, and oracles that answer about private records."""
+"""Statistical queries for means of private records, and the oracles that answer them."""
 
 from dplearn.queries.central_oracle import CentralOracle
 from dplearn.queries.factories import central, local, population

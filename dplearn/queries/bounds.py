@@ -1,6 +1,6 @@
-"""How far off the answers to statistical queries may be, and how many records keep a tolerance.
+"""Error bounds for answers to statistical queries, and the number of records needed for a tolerance.
 
->>> bound = TailBound(root=0.01)  # off by more than 0.01 sqrt(ln(2 / beta)) with probability beta at most
+>>> bound = TailBound(root=0.01)  # an error above 0.01 sqrt(ln(2 / beta)) has probability at most beta
 >>> round(bound.at(0.05), 4)
 0.0192
 >>> query_sample_size(tolerance=0.1, beta=0.05, epsilon=1)
@@ -25,24 +25,25 @@ __all__ = ["QUERY_MODELS", "TailBound", "query_sample_size", "sampling_bound"]
 
 _MOST = 1 << 62
 
-#: Who is trusted with the records: one who asks all of them, or nobody.
+#: The trust models: a trusted curator holds all records, or each record is randomised locally.
 QUERY_MODELS = ("central", "local")
 
 
 @dataclass(frozen=True)
 class TailBound:
-    """A bound on how far k numbers are off: bias + linear * L + root * sqrt(L), L = ln(2 k / beta).
+    """A bound on the errors of k numbers: bias + linear * L + root * sqrt(L) with L = ln(2 k / beta).
 
     Attributes
     ----------
     linear : float, default=0.0
-        As for Laplace noise of this scale.
+        The coefficient of L: for Laplace noise, its scale.
     root : float, default=0.0
-        As for Gaussian noise of this standard deviation times sqrt(2), or a mean of bounded numbers.
+        The coefficient of sqrt(L): for Gaussian noise, sqrt(2) times its standard deviation; also for means
+        of bounded numbers (see `sampling_bound`).
     size : int, default=1
-        How many numbers k.
+        The number k of numbers.
     bias : float, default=0.0
-        By how much the expected value of each number may be off, whatever the records.
+        A bound on the bias of each number, for all records.
     """
 
     linear: float = 0.0
@@ -51,30 +52,34 @@ class TailBound:
     bias: float = 0.0
 
     def at(self, beta: Any) -> float:
-        """Return what no number is off by more than, with probability at least 1 - beta."""
+        """Return the bound that the errors of all numbers keep with probability at least 1 - beta."""
         log = math.log(2 * self.size / float(check_number("beta", beta, above=0, below=1)))
         return self.bias + self.linear * log + self.root * math.sqrt(log)
 
     def times(self, factor: float) -> "TailBound":
-        """Return the bound of numbers `factor` times as large."""
+        """Return the bound for the numbers multiplied by `factor`."""
         return replace(self, **{name: factor * getattr(self, name) for name in ("linear", "root", "bias")})
 
 
 def sampling_bound(width: float, n: int, size: int = 1) -> TailBound:
-    """Return by how much means of n independent numbers within a range may differ from what is expected.
+    """Return a bound on the deviation of means of n independent bounded numbers from their expectations.
 
     Parameters
     ----------
     width : float
-        Of the range.
+        Width of the range of the numbers.
     n : int
-        At least 1.
+        How many numbers each mean is over, at least 1.
     size : int, default=1
-        How many means.
+        The number of means.
+
+    Returns
+    -------
+    TailBound
 
     Notes
     -----
-    **Source.** Hoeffding (1963): P[off by t or more] <= 2 exp(-2 n t**2 / width**2).
+    **Source.** Hoeffding (1963): P[deviation of t or more] <= 2 exp(-2 n t**2 / width**2).
     """
     return TailBound(root=width / math.sqrt(2 * n), size=size)
 
@@ -88,34 +93,36 @@ def query_sample_size(
     width: Any = 2,
     trust_model: str = "local",
 ) -> int:
-    """Return how many records suffice to answer statistical queries about the distribution they come from.
+    """Return the number of records that suffice to answer statistical queries about their distribution.
 
     Parameters
     ----------
     tolerance : float
-        By how much an answer may be off; positive.
+        The greatest error of an answer; positive.
     beta : float
-        Probability with which some answer may be off by more, in (0, 1).
+        The probability that the error of some answer exceeds `tolerance`, in (0, 1).
     epsilon : float
-        Positive; delta is 0.
+        The privacy parameter, positive; delta is 0.
     queries : int, default=1
-        How many are asked, one after the other if need be, all of the same tolerance.
+        The number of queries, all of the same tolerance; they may be adaptive.
     width : float, default=2
-        Of the range of a query's values: 2 b for -b..b.
+        The width of the range of a query's values: 2 b for -b..b.
     trust_model : {"local", "central"}, default="local"
-        "local": each record answers one query, by a bit. "central": all records answer all queries, whose
-        means get Laplace noise.
+        "local": each record reports one randomised bit for one query. "central": every answer is a mean over
+        all records with Laplace noise.
 
     Returns
     -------
     int
+        The least sufficient number of records.
 
     Notes
     -----
-    **Accuracy.** "local", for one query: a report estimates the record's value without bias, within a range
-    of width W = width / (2 p - 1), p = 1 / (1 + exp(-epsilon)), so that Hoeffding's inequality gives
-    n = W**2 ln(2 / beta) / (2 tolerance**2). Queries are asked of separate records, at beta / queries each.
-    "central": the sampling error and that of the noise, at half of beta each, must sum to `tolerance`.
+    **Accuracy.** "local", for one query: a report is an unbiased estimate of the record's value in a range of
+    width W = width / (2 p - 1), p = 1 / (1 + exp(-epsilon)), so Hoeffding's inequality gives
+    n = W**2 ln(2 / beta) / (2 tolerance**2). Queries use disjoint sets of records, at beta / queries each.
+    "central": the bounds on the sampling error and on the noise, at half of beta each, must sum to at most
+    `tolerance`.
 
     **Source.** Kasiviswanathan et al. (2011), Lemma 5.6 and Theorem 5.7, with constants; there each record
     adds Laplace noise, and n is of order t ln(t / beta) b**2 / (epsilon**2 tolerance**2).
@@ -136,5 +143,5 @@ def query_sample_size(
 
 
 def _least(off: Callable[[int], float], tolerance: float) -> int:
-    """Return the least number of records with which they are off by no more than the tolerance."""
+    """Return the least number of records for which the error bound is at most the tolerance."""
     return first(lambda n: off(n) <= tolerance, 1, _MOST)

@@ -1,4 +1,4 @@
-"""An oracle that has one budget to give away, in shares: of epsilon, of rho, or of the records."""
+"""Base class of oracles with a budget, which queries use in shares: of epsilon, of rho, or of the records."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -20,14 +20,14 @@ from dplearn.records.rows import as_records, count_of
 
 __all__ = ["Account", "BudgetedOracle"]
 
-_PARTS = 1 << 40  # a share found for a tolerance is a multiple of one part in this many
+_PARTS = 1 << 40  # a share chosen for a tolerance is a multiple of 1 / _PARTS
 
-Bounds = tuple[TailBound, TailBound]  # how far an answer may be off, by noise and by sampling
+Bounds = tuple[TailBound, TailBound]  # error bounds of an answer: from noise and from sampling
 
 
 @dataclass(repr=False)
 class Account:
-    """What an oracle has, and what it gave away: private, and never in two places.
+    """The private state of an oracle: its records, its dice, and the rounds so far; kept in a one-time state.
 
     Attributes
     ----------
@@ -36,9 +36,9 @@ class Account:
     dice : Dice
         Source of chance.
     rounds : tuple of Round
-        What was asked.
+        Public. The rounds so far.
     asked : int
-        How many records answered, where each answers once.
+        Public. The number of records that have reported, for an oracle to which each record reports once.
     """
 
     records: Any
@@ -48,20 +48,20 @@ class Account:
 
     @property
     def left(self) -> Fraction:
-        """What part of the budget is left."""
+        """The remaining part of the budget."""
         return 1 - sum((each.share for each in self.rounds), Fraction(0))
 
 
 class BudgetedOracle(Oracle):
-    """Answers statistical queries about private records, until its budget is used up.
+    """Answers statistical queries about private records until its budget is used up.
 
-    Copies are the same oracle, threads take turns, and a forked child finds it closed: so nothing is
-    answered twice. It cannot be pickled.
+    Copies share one state, only one thread at a time uses it, and a forked child cannot use it: so the budget
+    is never spent twice. It cannot be pickled.
 
     Parameters
     ----------
     records : ndarray, data frame or Records of n records
-        Private. What the queries' functions take, as for `as_records`; n at least 1.
+        Private. The records to which queries apply their functions, as for `as_records`; n at least 1.
     dice : Dice
         Source of chance.
     """
@@ -79,19 +79,19 @@ class BudgetedOracle(Oracle):
         budget = f"epsilon={float(self.guarantee.epsilon):g}, delta={float(self.guarantee.delta):g}"
         try:
             left = f"{float(self.left):g}"
-        except RuntimeError:  # a query's function is asking just now, or this process is a fork
+        except RuntimeError:  # a query's function calls this during an answer, or this process is a fork
             left = "?"
         return f"{type(self).__name__}(n={self._n}, {budget}, left={left})"
 
     @property
     def rounds(self) -> tuple[Round, ...]:
-        """What was asked so far."""
+        """The rounds so far."""
         with self._account.use() as account:
             return account.rounds
 
     @property
     def left(self) -> Fraction:
-        """What part of the budget is left."""
+        """The remaining part of the budget."""
         with self._account.use() as account:
             return account.left
 
@@ -118,7 +118,7 @@ class BudgetedOracle(Oracle):
     def _share(
         self, asked: list[StatisticalQuery], share: Any, tolerance: Any, beta: Any, left: Fraction
     ) -> Fraction:
-        """Return what all the queries of a round take together."""
+        """Return the share of the budget that all queries of a round use together."""
         if tolerance is not None and share is not None:
             raise ValueError("share must be None where tolerance is given, got both")
         wanted = None if tolerance is None else check_number("tolerance", tolerance, above=0)
@@ -130,7 +130,7 @@ class BudgetedOracle(Oracle):
             return self._least_share(asked, wanted, failure, left)
         if together > left:
             raise BudgetExceededError(
-                f"share must be at most what is left of the oracle's budget, {float(left):g},"
+                f"share must be at most the oracle's remaining budget, {float(left):g},"
                 f" got {float(together):g}"
             )
         return together
@@ -138,7 +138,7 @@ class BudgetedOracle(Oracle):
     def _least_share(
         self, asked: list[StatisticalQuery], tolerance: Fraction, beta: Fraction, left: Fraction
     ) -> Fraction:
-        """Return the least share found with which every answer keeps a tolerance."""
+        """Return the least share, in steps of 1 / _PARTS, with which every answer keeps a tolerance."""
 
         def off(query: StatisticalQuery, part: Fraction) -> float:
             return tolerance_of(*self._bounds(query, part), beta)
@@ -150,18 +150,18 @@ class BudgetedOracle(Oracle):
         if together > left:
             best = max(off(query, left / len(asked)) for query in asked)
             raise BudgetExceededError(
-                f"tolerance must be at least {best:.4g}, what all that is left of the oracle's budget gives"
+                f"tolerance must be at least {best:.4g}, which takes all of the oracle's remaining budget"
                 f" at beta={float(beta):g}, got {float(tolerance):g}"
             )
         return together
 
     @abstractmethod
     def _check(self, asked: list[StatisticalQuery], part: Fraction) -> None:
-        """Refuse what cannot be answered with a part each, by public numbers alone."""
+        """Raise an error if the queries cannot be answered with this part each; uses public values only."""
 
     @abstractmethod
     def _bounds(self, query: StatisticalQuery, part: Fraction) -> Bounds:
-        """Return how far the answer may be off, by noise and by sampling."""
+        """Return the error bounds of the answer, from noise and from sampling."""
 
     @abstractmethod
     def _answer(self, account: Account, query: StatisticalQuery, part: Fraction, bounds: Bounds) -> Answer:

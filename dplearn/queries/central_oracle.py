@@ -1,4 +1,4 @@
-"""An oracle that holds all records: the answer is the mean of all, with noise.
+"""An oracle of the central trust model: it answers with noisy means over all records.
 
 >>> import numpy as np
 >>> from dplearn.chance import SeededDice
@@ -32,7 +32,7 @@ from dplearn.queries.query import StatisticalQuery
 __all__ = ["CentralOracle"]
 
 _FAR = 1 << 62
-_WIDEST = 1 << 56  # variance that Gaussian noise is drawn with
+_WIDEST = 1 << 56  # the variance of Gaussian noise is below this
 _NOISES = (AUTO, "laplace", "gaussian")
 
 
@@ -42,28 +42,28 @@ class CentralOracle(BudgetedOracle):
     Parameters
     ----------
     records : ndarray, data frame or Records of n records
-        Private. What the queries' functions take: as for `dplearn.records.rows.as_records`.
+        Private. The records to which queries apply their functions, as for `dplearn.records.rows.as_records`.
     privacy : ApproxDP
-        What all answers may spend together; it must have been charged already.
+        The cost of all answers together; it must have been charged already.
     dice : Dice
         Source of chance.
     noise : {"auto", "laplace", "gaussian"}, default="auto"
         "laplace" spends epsilon only; "gaussian" needs a positive delta and suits many queries and vectors.
-        "auto" is Gaussian where delta is positive.
+        "auto" is "gaussian" if delta is positive, else "laplace".
 
     Attributes
     ----------
     guarantee : ApproxDP
-        Public. What was charged.
+        Public. The guarantee of all answers together, as charged.
     rounds : tuple of Round
-        Public. What was asked so far.
+        Public. The rounds so far.
 
     Notes
     -----
-    **Privacy.** `privacy`, for one replaced record. Proof: each query's totals move by at most `l1` in sum,
-    and `squared_l2` in squares; the noise of an answer is for the part of epsilon, or of rho, that it takes;
-    parts add up to at most all of it, also where queries depend on earlier answers; and that much rho implies
-    `privacy`.
+    **Privacy.** `privacy`, for one replaced record. Proof: between neighbours each query's totals differ by
+    at most `l1` in the l1 norm, and `squared_l2` in the squared l2 norm. The noise of an answer is scaled to
+    the part of epsilon, or of rho, that the answer spends. These parts add up to at most the whole, also if
+    queries depend on earlier answers, and the whole rho implies `privacy`.
 
     **Assumes.** A query's value for a record is a function of that record alone; the number of records, and
     which queries are asked given the answers, are public.

@@ -1,4 +1,4 @@
-"""Open an oracle over records of one's own, and charge for all that it will ever answer.
+"""Factories of oracles: each charges the ledger for all answers when the oracle is made.
 
 >>> import numpy as np
 >>> from dplearn.queries.query import MeanQuery
@@ -7,7 +7,7 @@
 >>> mean_age = MeanQuery(lambda ages: ages, low=0, high=120)
 >>> round(oracle.ask(mean_age, share=0.5)[0].mean, 1), round(float(ages.mean()), 1)
 (49.5, 49.5)
->>> oracle = local(ages, epsilon=1, random_state=0)  # nobody need be trusted
+>>> oracle = local(ages, epsilon=1, random_state=0)  # without a trusted curator
 >>> round(oracle.ask(mean_age)[0].mean)
 49
 """
@@ -28,7 +28,7 @@ from dplearn.queries.population_oracle import PopulationOracle
 __all__ = ["central", "check_reports", "cost_of", "local", "oracle_for", "population"]
 
 
-#: What the guarantee of an oracle assumes of those who ask it.
+#: The assumptions of an oracle's guarantee about its queries.
 ASKED = (
     "the number of records is public",
     "each query's value for a record is a function of that record alone, and never raises",
@@ -39,16 +39,25 @@ population = PopulationOracle
 
 
 def cost_of(trust_model: str, epsilon: Any, delta: Any, *, reproducible: bool) -> ApproxDP:
-    """Return what a learner's oracle may spend at most: no delta where records report for themselves.
+    """Return the greatest cost of a learner's oracle; delta is 0 for the local trust model.
 
     Parameters
     ----------
     trust_model : {"central", "local"}
-        As the learner has it; checked.
+        The learner's parameter; validated here.
     epsilon, delta : number
-        As the learner has them; checked.
+        The learner's parameters; validated here.
     reproducible : bool
-        Whether the noise can be drawn again.
+        Whether the draws are reproducible.
+
+    Returns
+    -------
+    ApproxDP
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is invalid.
     """
     local_only = check_choice("trust_model", trust_model, QUERY_MODELS) == "local"
     budget = ApproxDP(check_number("epsilon", epsilon, above=0), delta, reproducible=reproducible)
@@ -56,16 +65,21 @@ def cost_of(trust_model: str, epsilon: Any, delta: Any, *, reproducible: bool) -
 
 
 def check_reports(trust_model: str, n_samples: int, count: int, asked: str) -> None:
-    """Refuse to ask more queries than there are records to report, where each record reports once.
+    """Raise an error if there are more queries than records, and each record reports once.
 
     Parameters
     ----------
     trust_model : {"central", "local"}
-        As the learner has it.
+        The learner's parameter.
     n_samples, count : int
-        Numbers of records and of queries.
+        The numbers of records and of queries.
     asked : str
-        What there are `count` of, for the message.
+        A plural noun for the queries, for the message.
+
+    Raises
+    ------
+    ValueError
+        If `trust_model` is "local" and `n_samples` is below `count`.
     """
     if trust_model == "local" and n_samples < count:
         raise ValueError(
@@ -76,20 +90,20 @@ def check_reports(trust_model: str, n_samples: int, count: int, asked: str) -> N
 def oracle_for(
     kind: str, records: Any, *, privacy: ApproxDP, dice: Dice, stream: PublicStream
 ) -> CentralOracle | LocalOracle:
-    """Return the oracle that a learner asks, for what was charged already.
+    """Return the oracle of a learner, whose cost has been charged already.
 
     Parameters
     ----------
     kind : {"laplace", "gaussian", "local"}
-        Where noise comes from; the first two are of a central oracle.
+        The source of noise: "local" makes a `LocalOracle`, the others a `CentralOracle`.
     records : Records
-        Private. What the queries' functions take.
+        Private. The records to which queries apply their functions.
     privacy : ApproxDP
-        What all answers may spend together.
+        The cost of all answers together.
     dice : Dice
         Source of chance.
     stream : PublicStream
-        Of the order in which records report.
+        The source of the order in which records report.
     """
     if kind == "local":
         return LocalOracle(records, privacy=privacy, dice=dice, stream=stream)
@@ -105,32 +119,33 @@ def central(
     ledger: PrivacyLedger | None = None,
     random_state: Any = None,
 ) -> CentralOracle:
-    """Return an oracle that answers by noisy means of all records.
+    """Return an oracle that answers with noisy means over all records.
 
     Parameters
     ----------
     records : ndarray, sparse matrix, data frame or series of pandas or polars, or Records
-        Private. What the queries' functions take; `Examples` are rows and labels.
+        Private. The records to which queries apply their functions; `Examples` are rows and labels.
     epsilon, delta : number, default=1.0 and 0.0
-        What all answers together may spend.
+        The cost of all answers together.
     noise : {"auto", "laplace", "gaussian"}, default="auto"
         As for `CentralOracle`.
     ledger : PrivacyLedger, optional
-        Is charged for all of it, before anything is asked.
+        Charged with the whole cost when the oracle is made.
     random_state : None, int or numpy random generator, optional
-        None: the operating system's entropy. Anything else repeats itself, and the guarantee says so.
+        None: the operating system's entropy. Any other value makes the answers reproducible, which the
+        guarantee states.
 
     Returns
     -------
     CentralOracle
-        Its `guarantee` says what was charged.
+        Its `guarantee` is the charged cost.
 
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as described.
+        If a parameter is invalid.
     BudgetExceededError
-        If the ledger's budget does not hold it; nothing is spent.
+        If the cost exceeds the ledger's remaining budget; nothing is spent.
     """
     cost = cost_of("central", epsilon, delta, reproducible=random_state is not None)
     privacy = replace(cost, assumes=ASKED)
@@ -155,29 +170,31 @@ def local(
     Parameters
     ----------
     records : ndarray, sparse matrix, data frame or series of pandas or polars, or Records
-        Private. What the queries' functions take, each query's some of them; `Examples` are rows and labels.
+        Private. The records to which queries apply their functions, each query to some of them; `Examples`
+        are rows and labels.
     epsilon : number, default=1.0
-        What each record may give away.
+        The cost for each record.
     delta : number, default=0.0
-        As for `central`, which this can take the place of: reports have no use for it, and none is spent.
+        Validated and not spent, so that `local` takes the same arguments as `central`.
     randomizer : {"bit", "laplace"}, default="bit"
         As for `LocalOracle`.
     ledger : PrivacyLedger, optional
-        Is charged for all of it, before anything is asked.
+        Charged with the whole cost when the oracle is made.
     random_state : None, int or numpy random generator, optional
-        None: the operating system's entropy. Anything else repeats itself, and the guarantee says so.
+        None: the operating system's entropy. Any other value makes the answers reproducible, which the
+        guarantee states.
 
     Returns
     -------
     LocalOracle
-        Its `guarantee` says what was charged.
+        Its `guarantee` is the charged cost.
 
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as described.
+        If a parameter is invalid.
     BudgetExceededError
-        If the ledger's budget does not hold it; nothing is spent.
+        If the cost exceeds the ledger's remaining budget; nothing is spent.
     """
     cost = cost_of("local", epsilon, delta, reproducible=random_state is not None)
     privacy = replace(cost, assumes=ASKED)

@@ -1,4 +1,4 @@
-"""An oracle that never sees a record: each one randomises its own answer, and answers one query only.
+"""An oracle of the local trust model: each record reports a randomised answer to one query.
 
 >>> import numpy as np
 >>> from dplearn.chance import PublicStream, SeededDice
@@ -32,41 +32,41 @@ _KINDS = ("bit", "laplace")
 
 
 class LocalOracle(BudgetedOracle):
-    """Answers statistical queries from what records report of themselves.
+    """Answers statistical queries from the randomised reports of records.
 
     Parameters
     ----------
     records : ndarray, data frame or Records of n records
-        Private. What the queries' functions take some of: as for `dplearn.records.rows.as_records`.
+        Private. The records to which queries apply their functions, as for `dplearn.records.rows.as_records`.
     privacy : ApproxDP
-        What each record may give away, of which epsilon alone is spent; it must have been charged already.
+        The cost for each record, of which only epsilon is spent; it must have been charged already.
     dice : Dice
         Source of chance.
     stream : PublicStream
-        Of the public order in which records are asked.
+        The source of the public order in which records report.
     randomizer : {"bit", "laplace"}, default="bit"
-        How a record randomises a number: to a bit, or by Laplace noise, which tells more only where epsilon
-        is large and numbers vary far less than their bounds allow.
+        The randomiser of a number: one bit, or the number with Laplace noise, which is more accurate only if
+        epsilon is large and the numbers vary far less than their bounds allow.
 
     Attributes
     ----------
     guarantee : ApproxDP
-        Public. What was charged.
+        Public. The guarantee of all answers together, as charged.
     rounds : tuple of Round
-        Public. What was asked so far.
+        Public. The rounds so far.
 
     Notes
     -----
-    **Privacy.** (epsilon, 0) for one replaced record, even towards whoever collects the reports. Proof: which
-    records are asked is fixed by public numbers; each answers at most one query, once, by a randomiser of
-    epsilon; all other reports, given the queries, do not depend on it.
+    **Privacy.** (epsilon, 0) for one replaced record, even if the collector of the reports is not trusted.
+    Proof: public numbers determine the records that answer a query. Each record answers at most one query,
+    once, by a randomiser of epsilon. Given the queries, all other reports do not depend on this record.
 
     **Assumes.** A query's value for a record is a function of that record alone; the number of records, and
     which queries are asked given the answers, are public.
 
-    **Accuracy.** `Answer.tolerance`, for any records, also for records chosen for the public signs of the
-    Hadamard transform of vectors: it includes the greatest bias from clipping.
-    `dplearn.theory.query_sample_size` says how many records keep a tolerance for a number.
+    **Accuracy.** `Answer.tolerance`, for all records, even if they are chosen for the public signs of the
+    Hadamard transform of vectors: it includes the greatest bias from clipping. For a number,
+    `dplearn.theory.query_sample_size` returns the number of records needed for a tolerance.
 
     **Source.** Kasiviswanathan et al. (2011), Section 5.1.1 and Theorem 5.7. There each record adds Laplace
     noise to its value; a bit has less variance for the worst values, at every epsilon: with w their range,
@@ -83,7 +83,7 @@ class LocalOracle(BudgetedOracle):
         self._kind = check_choice("randomizer", randomizer, _KINDS)
 
     def randomizer(self, query: StatisticalQuery, n_reports: int = 1) -> LocalRandomizer:
-        """Return what a record that is asked this query, as one of so many, randomises its answer by."""
+        """Return the randomiser of a record that answers this query, as one of `n_reports` records."""
         return query.randomizer(self._epsilon, self._kind, n_reports)
 
     def _check(self, asked: list[StatisticalQuery], part: Fraction) -> None:
@@ -94,7 +94,7 @@ class LocalOracle(BudgetedOracle):
             )
 
     def _count(self, part: Fraction) -> int:
-        """Return how many records answer one query."""
+        """Return the number of records that answer one query."""
         return math.floor(part * self._n)
 
     def _bounds(self, query: StatisticalQuery, part: Fraction) -> Bounds:

@@ -1,7 +1,7 @@
-"""What an oracle is: it answers statistical queries, round by round.
+"""The interface of oracles, which answer statistical queries in rounds.
 
-An algorithm is written once, against `Oracle.ask`, and runs with whichever oracle it is given: one that knows
-the population, one that holds all records, or one that hears each record's randomised report only.
+An algorithm that uses `Oracle.ask` runs with every oracle: one with the exact distribution of a population,
+one with all records and central noise, and one with a randomised report of each record.
 """
 
 from abc import ABC, abstractmethod
@@ -22,18 +22,20 @@ __all__ = ["Answer", "Oracle", "Round", "as_queries", "tolerance_of"]
 
 @dataclass(frozen=True)
 class Answer:
-    """What was answered to one query.
+    """The answer to one query.
 
     Attributes
     ----------
     means : ndarray of float64 of shape (k,)
         Released. The estimated mean of each of the query's numbers.
     n : int
-        Public. How many records it is about.
+        Public. The number of records that the means are over.
     noise : TailBound
-        Public. How far the means may be off those of these records.
+        Public. A bound on the difference between these means and the means over these records.
     sampling : TailBound
-        Public. How much further off those expected, where records are independent draws of a distribution.
+        Public. A bound on the difference between the means over these records and their expectations, if
+        records are independent draws from a distribution. For reports of bits or categories `noise` bounds
+        the sum of both differences, and this is 0.
     """
 
     means: NDArray[np.float64]
@@ -43,31 +45,31 @@ class Answer:
 
     @property
     def mean(self) -> float:
-        """The mean, where one number was asked for."""
+        """The mean, if the query has a single number."""
         if len(self.means) != 1:
             raise ValueError(f"an answer of {len(self.means)} numbers has no single mean: see its means")
         return float(self.means[0])
 
     def tolerance(self, beta: Any = 0.05) -> float:
-        """Return by how much no mean is off the expected one, with probability at least 1 - beta.
+        """Return a bound on the errors of all means that holds with probability at least 1 - beta.
 
-        The expected mean is that of the query's values as they are bounded: a number beyond the bounds counts
-        as the nearer one, a row longer than the norm as zeros. The probability is over the noise and the draw
-        of the records; the bias of an estimate is counted whole, at its most for any records.
+        The error is the difference to the expected mean of the bounded values: a number outside the bounds is
+        replaced with the nearest bound, and a row longer than the norm with zeros. The probability is over
+        the noise and the draw of the records. The bound includes the greatest bias over all records.
         """
         return tolerance_of(self.noise, self.sampling, check_number("beta", beta, above=0, below=1))
 
 
 @dataclass(frozen=True)
 class Round:
-    """Queries that were asked together, before any of their answers was known.
+    """A round: queries asked together, none of which depends on an answer to another.
 
     Attributes
     ----------
     n_queries : int
-        How many.
+        The number of queries.
     share : Fraction
-        What part of the oracle's budget they took; 0 of an oracle that has none.
+        The part of the oracle's budget that they used; 0 for an oracle without a budget.
     """
 
     n_queries: int
@@ -80,24 +82,24 @@ class Oracle(ABC):
     Attributes
     ----------
     rounds : tuple of Round
-        Public. What was asked so far.
+        Public. The rounds so far.
     left : Fraction
-        Public. What part of the budget is left; 1 of an oracle that has none.
+        Public. The remaining part of the budget; 1 for an oracle without a budget.
     """
 
     @property
     @abstractmethod
     def rounds(self) -> tuple[Round, ...]:
-        """What was asked so far."""
+        """The rounds so far."""
 
     @property
     @abstractmethod
     def left(self) -> Fraction:
-        """What part of the budget is left."""
+        """The remaining part of the budget."""
 
     @property
     def adaptive(self) -> bool:
-        """Whether some query was asked when answers to others were known."""
+        """Whether there was more than one round, so that queries may depend on earlier answers."""
         return len(self.rounds) > 1
 
     @abstractmethod
@@ -113,15 +115,16 @@ class Oracle(ABC):
 
         Parameters
         ----------
-        queries : StatisticalQuery or sequence of them
-            At least one. They have equal parts of the share.
+        queries : StatisticalQuery or sequence of StatisticalQuery
+            At least one query. All get equal parts of the share.
         share : number, optional
-            Above 0: what part of the oracle's budget this round may take. Left out, all that is left.
+            The part of the oracle's budget for this round, above 0 and at most 1. None uses all of the
+            remaining budget.
         tolerance : number, optional
-            In place of `share`: the least share is taken with which no answer is off what is expected by
-            more, except with probability `beta` for each query.
+            Instead of `share`: the round uses the least share for which the error of each answer is at most
+            `tolerance` with probability at least 1 - `beta`.
         beta : number, default=0.05
-            As said.
+            The probability of a greater error, in (0, 1), for each query. Only used with `tolerance`.
 
         Returns
         -------
@@ -131,15 +134,15 @@ class Oracle(ABC):
         Raises
         ------
         TypeError, ValueError
-            If a parameter is not as described; nothing is spent. But an error in a query's function, or
-            what it returns being of the wrong type or shape, comes when the share is spent.
+            If a parameter is invalid; nothing is spent. If a query's function raises an error, or returns
+            values of the wrong type or shape, the share has been spent already.
         BudgetExceededError
-            If more than what is left is asked for; nothing is spent.
+            If the share exceeds the remaining budget; nothing is spent.
         """
 
 
 def as_queries(queries: Any) -> list[StatisticalQuery]:
-    """Return what is asked as a list."""
+    """Return queries as a list."""
     hint = "; wrap a function: MeanQuery(function, low=..., high=...)" if callable(queries) else ""
     wrong = f"queries must be at least one StatisticalQuery, got {type(queries).__name__}{hint}"
     if isinstance(queries, StatisticalQuery):
@@ -153,6 +156,6 @@ def as_queries(queries: Any) -> list[StatisticalQuery]:
 
 
 def tolerance_of(noise: TailBound, sampling: TailBound, beta: Fraction) -> float:
-    """Return the sum of both bounds; one that is absent leaves all of beta to the other."""
+    """Return the sum of both bounds, each at beta / 2, or at beta if the other does not depend on beta."""
     random = sum(bool(bound.linear or bound.root) for bound in (noise, sampling))
     return sum(bound.at(beta / max(random, 1)) for bound in (noise, sampling))

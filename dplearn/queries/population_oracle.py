@@ -1,4 +1,4 @@
-"""An oracle that knows the population, and answers exactly or, within a tolerance, as badly as it can.
+"""An oracle for a known distribution; its answers are exact, or off by an adversary within a tolerance.
 
 >>> import numpy as np
 >>> from dplearn.queries.query import MeanQuery
@@ -29,22 +29,22 @@ __all__ = ["PopulationOracle"]
 
 
 class PopulationOracle(Oracle):
-    """Answers about a distribution that is known; for theory and tests, it keeps nothing private.
+    """Answers statistical queries about a known distribution; not private, for theory and tests.
 
-    So it says what other oracles must not: which values a function returned that are no integers, and that
-    some were beyond the bounds of a query.
+    Unlike the errors of other oracles, its errors describe the invalid values of a query's function, and it
+    warns of values outside the bounds of a query.
 
     Parameters
     ----------
     records : ndarray, sparse matrix, data frame or series of pandas or polars, or Records of m records
-        All records that can occur.
+        The support of the distribution.
     weights : sequence of numbers of length m, optional
-        How probable each is, in proportion; equally, if left out.
+        Nonnegative weights, proportional to the probabilities. None: all equal.
     tolerance : number, default=0
-        By how much each answer may be off; what `ask` is told goes before.
+        The greatest error of an answer. The `tolerance` of `ask` takes precedence.
     adversary : callable, optional
-        From the exact means, shape (k,), to what is answered, moved to within the tolerance. Left out, the
-        answers are exact.
+        A function from the exact means, of shape (k,), to the answers, which are then clipped to within the
+        tolerance. None: the answers are exact.
     """
 
     def __init__(
@@ -74,12 +74,12 @@ class PopulationOracle(Oracle):
 
     @property
     def rounds(self) -> tuple[Round, ...]:
-        """What was asked so far."""
+        """The rounds so far."""
         return self._rounds
 
     @property
     def left(self) -> Fraction:
-        """All of the budget: asking takes none."""
+        """The remaining part of the budget, always 1: this oracle has no budget."""
         return Fraction(1)
 
     def ask(
@@ -90,7 +90,7 @@ class PopulationOracle(Oracle):
         tolerance: Any = None,
         beta: Any = 0.05,
     ) -> list[Answer]:
-        """Answer some queries together, in one round; see `Oracle.ask`. There is no budget to share."""
+        """Answer some queries together, in one round; see `Oracle.ask`. `share` and `beta` have no effect."""
         asked = as_queries(queries)
         if share is not None:
             check_number("share", share, above=0, high=1)
@@ -108,7 +108,7 @@ class PopulationOracle(Oracle):
             if isinstance(query, HistogramQuery)
             else inputs.reshape(-1, query.size)
         )
-        # Divided last: whole weights have whole sums, which floats hold exactly.
+        # The division is last: sums of integer weights are integers, which floats represent exactly.
         exact = means = self._weights @ each / self._weights.sum() * float(query.unit)
         if self._adversary is not None:
             answered = np.asarray(self._adversary(exact), dtype=np.float64)
@@ -121,7 +121,7 @@ class PopulationOracle(Oracle):
         return Answer(means, len(inputs), off, TailBound())
 
     def _inputs(self, query: StatisticalQuery) -> NDArray[np.int64]:
-        """Return what each record answers; say what was wrong with it."""
+        """Return each record's bounded value; errors and a warning describe invalid values."""
         values = query.values(self._records)
         try:
             inputs = one_each(query.bounded(values), self._records)
@@ -131,14 +131,15 @@ class PopulationOracle(Oracle):
         n_moved = int(moved.any(axis=tuple(range(1, moved.ndim))).sum())
         if n_moved:
             warnings.warn(
-                f"{query!r} has values beyond its bounds for {n_moved} of {len(inputs)} records: they count"
-                " as those at the bounds, and too long vectors as zeros; bounds count steps of the unit",
+                f"{query!r} has values beyond its bounds for {n_moved} of {len(inputs)} records: they are"
+                " replaced with the nearest bound, and too long vectors with zeros; bounds count steps of the"
+                " unit",
                 stacklevel=5,
             )
         return inputs
 
 
 def _described(values: Any) -> str:
-    """Return the type and shape of what a function returned."""
+    """Return the type, dtype and shape of the values of a function."""
     array = np.asarray(values)
     return f"{type(values).__name__} of dtype {array.dtype} and shape {array.shape}"

@@ -1,7 +1,8 @@
-"""What can be asked of records: a bounded number, a category or a short vector of each; its mean is wanted.
+"""Statistical queries: for the mean of a bounded number, a category or a bounded vector over all records.
 
-A query is a public function of one record. It is written for many records at once, for speed, but must treat
-each by itself: on that, and on the declared bounds, which are enforced, all privacy rests.
+A query is a public function of one record. The function takes many records at once, for speed, but each of
+its values must depend on one record alone. The guarantee rests on this, and on the declared bounds, which the
+query enforces.
 
 >>> ages = np.array([30, 40, 50])
 >>> query = MeanQuery(lambda ages: ages, low=0, high=120)
@@ -43,29 +44,29 @@ _OF_NUMBERS: dict[str, Callable[[int, int, Fraction], LocalRandomizer]] = {
     "laplace": LaplaceRandomizer,
 }
 _KINDS = tuple(_OF_NUMBERS)
-# Not what was returned instead: what type numpy finds, and how many a function keeps, may tell of a record.
+# These messages do not show the type or the shape of the returned values, since these may depend on a record.
 _WRONG_NUMBERS = (
     "a query's function must return one integer, or yes or no, for each record, in one dimension;"
     " for decimals see on_grid"
 )
 _WRONG_ROWS = "a query's function must return integers of shape (n, {}); for decimals see on_grid"
 _FAR = 1 << 62
-_MOST = 1 << 40  # so that sums over many records, with their noise, keep to 64 bits
+_MOST = 1 << 40  # sums over many records, with noise, then fit 64 bits
 
 
 class StatisticalQuery(IgnoresFloatErrors, ABC):
-    """A public function from a record to a bounded whole number, or to several.
+    """A public function from a record to one or several bounded integers.
 
     Attributes
     ----------
     size : int
-        How many numbers k are answered.
+        The number k of numbers in an answer.
     unit : Fraction
-        What one step of the whole numbers stands for.
+        The value of one step of the integers.
     l1, squared_l2 : int
-        The most by which one replaced record moves the k totals: in sum, and in the sum of squares.
+        The sensitivity of the k totals to one replaced record, in the l1 norm and the squared l2 norm.
     low, high : int
-        Within which each of the k numbers of one record lies.
+        Bounds on each of the k numbers of one record.
     """
 
     _read_private_rows = frozenset({"bounded", "inputs", "total", "values"})
@@ -80,48 +81,49 @@ class StatisticalQuery(IgnoresFloatErrors, ABC):
         self._function = function
 
     def values(self, records: Any) -> Any:
-        """Return what the function returns, whatever that is: private, where the records are."""
+        """Return the unvalidated values of the function; private if the records are."""
         return self._function(records)
 
     @abstractmethod
     def bounded(self, values: Any) -> NDArray[np.int64]:
-        """Return what a function returned as integers within the declared bounds, shape (n,) or (n, k)."""
+        """Return values of the function as integers within the declared bounds, of shape (n,) or (n, k)."""
 
     def inputs(self, records: Any) -> NDArray[np.int64]:
-        """Return what each record answers, shape (n,) or (n, k), always within the declared bounds."""
+        """Return each record's value within the declared bounds, of shape (n,) or (n, k)."""
         return one_each(self.bounded(self.values(records)), records)
 
     @abstractmethod
     def total(self, records: Any) -> NDArray[np.int64]:
-        """Return the k totals over all records, exactly."""
+        """Return the exact k totals over all records."""
 
     @abstractmethod
     def randomizer(self, epsilon: Any, kind: str = "bit", n_reports: int = 1) -> LocalRandomizer:
-        """Return what a record would randomise its own answer by.
+        """Return the local randomiser for reports of this query.
 
         Parameters
         ----------
         epsilon : number
-            What the report may give away.
+            The cost of a report.
         kind : {"bit", "laplace"}, default="bit"
             As for `LocalOracle`.
         n_reports : int, default=1
-            From how many reports the mean is estimated; only vectors make a difference by it.
+            The number of reports from which the mean is estimated; only used for vectors.
         """
 
 
 class MeanQuery(StatisticalQuery):
-    """A whole number of each record.
+    """A query for the mean of one integer per record.
 
     Parameters
     ----------
     function : callable
-        From records to integers, or yes and no, of shape (n,), each of its own record alone. What lies beyond
-        the bounds is moved to them. It must not raise: an error would tell of the data.
+        From records to integers or booleans of shape (n,), each a function of its own record alone. A value
+        outside the bounds is replaced with the nearest bound. The function must not raise, since an error
+        would depend on the data.
     low, high : int
-        Public bounds, low < high, of what the function returns: in steps, where `unit` is not 1.
+        Public bounds on the function's values, low < high, in steps of `unit`.
     unit : number, default=1
-        What one step stands for: answers are multiplied by it.
+        The value of one step; answers are multiplied by it.
     """
 
     size = 1
@@ -138,7 +140,7 @@ class MeanQuery(StatisticalQuery):
         return f"MeanQuery(low={self.low}, high={self.high}, unit={self.unit})"
 
     def bounded(self, values: Any) -> NDArray[np.int64]:
-        """Return numbers, those beyond the bounds moved to them."""
+        """Return numbers, with those outside the bounds replaced with the nearest bound."""
         return _whole(values, self.low, self.high)
 
     def total(self, records: Any) -> NDArray[np.int64]:
@@ -146,20 +148,20 @@ class MeanQuery(StatisticalQuery):
         return np.asarray(self.inputs(records).sum(keepdims=True), dtype=np.int64)
 
     def randomizer(self, epsilon: Any, kind: str = "bit", n_reports: int = 1) -> LocalRandomizer:  # noqa: ARG002
-        """Return a bit with the right mean through randomised response, or the number with Laplace noise."""
+        """Return the randomiser to one bit, or the one with Laplace noise."""
         return _OF_NUMBERS[check_choice("kind", kind, _KINDS)](self.low, self.high, epsilon)
 
 
 class HistogramQuery(StatisticalQuery):
-    """One of several categories of each record; the share of each is wanted.
+    """A query for the share of records in each of several categories.
 
     Parameters
     ----------
     function : callable
-        From records to categories 0..categories-1 of shape (n,), each of its own record alone, as for
-        `MeanQuery`.
+        From records to categories 0..categories-1 of shape (n,), each a function of its own record alone, as
+        for `MeanQuery`.
     categories : int
-        How many there are, at least 2; public.
+        Public. The number of categories, at least 2.
     """
 
     unit = Fraction(1)
@@ -174,36 +176,36 @@ class HistogramQuery(StatisticalQuery):
         return f"HistogramQuery(categories={self.size})"
 
     def bounded(self, values: Any) -> NDArray[np.int64]:
-        """Return categories, those beyond the first and the last moved to them."""
+        """Return categories, with values outside 0..categories-1 replaced with the nearest category."""
         return _whole(values, 0, self.size - 1)
 
     def total(self, records: Any) -> NDArray[np.int64]:
-        """Return how many records are in each category."""
+        """Return the number of records in each category."""
         return np.bincount(self.inputs(records), minlength=self.size).astype(np.int64)
 
     def randomizer(self, epsilon: Any, kind: str = "bit", n_reports: int = 1) -> LocalRandomizer:  # noqa: ARG002
-        """Return randomised response over the categories, of either kind."""
+        """Return randomised response over the categories, for either kind."""
         check_choice("kind", kind, _KINDS)
         return CategoryRandomizer(self.size, epsilon)
 
 
 class VectorQuery(StatisticalQuery):
-    """A vector of whole numbers of each record, no longer than a public norm.
+    """A query for the mean of one vector of integers per record, of bounded Euclidean norm.
 
     Parameters
     ----------
     function : callable
-        From records to integers of shape (n, size), each row of its own record alone, as for `MeanQuery`. A
-        row longer than `norm` counts as zeros.
+        From records to integers of shape (n, size), each row a function of its own record alone, as for
+        `MeanQuery`. A row longer than `norm` is replaced with zeros.
     size : int
-        How many numbers; public.
+        Public. The length of a vector.
     norm : int
-        The greatest Euclidean length of a row; public, and in steps, where `unit` is not 1.
+        Public. The greatest Euclidean norm of a row, in steps of `unit`.
     unit : number, default=1
-        What one step stands for.
+        The value of one step; answers are multiplied by it.
     total : callable, optional
-        From records to the sum of all rows, of shape (size,), where that is known to be quicker than to add
-        them up. It must be that sum exactly, over rows that keep the norm.
+        From records to the sum of all rows, of shape (size,): a faster implementation of that sum. It must be
+        exactly the sum of rows that keep the norm.
     """
 
     def __init__(
@@ -229,8 +231,8 @@ class VectorQuery(StatisticalQuery):
         return f"VectorQuery(size={self.size}, norm={self.norm}, unit={self.unit})"
 
     def bounded(self, values: Any) -> NDArray[np.int64]:
-        """Return rows, zeros where one is longer than `norm`."""
-        with suppress(TypeError, ValueError):  # raised within, what is raised below would carry it along
+        """Return rows, with those longer than `norm` replaced with zeros."""
+        with suppress(TypeError, ValueError):  # the error below must not have a private one as its context
             return kept_short(values, self.size, self.norm)
         raise TypeError(_WRONG_ROWS.format(self.size))
 
@@ -247,16 +249,21 @@ class VectorQuery(StatisticalQuery):
 
 
 def on_grid(function: Callable[[Any], Any], steps: int) -> Callable[[Any], NDArray[np.int64]]:
-    """Return a function whose numbers are `steps` times those of `function`, rounded towards zero.
+    """Return a function whose values are `steps` times those of `function`, rounded towards zero.
 
-    Rounding towards zero lengthens no vector and leaves no bounds; what is no number counts as 0.
+    Rounding towards zero keeps norms and bounds. NaN becomes 0.
 
     Parameters
     ----------
     function : callable
         From records to floats of any shape.
     steps : int
-        How many steps make 1: a query takes `unit=Fraction(1, steps)`, and its bounds count steps.
+        The number of steps per 1. The query takes `unit=Fraction(1, steps)`, and bounds in steps.
+
+    Returns
+    -------
+    callable
+        From records to int64 of the same shape.
 
     Examples
     --------
@@ -277,14 +284,14 @@ def on_grid(function: Callable[[Any], Any], steps: int) -> Callable[[Any], NDArr
 
 
 def one_each(values: NDArray[np.int64], records: Any) -> NDArray[np.int64]:
-    """Return the answers if there is one for each record: on that all accounts rest."""
+    """Return the values if there is one for each record, which all sensitivities assume; else raise."""
     if len(values) != count_of(records):
         raise TypeError("a query must answer once for each record")
     return values
 
 
 def _whole(values: Any, low: int, high: int) -> NDArray[np.int64]:
-    """Return integers within bounds; yes and no count as 1 and 0."""
+    """Return integers within bounds; booleans become 1 and 0."""
     if isinstance(getattr(values, "dtype", None), np.dtype):
         array = np.asarray(values)
         listed: Any = array.astype(np.int64) if array.dtype.kind == "b" else array
@@ -298,7 +305,7 @@ def _whole(values: Any, low: int, high: int) -> NDArray[np.int64]:
 
 
 def _decimals(values: Any) -> NDArray[np.float64]:
-    """Return floats; the error shows none of what was no number."""
+    """Return floats; the error does not show the invalid values."""
     with suppress(TypeError, ValueError, OverflowError):
         return np.asarray(values, dtype=np.float64)
     raise TypeError("a function for on_grid must return numbers")

@@ -1,8 +1,8 @@
-"""Local randomisers: what a record says of itself, and with what probability it says it.
+"""Local randomisers: the report of a record in place of its value, with exact probabilities.
 
-Each is transparent: `probability(value, report)` is known exactly, so that anyone can check that no report is
-more than exp(epsilon) times as probable for one value as for another, and so that statistical queries can
-stand in for it (`dplearn.queries.simulation`).
+`probability(value, report)` is exact, so a test can check that no report is more than exp(epsilon) times as
+probable for one value as for another, and statistical queries can simulate reports
+(`dplearn.queries.simulation`).
 
 >>> from dplearn.chance import SeededDice
 >>> randomizer = BitRandomizer(0, 10, Fraction(1))
@@ -37,19 +37,19 @@ from dplearn.queries.frequencies import estimated_frequencies
 
 __all__ = ["BitRandomizer", "CategoryRandomizer", "LaplaceRandomizer", "LocalRandomizer", "VectorRandomizer"]
 
-_RARE = 100  # under random signs at most one transformed coordinate in this many exceeds the least bound
-_FAR = (1 << 62) - 1  # differences of two such numbers fit 64 bits
-_SCALES = 28  # of Laplace noise, from a range to the ends of its reports: e**-28 < 10**-12
+_RARE = 100  # under random signs at most 1 / _RARE of the transformed coordinates exceed the least bound
+_FAR = (1 << 62) - 1  # the difference of two such numbers fits 64 bits
+_SCALES = 28  # distance from the range to the ends of reports, in scales of Laplace noise: e**-28 < 10**-12
 
 
 class LocalRandomizer(IgnoresFloatErrors, ABC):
-    """What one record reports in place of its value; records report independently.
+    """A randomised function from a record's value to its report; records report independently.
 
     Attributes
     ----------
     epsilon : Fraction
         For every two values and each report, one probability is at most exp(epsilon) times the other. May be
-        given as any number: a float is its shortest decimal.
+        given as any number; a float stands for its shortest decimal.
     """
 
     _read_private_rows = frozenset({"draw"})
@@ -64,7 +64,7 @@ class LocalRandomizer(IgnoresFloatErrors, ABC):
         values : ndarray of int64 of shape (n,) or (n, k)
             Private. A query's `inputs(records)`.
         dice : Dice
-            Source of chance: `SystemDice()` of `dplearn.chance`.
+            Source of chance, such as `dplearn.chance.SystemDice()`.
         """
 
     @abstractmethod
@@ -72,50 +72,50 @@ class LocalRandomizer(IgnoresFloatErrors, ABC):
         """Return the exact probability of a report, given a record's value."""
 
     def likelihood_ratio(self, value: Any, other: Any, report: int) -> Fraction:
-        """Return the probability of a report given a record's value, over that given another value."""
+        """Return the probability of a report given a value, divided by that given another value."""
         return self.probability(value, report) / self.probability(other, report)
 
     @abstractmethod
     def estimate(self, reports: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return an estimate of the mean value, of shape (k,), whose expectation is off by at most `bias`."""
+        """Return an estimate of the mean value, of shape (k,), with a bias of at most `bias`."""
 
     @property
     @abstractmethod
     def reach(self) -> float:
-        """How far apart two of one record's estimates of a number can be."""
+        """The width of the range of one record's estimates of a number."""
 
     @property
     def bias(self) -> float:
-        """By how much the expected estimate of a number may be off, whatever the values."""
+        """A bound on the bias of the estimate of each number, for all values."""
         return 0.0
 
     @property
     def variance(self) -> float:
-        """At most this is the variance of one record's estimate of each number."""
+        """A bound on the variance of one record's estimate of each number."""
         return self.reach**2 / 4
 
     def bounds(self, count: int) -> tuple[TailBound, TailBound]:
-        """Return how far the estimate from `count` records may be off, by noise and by sampling.
+        """Return the error bounds of the estimate from `count` records, from noise and from sampling.
 
-        Reports within a range are independent, and each has the mean that it stands for, but for `bias`:
-        Hoeffding's inequality bounds noise and sampling together. The second bound is then 0.
+        Reports are independent and bounded, and each is an estimate with a bias of at most `bias`. So
+        Hoeffding's inequality bounds noise and sampling together, as the first bound; the second is 0.
         """
         return replace(sampling_bound(self.reach, count, self._size), bias=self.bias), TailBound()
 
     @property
     def _size(self) -> int:
-        """How many numbers are estimated."""
+        """Number of estimated numbers."""
         return 1
 
 
 @dataclass(frozen=True)
 class BitRandomizer(LocalRandomizer):
-    """A number within low..high, rounded to one of its ends by chance, through randomised response.
+    """Randomiser of a number within low..high: random rounding to low or high, then randomised response.
 
     Notes
     -----
-    **Privacy.** epsilon, for the one record. Proof: whatever the bit, it is reported with probability p or
-    1 - p, and p / (1 - p) <= exp(epsilon).
+    **Privacy.** epsilon, for the one record. Proof: either bit is reported with probability p or 1 - p, and
+    p / (1 - p) <= exp(epsilon).
 
     **Source.** Duchi, Jordan and Wainwright (2013), one coordinate; here all probabilities are rational.
     """
@@ -135,7 +135,7 @@ class BitRandomizer(LocalRandomizer):
     def draw(self, values: NDArray[np.int64], dice: Dice) -> NDArray[np.int64]:
         """Return bits."""
         values = values.clip(self.low, self.high)
-        # P[bit] = (value - low) / (high - low), so that its mean tells the value's.
+        # P[bit = 1] = (value - low) / (high - low), so low + (high - low) bit has the value as its mean.
         bits = dice.below(self.high - self.low, size=len(values)) < values - self.low
         reports: NDArray[np.int64] = randomized_response(
             bits.astype(np.int64), 2, privacy=ApproxDP(self.epsilon), dice=dice
@@ -155,28 +155,28 @@ class BitRandomizer(LocalRandomizer):
 
     @property
     def reach(self) -> float:
-        """The range, stretched by what randomised response shrinks it by."""
+        """The width of the range, divided by 2 p - 1, the factor by which randomised response shrinks it."""
         return (self.high - self.low) / float(2 * self._truth - 1)
 
 
 @dataclass(frozen=True)
 class LaplaceRandomizer(LocalRandomizer):
-    """A number within low..high with discrete Laplace noise; a sum beyond public ends is moved to them.
+    """Randomiser of a number within low..high: its sum with discrete Laplace noise, clamped to public ends.
 
-    The ends lie 28 scales of the noise beyond the range, as far as 64 bits allow: -2**62 < report < 2**62.
+    The ends are 28 scales of the noise beyond the range, as far as 64 bits allow: -2**62 < report < 2**62.
 
     Notes
     -----
-    **Privacy.** epsilon, for the one record. Proof: two values are at most high - low apart, and
-    ratio ** (low - high) <= exp(epsilon): that bounds the quotient of the probabilities of each sum of value
-    and noise. The ends are the same for all values, so to move a sum to them works on what was released
-    already. (To move the *noise* to ends is not private: value + end is then a report that has a large
-    probability for one value and none for another.)
+    **Privacy.** epsilon, for the one record. Proof: two values differ by at most high - low, and
+    ratio ** (low - high) <= exp(epsilon), which bounds the quotient of the probabilities of each sum of value
+    and noise. The ends are the same for all values, so clamping the sum is post-processing. (Clamping the
+    *noise* would not be private: the report value + end would have a large probability for one value and
+    probability 0 for another.)
 
-    **Accuracy.** With Z the noise, L..H the ends and a the distance from the range to the nearer of them, an
-    estimate is too small by E max(0, v + Z - H) and too large by E max(0, L - v - Z): each is at most
-    ratio ** (a + 1) / (1 - ratio ** 2), which is `bias`. It is below 10**-12 scales of the noise unless
-    64 bits are too few.
+    **Accuracy.** Let Z be the noise, L..H the ends and a the distance from the range to the nearer end. For a
+    value v clamping lowers the expectation by E max(0, v + Z - H) and raises it by E max(0, L - v - Z). Each
+    is at most ratio ** (a + 1) / (1 - ratio ** 2), which is `bias`. It is below 10**-12 scales of the noise,
+    unless 64 bits limit the ends.
 
     **Source.** Kasiviswanathan et al. (2011), Section 5.1.1; here the noise is discrete.
     """
@@ -207,14 +207,14 @@ class LaplaceRandomizer(LocalRandomizer):
             values.clip(self.low, self.high),
             privacy=ApproxDP(self.epsilon),
             dice=dice,
-            sensitivity=self.high - self.low,  # of each value by itself: each is another record's
+            sensitivity=self.high - self.low,  # of one value: each belongs to a different record
             low=low,
             high=high,
         )
         return reports
 
     def probability(self, value: Any, report: int) -> Fraction:
-        """Return the probability of an integer; that of an end is the tail from there on."""
+        """Return the probability of an integer; for an end, that of the tail from the end on."""
         low, high = self._ends
         away = report - one_moved_into(int(value), self.low, self.high)
         if not low <= report <= high:
@@ -224,9 +224,10 @@ class LaplaceRandomizer(LocalRandomizer):
         return (1 - self._ratio) / (1 + self._ratio) * self._ratio ** abs(away)
 
     def likelihood_ratio(self, value: Any, other: Any, report: int) -> Fraction:
-        """Return ratio to the difference of two distances, whose powers by themselves may be too long.
+        """Return ratio to the power of the difference of two distances.
 
-        At an end, which is farther than either value, both tails are ratio**distance / (1 + ratio).
+        This avoids the powers of the single distances, which may have too many digits. At an end, which is
+        beyond both values, both tails are ratio**distance / (1 + ratio), with the same quotient.
         """
         one, two = (abs(report - one_moved_into(int(each), self.low, self.high)) for each in (value, other))
         return self._ratio ** (one - two)
@@ -237,38 +238,40 @@ class LaplaceRandomizer(LocalRandomizer):
 
     @property
     def reach(self) -> float:
-        """From end to end."""
+        """The distance between the ends."""
         low, high = self._ends
         return float(high - low)
 
     @property
     def bias(self) -> float:
-        """By how much a sum is expected to be beyond one end, at most."""
+        """A bound on the expected excess of the sum of value and noise beyond one end."""
         low, high = self._ends
         nearer = min(self.low - low, high - self.high)
-        # By its logarithm: the exact power may have more digits than memory holds.
+        # Computed from the logarithm: the exact power may have more digits than memory holds.
         power = math.exp(-(nearer + 1) * decay_rate(self._ratio))
         return float(min(Fraction(power) / (1 - self._ratio**2), Fraction(high - low)))
 
     @property
     def variance(self) -> float:
-        """That of the noise, and at most that of a number within its range; ends only lessen both."""
+        """The variance of the noise plus the greatest variance of a number; clamping does not increase it."""
         noise = 2 * self._ratio / (1 - self._ratio) ** 2
         return float(min(noise + Fraction((self.high - self.low) ** 2, 4), Fraction(self.reach) ** 2 / 4))
 
     def bounds(self, count: int) -> tuple[TailBound, TailBound]:
-        """Return how far the mean of `count` reports may be off, by noise and by sampling.
+        """Return the error bounds of the mean of `count` reports, from noise and from sampling.
 
-        With s = 1 / ln(1 / ratio) and t <= 1 / (2 s) one noise has
+        With s = 1 / ln(1 / ratio) and 0 <= t <= 1 / (2 s), the noise Z of one report satisfies
         E exp(t Z) = 1 / (1 - (sinh(t / 2) / sinh(1 / (2 s)))**2) <= 1 / (1 - t**2 s**2)
-        <= exp(5/4 t**2 s**2). So m of them exceed x with probability at most exp(5/4 m t**2 s**2 - t x). For
-        this to be exp(-L), x = sqrt(5 m L) s suffices where t = sqrt(4 L / (5 m)) / s is no more than
-        1 / (2 s), else, at t = 1 / (2 s), x = 2 s L + 5/8 s m < 4 s L.
+        <= exp(5/4 t**2 s**2). So the sum of m independent noises exceeds x with probability at most
+        exp(5/4 m t**2 s**2 - t x). This is at most exp(-L) for x = sqrt(5 m L) s, if
+        t = sqrt(4 L / (5 m)) / s is at most 1 / (2 s); else, with t = 1 / (2 s), for
+        x = 2 s L + 5/8 s m < 4 s L.
 
-        With ends L <= v <= H let W be v + Z moved into them. The upper end lessens exp(t (W - v)). The lower
-        one adds at most t max(0, L - v - Z) to it, by the mean value theorem, and t b, b the `bias`, to what
-        is expected. As E exp(t Z) >= 1, E exp(t (W - v)) <= exp(t b) E exp(t Z): b is added to the bound of a
-        mean. The other side is alike.
+        For a value v with L <= v <= H, L..H the ends, let W be v + Z clamped to the ends. The upper end only
+        decreases exp(t (W - v)). The lower end increases it by at most t max(0, L - v - Z), by the mean value
+        theorem, so it increases the expectation by at most t b, with b the `bias`. Since E exp(t Z) >= 1,
+        E exp(t (W - v)) <= E exp(t Z) + t b <= exp(t b) E exp(t Z), which adds b to the bound on a mean. The
+        proof for the lower tail is the same.
         """
         scale = 1 / decay_rate(self._ratio)
         noise = TailBound(linear=4 * scale / count, root=math.sqrt(5 / count) * scale, bias=self.bias)
@@ -277,7 +280,7 @@ class LaplaceRandomizer(LocalRandomizer):
 
 @dataclass(frozen=True)
 class CategoryRandomizer(LocalRandomizer):
-    """One of `size` categories, through randomised response.
+    """Randomiser of one of `size` categories: randomised response.
 
     Notes
     -----
@@ -321,42 +324,42 @@ class CategoryRandomizer(LocalRandomizer):
 
     @property
     def reach(self) -> float:
-        """1, stretched by what randomised response shrinks it by."""
+        """1, divided by the factor by which randomised response shrinks differences of shares."""
         truth = self._truth
         return 1 / float(truth - (1 - truth) / (self.size - 1))
 
 
 @dataclass(frozen=True)
 class VectorRandomizer(LocalRandomizer):
-    """A vector no longer than `norm`: one coordinate of it, picked by chance, as a bit.
+    """Randomiser of a vector of bounded norm: one bit for a random coordinate of its Hadamard transform.
 
     A Walsh-Hadamard transform with public signs first spreads the vector's length evenly: for nearly all
-    vectors, the transformed coordinates keep to a bound b far below sqrt(size) * norm, their greatest
-    possible value. Coordinates beyond b are clipped to b.
+    vectors, the transformed coordinates are at most b in magnitude, far below sqrt(size) * norm, their
+    greatest possible magnitude. Coordinates beyond b are clipped to b.
 
     Parameters
     ----------
     size : int
-        How many numbers a vector has.
+        The number of coordinates of a vector.
     norm : int
-        The greatest length of a vector.
+        The greatest Euclidean norm of a vector.
     epsilon : Fraction
         As for `LocalRandomizer`.
     n_reports : int, default=1
-        How many reports are averaged; public. Noise is in proportion to b, and b grows with the number of
-        reports, so that noise and `bias` fall together.
+        Public. The number of reports that are averaged. The noise is proportional to b, and b grows with the
+        number of reports, so that both the noise and `bias` decrease.
 
     Notes
     -----
-    **Privacy.** epsilon, for the one record. Proof: the coordinate is picked whatever the vector, and its bit
-    is a `BitRandomizer`'s.
+    **Privacy.** epsilon, for the one record. Proof: the choice of the coordinate does not depend on the
+    vector, and its bit is the report of a `BitRandomizer`.
 
     **Accuracy.** The signs are fixed and public, so vectors may be chosen for them: `bias` is a bound for all
-    vectors. Proof: of T transformed coordinates t_j each is at most c = sqrt(size) * norm in magnitude, and
-    their squares sum to at most T norm**2. What each number's estimate is expected to be off by is a mean,
-    with signs, of what coordinates lose, max(0, abs(t_j) - b). That is at most t_j**2 (h - b) / h**2 for h
-    the lesser of 2 b and c: (u - b) / u**2 rises up to u = 2 b and falls from there. So the mean is at most
-    norm**2 (h - b) / h**2 <= norm**2 / (4 b), and 0 where b is c.
+    vectors. Proof: each of the T transformed coordinates t_j is at most c = sqrt(size) * norm in magnitude,
+    and their squares sum to at most T norm**2. The bias of each number's estimate is a signed mean of the
+    clipped excesses, max(0, abs(t_j) - b). Each excess is at most t_j**2 (h - b) / h**2, with h the lesser of
+    2 b and c, since (u - b) / u**2 rises up to u = 2 b and falls from there. So the mean is at most
+    norm**2 (h - b) / h**2 <= norm**2 / (4 b), and it is 0 if b is c.
 
     **Source.** Duchi, Jordan and Wainwright (2013) for one coordinate; Bassily and Smith (2015) for the
     transform.
@@ -379,11 +382,12 @@ class VectorRandomizer(LocalRandomizer):
 
     @cached_property
     def _bit(self) -> BitRandomizer:
-        # Under random signs a transformed coordinate exceeds norm * sqrt(2 ln(2 t)) once in t times at most.
+        # Under random signs the probability that a transformed coordinate exceeds norm * sqrt(2 ln(2 t)) in
+        # magnitude is at most 1 / t.
         usual = math.sqrt(2 * math.log(2 * _RARE))
-        # Where norm is 1 and the bound f, noise is at most 2 f / tanh(epsilon / 2) * sqrt(L / (2 n)), bias at
-        # most 1 / (4 f). With L = ln(2 k / beta) = 8 their sum is least at twice the f of the next line,
-        # which has half of that noise, whatever the vectors, and a sum that is a quarter greater.
+        # For norm 1 and the bound f the noise is at most 2 f / tanh(epsilon / 2) * sqrt(L / (2 n)), and the
+        # bias at most 1 / (4 f). With L = ln(2 k / beta) = 8 their sum is least at twice the f of the next
+        # line. That f halves the noise for all vectors, and its sum is a quarter greater than the least.
         wider = math.sqrt(math.tanh(min(self.epsilon, Fraction(700)) / 2) * math.sqrt(self.n_reports)) / 8
         bound = math.ceil(self.norm * min(max(usual, wider), math.sqrt(self.size)))
         return BitRandomizer(-bound, bound, self.epsilon)
@@ -411,12 +415,12 @@ class VectorRandomizer(LocalRandomizer):
 
     @property
     def reach(self) -> float:
-        """Of each coordinate: each report moves all of them alike, up or down."""
+        """The width of the range of one record's estimates of a coordinate, the same for all coordinates."""
         return self._bit.reach
 
     @property
     def bias(self) -> float:
-        """The greatest bias of an estimated number from clipped coordinates, over all vectors."""
+        """A bound on the bias from clipped coordinates of each number's estimate, for all vectors."""
         bound, most = self._bit.high, self.norm * math.sqrt(self.size)
         worst = min(2 * bound, most)
         return self.norm**2 * max(0.0, worst - bound) / worst**2
@@ -432,5 +436,5 @@ def _check_range(randomizer: BitRandomizer | LaplaceRandomizer) -> None:
 
 
 def _check_epsilon(randomizer: LocalRandomizer) -> None:
-    """Have epsilon exact, as `Fraction` or as the decimal that is written."""
+    """Validate epsilon, and replace it with an exact fraction."""
     object.__setattr__(randomizer, "epsilon", check_number("epsilon", randomizer.epsilon, above=0))

@@ -1,11 +1,11 @@
-"""Draw what a random record would report, from averages alone: candidates, and how probable each should be.
+"""Rejection sampling of a random record's reports, by statistical queries for the acceptance probabilities.
 
 >>> from dplearn.chance import SeededDice
 >>> from dplearn.queries.population_oracle import PopulationOracle
 >>> heads = MeanQuery(lambda coins: coins, low=0, high=1)
 >>> request = Request(0, heads, heads.randomizer(Fraction(1), "bit"))
 >>> rejection = Rejection([], [request], Fraction(1, 20), SeededDice(0))
->>> candidate = rejection.candidate()  # of a reference record, which is 0
+>>> candidate = rejection.candidate()  # the report of a reference record with value 0
 >>> [answer] = PopulationOracle(np.array([0, 0, 0, 1])).ask(rejection.asked(candidate))
 >>> candidate, rejection.accepts(answer), rejection.most
 ([1], False, 8)
@@ -29,21 +29,21 @@ from dplearn.queries.randomizers import LocalRandomizer
 
 __all__ = ["RecordBudgets", "Rejection", "Reports", "Request", "check_dice", "drawn"]
 
-_SPARE = 64  # one part in this many of a tolerance is left to rounding
+_SPARE = 64  # 1 / _SPARE of a tolerance is reserved for rounding
 
 
 @dataclass(frozen=True)
 class Request:
-    """What one record is asked to report.
+    """A request for a randomised report of one record.
 
     Attributes
     ----------
     record : int
-        Which one; anything that tells records apart, where there are none.
+        The index of the record; in a simulation without records, any integer that identifies it.
     query : StatisticalQuery
-        What of it is randomised.
+        The query whose value is reported.
     randomizer : LocalRandomizer
-        How.
+        The randomiser of that value.
     """
 
     record: int
@@ -52,21 +52,22 @@ class Request:
 
 
 class Rejection:
-    """Draws a random record's reports, given those that it made before.
+    """Draws a random record's reports, given its earlier reports, by rejection sampling.
 
-    A candidate w comes with its probability q(w) for a reference record. For a record z let h(z) be how much
-    more probable z makes w and all earlier reports than the reference does: between 1/E and E. Accepting w in
-    proportion to the mean of h makes it as probable as a random record does, given those reports.
+    A candidate w is drawn with the probability q(w) that a reference record reports it. For a record z let
+    h(z) be the probability that z makes w and all earlier reports, divided by that of the reference record:
+    it is between 1/E and E. If w is accepted with a probability proportional to the mean of h over records,
+    an accepted candidate has the distribution of a random record's reports, given its earlier ones.
 
     Parameters
     ----------
     past : list of (Request, int)
-        What the record was asked before, and reported.
+        Earlier requests to the record, with its reports.
     now : list of Request
-        What it is asked now.
+        The current requests.
     off : Fraction
-        By how much, in total variation, the distribution of an accepted candidate may be off; and how
-        probable it may be that none of the first `most` candidates is accepted.
+        A bound both on the total variation distance of an accepted candidate's distribution from the exact
+        one, and on the probability that none of the first `most` candidates is accepted.
     dice : Dice
         Source of chance.
 
@@ -75,9 +76,9 @@ class Rejection:
     past : list of (Request, int)
         As given.
     tolerance : Fraction
-        By how much answers may be off.
+        The required tolerance of answers to the queries.
     most : int
-        How many candidates to ask about.
+        The greatest number of candidates.
     """
 
     def __init__(self, past: list[tuple[Request, int]], now: list[Request], off: Fraction, dice: Dice):
@@ -88,8 +89,8 @@ class Rejection:
         )
         whole = before * self._spread
         self._scale = whole - 1 / whole
-        # Means of h average to 1 / before or more over candidates. They may be off by x times that: then the
-        # distribution is off by x / (1 - x) = off at most.
+        # The average over candidates of the mean of h is at least 1 / before. If each mean has an error of at
+        # most x times this, the distribution has an error of at most x / (1 - x) = off.
         x = off / (1 + off)
         self._error = x / before
         self.tolerance = self._error / self._scale * (1 - Fraction(1, _SPARE))
@@ -99,19 +100,19 @@ class Rejection:
         self.most = ceil(log(off) / log1p(-float(accepted)))
 
     def weigh(self, answer: Answer) -> None:
-        """Settle how great a mean of h can be, given the mean for the earlier reports alone."""
+        """Set the upper bound on the mean of h, from the answer for the earlier reports alone."""
         self._most_weight = (self._weight(answer) + self._error) * self._spread + self._error
 
     def candidate(self) -> list[int]:
-        """Return what the reference record reports."""
+        """Draw the reports of the reference record."""
         return [drawn(request, _reference(request.query), self._dice) for request in self._now]
 
     def asked(self, candidate: list[int]) -> MeanQuery:
-        """Return the query of the mean of h."""
+        """Return the query for the mean of h for a candidate."""
         return self.question([*self.past, *zip(self._now, candidate, strict=True)])
 
     def accepts(self, answer: Answer) -> bool:
-        """Decide whether a candidate with this answer is the report."""
+        """Decide by a draw whether a candidate with this answer is accepted."""
         chance = self._weight(answer) / self._most_weight
         return bool(self._dice.bernoulli(min(max(chance, Fraction(0)), Fraction(1))))
 
@@ -119,7 +120,7 @@ class Rejection:
         return 1 + Fraction(answer.mean) * self._scale
 
     def question(self, reports: list[tuple[Request, int]]) -> MeanQuery:
-        """Return the query of (h - 1) / (E - 1/E), which is within -1..1, to the nearest step."""
+        """Return the query for (h - 1) / (E - 1/E), which is within -1..1, rounded to the nearest step."""
 
         def steps(values: list[NDArray[np.int64]]) -> int:
             pairs = zip(reports, values, strict=True)
@@ -139,12 +140,12 @@ class Rejection:
 
 
 class RecordBudgets:
-    """How much each record has been asked for.
+    """The privacy budget of each record.
 
     Parameters
     ----------
     epsilon : Fraction
-        The most that may be asked of one.
+        The budget of one record.
     """
 
     def __init__(self, epsilon: Fraction):
@@ -152,30 +153,30 @@ class RecordBudgets:
         self._spent: dict[int, Fraction] = {}
 
     def allow(self, requests: Sequence[Request]) -> None:
-        """Count what a round asks for; refuse all of it where some record is asked for too much."""
+        """Charge the requests of a round, or raise and charge none if they exceed some record's budget."""
         spent = dict(self._spent)
         for request in requests:
             spent[request.record] = spent.get(request.record, Fraction(0)) + request.randomizer.epsilon
             if spent[request.record] > self._epsilon:
                 raise BudgetExceededError(
-                    f"requests must ask each record for at most epsilon {float(self._epsilon):g} in all"
+                    f"requests must cost each record at most epsilon {float(self._epsilon):g} in all"
                 )
         self._spent = spent
 
 
 class Reports:
-    """Draws what random records would report, by rejection.
+    """Draws the reports of random records by rejection sampling.
 
     Parameters
     ----------
     oracle : Oracle
-        Answers about the records.
+        Answers statistical queries about the records' distribution.
     n_reports : int
-        The most that there may be.
-    told : Told
-        What has been asked of each record.
+        The greatest number of reports.
+    budgets : RecordBudgets
+        The budgets of the records.
     off : Fraction
-        By how much the distribution of one report may be off, as for `Rejection`.
+        The error of the distribution of one report, as for `Rejection`.
     dice : Dice
         Source of chance.
     interactive : bool
@@ -198,10 +199,10 @@ class Reports:
         self.n_queries = 0
 
     def answer(self, requests: Sequence[Request]) -> list[int]:
-        """Return a round's reports; what one record is asked together is drawn together."""
+        """Return the reports of a round; all requests of a round to one record are drawn jointly."""
         self._left -= len(requests)
         if self._left < 0:
-            raise ValueError("n_reports must be at least what the algorithm asks for")
+            raise ValueError("n_reports must be at least the number of reports that the algorithm requests")
         if self._past and not self._interactive:
             raise ValueError("interactive must be True for an algorithm of several rounds")
         self._budgets.allow(requests)
@@ -223,7 +224,7 @@ class Reports:
         return reports
 
     def _in_turn(self, rejections: dict[int, Rejection]) -> dict[int, list[int]]:
-        """Ask about one candidate after the other, until one is accepted."""
+        """Query one candidate after the other, until one is accepted."""
         taken = {}
         for record, rejection in rejections.items():
             if rejection.past:
@@ -236,7 +237,7 @@ class Reports:
         return taken
 
     def _together(self, rejections: dict[int, Rejection]) -> dict[int, list[int]]:
-        """Ask about all candidates at once; take the first that is accepted, or else the last."""
+        """Query all candidates in one round; take the first that is accepted, or else the last."""
         candidates = {
             record: [rejection.candidate() for _ in range(rejection.most)]
             for record, rejection in rejections.items()
@@ -255,7 +256,7 @@ class Reports:
 
 
 def check_dice(dice: Any) -> None:
-    """Refuse what is no source of chance."""
+    """Raise an error if the argument is not a source of chance."""
     if not hasattr(dice, "below"):
         raise TypeError(
             "dice must be a source of chance, such as SystemDice() or, for tests, SeededDice(0) of"
@@ -264,19 +265,19 @@ def check_dice(dice: Any) -> None:
 
 
 def drawn(request: Request, values: NDArray[np.int64], dice: Dice) -> int:
-    """Return what one record of these values reports."""
+    """Draw the report of one record with these values."""
     return int(request.randomizer.draw(values, dice)[0])
 
 
 def _times(request: Request, value: NDArray[np.int64], report: int) -> Fraction:
-    """Return how much more probable a report is for a value than for the reference."""
+    """Return the probability of a report for a value, divided by that for the reference value."""
     reference = _rows(_reference(request.query))[0]
     one, other = (each if isinstance(request.query, VectorQuery) else each[0] for each in (value, reference))
     return request.randomizer.likelihood_ratio(one, other, report)
 
 
 def _reference(query: StatisticalQuery) -> NDArray[np.int64]:
-    """Return what some record might answer: no matter which."""
+    """Return the value of the reference record, an arbitrary value within the query's bounds."""
     if isinstance(query, VectorQuery):
         return np.zeros((1, query.size), dtype=np.int64)
     return np.array([query.low], dtype=np.int64)

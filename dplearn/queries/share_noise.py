@@ -1,7 +1,7 @@
-"""What the noise in answers to share queries comes to, all asked in one round, before anything is asked.
+"""The noise in the answers to several share queries of one round, computed without data.
 
 >>> noise = share_noise(4, n_queries=10, n=1000, epsilon=1)
->>> round(1000 * noise.deviation), round(1000 * noise.bound.at(0.05))  # in records
+>>> round(1000 * noise.deviation), round(1000 * noise.bound.at(0.05))  # as numbers of records
 (28, 102)
 >>> noise = share_noise(4, n_queries=10, n=1000, epsilon=1, noise="local")
 >>> round(1000 * noise.deviation)
@@ -21,21 +21,21 @@ from dplearn.queries.bounds import TailBound, sampling_bound
 
 __all__ = ["SHARE_NOISES", "ShareNoise", "central_noise", "share_noise"]
 
-#: Central noise, Laplace or Gaussian, and randomised response of each record.
+#: The kinds of noise: central Laplace or Gaussian noise, and local randomised response.
 SHARE_NOISES = ("laplace", "gaussian", "local")
 
 
 @dataclass(frozen=True)
 class ShareNoise:
-    """How far released shares are off.
+    """The noise of released shares.
 
     Attributes
     ----------
     deviation : float
-        The noise's standard deviation in the share of a category that no record is in.
+        Standard deviation of the noise in the share of a category without records.
     bound : TailBound
-        On all shares of one query. With "local" they are off what is expected of the records' distribution,
-        sampling included, else what is true of the records.
+        A bound on the errors of all shares of one query: for "local", with respect to the records'
+        distribution, so that sampling is included; else with respect to the records.
     """
 
     deviation: float
@@ -45,20 +45,20 @@ class ShareNoise:
 def share_noise(
     categories: int, *, n_queries: int, n: int, epsilon: Any, delta: Any = 0, noise: str = "laplace"
 ) -> ShareNoise:
-    """Return the noise in one of several share queries, which have equal parts of a budget.
+    """Return the noise in one of several share queries, which use equal parts of a budget.
 
     Parameters
     ----------
     categories : int
-        Of the query, at least 2.
+        The number of categories of the query, at least 2.
     n_queries : int
-        How many are asked together.
+        The number of queries of the round.
     n : int
-        How many records there are; with "local", each answers one query.
+        The number of records; with "local", each answers one query.
     epsilon, delta : number
-        What all answers spend; "gaussian" needs a positive delta, the others have no use for it.
+        The cost of all answers together. "gaussian" needs a positive delta; the others do not use it.
     noise : {"laplace", "gaussian", "local"}, default="laplace"
-        Where the noise comes from.
+        The kind of noise.
 
     Returns
     -------
@@ -67,13 +67,13 @@ def share_noise(
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as described, or a query is left without a record.
+        If a parameter is invalid, or there are fewer records than queries for "local".
 
     Notes
     -----
-    A replaced record moves two counts by 1. "laplace" has a scale just above 2 n_queries / epsilon,
-    "gaussian" the variance n_queries / rho; "local" is randomised response, whose estimates lie in a range of
-    width 1 / (p - q): p the probability of the truth, q of each other category.
+    A replaced record moves two counts by 1 each. "laplace" has a scale just above 2 n_queries / epsilon, and
+    "gaussian" the variance n_queries / rho. "local" is randomised response, whose estimates are in a range of
+    width 1 / (p - q), with p the probability of the true category and q that of each other one.
     """
     categories = check_count("categories", categories, low=2)
     n_queries, n = check_count("n_queries", n_queries, low=1), check_count("n", n, low=1)
@@ -96,14 +96,14 @@ def share_noise(
 
 
 def central_noise(n_queries: int, *, epsilon: Any, delta: Any) -> str:
-    """Return "laplace" or "gaussian", whichever varies less; only the latter spends delta.
+    """Return "laplace" or "gaussian", the noise with the smaller variance; only the latter spends delta.
 
     Parameters
     ----------
     n_queries : int
-        How many share queries are asked together.
+        The number of share queries of the round.
     epsilon, delta : number
-        What may be spent.
+        The cost of all answers together.
     """
     kinds = ["laplace"] if not check_number("delta", delta, low=0, below=1) else ["laplace", "gaussian"]
 

@@ -1,8 +1,8 @@
-"""Reports can stand in for statistical queries, and statistical queries for reports.
+"""Simulate statistical queries by local reports, and local reports by statistical queries.
 
-`simulate_locally` runs an algorithm that asks for averages on records that report once each.
-`simulate_by_queries` runs an algorithm that asks records for reports, and touches no record: it draws what a
-random record would report by asking for averages. `run_locally` is what the latter stands in for.
+`simulate_locally` runs a statistical query algorithm on records that report once each. `run_locally` runs a
+local algorithm, which requests randomised reports, on records. `simulate_by_queries` runs the same local
+algorithm without access to records: it draws the reports of random records by statistical queries.
 
 >>> from dplearn.chance import SeededDice
 >>> from dplearn.queries.population_oracle import PopulationOracle
@@ -50,18 +50,18 @@ __all__ = ["LocalRun", "QueriedRun", "Request", "run_locally", "simulate_by_quer
 
 @dataclass(frozen=True)
 class LocalRun:
-    """What an algorithm for statistical queries gave on reports.
+    """The outcome of `simulate_locally`.
 
     Attributes
     ----------
     result : object
-        Released. What the algorithm returned.
+        Released. The algorithm's return value.
     n_needed : int
-        Public. How many records keep its guarantee.
+        Public. The number of records needed for its accuracy.
     adaptive : bool
-        Public. Whether it asked when answers to other queries were known.
+        Public. Whether the algorithm asked queries in more than one round.
     guarantee : ApproxDP
-        Public. What was guaranteed to each record.
+        Public. The guarantee for each record.
     """
 
     result: Any
@@ -82,27 +82,27 @@ def simulate_locally(
     ledger: PrivacyLedger | None = None,
     random_state: Any = None,
 ) -> LocalRun:
-    """Run an algorithm that asks statistical queries, on records that report once each.
+    """Run a statistical query algorithm on records that report once each.
 
     Parameters
     ----------
     algorithm : callable
-        Takes an oracle, and asks it `MeanQuery`. A `share` that it names is left aside: each query has an
-        equal part, which is enough for its tolerance.
+        Takes an oracle, asks it `MeanQuery` queries, and returns a result. A `share` that it gives has no
+        effect: all queries have equal parts of the records, which suffice for the tolerance.
     records : ndarray, data frame or Records of n records, as for `dplearn.queries.local`
-        Private. Independent draws of the distribution that is asked about.
+        Private. Independent draws from the distribution that the queries are about.
     n_queries : int
-        At most so many the algorithm asks.
+        The greatest number of queries of the algorithm.
     tolerance : float
-        No query needs a more precise answer.
+        The tolerance of all answers.
     epsilon : number, default=1.0
-        What each record may give away.
+        The cost for each record.
     beta : float, default=0.05
-        Probability with which some answer may be off by more than `tolerance`.
+        The probability that the error of some answer exceeds `tolerance`.
     width : number, default=2
-        The widest range of a query's values, (high - low) * unit: 2 for -1..1.
+        The greatest width of the range of a query's values, (high - low) * unit: 2 for -1..1.
     ledger : PrivacyLedger, optional
-        Is charged before anything is asked.
+        Charged before the first query.
     random_state : None, int or numpy random generator, optional
         As for `dplearn.queries.local`.
 
@@ -113,20 +113,20 @@ def simulate_locally(
     Raises
     ------
     ValueError
-        If there are fewer records than the guarantee takes, and nothing is spent; or if the algorithm asks
-        for something else than was said.
+        If there are fewer records than needed, and nothing is spent; or if a query of the algorithm is wider,
+        or of a smaller tolerance, than declared.
     BudgetExceededError
-        If the ledger's budget does not hold it; or if the algorithm asks more queries than was said.
+        If the cost exceeds the ledger's remaining budget; or if the algorithm asks more than `n_queries`.
 
     Notes
     -----
-    **Privacy.** (epsilon, 0), for one replaced record, even towards whoever collects the reports. Proof: as
-    for `LocalOracle`; each query has a part of the records of its own.
+    **Privacy.** (epsilon, 0), for one replaced record, even if the collector of the reports is not trusted.
+    Proof: as for `LocalOracle`; queries use disjoint sets of records.
 
     **Assumes.** As for `LocalOracle`.
 
-    **Accuracy.** With probability at least 1 - beta the algorithm's answers are those of an oracle of the
-    tolerance. If it asks in one round, so does this.
+    **Accuracy.** With probability at least 1 - beta all answers are within the tolerance. The reports are
+    collected in as many rounds as the algorithm has.
 
     **Source.** Kasiviswanathan et al. (2011), Theorem 5.7, with the constants of `query_sample_size`.
     """
@@ -148,7 +148,7 @@ def simulate_locally(
 
 
 class _Portions(Oracle):
-    """A local oracle that gives each query the same part of the records."""
+    """A local oracle with the same number of records for each query."""
 
     def __init__(self, oracle: LocalOracle, n_queries: int, tolerance: Fraction, width: Fraction):
         self._oracle, self._most, self._asked = oracle, n_queries, 0
@@ -168,11 +168,11 @@ class _Portions(Oracle):
         share: Any = None,
         *,
         tolerance: Any = None,
-        beta: Any = 0.05,  # noqa: ARG002 - that of the whole run holds
+        beta: Any = 0.05,  # noqa: ARG002 - the beta of the whole run applies
     ) -> list[Answer]:
         asked = as_queries(queries)
         if share is not None:
-            check_number("share", share, above=0, high=1)  # and is left aside
+            check_number("share", share, above=0, high=1)  # otherwise without effect
         if tolerance is not None and check_number("tolerance", tolerance, above=0) < self._tolerance:
             raise ValueError(f"tolerance must be at least {float(self._tolerance):g}, got {tolerance!r}")
         for query in asked:
@@ -185,49 +185,49 @@ class _Portions(Oracle):
                     f" {float(width):g}: pass width={float(width):g}"
                 )
         if self._asked + len(asked) > self._most:
-            raise BudgetExceededError(f"queries must be at most {self._most}, as was said")
+            raise BudgetExceededError(f"queries must be at most {self._most}, the declared n_queries")
         self._asked += len(asked)
         return self._oracle.ask(asked, share=Fraction(len(asked), self._most))
 
 
-#: An algorithm that asks records: it yields the requests of a round, gets their reports, returns a result.
+#: A local algorithm: it yields the requests of a round, is sent their reports, and returns a result.
 Rounds = Generator[Sequence[Request], list[int], Any]
 
 
 def run_locally(algorithm: Callable[[], Rounds], records: Any, *, epsilon: Any, dice: Dice) -> Any:
-    """Run an algorithm that asks records for reports.
+    """Run a local algorithm, which requests randomised reports, on records.
 
     Parameters
     ----------
     algorithm : callable
-        Without arguments; returns a generator. It yields the requests of one round, a list of
-        `Request(record, query, randomizer)`, is sent the list of their reports, integers, and so on; what it
-        returns is the result.
+        A function without arguments that returns a generator. In each round the generator yields a list of
+        `Request(record, query, randomizer)`, and is sent the list of the reports, which are integers. Its
+        return value is the result.
     records : ndarray, data frame or Records of n records, as for `dplearn.queries.local`
-        Private. Requests name them by their places, from 0.
+        Private. A request's `record` is an index from 0.
     epsilon : number
-        What each record may give away in all; it must have been charged already.
+        The cost of all reports of a record together; it must have been charged already.
     dice : Dice
         Source of chance.
 
     Returns
     -------
     object
-        What the algorithm returned.
+        The algorithm's return value.
 
     Raises
     ------
     TypeError
         If `algorithm` is not such a function.
     BudgetExceededError
-        If a record is asked for more; it reports nothing then.
+        If the requests to a record exceed `epsilon`; no record reports in that round.
 
     Notes
     -----
-    **Privacy.** (epsilon, 0), for one replaced record. Proof: the epsilons of what it reports add up to at
-    most that, also where requests depend on earlier reports.
+    **Privacy.** (epsilon, 0), for one replaced record. Proof: the epsilons of its reports add up to at most
+    epsilon, also if requests depend on earlier reports.
 
-    **Assumes.** Requests depend on nothing private but reports.
+    **Assumes.** Requests depend on the records through earlier reports only.
 
     **Source.** Kasiviswanathan et al. (2011), Definition 5.3.
     """
@@ -239,7 +239,7 @@ def run_locally(algorithm: Callable[[], Rounds], records: Any, *, epsilon: Any, 
     @ignores_float_errors
     def answer(requests: Sequence[Request]) -> list[int]:
         for request in requests:
-            check_count("record", request.record, high=n - 1)  # so that none has two names
+            check_count("record", request.record, high=n - 1)  # no negative indices: they would alias records
         budgets.allow(requests)
         parts = [taken(records, np.array([request.record])) for request in requests]
         values = [request.query.inputs(part) for request, part in zip(requests, parts, strict=True)]
@@ -250,14 +250,14 @@ def run_locally(algorithm: Callable[[], Rounds], records: Any, *, epsilon: Any, 
 
 @dataclass(frozen=True)
 class QueriedRun:
-    """What an algorithm that asks records gave when only averages were asked for.
+    """The outcome of `simulate_by_queries`.
 
     Attributes
     ----------
     result : object
-        What the algorithm returned.
+        The algorithm's return value.
     n_queries : int
-        How many queries the oracle answered.
+        The number of queries to the oracle.
     """
 
     result: Any
@@ -274,24 +274,24 @@ def simulate_by_queries(
     dice: Dice,
     interactive: bool = True,
 ) -> QueriedRun:
-    """Run an algorithm that asks records for reports, by statistical queries about their distribution.
+    """Run a local algorithm with reports that are drawn by statistical queries about the distribution.
 
     Parameters
     ----------
     algorithm : callable
-        As for `run_locally`; records are no more than names here, for those that are asked again.
+        As for `run_locally`. A request's `record` only identifies records that report more than once.
     oracle : Oracle
-        Answers `MeanQuery` of records, always within the tolerance that it is told, as a population's does.
+        Answers `MeanQuery` queries, always within the tolerance given to `ask`, as `PopulationOracle` does.
     n_reports : int
-        At most so many reports t the algorithm asks for.
+        The greatest number t of reports that the algorithm requests.
     epsilon : number
-        What it may ask of each record in all.
+        The greatest sum of the epsilons of one record's reports.
     beta : float
-        By how much the result's distribution may be off, in (0, 1).
+        The greatest total variation distance of the result's distribution from the exact one, in (0, 1).
     dice : Dice
         Source of chance.
     interactive : bool, default=True
-        False asks all queries in one round; the algorithm then must do so, too.
+        False asks all queries in one round; the algorithm must then have one round too.
 
     Returns
     -------
@@ -300,25 +300,25 @@ def simulate_by_queries(
     Raises
     ------
     ValueError
-        If the algorithm asks for more reports, or in more rounds, than was said.
+        If the algorithm requests more than `n_reports`, or has several rounds while `interactive` is False.
     BudgetExceededError
-        If it asks a record for more than `epsilon`.
+        If the requests to a record exceed `epsilon`.
 
     Notes
     -----
-    **Privacy.** That of `oracle`, since nothing else touches a record.
+    **Privacy.** That of `oracle`, since records are accessed through it only.
 
-    **Assumes.** The records that the algorithm is meant for are independent draws of the distribution that
-    `oracle` answers about; requests depend on nothing but reports; a randomiser's `probability` is exact.
-    All answers are within the tolerance that the oracle is told. One that keeps it with a probability only,
-    such as `central`, may be off further: add its probability of failure, .05 for each of `n_queries`.
+    **Assumes.** The algorithm is meant for independent records from the distribution that `oracle` answers
+    about. Requests depend on earlier reports only. A randomiser's `probability` is exact. All answers are
+    within the tolerance given to `ask`. For an oracle such as `central`, whose answers are within the
+    tolerance with a probability only, add the probability of failure to beta: .05 for each of `n_queries`.
 
-    **Accuracy.** The result's distribution, over chance and independent draws of the records, is within beta
-    in total variation; see docs/theory/queries.md for the proof. Each report, or the reports of one record in
-    a round, is expected to take at most ((1 + 2 x) exp(e) + x) / (1 - x) queries for the e that it spends,
-    x = beta / (2 t + beta), and one more where the record has reported before; in one round it takes
-    ln(2 t / beta) times that. Each query goes over all records of a population, which takes time: where they
-    repeat, ask for distinct ones with `weights`.
+    **Accuracy.** The result's distribution, over all draws and over independent records, is within beta of
+    the exact one in total variation; see docs/theory/queries.md for the proof. The expected number of queries
+    for a report of cost e, or for the reports of one record in a round, of cost e together, is at most
+    ((1 + 2 x) exp(e) + x) / (1 - x), with x = beta / (2 t + beta), and one more if the record has reported
+    before; in one round it is ln(2 t / beta) times as many. A population oracle evaluates each query on all
+    of its records: if records repeat, give it distinct ones with `weights`.
 
     **Source.** Kasiviswanathan et al. (2011), Lemma 5.8. There tolerances are beta / (3 exp(2 epsilon) t);
     here they are x / (exp(epsilon) - exp(-epsilon)), which is enough.
@@ -330,7 +330,8 @@ def simulate_by_queries(
         oracle,
         n_reports=check_count("n_reports", n_reports, low=1),
         budgets=RecordBudgets(check_number("epsilon", epsilon, above=0)),
-        # Half of what each report may be off by is for wrong answers, half for that no candidate is accepted.
+        # One half of each report's error is for the tolerance of answers, the other for the event that no
+        # candidate is accepted.
         off=check_number("beta", beta, above=0, below=1) / (2 * n_reports),
         dice=dice,
         interactive=bool(interactive),
@@ -340,7 +341,7 @@ def simulate_by_queries(
 
 
 def _driven(algorithm: Callable[[], Rounds], answer: Callable[[Sequence[Request]], list[int]]) -> Any:
-    """Return what an algorithm returns, its rounds answered."""
+    """Run an algorithm, send it the reports of each round, and return its result."""
     rounds = algorithm() if callable(algorithm) else algorithm
     if not (callable(algorithm) and isinstance(rounds, Generator)):
         raise TypeError(

@@ -1,1 +1,1 @@
-"""Private tables as the code sees them: how they are read, encoded and held."""
+"""Private tables: validation, encoding and row access."""

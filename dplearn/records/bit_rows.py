@@ -1,4 +1,4 @@
-"""Tables of bits, packed: 64 columns of a record in a word, so that a cell takes an eighth of a byte.
+"""Bit-packed tables: 64 columns of a record in a word, so that a cell takes an eighth of a byte.
 
 >>> from dplearn.domains import Bits, Product
 >>> packed_rows(np.array([[0.5, -1.0, 2.0]]), Product([Bits()] * 3), intercept=True).unpack().tolist()
@@ -18,7 +18,7 @@ from dplearn.domains.cells import is_frame
 
 __all__ = ["packed_rows"]
 
-_CELLS = 1 << 22  # of a table that are encoded at a time
+_CELLS = 1 << 22  # cells of a table that are encoded at a time
 
 
 def packed_rows(X: Any, domain: Product, *, intercept: bool = False, nearest: bool = False) -> BitMatrix:
@@ -27,13 +27,13 @@ def packed_rows(X: Any, domain: Product, *, intercept: bool = False, nearest: bo
     Parameters
     ----------
     X : ndarray, CSR matrix or data frame of shape (n, d)
-        As `read_features` and `read_rows` give it.
+        The result of `read_features` or `read_rows`.
     domain : Product of Bits
-        What counts as 1, the same in every column.
+        The encoding of values as bits, the same in every column.
     intercept : bool, default=False
         Whether to add a last column of ones.
     nearest : bool, default=False
-        Whether to take values outside the domain for the nearest inside, as predictions do.
+        Whether to replace values outside the domain with the nearest inside, as predictions do.
 
     Returns
     -------
@@ -62,10 +62,10 @@ def _dense(part: Any) -> Any:
 
 
 def _by_row(part: NDArray[Any], domain: Product, how: str) -> NDArray[np.uint8]:
-    """Return all columns at once, which are alike: so the bits of a row lie together."""
+    """Return the bits of all columns at once, encoded by their common domain, in row order."""
     with suppress(DomainError):
         return np.ascontiguousarray(getattr(domain.domains[0], how)(part))
-    return _by_column(part, domain, how)  # is refused too, and names the column
+    return _by_column(part, domain, how)  # raises an error that names the column
 
 
 def _by_column(part: Any, domain: Product, how: str) -> NDArray[np.uint8]:

@@ -1,4 +1,4 @@
-"""A table as a matrix of numbers, by its columns' public domains: each row of it is a function of its record.
+"""Design matrices: tables encoded as numbers by the public domains of their columns, row by row.
 
 >>> from dplearn.domains import Categories, IntegerRange, Product
 >>> design = DesignMatrix(Product([IntegerRange(0, 100), Categories(["north", "south"])], ["age", "town"]))
@@ -21,27 +21,27 @@ from dplearn.domains.base import Codes
 
 __all__ = ["DesignMatrix", "plain_matrix"]
 
-_WIDE = 12.0  # of arsinh: magnitudes from 80,000 on count alike
+_WIDE = 12.0  # arsinh(x) is divided by this and clipped to -1..1, which merges magnitudes above 80,000
 
 
 @dataclass(frozen=True)
 class DesignMatrix:
-    """How the columns of a table are turned into columns of numbers from -1 to 1.
+    """An encoding of the columns of a table as columns of numbers from -1 to 1.
 
     Parameters
     ----------
     domain : Product
-        Public. Values without an order get a column each, which is 1 where it is that value. Numbers between
-        bounds are scaled, the lowest to -1 and the highest to 1. Bits are 0 or 1. Floats, which have no
-        bounds, become arsinh(x) / 12, near to which is sign(x) log(2 |x|) / 12 where they are large. Where
-        numbers may be missing, a missing one becomes 0, and a further column is 1 for it and 0 otherwise.
+        Public. Unordered values are one-hot encoded, with one column per value. Bounded numbers are scaled,
+        the lowest to -1 and the highest to 1. Bits are 0 or 1. Floats, which have no bounds, become
+        arsinh(x) / 12 clipped to -1..1; for large |x| that is about sign(x) log(2 |x|) / 12. If numbers may
+        be missing, a missing one becomes 0, and a further column is 1 for it and 0 for other numbers.
     """
 
     domain: Product
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """A name of each column of numbers."""
+        """The name of each column of numbers."""
         names: list[str] = []
         for name, domain in zip(self.domain.names, self.domain.domains, strict=True):
             if domain.ordered:
@@ -52,12 +52,12 @@ class DesignMatrix:
 
     @property
     def n_active(self) -> int:
-        """How many numbers of a row may differ from 0, at most: one for each column of the table."""
+        """The greatest number of nonzero numbers in a row: one for each column of the table."""
         return len(self.domain.domains)
 
     @cached_property
     def blocks(self) -> tuple[slice, ...]:
-        """The columns of numbers of which each row has exactly one that is 1: of values without an order."""
+        """The columns of numbers of each one-hot encoding: in each row exactly one of them is 1."""
         blocks, start = [], 0
         for domain in self.domain.domains:
             width = 1 + _has_gaps(domain) if domain.ordered else domain.size
@@ -72,10 +72,10 @@ class DesignMatrix:
         Parameters
         ----------
         X : ndarray or data frame of shape (n, d)
-            As `read_features` gives it.
+            The result of `read_features`.
         nearest : bool, default=False
-            Whether to take values outside the domain for the nearest inside, as predictions do; what has no
-            order is then none of the values.
+            Whether to replace values outside the domain with the nearest inside, as predictions do. An
+            unordered value outside the domain is then encoded as zeros.
 
         Raises
         ------
@@ -93,12 +93,12 @@ def plain_matrix(X: Any) -> Any:
     Parameters
     ----------
     X : ndarray, CSR matrix or data frame of shape (n, d)
-        As `read_features` or `read_rows` gives it.
+        The result of `read_features` or `read_rows`.
 
     Raises
     ------
     DomainError
-        If a value is not a finite number; the message shows none.
+        If a value is not a finite number; the message shows no value.
     """
     table: Any = X
     if issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "iufb"):
@@ -115,7 +115,7 @@ def _has_gaps(domain: Domain) -> bool:
 
 
 def _numbers(domain: Domain, codes: Codes) -> NDArray[np.float64]:
-    """Return the columns of numbers that stand for one column of codes."""
+    """Return the columns of numbers that encode one column of codes."""
     if isinstance(domain, Bits):
         return np.asarray(codes[:, None], dtype=np.float64)
     if not domain.ordered:
@@ -128,9 +128,9 @@ def _numbers(domain: Domain, codes: Codes) -> NDArray[np.float64]:
 
 
 def _scaled(domain: Domain, codes: Codes) -> NDArray[np.float64]:
-    """Return numbers from -1 to 1, and anything for a missing one."""
+    """Return numbers from -1 to 1; the result for a missing number is arbitrary."""
     if isinstance(domain, Floats):
         return (np.arcsinh(domain.decode(codes)) / _WIDE).clip(-1.0, 1.0)
-    first = int(_has_gaps(domain))  # the code of the least number; code 0 of a missing one wraps
-    # Codes may be Python integers of any size: the quotient of two is a float.
+    first = int(_has_gaps(domain))  # the code of the least number; the code 0 of a missing one may underflow
+    # Codes may be Python integers of any size; the quotient of two is a float.
     return np.asarray(2 * ((codes - first) / max(domain.size - 1 - first, 1)) - 1, dtype=np.float64)

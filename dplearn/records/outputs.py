@@ -1,4 +1,4 @@
-"""Read one label or several labels a record.
+"""Read one or several labels per record.
 
 >>> outputs = read_outputs([["a", 0], ["b", 1]], 2, None)
 >>> [classes.tolist() for classes in outputs.classes], outputs.codes.tolist(), outputs.many
@@ -18,7 +18,7 @@ from dplearn.records.reading import check_classes, read_labels
 __all__ = ["Outputs", "declared_sets", "n_outputs_of", "output_column", "read_outputs"]
 
 
-@dataclass(frozen=True, repr=False)  # a traceback may show it
+@dataclass(frozen=True, repr=False)  # a traceback could show the repr
 class Outputs:
     """The labels of a table.
 
@@ -27,9 +27,9 @@ class Outputs:
     classes : list of ndarray of shape (n_classes,)
         Public. The label set of each output, sorted.
     codes : ndarray of intp of shape (n, n_outputs)
-        Private. Each record's place in it.
+        Private. The index of each record's label in the label set.
     many : bool
-        Public. Whether y has an axis of outputs.
+        Public. Whether y has two dimensions, with more than one output.
     """
 
     classes: list[NDArray[Any]]
@@ -38,12 +38,12 @@ class Outputs:
 
 
 def n_outputs_of(y: Any) -> int:
-    """Return how many labels a record has; a table with one column counts as no table.
+    """Return the number of labels per record.
 
     Parameters
     ----------
     y : array-like of shape (n,) or (n, n_outputs)
-        A list tells by its first row; others of another length are refused when they are read.
+        Labels. For a list the first row determines the number; `read_outputs` refuses rows of other lengths.
     """
     if is_frame(y) or (isinstance(y, np.ndarray) and y.ndim == 2):
         return int(y.shape[1])
@@ -52,7 +52,7 @@ def n_outputs_of(y: Any) -> int:
 
 
 def read_outputs(y: Any, n: int, classes: Sequence[Any] | None) -> Outputs:
-    """Return the labels of each output, each read as `read_labels` reads one.
+    """Return the labels of each output, read by `read_labels`.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def read_outputs(y: Any, n: int, classes: Sequence[Any] | None) -> Outputs:
     DomainError
         If y holds a label that is not in `classes`.
     ValueError
-        If y is missing, has another shape, or is not discrete.
+        If y is missing, has the wrong shape, or is not discrete.
     """
     k = n_outputs_of(y)
     known: list[Any] = [None] * max(1, k) if classes is None else _cached(classes, max(1, k))
@@ -82,17 +82,17 @@ def read_outputs(y: Any, n: int, classes: Sequence[Any] | None) -> Outputs:
 
 
 def declared_sets(classes: Sequence[Any]) -> list[NDArray[Any]]:
-    """Return the declared label sets, checked: one for each output, or one for all.
+    """Return the validated declared label sets: one for each output, or one for all.
 
     Parameters
     ----------
     classes : sequence, or sequence of sequences
-        A label set, or one for each output.
+        One label set, or one for each output.
 
     Raises
     ------
     ValueError
-        If a set is none; see `check_classes`.
+        If a label set is invalid; see `check_classes`.
     """
     sets = list(classes) if isinstance(classes, Iterable) and not isinstance(classes, str) else []
     many = sets and all(isinstance(each, (list, tuple, np.ndarray)) for each in sets)
@@ -107,14 +107,14 @@ def _cached(classes: Sequence[Any], k: int) -> list[NDArray[Any]]:
 
 
 def output_column(y: Any, i: int) -> Any:
-    """Return one label of each record.
+    """Return the labels of one output.
 
     Parameters
     ----------
     y : array-like of shape (n, n_outputs)
         Labels.
     i : int
-        Of which output.
+        The index of the output.
     """
     if is_frame(y):
         return frame_column(y, i)

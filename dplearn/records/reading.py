@@ -1,7 +1,7 @@
-"""Read features and labels without letting an error tell what they hold.
+"""Read and validate features and labels, with errors that show no private value.
 
-Inside the declared domain nothing here depends on data. Outside it, the input is refused before anything is
-spent, and messages hold names and constraints, never values.
+Inside the declared domain no error, warning or type depends on the data. Other input is refused before
+anything is spent, with messages that name columns and constraints, never values.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
@@ -50,19 +50,19 @@ __all__ = [
 
 COLUMNS = "the number of records and the number, names and types of the columns are public"
 ROWS = "each row of X is made from one record alone, by rules that are public or were released privately"
-#: What guarantees assume of a table; of its labels, `labels_assumed` tells.
+#: The assumptions of guarantees about a table; for its labels see `labels_assumed`.
 TABLE = (COLUMNS, ROWS)
 
 NOT_NUMERIC = (
     "X holds a value that is not a number; declare the columns with domain=Schema(...), or encode them before"
-    " this estimator: encoder = CellEncoder().fit(X), of dplearn.preprocessing, learns nothing from them, and"
-    " domain=encoder.domain() tells this estimator what comes out"
+    " this estimator by encoder = CellEncoder().fit(X) of dplearn.preprocessing, which learns nothing from"
+    " them, and declare domain=encoder.domain() for this estimator"
 )
 NO_GAPS = (
     "Input X contains NaN or another missing value; fill it with a public constant or, where the estimator"
     " takes a domain that has missing values, declare one: domain=Floats(missing=True), or Schema(...) where"
-    " columns hold text too, or domain=encoder.domain() behind encoder = CellEncoder().fit(X), of"
-    " dplearn.preprocessing, which makes NaN of cells that are not numbers; IntegerRange and Grid take"
+    " columns hold text too, or domain=encoder.domain() after encoder = CellEncoder().fit(X) of"
+    " dplearn.preprocessing, which encodes cells that are not numbers as NaN; IntegerRange and Grid take"
     " missing=True too"
 )
 _ONE_KIND = "labels must be all strings or all numbers, without missing ones"
@@ -74,21 +74,32 @@ _LISTED = 20  # classes in a message
 
 
 def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
-    """Return X as a numeric array, as an array of cells as they are, or as the data frame it is.
+    """Return X as a numeric array, an array of unconverted cells, or a data frame.
 
     Parameters
     ----------
     estimator : BaseEstimator
-        Gets `n_features_in_` and `feature_names_in_` if `reset`; else X must agree with them, or be a data
-        frame that has at least the columns of a schema.
+        If `reset`, its `n_features_in_` and `feature_names_in_` are set. Otherwise X must agree with them, or
+        be a data frame with at least the columns of a schema.
     X : array-like or data frame of shape (n, d)
-        Sparse input is refused. A numeric array keeps its type, which counts as public; anything else is
-        read cell by cell, since a common type for all cells would depend on all records.
+        Sparse input is refused. A numeric array keeps its type, which counts as public. Other input is read
+        cell by cell, since a common type for all cells would depend on all records.
     domain : Product, Domain or None
         None means numbers without missing values.
     reset : bool
-        True in `fit`. If not, columns of an array are in the order of the fit: that of a schema, or of the
-        data frame that the estimator was fitted on.
+        True in `fit`. If False, the columns of an array are in the order of the fit: that of the schema, or
+        of the data frame that the estimator was fitted on.
+
+    Returns
+    -------
+    ndarray or data frame of shape (n, d)
+
+    Raises
+    ------
+    DomainError
+        If a cell is not a number, or is missing, and the domain does not allow it.
+    TypeError, ValueError
+        If X is sparse, empty or complex, or its columns do not agree with the estimator or the schema.
     """
     if is_frame(X):
         if reset or not isinstance(domain, Schema):
@@ -110,14 +121,14 @@ def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
 
 
 def read_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool) -> Any:
-    """Return X as rows that can be cut into shards: no value is looked at, and none is converted.
+    """Return X as a table that can be cut into shards; no value is read or converted.
 
     Parameters
     ----------
     estimator : BaseEstimator
-        Gets `n_features_in_` and `feature_names_in_` if `reset`; else X must agree with them.
+        If `reset`, its `n_features_in_` and `feature_names_in_` are set. Otherwise X must agree with them.
     X : array-like, sparse matrix or data frame of shape (n, d)
-        Lists are read cell by cell, as `read_features` does it and for the same reason.
+        Lists are read cell by cell, as by `read_features`.
     reset : bool
         True in `fit`.
     sparse : bool
@@ -133,12 +144,12 @@ def read_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool) -> Any:
         return X
     rows = _validated(estimator, X, reset=reset, accept_sparse="csr" if sparse else False)
     if getattr(X, "format", "") == "bsr":
-        rows.eliminate_zeros()  # of a block: that they are stored tells of the other records in it
+        rows.eliminate_zeros()  # the stored zeros of a block depend on other records in the block
     return rows
 
 
 def _validated(estimator: Any, X: Any, *, reset: bool, accept_sparse: str | bool = False) -> Any:
-    """Return numbers of their own type, or cells, of what is no frame and has the right shape."""
+    """Return X, which is not a data frame, as numbers of its own type or as cells; validates the shape."""
     if not accept_sparse:
         refuse_sparse(estimator, X)
     cells: Any = X if issparse(X) else cells_of(X)
@@ -152,14 +163,14 @@ def _validated(estimator: Any, X: Any, *, reset: bool, accept_sparse: str | bool
 
 
 def refuse_sparse(estimator: Any, X: Any) -> None:
-    """Refuse a sparse matrix, such as OneHotEncoder gives, and say how the columns can be given instead.
+    """Refuse a sparse matrix, such as the output of OneHotEncoder, with advice in the error message.
 
     Parameters
     ----------
     estimator : object
-        For the message: its name, and whether it has a parameter `domain`.
+        The estimator that X is passed to; the message depends on its class and its parameters.
     X : object
-        What it was given.
+        The table.
 
     Raises
     ------
@@ -177,7 +188,7 @@ def refuse_sparse(estimator: Any, X: Any) -> None:
 
 
 def _refuse_empty(X: Any) -> None:
-    """Refuse a data frame without rows or columns, in the words that scikit-learn has for arrays."""
+    """Refuse a data frame without rows or columns, with scikit-learn's message for arrays."""
     if not all(X.shape):
         raise ValueError(
             f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s) while a minimum of 1"
@@ -186,21 +197,21 @@ def _refuse_empty(X: Any) -> None:
 
 
 def _refuse_complex(*types: Any) -> None:
-    """Refuse complex numbers before scikit-learn does: its own error shows them."""
+    """Refuse complex numbers before scikit-learn does, since its error message shows values."""
     scalars = [getattr(kind, "type", kind) for kind in types]
     if any(issubclass(kind, (complex, np.complexfloating)) for kind in scalars if isinstance(kind, type)):
         raise CellTypeError("Complex data not supported")
 
 
 def _check_columns(X: Any) -> None:
-    """Refuse columns of a data frame that nobody declared and that hold more than numbers."""
+    """Refuse a data frame without a declared domain if a column has values other than numbers."""
     first = ""
     for position, name in enumerate(X.columns):
         if (times := unread_times(X, position)) is not None:
             raise CellTypeError(f"in column {name!r} of X, values are {times_as_numbers(times)}")
         dtype = column_type(X, position)
         if not first and not _is_of_numbers(dtype):
-            kind = str(dtype).partition("(")[0]  # of an Enum, not what it lists
+            kind = str(dtype).partition("(")[0]  # the name of an Enum type without its values
             first = f"; the first column whose type is not one of numbers is {name!r} ({kind})"
     for position in range(X.shape[1]):
         column = frame_column(X, position)
@@ -211,16 +222,16 @@ def _check_columns(X: Any) -> None:
 
 
 def _is_of_numbers(dtype: Any) -> bool:
-    """Return whether a column type of numpy, pandas or polars is one of numbers; times of polars are."""
+    """Return True for a numeric column type of numpy, pandas or polars, and for times of polars."""
     numeric = getattr(dtype, "is_numeric", None)
     kind = getattr(dtype, "kind", "") or str(dtype)
     return kind in ("i", "u", "f", "b", "Boolean") or holds_times(dtype) or (callable(numeric) and numeric())
 
 
 def _check_numbers(cells: NDArray[Any], *, missing: bool, first: str = "") -> None:
-    """Refuse cells that are no numbers, in the words that scikit-learn's users know.
+    """Refuse cells that are not numbers, with messages like scikit-learn's.
 
-    Whichever cell it is, `first` names the same column: the first whose type, which is public, allows it.
+    `first` names the first column whose public type allows such cells, so it depends on no cell.
     """
     listed = cells.ravel().tolist()
     if any(issubclass(kind, (str, bytes)) for kind in set(map(type, listed))):
@@ -238,7 +249,7 @@ def _wants_finite(domain: Any) -> bool:
 
 
 def _check_finite(X: NDArray[Any]) -> None:
-    """Refuse NaN and infinities where no domain has them, in the words that scikit-learn's users know."""
+    """Refuse NaN and infinities, with messages like scikit-learn's."""
     if X.dtype.kind != "f" or not X.size:
         return
     if np.isinf(np.fmin.reduce(X, axis=None)) or np.isinf(np.fmax.reduce(X, axis=None)):
@@ -248,7 +259,7 @@ def _check_finite(X: NDArray[Any]) -> None:
 
 
 class CellTypeError(DomainError, TypeError):
-    """A cell is of a type that no number can be read from."""
+    """Raised for a cell of a type that cannot be converted to a number."""
 
 
 def _select(X: Any, schema: Schema) -> Any:
@@ -258,28 +269,35 @@ def _select(X: Any, schema: Schema) -> Any:
         raise ValueError(f"X must have the columns of its schema, but {absent[0]!r} is missing")
     selected = X[list(schema.names)]
     if selected.shape[1] > len(schema):
-        raise ValueError("X must have each column of its schema once, but some name stands twice")
+        raise ValueError("X must have each column of its schema once, but some name occurs twice")
     return selected
 
 
 def read_labels(y: Any, n: int, classes: Sequence[Hashable] | None) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return the label set, sorted, and each record's place in it.
+    """Return the sorted label set, and the index of each record's label in it.
 
     Parameters
     ----------
     y : array-like of shape (n,)
-        Strings, integers, booleans, or floats with whole values.
+        Strings, integers, booleans, or floats with integer values.
     n : int
         The number of records.
     classes : sequence or None
-        All labels that can occur. None: those that do occur in y, which makes the set public.
+        All labels that can occur. None: the labels that occur in y, which makes their set public.
+
+    Returns
+    -------
+    classes : ndarray of shape (n_labels,)
+        Public. The label set, sorted.
+    codes : ndarray of intp of shape (n,)
+        Private. Indices into `classes`.
 
     Raises
     ------
     DomainError
         If y holds a label that is not in `classes`.
     ValueError
-        If y is missing, has another length, or is not discrete.
+        If y is missing, has the wrong length, or is not discrete.
     """
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
@@ -299,7 +317,7 @@ def read_labels(y: Any, n: int, classes: Sequence[Hashable] | None) -> tuple[NDA
 
 
 def _listed(classes: NDArray[Any]) -> str:
-    """Return the declared classes for a message, of many the first; nothing of what y holds."""
+    """Return the declared classes, or the first of many, as the end of a message; shows no label of y."""
     if len(classes) == 1:
         return ", which are one label only"
     shown = ", ".join(map(repr, classes[:_LISTED].tolist()))
@@ -308,26 +326,31 @@ def _listed(classes: NDArray[Any]) -> str:
 
 
 def labels_assumed(classes: Sequence[Any] | None) -> str:
-    """Return what a guarantee assumes of the labels: that what was declared holds, or is public."""
+    """Return the assumption about labels: they are among the declared ones, or their set is public."""
     if classes is None:
         return "the set of labels, and their type, is public"
     return "labels are among the declared classes"
 
 
 def declared_classes(classes: Sequence[Any] | None, domain: Any) -> Sequence[Any] | None:
-    """Return all labels that can occur, if they were told: as such, or by the schema of the columns."""
+    """Return the declared labels: `classes` if given, else those of a schema, else None."""
     return domain.labels if classes is None and isinstance(domain, Schema) else classes
 
 
 def check_two_labels(classes: NDArray[Any], learned: str) -> None:
-    """Refuse any other number of labels, in the words that scikit-learn's users know.
+    """Raise an error unless there are two labels, with scikit-learn's message.
 
     Parameters
     ----------
     classes : ndarray of shape (n_classes,)
         All labels.
     learned : str
-        What needs two of them, with its article.
+        The kind of rule that needs two labels, with an article, for the message.
+
+    Raises
+    ------
+    ValueError
+        If there are not exactly two labels.
     """
     if len(classes) != 2:
         raise ValueError(
@@ -337,14 +360,14 @@ def check_two_labels(classes: NDArray[Any], learned: str) -> None:
 
 
 def check_given(name: str, value: Any, *, source: str, low: int = 1) -> int:
-    """Return a number that a plan needs, and that must be given where the parameter `source` tells none."""
+    """Return a size that a plan needs; raise an error if it is neither given nor determined by `source`."""
     if value is None:
-        raise ValueError(f"{name} must be given, since {source} does not tell it")
+        raise ValueError(f"{name} must be given, since {source} does not determine it")
     return check_count(name, value, low=low)
 
 
 def label_cells(y: Any) -> NDArray[Any]:
-    """Return the labels as a one-dimensional array: each as it is, whatever the others are."""
+    """Return the labels as a one-dimensional array, without a conversion to a common type."""
     if is_frame(y) and y.shape[1] != 1:
         raise ValueError(f"y must have one column of labels, got a data frame of shape {y.shape}")
     cells = frame_column(y, 0) if is_frame(y) else as_cells(y)
@@ -360,7 +383,7 @@ def label_cells(y: Any) -> NDArray[Any]:
 
 
 def _bare(label: Any) -> Any:
-    """Return the one label in a row of one column, or in an array without axes; None for a missing one."""
+    """Return the label in a row of one column or in an array of size 1; None for a missing label."""
     if isinstance(label, np.ndarray) and label.size == 1:
         label = label.ravel().tolist()[0]
     elif is_row(label) and len(label) == 1:
@@ -369,10 +392,10 @@ def _bare(label: Any) -> Any:
 
 
 def _found_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return the labels that occur, sorted, and each record's place; set and type count as public.
+    """Return the labels that occur, sorted, and each record's index; the set and its type count as public.
 
-    Labels of one kind are sorted and told apart by value. Of others, such as NaN or sets, equal ones could
-    stay apart: the labels would tell how many records have them, and where.
+    Labels of a single kind are sorted and compared by value. For others, such as NaN or sets, the label set
+    could contain equal labels several times, and would reveal the number and order of their records.
     """
     if labels.dtype.kind == "O":
         listed = labels.tolist()
@@ -399,7 +422,7 @@ def _is_bytes(label: Any) -> bool:
 
 
 def _is_label_number(label: Any) -> bool:
-    """Return whether a label is a number that equals itself; a signaling NaN of decimals raises."""
+    """Return True for a number other than NaN; a comparison of decimal's signaling NaN would raise."""
     return is_number(label) and not is_missing(label) and not (isinstance(label, Decimal) and label.is_nan())
 
 
@@ -408,12 +431,12 @@ def _place(place: dict[Any, int], label: Any) -> int:
         return -1
     try:
         return place.get(label, -1)
-    except Exception:  # what cannot be hashed, or compared, is no label
+    except Exception:  # a value that cannot be hashed or compared is no label
         return -1
 
 
 def check_classes(classes: Sequence[Hashable]) -> NDArray[Any]:
-    """Return the declared label set, sorted; all strings, or all numbers."""
+    """Return the declared label set, sorted, if its labels are distinct and all strings or all numbers."""
     labels = list(classes) if isinstance(classes, Iterable) and not isinstance(classes, str) else []
     texts = sum(isinstance(label, str) for label in labels)
     numbers = sum(isinstance(label, (int, float, np.number, np.bool_)) for label in labels)
@@ -452,6 +475,11 @@ def as_product(domain: Any, n_features: int, names: Sequence[str] | None) -> Pro
         Number of columns.
     names : sequence of str or None
         Names of the columns.
+
+    Raises
+    ------
+    ValueError
+        If `domain` describes another number of columns.
     """
     if isinstance(domain, Product):
         product = domain

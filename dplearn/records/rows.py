@@ -1,7 +1,7 @@
-"""Records that can be asked: how many there are, and some of them by their places.
+"""Access to records by row number, for arrays, sparse matrices, data frames and user-defined records.
 
-`frame[places]` picks columns where their names are numbers, and `series[places]` every row of a label that
-occurs twice: then records would answer that were not asked. Here a place is a row's, whatever it is called.
+In pandas `frame[places]` selects columns if their names are integers, and `series[places]` selects all rows
+with these labels, which may be more than one per place. Here a place is always a row number, from 0.
 
 >>> import pandas as pd
 >>> ages = pd.Series([31, 42, 57], index=[7, 0, 7])
@@ -28,29 +28,29 @@ _TABLES = {(library, kind) for library in ("pandas", "polars") for kind in ("Dat
 
 
 class Records(ABC):
-    """Records of a form of one's own, for oracles to ask."""
+    """Base class of user-defined records, to which oracles apply queries."""
 
     @abstractmethod
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of records."""
 
     @abstractmethod
     def __getitem__(self, places: NDArray[np.int64]) -> Self:
-        """Return those at some places, an array of integers from 0: one for each place, in that order."""
+        """Return the records with the given row numbers, one for each, in that order."""
 
 
 class Columns(Records):
-    """Encoded columns, as one sequence of records.
+    """Records held as encoded columns.
 
     Parameters
     ----------
     columns : sequence of ndarray of shape (n,)
-        Private. At least one.
+        Private. At least one column.
 
     Attributes
     ----------
     columns : list of ndarray of shape (n,)
-        Private.
+        Private. The columns.
     """
 
     def __init__(self, columns: Sequence[NDArray[Any]]):
@@ -64,19 +64,19 @@ class Columns(Records):
 
 
 class Examples(Records):
-    """Rows and their labels, as one sequence of records.
+    """Records that consist of a row and a label.
 
     Parameters
     ----------
     X : ndarray, sparse matrix or data frame of shape (n, d)
-        Private.
+        Private. The rows.
     y : ndarray or series of shape (n,)
-        Private.
+        Private. The labels.
 
     Attributes
     ----------
     X, y : as given
-        Private. A sparse matrix by rows.
+        Private. A sparse matrix is converted to CSR.
     """
 
     def __init__(self, X: Any, y: Any):
@@ -92,30 +92,32 @@ class Examples(Records):
 
 
 def as_records(name: str, records: Any) -> Any:
-    """Return records if their places are known to be rows.
+    """Return records if their type supports access by row number.
 
     Parameters
     ----------
     name : str
-        The parameter, for the message.
+        The name of the parameter, for the message.
     records : ndarray, sparse matrix, data frame or series of pandas or polars, or Records
-        Private. Neither lists, of which numpy would choose a type by all records together, nor anything
-        whose brackets mean who knows what.
+        Private. Lists are refused, since numpy would choose a type that depends on all records. Other types
+        are refused, since their `__getitem__` may not select rows.
 
     Returns
     -------
     object
-        As given; a sparse matrix by rows.
+        As given; a sparse matrix is converted to CSR.
 
     Raises
     ------
     TypeError
-        If they are of another type.
+        If the records are of another type.
     """
     matrix: Any = records
     if issparse(records) and len(matrix.shape) == 2:
         return matrix.tocsr()
-    odd = isinstance(records, (np.ma.MaskedArray, np.matrix))  # would lose masks, or keep two axes in a row
+    odd = isinstance(
+        records, (np.ma.MaskedArray, np.matrix)
+    )  # masks would be lost; a matrix row has two axes
     rows = isinstance(records, np.ndarray) and records.ndim > 0 and not odd
     if not (rows or isinstance(records, Records) or _is_table(records)):
         raise TypeError(
@@ -126,7 +128,7 @@ def as_records(name: str, records: Any) -> Any:
 
 
 def count_of(records: Any) -> int:
-    """Return how many records there are.
+    """Return the number of records.
 
     Parameters
     ----------
@@ -137,27 +139,27 @@ def count_of(records: Any) -> int:
 
 
 def taken(records: Any, places: NDArray[np.int64]) -> Any:
-    """Return the records at some places.
+    """Return the records with the given row numbers.
 
     Parameters
     ----------
     records : object
         From `as_records`.
     places : ndarray of int64 of shape (m,)
-        From 0 to n - 1.
+        Row numbers, from 0 to n - 1.
 
     Raises
     ------
     TypeError
-        If `Records` of the caller's do not give one for each place.
+        If a user-defined `Records` does not return one record for each row number.
     """
     part = records.iloc[places] if hasattr(records, "iloc") else records[places]
     if count_of(part) != len(places):
-        raise TypeError("records must give one record for each place that is asked for")
+        raise TypeError("records must return one record for each requested row number")
     return part
 
 
 def _is_table(records: Any) -> bool:
-    """Return True for a frame or series of pandas or polars, and what inherits from one."""
+    """Return True for a frame or series of pandas or polars, and for subclasses of these."""
     kinds = {(kind.__module__.partition(".")[0], kind.__name__) for kind in type(records).__mro__}
     return bool(kinds & _TABLES)

@@ -1,8 +1,8 @@
-"""Cut a table into rows that look the same whatever other rows hold.
+"""Select rows of a table so that the result, including its types, depends on no other row.
 
-numpy chooses one type for a whole array, scipy one type of index for a whole matrix, pandas one type for all
-row labels. A shard that inherited these would change with a record of another shard. What is inherited are
-the types of columns, which are public: the categories of a categorical column, and the type of an array.
+numpy chooses one type for a whole array, scipy one index type for a whole matrix, and pandas one type for all
+row labels. A shard with these types would depend on records of other shards. Selected rows keep only the
+types of columns, which are public: the categories of a categorical column, and the type of an array.
 
 >>> import numpy as np
 >>> table = np.array([[1, 2], [3, "x"]], dtype=object)
@@ -31,45 +31,53 @@ _VALUES_OF_PANDAS = ("NAType", "NaTType", "Timestamp", "Timedelta")
 
 
 def sliceable(X: Any) -> Any:
-    """Return a table that rows can be cut out of: a sparse one by rows, any other as it is."""
+    """Return a table with access by row: a sparse matrix as CSR, any other table unchanged."""
     return X.tocsr() if hasattr(X, "tocsr") else X
 
 
 def rows_of(X: Any, places: NDArray[np.int64]) -> Any:
-    """Return a copy of some rows, which shares no memory with the table but the objects in its cells.
+    """Return a copy of some rows; it shares no memory with the table, except objects in cells.
 
     Parameters
     ----------
     X : ndarray, CSR matrix, pandas or polars data frame of shape (n, d)
         A table.
     places : ndarray of int of shape (m,)
-        Which rows.
+        Row numbers.
+
+    Returns
+    -------
+    same type as X, of shape (m, d)
     """
     if hasattr(X, "iloc"):
         return X.iloc[places].reset_index(drop=True)
     rows = X[places]
     if issparse(X):
-        kind = np.int32 if max(rows.nnz, rows.shape[1]) < _SHORT else np.int64  # what its own entries need
-        plain_kind = csr_array if isinstance(rows, sparray) else csr_matrix  # and no subclass with ideas
+        kind = np.int32 if max(rows.nnz, rows.shape[1]) < _SHORT else np.int64  # depends on these rows only
+        plain_kind = csr_array if isinstance(rows, sparray) else csr_matrix  # never a subclass of these
         return plain_kind((rows.data, rows.indices.astype(kind), rows.indptr.astype(kind)), shape=rows.shape)
     return rows
 
 
 def plain(rows: Any) -> Any:
-    """Return an array of cells as what numpy makes of these rows alone; any other table as it is."""
+    """Return an array of objects with the type that numpy infers from these rows alone.
+
+    Any other table is returned unchanged, as are cells that numpy would convert to another shape, or numbers
+    and missing values that it would convert to texts.
+    """
     if is_frame(rows) or rows.dtype != object:
         return rows
     try:
         own = np.asarray(rows.tolist())
     except ValueError:  # cells that are sequences, of unequal lengths
         return rows
-    # Texts that numpy made of numbers and of gaps would be taken for categories.
+    # Numbers and missing values converted to texts would be taken for categories.
     mixed = own.dtype.kind in "US" and not all(isinstance(cell, (str, bytes)) for cell in rows.ravel())
     return own if own.shape == rows.shape and not mixed else rows
 
 
 def own_cells(rows: Any) -> Any:
-    """Return rows in whose cells there is no object that could change and that others hold too.
+    """Return rows whose cells share no mutable object with other tables: such cells are deeply copied.
 
     Parameters
     ----------
@@ -79,7 +87,7 @@ def own_cells(rows: Any) -> Any:
     Raises
     ------
     Exception
-        Whatever a cell raises when it is copied.
+        Any exception that the copy of a cell raises.
     """
     if not is_frame(rows):
         return _own(rows) if rows.dtype == object else rows
@@ -94,10 +102,10 @@ def own_cells(rows: Any) -> Any:
 
 
 def check_values(rows: Any) -> Any:
-    """Return public rows if their cells are values: numbers, texts, times, or missing.
+    """Return public rows if their cells are plain values: numbers, texts, times, or missing.
 
-    An object that counts how often it is looked at, on its class where no copy reaches, would carry what
-    one teacher did to another.
+    Other objects are refused: one that counts its uses in a class attribute, which no copy separates, would
+    pass information from one teacher to another.
 
     Parameters
     ----------
@@ -130,17 +138,17 @@ def _is_value(kind: type) -> bool:
 
 
 def _holds_objects(kind: Any) -> bool:
-    """Return True for columns of objects, in pandas also if they are sparse."""
+    """Return True for columns of objects, including sparse ones of pandas."""
     return "object" in str(kind).lower()
 
 
 def _has_categories(kind: Any) -> bool:
-    """Return True for pandas' categorical columns; those of polars hold texts."""
+    """Return True for categorical columns of pandas; the categories of polars are texts."""
     return hasattr(getattr(kind, "categories", None), "tolist")
 
 
 def _own_categories(column: Any) -> Any:
-    """Return a categorical column with categories of its own: all rows of a table share them otherwise."""
+    """Return a categorical column with a copy of its categories, which all rows of a table would share."""
     own = column.categories.copy(deep=True)
     if own.dtype == object:
         own = type(own)(_own(own.to_numpy()), dtype=object, name=own.name)
@@ -148,7 +156,7 @@ def _own_categories(column: Any) -> Any:
 
 
 def _own_polars(rows: Any) -> Any:
-    """Return a frame with its own objects; polars itself copies no object."""
+    """Return a frame with copied objects; polars itself does not copy objects."""
     shared = [
         rows[name] for name, dtype in zip(rows.columns, rows.dtypes, strict=True) if str(dtype) == "Object"
     ]
@@ -157,5 +165,5 @@ def _own_polars(rows: Any) -> Any:
 
 
 def _own(cells: Any) -> Any:
-    """Return an array of objects, deeply copied if some could change."""
+    """Return an array of objects, deeply copied if some are mutable."""
     return cells if set(map(type, cells.ravel().tolist())) <= _CANNOT_CHANGE else deepcopy(cells)

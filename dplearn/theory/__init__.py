@@ -1,7 +1,7 @@
-"""Calculators on paper: sample sizes, dimensions, bounds and the settings that the papers published.
+"""Calculators for theory: sample sizes, dimensions, lower bounds, and the settings published in papers.
 
-Nothing that runs on private data imports this package. Numbers that a mechanism or a learner runs on are
-computed beside it, and are offered here too, under their names.
+No code that runs on private data imports this package. Calculators that a mechanism or a learner uses are
+defined in its module, and exported here too.
 """
 
 from dplearn.learners.conjunction import conjunction_error, conjunction_query_sample_size

@@ -1,7 +1,7 @@
-"""How many teachers and examples sub-sample and aggregate needs: as published, and with our noise.
+"""Numbers of teachers and examples for sub-sample and aggregate: as published, and with our noise.
 
 The published numbers are those of Bassily, Thakkar and Thakurta (2018): k teachers learn from disjoint parts
-of n examples and answer m queries by plurality, T of which may be unstable.
+of n examples and answer m queries by plurality, of which T may be unstable.
 
 >>> privacy = ApproxDP(1, 1e-6)
 >>> published_setting(privacy, 10, n_queries=1000, beta=0.05).n_teachers
@@ -35,23 +35,24 @@ __all__ = [
     "teachers_table",
 ]
 
-_TINY = 1e-100  # below it products and quotients of floats lose their meaning
+_TINY = 1e-100  # parameters below this are refused: products and quotients of floats could underflow
 _HUGE = 10**100
 
 
 @dataclass(frozen=True)
 class PublishedSetting:
-    """Noise and number of teachers that the paper sets for m queries.
+    """The noise and the number of teachers of the paper for m queries.
 
     Attributes
     ----------
     scale : float
-        lambda = sqrt(32 T ln(2/delta))/epsilon, of the threshold's noise; that of distances has twice it.
+        lambda = sqrt(32 T ln(2/delta))/epsilon, the scale of the threshold's noise; the noise of distances
+        has the scale 2 lambda.
     threshold : float
         w = 2 lambda ln(2m/delta) (Algorithm 3).
     distance : float
-        32 ln(4mT/min(delta, beta)) sqrt(2 T ln(2/delta))/epsilon, from which on queries are all answered with
-        probability 1 - beta (Corollary 3.9).
+        32 ln(4mT/min(delta, beta)) sqrt(2 T ln(2/delta))/epsilon: queries with at least this distance are all
+        answered with probability 1 - beta (Corollary 3.9).
     n_teachers : int
         136 ln(4mT/min(delta, beta/2)) sqrt(T ln(2/delta))/epsilon, rounded up (Algorithm 4).
     """
@@ -69,9 +70,9 @@ class TransferSampleSize:
     Attributes
     ----------
     n_private : int
-        Examples that the teachers learn from.
+        Number of private examples, on which the teachers are trained.
     n_public : int
-        Feature vectors that they label for the student.
+        Number of public feature vectors, which the teachers label for the student.
     """
 
     n_private: int
@@ -85,9 +86,9 @@ class TeachersRow:
     Attributes
     ----------
     max_abstentions : int
-        T.
+        The number T of unstable queries.
     published, ours : int
-        Number of teachers.
+        Numbers of teachers: of the published algorithm, and of ours.
     """
 
     max_abstentions: int
@@ -96,7 +97,7 @@ class TeachersRow:
 
     @property
     def ratio(self) -> float:
-        """How many times as many teachers were published."""
+        """The published number of teachers divided by ours."""
         return self.published / self.ours
 
 
@@ -108,13 +109,17 @@ def published_setting(
     Parameters
     ----------
     privacy : ApproxDP
-        Epsilon and delta positive.
+        The guarantee, with epsilon and delta positive.
     max_abstentions : int
         T, at least 1.
     n_queries : int
         m, at least 1.
     beta : number, default=0.05
         Probability of failure, in (0, 1).
+
+    Returns
+    -------
+    PublishedSetting
     """
     epsilon, delta = _float("epsilon", epsilon_of(privacy)), _float("delta", delta_of(privacy))
     most = check_count("max_abstentions", max_abstentions, low=1, high=_HUGE)
@@ -132,9 +137,9 @@ def published_setting(
 def published_max_abstentions(n_queries: int, *, alpha: Any, beta: Any, gamma: Any = 0) -> int:
     """Return the T of Corollary 4.1: 3 ((gamma + alpha) m + sqrt(m ln(m/beta) / 2)), rounded up.
 
-    On all queries but T at least two thirds of the teachers are right, with probability 1 - 2 beta, if each
-    learns up to alpha with probability 1 - beta/k. The proof puts m for k in the logarithm, so it supposes
-    that there are at most as many teachers as queries; `docs/errata.md` says when that is so.
+    If each teacher has an excess error of at most alpha with probability 1 - beta/k, then with probability
+    1 - 2 beta at least two thirds of the teachers are right on all queries but T. The proof has m in place of
+    k in the logarithm, so it assumes at most as many teachers as queries; see `docs/errata.md`.
 
     Parameters
     ----------
@@ -144,6 +149,10 @@ def published_max_abstentions(n_queries: int, *, alpha: Any, beta: Any, gamma: A
         In (0, 1).
     gamma : number, default=0
         The least error in the class, at least 0 and below 1.
+
+    Returns
+    -------
+    int
     """
     m = check_count("n_queries", n_queries, low=1, high=_HUGE)
     error = _float("alpha", alpha, below=1) + float(check_number("gamma", gamma, low=0, below=1))
@@ -152,12 +161,12 @@ def published_max_abstentions(n_queries: int, *, alpha: Any, beta: Any, gamma: A
 
 
 def agreement_bound(n_teachers: int, *, n_queries: int, beta: Any, probability: Any = 0.75) -> float:
-    """Return which fraction of teachers agrees on every stable query, with probability 1 - beta.
+    """Return the fraction of teachers that agree on every stable query with probability 1 - beta.
 
-    A query is stable if a teacher, learning from a random part, gives one and the same answer with
-    probability at least `probability`. By Hoeffding's bound, in the proof of Theorem 3.11, all m of them then
-    have a fraction of p - sqrt(ln(m/beta) / (2 k)) of k teachers that agree. (There beta is halved, p = 3/4,
-    and k >= 72 ln(2m/beta) makes that 2/3.)
+    A query is stable if there is an answer that a teacher trained on a random part gives with probability at
+    least p = `probability`. By Hoeffding's bound, as in the proof of Theorem 3.11, with probability 1 - beta
+    a fraction of at least p - sqrt(ln(m/beta) / (2 k)) of the k teachers gives it, for all m queries. (There
+    the proof has beta/2 for beta, and p = 3/4; with k >= 72 ln(2m/beta) the fraction is at least 2/3.)
 
     Parameters
     ----------
@@ -167,6 +176,11 @@ def agreement_bound(n_teachers: int, *, n_queries: int, beta: Any, probability: 
         In (0, 1).
     probability : number, default=0.75
         p, above 0 and at most 1.
+
+    Returns
+    -------
+    float
+        At least 0.
     """
     k = check_count("n_teachers", n_teachers, low=1, high=_HUGE)
     m, failure = check_count("n_queries", n_queries, low=1, high=_HUGE), _float("beta", beta, below=1)
@@ -184,36 +198,36 @@ def classification_queries_sample_size(
     gamma: Any = None,
     constant: float = 1.0,
 ) -> int:
-    """Return n of Theorems 4.3 and 4.4: examples with which all but T of m binary queries are answered right.
+    """Return n of Theorems 4.3 and 4.4, with which all but T of m binary queries have right answers.
 
     Parameters
     ----------
     vc_dimension : int
         V, at least 1.
     n_queries : int
-        m, at least 4 ln(1/(alpha beta))/alpha**2.
+        The number m of binary queries, at least 4 ln(1/(alpha beta))/alpha**2.
     privacy : ApproxDP
-        Epsilon and delta positive.
+        The guarantee, with epsilon and delta positive.
     alpha, beta : number
         Excess error of a teacher and probability of failure, in (0, 1).
     gamma : number, optional
-        The least error in the class (Theorem 4.4); None: labels are those of a member of it (Theorem 4.3).
+        The least error in the class (Theorem 4.4). None: a member of the class has no error (Theorem 4.3).
     constant : float, default=1.0
-        The theorems leave a constant open: that of the bound on the examples that one teacher needs. This is
-        it; all else here has the constants of Algorithm 4 and Corollary 4.1.
+        The constant, which the theorems do not state, in the number of examples that one teacher needs. All
+        other constants are those of Algorithm 4 and Corollary 4.1.
 
     Returns
     -------
     int
-        k n', k being `published_setting`'s for `published_max_abstentions`. A teacher that must learn up to
-        alpha with probability 1 - beta/k gets n' = constant (V ln(1/alpha) + ln(k/beta))/alpha examples, or
-        constant (V + ln(k/beta))/alpha**2 with `gamma`. (The theorems have ln(m/beta) there, for at most as
-        many teachers as queries.)
+        k n', with k from `published_setting` for the T of `published_max_abstentions`. For an excess error of
+        at most alpha with probability 1 - beta/k a teacher needs
+        n' = constant (V ln(1/alpha) + ln(k/beta))/alpha examples, or constant (V + ln(k/beta))/alpha**2 with
+        `gamma`. (The theorems have ln(m/beta) there, for at most as many teachers as queries.)
 
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as described.
+        If a parameter is invalid.
     """
     excess, failure = _float("alpha", alpha, below=1), _float("beta", beta, below=1)
     least = math.ceil(_least_queries(excess, failure))
@@ -237,32 +251,32 @@ def knowledge_transfer_sample_size(
     gamma: Any = None,
     constant: float = 1.0,
 ) -> TransferSampleSize:
-    """Return the sizes of Theorems 4.6 and 4.7: the student has error O(alpha + gamma).
+    """Return the sample sizes of Theorems 4.6 and 4.7, with which the student has error O(alpha + gamma).
 
     Parameters
     ----------
     vc_dimension : int
         V, at least 1.
     privacy : ApproxDP
-        Epsilon and delta positive.
+        The guarantee, with epsilon and delta positive.
     alpha, beta : number
-        In (0, 1), beta at most alpha. The student fails with probability at most 3 beta.
+        In (0, 1), beta at most alpha. The probability that the student has a greater error is at most 3 beta.
     gamma : number, optional
-        The least error in the class (Theorem 4.7); None: labels are those of a member of it (Theorem 4.6).
+        The least error in the class (Theorem 4.7). None: a member of the class has no error (Theorem 4.6).
     constant : float, default=1.0
-        What the theorems leave open, once for the student and once for each teacher: the constant of the
-        examples that a learner needs.
+        The constant, which the theorems do not state, in the numbers of examples that the student and each
+        teacher need.
 
     Returns
     -------
     TransferSampleSize
-        n_public = m is the greater of constant (V + ln(1/beta))/alpha**2 and what Theorems 4.3 and 4.4 ask
-        for, 4 ln(1/(alpha beta))/alpha**2; n_private is `classification_queries_sample_size` of m.
+        n_public = m is the greater of constant (V + ln(1/beta))/alpha**2 and 4 ln(1/(alpha beta))/alpha**2,
+        which Theorems 4.3 and 4.4 require; n_private is `classification_queries_sample_size` for m.
 
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as described.
+        If a parameter is invalid.
     """
     v = check_count("vc_dimension", vc_dimension, low=1, high=_HUGE)
     excess, failure = _float("alpha", alpha, below=1), _float("beta", beta, below=1)
@@ -283,26 +297,28 @@ def teachers_needed(
     beta: Any = 0.05,
     agreement: Any = "5/6",
 ) -> int:
-    """Return how many teachers our noise needs to answer all queries on which most of them agree.
+    """Return the number of teachers with which our noise allows answers to all queries with enough agreement.
 
     Parameters
     ----------
     privacy, max_abstentions, n_queries, beta
-        As for `stable_answers_noise`. Fewer than `max_abstentions` queries may be others.
+        As for `stable_answers_noise`. Fewer than `max_abstentions` further queries may lack agreement.
     agreement : number, default=5/6
-        Above 1/2 and at most 1: the fraction of teachers that vote alike on each of the `n_queries`.
+        The fraction u of teachers that give the same answer to each of the `n_queries`, above 1/2 and at
+        most 1.
 
     Returns
     -------
     int
-        The least k such that, with ceil(agreement k) votes for one label and the rest for any others, the
-        distance of `dplearn.core.votes.plurality` is at least what all the queries need.
+        The least k such that, with ceil(u k) votes for one label and the rest for any others, the distance of
+        `dplearn.core.votes.plurality` is at least the least distance with which all queries are answered.
 
     Notes
     -----
-    With c votes for the winner the others are k - c at most; if they all stand for a label that wins ties,
-    ceil((2 c - k) / 2) = c - floor(k/2) must move. For k = 2 j it takes ceil((2 u - 1) j) >= d + 1, for
-    k = 2 j + 1 it takes ceil((2 u - 1) j + u) >= d + 1.
+    With c votes for the winner the other labels have at most k - c votes. If all of these are for one label
+    that wins ties, ceil((2 c - k) / 2) = c - floor(k/2) votes must change before it wins. With d the least
+    distance, k = 2 j suffices if ceil((2 u - 1) j) >= d + 1, and k = 2 j + 1 if
+    ceil((2 u - 1) j + u) >= d + 1.
     """
     u = check_number("agreement", agreement, above=0.5, high=1)
     noise = stable_answers_noise(privacy, max_abstentions, n_queries=n_queries, beta=beta)
@@ -327,14 +343,18 @@ def teachers_table(
     privacy, n_queries, beta
         As for `stable_answers_noise`.
     max_abstentions : iterable of int, default=(1, 10, 50, 100)
-        Values of T: queries, among `n_queries`, on which teachers may vote as they like.
+        Values of T: the numbers of queries, among `n_queries`, with arbitrary votes.
     agreement : number, default=2/3
-        As for `teachers_needed`. The published number is for 2/3 in any case.
+        As for `teachers_needed`. The published number always assumes 2/3.
+
+    Yields
+    ------
+    TeachersRow
 
     Notes
     -----
-    The published algorithm stops at the None after the T-th, ours at the T-th: ours gets T + 1, so that
-    both have answers left after T unstable queries. Half of beta is for the noise, as there.
+    The published algorithm stops at abstention T + 1, ours at the number that it is given. Ours is given
+    T + 1, so both can answer further queries after T abstentions. In both, half of beta is for the noise.
     """
     half = check_number("beta", beta, above=0, below=1) / 2
     for most in max_abstentions:

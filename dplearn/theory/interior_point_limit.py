@@ -1,4 +1,4 @@
-"""How many records no private method finds interior points with.
+"""Lower bounds on the number of records with which a private method can find interior points.
 
 >>> [interior_point_lower_bound(2**bits, epsilon=1, delta=1e-6) for bits in (8, 64, 65536)]
 [9, 15, 15]
@@ -16,8 +16,21 @@ from dplearn.core.exact import exp_bounds, log_bounds
 
 __all__ = ["interior_point_lower_bound"]
 
-_STEPS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128)  # above the least base, by which bases are tried
-_LARGEST = 30  # epsilon: beyond it the recursive bound is left out, its bases having too many digits
+_STEPS = (
+    0,
+    1,
+    2,
+    3,
+    4,
+    6,
+    8,
+    12,
+    16,
+    32,
+    64,
+    128,
+)  # the tried bases, relative to the least one: see `_tried`
+_LARGEST = 30  # for a larger epsilon the recursive bound is skipped, since its bases have too many digits
 
 
 def interior_point_lower_bound(domain_size: int, *, epsilon: Any, delta: Any = 0, beta: Any = 0.05) -> int:
@@ -26,36 +39,39 @@ def interior_point_lower_bound(domain_size: int, *, epsilon: Any, delta: Any = 0
     Parameters
     ----------
     domain_size : int
-        How many codes there are, up to any size.
+        The number of codes, of any size.
     epsilon : number
-        Positive.
+        Privacy parameter, positive.
     delta : number, default=0
-        At least 0.
+        Privacy parameter, at least 0 and below 1.
     beta : number, default=0.05
         Probability of failure, in (0, 1).
 
     Returns
     -------
     int
-        The greater of two bounds, at least 1; the second grows with log*(domain_size), the first, with
-        delta 0, with its logarithm.
+        The greater of two bounds, at least 1. The first grows with the logarithm of `domain_size` if delta is
+        0, the second with log*(domain_size).
 
     Notes
     -----
-    *Records all alike.* With n records y only y is right. n replacements lead from n records x to them, so
-    that on these y has probability at least exp(-n epsilon) (1 - beta) - D (1 - exp(-n epsilon)),
-    D = delta / (exp(epsilon) - 1). Summed over the ``|X| - 1`` other y that is at most beta: n is at least
+    *Equal records.* For n equal records y the only interior point is y. At most n replacements lead from n
+    records x to n records y. So on the records x the method returns y with probability at least
+    exp(-n epsilon) (1 - beta) - D (1 - exp(-n epsilon)), where D = delta / (exp(epsilon) - 1). The sum of
+    this over the ``|X| - 1`` other y is at most beta, so n is at least
     ``ln((1 - beta + D) / (beta / (|X| - 1) + D)) / epsilon``.
 
-    *Recursion.* There are data of n records of S(n) codes on which no method succeeds with probability above
-    P(n). One record: any of m codes, S(1) = m; from x's chance to be found where x' stands,
-    P(1) = (exp(epsilon) + (m - 1) delta) / (m - 1 + exp(epsilon)). One more: draw x_0, a string of S(n) - 1
-    digits in base b, S(n + 1) = b ** (S(n) - 1); and n strings that agree with x_0 in as many first digits as
-    the hard data for n say, and are random after these. An interior point of all agrees with x_0 in at least
-    the least of these lengths, and in the digit after the greatest with probability at most
-    exp(epsilon) / b + delta, as that digit of x_0 is known to x_0 alone: the number of digits agreed on would
-    be interior to the data for n. So P(n + 1) = P(n) + exp(epsilon) / b + delta. While it is below 1 - beta,
-    n + 1 records are too few for S(n + 1) codes or more. Every m and b prove a bound; we try some.
+    *Recursion.* There is a distribution of data sets of n records over S(n) codes on which no method succeeds
+    with probability above P(n). For one record, take a uniform one of m codes: S(1) = m, and privacy between
+    the records x and x' gives P(1) = (exp(epsilon) + (m - 1) delta) / (m - 1 + exp(epsilon)). For n + 1
+    records, let x_0 be a random string of S(n) - 1 digits in base b, so S(n + 1) = b ** (S(n) - 1). Draw hard
+    data for n records, and for each of these records a string that agrees with x_0 in as many first digits as
+    the record says, with random digits after these. An interior point of all n + 1 strings agrees with x_0 in
+    at least the least of these numbers of digits. It agrees with x_0 also in the digit after the greatest of
+    them with probability at most exp(epsilon) / b + delta, as only the record x_0 depends on that digit.
+    Otherwise the number of digits in which it agrees with x_0 is an interior point of the data for n. So
+    P(n + 1) = P(n) + exp(epsilon) / b + delta. While this is below 1 - beta, n + 1 records do not suffice for
+    S(n + 1) codes or more. Every choice of m and of each b proves a bound; this function tries some.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 3.2 and Lemma 3.3, which has one digit more,
     base 1 / delta(n), m = 2, and n of order ``log*|X|`` for delta(n) <= 1 / (50 n**2), with no constant
@@ -71,13 +87,13 @@ def interior_point_lower_bound(domain_size: int, *, epsilon: Any, delta: Any = 0
 
 
 def _all_alike(size: int, epsilon: Fraction, delta: Fraction, beta: Fraction) -> int:
-    # D rounded up: the quotient of the sums, above 1, only falls. Below 1 there is no bound.
+    # D is rounded up, which only decreases a quotient above 1. If the quotient is below 1 there is no bound.
     share = delta / (exp_bounds(min(epsilon, Fraction(_LARGEST)))[0] - 1)
     return math.ceil(log_bounds((1 - beta + share) / (beta / (size - 1) + share))[0] / epsilon)
 
 
 def _too_few(size: int, epsilon: Fraction, delta: Fraction, beta: Fraction) -> int:
-    """Return the greatest number of records that the recursion was found to exclude."""
+    """Return the greatest number of records that the recursion excludes, over the tried bases."""
     if epsilon > _LARGEST:
         return 0
     growth = exp_bounds(epsilon)[1]
@@ -94,13 +110,16 @@ def _too_few(size: int, epsilon: Fraction, delta: Fraction, beta: Fraction) -> i
 
 
 def _more(codes: int, size: int, room: Fraction, growth: Fraction, delta: Fraction) -> int:
-    """Return how many further records are excluded, some number of codes being hard with room left."""
+    """Return the number of further records that the recursion excludes.
+
+    `codes` is S(n) for excluded n, and `room` is 1 - beta - P(n).
+    """
     if room <= delta:
         return 0
     found = 0
     for base in _tried(growth / (room - delta)):
         if (codes - 1) * (base.bit_length() - 1) >= size.bit_length():
-            break  # 2 ** (that product) codes would be too many already
+            break  # there would be at least 2 ** (that product) codes, more than `size`
         strings = base ** (codes - 1)
         if codes < strings <= size:
             found = max(found, 1 + _more(strings, size, room - delta - growth / base, growth, delta))
@@ -108,6 +127,6 @@ def _more(codes: int, size: int, room: Fraction, growth: Fraction, delta: Fracti
 
 
 def _tried(bound: Fraction) -> Iterator[int]:
-    """Yield integers above a bound."""
+    """Yield integers above a bound, ascending."""
     least = math.floor(bound) + 1
     return (least + least * step // 8 if step > 8 else least + step for step in _STEPS)

@@ -1,4 +1,4 @@
-"""How far a learner's scores move when an example is replaced: measured, on public or synthetic data only.
+"""Measure the stability of a learner's scores under one replaced example, on public or synthetic data.
 
 >>> X, y = np.zeros((50, 1)), np.arange(50) % 2
 >>> def share(X, y, seed):
@@ -27,14 +27,14 @@ Learner = Callable[[Any, Any, int], Callable[[Any], Any]]
 
 @dataclass(frozen=True, eq=False)
 class MeasuredStability:
-    """The change of each query's score, over many pairs of data sets that differ in one example.
+    """The absolute change of each query's score over many pairs of data sets that differ in one example.
 
     Attributes
     ----------
     n_pairs : int
-        Of how many pairs.
+        Number of pairs.
     mean, mean_square : ndarray of float64 of shape (n_queries,)
-        Of the change's size.
+        Mean and mean square of the absolute change.
     mean_error, mean_square_error : ndarray of float64 of shape (n_queries,)
         Their standard errors.
     """
@@ -47,7 +47,7 @@ class MeasuredStability:
 
     @property
     def root_mean_square(self) -> float:
-        """Return the greatest root of a mean square among the queries: alpha of Definition 5.7, measured."""
+        """The greatest root mean square over the queries: a measurement of alpha of Definition 5.7."""
         return float(np.sqrt(self.mean_square.max()))
 
 
@@ -61,25 +61,25 @@ def measure_stability(
     n_pairs: int = 200,
     seed: int = 0,
 ) -> MeasuredStability:
-    """Return how far scores move if one of n' examples, at a place drawn for each pair, is replaced.
+    """Return the changes of scores when one of n' examples, at a random position, is replaced.
 
     Parameters
     ----------
     learner : callable
-        Is given n' rows, their labels and a seed, and returns a function from queries to scores, of which
-        there is one a query. Both of a pair are given the same seed.
+        Takes n' rows, their labels and a seed, and returns a function from queries to scores, one score per
+        query. Both data sets of a pair are used with the same seed.
     X : ndarray of shape (n, n_features)
         Public or synthetic rows. The result is not private.
     y : ndarray of shape (n,)
         Their labels.
     queries : object
-        What scores are asked for.
+        The argument of the function that `learner` returns.
     n_records : int
         n', from 1 to n - 1.
     n_pairs : int, default=200
-        At least 2. Rows of each pair are drawn without replacement.
+        Number of pairs, at least 2. The rows of each pair are drawn without replacement.
     seed : int, default=0
-        Public: the same seed gives the same pairs.
+        Public. Determines the pairs.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def measure_stability(
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as described.
+        If a parameter is invalid.
     """
     n = check_count("n_records", n_records, low=1, high=len(X) - 1)
     count = check_count("n_pairs", n_pairs, low=2)
@@ -106,16 +106,16 @@ def measure_stability(
 
 
 def example_order(n_records: int, n_steps: int, order: str, seed: int) -> NDArray[np.int64]:
-    """Return which example each step meets.
+    """Return the index of the example that each step uses.
 
     Parameters
     ----------
     n_records, n_steps : int
-        At least 1.
+        Numbers of examples and of steps, at least 1.
     order : {"permutation", "sampling", "in_turn"}
         As for `sgd_stability`.
     seed : int
-        Public.
+        Public. Determines the order.
 
     Returns
     -------
@@ -133,23 +133,24 @@ def example_order(n_records: int, n_steps: int, order: str, seed: int) -> NDArra
 def logistic_sgd(
     X: Any, y: Any, examples: Any, steps: Iterable[float], *, alpha: Any = 0
 ) -> NDArray[np.float64]:
-    """Return the weights of a logistic regression after one step for each example that is named.
+    """Return the weights of a logistic regression after one gradient step for each given example.
 
-    The plainest learner that `sgd_stability` with `logistic_constants` is about: from zero, without an
-    intercept, steps that do not depend on the data, and the last weights.
+    This is the simplest learner to which `sgd_stability` with `logistic_constants` applies: it starts from
+    zero weights, without an intercept, with steps that do not depend on the data, and returns the last
+    weights.
 
     Parameters
     ----------
     X : ndarray of float64 of shape (..., n, n_features)
-        Rows; of many learners at once, if there are more axes.
+        Rows; further axes run over several learners.
     y : ndarray of shape (..., n)
         Labels 0 and 1.
     examples : ndarray of int of shape (n_steps,)
         From `example_order`.
     steps : iterable of float
-        As many.
+        Step sizes, n_steps of them.
     alpha : number, default=0
-        Penalty.
+        Weight of the penalty alpha/2 |w|^2.
 
     Returns
     -------
@@ -166,5 +167,5 @@ def logistic_sgd(
 
 
 def _moment(sizes: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return mean and standard error of each column."""
+    """Return the mean and the standard error of each column."""
     return sizes.mean(axis=0), sizes.std(axis=0, ddof=1) / np.sqrt(len(sizes))

@@ -1,9 +1,9 @@
-"""How near private soft labels come to the mean prediction, and how many teachers that takes.
+"""Accuracy of private soft labels with respect to the mean prediction, and the number of teachers needed.
 
-As published by Bassily, Thakkar and Thakurta (2018), Section 5, and ours. k teachers learn from disjoint
-shards of n' examples and score each of m queries in [0, 1]; what is released is the midpoint of the bin with
-most scores, or of the bin that is best after a shift by half a bin. `docs/theory/soft_label_stability.md` has
-the proofs.
+The published numbers are those of Bassily, Thakkar and Thakurta (2018), Section 5; ours have better
+constants. k teachers learn from disjoint shards of n' examples, and score each of m queries in [0, 1]. The
+released score is the midpoint of the fullest bin of a histogram, or that of the fullest bin of a second
+histogram, whose bins are shifted by half a bin. For the proofs see `docs/theory/soft_label_stability.md`.
 
 >>> published_soft_label_precision(1e-4, 5000).width, soft_label_precision(1e-4, 5000).width
 (0.16, 0.04)
@@ -39,22 +39,22 @@ __all__ = [
     "soft_label_teachers_agreeing",
 ]
 
-_MOST = 10**15  # teachers; more than any shards
+_MOST = 10**15  # more teachers than any ensemble has
 
 
 @dataclass(frozen=True)
 class PublishedSoftLabelSetting:
-    """Noise and number of teachers that the paper sets for soft labels.
+    """The noise and the number of teachers of the paper for soft labels.
 
     Attributes
     ----------
     scale : float
         lambda = sqrt(64 T ln(2/delta))/epsilon (Algorithm 6).
     threshold : float
-        w = lambda ln(4m/delta). It is too low for the privacy that is claimed; see `docs/errata.md`.
+        w = lambda ln(4m/delta). It is too low for the claimed guarantee; see `docs/errata.md`.
     distance : float
-        d = 32 ln(8mT/min(delta, beta)) sqrt(4 T ln(2/delta))/epsilon (Theorem 5.6): histograms whose first
-        bin leads the second by more are answered, all of them with probability 1 - beta.
+        d = 32 ln(8mT/min(delta, beta)) sqrt(4 T ln(2/delta))/epsilon (Theorem 5.6): with probability 1 - beta
+        all histograms whose fullest bin leads the second by more than d are answered.
     n_teachers : int
         136 ln(8mT/min(beta, delta)) sqrt(2 T ln(2/delta))/epsilon, rounded up (Theorem 5.14).
     """
@@ -67,16 +67,16 @@ class PublishedSoftLabelSetting:
 
 @dataclass(frozen=True)
 class SoftLabelPrecision:
-    """Bins, and how near to the mean prediction answers come with them.
+    """The width of bins, and the accuracy of answers with such bins.
 
     Attributes
     ----------
     radius : float
-        Within so much of the mean prediction most teachers score.
+        Distance from the mean prediction within which most teachers score.
     width : float
-        Of a bin, gamma: at least so much.
+        The least width gamma of a bin.
     accuracy : float
-        Answers are within so much of the mean prediction if bins are just as wide.
+        The greatest distance of an answer from the mean prediction, with bins of exactly this width.
     """
 
     radius: float
@@ -85,9 +85,9 @@ class SoftLabelPrecision:
 
     @property
     def n_bins(self) -> int:
-        """Return the greatest number of equal bins that are wide enough, at least 1.
+        """The greatest number of equal bins of at least `width`, at least 1.
 
-        Wider bins cost accuracy: answers are then within `accuracy` + (1/n_bins - `width`)/2.
+        Wider bins reduce the accuracy: answers are then within `accuracy` + (1/n_bins - `width`)/2.
         """
         return max(1, math.floor(1 / self.width))
 
@@ -100,18 +100,22 @@ def published_soft_label_setting(
     Parameters
     ----------
     privacy : ApproxDP
-        Epsilon and delta positive.
+        The guarantee, with epsilon and delta positive.
     max_abstentions : int
-        T, at least 1: queries that the first histogram may leave open.
+        T, at least 1: the number of queries whose first histogram may be unstable.
     n_queries : int
         m, at least 1.
     beta : number, default=0.05
         Probability of failure, in (0, 1).
 
+    Returns
+    -------
+    PublishedSoftLabelSetting
+
     Notes
     -----
-    Theorem 5.6 needs more than it says: each query that neither histogram settles takes two of the T. And the
-    proof of Theorem 5.14 needs k >= 72 ln(2m/beta), which 136... gives unless epsilon is large.
+    Theorem 5.6 omits an assumption: a query for which both histograms are unstable counts twice towards T.
+    The proof of Theorem 5.14 needs k >= 72 ln(2m/beta), which `n_teachers` satisfies unless epsilon is large.
     """
     scale = _published_scale(privacy, max_abstentions)
     m, delta = check_count("n_queries", n_queries, low=1), float(delta_of(privacy))
@@ -128,20 +132,20 @@ def published_soft_label_setting(
 def published_strong_quality_teachers(
     privacy: ApproxDP, max_abstentions: int, *, n_queries: int, beta: Any = 0.05
 ) -> int:
-    """Return k of Lemma 5.13: teachers with which one query of weak quality gets its answer.
+    """Return k of Lemma 5.13: the number of teachers for an answer to one query of weak quality.
 
     Parameters
     ----------
     privacy, max_abstentions, n_queries
-        As for `published_soft_label_setting`; they give lambda and w.
+        As for `published_soft_label_setting`, which returns lambda and w.
     beta : number, default=0.05
         beta', the probability of failure for this query, in (0, 1).
 
     Returns
     -------
     int
-        3 (sqrt(5) lambda ln(2/beta') + w), rounded up, but no less than the 72 ln(2/beta') of the proof,
-        which the lemma leaves out.
+        The maximum of 3 (sqrt(5) lambda ln(2/beta') + w) and 72 ln(2/beta'), rounded up. The proof needs the
+        latter, which the lemma omits.
     """
     failure = float(check_number("beta", beta, above=0, below=1))
     setting = published_soft_label_setting(privacy, max_abstentions, n_queries=n_queries)
@@ -150,27 +154,27 @@ def published_strong_quality_teachers(
 
 
 def published_soft_label_precision(stability: Any, n_records: int, *, quality: Any = 0) -> SoftLabelPrecision:
-    """Return radius, width and accuracy as Corollary 5.10 and Theorem 5.14 have them.
+    """Return the radius, width and accuracy of Corollary 5.10 and Theorem 5.14.
 
     Parameters
     ----------
     stability : number
-        a, above 0: root of the mean square by which a replaced example moves a score (Definition 5.7);
-        `SGDStability.root_mean_square`, not its `mean`.
+        a, above 0: the root mean square change of a score when one example is replaced (Definition 5.7). This
+        is `SGDStability.root_mean_square`, not its `mean`.
     n_records : int
-        n', of one teacher, at least 1.
+        n', the number of examples of one teacher, at least 1.
     quality : number, default=0
         nu, from 0 to 1/2: on all queries but T the mean prediction is below nu or above 1 - nu.
 
     Returns
     -------
     SoftLabelPrecision
-        4 a sqrt(2n'), 16 a sqrt(2n') + nu and 8 a sqrt(2n') + nu/2.
+        Radius 4 a sqrt(2n'), width 16 a sqrt(2n') + nu and accuracy 8 a sqrt(2n') + nu/2.
 
     Notes
     -----
-    The accuracy is half the width, and is kept where the first histogram's best bin holds the mean
-    prediction. It may be its neighbour: then 12 a sqrt(2n') + nu/2 is kept. See `docs/errata.md`.
+    This accuracy is half the width, which holds if the mean prediction is in the fullest bin of the first
+    histogram. If it is in an adjacent bin, only 12 a sqrt(2n') + nu/2 holds. See `docs/errata.md`.
     """
     a, n, nu = _shard(stability, n_records, quality)
     unit = a * math.sqrt(2 * n)
@@ -178,23 +182,28 @@ def published_soft_label_precision(stability: Any, n_records: int, *, quality: A
 
 
 def score_radius(stability: Any, n_records: int, *, probability: Any = 0.75) -> float:
-    """Return how near to the mean prediction a teacher scores with some probability, a sqrt(n'/(2 (1 - p))).
+    """Return the radius a sqrt(n'/(2 (1 - p))) around the mean prediction for a teacher's score.
 
     Parameters
     ----------
     stability, n_records
         As for `published_soft_label_precision`.
     probability : number, default=0.75
-        p, above 0 and below 1, over the teacher's shard and its chance. At 3/4 the radius is a sqrt(2n'), a
-        fourth of that of Lemma 5.8.
+        p, above 0 and below 1: the probability, over a teacher's shard and random draws, that its score is
+        within the radius. At 3/4 the radius is a sqrt(2n'), a fourth of that of Lemma 5.8.
+
+    Returns
+    -------
+    float
 
     Notes
     -----
-    For each outcome of the learner's chance the variance of a score over shards is at most half the sum of
-    the mean squared changes (Efron and Stein); on average over outcomes at most n' a^2/2. Chebyshev's bound
-    is linear in the variance, so that it needs the average alone. The mean prediction is that over shards,
-    given the teacher's chance. All teachers share it if it does not depend on chance; or if they share their
-    chance, and then `stability` must hold for that: `SGDStability.any_order` does.
+    For each outcome of the learner's draws the variance of a score over shards is at most half the sum of the
+    mean squared changes (Efron and Stein). On average over the draws this is at most n' a^2/2. Chebyshev's
+    bound is linear in the variance, so a bound on this average suffices. The mean prediction is the mean over
+    shards, given the teacher's draws. All teachers have the same mean prediction if it does not depend on the
+    draws, or if they use the same draws; in the latter case `stability` must hold for these draws, as
+    `SGDStability.any_order` does.
     """
     a, n, _ = _shard(stability, n_records, 0)
     p = float(check_number("probability", probability, above=0, below=1))
@@ -202,20 +211,24 @@ def score_radius(stability: Any, n_records: int, *, probability: Any = 0.75) -> 
 
 
 def any_order_radius(any_order: Any, n_records: int, *, probability: Any = 0.75) -> float:
-    """Return the same from a bound that holds for each order, b sqrt(n' ln(2/(1 - p))/2).
+    """Return the radius b sqrt(n' ln(2/(1 - p))/2) around the mean prediction for a teacher's score.
 
     Parameters
     ----------
     any_order : number
-        b, above 0: `SGDStability.any_order` of a score.
+        b, above 0: `SGDStability.any_order` of a score, which holds for each order of the examples.
     n_records, probability
         As for `score_radius`.
 
+    Returns
+    -------
+    float
+
     Notes
     -----
-    For a given order a score is a function of n' independent examples, each of which moves it by c_j at most,
-    with c_1^2 + ... + c_n'^2 <= n' b^2: McDiarmid's inequality. Radii grow with the root of a logarithm as p
-    tends to 1, and not with 1/sqrt(1 - p).
+    For a given order a score is a function of n' independent examples, each of which changes it by at most
+    c_j, with c_1^2 + ... + c_n'^2 <= n' b^2, so McDiarmid's inequality applies. As p tends to 1 this radius
+    grows with the root of a logarithm, that of `score_radius` with 1/sqrt(1 - p).
     """
     b, n = float(check_number("any_order", any_order, above=0)), check_count("n_records", n_records, low=1)
     p = float(check_number("probability", probability, above=0, below=1))
@@ -230,29 +243,30 @@ def soft_label_precision(
     probability: Any = 0.75,
     any_order: Any = None,
 ) -> SoftLabelPrecision:
-    """Return radius, width and accuracy with constants as low as our proof allows.
+    """Return radius, width and accuracy with the constants of our proof.
 
     Parameters
     ----------
     stability, n_records, quality
         As for `published_soft_label_precision`.
     probability : number, default=0.75
-        p: each teacher scores within the radius with this probability; to be given to `soft_label_teachers`.
+        p: the probability that a teacher's score is within the radius. Use the same p for
+        `soft_label_teachers`.
     any_order : number, optional
-        `SGDStability.any_order` of a score, where it is known.
+        `SGDStability.any_order` of a score, if known.
 
     Returns
     -------
     SoftLabelPrecision
-        The radius r is that of `score_radius` or, if it is less, of `any_order_radius`; the width is the
-        greater of 4 r and nu + r, the accuracy half of it plus r.
+        The radius r is the lesser of `score_radius` and `any_order_radius`, the width is the greater of 4 r
+        and nu + r, and the accuracy is half the width plus r.
 
     Notes
     -----
-    Scores within r of the mean prediction fill an interval no wider than half a bin. So it lies in one bin,
-    or it crosses one end of a bin and then lies in one shifted bin; an answered query gets the midpoint of a
-    bin that the interval meets, if more than two thirds of all scores are in the interval. Below nu the
-    interval lies in the first bin.
+    The scores within r of the mean prediction are in an interval no wider than half a bin. So the interval is
+    in one bin, or it contains one boundary of bins and then is in one shifted bin. If more than two thirds of
+    all scores are in the interval, the answer to a query is the midpoint of a bin that the interval
+    intersects. If the mean prediction is below nu, the interval is in the first bin.
     """
     _, _, nu = _shard(stability, n_records, quality)
     radius = score_radius(stability, n_records, probability=probability)
@@ -270,26 +284,26 @@ def soft_label_teachers_agreeing(
     beta: Any = 0.05,
     agreement: Any = "5/6",
 ) -> int:
-    """Return how many teachers our noise needs to answer all queries on whose bin most of them agree.
+    """Return the number of teachers with which our noise allows answers to all queries with enough agreement.
 
     Parameters
     ----------
     privacy, n_queries, beta
         As for `stable_answers_noise`.
     max_abstentions : int
-        T: the noise is that of 2 T Nones, of which a query takes one if the first histogram leaves it open
-        and one if the second does. Other queries must take fewer.
+        T: the noise is that of 2 T unstable tests. A query uses one if its first histogram is unstable, and
+        another if its second one is. Further queries without agreement must use fewer than 2 T together.
     agreement : number, default=5/6
-        Above 1/2 and at most 1: the fraction of the scores that one bin of either histogram holds, on each
-        of the `n_queries`.
+        The fraction of the scores that are in one bin of either histogram, on each of the `n_queries`, above
+        1/2 and at most 1.
 
     Returns
     -------
     int
-        `teachers_needed` with the noise of 2 T Nones.
+        `teachers_needed` with the noise of 2 T unstable tests.
     """
-    nones = 2 * check_count("max_abstentions", max_abstentions, low=1)
-    return teachers_needed(privacy, nones, n_queries=n_queries, beta=beta, agreement=agreement)
+    unstable = 2 * check_count("max_abstentions", max_abstentions, low=1)
+    return teachers_needed(privacy, unstable, n_queries=n_queries, beta=beta, agreement=agreement)
 
 
 def soft_label_teachers(
@@ -300,14 +314,14 @@ def soft_label_teachers(
     beta: Any = 0.05,
     probability: Any = 0.75,
 ) -> int:
-    """Return how many teachers make our noise keep the guarantee of `soft_label_precision`.
+    """Return the number of teachers with which answers have the accuracy of `soft_label_precision`.
 
     Parameters
     ----------
     privacy, n_queries, beta
         As for `stable_answers_noise`.
     max_abstentions : int
-        T: the first histogram may leave up to T of the queries open, of which the second then settles all.
+        T: up to T queries may have an unstable first histogram; the second histogram of these is stable.
     probability : number, default=0.75
         p of `soft_label_precision`, above 2/3 and below 1.
 
@@ -315,20 +329,20 @@ def soft_label_teachers(
     -------
     int
         The least k for which our bounds show that, with probability 1 - beta, all queries are answered, each
-        within the accuracy of `soft_label_precision` of the mean prediction: half of beta is for the scores,
-        of which more than two thirds must be near the mean, and half for the noise of 2 T Nones.
+        within the accuracy of `soft_label_precision` of the mean prediction. Half of beta is for the scores,
+        of which more than two thirds must be near the mean, and half for the noise of 2 T unstable tests.
     """
-    nones = 2 * check_count("max_abstentions", max_abstentions, low=1)
+    unstable = 2 * check_count("max_abstentions", max_abstentions, low=1)
     half = check_number("beta", beta, above=0, below=1) / 2
     p = check_number("probability", probability, above=Fraction(2, 3), below=1)
-    noise = stable_answers_noise(privacy, nones, n_queries=n_queries, beta=half)
+    noise = stable_answers_noise(privacy, unstable, n_queries=n_queries, beta=half)
     distance = noise.least_distance(n_queries, half)
 
     def enough(k: int) -> bool:
         share = agreement_bound(k, n_queries=n_queries, beta=half, probability=p)
         return share > 2 / 3 and math.ceil(share * k) - k // 2 > distance
 
-    # Among even k, as among odd ones, the votes by which that share exceeds a half never fall.
+    # The excess of that share of votes over a half does not decrease in k, among even k and among odd k.
     return min(ks[bisect_left(ks, True, key=enough)] for ks in (range(1, _MOST, 2), range(2, _MOST, 2)))
 
 

@@ -1,8 +1,8 @@
-"""How far the weights of stochastic gradient descent move when one of its n' examples is replaced.
+"""Stability of stochastic gradient descent: bounds on the change of weights when one example is replaced.
 
-Bounds after Hardt, Recht and Singer (2016), who bound the mean change. The soft labels of Bassily, Thakkar
-and Thakurta (2018) need its mean square, which can be much greater: `docs/theory/soft_label_stability.md`
-has the proofs.
+The bounds follow Hardt, Recht and Singer (2016), who bound the mean change. The soft labels of Bassily,
+Thakkar and Thakurta (2018) need the mean square, whose root can be much greater than the mean. For the proofs
+see `docs/theory/soft_label_stability.md`.
 
 >>> constants = logistic_constants(1, alpha=0.5)
 >>> steps = decaying_steps(constants, 1000)
@@ -10,7 +10,7 @@ has the proofs.
 >>> f"{weights.mean:.4f} {weights.root_mean_square:.4f} {logistic_score_stability(weights, 1).mean:.4f}"
 '0.0040 0.0040 0.0010'
 >>> steps = [largest_step(constants)] * 1000
->>> weights = sgd_stability(constants, steps, 1000)  # steps that do not decay
+>>> weights = sgd_stability(constants, steps, 1000)  # constant steps
 >>> f"{weights.mean:.4f} {weights.root_mean_square:.4f}"
 '0.0040 0.1033'
 """
@@ -39,23 +39,24 @@ __all__ = [
     "sgd_stability",
 ]
 
-#: In which order examples are met: shuffled anew for each pass, drawn with replacement, or as they stand.
+#: Orders of the examples: a new permutation for each pass, sampling with replacement, or the given order.
 ORDERS = ("permutation", "sampling", "in_turn")
 
 
 @dataclass(frozen=True)
 class LossConstants:
-    """What is known of the loss of one example, as a function of the weights.
+    """Constants of the loss of one example, as a function of the weights.
 
     Attributes
     ----------
     lipschitz : float
-        L: at the same weights, the gradients of two examples are at most 2 L apart. Gradients of norm L at
-        most are enough; what all examples share, as a penalty, does not count.
+        L: at the same weights, the gradients of any two examples differ by at most 2 L. This holds if all
+        gradients have a norm of at most L, not counting a term common to all examples, such as a penalty.
     smoothness : float
         Lipschitz constant of the gradient.
     strong_convexity : float
-        mu: the loss less mu/2 times the weights' squared norm is convex. 0 for a loss that is just convex.
+        mu: the loss minus mu/2 times the squared norm of the weights is convex. 0 for a loss that is convex
+        only.
     """
 
     lipschitz: float
@@ -70,19 +71,19 @@ class LossConstants:
 
 @dataclass(frozen=True)
 class SGDStability:
-    """Bounds on the norm of a change that one replaced example makes, each at most the next.
+    """Bounds on the norm of the change that one replaced example causes, in ascending order.
 
     Attributes
     ----------
     mean : float
-        On the mean over the order and over which example is replaced.
+        Bound on the mean, over the order of the examples and the position of the replaced one.
     root_mean_square : float
-        On the root of the mean square, over the same: alpha of Definition 5.7 of Bassily, Thakkar and
-        Thakurta (2018), for any data.
+        Bound on the root mean square, over the same: alpha of Definition 5.7 of Bassily, Thakkar and
+        Thakurta (2018), for all data.
     any_order : float
-        The same over which example is replaced, for each order that can be drawn.
+        Bound on the root mean square over the position of the replaced example, for each order.
     surely : float
-        On the change, whichever order is drawn and whichever example is replaced.
+        Bound on the change, for each order and each position of the replaced example.
     """
 
     mean: float
@@ -101,17 +102,17 @@ class SGDStability:
 
 
 def logistic_constants(radius: Any, alpha: Any = 0, *, intercept: bool = False) -> LossConstants:
-    """Return the constants of ``ln(1 + exp(-y w.x)) + alpha/2 |w|^2``, y being -1 or 1.
+    """Return the constants of ``ln(1 + exp(-y w.x)) + alpha/2 |w|^2``, with y equal to -1 or 1.
 
     Parameters
     ----------
     radius : number
-        R, above 0: no row has a greater norm.
+        R, above 0: an upper bound on the norm of a row.
     alpha : number, default=0
-        At least 0: weight of the penalty, as scikit-learn's `SGDClassifier` has it.
+        Weight of the penalty, at least 0, as in scikit-learn's `SGDClassifier`.
     intercept : bool, default=False
-        Whether a constant 1 joins each row, whose weight is not penalised, as in scikit-learn. The loss is
-        then not strongly convex. (A constant that is penalised is a column like others: it is in `radius`.)
+        Whether each row is extended by a constant 1 whose weight is not penalised, as in scikit-learn. The
+        loss is then not strongly convex. (A penalised constant is an ordinary column, included in `radius`.)
 
     Returns
     -------
@@ -130,10 +131,10 @@ def logistic_constants(radius: Any, alpha: Any = 0, *, intercept: bool = False) 
 
 
 def largest_step(constants: LossConstants) -> float:
-    """Return 2/(smoothness + mu), up to which a step e brings any two weights together by 1 - e mu or more.
+    """Return 2/(smoothness + mu): each step of size e up to this contracts distances by a factor of 1 - e mu.
 
-    With mu = 0 it is the 2/smoothness of Hardt, Recht and Singer (2016); else it is at least 1/smoothness, up
-    to which they go for constant steps.
+    With mu = 0 this is the bound 2/smoothness of Hardt, Recht and Singer (2016). With mu > 0 it is at least
+    1/smoothness, their bound for constant steps.
     """
     total = constants.smoothness + constants.strong_convexity
     return 2 / total if total else math.inf
@@ -142,15 +143,16 @@ def largest_step(constants: LossConstants) -> float:
 def decaying_steps(constants: LossConstants, n_steps: int) -> NDArray[np.float64]:
     """Return the steps 1/(mu (t + t0)), t = 1, 2, ..., for a strongly convex loss.
 
-    With them all steps have the same influence on the final weights, 2 L/(mu (n_steps + t0)), so that the
-    bound on the mean holds for the mean square as well, and surely where each pass meets each example once.
+    With these all steps have the same influence on the final weights, 2 L/(mu (n_steps + t0)). So the bound
+    on the mean also holds for the root mean square, and for every order in which each pass uses each example
+    once.
 
     Parameters
     ----------
     constants : LossConstants
-        mu above 0.
+        The constants of the loss, with mu above 0.
     n_steps : int
-        At least 1.
+        Number of steps, at least 1.
 
     Returns
     -------
@@ -159,7 +161,7 @@ def decaying_steps(constants: LossConstants, n_steps: int) -> NDArray[np.float64
     """
     mu = float(check_number("strong_convexity", constants.strong_convexity, above=0))
     count = check_count("n_steps", n_steps, low=1)
-    # 1 + t0 >= (smoothness + mu)/(2 mu), so no step is above the largest but by rounding.
+    # 1 + t0 >= (smoothness + mu)/(2 mu), so steps exceed the largest one at most by rounding.
     shift = max(0, math.ceil((constants.smoothness + mu) / (2 * mu)) - 1)
     return np.minimum(1 / (mu * (shift + np.arange(1, count + 1))), largest_step(constants))
 
@@ -175,8 +177,8 @@ def published_weight_bound(constants: LossConstants, steps: Iterable[float], n_r
     Returns
     -------
     float
-        (2 L/n') times the sum of steps if mu = 0, else 2 L/(mu n'), in which the
-        steps do not enter. It bounds `SGDStability.mean`, not the mean square.
+        (2 L/n') times the sum of steps if mu = 0, else 2 L/(mu n'), which does not depend on the steps. It
+        bounds `SGDStability.mean`, not `SGDStability.root_mean_square`.
     """
     taken = _checked_steps(steps, largest_step(constants), "")
     n, mu = check_count("n_records", n_records, low=1), constants.strong_convexity
@@ -194,8 +196,9 @@ def published_decaying_bound(constants: LossConstants, n_records: int, *, diamet
     Returns
     -------
     float
-        (2 L + smoothness D)/(mu n'), on the mean change of the weights (theirs is on the loss): the
-        first smoothness/mu steps are too large, and an example that is met there is given up.
+        (2 L + smoothness D)/(mu n'), a bound on the mean change of the weights (the paper's is on the loss).
+        The first smoothness/mu steps are too large to contract; for an example used in these the change is
+        bounded by the diameter D.
     """
     mu = float(check_number("strong_convexity", constants.strong_convexity, above=0))
     n, most = check_count("n_records", n_records, low=1), float(check_number("diameter", diameter, above=0))
@@ -210,23 +213,24 @@ def sgd_stability(
     order: str = "permutation",
     diameter: Any = None,
 ) -> SGDStability:
-    """Return bounds on how far the final weights move when one of n' examples is replaced.
+    """Return bounds on the change of the final weights when one of n' examples is replaced.
 
     Parameters
     ----------
     constants : LossConstants
-        Of a convex loss.
+        The constants of a convex loss.
     steps : iterable of float
-        Sizes of all steps, one example each, in the order in which they are taken; above 0. They must not
-        depend on the data; neither may their number.
+        Step sizes, above 0, in order; each step uses one example. The sizes and their number must not depend
+        on the data.
     n_records : int
         n', at least 1.
     order : {"permutation", "sampling", "in_turn"}, default="permutation"
-        Shuffled anew for each pass; drawn with replacement; or as the examples stand, pass after pass, or
-        in any other order that all passes share. One pass is `n_records` steps of the last or the first.
+        "permutation": a new permutation for each pass. "sampling": each step samples with replacement.
+        "in_turn": the given order, or any other order that is the same in all passes. A pass of
+        "permutation" or "in_turn" has `n_records` steps.
     diameter : number, optional
-        Of a convex set onto which weights are projected after each step. Without one no step may be above
-        2/smoothness; with one each step may.
+        Diameter of a convex set onto which the weights are projected after each step. None: no projection;
+        then no step may exceed 2/smoothness.
 
     Returns
     -------
@@ -235,25 +239,26 @@ def sgd_stability(
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as described.
+        If a parameter is invalid.
 
     Notes
     -----
-    Both runs start alike and meet examples in the same order. A step of size e on the same example multiplies
-    the distance of their weights by at most ``k = max(|1 - e mu|, |1 - e smoothness|)``, and on the replaced
-    example by k with 2 L e added. So the final distance is at most the sum, over the steps that met that
-    example, of their influence 2 L e times the k of all later steps. The moments of that sum, over the order
-    and the example's place, are the bounds. The sum of all influences is at most 2 L/mu, if no step is above
-    `largest_step`. With a diameter no distance is ever above it.
+    Both runs start from the same weights and use examples in the same order. A step of size e on a common
+    example multiplies the distance between their weights by at most
+    ``k = max(|1 - e mu|, |1 - e smoothness|)``. A step on the replaced example multiplies it by at most k and
+    adds at most 2 L e. So the final distance is at most the sum of the influences of all steps on that
+    example, where the influence of a step is 2 L e times the k of all later steps. The bounds are moments of
+    that sum, over the order and the example's position. The sum of all influences is at most 2 L/mu, if no
+    step exceeds `largest_step`. With a projection no distance exceeds the diameter.
 
     **Source.** Hardt, Recht and Singer (2016), on convex and strongly convex losses, for the mean; there
-    steps are at most 1/smoothness if strongly convex. Here influences are summed and not bounded, and other
-    moments are added.
+    steps are at most 1/smoothness for strongly convex losses. Here the influences are summed instead of
+    bounded, and further moments are bounded.
     """
     if diameter is None:
         limit = 2 / constants.smoothness if constants.smoothness else math.inf
         taken = _checked_steps(steps, limit, " unless there is a diameter")
-        most = 2 * constants.lipschitz * float(taken.sum())  # of which no step makes more: k is at most 1
+        most = 2 * constants.lipschitz * float(taken.sum())  # k <= 1, so the change is at most this sum
     else:
         most = float(check_number("diameter", diameter, above=0))
         taken = _checked_steps(steps, math.inf, "")
@@ -270,13 +275,17 @@ def logistic_score_stability(weights: SGDStability, radius: Any) -> SGDStability
     Parameters
     ----------
     weights : SGDStability
-        Of w.
+        Bounds on the change of w.
     radius : number
-        No queried row has a greater norm; with an intercept sqrt(R^2 + 1).
+        An upper bound on the norm of a queried row; with an intercept sqrt(R^2 + 1).
+
+    Returns
+    -------
+    SGDStability
 
     Notes
     -----
-    The sigmoid has slope 1/4 at most, and w.x moves by at most radius times as much as w.
+    The sigmoid has a slope of at most 1/4, and w.x changes by at most `radius` times the change of w.
     """
     return weights.scaled(float(check_number("radius", radius, low=0)) / 4)
 
@@ -291,9 +300,10 @@ def _checked_steps(steps: Iterable[float], limit: float, unless: str) -> NDArray
 
 
 def _influences(constants: LossConstants, steps: NDArray[np.float64], diameter: float) -> NDArray[np.float64]:
-    """Return, for each step, how far the final weights move if that step alone sees another example.
+    """Return, for each step, a bound on the change of the final weights if only that step's example changes.
 
-    Later steps take a distance x to min(cap, growth x), as does each of them with its own k and the diameter.
+    The later steps together map a distance x to at most min(cap, growth x); each single step maps it to at
+    most min(diameter, k x).
     """
     each = np.minimum(2 * constants.lipschitz * steps, diameter)
     slow, fast = steps * constants.strong_convexity, steps * constants.smoothness
@@ -307,23 +317,26 @@ def _influences(constants: LossConstants, steps: NDArray[np.float64], diameter: 
 
 
 def _sampled(influences: NDArray[np.float64], n: int) -> tuple[float, ...]:
-    """Each step meets the example with probability 1/n', independently."""
+    """Return the bounds if each step uses the example with probability 1/n', independently."""
     total, squares = float(influences.sum()), float(influences @ influences)
     mean = total / n
-    # The sums S_j over each example's steps add up to the total: the sum of S_j^2 is at most its square.
+    # The sums S_j over each example's steps add up to the total, so the sum of S_j^2 is at most total^2.
     return mean, math.sqrt(mean**2 + squares * (1 - 1 / n) / n), total / math.sqrt(n), total
 
 
 def _in_passes(influences: NDArray[np.float64], n: int, order: str) -> tuple[float, ...]:
-    """Each pass meets the example once, at a place that is uniform; a last pass may stop early."""
+    """Return the bounds if each pass uses the example once, at a uniform position.
+
+    The last pass may be partial.
+    """
     passes = -(-influences.size // n)
     table = np.zeros((passes, n))
     table.flat[: influences.size] = influences
     if order == "in_turn":
-        table = table.sum(axis=0, keepdims=True)  # the same place in all passes: as good as one step
+        table = table.sum(axis=0, keepdims=True)  # the position is the same in all passes
     mean = float(table.mean(axis=1).sum())
-    # Places in different passes are independent, so variances add up.
+    # Positions in different passes are independent, so variances add up.
     root = math.sqrt(mean**2 + float(table.var(axis=1).sum()))
-    # For a given order, by Minkowski: a vector over the examples for each pass.
+    # For a given order, by Minkowski's inequality for the passes' vectors of influences over the examples.
     any_order = float(np.sqrt((table**2).mean(axis=1)).sum())
     return mean, root, max(any_order, root), float(table.max(axis=1).sum())

@@ -154,7 +154,7 @@ def test_another_encoding_is_named_as_such(capsys, tmp_path):
     one_line(*result, holds="must be encoded in UTF-8")
 
 
-def test_labels_that_nobody_declared_are_told_to_be_published(capsys, table, tmp_path):
+def test_undeclared_labels_are_reported_as_published(capsys, table, tmp_path):
     fit = ["fit", table, "--target", "label", "--out", tmp_path / "m.joblib"]
     assert "published: 'no', 'yes'; --labels A,B,... declares them." in run(capsys, *fit)[1]
     assert "--labels" not in run(capsys, *fit, "--labels", "no,yes")[1]
@@ -185,19 +185,19 @@ def test_a_bad_schema_is_one_line(capsys, table, tmp_path):
         one_line(*result, holds=holds)
 
 
-def test_what_is_no_model_is_refused(capsys, table, tmp_path):
+def test_a_file_without_a_model_is_refused(capsys, table, tmp_path):
     one_line(*run(capsys, "predict", table, table, "--out", tmp_path / "l"), holds="not a model")
     one_line(*run(capsys, "predict", tmp_path / "no", table, "--out", tmp_path / "l"), holds="No such file")
 
 
-def test_labels_that_the_schema_does_not_list_are_told_by_its_file(capsys, table, tmp_path):
+def test_the_message_about_labels_outside_the_schema_names_its_file(capsys, table, tmp_path):
     schema = tmp_path / "schema.json"
     schema.write_text(json.dumps({"columns": {"job": {"type": "hashed"}}, "labels": [0, 1]}))
     result = run(capsys, "fit", table, "--target", "label", "--schema", schema, "--out", tmp_path / "m")
     one_line(*result, holds=f"holds one that {schema} does not list: '0', '1'")
 
 
-def test_text_where_only_numbers_are_taken_is_told_without_advice_for_python(capsys, tmp_path):
+def test_the_message_about_text_for_a_learner_of_numbers_has_no_advice_on_python(capsys, tmp_path):
     rows = "".join(f"{i % 2},{i // 2 % 2},{'yes' if i % 2 else 'no'}\n" for i in range(400))
     bits, text, gap = (tmp_path / name for name in ("bits.csv", "text.csv", "gap.csv"))
     bits.write_text("a,b,label\n" + rows)

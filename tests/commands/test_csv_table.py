@@ -1,4 +1,4 @@
-"""Files of all shapes: what is read, what is refused, and that no refusal quotes a record."""
+"""CSV files of all kinds: tables that are read, and refusals, which quote no record."""
 
 import gzip
 
@@ -55,7 +55,7 @@ def test_the_same_table_is_read_from_each_of_its_shapes(tmp_path, content):
 
 
 @pytest.mark.parametrize("separator", ";|\t")
-def test_other_separators_are_told(tmp_path, separator):
+def test_messages_name_other_separators(tmp_path, separator):
     content = NAMED.replace(",", separator)
     with pytest.raises(Refusal, match="columns must be separated by commas"):
         read(tmp_path, content)
@@ -72,7 +72,7 @@ def test_other_separators_are_told(tmp_path, separator):
         (NAMED + f"1,2,{SECRET},4\n", "every row must have as many cells as the first line, 3"),
         (NAMED.replace("Cologne", "Col\0ogne"), "holds a NUL character"),
         (NAMED.replace("Cologne", "K\u00f6ln").encode("latin-1"), "must be encoded in UTF-8"),
-        (NAMED.encode("utf-16"), "is in UTF-16"),
+        (NAMED.encode("utf-16"), "got UTF-16"),
         (NAMED.encode("utf-16-le"), "holds a NUL character"),
         (gzip.compress(NAMED.encode())[:-12], "damaged, or cut off"),
         (b"PK\x03\x04" + SECRET.encode(), "is a workbook, an archive or Parquet"),
@@ -82,7 +82,7 @@ def test_other_separators_are_told(tmp_path, separator):
     ],
     ids=range(14),
 )
-def test_what_is_refused_is_one_line_that_quotes_no_cell_and_costs_nothing(capsys, tmp_path, content, given):
+def test_a_refusal_is_one_line_that_quotes_no_cell_and_costs_nothing(capsys, tmp_path, content, given):
     table, file = write(tmp_path / "t.csv", content), tmp_path / "a.ledger"
     PrivacyLedger(9, path=file)
     fit = ["fit", table, "--target", "label", "--out", tmp_path / "m", "--ledger", file, "--delta", "0"]
@@ -125,7 +125,7 @@ def test_no_message_quotes_the_first_line_of_a_file_without_header(capsys, tmp_p
     assert not any(f"'{cell}'" in err for cell in first)
 
 
-def test_a_header_that_the_user_vouches_for_is_quoted(capsys, tmp_path):
+def test_a_header_that_the_user_declares_is_quoted(capsys, tmp_path):
     table = write(tmp_path / "t.csv", NAMED.replace("age", "1st_age"))
     fit = ["fit", table, "--target", "lable", "--out", tmp_path / "m"]
     assert "looks like a record" in run(capsys, *fit)[2]
@@ -158,7 +158,7 @@ def test_files_without_header_are_fitted_and_predicted_by_number_or_by_given_nam
         (["--separator", "x"], "--separator must be one of"),
     ],
 )
-def test_what_is_told_of_the_form_is_checked(capsys, tmp_path, form, given):
+def test_format_options_are_validated(capsys, tmp_path, form, given):
     table = write(tmp_path / "t.csv", TEXT)
     status, _, err = run(capsys, "fit", table, "--target", "label", "--out", tmp_path / "m", *form)
     assert status == 2

@@ -38,7 +38,7 @@ def run(capsys, *arguments):
 
 @pytest.fixture
 def table(tmp_path):
-    """Bits whose first tells the label, so that every learner takes it."""
+    """Return bits whose first column is the label, a table that every learner supports."""
     bits = np.random.default_rng(0).integers(0, 2, (2000, 5))
     frame = pd.DataFrame(bits, columns=list("abcde")).assign(label=np.where(bits[:, 0], "yes", "no"))
     frame.to_csv(tmp_path / "t.csv", index=False)
@@ -107,7 +107,7 @@ def test_words_are_learned_from_without_a_schema_and_nothing_of_them_is_kept(cap
         (["--learner", "stump", "--set", "concept_class=conjunctions"], "domain must have Bits"),
     ],
 )
-def test_what_does_not_go_together_is_told_and_costs_nothing(capsys, table, tmp_path, asked, given):
+def test_incompatible_options_are_refused_and_cost_nothing(capsys, table, tmp_path, asked, given):
     ledger = PrivacyLedger(99, 0.1, tmp_path / "a.ledger")
     fit = ["fit", table, "--target", "label", "--out", tmp_path / "m", "--ledger", tmp_path / "a.ledger"]
     status, out, err = run(capsys, *fit, *asked)
@@ -117,7 +117,7 @@ def test_what_does_not_go_together_is_told_and_costs_nothing(capsys, table, tmp_
     assert ledger.history() == []
 
 
-def test_more_labels_than_a_learner_takes_are_told(capsys, tmp_path):
+def test_more_labels_than_a_learner_supports_are_refused(capsys, tmp_path):
     (tmp_path / "t.csv").write_text("a,label\n" + "1,x\n2,y\n3,z\n" * 20)
     fit = ["fit", tmp_path / "t.csv", "--target", "label", "--learner", "conjunction"]
     assert "takes two labels, got 3" in run(capsys, *fit, "--out", tmp_path / "m")[2]
@@ -153,7 +153,7 @@ def test_the_number_of_records_and_epsilon_choose_the_learner_where_none_is_name
     )
 
 
-def test_a_ledger_without_delta_is_told_how_to_spend_none(capsys, table, tmp_path):
+def test_the_message_about_a_ledger_without_delta_advises_delta_0(capsys, table, tmp_path):
     PrivacyLedger(3, path=tmp_path / "a.ledger")
     fit = ["fit", table, "--target", "label", "--learner", "naive_bayes", "--out", tmp_path / "m"]
     fit += ["--ledger", tmp_path / "a.ledger"]
@@ -188,7 +188,7 @@ def test_warnings_are_one_line_and_those_of_other_kinds_are_withheld(capsys, tmp
     assert "Xq7" not in err
 
 
-def test_a_model_that_is_none_of_ours_is_refused(capsys, table, tmp_path):
+def test_a_model_of_another_library_is_refused(capsys, table, tmp_path):
     for number, other in enumerate(({"format": "dplearn"}, candidates, learners.ThresholdClassifier())):
         joblib.dump(other, tmp_path / f"m{number}")
         status, _, err = run(capsys, "predict", tmp_path / f"m{number}", table, "--out", tmp_path / "l")
@@ -207,13 +207,13 @@ def test_a_model_of_another_minor_version_is_warned_of(capsys, table, tmp_path, 
     assert "and this is 7.1.0" in err
 
 
-def test_a_case_that_is_nearly_named_is_told(capsys):
+def test_a_similar_name_of_a_case_is_suggested(capsys):
     assert "did you mean laplace_counts" in run(capsys, "audit", "laplace")[2]
     assert "did you mean laplace_counts" in run(capsys, "audit", "laplace_count")[2]
     assert "cases are" in run(capsys, "audit", "zzzz")[2]
 
 
-def test_a_new_ledger_is_told_how_it_is_made(capsys, table, tmp_path):
+def test_the_message_about_a_missing_ledger_shows_the_command_that_makes_one(capsys, table, tmp_path):
     file = tmp_path / "new.ledger"
     fit = ["fit", table, "--target", "label", "--out", tmp_path / "m", "--ledger", file]
     for asked in (fit, ["ledger", file]):

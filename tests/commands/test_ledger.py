@@ -85,14 +85,14 @@ def test_a_fit_that_does_not_fit_is_one_line_and_does_not_read_the_table(capsys,
     assert PrivacyLedger.open(file).history() == []
 
 
-def test_what_is_refused_otherwise_costs_nothing(capsys, table, file):
+def test_other_refusals_cost_nothing(capsys, table, file):
     PrivacyLedger(5, path=file)
     for extra in (["--labels", "no"], ["--epsilon", "-1"], ["--target", "lable"], ["--out", "no/folder"]):
         assert fit(capsys, table, file, *extra)[0] == 2
     assert PrivacyLedger.open(file).history() == []
 
 
-def test_the_model_file_does_not_say_where_the_ledger_lies(capsys, table, file):
+def test_the_model_file_does_not_contain_the_path_of_the_ledger(capsys, table, file):
     PrivacyLedger(5, path=file)
     assert fit(capsys, table, file)[0] == 0
     out = table.parent / "model.joblib"
@@ -128,7 +128,7 @@ def test_a_ledger_is_not_made_twice_and_a_table_is_none(capsys, table, file):
     one_line(*fit(capsys, table, table.parent), holds="is not a file")
 
 
-def test_out_never_overwrites_what_is_read(capsys, table, file, tmp_path):
+def test_out_never_overwrites_an_input(capsys, table, file, tmp_path):
     assert run(capsys, "ledger", file, "--create", "--epsilon", "9", "--delta", "1e-4")[0] == 0
     schema, test, model = tmp_path / "schema.json", tmp_path / "test.csv", tmp_path / "model.joblib"
     schema.write_text(json.dumps({"columns": {"age": {"type": "floats"}}}))

@@ -1,4 +1,4 @@
-"""Laws of every aggregator: it counts what is asked, pays for what it draws, and keeps what a plan says."""
+"""Laws of every aggregator: queries are counted, all draws are charged, and the bounds of plans hold."""
 
 import pickle
 from copy import copy
@@ -38,7 +38,7 @@ def unanimous(winners, n_labels=2, n_teachers=TEACHERS):
 
 
 def spread(number, n_labels=2, n_teachers=TEACHERS):
-    """Votes on which nobody agrees."""
+    """Votes without agreement."""
     return votes(np.full((number, n_labels), n_teachers // n_labels))
 
 
@@ -46,7 +46,7 @@ def prepared(name, dice, **public):
     return AGGREGATIONS[name](ballot(**public)).attach(dice)
 
 
-# What is answered
+# Answers
 
 
 @each_aggregation
@@ -60,7 +60,9 @@ def test_at_a_large_epsilon_unanimous_votes_are_answered_with_their_winner(name,
 
 @each_aggregation
 @each_number_of_labels
-def test_an_answer_is_the_label_that_leads_the_released_counts_and_a_declined_query_has_none(name, n_labels):
+def test_an_answer_is_the_label_of_the_greatest_released_count_and_an_abstention_has_no_counts(
+    name, n_labels
+):
     generator = np.random.default_rng(0)  # public
     for seed in range(20):
         aggregator = prepared(name, SeededDice(seed), n_labels=n_labels, max_abstentions=10)
@@ -73,11 +75,11 @@ def test_an_answer_is_the_label_that_leads_the_released_counts_and_a_declined_qu
         assert not answers.counts[~answered].any()
 
 
-# What is counted
+# Remaining queries and abstentions
 
 
 @each_aggregation
-def test_what_remains_counts_answers_exactly(name):
+def test_remaining_queries_count_answers_exactly(name):
     aggregator = prepared(name, SeededDice(0), privacy=ApproxDP(100, "1e-6"))
     left = [aggregator.remaining_queries]
     for batch in (1, 3, 2, 4):
@@ -87,9 +89,9 @@ def test_what_remains_counts_answers_exactly(name):
 
 
 @each_aggregation
-def test_what_remains_to_be_declined_counts_declined_queries_exactly(name):
+def test_remaining_abstentions_count_exactly(name):
     aggregator = prepared(name, SeededDice(0))
-    if not aggregator.nones_each:
+    if not aggregator.unstable_per_abstention:
         assert aggregator.remaining_abstentions is None
         return
     abstained = 0
@@ -126,7 +128,7 @@ def test_noise_is_paid_before_it_is_drawn(name, drawn):
     assert aggregator.remaining_queries < 10
 
 
-# What is paid
+# Costs
 
 
 def gaussian_rho(trace, n_labels):
@@ -141,7 +143,7 @@ def exact_arguments(draw):
 
 
 def confident_rho(trace, n_labels):
-    """A test's one count moves by 1, which costs 1 / (2 sigma2); what is wide is a test's."""
+    """A test's single count moves by 1, which costs 1 / (2 sigma2); the wider noise is that of tests."""
     widest = max(sigma2 for sigma2, _ in map(exact_arguments, trace))
     tests = [draw for draw in trace if draw.arguments[0] == widest]
     answers = [draw for draw in trace if draw.arguments[0] != widest]
@@ -174,7 +176,7 @@ def stable_event(trace, n_labels):
     return Composition({Approximate(epsilon, spoiled): abstained // nones})
 
 
-#: From an aggregation to the cost of what was drawn, read from nothing but the draws.
+#: From an aggregation to the cost of its draws, computed from the draws alone.
 COSTS = {
     "sparse_vector": stable_event,
     "gnmax": lambda trace, labels: Composition({ZeroConcentrated(gaussian_rho(trace, labels)): 1}),
@@ -190,11 +192,11 @@ def test_the_cost_of_every_aggregations_draws_is_known():
 @each_aggregation
 @each_number_of_labels
 @pytest.mark.parametrize("privacy", [MODEST, ApproxDP("0.3", "1e-4"), ApproxDP(20, "1e-9")], ids=str)
-def test_what_is_drawn_costs_what_was_paid_and_hardly_less(name, n_labels, privacy):
+def test_the_draws_cost_the_budget_and_hardly_less(name, n_labels, privacy):
     dice = ReplayDice(SeededDice(0))
     public = {"privacy": privacy, "n_labels": n_labels, "n_teachers": 100_000}
     aggregator = prepared(name, dice, **public)
-    if aggregator.nones_each:
+    if aggregator.unstable_per_abstention:
         while aggregator.remaining_abstentions:
             aggregator.answer(spread(1, n_labels, 6))
     else:
@@ -213,7 +215,7 @@ def test_all_noise_is_fresh_as_many_draws_as_counts():
         assert sum(len(draw.outcome) for draw in dice.trace) == 30
 
 
-# What declined queries leave
+# The budget after abstentions
 
 
 def asked_until_nothing_is_left(aggregator, next_votes):
@@ -225,18 +227,20 @@ def asked_until_nothing_is_left(aggregator, next_votes):
     return asked
 
 
-def test_queries_that_are_declined_leave_what_their_answers_would_have_cost():
+def test_abstentions_leave_the_cost_of_their_answers_in_the_budget():
     asked = {}
     for what, batch in (("agreed", unanimous([0])), ("declined", spread(1))):
         dice = ReplayDice(SeededDice(0))
         aggregator = prepared("confident_gnmax", dice, privacy=ApproxDP(20, "1e-6"))
         asked[what] = asked_until_nothing_is_left(aggregator, lambda left, batch=batch: batch)
     assert asked["agreed"] == 10
-    assert asked["declined"] == 10 * 4 - 3  # a test costs a quarter; the last needs what an answer costs
+    assert (
+        asked["declined"] == 10 * 4 - 3
+    )  # a test costs a quarter; the last query needs the cost of an answer
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_however_queries_are_chosen_no_more_is_charged_than_the_budget_and_all_can_be_asked(seed):
+def test_for_every_choice_of_queries_the_charges_keep_the_budget_and_all_can_be_asked(seed):
     generator = np.random.default_rng(seed)  # public
     dice = ReplayDice(SeededDice(seed))
     # Few teachers, so that noise decides which queries are declined.
@@ -256,7 +260,7 @@ def test_however_queries_are_chosen_no_more_is_charged_than_the_budget_and_all_c
     assert Composition({ZeroConcentrated(spent): 1}).total(MODEST.delta).epsilon <= MODEST.epsilon
 
 
-# What a plan says
+# Bounds of plans
 
 
 def failures(name, n_labels, lead, runs=150):
@@ -278,7 +282,7 @@ def lead_of(name, n_labels):
 
 @each_aggregation
 @each_number_of_labels
-def test_with_the_least_lead_all_queries_are_answered_as_often_as_promised(name, n_labels):
+def test_with_the_least_lead_all_queries_are_answered_with_the_stated_probability(name, n_labels):
     # 7.5 of 150 runs may fail; 15 or more would then have a probability below 1 in 100.
     assert failures(name, n_labels, lead_of(name, n_labels)) < 15
 
@@ -314,20 +318,20 @@ def stops(undecided, runs=150):
     return stopped
 
 
-def test_with_the_least_number_of_decided_queries_it_stops_before_none_as_often_as_promised():
+def test_with_the_least_number_of_decided_queries_it_answers_all_with_the_stated_probability():
     public = ballot(ApproxDP(4, "1e-6"), n_teachers=2000, max_queries=30, max_abstentions=4)
     decided = AGGREGATIONS["sparse_vector"](public).least_decided
     assert decided == 27
-    # Whatever the teachers say of the others: 7.5 of 150 runs may stop.
+    # For all votes on the other queries 7.5 of 150 runs may stop.
     assert stops(undecided=30 - decided) < 15
     assert stops(undecided=30 - decided + 1) == 150
 
 
 @each_aggregation
-def test_what_may_decline_all_or_none_stops_before_none(name):
+def test_with_no_limit_or_all_abstentions_allowed_it_never_stops_early(name):
     for unstable in (10, 11):
         assert AGGREGATIONS[name](ballot(max_queries=10, max_abstentions=unstable)).least_decided == 0
-    costs = AGGREGATIONS[name].nones_each > 0
+    costs = AGGREGATIONS[name].unstable_per_abstention > 0
     assert AGGREGATIONS[name](ballot(max_queries=10, max_abstentions=9)).least_decided == (2 if costs else 0)
 
 
@@ -348,9 +352,11 @@ def test_a_larger_epsilon_needs_a_smaller_lead_and_more_queries_or_labels_a_larg
         assert labels == sorted(labels)
 
 
-# A sparse vector's noise is drawn between two ends: how large it is nobody knows.
-@pytest.mark.parametrize("name", [name for name in AGGREGATIONS if not AGGREGATIONS[name].nones_each])
-def test_the_noise_scale_is_the_standard_deviation_of_what_is_drawn(name):
+# A sparse vector's noise is clamped between two ends, so its size is not observed.
+@pytest.mark.parametrize(
+    "name", [name for name in AGGREGATIONS if not AGGREGATIONS[name].unstable_per_abstention]
+)
+def test_the_noise_scale_is_the_standard_deviation_of_the_draws(name):
     dice = ReplayDice(SeededDice(0))
     aggregator = prepared(name, dice, n_labels=3, max_queries=1000, privacy=ApproxDP(20, "1e-6"))
     aggregator.answer(unanimous([0] * 1000, 3))

@@ -1,4 +1,4 @@
-"""Whatever a teacher answers becomes a few integers within their bounds, or no vote."""
+"""Every answer of a teacher becomes integers within bounds, or no vote."""
 
 import sys
 from fractions import Fraction
@@ -22,7 +22,7 @@ repeatable = settings(deadline=None, derandomize=True, database=None, max_exampl
 
 
 class Teacher:
-    """Says what it is told to."""
+    """Returns given answers."""
 
     def __init__(self, says=None, classes=THREE):
         self.says, self.classes_ = says, classes
@@ -42,7 +42,7 @@ class Raising(Teacher):
 
 
 def asked(question, teacher, rows=ROWS):
-    """What is counted of a teacher, whatever it does."""
+    """Return the votes of a teacher."""
     return answers_of([teacher], rows, question).reshape(-1, question.width).tolist()
 
 
@@ -96,7 +96,11 @@ def test_of_two_labels_the_second_is_scored():
         (["other"], [[1.0]] * 3, 0),
         (["no", "yes"], [[0.0, 7.0]] * 3, FIXED_POINT_ONE - 1),
         (["no", "yes"], [[0.0, -7.0]] * 3, 0),
-        (["no", "yes"], [[np.nan, 0.5]] * 3, FIXED_POINT_ONE // 2),  # nobody asked for the first
+        (
+            ["no", "yes"],
+            [[np.nan, 0.5]] * 3,
+            FIXED_POINT_ONE // 2,
+        ),  # the score of the first label is not used
         (["no", "yes"], [[0.5, np.inf]] * 3, FIXED_POINT_ONE - 1),
         (["no", "yes"], [[1, True]] * 3, FIXED_POINT_ONE - 1),
         (["no", "yes"], [["0.5", "0.25"]] * 3, FIXED_POINT_ONE // 4),
@@ -128,7 +132,7 @@ def test_scores_of_any_order_size_and_kind_are_read(classes, says, score):
     ],
     ids=repr,
 )
-def test_what_is_no_score_for_each_row_is_no_vote(says):
+def test_an_answer_without_scores_for_each_row_is_no_vote(says):
     assert asked(Scores(TWO), Teacher(says, TWO)) == NOTHING
 
 
@@ -194,7 +198,7 @@ anything = st.floats(allow_nan=True, allow_infinity=True) | st.floats(0, 1)
 
 @repeatable
 @given(st.lists(st.tuples(anything, anything, anything), min_size=2, max_size=2))
-def test_whatever_is_said_grains_keep_their_bounds_and_two_rows_are_near(rows):
+def test_for_every_answer_fixed_point_scores_keep_their_bounds_and_the_sensitivity(rows):
     one, other = np.array(asked(Scores(THREE), Teacher(rows), ROWS[:2]))
     for row in (one, other):
         assert (row == NO_VOTE).all() or (row.min() >= 0 and row.sum() <= FIXED_POINT_ONE)
@@ -208,8 +212,8 @@ def test_probabilities_that_add_up_to_one_are_never_refused(weights):
     row = np.array(weights) / sum(weights)
     (scores, *_) = asked(Scores(THREE), Teacher([row] * 3))
     assert NO_VOTE not in scores
-    for grain, weight in zip(scores, weights, strict=True):
-        assert abs(Fraction(grain, FIXED_POINT_ONE) - Fraction(weight, sum(weights))) <= Fraction(
+    for score, weight in zip(scores, weights, strict=True):
+        assert abs(Fraction(score, FIXED_POINT_ONE) - Fraction(weight, sum(weights))) <= Fraction(
             1, FIXED_POINT_ONE
         )
 
@@ -218,7 +222,7 @@ def test_probabilities_that_add_up_to_one_are_never_refused(weights):
 
 
 @pytest.mark.parametrize(("n_labels", "width"), [(2, 1), (3, 3), (10, 10)])
-def test_nobody_says_nothing_for_each_score(n_labels, width):
+def test_a_missing_teacher_casts_no_vote_for_each_score(n_labels, width):
     scores = Scores(np.arange(n_labels))
     assert scores.width == width
     assert scores.nothing(4, 5).tolist() == [[NO_VOTE] * 5 * width] * 4
@@ -246,11 +250,11 @@ def test_rows_of_scores_stay_together_and_blocks_change_nothing(monkeypatch):
     assert (whole[0].reshape(70, 3) == expected).all()
 
 
-# What a teacher does to its own rows and to its own turn stays its own
+# Teachers that change their rows or end their process
 
 
 class Dropping(Teacher):
-    """Leaves fewer rows than it was given, and says as much as those are."""
+    """Drops some of its rows, and returns answers for the others."""
 
     def predict(self, X):
         X.drop(index=X.index[1:], inplace=True)
@@ -273,7 +277,7 @@ class Closing(Teacher):
 
 @pytest.mark.parametrize("question", [Labels(THREE), Scores(THREE)], ids=["labels", "scores"])
 @pytest.mark.parametrize("kind", [Dropping, Closing])
-def test_a_teacher_that_spoils_its_rows_or_its_turn_casts_no_vote_and_nobody_hears(kind, question, capsys):
+def test_a_teacher_that_changes_its_rows_and_fails_casts_no_vote_without_an_error(kind, question, capsys):
     frame = pd.DataFrame(ROWS, columns=["a", "b"])
     assert np.array(asked(question, kind(), frame)).max() == NO_VOTE
     assert len(frame) == 3

@@ -46,7 +46,7 @@ class Slotted:
         make_pipeline(FunctionTransformer(Slotted(CHARGED).fitted), GaussianNB()),
     ],
 )
-def test_what_would_charge_a_ledger_is_refused_before_the_first_shard(estimator):
+def test_an_estimator_with_a_ledger_is_refused_before_the_first_shard(estimator):
     shards = [np.array([], dtype=int)]
     for refuse in (
         check_teachable,
@@ -56,12 +56,12 @@ def test_what_would_charge_a_ledger_is_refused_before_the_first_shard(estimator)
             refuse(estimator)
 
 
-def test_what_has_no_ledger_is_not_refused():
+def test_an_estimator_without_a_ledger_is_not_refused():
     check_teachable(make_pipeline(ExponentialMechanismClassifier()))
     check_teachable(GridSearchCV(LogisticRegression(), {"C": np.array([1.0, 2.0])}))
 
 
-def test_what_cannot_be_cloned_is_refused():
+def test_an_estimator_that_cannot_be_cloned_is_refused():
     with pytest.raises(TypeError, match="Cannot clone object"):
         check_teachable(object())
 

@@ -53,12 +53,12 @@ def test_the_global_generator_is_left_alone_and_nothing_is_printed(capfd):
 
 
 @pytest.mark.parametrize("error", [ValueError, Panic])
-def test_whatever_is_raised_is_told(error):
+def test_every_exception_is_reported(error):
     assert tried(Drawing(error)) == f"{error.__name__}: why"
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt])
-def test_whoever_stops_the_program_stops_it(stop):
+def test_a_keyboard_interrupt_is_raised(stop):
     with pytest.raises(stop):
         tried(Drawing(stop))
 

@@ -1,4 +1,4 @@
-"""Ensembles count what they are asked, and travel without their source of chance."""
+"""Ensembles count queries, and are pickled without their dice."""
 
 import pickle
 import warnings
@@ -41,7 +41,7 @@ def ensemble(kind, name, n_labels=2, dice=None, epsilon=1e6):
 
 
 def how(kind, n_rows):
-    """What else an ensemble wants to know of so many rows."""
+    """Further arguments of an ensemble's `answer` for so many rows."""
     return [np.full(n_rows, 2)] if kind is SoftEnsemble else []
 
 
@@ -51,7 +51,7 @@ def size_of(answers):
 
 @each_kind
 @each_number_of_labels
-def test_rows_are_counted_as_they_are_asked(kind, name, n_labels):
+def test_queries_are_counted(kind, name, n_labels):
     asked = ensemble(kind, name, n_labels)
     for batch, total in ((3, 3), (1, 4), (0, 4), (5, 9)):
         answers = asked.answer(X[:batch], *how(kind, batch))
@@ -63,10 +63,10 @@ def test_rows_are_counted_as_they_are_asked(kind, name, n_labels):
 
 
 @each_kind
-def test_a_batch_that_is_too_large_is_refused_before_a_teacher_is_asked(kind, name):
+def test_a_batch_that_is_too_large_is_refused_before_any_prediction(kind, name):
     dice = FaultyDice(SeededDice(0))
     asked = ensemble(kind, name, dice=dice)
-    asked.teachers = None  # whom to ask would fail
+    asked.teachers = None  # a query to the teachers would fail
     with pytest.raises(
         QueriesExhaustedError, match="at most the 20 queries that are left, got 21"
     ) as refused:
@@ -97,7 +97,7 @@ def test_it_travels_without_dice_and_goes_on_where_it_was(kind, name):
     assert type(there) is kind
     assert there.asked == 5
     assert there.aggregator.remaining_queries == asked.aggregator.remaining_queries
-    assert asked.answer(X[:1], *how(kind, 1)) is not None  # which still has its dice
+    assert asked.answer(X[:1], *how(kind, 1)) is not None  # the original still has its dice
     with pytest.raises(AttributeError):
         there.answer(X[:1], *how(kind, 1))
     there.aggregator.attach(SeededDice(1))
@@ -113,7 +113,7 @@ def test_a_teacher_that_cannot_travel_casts_no_vote_there(kind, name):
 
 
 @each_kind
-def test_what_a_traceback_may_show_holds_no_teacher(kind, name):
+def test_the_repr_shows_no_teacher(kind, name):
     assert "GaussianNB" not in repr(ensemble(kind, name))
 
 
@@ -150,7 +150,7 @@ def telling():
     return teacher
 
 
-def test_neither_packing_nor_unpacking_teachers_tells_how_many_there_are(capsys):
+def test_neither_packing_nor_unpacking_reveals_the_number_of_teachers(capsys):
     ours = ensemble(Ensemble, "gnmax")
     ours.teachers = [Telling(), None, Telling()]
     before = np.random.get_state()[1].tolist()

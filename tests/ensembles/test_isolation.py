@@ -1,4 +1,4 @@
-"""What Python shares is seeded for each teacher, shows nothing of it, and is afterwards as it was."""
+"""Global state is seeded for each teacher, passes nothing on to the next, and is restored afterwards."""
 
 import logging
 import random
@@ -24,7 +24,7 @@ def draw():
     return np.random.randint(1 << 30), np.random.normal(), random.random()
 
 
-def test_what_was_shared_is_afterwards_as_it_was():
+def test_shared_state_is_restored_afterwards():
     np.random.normal()  # of two numbers that numpy makes at once, the second is kept
     before = shared()
     with isolated(), turn(1):
@@ -40,7 +40,7 @@ def test_an_error_leaves_nothing_behind_either():
     assert shared() == before
 
 
-def test_what_is_drawn_is_a_function_of_the_seed():
+def test_draws_are_a_function_of_the_seed():
     with isolated():
         drawn = []
         for seed in (1, 2, 1, 2**40 + 1):
@@ -109,7 +109,7 @@ def test_two_threads_are_never_isolated_at_once():
     assert shared() == before
 
 
-def test_what_a_teacher_does_to_warnings_errors_settings_and_logs_ends_with_its_turn():
+def test_a_teachers_changes_to_warnings_errors_settings_and_logs_end_with_its_turn():
     before = np.geterr(), sklearn.get_config(), warnings.filters[:], logging.root.handlers[:]
     handler, special = np.geterrcall(), scipy.special.geterr()
     with isolated():
@@ -125,7 +125,7 @@ def test_what_a_teacher_does_to_warnings_errors_settings_and_logs_ends_with_its_
     assert logging.root.handlers == before[3]
 
 
-def test_a_turn_begins_with_the_default_handling_of_float_errors_whatever_the_caller_chose():
+def test_a_turn_begins_with_the_default_handling_of_float_errors_for_every_setting_of_the_caller():
     def chosen():
         return np.geterr(), np.geterrcall(), scipy.special.geterr()["overflow"]
 
@@ -135,7 +135,7 @@ def test_a_turn_begins_with_the_default_handling_of_float_errors_whatever_the_ca
         assert chosen() == default
 
 
-def test_what_was_shared_comes_back_when_the_outermost_ends():
+def test_shared_state_is_restored_when_the_outermost_context_ends():
     before = shared()
     with isolated():
         with isolated(), turn(1):

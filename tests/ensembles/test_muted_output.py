@@ -69,7 +69,7 @@ def interrupted(action, number):
     sys.setprofile(count)
     try:
         action()
-        left = 0  # none comes any more
+        left = 0  # no further interrupt
     except KeyboardInterrupt:
         return True
     sys.setprofile(None)

@@ -1,4 +1,4 @@
-"""Public rows keep their number whatever is done to private ones, and are shown by their type only."""
+"""Public rows are not sliced with private ones, and reprs show only their type."""
 
 import copy
 import pickle
@@ -80,7 +80,7 @@ def test_pickles_and_copies_hold_the_same_rows(kind):
 
 
 @each_table
-def test_what_is_shown_holds_no_row(kind):
+def test_the_repr_shows_no_row(kind):
     wrapped = PublicData(TABLES[kind])
     for shown in (repr(wrapped), str(wrapped), f"{wrapped}", repr([wrapped])):
         assert "123" not in shown
@@ -145,7 +145,9 @@ def test_a_pipeline_transforms_the_public_rows_with_the_private_ones(seen):
     "bare", [ROWS, ROWS.tolist(), TABLES["pandas"], TABLES["sparse"], "rows", 3], ids=type
 )
 def test_rows_that_are_not_wrapped_are_refused_with_the_reason_and_without_a_row(bare):
-    with pytest.raises(TypeError, match=r"X_public must be PublicData\(rows\): a search cuts") as refused:
+    with pytest.raises(
+        TypeError, match=r"X_public must be PublicData\(rows\): a search silently cuts"
+    ) as refused:
         public_rows(bare)
     assert str(refused.value).endswith(f"got {type(bare).__name__}")
 

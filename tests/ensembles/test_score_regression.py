@@ -50,7 +50,7 @@ def test_a_given_strength_is_taken():
     assert ScoreRegression(C=0.3).fit(X, TRUE).C_ == 0.3
 
 
-def test_what_a_row_lacks_to_a_sum_of_one_changes_nothing():
+def test_a_shift_of_all_scores_of_a_row_changes_nothing():
     one = ScoreRegression(C=1.0).fit(X, THREE)
     other = ScoreRegression(C=1.0).fit(X, THREE + np.arange(2000)[:, None] / 1000)
     assert np.allclose(one.coef_, other.coef_, atol=1e-9)

@@ -1,4 +1,4 @@
-"""Sizes follow from public quantities, are possible ones, and are what the user asked for."""
+"""Sizes follow from public values, are valid, and are those that the user sets."""
 
 import inspect
 from dataclasses import replace
@@ -15,7 +15,7 @@ from dplearn.privacy.stable_answers import stable_answers_noise
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=40)
 ONE = ApproxDP(1, "1e-6")
-NOISY = [name for name in AGGREGATIONS if not AGGREGATIONS[name].nones_each]
+NOISY = [name for name in AGGREGATIONS if not AGGREGATIONS[name].unstable_per_abstention]
 each_aggregation = pytest.mark.parametrize("name", AGGREGATIONS)
 
 
@@ -40,7 +40,7 @@ def test_nothing_but_public_quantities_is_looked_at(function):
     assert set(inspect.signature(function).parameters) <= public | {"n_rows", "make"}
 
 
-# What is possible
+# Valid sizes
 
 
 @each_aggregation
@@ -57,9 +57,9 @@ def test_there_are_at_least_one_teacher_and_at_most_as_many_as_records(name, siz
 
 @each_aggregation
 @both
-def test_only_where_declining_costs_is_it_limited(name, sizes_of):
+def test_abstentions_are_limited_only_if_they_cost_privacy(name, sizes_of):
     unstable = sizes_of(name).max_abstentions
-    if AGGREGATIONS[name].nones_each:
+    if AGGREGATIONS[name].unstable_per_abstention:
         assert 1 <= unstable <= 50
     else:
         assert unstable is None
@@ -81,7 +81,7 @@ def test_a_table_has_an_aggregator_for_all_its_sizes(sizes_of):
             assert kind(sizes).remaining_queries == sizes.max_queries
 
 
-# What grows with what
+# Monotonicity
 
 
 @each_aggregation
@@ -121,7 +121,7 @@ def test_a_larger_epsilon_lets_a_student_learn_from_more_rows(name):
     assert asked == sorted(set(asked))
 
 
-def test_a_larger_epsilon_and_more_teachers_afford_more_declined_queries():
+def test_a_larger_epsilon_and_more_teachers_allow_more_abstentions():
     by_epsilon = [
         of_answers("sparse_vector", ApproxDP(epsilon, "1e-6"), n_teachers=500).max_abstentions
         for epsilon in (1, 2, 4, 8)
@@ -136,14 +136,14 @@ def test_a_larger_epsilon_and_more_teachers_afford_more_declined_queries():
 @pytest.mark.parametrize(
     "sizes", [(100, 5000), pytest.param((20_000, 10**6), marks=pytest.mark.nightly)], ids=str
 )
-def test_as_many_queries_are_planned_as_the_teachers_tell_from_the_noise_and_no_more(kinds, n_labels, sizes):
+def test_the_number_of_queries_is_the_greatest_whose_least_lead_is_the_planned_one(kinds, n_labels, sizes):
     """The plan is kept: nothing stops before the last query, and teachers can have the least lead."""
     make = SoftBallot if kinds is SOFT_AGGREGATIONS else Ballot
     for name, kind in kinds.items():
         for n_samples in sizes:
             how = {"n_samples": n_samples, "n_labels": n_labels, "make": make}
             found = planned_ballot(kind, ONE, **how)
-            if kind.nones_each:
+            if kind.unstable_per_abstention:
                 assert found.max_queries == MANY_QUERIES
                 continue
             assert kind(found).least_decided == 0
@@ -153,7 +153,7 @@ def test_as_many_queries_are_planned_as_the_teachers_tell_from_the_noise_and_no_
             assert found.max_queries == MANY_QUERIES or more.least_lead > most, name
 
 
-# What the user wants
+# Sizes set by the user
 
 
 @each_aggregation
@@ -165,7 +165,7 @@ def test_the_number_of_teachers_is_the_users(name, sizes_of, n_teachers):
 
 @both
 @pytest.mark.parametrize("max_abstentions", [1, 3, 49, 1000])
-def test_the_number_of_declined_queries_is_the_users(sizes_of, max_abstentions):
+def test_a_given_number_of_abstentions_is_kept(sizes_of, max_abstentions):
     assert sizes_of("sparse_vector", max_abstentions=max_abstentions).max_abstentions == max_abstentions
     both_given = sizes_of("sparse_vector", max_abstentions=max_abstentions, n_teachers=9)
     assert (both_given.n_teachers, both_given.max_abstentions) == (9, max_abstentions)
@@ -173,7 +173,7 @@ def test_the_number_of_declined_queries_is_the_users(sizes_of, max_abstentions):
 
 @each_aggregation
 @pytest.mark.parametrize(("max_queries", "asked"), [(1, 1), (37, 37), (50, 50), (51, 50), (10**6, 50)])
-def test_as_many_rows_are_asked_about_as_the_user_wants_if_there_are_so_many(name, max_queries, asked):
+def test_a_given_number_of_queries_is_kept_up_to_the_number_of_rows(name, max_queries, asked):
     assert of_a_student(name, max_queries=max_queries).max_queries == asked
 
 
@@ -183,7 +183,7 @@ def test_as_many_queries_as_the_user_wants_can_be_answered(name, max_queries):
     assert of_answers(name, max_queries=max_queries).max_queries == max_queries
 
 
-def test_declined_queries_that_the_user_wants_take_more_teachers_while_shards_allow_it():
+def test_given_abstentions_increase_the_number_of_teachers_while_shards_allow_it():
     few, more, most = (of_answers("sparse_vector", max_abstentions=t).n_teachers for t in (1, 6, 50))
     assert few == 5000 // 20
     assert few < more < most == 5000 // 10
@@ -199,7 +199,7 @@ def test_declined_queries_that_the_user_wants_take_more_teachers_while_shards_al
     st.lists(st.integers(1, 60), min_size=1, max_size=12),
     st.integers(1, 60),
 )
-def test_the_most_declined_queries_are_the_most_that_teachers_afford(steps, n_teachers):
+def test_the_chosen_number_of_abstentions_is_the_greatest_that_the_teachers_allow(steps, n_teachers):
     needs = sorted(steps)
     found = _most_abstentions(lambda unstable: needs[unstable - 1], n_teachers, len(needs))
     affordable = [unstable for unstable, need in enumerate(needs, start=1) if need <= n_teachers]
@@ -213,7 +213,7 @@ def test_the_most_declined_queries_are_the_most_that_teachers_afford(steps, n_te
 def test_where_not_one_is_affordable_it_is_one_if_all_teachers_could_agree_and_else_no_limit(
     n_teachers, found
 ):
-    # Of k teachers that agree all k / 2 can move: 67 cover what 100 do of whom five of six agree.
+    # With k unanimous teachers k / 2 votes must change: 67 of them equal 100 of which five of six agree.
     assert _most_abstentions(lambda unstable: 100 * unstable, n_teachers, 9) == found
 
 

@@ -1,4 +1,4 @@
-"""Laws of the aggregators of scores: all that is drawn is paid for, and what a plan says is kept."""
+"""Laws of the aggregators of scores: all draws are charged, and the bounds of plans hold."""
 
 import pickle
 from copy import copy
@@ -106,7 +106,7 @@ def text(scores):
 
 
 def in_batches(make, votes, sizes):
-    """What comes of asking the rows in batches of these sizes, and what is left."""
+    """Return the answers to the rows in batches of these sizes, and the remaining queries."""
 
     def run(dice):
         aggregator, asked, released = make().attach(dice), 0, ()
@@ -182,12 +182,12 @@ def test_one_call_and_many_have_the_law_of_the_algorithm(small, case, chunk, mon
     ("score", "cost", "released"),
     [
         ((50, 0, 0), 0, 0.125),  # stable
-        ((0, 50, 0), 1, 0.25),  # only shifted bins tell
-        ((0, 50, 1), 1, None),  # they tell that it is at an end
+        ((0, 50, 0), 1, 0.25),  # only a shifted bin is stable
+        ((0, 50, 1), 1, None),  # the shifted bin is that of both ends
         ((0, 0, 0), 2, None),
     ],
 )
-def test_a_score_costs_as_many_nones_as_questions_that_were_not_stable(score, cost, released):
+def test_a_score_costs_one_abstention_of_the_sparse_vector_per_unstable_test(score, cost, released):
     for seed in range(5):
         aggregator = prepared("sparse_vector", SeededDice(seed), privacy=AMPLE)
         before = state(aggregator)
@@ -204,9 +204,7 @@ def test_scores_that_lie_within_half_a_bin_are_answered_wherever_that_is():
             (answer,) = prepared("sparse_vector", SeededDice(0), privacy=AMPLE).answer(
                 soft_tally(fixed_point(scores), np.array([n_bins]))
             )
-            assert (
-                abs(answer - scores).min() <= 1 / (2 * n_bins) + 1 / FIXED_POINT_ONE
-            )  # those who decided it
+            assert abs(answer - scores).min() <= 1 / (2 * n_bins) + 1 / FIXED_POINT_ONE  # the deciding scores
             assert abs(answer - scores).max() <= 1 / n_bins + 1 / FIXED_POINT_ONE
 
 
@@ -221,7 +219,7 @@ def test_it_stops_inside_a_row_and_releases_the_scores_before_in_it():
         aggregator.answer(part(rows, 0, 1))
 
 
-def test_the_last_none_of_a_plain_bin_stops_it_before_shifted_bins_are_asked_about():
+def test_it_stops_at_the_last_unstable_plain_bin_without_a_test_of_shifted_bins():
     dice = ReplayDice(SeededDice(0))
     aggregator = prepared("sparse_vector", dice, privacy=AMPLE, max_abstentions=1)
     half = (0, 50, 0)
@@ -231,7 +229,7 @@ def test_the_last_none_of_a_plain_bin_stops_it_before_shifted_bins_are_asked_abo
     assert state(aggregator) == (0, 0, 0)
 
 
-def test_many_scores_are_asked_about_in_chunks():
+def test_many_scores_are_tested_in_chunks():
     aggregator = prepared("sparse_vector", SeededDice(0), privacy=AMPLE, max_queries=9000)
     rows = [[(50, 0, 0)]] * 9000
     for odd in (0, 2047, 2048, 5000, 8999):
@@ -244,7 +242,7 @@ def test_many_scores_are_asked_about_in_chunks():
     assert aggregator._questions.epoch[0] == 8 - 5
 
 
-# What is counted
+# Remaining queries and abstentions
 
 
 @each_aggregation
@@ -258,7 +256,7 @@ def test_at_a_large_epsilon_unanimous_scores_are_released(name, n_labels):
 
 @each_aggregation
 @each_number_of_labels
-def test_what_remains_counts_rows_exactly(name, n_labels):
+def test_remaining_queries_count_rows_exactly(name, n_labels):
     aggregator = prepared(name, SeededDice(0), privacy=AMPLE, n_labels=n_labels)
     left = [aggregator.remaining_queries]
     for batch in (1, 3, 2, 4):
@@ -268,9 +266,9 @@ def test_what_remains_counts_rows_exactly(name, n_labels):
 
 
 @each_aggregation
-def test_what_remains_to_be_declined_counts_declined_scores_exactly(name):
+def test_remaining_abstentions_count_scores_exactly(name):
     aggregator = prepared(name, SeededDice(0))
-    if not aggregator.nones_each:
+    if not aggregator.unstable_per_abstention:
         assert aggregator.remaining_abstentions is None
         return
     for left in (3, 2, 1):
@@ -299,20 +297,20 @@ def test_a_refused_batch_draws_nothing_and_costs_nothing(name, asked_before):
 def test_noise_is_paid_before_it_is_drawn_wherever_it_is_interrupted(name, drawn):
     for at in range(12):
         aggregator = prepared(name, FaultyDice(SeededDice(0), at=at, drawn=drawn))
-        before = state(aggregator)[0] if aggregator.nones_each else 0
+        before = state(aggregator)[0] if aggregator.unstable_per_abstention else 0
         try:
             aggregator.answer(spread(4))
         except KeyboardInterrupt:
             assert aggregator.remaining_queries < 10
-            if before:  # no None that was answered comes back
+            if before:  # unstable tests are not refunded
                 assert aggregator._questions.epoch[0] <= before - max(0, (at - 1) // 2 - 1)
 
 
-# What is paid
+# Costs
 
 
 def stable_event(trace, nones):
-    """One threshold, or one for each None: each run costs ln(1/a) + 2 T ln(1/b), and may be spoiled."""
+    """One threshold, or one per unstable test; a run costs ln(1/a) + 2 T ln(1/b), and may be faulty."""
     thresholds = [draw for draw in trace if draw.arguments[2] is None]
     tests = [draw for draw in trace if draw.arguments[2] is not None]
     (a,), (b,) = {draw.arguments[0] for draw in thresholds}, {draw.arguments[0] for draw in tests}
@@ -326,7 +324,9 @@ def stable_event(trace, nones):
 
 @each_number_of_labels
 @pytest.mark.parametrize("privacy", [MODEST, ApproxDP("0.3", "1e-4"), ApproxDP(20, "1e-9")], ids=str)
-def test_a_sparse_vectors_draws_cost_what_was_paid_for_two_nones_a_score_and_hardly_less(n_labels, privacy):
+def test_a_sparse_vectors_draws_cost_the_budget_for_two_unstable_tests_a_score_and_hardly_less(
+    n_labels, privacy
+):
     dice = ReplayDice(SeededDice(0))
     aggregator = prepared("sparse_vector", dice, privacy=privacy, n_labels=n_labels, n_teachers=100_000)
     rows = votes_of([[(0, 0, 0)] * (1 if n_labels == 2 else n_labels)])
@@ -348,7 +348,7 @@ class Noiseless:
 
 
 def sums_of(fixed_scores, n_labels, privacy=MODEST, max_queries=10, teachers=1):
-    """What a mean makes noisy, in steps; the variance of the noise; and how many steps make 1.
+    """The sums of a mean before noise, in steps; the variance of the noise; and the number of steps per 1.
 
     Each column of `fixed-point scores`, or each `n_labels` of them, is a query of its own.
     """
@@ -385,7 +385,7 @@ def test_one_teacher_of_two_labels_moves_a_sum_by_less_than_the_noise_was_paid_f
 
 @pytest.mark.parametrize("n_labels", [3, 4])
 @pytest.mark.parametrize(("privacy", "teachers"), WIDTHS)
-def test_one_teacher_of_many_labels_moves_the_sums_by_what_the_noise_was_paid_for(
+def test_one_teacher_moves_the_sums_of_many_labels_by_at_most_the_sensitivity_of_the_noise(
     n_labels, privacy, teachers
 ):
     values = [
@@ -411,7 +411,7 @@ def test_one_teacher_of_many_labels_moves_the_sums_by_what_the_noise_was_paid_fo
 
 @pytest.mark.parametrize(("n_labels", "squared"), [(2, 1), (3, 2), (10, 2)])
 @pytest.mark.parametrize("privacy", [MODEST, ApproxDP("0.3", "1e-4"), ApproxDP(1000, "1e-9")], ids=str)
-def test_a_means_draws_cost_what_was_paid_however_they_are_asked(n_labels, squared, privacy):
+def test_a_means_draws_cost_the_budget_for_every_partition_into_batches(n_labels, squared, privacy):
     dice = ReplayDice(SeededDice(0))
     mean = prepared("mean", dice, privacy=privacy, n_labels=n_labels)
     for batch in (1, 7, 2):
@@ -428,7 +428,7 @@ def test_a_means_draws_cost_what_was_paid_however_they_are_asked(n_labels, squar
 
 
 @each_number_of_labels
-def test_the_noise_scale_of_a_mean_is_the_standard_deviation_of_what_is_drawn(n_labels):
+def test_the_noise_scale_of_a_mean_is_the_standard_deviation_of_its_draws(n_labels):
     dice = ReplayDice(SeededDice(0))
     mean = prepared("mean", dice, n_labels=n_labels, max_queries=3000)
     scores = mean.answer(unanimous(3000, n_labels, score=0.3))
@@ -437,7 +437,7 @@ def test_the_noise_scale_of_a_mean_is_the_standard_deviation_of_what_is_drawn(n_
     assert abs(scores.std() * TEACHERS / mean.noise_scale - 1) < 0.05
 
 
-# What a mean is
+# Means
 
 
 @pytest.mark.parametrize(("privacy", "teachers"), WIDTHS)
@@ -467,11 +467,11 @@ def test_each_score_is_released_within_half_a_step_and_no_score_as_equally_likel
         )
         released = mean.answer(soft_tally(fixed_scores, np.array([2]), width))
         assert abs(released - score).max() <= 0.5 / mean._grid + 1e-12
-        # What the plan counts on: the noise hides a step, or there is none finer.
+        # The plan assumes that the noise exceeds a step, or that the grid is the finest.
         assert 1 / mean._grid <= max(mean.noise_scale / (4 * teachers), 1 / FIXED_POINT_ONE)
 
 
-def test_what_is_released_may_lie_beyond_0_and_1():
+def test_released_means_may_be_outside_0_to_1():
     mean = prepared("mean", SeededDice(0), privacy=ApproxDP("0.1", "1e-6"), n_teachers=20)
     scores = mean.answer(unanimous(10, score=1.0, n_teachers=20))
     assert scores.min() < 0
@@ -501,7 +501,7 @@ def test_noise_that_needs_a_delta_is_refused_without_one(name):
         SOFT_AGGREGATIONS[name](ballot(ApproxDP(1)))
 
 
-# What a plan says
+# Bounds of plans
 
 
 def failures(name, n_labels, share, runs=100):
@@ -524,7 +524,7 @@ def failures(name, n_labels, share, runs=100):
 
 @each_aggregation
 @each_number_of_labels
-def test_with_the_least_lead_all_scores_are_answered_as_often_as_promised(name, n_labels):
+def test_with_the_least_lead_all_scores_are_answered_with_the_stated_probability(name, n_labels):
     # 5 of 100 runs may fail; 12 or more would then have a probability below 1 in 200.
     assert failures(name, n_labels, 1) < 12
 
@@ -535,7 +535,7 @@ def test_with_half_the_least_lead_they_are_not(name):
 
 
 @each_number_of_labels
-def test_with_the_least_number_of_decided_scores_it_stops_before_none_as_often_as_promised(n_labels):
+def test_with_the_least_number_of_decided_scores_it_answers_all_with_the_stated_probability(n_labels):
     public = ballot(ApproxDP(4, "1e-6"), n_labels, n_teachers=2000, max_queries=30, max_abstentions=4)
     made = SOFT_AGGREGATIONS["sparse_vector"](public)
     n_scores = 30 * public.width
@@ -545,7 +545,7 @@ def test_with_the_least_number_of_decided_scores_it_stops_before_none_as_often_a
     fixed_scores[::2, :3], fixed_scores[1::2, :3] = (
         0,
         FIXED_POINT_ONE // 2,
-    )  # no bin has a majority, nor a shifted one: two Nones each
+    )  # neither a plain nor a shifted bin has a majority: two unstable tests each
     stopped = 0
     for seed in range(100):
         made = SOFT_AGGREGATIONS["sparse_vector"](public).attach(SeededDice(seed))
@@ -593,8 +593,8 @@ def test_answers_do_not_share_memory_with_votes(name):
     assert (votes.plain.winner == kept[1]).all()
 
 
-def test_the_last_label_of_shifted_bins_has_nan_for_its_middle_and_is_declined():
-    """Half the teachers are sure of each label: a mean of one half would be nobody's score."""
+def test_the_last_label_of_shifted_bins_has_midpoint_nan_and_is_an_abstention():
+    """Half of the teachers are certain of each label: no teacher has the mean score of one half."""
     scores = np.where(np.arange(TEACHERS) % 2, 0.99, 0.01)[:, None]
     votes = soft_tally(fixed_point(scores), np.array([4]))
     aggregator = prepared("sparse_vector", SeededDice(0), privacy=AMPLE)

@@ -1,4 +1,4 @@
-"""A student learns released scores as the probabilities that they were, whatever kind of student it is."""
+"""Students of all kinds learn probabilities from released scores."""
 
 import pickle
 
@@ -26,7 +26,7 @@ NAN = np.nan
 
 
 class Recording(ClassifierMixin, BaseEstimator):
-    """Keeps what it is taught, and predicts the weighted part of each label."""
+    """Stores its training data, and predicts the weighted share of each label."""
 
     def fit(self, X, y, sample_weight=None):
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -47,7 +47,7 @@ class Unweighted(Recording):
 
 
 class Mean(RegressorMixin, BaseEstimator):
-    """Keeps what it is taught, one column only, and predicts its mean, scaled."""
+    """Stores its training data, takes one column only, and predicts its scaled mean."""
 
     def __init__(self, scale=1.0):
         self.scale = scale
@@ -84,7 +84,7 @@ def test_every_answered_row_is_learned_with_each_label_weighted_by_its_score():
     assert np.allclose(model.predict_proba(rows(2)), [[5 / 12, 7 / 12]] * 2)
 
 
-def test_with_more_labels_what_a_row_lacks_to_a_sum_of_one_is_shared():
+def test_with_more_labels_scores_are_shifted_to_a_sum_of_one():
     _, y, weights = taught(Recording(), [[0.5, 0.3, 0.2], [0.4, 0.4, 0.5]]).scorer.fitted.seen_
     assert y.tolist() == ["a", "a", "b", "b", "c", "c"]
     assert np.allclose(weights, [0.5, 0.3, 0.3, 0.3, 0.2, 0.4])
@@ -122,7 +122,7 @@ def test_a_classifier_that_only_predicts_labels_is_certain_of_them():
     assert model.predict_proba(rows(4)).tolist() == [[1, 0], [1, 0], [0, 1], [0, 1]]
 
 
-# Classifiers that take none
+# Classifiers without weights
 
 
 def test_a_classifier_that_takes_no_weights_learns_the_likelier_label():
@@ -281,7 +281,7 @@ def test_a_weighted_classifier_learns_from_frames_with_texts():
         assert np.allclose(predicted[TEXTS == "clerk"], TRUTH[TEXTS == "clerk"].mean())
 
 
-# What is returned
+# The returned student
 
 
 @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ def test_a_weighted_classifier_learns_from_frames_with_texts():
     [GaussianNB(), RandomForestClassifier(5), KNeighborsClassifier(3), SVR(), standard_soft_student(NUMBERS)],
     ids=lambda s: type(s).__name__,
 )
-def test_what_was_learned_can_be_pickled_and_predicts_the_same(student):
+def test_a_pickled_student_predicts_the_same(student):
     model = teach_scores(student, NUMBERS, TRUTH, CLASSES)
     copy = pickle.loads(pickle.dumps(model))
     assert (copy.predict_proba(NUMBERS) == model.predict_proba(NUMBERS)).all()
@@ -317,7 +317,7 @@ def test_probabilities_are_from_0_to_1_and_sum_to_1_however_noisy_the_scores(stu
 @pytest.mark.parametrize(
     "student", [StandardScaler(), Ridge, object(), "ridge", None], ids=lambda student: type(student).__name__
 )
-def test_what_is_neither_a_classifier_nor_a_regressor_is_refused(student):
+def test_a_student_that_is_neither_a_classifier_nor_a_regressor_is_refused(student):
     with pytest.raises(TypeError, match="student must be a classifier or a regressor"):
         taught(student, [[0.5]])
 

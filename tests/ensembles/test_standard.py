@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from dplearn.ensembles.standard import standard_estimator
 
-# Public. What each column says of the label is plain; only the kinds of columns differ.
+# Public. Each column determines the label; only the types of columns differ.
 Y = np.arange(60) % 2
 NUMBER = np.where(Y == 1, 3.0, -3.0) + np.linspace(-1, 1, 60)
 TEXT = np.where(Y == 1, "clerk", "smith")

@@ -1,4 +1,4 @@
-"""A student learns each released answer by what its noisy counts say, whatever kind of student it is."""
+"""Students of all kinds learn released answers, weighted by their noisy counts."""
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ THREE = np.array(["a", "b", "c"])
 
 
 class Recording(ClassifierMixin, BaseEstimator):
-    """Keeps what it is taught."""
+    """Stores its training data."""
 
     def fit(self, X, y, sample_weight=None):
         self.classes_ = np.unique(y)
@@ -192,7 +192,7 @@ def test_a_student_made_of_others_that_passes_weights_on_learns_with_and_without
     ],
     ids=repr,
 )
-def test_who_takes_weights_is_known(student, takes):
+def test_students_that_take_weights_are_recognised(student, takes):
     assert takes_weights(student) == takes
 
 

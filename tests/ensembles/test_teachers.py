@@ -1,4 +1,4 @@
-"""One replaced record changes one teacher, whatever it holds; what fails tells nobody that it failed."""
+"""Any replaced record changes at most one teacher, and failures of teachers are not reported."""
 
 import pickle
 import random
@@ -45,7 +45,7 @@ QUERIES = np.random.default_rng(1).normal(size=(30, 2))
 
 
 class Recorder(ClassifierMixin, BaseEstimator):
-    """Keeps what it is given, and says the first of its labels."""
+    """Stores its training data, and predicts the first of its labels."""
 
     def __init__(self, random_state=None):
         self.random_state = random_state
@@ -100,7 +100,7 @@ QUICK_TABLES = ("array", "coo", "pandas")
     "kind",
     [pytest.param(kind, marks=() if kind in QUICK_TABLES else pytest.mark.nightly) for kind in TABLES],
 )
-def test_each_record_changes_one_teachers_votes_at_most_whatever_replaces_it(kind):
+def test_any_replacement_of_a_record_changes_the_votes_of_at_most_one_teacher(kind):
     table, estimator = TABLES[kind]
 
     def votes(X, y):
@@ -142,7 +142,7 @@ def test_one_rows_label_changes_no_other_shards_row_labels():
 def test_a_sparse_shard_has_indices_of_the_type_that_it_needs():
     wide = sp.csr_array(np.eye(4))
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
-    assert wide[np.array([0, 1])].indices.dtype == np.int64  # what a shard would inherit
+    assert wide[np.array([0, 1])].indices.dtype == np.int64  # the type that a shard would inherit
     rows = rows_of(wide, np.array([1, 3]))
     assert rows.indices.dtype == rows.indptr.dtype == np.int32
     assert rows.toarray().tolist() == np.eye(4)[[1, 3]].tolist()
@@ -254,14 +254,14 @@ class Panic(BaseException):
         GeneratorExit(),
     ],
 )
-def test_whatever_a_fit_raises_the_shard_votes_for_its_commonest_label_and_a_prediction_for_none(error):
+def test_after_an_exception_in_fit_a_shard_votes_for_its_commonest_label_and_in_predict_for_none(error):
     codes = [np.bincount(np.arange(N)[shard] % 2).argmax() for shard in SHARDS]
     assert (ballots(faulty(None, fit=failing(error))) == np.array(codes)[:, None]).all()
     assert (ballots(faulty(failing(error))) == -1).all()
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt])
-def test_whoever_stops_the_program_stops_it(stop):
+def test_a_keyboard_interrupt_is_raised(stop):
     for estimator in (faulty(None, fit=failing(stop)), faulty(failing(stop))):
         with pytest.raises(stop):
             ballots(estimator)
@@ -279,7 +279,7 @@ def test_whoever_stops_the_program_stops_it(stop):
         lambda X: [["no"], ["no", "no"]] * (len(X) // 2),
     ],
 )
-def test_what_is_no_label_for_each_query_is_no_vote(answers):
+def test_an_answer_without_one_label_per_query_is_no_vote(answers):
     assert (ballots(faulty(answers)) == -1).all()
 
 
@@ -301,7 +301,7 @@ def test_entries_of_any_kind_are_compared_one_by_one():
 
 
 @pytest.mark.parametrize("kind", [float, np.int8, object])
-def test_numbers_are_labels_whatever_their_type(kind):
+def test_numbers_of_every_type_are_labels(kind):
     def answers(X):
         return np.array([5, 0, 3, -1]).astype(kind)
 
@@ -319,7 +319,7 @@ def test_votes_have_the_smallest_type_that_holds_all_labels(n_labels, kind):
     assert (votes == n_labels - 1).all()
 
 
-def test_teachers_are_asked_in_blocks_and_vote_the_same(monkeypatch):
+def test_votes_do_not_depend_on_the_blocks_of_queries(monkeypatch):
     taught = train_teachers(NEAREST, NUMBERS, LABELS, SHARDS, seeds=SEEDS)
     at_once = answers_of(taught, QUERIES, Labels(CLASSES))
     monkeypatch.setattr(module, "_BLOCK", 7)
@@ -329,7 +329,7 @@ def test_teachers_are_asked_in_blocks_and_vote_the_same(monkeypatch):
     assert {len(each.asked_) for each in recorders} == {30 % 7}
 
 
-def test_a_teacher_that_changes_its_rows_changes_nobody_elses():
+def test_a_teacher_that_changes_its_rows_changes_no_others():
     def spoil(X):
         row = X[0].copy()
         X[:] = 0
@@ -363,7 +363,7 @@ def of_objects(kind, cell):
 
 
 @pytest.mark.parametrize("kind", ["cells", "pandas", "polars"])
-def test_a_cell_that_remembers_tells_no_teacher_of_another(kind):
+def test_a_mutable_cell_passes_no_state_between_teachers(kind):
     def read(X):
         row = X.row(0) if kind == "polars" else np.asarray(X)[0]
         return ["yes" if float(row[1]) == 1 else "no"] * 2
@@ -428,7 +428,7 @@ def test_no_warning_leaves_not_even_one_that_a_teacher_insists_on(action, capfd)
     assert capfd.readouterr() == ("", "")
 
 
-def test_numpys_errors_are_as_by_default_whatever_the_caller_chose():
+def test_numpys_error_handling_is_the_default_for_every_setting_of_the_caller():
     def errors(*_):
         return [{"warn": "yes"}.get(np.geterr()["divide"], "no")] * 4
 
@@ -455,7 +455,7 @@ def test_numpys_global_generator_is_left_alone_and_changes_nothing():
     assert votes[0] == votes[1]
 
 
-def test_who_draws_from_global_generators_learns_nothing_of_other_teachers():
+def test_draws_from_global_generators_do_not_depend_on_other_teachers():
     X = np.repeat(np.arange(4.0), 4 * K)[:, None] * [1, 1, 1]
     y, cut = np.arange(len(X)) % 2, np.split(np.random.default_rng(0).permutation(len(X)), K)
     selected = make_pipeline(SelectKBest(mutual_info_classif, k=1), Recorder())  # adds noise of its own
@@ -515,7 +515,7 @@ def test_teachers_share_nothing_that_can_change():
         assert one.estimator is not other.estimator
 
 
-def test_teachers_are_told_labels_in_the_type_they_were_given():
+def test_teachers_get_labels_of_the_type_of_y():
     taught = train_teachers(Recorder(), NUMBERS, LABELS, SHARDS, seeds=SEEDS)
     for teacher, shard in zip(taught, SHARDS, strict=True):
         assert teacher.y_.dtype == LABELS.dtype
@@ -523,7 +523,7 @@ def test_teachers_are_told_labels_in_the_type_they_were_given():
         assert teacher.X_.tolist() == NUMBERS[shard].tolist()
 
 
-def test_what_is_wrong_with_public_arguments_is_said():
+def test_invalid_public_arguments_raise_errors():
     with pytest.raises(ValueError, match="seeds must be as many as shards, 4, got 1"):
         train_teachers(NEAREST, NUMBERS, LABELS, SHARDS, seeds=[1])
     with pytest.raises(TypeError, match="Cannot clone object"):

@@ -144,7 +144,7 @@ class Stubborn:
         raise TypeError("private")
 
 
-def test_a_task_that_cannot_be_pickled_runs_here():
+def test_a_task_that_cannot_be_pickled_runs_in_this_process():
     cells = X.astype(object)
     alone = train_and_ask(TREE, cells, Y, **ASK)
     cells[5, 1] = Stubborn(cells[5, 1])
@@ -166,7 +166,7 @@ def test_a_model_that_cannot_be_pickled_is_trained_here():
 
 @pytest.mark.parametrize("where", ["a worker process", "this process"])
 @pytest.mark.parametrize("loses", ["what it learned", "how it was made"])
-def test_what_a_pickle_loses_is_lost_wherever_a_teacher_is_trained(where, loses):
+def test_changes_by_pickling_do_not_depend_on_the_process(where, loses):
     class Forgetful(ClassifierMixin, BaseEstimator):
         def __init__(self, word=None):
             self.word = word
@@ -221,7 +221,7 @@ def panic():
 
 @pytest.mark.parametrize("when", ["packed", "unpacked"])
 @pytest.mark.parametrize("backend", ["sequential", "loky"])
-def test_no_error_in_pickling_is_told(backend, when):
+def test_no_error_in_pickling_is_raised(backend, when):
     with parallel_config(backend=backend, n_jobs=2):
         given = run_tasks(lambda task: task.when, lambda i: Untransported(when), 3)
         assert given == [when] * 3
@@ -254,7 +254,7 @@ def test_no_warning_of_a_worker_leaves(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_what_is_printed_in_a_worker_goes_nowhere():
+def test_output_of_a_worker_is_discarded():
     def where(self, X):
         import sys
 
@@ -329,7 +329,7 @@ def test_a_second_failure_of_the_pool_ends_it_in_constant_words(monkeypatch):
     assert len(rounds) == 2
 
 
-def test_only_what_was_lost_is_repeated(monkeypatch):
+def test_only_lost_tasks_are_repeated(monkeypatch):
     rounds = []
 
     def parallel(n_jobs):
@@ -401,7 +401,7 @@ def test_batches_depend_on_the_numbers_of_tasks_and_workers_alone(monkeypatch):
 
 
 @pytest.mark.parametrize("backend", ["sequential", "loky"])
-def test_a_bar_on_standard_error_tells_how_many_are_done(backend, capsys):
+def test_a_bar_on_standard_error_shows_the_number_of_finished_teachers(backend, capsys):
     with parallel_config(backend=backend, n_jobs=2):
         train_and_ask(TREE, X, Y, progress=Progress(K, shown=True, tell=list), **ASK)
     out, err = capsys.readouterr()
@@ -424,7 +424,7 @@ def test_only_some_shards_are_copied_at_a_time(backend, share):
     labels = np.arange(32_000) % 2
     small = a_teacher(lambda self, X: None)
     with parallel_config(backend=backend, n_jobs=2):
-        train_teachers(small, X, Y, **HOW)  # what is imported and started once
+        train_teachers(small, X, Y, **HOW)  # imports modules, and starts the workers
         tracemalloc.start()
         train_teachers(small, table, labels, **plan)
         peak = tracemalloc.get_traced_memory()[1]

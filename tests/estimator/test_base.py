@@ -91,7 +91,7 @@ def test_no_two_pickles_of_an_estimator_are_the_same_fitted_or_not(protocol, tab
         assert len({joblib.hash(kept) for _ in range(5)}) == 5
 
 
-def test_what_makes_pickles_differ_is_left_behind_by_them(table):
+def test_pickles_omit_state_that_would_make_them_differ(table):
     unfitted = learner(epsilon=2)
     twins = [copy.copy(unfitted), copy.deepcopy(unfitted)]
     twins += [

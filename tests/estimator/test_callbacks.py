@@ -1,4 +1,4 @@
-"""Callbacks hear how far a fit is, and get nothing of what it reads."""
+"""Callbacks receive the progress of a fit, and no data."""
 
 import copy
 import pickle
@@ -42,7 +42,7 @@ in_turn = pytest.mark.parametrize("ensemble", ENSEMBLES, ids=lambda each: type(e
 class Spy:
     """Keeps all that a callback may be given."""
 
-    max_propagation_depth = None  # scikit-learn hands such a callback down to the steps of a pipeline
+    max_propagation_depth = None  # scikit-learn passes such a callback to the steps of a pipeline
 
     def __init__(self, answer=None):
         self.heard, self.given, self.known, self.answer = [], [], [], answer
@@ -71,7 +71,7 @@ class Spy:
 
 @needs_callbacks
 @in_turn
-def test_a_callback_hears_of_every_teacher_and_gets_no_data(ensemble):
+def test_a_callback_is_called_for_every_teacher_and_gets_no_data(ensemble):
     spy = Spy()
     clone(ensemble).set_callbacks(spy).fit(X, y)
     assert spy.heard[:2] == [("setup", "fit", 0, K), ("begin", "fit", 0, K)]
@@ -94,7 +94,7 @@ def test_callbacks_change_nothing_and_stop_nothing(ensemble):
 
 
 @needs_callbacks
-def test_what_a_callback_draws_is_of_no_shard():
+def test_draws_of_a_callback_depend_on_no_shard():
     class Drawing(Spy):
         def _note(self, *what):
             self.heard.append(np.random.get_state()[1].tobytes())
@@ -119,7 +119,7 @@ def test_a_fit_that_fails_is_torn_down():
 
 
 @needs_callbacks
-def test_teachers_tell_no_callback():
+def test_teachers_call_no_callback():
     spy = Spy()
     teacher = make_pipeline(LogisticRegression().set_callbacks(spy)).set_callbacks(spy)
     SubsampleAggregateClassifier(teacher, n_teachers=K, epsilon=1e4).fit(X, y)
@@ -143,7 +143,7 @@ def test_a_pipeline_and_a_search_hand_their_callbacks_down():
 
 
 @needs_callbacks
-def test_a_monitor_of_scores_hears_no_score():
+def test_a_monitor_of_scores_gets_no_score():
     from sklearn.callback import ScoringMonitor
 
     monitor = ScoringMonitor(scoring="accuracy")

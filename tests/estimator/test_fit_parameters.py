@@ -1,4 +1,4 @@
-"""What a fit is given besides data is refused; no value is in the message."""
+"""Arguments of fit besides the data are refused, without values in the message."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The examples of docs/scikit_learn.md run, one after another, and show what the page says."""
+"""The examples of docs/scikit_learn.md run in order, with the outputs that the page states."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ from dplearn.estimator.callbacks import CALLBACKS
 PAGE = Path(__file__).parents[2] / "docs" / "scikit_learn.md"
 
 
-def test_the_page_shows_what_it_says():
+def test_the_outputs_on_the_page_are_right():
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     assert len(blocks) == 8
     lines, scope = [], {"__name__": "page", "print": lambda *values: lines.append(values)}

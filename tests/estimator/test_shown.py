@@ -9,7 +9,7 @@ from dplearn.estimator.stages import Params
 
 
 class Learner(PrivateClassifier):
-    """Costs epsilon, which its parameters tell, or only the shape of a table does."""
+    """Its cost follows from its parameters, or from the shape of a table only."""
 
     def __init__(self, epsilon=1, shaped=False, ledger=None, random_state=None):
         self.epsilon, self.shaped = epsilon, shaped
@@ -33,11 +33,11 @@ def given(learner):
 
 
 @pytest.mark.parametrize("epsilon", [1, 0.1, 3])
-def test_the_cost_is_what_the_fit_would_charge(epsilon):
+def test_the_cost_is_the_charge_of_a_fit(epsilon):
     assert given(Learner(epsilon)) == f"Not fitted. A fit will spend epsilon {epsilon}, delta 0."
 
 
-def test_a_cost_that_depends_on_shapes_is_not_told():
+def test_a_cost_that_depends_on_shapes_is_not_shown():
     assert given(Learner(shaped=True)) == "Not fitted."
 
 

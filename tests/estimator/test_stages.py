@@ -51,7 +51,7 @@ def test_records_are_taken_at_their_places(rows):
     assert len(Table(Public(6, 1), rows).rows) == 6
 
 
-def test_a_table_has_as_many_rows_as_it_says():
+def test_a_table_has_n_samples_rows():
     with pytest.raises(AssertionError):
         Table(Public(5), np.arange(6))
 
@@ -76,7 +76,7 @@ def test_stages_run_in_order_and_the_charge_comes_before_anything_is_summarised(
     assert seen == [*STAGES[:5], "charge", *STAGES[5:]]
 
 
-def test_beginning_draws_nothing_and_refuses_what_is_outside_the_domain():
+def test_begin_draws_nothing_and_refuses_values_outside_the_domain():
     model = learner()
     table, plan = model._begin(X, Y, model._params(reproducible=False))
     assert not hasattr(model, "concept_")
@@ -86,7 +86,7 @@ def test_beginning_draws_nothing_and_refuses_what_is_outside_the_domain():
     assert model.guarantee_ == plan.guarantee == learner().plan(20, n_features=1).guarantee
 
 
-def test_a_cost_is_told_without_a_fit_where_parameters_or_shapes_tell():
+def test_the_cost_follows_from_parameters_or_shapes_without_a_fit():
     assert cost_of_fit(learner(epsilon=2)) == ApproxDP(2)
     assert cost_of_fit(learner(epsilon=-1)) is None
     assert cost_of_fit(learner(random_state=0)) == ApproxDP(1, reproducible=True)

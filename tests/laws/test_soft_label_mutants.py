@@ -110,7 +110,7 @@ def test_with_the_ends_ignored_two_bins_leave_one_shifted_bin_that_always_wins()
 class OneForTwo(StableScores):
     """Noise is for one None a declined score, of which it takes two."""
 
-    nones_each = 1
+    unstable_per_abstention = 1
 
     def __init__(self, ballot):
         super().__init__(ballot)

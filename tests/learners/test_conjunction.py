@@ -155,7 +155,7 @@ def test_what_cannot_be_done_is_refused():
         ConjunctionClassifier(trust_model="local", classes=[0, 1]).fit(X, y)
     with pytest.raises(DomainError, match="values are 0 or 1"):
         ConjunctionClassifier(domain=BITS, classes=[0, 1]).fit(X + 1, y)
-    with pytest.raises(ValueError, match="n_features must be given, since domain does not tell it"):
+    with pytest.raises(ValueError, match="n_features must be given, since domain does not determine it"):
         ConjunctionClassifier().plan(10)
 
 

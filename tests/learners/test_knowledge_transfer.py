@@ -67,7 +67,7 @@ def test_a_ledger_for_examples_takes_no_promise_about_labels():
     ("public", "message"),
     [
         (None, "X_public must be PublicData"),
-        (PUBLIC, "a search cuts every array that has as many rows"),
+        (PUBLIC, "a search silently cuts every array that has as many rows"),
         ((PUBLIC, PUBLIC), "a tuple of 2"),
         (PublicData(PUBLIC[:, :3]), "3 features"),
         (PublicData(PUBLIC[:0]), "0 sample"),

@@ -238,9 +238,9 @@ def test_what_cannot_be_done_is_refused_before_anything_is_spent():
         learner.fit([[0], [1]], [0, 2])
     with pytest.raises(ValueError, match="needs a record for each of 3 queries, got n_samples=2"):
         clone(learner).set_params(trust_model="local").fit([[0, 1, 2], [1, 0, 0]], [0, 1])
-    with pytest.raises(ValueError, match="n_features must be given, since domain does not tell it"):
+    with pytest.raises(ValueError, match="n_features must be given, since domain does not determine it"):
         learner.plan(10)
-    with pytest.raises(ValueError, match="n_labels must be given, since classes does not tell it"):
+    with pytest.raises(ValueError, match="n_labels must be given, since classes does not determine it"):
         StatisticalQueryNaiveBayes().plan(10, n_features=3)
     learner.set_params(n_bins=2).fit([[0], [3]] * 9, [0, 1] * 9)
 

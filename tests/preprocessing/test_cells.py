@@ -1,4 +1,4 @@
-"""Cells are encoded one by one, whatever the others are."""
+"""Cells are encoded independently of each other."""
 
 import numpy as np
 import pandas as pd

@@ -20,7 +20,7 @@ from dplearn.preprocessing.robust_scaler import PrivateRobustScaler
 from dplearn.privacy import BudgetExceededError, PrivacyLedger
 from dplearn.theory import quantile_errors
 
-# Many of these tables are too small for what is worst at their sizes; what comes of that is tested below.
+# Many of these tables are too small for the worst-case bounds; the warnings are tested below.
 
 X = np.random.default_rng(0).lognormal(3, 1, (4000, 2)) * [1, 1e6]
 ALL = (
@@ -132,7 +132,7 @@ def test_a_robust_scaler_is_near_scikit_learns():
     np.testing.assert_allclose(ours.inverse_transform(ours.transform(X)), X)
 
 
-def test_what_is_not_done_costs_nothing():
+def test_a_step_that_is_off_costs_nothing():
     neither = PrivateRobustScaler(with_centering=False, with_scaling=False).fit(X)
     assert neither.guarantee_.epsilon == 0
     np.testing.assert_array_equal(neither.transform(X), X)
@@ -160,7 +160,7 @@ def test_equal_quantiles_map_to_their_middle():
 
 
 @pytest.mark.parametrize("strategy", ["quantile", "uniform"])
-def test_bins_hold_what_they_should(strategy):
+def test_bins_have_the_right_numbers(strategy):
     fitted = PrivateKBinsDiscretizer(5, encode="ordinal", strategy=strategy, epsilon=4, random_state=0).fit(X)
     if strategy == "quantile":
         shares = np.bincount(fitted.transform(X)[:, 0].astype(int)) / len(X)
@@ -274,7 +274,7 @@ def test_new_records_that_are_refused_are_so_by_the_name_of_the_column(transform
 
 
 @two_transformers
-def test_a_plan_promises_what_the_fit_does(transformer):
+def test_the_plan_has_the_guarantee_of_the_fit(transformer):
     fitted = clone(transformer).fit(X)
     assert fitted.plan(4000).guarantee.epsilon == fitted.guarantee_.epsilon
     assert list(fitted.plan(4000).columns) == ["x0", "x1"]
@@ -311,7 +311,7 @@ def test_too_few_records_are_warned_of_from_where_the_plan_says(transformer):
     assert ledger.history() == []
 
 
-def test_the_warning_points_at_who_called_fit():
+def test_the_warning_points_at_the_caller_of_fit():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         PrivateRobustScaler().fit([[1.0], [2.0]])

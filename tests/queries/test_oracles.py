@@ -1,4 +1,4 @@
-"""Oracles: what they answer, how far off it may be, what they keep account of, and what they refuse."""
+"""Oracles: answers, error bounds, budgets and refusals."""
 
 import copy
 import pickle
@@ -66,7 +66,7 @@ def test_answers_keep_the_tolerance_that_they_state(name):
         )
     # Each fails with probability .05 at most; of 30, more than 6 with one of 0.001.
     assert ((np.array(off) > 1).sum(axis=0) <= 6).all()
-    assert (np.array(off).max(axis=0) > 0.15).all()  # the bound says something
+    assert (np.array(off).max(axis=0) > 0.15).all()  # the bound is not vacuous
 
 
 def test_the_tolerance_holds_for_records_that_are_chosen_for_the_public_signs():
@@ -96,7 +96,7 @@ def test_a_tolerance_for_vectors_is_kept_by_enough_records():
     assert [round(each.bias, 3) for each in bounds] == [0.077, 0.077, 0.015]
 
 
-def test_what_one_oracle_was_asked_is_known():
+def test_rounds_list_the_queries_of_an_oracle():
     oracle = central_oracle()
     assert (oracle.rounds, oracle.adaptive, oracle.left) == ((), False, 1)
     oracle.ask([MEAN, SHARES], 0.25)
@@ -112,7 +112,7 @@ def test_what_one_oracle_was_asked_is_known():
 def test_more_than_is_left_is_refused_and_costs_nothing(name):
     oracle = PRIVATE[name]()
     oracle.ask(MEAN, 0.75)
-    with pytest.raises(BudgetExceededError, match="at most what is left of the oracle's budget"):
+    with pytest.raises(BudgetExceededError, match="at most the oracle's remaining budget"):
         oracle.ask(MEAN, 0.5)
     assert oracle.left == Fraction(1, 4)
     oracle.ask(MEAN)
@@ -125,7 +125,9 @@ def test_more_than_is_left_is_refused_and_costs_nothing(name):
 def test_a_tolerance_takes_the_least_share_that_keeps_it(name):
     oracle = PRIVATE[name]()
     everything = PRIVATE[name]().ask(MEAN)[0].tolerance(0.01)
-    with pytest.raises(BudgetExceededError, match=f"tolerance must be at least {everything:.4g}, what all"):
+    with pytest.raises(
+        BudgetExceededError, match=f"tolerance must be at least {everything:.4g}, which takes all"
+    ):
         oracle.ask(MEAN, tolerance=everything * 0.99, beta=0.01)
     answer = oracle.ask(MEAN, tolerance=2 * everything, beta=0.01)[0]
     taken = 1 - oracle.left
@@ -157,14 +159,14 @@ def test_no_record_answers_two_local_queries_and_the_order_is_public():
     assert once == again != other
 
 
-def test_queries_that_leave_a_record_to_nobody_are_refused():
+def test_more_queries_than_records_are_refused():
     with pytest.raises(
         ValueError, match="queries must leave each at least one of 4000 records, got 2 queries"
     ):
         local_oracle().ask([MEAN, MEAN], 1 / 4000)
 
 
-def test_a_known_population_is_answered_exactly_or_within_its_tolerance():
+def test_a_population_oracle_answers_exactly_or_within_its_tolerance():
     oracle = population(RECORDS)
     for answer, truth in zip(oracle.ask([MEAN, SHARES, VECTOR]), TRUTH, strict=True):
         np.testing.assert_allclose(answer.means, truth, atol=1e-12)
@@ -202,7 +204,7 @@ def test_weights_of_a_population_are_proportions():
         (3, {}, TypeError, "queries must be at least one StatisticalQuery, got int"),
     ],
 )
-def test_what_is_asked_is_checked(name, queries, how, error, message):
+def test_arguments_of_ask_are_validated(name, queries, how, error, message):
     oracle = population(RECORDS) if name == "population" else PRIVATE[name]()
     with pytest.raises(error, match=message):
         oracle.ask(queries, **how)
@@ -314,7 +316,7 @@ def test_an_answer_of_several_numbers_has_no_mean_of_its_own():
     assert central_oracle().ask(MEAN)[0].tolerance() == central_oracle().ask(MEAN)[0].tolerance(0.05)
 
 
-def test_oracles_show_what_is_public_of_them():
+def test_reprs_of_oracles_show_public_values():
     oracle = central_oracle(delta=1e-6)
     oracle.ask(MEAN, 0.25)
     assert repr(oracle) == "CentralOracle(n=4000, epsilon=1, delta=1e-06, left=0.75)"
@@ -323,7 +325,7 @@ def test_oracles_show_what_is_public_of_them():
     assert population(RECORDS).left == 1
 
 
-def test_a_population_says_what_a_query_got_wrong():
+def test_errors_of_a_population_oracle_describe_invalid_values():
     oracle = population(np.array([1, 2, 3]))
     with pytest.raises(TypeError, match=r"; got ndarray of dtype float64 and shape \(3,\)"):
         oracle.ask(MeanQuery(lambda records: records / 2, low=0, high=9))
@@ -396,7 +398,7 @@ def test_a_query_that_does_not_answer_once_for_each_record_is_refused(name, wron
         PRIVATE[name]().ask(wrong)
 
 
-def test_what_cannot_be_drawn_is_refused_before_a_share_is_spent():
+def test_noise_that_cannot_be_drawn_is_refused_before_a_share_is_spent():
     gaussian = central_oracle(epsilon=0.01, delta=1e-6)
     with pytest.raises(ValueError, match=r"Gaussian noise has sigma2 below 2\*\*56; noise='laplace'"):
         gaussian.ask(MeanQuery(lambda records: records, low=0, high=1 << 30))

@@ -1,4 +1,4 @@
-"""The examples of docs/queries.md run, one after another, and show what the page says."""
+"""The examples of docs/queries.md run in order, with the outputs that the page states."""
 
 import re
 from fractions import Fraction
@@ -15,7 +15,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "queries.md"
 
 @pytest.fixture(scope="module")
 def shown():
-    """Return for each block what it printed, and what all of them left behind."""
+    """Return the printed objects of each block, and the final namespace."""
     blocks, scope = [], {"print": lambda *values: blocks[-1].append(values)}
     for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL):
         blocks.append([])
@@ -28,12 +28,12 @@ def test_three_oracles_answer_as_precisely_as_the_page_says(shown):
     assert (exact, none) == ((42.0, 0.109), (0, 0))
     assert "# {} {}".format(*none) in PAGE.read_text().splitlines()
     assert (trusted_within, reported_within) == ((0.82, 0.0068), (2.23, 0.0186))
-    # Three times what holds with probability .95 fails with less than 1e-13: the noise's tails are Gaussian.
+    # Three times the bound at probability .95 fails with probability below 1e-13: tails are Gaussian.
     for answers, within in ((trusted, trusted_within), (reported, reported_within)):
         assert (np.abs(np.subtract(answers, exact)) <= 3 * np.array(within) + 0.05).all()
 
 
-def test_the_noise_of_a_central_answer_is_what_the_page_says(shown):
+def test_the_noise_of_a_central_answer_is_as_the_page_says(shown):
     scope = shown[1]
     _, share = central(scope["ages"], epsilon=1).ask([scope["age"], scope["over_60"]])
     assert round(share.noise.at(0.05), 5) == 0.00015
@@ -42,8 +42,8 @@ def test_the_noise_of_a_central_answer_is_what_the_page_says(shown):
 def test_shares_are_spent_as_the_page_says(shown):
     (central_left,), (local_left,), (share_error,), (tolerance_error,) = shown[0][2]
     assert (central_left, local_left) == (0.47, 0.81)
-    assert str(share_error).startswith("share must be at most what is left of the oracle's budget, 0.80")
-    assert str(tolerance_error).startswith("tolerance must be at least 1.755, what all that is left of the")
+    assert str(share_error).startswith("share must be at most the oracle's remaining budget, 0.80")
+    assert str(tolerance_error).startswith("tolerance must be at least 1.755, which takes all of the")
 
 
 def test_decimals_and_categories_are_answered_as_the_page_says(shown):
@@ -59,7 +59,7 @@ def test_the_algorithm_runs_with_each_oracle(shown):
     assert shown[0][4] == [(41, True)]
 
 
-def test_sample_sizes_are_what_the_page_says(shown):
+def test_sample_sizes_are_as_the_page_says(shown):
     assert shown[0][5] == [(22779, 86370), (30035, 7390059), (40009, 923510), (100758, 79018569)]
     assert round(7390059 / 86370) == 86
 
@@ -74,7 +74,7 @@ def test_learners_are_about_as_accurate_as_the_page_says(shown):
     assert left == 0
 
 
-def test_plans_are_what_the_page_says(shown):
+def test_plans_are_as_the_page_says(shown):
     assert shown[0][8] == [("gaussian", 64, 4, 0.014), ("local", 64, 2, 0.071)]
     scope = shown[1]
     plan = scope["plan"]
@@ -88,7 +88,7 @@ def test_every_block_and_every_link_is_there(shown):
         assert link.startswith("#") or (PAGE.parent / link).exists()
 
 
-def test_reports_and_queries_stand_in_for_each_other_as_the_page_says(shown):
+def test_reports_and_queries_simulate_each_other_as_the_page_says(shown):
     [(estimate,)] = shown[0][9]
     assert abs(estimate[0] - 42) < 4
     [(middle, needed, adaptive)] = shown[0][10]

@@ -1,4 +1,4 @@
-"""Queries: declared bounds hold whatever a function returns, and totals move by at most what is declared."""
+"""Queries: declared bounds hold for all values of a function, and sensitivities hold for totals."""
 
 from fractions import Fraction
 from itertools import product
@@ -45,7 +45,7 @@ def test_the_norm_in_one_dimension_and_in_two_is_the_least_that_holds():
     assert VectorQuery(None, size=2, norm=5).squared_l2 == 100
 
 
-def test_a_total_that_is_known_quicker_is_taken():
+def test_a_given_total_function_is_used():
     rows = np.random.default_rng(0).integers(-2, 3, (50, 3))
     slow = VectorQuery(lambda records: records, size=3, norm=9)
     quick = VectorQuery(lambda records: records, size=3, norm=9, total=lambda records: records.sum(axis=0))
@@ -75,7 +75,7 @@ def test_the_grid_rounds_towards_zero_and_lengthens_nothing():
         (lambda: on_grid(None, 0), ValueError, "steps must be an integer from 1"),
     ],
 )
-def test_what_is_public_is_checked(make, error, message):
+def test_public_parameters_are_validated(make, error, message):
     with pytest.raises(error, match=message):
         make()
 
@@ -84,7 +84,7 @@ def test_units_are_exact():
     assert MeanQuery(None, low=0, high=1, unit=0.1).unit == Fraction(1, 10)
 
 
-def test_a_list_of_numbers_is_moved_to_the_bounds_whatever_their_size():
+def test_numbers_of_any_size_in_a_list_are_clipped_to_the_bounds():
     numbers = MeanQuery(lambda rows: [2**70, -1, 5][: len(rows)], low=0, high=9)
     assert numbers.inputs([0, 0, 0]).tolist() == [9, 0, 5]
     categories = HistogramQuery(lambda rows: [2**64, -1, 1][: len(rows)], categories=3)
@@ -114,7 +114,7 @@ def test_numbers_and_yes_and_no_may_be_in_series_and_lists(library):
     ],
     ids=["decimals", "column", "frame", "number", "texts", "objects", "nothing"],
 )
-def test_what_a_function_may_not_return_is_refused_and_not_shown(function):
+def test_invalid_values_of_a_function_are_refused_and_not_shown(function):
     for query in (MeanQuery(function, low=0, high=9), HistogramQuery(function, categories=2)):
         with pytest.raises(TypeError) as caught:
             query.total(np.array([31, 41]))
@@ -138,7 +138,7 @@ def test_bounds_of_a_grid_are_counted_in_steps():
     assert answer.mean == 6.0
 
 
-def test_queries_show_what_is_public_of_them():
+def test_reprs_of_queries_show_public_values():
     shown = [MeanQuery(None, low=0, high=2, unit="0.5"), HistogramQuery(None, categories=3)]
     shown.append(VectorQuery(None, size=4, norm=5))
     assert [*map(repr, shown)] == [

@@ -1,4 +1,4 @@
-"""Local randomisers: they draw what they say, no report tells more than epsilon, and means are right."""
+"""Local randomisers: draws have the stated probabilities, ratios keep exp(epsilon), estimates are right."""
 
 from fractions import Fraction
 from itertools import product
@@ -56,7 +56,7 @@ def test_the_probabilities_are_those_of_the_draws(name):
 
 
 @pytest.mark.parametrize("name", FINITE)
-def test_no_report_tells_more_than_epsilon_and_some_tell_nearly_all(name):
+def test_no_likelihood_ratio_exceeds_exp_epsilon_and_some_nearly_attain_it(name):
     randomizer, values, reports = FINITE[name]
     ratios = [
         randomizer.probability(a, report) / randomizer.probability(b, report)
@@ -88,9 +88,7 @@ def mean_and_bias(randomizer, value, reports):
 
 
 @pytest.mark.parametrize("far", [3, 6, 20])
-def test_laplace_reports_whose_ends_64_bits_set_are_private_and_have_the_bias_that_is_stated(
-    monkeypatch, far
-):
+def test_laplace_reports_with_ends_limited_by_64_bits_are_private_and_have_the_stated_bias(monkeypatch, far):
     monkeypatch.setattr(randomised, "_FAR", far)
     randomizer, values, reports = LaplaceRandomizer(-2, 3, Fraction(1)), range(-2, 4), range(-far, far + 1)
     distributions = {
@@ -176,7 +174,7 @@ def noise_moments(ratio, ts):
 
 @pytest.mark.parametrize("count", [1, 40, 4000])
 def test_bounds_on_laplace_means_hold_for_the_exact_moments(count):
-    """Chernoff's bound at every t is at least the best one: what is stated must not be below the best."""
+    """Return Chernoff's bound at the best t, which the stated bound must not be below."""
     noise, _ = LAPLACE.bounds(count)
     ratio = float(LAPLACE._ratio)
     log = np.log(2 / 0.01)
@@ -296,7 +294,7 @@ def test_numbers_beyond_the_bounds_are_reported_as_if_at_them(make):
     ],
     ids=["range", "end", "categories", "norm", "epsilon", "text", "kind"],
 )
-def test_what_is_public_is_checked(make, error, message):
+def test_public_parameters_are_validated(make, error, message):
     with pytest.raises(error, match=message):
         make()
 

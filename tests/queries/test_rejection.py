@@ -41,7 +41,7 @@ def kind(epsilon):
     return Request(0, KIND, CategoryRandomizer(3, Fraction(epsilon)))
 
 
-#: What the record has reported, and what it is asked now.
+#: Earlier reports of a record, and the current requests.
 CASES = {
     "a bit": ([], [number(1)]),
     "a category": ([], [kind(1)]),
@@ -62,7 +62,7 @@ def probability(request, record, report):
 
 
 def true_law(past, now):
-    """What a random record reports, given what it reported before."""
+    """The distribution of a random record's reports, given its earlier reports."""
     distribution = {}
     for record, weight in zip(RECORDS, WEIGHTS, strict=True):
         before = weight * math.prod(probability(request, record, report) for request, report in past)
@@ -104,11 +104,11 @@ def distance(distribution, other):
 @pytest.mark.parametrize("adversary", ADVERSARIES)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("off", [Fraction(1, 4), Fraction(1, 50)])
-def test_what_is_accepted_has_the_law_of_a_random_records_report(case, off, adversary):
+def test_accepted_candidates_have_the_distribution_of_a_random_records_report(case, off, adversary):
     past, now = CASES[case]
     distribution, chance, most = accepted_law(past, now, off, ADVERSARIES[adversary])
     assert distance(distribution, true_law(past, now)) <= off
-    assert (1 - chance) ** most <= off  # so is the probability that none is
+    assert (1 - chance) ** most <= off  # so is the probability that no candidate is accepted
     spends = math.exp(sum(request.randomizer.epsilon for request in now))
     x = float(off / (1 + off))
     assert 1 / chance <= ((1 + 2 * x) * spends + x) / (1 - x)
@@ -120,7 +120,7 @@ def test_exact_answers_leave_nothing_but_rounding():
     assert 1 / float(chance) == pytest.approx(math.e, rel=0.002)  # the constant is 1
 
 
-def test_bad_answers_attain_most_of_what_is_allowed():
+def test_adversarial_answers_attain_most_of_the_allowed_error():
     off = Fraction(1, 50)
     distribution, _, _ = accepted_law([], [kind(3)], off, ADVERSARIES["apart"])
     assert distance(distribution, true_law([], [kind(3)])) > 3 * off / 4

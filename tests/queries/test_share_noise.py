@@ -1,4 +1,4 @@
-"""The noise of share queries: what the oracles themselves say, and what comes."""
+"""The noise of share queries equals the bounds and the errors of the oracles."""
 
 import numpy as np
 import pytest

@@ -96,7 +96,7 @@ def test_all_of_it_is_charged_once():
         ),
     ],
 )
-def test_what_was_not_announced_is_refused(asks, error, message):
+def test_undeclared_queries_are_refused(asks, error, message):
     with pytest.raises(error, match=message):
         locally(asks)
 
@@ -196,7 +196,7 @@ def test_records_that_report_twice_report_alike():
         counts[simulate_by_queries(twice, oracle, dice=SeededDice(seed), **terms).result] += 1
     distribution = true_law(twice)
     off = sum(abs(counts[each] / 400 - distribution.probability(("tuple", each))) for each in counts) / 2
-    assert off < 0.2 / 4 + 0.075  # what is simulated, and three times what 400 runs are off by
+    assert off < 0.2 / 4 + 0.075  # the simulation's error, and three times the sampling error of 400 runs
 
 
 def many():
@@ -208,7 +208,7 @@ def by_queries(algorithm, oracle=None, **changed):
     return simulate_by_queries(algorithm, oracle or PopulationOracle(COINS[:4]), **terms)
 
 
-def test_as_many_queries_are_asked_as_promised():
+def test_the_number_of_queries_keeps_its_bound():
     asked = [by_queries(many, dice=SeededDice(seed)).n_queries / 60 for seed in range(5)]
     assert np.mean(asked) == pytest.approx(math.e, rel=0.15)
 
@@ -243,7 +243,7 @@ def greedy():
     yield [bit(0, 1)]
 
 
-def test_what_was_not_said_is_refused():
+def test_undeclared_rounds_and_reports_are_refused():
     with pytest.raises(ValueError, match="n_reports"):
         by_queries(many, n_reports=59)
     with pytest.raises(ValueError, match="interactive must be True"):
@@ -253,7 +253,7 @@ def test_what_was_not_said_is_refused():
     assert by_queries(again).result is None
 
 
-def test_a_record_that_is_asked_for_too_much_reports_nothing():
+def test_a_record_whose_budget_would_be_exceeded_reports_nothing():
     class Counted(Records):
         draws = 0
 
@@ -288,7 +288,7 @@ def test_there_and_back_again():
     [(many(), "generator"), (lambda: 3, "int"), (3, "int"), (list, "list")],
     ids=["called", "of no rounds", "none", "listed"],
 )
-def test_what_is_no_algorithm_is_refused(algorithm, got):
+def test_an_invalid_algorithm_is_refused(algorithm, got):
     for run in (by_queries, lambda each: run_locally(each, COINS, epsilon=1, dice=SeededDice(0))):
         with pytest.raises(TypeError, match=f"algorithm must be a function without .*, got {got}"):
             run(algorithm)

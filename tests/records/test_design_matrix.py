@@ -70,7 +70,7 @@ def test_every_kind_of_column_has_numbers_from_minus_1_to_1():
     assert ends["town is none of the listed categories"] == 1
 
 
-def test_a_missing_number_is_0_and_says_so():
+def test_a_missing_number_is_0_with_an_indicator_column():
     gap = columns(debt=None)
     assert (gap["debt"], gap["debt is missing"]) == (0, 1)
 
@@ -111,6 +111,6 @@ def test_plain_tables_are_taken_as_they_are():
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize("kind", [np.array, csr_matrix, pd.DataFrame])
-def test_what_is_no_finite_number_is_refused(value, kind):
+def test_values_other_than_finite_numbers_are_refused(value, kind):
     with pytest.raises(DomainError, match="finite"):
         plain_matrix(kind([[1.0, value]]))

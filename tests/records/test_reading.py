@@ -129,7 +129,7 @@ def test_a_table_of_times_is_refused_by_its_type(kind):
     ids=["dates", "zoned", "missing", "durations"],
 )
 @pytest.mark.parametrize("domain", [None, Floats()], ids=["any", "declared"])
-def test_a_column_of_times_is_refused_by_its_type_with_what_to_give(domain, times, words):
+def test_a_column_of_times_is_refused_by_its_type_with_advice(domain, times, words):
     frame = pd.DataFrame({"age": [1, 2], "when": times})
     learner = ExponentialMechanismClassifier(classes=[0, 1], domain=domain)
     with pytest.raises(
@@ -173,7 +173,7 @@ def test_columns_that_hold_numbers_are_of_numbers():
     assert not any(map(_is_of_numbers, [np.dtype(object), np.dtype("U3"), pl.String(), pd.StringDtype()]))
 
 
-def test_both_halves_of_the_way_by_an_encoder_are_told_and_it_leads_somewhere():
+def test_the_message_advises_an_encoder_and_its_domain_and_the_advice_works():
     X, y = pd.DataFrame({"age": [34, 51] * 50, "job": ["clerk", "nurse"] * 50}), [0, 1] * 50
     learner = ExponentialMechanismClassifier(classes=[0, 1])
     for first in (learner, make_pipeline(CellEncoder(), learner)):
@@ -247,8 +247,8 @@ LEARNERS_OF_SCHEMAS = [
     [NAN, np.float64("nan"), Decimal("nan"), Decimal("snan"), None, pd.NA, frozenset("a"), float("inf"), 1j],
 )
 @pytest.mark.parametrize("others", [[0, 1] * 50, ["a", "b"] * 50])
-def test_labels_that_need_not_be_told_apart_by_value_are_refused(strange, others):
-    """Equal ones could stay apart, and the label set would count them, and tell where they are."""
+def test_labels_that_do_not_compare_by_value_are_refused(strange, others):
+    """The label set could contain equal labels several times, and would reveal their number and order."""
     for k in (1, 2):
         with pytest.raises((ValueError, TypeError)):
             read_labels([*[strange] * k, *others], 100 + k, None)

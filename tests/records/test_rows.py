@@ -1,4 +1,4 @@
-"""Records: places are rows, whatever brackets mean, and what cannot be known to be rows is refused."""
+"""Records: places are row numbers for all types, and other types are refused."""
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ PLACES = np.array([2, 0])
 
 
 class Halves(Records):
-    """Gives half of what is asked for."""
+    """Returns half of the requested records."""
 
     def __len__(self):
         return 4
@@ -56,7 +56,7 @@ def test_examples_are_parts_of_rows_and_labels_together(table):
     ],
     ids=lambda records: type(records).__name__,
 )
-def test_what_is_not_known_to_have_rows_is_refused(records):
+def test_records_of_other_types_are_refused(records):
     message = f"numpy array, .* Examples or other Records; got {type(records).__name__}"
     with pytest.raises(TypeError, match=f"records must be a {message}"):
         as_records("records", records)
@@ -69,8 +69,8 @@ def test_examples_have_a_label_for_each_row():
         Examples(np.zeros((2, 1)), np.zeros(3))
 
 
-def test_records_that_do_not_give_what_is_asked_for_are_refused():
-    with pytest.raises(TypeError, match="one record for each place"):
+def test_records_that_do_not_return_the_requested_rows_are_refused():
+    with pytest.raises(TypeError, match="one record for each requested row"):
         taken(as_records("records", Halves()), PLACES)
 
 

@@ -22,7 +22,7 @@ def test_categories_are_a_copys_own_and_must_be_values():
         check_values(frame)
 
 
-def test_cells_of_two_kinds_stay_what_they_are():
+def test_cells_of_two_types_are_not_converted():
     mixed = np.array([[1.5, "a"], [np.nan, "b"]], dtype=object)
     assert plain(mixed).tolist()[0] == [1.5, "a"]
     assert plain(mixed[:, :1]).dtype == np.float64

@@ -88,7 +88,7 @@ def test_at_the_published_number_of_teachers_two_thirds_agree(m):
 
 @pytest.mark.parametrize("k", [1, 30, 300, 3000])
 @pytest.mark.parametrize("m", [1, 50])
-def test_as_many_teachers_agree_as_is_said_with_the_probability_that_is_said(k, m):
+def test_the_stated_share_of_teachers_agrees_with_the_stated_probability(k, m):
     beta, p = 0.1, 0.75
     fewest = ceil(agreement_bound(k, n_queries=m, beta=beta, probability=p) * k)
     assert m * binom.cdf(fewest - 1, k, p) <= beta  # the union bound; queries may depend on one another
@@ -97,7 +97,7 @@ def test_as_many_teachers_agree_as_is_said_with_the_probability_that_is_said(k, 
 # Sample sizes
 
 
-def test_the_queries_of_theorems_4_3_and_4_4_need_teachers_times_what_each_learns_from():
+def test_the_size_of_theorems_4_3_and_4_4_is_teachers_times_examples_of_each():
     parameters = {"privacy": ONE, "alpha": 0.05, "beta": 0.05}
     v, m = 10, 10_000
     unstable = published_max_abstentions(m, alpha=0.05, beta=0.05)
@@ -117,7 +117,7 @@ def test_noise_in_the_labels_costs_even_where_the_best_concept_makes_no_error():
     assert classification_queries_sample_size(10, 10_000, **parameters, gamma=0) > realizable
 
 
-def test_theorems_4_3_and_4_4_grow_as_they_say():
+def test_theorems_4_3_and_4_4_have_the_stated_growth():
     # V sqrt(m / alpha) and V sqrt(m) / alpha**1.5, but for logarithms.
     def n(m, alpha, gamma=None):
         return classification_queries_sample_size(10**4, m, privacy=ONE, alpha=alpha, beta=0.05, gamma=gamma)
@@ -127,7 +127,7 @@ def test_theorems_4_3_and_4_4_grow_as_they_say():
         assert 0.9 < n(10**12, 0.001, gamma) / n(10**12, 0.1, gamma) / 100**power < 3
 
 
-def test_a_transfer_labels_what_the_student_needs_and_no_fewer_than_the_theorems_ask():
+def test_a_transfer_labels_the_maximum_of_the_students_need_and_the_theorems_least():
     parameters = {"privacy": ONE, "alpha": 0.1, "beta": 0.05}
     small = knowledge_transfer_sample_size(1, **parameters)
     assert small.n_public == ceil(4 * np.log(200) / 0.1**2)
@@ -220,7 +220,7 @@ def refuted(kept, runs, guarantee):
 
 
 @pytest.mark.parametrize("renew", [False, True])
-def test_all_queries_that_most_teachers_agree_on_are_answered_as_often_as_promised(renew):
+def test_all_queries_with_enough_agreement_are_answered_with_the_stated_probability(renew):
     runs, n_queries, beta, most = 400, 300, 0.05, 4
     noise = stable_answers_noise(ONE, most, n_queries=n_queries, beta=beta, renew_threshold=renew)
     play = {"runs": runs, "n_queries": n_queries, "n_others": most - 1, "seed": 1}
@@ -233,7 +233,7 @@ def test_all_queries_that_most_teachers_agree_on_are_answered_as_often_as_promis
     assert refuted(share_of_runs_that_answer_all(2 * k // 3, noise, **play), runs, 1 - beta)
 
 
-def test_with_as_many_unstable_queries_as_it_answers_nones_it_may_stop_early():
+def test_with_max_abstentions_unstable_queries_it_may_stop_early():
     noise = stable_answers_noise(ONE, 4, n_queries=300)
     k = teachers_needed(ONE, 4, n_queries=300)
     play = {"runs": 200, "n_queries": 300, "n_others": 4, "seed": 2}
@@ -254,7 +254,7 @@ def test_the_published_table():
     assert [round(row.ratio, 1) for row in usual] == [18.9, 18.8, 12.0, 9.3]
 
 
-def test_the_table_grants_ours_the_none_that_the_published_algorithm_lets_through():
+def test_the_table_gives_ours_one_abstention_more_as_the_published_algorithm_stops_later():
     (row,) = teachers_table(ONE, [7], beta=0.1)
     assert row.ours == teachers_needed(ONE, 8, beta=0.05, agreement="2/3")
     assert row.published == published_setting(ONE, 7, n_queries=1000, beta=0.1).n_teachers

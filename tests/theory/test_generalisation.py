@@ -23,7 +23,7 @@ def test_the_sample_size_is_where_it_begins_to_hold_for_good(d, alpha, seen):
     assert all(generalisation_failure(d, n + k, **known) <= 0.05 for k in (0, 1, 10, 1000))
 
 
-def test_thresholds_that_fit_generalise_far_more_often_than_promised():
+def test_consistent_thresholds_fail_far_less_often_than_the_bound():
     n = generalisation_sample_size(1, alpha=0.2, beta=0.1)
     rng, bad = np.random.default_rng(0), 0
     for _ in range(300):
@@ -33,7 +33,7 @@ def test_thresholds_that_fit_generalise_far_more_often_than_promised():
     assert bad / 300 <= 0.1
 
 
-# --- What the proof takes from others, and its last step. ---
+# --- The lemmas that the proof cites, and its last step. ---
 
 
 def test_a_binomial_with_a_mean_above_1_reaches_it_with_probability_above_a_quarter():

@@ -1,4 +1,4 @@
-"""Lower bounds: never above what is achieved, attained by one record, growing with log*."""
+"""Lower bounds: never above achieved sizes, attained by one record, growing with log*."""
 
 from fractions import Fraction
 from math import ceil, exp, log

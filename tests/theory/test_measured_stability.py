@@ -1,4 +1,4 @@
-"""What is measured of a learner's stability is what is there; shuffling does not matter on average."""
+"""Measured stabilities are right, and do not depend on shuffling on average."""
 
 from math import sqrt
 
@@ -98,7 +98,7 @@ def test_numbers_that_cannot_be_are_refused(name, value):
 # Orders and the learner
 
 
-def test_orders_are_what_they_say():
+def test_orders_are_as_documented():
     assert example_order(3, 7, "in_turn", 0).tolist() == [0, 1, 2, 0, 1, 2, 0]
     shuffled = example_order(50, 120, "permutation", 1).reshape(-1)
     assert sorted(shuffled[:50]) == sorted(shuffled[50:100]) == list(range(50))
@@ -157,7 +157,7 @@ def test_scikit_learns_classifier_with_its_intercept_keeps_the_bound():
     assert (found.mean_square + 5 * found.mean_square_error < scores.root_mean_square**2).all()
 
 
-def test_a_learner_whose_steps_are_too_large_is_seen_to_break_the_bound():
+def test_a_learner_with_too_large_steps_measurably_violates_the_bound():
     constants, n = logistic_constants(1, 0.5), 80
     steps = decaying_steps(constants, n)
     bound = logistic_score_stability(sgd_stability(constants, steps, n, order="permutation"), 1)

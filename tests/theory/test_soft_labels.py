@@ -109,7 +109,7 @@ def test_it_is_the_least_number_of_teachers_that_the_bounds_allow(epsilon, most,
     assert not any(enough(k) for k in range(1, found))
 
 
-def test_the_noise_for_a_given_agreement_is_that_of_two_nones_a_query():
+def test_the_noise_for_a_given_agreement_is_that_of_two_unstable_tests_a_query():
     found = soft_label_teachers_agreeing(ONE, 7, n_queries=100, beta=0.1, agreement="0.9")
     assert found == teachers_needed(ONE, 14, n_queries=100, beta=0.1, agreement="0.9")
 
@@ -181,7 +181,7 @@ def test_the_teachers_of_the_simulation_are_those_that_the_bounds_are_about():
     "probability",
     [pytest.param(0.5, marks=pytest.mark.nightly), 0.75, pytest.param(0.95, marks=pytest.mark.nightly)],
 )
-def test_as_many_teachers_are_near_the_mean_as_is_said(means, probability):
+def test_the_stated_share_of_teachers_is_near_the_mean(means, probability):
     scores = teachers(2000, seed=1)
     radius = soft_label_precision(
         STABILITY.root_mean_square, N, probability=probability, any_order=STABILITY.any_order
@@ -224,7 +224,7 @@ def ours(scores, n_bins, noise, seed):
 
 
 def algorithm_6(scores, width, setting, most, rng):
-    """Answers of the published algorithm, without the half bins at the ends; None and unasked are nan."""
+    """Answers of the published algorithm without half bins at the ends; nan for abstentions."""
     answers, count = np.full(scores.shape[1], np.nan), 0
     n_bins = round(1 / width)
     plain, shifted = histograms(scores, n_bins)
@@ -261,7 +261,7 @@ def test_answers_are_as_near_the_mean_prediction_as_published_and_as_often(means
     assert kept == runs
 
 
-def test_answers_are_as_near_the_mean_prediction_as_we_say_and_as_often(means):
+def test_answers_are_within_the_accuracy_with_the_stated_probability(means):
     most, runs, m, privacy = len(QUERIES), 30, len(QUERIES), ApproxDP(20, 1e-6)
     k = soft_label_teachers(privacy, most, n_queries=m, probability=0.8)
     precision = soft_label_precision(
@@ -280,7 +280,7 @@ def test_answers_are_as_near_the_mean_prediction_as_we_say_and_as_often(means):
     assert refuted(fine, runs, 0.95)
 
 
-# What docs/errata.md says of Section 5
+# The claims of docs/errata.md about Section 5
 
 
 def test_an_answer_may_be_further_than_half_a_bin_from_the_mean_prediction():
@@ -300,8 +300,8 @@ def test_an_answer_may_be_further_than_half_a_bin_from_the_mean_prediction():
     assert max(errors) < soft_label_precision(sqrt(2 / n) * spread, n).radius + width / 2
 
 
-def test_queries_that_no_histogram_settles_use_up_what_theorem_5_6_leaves_for_others():
-    # T = 1 of three queries has scores spread evenly; the others' are all alike. Two Nones are two.
+def test_queries_with_two_unstable_histograms_exceed_the_budget_of_theorem_5_6():
+    # T = 1 of three queries has evenly spread scores, the others have equal ones. It costs two abstentions.
     setting, rng = published_soft_label_setting(ONE, 1, n_queries=3), np.random.default_rng(1)
     k = setting.n_teachers
     scores = np.column_stack([(np.arange(k) + 0.5) / k, np.full(k, 0.3), np.full(k, 0.3)])
@@ -311,13 +311,13 @@ def test_queries_that_no_histogram_settles_use_up_what_theorem_5_6_leaves_for_ot
     assert np.isnan(answers).all()
 
 
-def test_with_the_published_bound_on_the_mean_theorem_5_14_promises_what_is_never_kept():
+def test_with_the_published_bound_on_the_mean_theorem_5_14_fails():
     # SGD on (w - z)^2/2 with steps of 1 answers with its last example; the score is (1 + w)/2.
     n = 10**6
     guaranteed = published_soft_label_precision(2 / n, n)  # half of 2 L/(mu n') = 4/n'
     assert guaranteed.width < 0.05
     true = published_soft_label_precision(sqrt(1 / (2 * n)), n)
-    assert true.width == pytest.approx(16)  # wider than all scores, whatever n' is
+    assert true.width == pytest.approx(16)  # wider than the range of scores, for every n'
     setting, rng = published_soft_label_setting(ONE, 1, n_queries=1), np.random.default_rng(2)
     scores = rng.integers(2, size=(setting.n_teachers, 1)).astype(float)
     assert np.isnan(algorithm_6(scores, 1 / 22, setting, 1, rng)).all()

@@ -1,4 +1,4 @@
-"""Bounds on how far SGD's weights move: attained where they can be, and broken by what they do not cover."""
+"""Bounds on the change of SGD's weights: attained where possible, and violated without their assumptions."""
 
 from itertools import pairwise, permutations, product
 from math import inf, log, sqrt
@@ -56,7 +56,7 @@ def all_orders(order, n, passes):
 def test_mean_and_mean_square_are_those_of_all_orders_and_places(order, n, passes, mu):
     steps = [1 / (1 + t) for t in range(n * passes)]
     found = sgd_stability(LossConstants(0.5, 1.0, mu), steps, n, order=order)
-    # No step is above 1, so that 1 - step mu is what the bounds multiply by.
+    # No step is above 1, so the bounds multiply by 1 - step mu.
     table = [[distance(o, j, steps, mu, 1.0) for j in range(n)] for o in all_orders(order, n, passes)]
     moments = np.mean(table), np.sqrt(np.mean(np.square(table)))
     assert moments == pytest.approx((found.mean, found.root_mean_square), rel=1e-12)
@@ -90,7 +90,7 @@ def test_each_bound_is_at_most_the_next(order, steps, n, mu, diameter):
     assert found[-1] <= (diameter or inf)
 
 
-# What each inequality of the proof says, for the logistic loss
+# Each inequality of the proof, for the logistic loss
 
 
 def gradient(w, x, y, alpha, intercept):
@@ -266,7 +266,7 @@ SCHEDULES = {
         for i, both in enumerate(product(SCHEDULES, ORDERS))
     ],
 )
-def test_what_is_measured_is_below_the_bounds_and_within_a_factor_of_them(order, schedule):
+def test_measured_stability_is_below_the_bounds_and_within_a_factor_of_them(order, schedule):
     alpha, passes, rule, factor = SCHEDULES[schedule]
     constants, n = logistic_constants(1, alpha), 60
     steps = rule(constants, passes * n)
@@ -277,7 +277,7 @@ def test_what_is_measured_is_below_the_bounds_and_within_a_factor_of_them(order,
     assert found.max() < bound.surely
 
 
-# Controls: what the bounds do not cover breaks them
+# Controls: outside of their assumptions the bounds are violated
 
 
 def test_steps_above_the_largest_break_the_bound_for_strongly_convex_losses():
