@@ -11,7 +11,13 @@ import dplearn
 
 DOCS = Path(__file__).parents[2] / "docs"
 #: Packages whose names are public elsewhere, or that users do not call.
-NOT_PUBLIC = {"dplearn.ensembles", "dplearn.commands", "dplearn.core", "dplearn.records"}
+NOT_PUBLIC = {
+    "dplearn.audit.cases",
+    "dplearn.ensembles",
+    "dplearn.commands",
+    "dplearn.core",
+    "dplearn.records",
+}
 
 
 def _load(name):

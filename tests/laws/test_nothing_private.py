@@ -147,7 +147,7 @@ def test_an_encoder_of_cells_keeps_no_cell():
 def test_a_sparse_vector_tells_neither_values_nor_its_noisy_threshold():
     vector = AboveThreshold(10**6, privacy=ApproxDP(1), dice=SystemDice())
     with vector._one_time_state.use() as state:
-        secret = state.threshold()
+        secret = state.noisy_threshold()
     assert not vector.ask(987654)
     given = [repr(vector), str(vector), repr(vars(vector)), *error_of_pickling(vector)]
     assert_untold([text.encode() for text in given], secret, 987654)

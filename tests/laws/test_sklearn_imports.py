@@ -12,7 +12,7 @@ PACKAGE = Path(dplearn.__file__).parent
 
 def imported(source):
     """Yield every name that a module imports, in full."""
-    for node in ast.enumerate_paths(ast.parse(source)):
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

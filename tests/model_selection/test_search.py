@@ -23,6 +23,7 @@ from dplearn import (
     PointClassifier,
     PrivacyLedger,
     StatisticalQueryLogisticRegression,
+    StatisticalQueryNaiveBayes,
     SubsampleAggregateClassifier,
     ThresholdClassifier,
 )
@@ -169,7 +170,7 @@ def test_a_pipeline_of_private_steps_shares_the_budget():
     pipeline = make_pipeline(
         PrivateMinMaxClipper(domain=Grid(0, 5000, 5001, outside="clip")),
         Normalizer(),
-        ThresholdClassifier(feature=0, classes=[0, 1]),
+        StatisticalQueryNaiveBayes(classes=[0, 1]),
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # so few records for so many quantiles

@@ -28,7 +28,7 @@ from dplearn.releases.tree_errors import TreePlan
 
 __all__ = ["CASES", "block_case", "distribution_case", "released", "released_blocks"]
 
-_RELEASES = ("CDFRelease", "ReleasedDistribution")
+_RELEASES = ("CDFRelease",)
 
 #: A replaced record moves two counts of a level by 1.
 _LEVELS: Mapping[str, Rule] = {**RULES, "discrete_laplace": moved_by(2)}
