@@ -150,7 +150,7 @@ def logistic_sgd(
     steps : iterable of float
         Step sizes, n_steps of them.
     alpha : number, default=0
-        Weight of the penalty alpha/2 |w|^2.
+        Weight of the penalty ``alpha/2 |w|^2``.
 
     Returns
     -------
