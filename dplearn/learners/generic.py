@@ -64,7 +64,6 @@ __all__ = ["ExponentialMechanismClassifier", "GenericPlan", "generic_failure_bou
 
 #: From so many labels on, all pairs of which stumps are tried with, a fit takes long.
 _MANY_LABELS = 200
-_BETA = 0.05  # at which too few records are warned of, as `plan` has it
 _METHODS = {"exponential": select_exponential, "permute_and_flip": select_permute_and_flip}
 _TINY = 1e-100  # below it squares and quotients of floats lose their meaning
 
