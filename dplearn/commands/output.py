@@ -17,7 +17,7 @@ def check_out(out: Path, *inputs: Path | None) -> None:
     if not out.resolve().parent.is_dir() or (out.exists() and not out.is_file()):
         raise Refusal(f"--out must be a file in a folder that exists, got {out}")
     for path in inputs:
-        if path is not None and _same(out, path):
+        if path is not None and same_file(out, path):
             raise Refusal(f"--out must not be a file that this command reads, got {out}")
     if out.exists():
         with out.open("rb") as file:
@@ -25,7 +25,8 @@ def check_out(out: Path, *inputs: Path | None) -> None:
                 raise Refusal(f"--out must not be a ledger, got {out}")
 
 
-def _same(one: Path, other: Path) -> bool:
+def same_file(one: Path, other: Path) -> bool:
+    """Return True if both paths lead to one file."""
     with suppress(OSError):
         return one.samefile(other)  # resolves links and other spellings
     return one.resolve() == other.resolve()

@@ -34,7 +34,7 @@ from dplearn.commands.learners import (
     set_column_names,
 )
 from dplearn.commands.ledger import missing_ledger
-from dplearn.commands.output import check_out, replacing
+from dplearn.commands.output import check_out, replacing, same_file
 from dplearn.commands.refusal import Refusal, public
 from dplearn.domains import Schema
 from dplearn.estimator.stages import cost_of_fit
@@ -116,6 +116,8 @@ def run_fit(options: argparse.Namespace) -> None:
     if ledger is not None:
         _require_all(ledger, learners.values())  # before the table is read
     check_out(options.out, options.table, options.schema, options.test, options.ledger)
+    if options.test is not None and same_file(options.test, options.table):
+        raise Refusal("--test must not be the private table: an accuracy measured on it is a release")
     table = read_table(options.table, form)
     names = _feature_columns(table, options.target, schema)
     learner = learners[best_learner(learners, len(table.columns[0]))]
@@ -308,8 +310,8 @@ def _check_declared(y: NDArray[Any], learner: Any, options: argparse.Namespace) 
     if learner.classes is not None and not set(y.tolist()) <= set(learner.classes):
         where = "--labels" if options.labels is not None else str(options.schema)
         raise Refusal(
-            f"{options.table}: column {options.target!r} must hold declared labels only, and holds one that"
-            f" {where} does not list: {_some(learner.classes)}"
+            f"{options.table}: column {options.target!r} must hold only the labels that {where} lists"
+            f" ({_some(learner.classes)}), and holds another"
         )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from dplearn._writing import brief, fitting
 from dplearn.domains.base import Domain
 from dplearn.domains.categories import Bits, Categories, Hashed
-from dplearn.domains.cells import column_type, is_frame
+from dplearn.domains.cells import column_type, is_frame, times_as_numbers
 from dplearn.domains.numbers import Floats, Grid, IntegerRange
 from dplearn.domains.product import Product
 
@@ -28,6 +28,8 @@ _KINDS: dict[str, type[Domain]] = {
 }
 
 
+#: Names of dtypes of numpy, pandas, Arrow and polars for dates, times and durations.
+_TIMES = re.compile(r"(m8|<m8|datetime|timedelta|date|time|duration|period)")
 _NARROW = 8  # bits; the bounds of wider integer types are too far apart to serve as bounds of a domain
 
 
@@ -127,16 +129,17 @@ class Schema(Product):
             The columns' dtypes: `frame.dtypes`, `frame.schema`, or a data frame, of which only names and
             dtypes are read. Integers of 8 bits become an `IntegerRange` of that width. Wider integers and
             floats become `Floats`, which has no bounds, with missing values if the dtype allows them.
-            Booleans become `Bits`, all other dtypes `Hashed`. The dtypes must be known independently of the
-            data: a reader that infers them from the data (an integer column with one missing value becomes
-            float) reveals something.
+            Booleans become `Bits`, all other dtypes `Hashed`; dates, times and durations are refused, because
+            a hash has no order. Drop the target first, or it becomes a feature. The dtypes must be known
+            independently of the data: a reader that infers them from the data (an integer column with one
+            missing value becomes float) reveals something.
         labels : sequence, optional
             All possible labels.
 
         Raises
         ------
         TypeError
-            If `dtypes` is of another type, or maps names to columns of values.
+            If `dtypes` is of another type, maps names to columns of values, or has dates, times or durations.
         """
         if is_frame(dtypes):
             dtypes = {name: column_type(dtypes, place) for place, name in enumerate(dtypes.columns)}
@@ -149,7 +152,7 @@ class Schema(Product):
             hasattr(dtype, "__len__") and not isinstance(dtype, str | np.dtype) for dtype in types.values()
         ):
             raise TypeError("dtypes must map column names to types, got columns of values")
-        return cls({str(name): _domain_of_dtype(str(dtype)) for name, dtype in types.items()}, labels)
+        return cls({str(name): _domain_of_dtype(str(name), dtype) for name, dtype in types.items()}, labels)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the description of this schema, for `from_dict` and `json.dumps`."""
@@ -199,14 +202,18 @@ def _as_domain(name: str, column: Any) -> Domain:
         raise ValueError(f"column {name!r}: {error}") from None
 
 
-def _domain_of_dtype(dtype: str) -> Domain:
-    name = dtype.lower()
+def _domain_of_dtype(column: str, dtype: Any) -> Domain:
+    name = str(dtype).lower()
+    if _TIMES.match(name):
+        raise TypeError(
+            f"dtypes must have no dates or durations: column {column!r} is {times_as_numbers(dtype)}"
+        )
     if name.startswith("bool"):
         return Bits(binarize=None)
     if whole := re.fullmatch(r"(u?)int(\d*)", name):
         width, nullable = (
             int(whole[2] or 64),
-            dtype != name,
+            str(dtype) != name,
         )  # pandas' "Int64" allows missing values, numpy's "int64" does not
         if width > _NARROW:
             return Floats(missing=nullable)

@@ -321,8 +321,8 @@ def _listed(classes: NDArray[Any]) -> str:
     if len(classes) == 1:
         return ", which are one label only"
     shown = ", ".join(map(repr, classes[:_LISTED].tolist()))
-    rest = f", ... ({len(classes)} of them)" if len(classes) > _LISTED else ""
-    return f": {shown}{rest}; a missing label counts as such"
+    rest = f" and {len(classes) - _LISTED} more" if len(classes) > _LISTED else ""
+    return f" ({shown}{rest}); a missing label counts as such"
 
 
 def labels_assumed(classes: Sequence[Any] | None) -> str:

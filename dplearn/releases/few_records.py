@@ -109,7 +109,7 @@ def count_warnings(n_samples: int, plan: TreePlan) -> tuple[str, ...]:
         error,
         enough=_HALF,
         problem=f"with epsilon {float(plan.guarantee.epsilon):.3g}, counts among {written(plan.size)} values"
-        f" may be off by {error:.2g} of the records, so that nothing is guaranteed of a median;"
+        f" may be off by {100 * error:.0f} % of the records, so that nothing is guaranteed of a median;"
         f" {plan.sample_size(_HALF, _BETA)} records would do, as cdf_plan(..., alpha=0.5).n_needed tells",
         remedy=", or tell fewer floats apart, with Floats(significand_bits=...)",
     )

@@ -39,9 +39,10 @@ def run(capsys, *arguments):
 
 
 def test_fit_then_predict_on_a_users_own_file(capsys, table, tmp_path):
-    model, labels = tmp_path / "model.joblib", tmp_path / "labels.csv"
+    model, labels, test = tmp_path / "model.joblib", tmp_path / "labels.csv", tmp_path / "public.csv"
+    test.write_bytes(table.read_bytes())
     status, out, err = run(
-        capsys, "fit", table, "--target", "label", "--epsilon", "20", "--out", model, "--test", table
+        capsys, "fit", table, "--target", "label", "--epsilon", "20", "--out", model, "--test", test
     )
     assert (status, err) == (0, "")
     assert "exp(20)" in out
@@ -51,6 +52,15 @@ def test_fit_then_predict_on_a_users_own_file(capsys, table, tmp_path):
     written = list(csv.reader(labels.read_text().splitlines()))
     assert written[0] == ["prediction"]
     assert [row[0] for row in written[1:]] == ["yes", "no", "no", "no"] * 100
+
+
+def test_the_private_table_is_no_public_test_file(capsys, table, tmp_path):
+    link, model = tmp_path / "link.csv", tmp_path / "m.joblib"
+    link.symlink_to(table)
+    for test in (table, link):
+        result = run(capsys, "fit", table, "--target", "label", "--out", model, "--test", test)
+        one_line(*result, holds="--test must not be the private table")
+        assert not model.exists()
 
 
 def test_no_accuracy_is_printed_unless_a_public_file_is_named(capsys, table, tmp_path):
@@ -109,7 +119,7 @@ def one_line(status, out, err, *, holds):
         (["--labels", "no,no"], "classes must be distinct"),
         (
             ["--labels", "no"],
-            "'label' must hold declared labels only, and holds one that --labels does not list: 'no'",
+            "'label' must hold only the labels that --labels lists ('no'), and holds another",
         ),
         (["--target", "lable"], "got 'lable'; the first line of the table has no such cell"),
         (["--target", "lable", "--header"], "a column of the table, got 'lable'; did you mean 'label'?"),
@@ -194,7 +204,7 @@ def test_the_message_about_labels_outside_the_schema_names_its_file(capsys, tabl
     schema = tmp_path / "schema.json"
     schema.write_text(json.dumps({"columns": {"job": {"type": "hashed"}}, "labels": [0, 1]}))
     result = run(capsys, "fit", table, "--target", "label", "--schema", schema, "--out", tmp_path / "m")
-    one_line(*result, holds=f"holds one that {schema} does not list: '0', '1'")
+    one_line(*result, holds=f"only the labels that {schema} lists ('0', '1'), and holds another")
 
 
 def test_the_message_about_text_for_a_learner_of_numbers_has_no_advice_on_python(capsys, tmp_path):

@@ -57,7 +57,9 @@ def test_every_classifier_that_needs_a_table_alone_is_offered():
 def test_each_learner_writes_an_estimator_that_predicts_columns_by_name(capsys, table, tmp_path, name):
     model, out = tmp_path / "m.joblib", tmp_path / "out.csv"
     fit = ["fit", table, "--target", "label", "--labels", "no,yes", "--epsilon", "9", "--out", model]
-    status, given, _ = run(capsys, *fit, "--learner", name, "--test", table)
+    public = tmp_path / "public.csv"
+    public.write_bytes(table.read_bytes())
+    status, given, _ = run(capsys, *fit, "--learner", name, "--test", public)
     assert status == 0
     assert "Records: 2000; columns: 5" in given
     assert re.search(r"Privacy cost: epsilon \d", given)
@@ -81,10 +83,13 @@ def test_each_learner_writes_an_estimator_that_predicts_columns_by_name(capsys, 
 def test_words_are_learned_from_without_a_schema_and_nothing_of_them_is_kept(capsys, tmp_path):
     jobs = ["farmer", "clerk", "miner", "Xq7-secret"] * 500
     rows = "".join(f"{job},{'yes' if job == 'farmer' else 'no'}\n" for job in jobs)
-    (tmp_path / "t.csv").write_text("job,label\n" + rows)
+    for file in ("t.csv", "public.csv"):
+        (tmp_path / file).write_text("job,label\n" + rows)
     for name in ("naive_bayes", "logistic_regression", "stump"):
         fit = ["fit", tmp_path / "t.csv", "--target", "label", "--learner", name, "--out", tmp_path / "m"]
-        status, given, _ = run(capsys, *fit, "--epsilon", "20", "--delta", "0", "--test", tmp_path / "t.csv")
+        status, given, _ = run(
+            capsys, *fit, "--epsilon", "20", "--delta", "0", "--test", tmp_path / "public.csv"
+        )
         assert status == 0
         assert float(given.split()[-1]) > 0.9
         assert b"Xq7-secret" not in (tmp_path / "m").read_bytes()

@@ -1,6 +1,7 @@
 """A schema states columns and labels once, and comes back from dicts, files and copies as it was."""
 
 import copy
+import datetime
 import json
 import pickle
 
@@ -198,7 +199,7 @@ def test_values_in_place_of_types_are_refused_and_not_shown(wrong):
 
 
 def test_other_types_become_floats_with_missing_values_bits_or_hashed_text():
-    frame = pd.DataFrame({"a": [1.5], "b": ["x"], "c": [True], "d": pd.to_datetime(["2020-01-01"])})
+    frame = pd.DataFrame({"a": [1.5], "b": ["x"], "c": [True], "d": [1j]})
     expected = [Floats(missing=True), Hashed(), Bits(None), Hashed()]
     assert domains_of(frame.dtypes) == expected
     nullable = frame.astype({"a": "Float32", "b": "string", "c": "boolean"})
@@ -206,7 +207,28 @@ def test_other_types_become_floats_with_missing_values_bits_or_hashed_text():
     assert domains_of(frame.astype({"b": "category"}).dtypes) == expected
     polars = pl.DataFrame({"a": [1.5], "b": ["x"], "c": [True], "d": [[1]]})
     assert domains_of(polars.schema) == expected
-    assert domains_of({"a": np.dtype("f2"), "b": "O", "c": "bool", "d": "M8[ns]"}) == expected
+    assert domains_of({"a": np.dtype("f2"), "b": "O", "c": "bool", "d": "complex128"}) == expected
+
+
+@pytest.mark.parametrize(
+    "dtypes",
+    [
+        pd.DataFrame({"born": pd.to_datetime(["2020-01-01"])}).dtypes,
+        pd.DataFrame({"born": pd.to_datetime(["2020-01-01"]).tz_localize("UTC")}),
+        pd.DataFrame({"born": pd.to_timedelta([1], unit="s")}),
+        pd.DataFrame({"born": pd.period_range("2020", periods=1)}),
+        pl.DataFrame({"born": [datetime.date(2020, 1, 1)]}),
+        pl.DataFrame({"born": [datetime.datetime(2020, 1, 1)]}).schema,
+        pl.DataFrame({"born": [datetime.time(1)]}),
+        pl.DataFrame({"born": [datetime.timedelta(1)]}),
+        {"born": "M8[ns]"},
+        {"born": np.dtype("m8[s]")},
+    ],
+    ids=repr,
+)
+def test_dates_and_durations_are_refused_with_advice(dtypes):
+    with pytest.raises(TypeError, match=r"no dates or durations: column 'born' is .*give (days|seconds)"):
+        Schema.from_dtypes(dtypes)
 
 
 def test_intervals_are_no_integers():

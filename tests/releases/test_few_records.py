@@ -54,7 +54,7 @@ def test_counts_are_warned_of_where_the_promised_error_is_a_half():
         [message] = count_warnings(n, plan)
         assert message.startswith(f"n_samples is {n}: with epsilon 1, counts")
     assert message == (
-        "n_samples is 9923: with epsilon 1, counts among 2^64 values may be off by 0.5 of the records, so"
+        "n_samples is 9923: with epsilon 1, counts among 2^64 values may be off by 50 % of the records, so"
         " that nothing is guaranteed of a median; 9924 records would do, as"
         " cdf_plan(..., alpha=0.5).n_needed tells; declare a smaller domain=, such as Grid(0, 100, 1001),"
         " spend more epsilon, or tell fewer floats apart, with Floats(significand_bits=...)"
