@@ -26,16 +26,18 @@ SHARES = [3, pytest.param(1, marks=pytest.mark.nightly)]
 
 def pytest_generate_tests(metafunc):
     if getattr(metafunc.function, "is_hypothesis_test", False):
-        metafunc.fixturenames.append("share_of_examples")
         metafunc.parametrize("share_of_examples", SHARES, ids=["some", "all"], indirect=True)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def share_of_examples(request, monkeypatch):
-    """Try a property on some of the examples that it asks for."""
+    """Try a property on some of the examples that it asks for; return which part, or None for other tests."""
+    if not hasattr(request, "param"):
+        return None
     asked = request.function._hypothesis_internal_use_settings
     fewer = settings(asked, max_examples=-(-asked.max_examples // request.param))
     monkeypatch.setattr(request.function, "_hypothesis_internal_use_settings", fewer)
+    return request.param
 
 
 #: Has nothing done but import. For each connection it forks who waits for the program, and the program.

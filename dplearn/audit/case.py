@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from importlib import resources
 from itertools import cycle, islice, product
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from dplearn.audit.distributions import OutputDistribution
 from dplearn.audit.enumeration import Places, PrivacyReport, enumerate_distributions, report_on
 from dplearn.audit.fits import Fit
-from dplearn.audit.replay import replay_violations
+from dplearn.audit.replay import replay_privacy
 from dplearn.audit.rules import RULES, Rule
 from dplearn.chance import SeededDice
 from dplearn.privacy import ApproxDP
@@ -119,9 +119,10 @@ class AuditCase:
             next(records)  # so that another record comes first each time
             last = (*first[:place], record, *first[place + 1 :])
             for seed in range(seeds):
-                found += replay_violations(
-                    partial(self.fit, first), partial(self.fit, last), SeededDice(seed, self.name), self.rules
+                report = replay_privacy(
+                    self.fit, first, last, rules=self.rules, runs=1, dice=SeededDice(seed, self.name)
                 )
+                found += report.violations if report.n_draws else ["no draw was recorded"]
         return found
 
     def frozen(self) -> dict[str, Any]:

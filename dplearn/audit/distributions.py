@@ -102,7 +102,8 @@ def exact_distribution(
     Raises
     ------
     RuntimeError
-        If the same tape gives two different outcomes: there is chance that does not come from the dice.
+        If the same tape gives two different outcomes: there is chance that does not come from the dice. If
+        state passes from one path to the next.
     """
     probabilities: dict[Any, Fraction] = {}
     tapes, second = count(turn), run if again is None else again
@@ -115,6 +116,8 @@ def exact_distribution(
 
     for seen, probability in enumerate_paths(watched, tail_bits):
         probabilities[seen] = probabilities.get(seen, Fraction(0)) + probability
+    if sum(probabilities.values()) > 1:
+        raise RuntimeError("probabilities sum to more than 1: some state passes from one path to the next")
     total = lcm(*(p.denominator for p in probabilities.values()))
     masses = {seen: p.numerator * (total // p.denominator) for seen, p in probabilities.items()}
     return OutputDistribution(masses, total)

@@ -8,11 +8,12 @@ that the stages together are the fit.
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
 from dplearn.chance.dice import Dice
+from dplearn.privacy.plan import Plan
 
 __all__ = ["Fit", "Rows", "StagedFit", "TableFit", "WholeFit", "refitted", "run_on"]
 
@@ -142,7 +143,10 @@ class _Ready(NamedTuple):
 
 
 def _renewed(plan: Any) -> Any:
-    """Return the plan with a public stream of its own, which stands where the first stages left it."""
+    """Return the plan with public streams of its own, which stand where the first stages left them."""
+    inner = {each.name: getattr(plan, each.name) for each in fields(plan)} if is_dataclass(plan) else {}
+    inner = {name: _renewed(value) for name, value in inner.items() if isinstance(value, Plan)}
+    plan = replace(plan, **inner) if inner else plan
     public: Any = getattr(plan, "public", None)
     stream: Any = getattr(public, "stream", None)
     if stream is None:
@@ -170,7 +174,9 @@ def _notes_on_few(n: int) -> Iterator[list[str]]:
             yield notes
     finally:
         for message in [each.message for each in caught]:
-            if str(message).startswith(f"n_samples is {n}: "):
+            # With another category, further arguments or attributes a warning could carry more than its text.
+            plain = type(message) is UserWarning and message.args == (str(message),) and not vars(message)
+            if plain and str(message).startswith(f"n_samples is {n}: "):
                 notes.append(str(message))
             else:
                 warnings.warn(message, stacklevel=1)

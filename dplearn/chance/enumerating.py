@@ -176,11 +176,22 @@ def enumerate_paths(
     probability : Fraction
         The probability of this path. All probabilities sum to 1, less the omitted tails of discrete Gaussians
         and of noise with open ends.
+
+    Raises
+    ------
+    RuntimeError
+        If a run makes fewer draws than its path has branches: then some state passes from one run to the
+        next, and the probabilities would sum to more than 1.
     """
     path: list[int] | None = []
     while path is not None:
         dice = EnumeratingDice(path, tail_bits)
-        yield function(dice), dice.probability
+        result = function(dice)
+        if len(dice.branches) < len(path):
+            raise RuntimeError(
+                "a path was not followed to its end: some state passes from one path to the next"
+            )
+        yield result, dice.probability
         path = _next_path(dice)
 
 

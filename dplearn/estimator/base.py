@@ -15,7 +15,8 @@ is the code that is verified.
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
@@ -129,11 +130,25 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         """
         params = self._params(reproducible)
         charge = self._open_account(self._cost(params, X, y))
-        table, plan = self._begin(X, y, params, **public)
-        for text in plan.warnings:
-            warnings.warn(text, UserWarning, stacklevel=_USER)
-        charge(plan.guarantee)
-        self._finish(table, plan, dice)
+        with self._fitted_attributes_kept():
+            table, plan = self._begin(X, y, params, **public)
+            for text in plan.warnings:
+                warnings.warn(text, UserWarning, stacklevel=_USER)
+            charge(plan.guarantee)
+            self._finish(table, plan, dice)
+
+    @contextmanager
+    def _fitted_attributes_kept(self) -> Iterator[None]:
+        """Restore the fitted attributes if the fit fails: a refused table leaves the model as it was."""
+        kept = {name: value for name, value in vars(self).items() if name.endswith("_")}
+        try:
+            yield
+        except BaseException:
+            for name in [name for name in vars(self) if name.endswith("_")]:
+                delattr(self, name)
+            for name, value in kept.items():
+                setattr(self, name, value)
+            raise
 
     def _begin(self, X: Any, y: Any, params: Params, **public: Any) -> tuple[Table, Any]:
         """Read the table and plan the fit, without a draw or a charge."""

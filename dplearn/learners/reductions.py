@@ -127,9 +127,10 @@ class SecretSampleClassifier(PrivateClassifier):
         params = inner._params(reproducible)
         return Params(params.cost, inner=inner, inner_params=params, sample_size=m)
 
-    def _cost(self, params: Params, X: Any, y: Any) -> ApproxDP | None:  # noqa: ARG002
+    def _cost(self, params: Params, X: Any, y: Any) -> ApproxDP | None:
         """Return what a fit guarantees: the secrecy of a sample depends on the number of rows."""
-        n, inner = _n_rows(X), params.inner._cost(params.inner_params, None, None)
+        n = _n_rows(X)
+        inner = params.inner._cost(params.inner_params, _sample_shape(X, params.sample_size), y)
         return None if n is None or inner is None else _guaranteed(inner, params.sample_size, n)
 
     def _read(self, X: Any, y: Any, params: Params) -> Table:
@@ -255,6 +256,14 @@ def _planned(params: Params, n: int, inner_plan: Any) -> SecretSamplePlan:
     """Return the plan of a fit of n records."""
     m, guarantee = params.sample_size, inner_plan.guarantee
     return SecretSamplePlan(_guaranteed(guarantee, m, n), n, m, _largest(guarantee, n), inner_plan)
+
+
+def _sample_shape(X: Any, m: int) -> Any:
+    """Return an array without values of the shape of a sample of m rows; None if the shape is unknown."""
+    shape = getattr(X, "shape", None)
+    if shape is None and isinstance(X, (list, tuple)) and X and isinstance(X[0], (list, tuple)):
+        shape = len(X), len(X[0])
+    return np.broadcast_to(0, (m, int(shape[1]))) if shape is not None and len(shape) == 2 else None
 
 
 def _n_rows(X: Any) -> int | None:

@@ -129,11 +129,10 @@ def private_score(
     )
     beta = check_number("beta", beta, above=0, below=1)
     charge = open_account(ledger, guarantee, name="private_score")
+    dice = dice_for(random_state, "private_score", str(guarantee.epsilon))
     errors, n = _errors(estimator, X, y)
     charge(guarantee)
-    return _release(
-        errors, n, beta, guarantee, dice_for(random_state, "private_score", str(guarantee.epsilon))
-    )
+    return _release(errors, n, beta, guarantee, dice)
 
 
 @ignores_float_errors

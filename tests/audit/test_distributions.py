@@ -202,3 +202,15 @@ def test_what_an_exception_carries_besides_its_text_is_an_outcome():
 
 class Tagged(str):
     """A string with attributes."""
+
+
+def test_a_state_that_makes_later_paths_shorter_is_found():
+    kept = {}
+
+    def run(dice):
+        if "noise" not in kept:
+            kept["noise"] = dice.discrete_laplace(Fraction(1, 2), -2, 2)
+        return kept["noise"]
+
+    with pytest.raises(RuntimeError, match="some state passes from one path to the next"):
+        exact_distribution(run)

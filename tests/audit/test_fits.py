@@ -10,12 +10,14 @@ import pytest
 
 from dplearn import ExponentialMechanismClassifier
 from dplearn.audit import exact_distribution
+from dplearn.audit.case import AuditCase
 from dplearn.audit.cases import CASES
 from dplearn.audit.distributions import observe
 from dplearn.audit.enumeration import distribution_on
 from dplearn.audit.fits import StagedFit, TableFit, WholeFit, refitted, run_on
 from dplearn.chance import EnumeratingDice, SeededDice
 from dplearn.domains import IntegerRange
+from dplearn.privacy import ApproxDP
 
 STAGED = [case for case in CASES.values() if isinstance(case.fit, StagedFit)]
 ROWS = ((0, "no"), (1, "yes"), (1, "yes"))
@@ -157,3 +159,44 @@ def test_an_estimator_that_is_made_anew_shares_the_parameters():
     made = refitted(MODEL)()
     assert made is not MODEL
     assert made.domain is MODEL.domain
+
+
+class Category(UserWarning):
+    """Another category than that of plans."""
+
+
+def carrying(secret):
+    warning = UserWarning("n_samples is 3: few")
+    warning.secret = secret
+    return warning
+
+
+@pytest.mark.parametrize(
+    "warn",
+    [
+        carrying,
+        lambda secret: (Category if secret else UserWarning)("n_samples is 3: few"),
+    ],
+    ids=["attribute", "category"],
+)
+def test_a_warning_that_records_are_few_hides_nothing_but_its_text(warn):
+    held = []
+
+    class Warns(ExponentialMechanismClassifier):
+        def _read(self, X, y, params):
+            held[:] = [bool(y[0] == "yes")]
+            return super()._read(X, y, params)
+
+        def _release(self, summary, plan, dice):
+            warnings.warn(warn(held[0]), stacklevel=1)
+            return super()._release(summary, plan, dice)
+
+    one, other = ROWS, ((0, "yes"), *ROWS[1:])
+    fit = staged(Warns)
+    seen = [{shown[1] for shown in distribution_on(fit, rows).masses} for rows in (one, other)]
+    assert seen[0].isdisjoint(seen[1])
+
+
+def test_a_replay_without_a_draw_is_a_violation():
+    case = AuditCase("none", lambda rows, dice: str(len(rows)), (0, 1), 2, ApproxDP(1))
+    assert set(case.replay(seeds=1)) == {"no draw was recorded"}

@@ -4,13 +4,14 @@ from fractions import Fraction
 from itertools import product
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
 from dplearn.audit import FaultyDice
 from dplearn.chance import SeededDice, SystemDice
 from dplearn.mechanisms import SparseVector
-from dplearn.privacy import ApproxDP, LedgerError, PrivacyLedger
+from dplearn.privacy import ApproxDP, BudgetExceededError, LedgerError, PrivacyLedger
 
 pytestmark = pytest.mark.filterwarnings("ignore:n_(teachers|samples) is")
 
@@ -145,3 +146,29 @@ def test_the_price_is_the_written_decimal(one_a_class, classifier, iris, budget,
     for done in range(1, fits + 1):
         learner.fit(*iris)
         assert ledger.spent().epsilon == Fraction(done, 10)
+
+
+def test_a_refused_second_fit_leaves_the_columns_of_the_first(
+    one_a_class, fit_draws, classifier, iris, budget
+):
+    X, y = iris
+    first, second = (pd.DataFrame(X, columns=list(names)) for names in ("abcd", "dcba"))
+    learner = clone(classifier).set_params(ledger=budget(1)).fit(first, y)
+    before = {name: value for name, value in vars(learner).items() if name.endswith("_")}
+    with pytest.raises(BudgetExceededError):
+        learner.fit(second, y)
+    with pytest.raises(ValueError, match="sample"):
+        learner.set_params(ledger=None).fit(second, y[:-1])
+    after = {name: value for name, value in vars(learner).items() if name.endswith("_")}
+    assert after.keys() == before.keys()
+    assert all(after[name] is before[name] for name in before)
+
+
+def test_a_fit_leaves_nothing_in_its_classes(one_a_class, classifier, iris):
+    kinds = [kind for kind in type(classifier).__mro__ if kind.__module__.startswith("dplearn")]
+    before = [dict(vars(kind)) for kind in kinds]
+    clone(classifier).fit(*iris)
+    for kind, kept in zip(kinds, before, strict=True):
+        now = dict(vars(kind))
+        assert now.keys() == kept.keys()
+        assert all(now[name] is kept[name] for name in kept)

@@ -191,3 +191,13 @@ def test_samples_of_samples_are_refused():
     inner = SecretSampleClassifier(ThresholdClassifier(), sample_size=20)
     with pytest.raises(TypeError, match="got SecretSampleClassifier"):
         SecretSampleClassifier(inner, sample_size=10).fit(TABLE, [0, 1] * 20)
+
+
+def test_the_cost_of_a_learner_whose_cost_depends_on_shapes_is_refused_before_labels_are_read():
+    X, y = np.zeros((600, 3), dtype=int), np.arange(600) % 3  # of three labels, which reading would refuse
+    ledger = PrivacyLedger(1e-9)
+    learner = SecretSampleClassifier(ParityClassifier(), sample_size=5, ledger=ledger)
+    for rows in (X, X.tolist(), pd.DataFrame(X)):
+        with pytest.raises(BudgetExceededError):
+            learner.fit(rows, y)
+    assert ledger.history() == []

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import VotingClassifier
 from sklearn.exceptions import NotFittedError
@@ -162,3 +163,13 @@ def test_what_is_public_of_a_mismatch_is_named():
         private_score(model, np.zeros((2, 2)), [0, 1])
     with pytest.raises(ValueError, match="equal numbers of records, got 2 and 3"):
         private_score(model, np.zeros((2, 1)), [0, 1, 1])
+
+
+@pytest.mark.parametrize("random_state", ["x", 1.5, object()], ids=["text", "float", "object"])
+def test_a_random_state_of_another_type_is_refused_before_the_charge(random_state):
+    X, y = load_breast_cancer(return_X_y=True)
+    model = ExponentialMechanismClassifier(epsilon=5.0, random_state=0).fit(X, y)
+    ledger = PrivacyLedger(1, allow_reproducible=True)
+    with pytest.raises(TypeError):
+        private_score(model, X, y, epsilon=1.0, ledger=ledger, random_state=random_state)
+    assert ledger.history() == []

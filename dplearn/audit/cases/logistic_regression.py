@@ -208,5 +208,5 @@ CASES = (
 LOGISTIC_REPLAYS = (
     logistic_fit_case("logistic_laplace", 4, _PLAIN, bits=10, moves=1 << 22, n_steps=3),
     logistic_fit_case("logistic_gaussian", 4, _PLAIN, bits=10, delta=1e-6, n_steps=8),
-    logistic_fit_case("logistic_local", 6, _PLAIN, bits=10, trust_model="local", n_steps=2),
+    logistic_fit_case("logistic_local", 15, _PLAIN, bits=10, trust_model="local", n_steps=2),
 )
