@@ -85,7 +85,7 @@ class ConjunctionClassifier(RuleClassifier):
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive. The decimal that is written is meant: 0.1 is 1/10.
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=0.0
         Probability with which the guarantee may fail. Some makes many columns less noisy in the central
         model; where it would not, none is spent.
@@ -105,15 +105,15 @@ class ConjunctionClassifier(RuleClassifier):
         alpha / 2 over the number of conditions there can be, or what noise alone may show, up to 1 / 2 over
         that number.
     beta : float, default=0.05
-        Probability of failure that is allowed, in (0, 1).
+        Allowed probability of failure, in (0, 1).
     classes : sequence, optional
         The two labels that can occur. None takes those of the schema, or else those in `y`, and the
         guarantee then says that it assumes the set of labels public.
     ledger : PrivacyLedger, optional
-        The budget that each fit is charged to, whoever calls it: clones, searches and workers too.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
-        guarantee then says so.
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
 
     Attributes
     ----------
@@ -122,9 +122,9 @@ class ConjunctionClassifier(RuleClassifier):
     noise_ : str
         Public. "laplace" or "gaussian"; "local" for randomised response.
     classes_ : ndarray of shape (2,)
-        Public. The labels, sorted: declared, or assumed public.
+        Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
-        Public. What the fit guarantees, and on what assumptions.
+        Public. The guarantee of the fit, with its assumptions.
     domain_ : Product
         Public. The domain of a record.
     n_features_in_ : int
@@ -145,7 +145,7 @@ class ConjunctionClassifier(RuleClassifier):
     queries have equal parts of the budget ("central") or of the records ("local"). What is made of the
     answers is public.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** Of records that a conjunction of such conditions labels, from `plan(n_samples).n_needed` on,
     the error on their distribution is at most alpha with probability at least 1 - beta; see
@@ -192,7 +192,7 @@ class ConjunctionClassifier(RuleClassifier):
         n_samples : int
             Number of records.
         n_features : int, optional
-            Number of columns; needed unless the domain tells.
+            Number of columns; required unless `domain` determines it.
         """
         params = self._params(self.random_state is not None)
         return self._plan(params, planned_table(params, n_samples, n_features=n_features, n_labels=2))
@@ -287,7 +287,7 @@ class ConjunctionPlan(Plan):
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would guarantee.
+        The guarantee of the fit.
     noise : str
         Which noise it would add.
     n_samples : int

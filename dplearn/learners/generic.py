@@ -79,7 +79,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
         "conjunctions" (at most three literals over bits, two labels), "parities" (sums of bits modulo 2, at
         most 26 columns, two labels), or an instance of a concept class, which then states the domain.
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive. The decimal that is written is meant: 0.1 is 1/10.
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     method : {"exponential", "permute_and_flip"}, default="exponential"
         How to select. Permute-and-flip is never worse in expectation at the same epsilon; the exponential
         mechanism composes more tightly.
@@ -88,22 +88,22 @@ class ExponentialMechanismClassifier(RuleClassifier):
         for stumps and thresholds all finite floats, magnitudes between 2**-40 and 2**40 told apart to 32
         bits, so that no bounds need be guessed; for bits, whether a number is above 0.
     classes : sequence, optional
-        All labels that can occur. None takes those of the schema, or else those in `y`, and the guarantee
-        then says that it assumes the set of labels public.
+        All labels that can occur. None: the labels of the schema, or else the labels that occur in `y`; the
+        guarantee then assumes that the set of labels is public.
     ledger : PrivacyLedger, optional
-        The budget that each fit is charged to, whoever calls it: clones, searches and workers too.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
-        guarantee then says so.
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
 
     Attributes
     ----------
     concept_ : ChosenConcept
         Released. The selected concept; prints as its rule.
     classes_ : ndarray of shape (n_classes,)
-        Public. The labels, sorted: declared, or assumed public.
+        Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
-        Public. What the fit guarantees, and on what assumptions.
+        Public. The guarantee of the fit, with its assumptions.
     domain_ : Product
         Public. The domain of a record.
     n_features_in_ : int
@@ -120,7 +120,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
     `guarantee_` is of one fit: a grid search or a cross-validation makes many, and `ledger` adds them up.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** With probability at least 1 - beta over the selection, the concept makes at most
     ln(size / beta) / ln(1 / ratio) training errors more than the best, ratio just above exp(-epsilon / 2).
@@ -169,7 +169,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
         alpha : float, default=0.1
             Excess error that is wanted over the best concept.
         beta : float, default=0.05
-            Probability of failure that is allowed.
+            Allowed probability of failure, in (0, 1).
         """
         n_samples = check_count("n_samples", n_samples, low=1)
         params = self._params(self.random_state is not None)
@@ -339,7 +339,7 @@ class GenericPlan(Plan):
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would guarantee.
+        The guarantee of the fit.
     method : str
         How it would select.
     class_size : int
@@ -352,7 +352,7 @@ class GenericPlan(Plan):
         Number of records from which on the true error exceeds the best concept's by at most alpha with
         probability at least 1 - beta.
     alpha, beta : float
-        As asked for.
+        The arguments of `plan`.
     """
 
     guarantee: ApproxDP

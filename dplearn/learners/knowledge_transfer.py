@@ -83,7 +83,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     n_teachers : int or "auto", default="auto"
         Number of shards. "auto" settles it from the number of records and the budget.
     epsilon : float, default=1.0
-        Privacy budget of a fit; positive. The decimal that is written is meant.
+        Privacy budget of a fit; positive. A float stands for its shortest decimal.
     delta : float, default=1e-6
         Probability with which the guarantee may fail; positive except for "lnmax".
     aggregation : {"gnmax", "sparse_vector", "confident_gnmax", "lnmax"}, default="gnmax"
@@ -95,24 +95,26 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     max_abstentions : int or "auto", default="auto"
         With "sparse_vector", after how many declined queries no more are asked.
     classes : sequence, optional
-        All labels that can occur. None takes those in `y`, and the guarantee then says that it assumes the
-        set of labels public.
+        All labels that can occur. None: the labels that occur in `y`; the guarantee then assumes that the set
+        of labels is public.
     n_jobs : int, optional
-        Workers that train teachers, as in joblib: one after the other, or processes if more than one.
+        Number of worker processes that train teachers, as in joblib; with one worker, the teachers are
+        trained one after the other.
     verbose : bool, default=False
-        Whether to show how many teachers are trained; the times that this shows are not protected.
+        Whether to show the number of trained teachers as training proceeds; the times shown are not
+        protected.
     ledger : PrivacyLedger, optional
-        The budget that each fit is charged to, whoever calls it.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
-        guarantee then says so.
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
 
     Attributes
     ----------
     student_ : classifier
         Released. The fitted student.
     classes_ : ndarray of shape (n_classes,)
-        Public. The labels, sorted: declared, or assumed public.
+        Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
         Public. What the fit guarantees, for examples or for labels only, and on what assumptions.
     n_teachers_ : int
@@ -138,7 +140,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record, or for one replaced label
     where `protects` is "labels". One record is in one shard and changes one vote on each query.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** No bound for any student; `dplearn.theory` has the sample sizes for classes of finite
     Vapnik-Chervonenkis dimension.
@@ -269,14 +271,14 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         return standard_estimator(queries, C=0.1)
 
     def plan(self, n_samples: int, *, n_labels: int | None = None, n_rows: int = 10_000) -> AggregationPlan:
-        """Return what a fit would guarantee and how much noise it would draw, without any data.
+        """Return the plan of a fit: its guarantee, its noise and its sizes. No data is read.
 
         Parameters
         ----------
         n_samples : int
             Number of records.
         n_labels : int, optional
-            Number of labels; needed unless `classes` tells.
+            Number of labels; required unless `classes` determines it.
         n_rows : int, default=10000
             Number of public rows.
         """

@@ -46,7 +46,7 @@ def logistic_plan(
     design : DesignMatrix, optional
         How the table becomes a matrix of numbers; None: it is one.
     beta : Fraction, default=1/20
-        Probability of failure that is allowed.
+        Allowed probability of failure, in (0, 1).
     """
     noise = "local" if params.trust_model == "local" else "gaussian" if params.cost.delta else "laplace"
     if public.n_labels < 2:
@@ -106,7 +106,7 @@ def tolerance_of(plan: LogisticPlan, query: StatisticalQuery, share: Fraction, b
     plan, query, share
         As for `deviation_of`.
     beta : Fraction
-        Probability of failure that is allowed.
+        Allowed probability of failure, in (0, 1).
     """
     if plan.noise == "local":
         randomizer, count = _reports(plan, query, share)

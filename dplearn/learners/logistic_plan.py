@@ -34,7 +34,7 @@ class LogisticPlan(Plan):
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would guarantee.
+        The guarantee of the fit.
     noise : {"laplace", "gaussian", "local"}
         Which noise it would add.
     n_steps : int
@@ -54,7 +54,7 @@ class LogisticPlan(Plan):
         How great that noise is next to what labels say of so many columns. A rule of thumb: from 1 on next to
         nothing is learned, and a fit warns.
     beta : float
-        As asked for.
+        The arguments of `plan`.
     """
 
     guarantee: ApproxDP

@@ -59,7 +59,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive. The decimal that is written is meant: 0.1 is 1/10.
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
         Probability with which the guarantee may fail; keep it far below one over the number of records. It
         pays for Gaussian noise, which many more columns and steps can stand. 0: Laplace noise, and pure
@@ -79,13 +79,13 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         delta is 0 in the central model), or 1 where noise would hide the answers to the others. Public
         numbers decide.
     classes : sequence, optional
-        All labels that can occur. None takes those of the schema, or else those in `y`, and the guarantee
-        then says that it assumes the set of labels public.
+        All labels that can occur. None: the labels of the schema, or else the labels that occur in `y`; the
+        guarantee then assumes that the set of labels is public.
     ledger : PrivacyLedger, optional
-        The budget that each fit is charged to, whoever calls it: clones, searches and workers too.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
-        guarantee then says so.
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
 
     Attributes
     ----------
@@ -110,9 +110,9 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     design_ : DesignMatrix or None
         Public. How columns are turned into columns of numbers, whose `names` go with `coef_`.
     classes_ : ndarray of shape (n_classes,)
-        Public. The labels, sorted: declared, or assumed public.
+        Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
-        Public. What the fit guarantees, and on what assumptions.
+        Public. The guarantee of the fit, with its assumptions.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
@@ -133,7 +133,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     other. Each record is in one cell of each count. The oracle's noise is for that norm and the query's share
     of the budget, and the shares sum to 1. What is made of the answers is public.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** With probability at least 1 - beta no number of the first gradient is released with more
     noise than `plan(n_samples).tolerance`. A fit warns where `noise_to_signal` is 1 or more:
@@ -183,11 +183,11 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         n_samples : int
             Number of records.
         n_features : int, optional
-            Number of columns; needed unless the domain tells.
+            Number of columns; required unless `domain` determines it.
         n_labels : int, optional
-            Number of labels; needed unless `classes` or the schema tells.
+            Number of labels; required unless `classes` or the schema determines it.
         beta : float, default=0.05
-            Probability of failure that is allowed, in (0, 1).
+            Allowed probability of failure, in (0, 1).
         """
         params = self._params(self.random_state is not None)
         public = planned_table(params, n_samples, n_features=n_features, n_labels=n_labels)
@@ -275,7 +275,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         return self._model().probabilities(self._matrix(X))
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return logarithms of what `predict_proba` returns.
+        """Return the logarithms of the probabilities of `predict_proba`.
 
         Parameters
         ----------

@@ -82,7 +82,7 @@ class MaskedParityClassifier(RuleClassifier):
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive. The decimal that is written is meant.
+        Privacy budget of one fit; positive. A float stands for its shortest decimal.
     trust_model : {"central", "local"}, default="central"
         "central": whoever fits sees the records and answers about all of them with noise. "local": each
         record answers one question, by a report that it randomises itself.
@@ -97,10 +97,10 @@ class MaskedParityClassifier(RuleClassifier):
         The two labels that can occur. None takes those in `y`, and the guarantee then says that it assumes
         the set of labels public.
     ledger : PrivacyLedger, optional
-        The budget that each fit is charged to, whoever calls it: clones, searches and workers too.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
-        guarantee then says so.
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
 
     Attributes
     ----------
@@ -114,9 +114,9 @@ class MaskedParityClassifier(RuleClassifier):
     rounds_ : int
         Public. How many rounds of questions there were.
     classes_ : ndarray of shape (2,)
-        Public. The labels, sorted: declared, or assumed public.
+        Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
-        Public. What the fit guarantees, and on what assumptions.
+        Public. The guarantee of the fit, with its assumptions.
     domain_ : Product
         Public. What counts as 1 in each column.
     n_features_in_ : int
@@ -137,7 +137,7 @@ class MaskedParityClassifier(RuleClassifier):
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
     With "local" even towards whoever collects the reports.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** `plan(n_samples, n_features=...)` bounds the probability that the rule is not the one that
     labels all records, where masks are fair coins and indices uniform; x may have any distribution.
@@ -279,7 +279,7 @@ class MaskedParityPlan(Plan):
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would guarantee.
+        The guarantee of the fit.
     n_samples : int
         Number of records.
     n_bits : int

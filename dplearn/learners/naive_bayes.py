@@ -72,7 +72,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive. The decimal that is written is meant: 0.1 is 1/10.
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
         Probability with which the guarantee may fail; keep it far below one over the number of records. It
         makes many columns less noisy in the central model; where it would not, none is spent. 0: pure
@@ -90,13 +90,13 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
     smoothing : float, default=1.0
         How many records are added to each count, beside four times the noise's standard deviation; positive.
     classes : sequence, optional
-        All labels that can occur. None takes those of the schema, or else those in `y`, and the guarantee
-        then says that it assumes the set of labels public.
+        All labels that can occur. None: the labels of the schema, or else the labels that occur in `y`; the
+        guarantee then assumes that the set of labels is public.
     ledger : PrivacyLedger, optional
-        The budget that each fit is charged to, whoever calls it: clones, searches and workers too.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
-        guarantee then says so.
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
 
     Attributes
     ----------
@@ -112,9 +112,9 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
     noise_ : str
         Public. "laplace" or "gaussian"; "local" for randomised response.
     classes_ : ndarray of shape (n_classes,)
-        Public. The labels, sorted: declared, or assumed public.
+        Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
-        Public. What the fit guarantees, and on what assumptions.
+        Public. The guarantee of the fit, with its assumptions.
     domain_ : Product
         Public. The domain of a record.
     n_features_in_ : int
@@ -134,7 +134,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
     sort each record into one cell, so that replacing one moves two counts by 1; the columns' queries have
     equal parts of the budget ("central") or of the records ("local"). What is made of the answers is public.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** With probability at least 1 - beta no share of a class and a bin is released with more noise
     than `plan(n_samples).tolerance`. A fit warns where the standard deviation of that noise is as great as an
@@ -183,11 +183,11 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         n_samples : int
             Number of records.
         n_features : int, optional
-            Number of columns; needed unless the domain tells.
+            Number of columns; required unless `domain` determines it.
         n_labels : int, optional
-            Number of labels; needed unless `classes` or the schema tells.
+            Number of labels; required unless `classes` or the schema determines it.
         beta : float, default=0.05
-            Probability of failure that is allowed, in (0, 1).
+            Allowed probability of failure, in (0, 1).
         """
         params = self._params(self.random_state is not None)
         public = planned_table(params, n_samples, n_features=n_features, n_labels=n_labels)
@@ -287,7 +287,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         return np.asarray(np.exp(self.predict_log_proba(X)), dtype=np.float64)
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return logarithms of what `predict_proba` returns.
+        """Return the logarithms of the probabilities of `predict_proba`.
 
         Parameters
         ----------
@@ -324,7 +324,7 @@ class NaiveBayesPlan(Plan):
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would guarantee.
+        The guarantee of the fit.
     noise : str
         Which noise it would add.
     n_bins : int
@@ -339,7 +339,7 @@ class NaiveBayesPlan(Plan):
         With probability at least 1 - beta no share of a class and a bin is off by more: off the records' own
         share, and with "local" off that of their distribution.
     beta : float
-        As asked for.
+        The arguments of `plan`.
     """
 
     guarantee: ApproxDP

@@ -61,7 +61,7 @@ class ParityClassifier(PrivateClassifier):
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive. The decimal that is written is meant.
+        Privacy budget of one fit; positive. A float stands for its shortest decimal.
     delta : float, default=0.0
         Probability with which the guarantee may fail; `method="stable"` needs some. What a fit has no use
         for is not spent.
@@ -74,7 +74,7 @@ class ParityClassifier(PrivateClassifier):
     alpha : float, default=0.1
         Error that is wanted, in (0, 1).
     beta : float, default=0.05
-        Probability of failure that is allowed, in (0, 1).
+        Allowed probability of failure, in (0, 1).
     fit_intercept : bool, default=False
         Whether to learn complements of parities too.
     binarize : float or None, default=0.0
@@ -87,10 +87,10 @@ class ParityClassifier(PrivateClassifier):
         The two labels that can occur; with several labels at once, a sequence of two for each. None takes
         those in `y`, and the guarantee then says that it assumes the set of labels public.
     ledger : PrivacyLedger, optional
-        The budget that each fit is charged to, whoever calls it: clones, searches and workers too.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
-        guarantee then says so.
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
 
     Attributes
     ----------
@@ -103,11 +103,11 @@ class ParityClassifier(PrivateClassifier):
     concept_ : ChosenConcept or list of ChosenConcept
         Released. The parity as a rule, which it prints as; with several labels, one for each.
     classes_ : ndarray of shape (2,), or list of such
-        Public. The labels, sorted: declared, or assumed public. An odd sum gives the second.
+        Public. The labels, sorted; declared, or assumed to be public. An odd sum gives the second.
     method_ : str
         Public. How it was learned.
     guarantee_ : ApproxDP
-        Public. What the fit guarantees, and on what assumptions.
+        Public. The guarantee of the fit, with its assumptions.
     domain_ : Product
         Public. What counts as 1 in each column.
     n_features_in_ : int
@@ -125,7 +125,7 @@ class ParityClassifier(PrivateClassifier):
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record, (epsilon, delta) with "stable";
     the number of records is public.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** Of records whose labels are a parity, `plan(n_samples)` tells how many keep `alpha` and
     `beta`: with "elimination" and "agnostic" whatever the records' distribution, with "stable" if their bits

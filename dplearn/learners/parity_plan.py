@@ -42,7 +42,7 @@ class ParityPlan(Plan):
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would guarantee.
+        The guarantee of the fit.
     method : str
         How it would learn.
     n_samples : int

@@ -124,7 +124,7 @@ class PointClassifier(RuleClassifier):
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive. The decimal that is written is meant.
+        Privacy budget of one fit; positive. A float stands for its shortest decimal.
     delta : float, default=0.0
         Probability with which the guarantee may fail; "stability" needs some, "hashing" spends none.
     method : {"auto", "stability", "hashing"}, default="auto"
@@ -134,18 +134,17 @@ class PointClassifier(RuleClassifier):
     alpha : float, default=0.1
         Error that is wanted, in (0, 1).
     beta : float, default=0.05
-        Probability of failure that is allowed, in (0, 1). With "hashing", both determine the number of
-        buckets.
+        Allowed probability of failure, in (0, 1). With "hashing", both determine the number of buckets.
     n_buckets : int or "auto", default="auto"
         Into how many buckets "hashing" hashes: a power of two, at most 2**24.
     classes : sequence, optional
         The two labels that can occur. None takes those in `y`, and the guarantee then says that it assumes
         the set of labels public. Sorted, the second is the one that the point has.
     ledger : PrivacyLedger, optional
-        The budget that each fit is charged to, whoever calls it: clones, searches and workers too.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
-        guarantee then says so.
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
 
     Attributes
     ----------
@@ -161,9 +160,9 @@ class PointClassifier(RuleClassifier):
     method_ : str
         Public. How it was learned.
     classes_ : ndarray of shape (2,)
-        Public. The labels, sorted: declared, or assumed public.
+        Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
-        Public. What the fit guarantees, and on what assumptions.
+        Public. The guarantee of the fit, with its assumptions.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
@@ -181,7 +180,7 @@ class PointClassifier(RuleClassifier):
     that `release_if_stable` asks for. With "hashing", the number of records that a bucket gets wrong moves by
     at most 1.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** Of records whose labels are a point function, `plan(n_samples)` tells how many keep `alpha`
     and `beta`, whatever their distribution. Where no point function fits, "hashing" is still near the best
@@ -329,7 +328,7 @@ class PointPlan(Plan):
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would guarantee.
+        The guarantee of the fit.
     method : str
         How it would learn.
     n_buckets : int
@@ -341,7 +340,7 @@ class PointPlan(Plan):
     n_needed : int
         Number of records from which on that is at most beta, with as many buckets as that takes.
     alpha, beta : float
-        As asked for.
+        The arguments of `plan`.
     """
 
     guarantee: ApproxDP

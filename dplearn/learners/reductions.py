@@ -50,10 +50,10 @@ class SecretSampleClassifier(PrivateClassifier):
         How many rows are drawn, at least 1; with an epsilon of at most 1, half as many as there are records
         are never too many. Of the most there can be, `plan` tells.
     ledger : PrivacyLedger, optional
-        The budget that each fit is charged to, whoever calls it: clones, searches and workers too.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
-        guarantee then says so. That of `estimator` is not used.
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this. That of `estimator` is not used.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class SecretSampleClassifier(PrivateClassifier):
     classes_ : ndarray of shape (n_classes,)
         Public. The labels, sorted: declared for `estimator`, or assumed public.
     guarantee_ : ApproxDP
-        Public. What the fit guarantees, and on what assumptions.
+        Public. The guarantee of the fit, with its assumptions.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
@@ -77,7 +77,7 @@ class SecretSampleClassifier(PrivateClassifier):
     -----
     **Privacy.** What `subsampled` makes of the guarantee of `estimator`, with the number of records.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** If `estimator` is wrong with probability at most alpha on a new record, with probability
     1 - beta over `sample_size` records of any distribution, then this gets at most the share alpha of its

@@ -52,7 +52,7 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     n_teachers : int or "auto", default="auto"
         Number of shards. "auto" settles it from the number of records and the budget.
     epsilon : float, default=1.0
-        Privacy budget of a fit; positive. The decimal that is written is meant.
+        Privacy budget of a fit; positive. A float stands for its shortest decimal.
     delta : float, default=1e-6
         Probability with which the guarantee may fail; positive.
     aggregation : {"mean", "sparse_vector"}, default="mean"
@@ -65,24 +65,26 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     max_abstentions : int or "auto", default="auto"
         With "sparse_vector", after how many declined scores no more are asked.
     classes : sequence, optional
-        All labels that can occur. None takes those in `y`, and the guarantee then says that it assumes the
-        set of labels public.
+        All labels that can occur. None: the labels that occur in `y`; the guarantee then assumes that the set
+        of labels is public.
     n_jobs : int, optional
-        Workers that train teachers, as in joblib: one after the other, or processes if more than one.
+        Number of worker processes that train teachers, as in joblib; with one worker, the teachers are
+        trained one after the other.
     verbose : bool, default=False
-        Whether to show how many teachers are trained; the times that this shows are not protected.
+        Whether to show the number of trained teachers as training proceeds; the times shown are not
+        protected.
     ledger : PrivacyLedger, optional
-        The budget that each fit is charged to, whoever calls it.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
-        guarantee then says so.
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
 
     Attributes
     ----------
     student_ : SoftStudent
         Released. The fitted student.
     classes_ : ndarray of shape (n_classes,)
-        Public. The labels, sorted: declared, or assumed public.
+        Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
         Public. What the fit guarantees, for examples or for labels only, and on what assumptions.
     n_teachers_ : int
@@ -110,7 +112,7 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     where `protects` is "labels". One record is in one shard and changes one score in each histogram, or one
     term of each sum.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** No bound for any student; of the scores that it learns from, see
     `SoftLabelAggregateClassifier`.

@@ -78,9 +78,9 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         regression by stochastic gradient descent that fills gaps, scales, and one-hot encodes the columns of
         a data frame that hold no numbers.
     n_teachers : int or "auto", default="auto"
-        Number of shards. "auto" settles it from the numbers of records, labels and queries and the budget.
+        Number of shards. "auto": a function of the numbers of records, labels and queries and of the budget.
     epsilon : float, default=1.0
-        Privacy budget of all answers together; positive. The decimal that is written is meant.
+        Privacy budget of all answers together; positive. A float stands for its shortest decimal.
     delta : float, default=1e-6
         Probability with which the guarantee may fail; positive.
     aggregation : {"mean", "sparse_vector"}, default="mean"
@@ -104,24 +104,26 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     abstain_score : float, optional
         What stands for a declined score: a number from 0 to 1, or nan. None takes 1 / n_classes.
     classes : sequence, optional
-        All labels that can occur. None takes those in `y`, and the guarantee then says that it assumes the
-        set of labels public.
+        All labels that can occur. None: the labels that occur in `y`; the guarantee then assumes that the set
+        of labels is public.
     n_jobs : int, optional
-        Workers that train teachers, as in joblib: one after the other, or processes if more than one.
+        Number of worker processes that train teachers, as in joblib; with one worker, the teachers are
+        trained one after the other.
     verbose : bool, default=False
-        Whether to show how many teachers are trained; the times that this shows are not protected.
+        Whether to show the number of trained teachers as training proceeds; the times shown are not
+        protected.
     ledger : PrivacyLedger, optional
-        The budget that each fit is charged to, whoever calls it.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
-        guarantee then says so.
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        Public. The labels, sorted: declared, or assumed public.
+        Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
-        Public. What all answers together guarantee, and on what assumptions.
+        Public. The guarantee of all answers together, with its assumptions.
     n_teachers_ : int
         Public. The number of shards.
     bin_width_ : float
@@ -129,8 +131,8 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     max_abstentions_ : int or None
         Public. How many scores can be declined.
     public_seed_ : int
-        Public. Determines which records make a shard, the teachers' seeds, and the labels of declined
-        queries.
+        Public. Determines the records of each shard, the teachers' seeds, and the labels returned for
+        abstentions.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
@@ -152,7 +154,7 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     one term of each sum. Bins are public. Teachers are kept in a `OneTimeState`: copies of the estimator
     share it, and a pickle holds none of them.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** `plan(n).error`, with probability at least .95. With "sparse_vector" it holds of answered
     scores; a score is answered if more than half of the teachers, by `plan(n).least_lead` / 2, are in one bin
@@ -200,14 +202,14 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         self.random_state = random_state
 
     def plan(self, n_samples: int, *, n_labels: int | None = None) -> SoftLabelPlan:
-        """Return what a fit would guarantee and how much noise it would draw, without any data.
+        """Return the plan of a fit: its guarantee, its noise and its sizes. No data is read.
 
         Parameters
         ----------
         n_samples : int
             Number of records.
         n_labels : int, optional
-            Number of labels; needed unless `classes` tells.
+            Number of labels; required unless `classes` determines it.
         """
         plan: SoftLabelPlan = self._planned(n_samples, n_labels, MANY_QUERIES)
         return plan
@@ -241,8 +243,8 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         Raises
         ------
         QueriesExhaustedError
-            If there are more rows than queries left: nothing is drawn. Or if so many scores are declined on
-            the way that it stops: then its `released` holds the answers before.
+            If there are more rows than remaining queries; no noise is drawn then. Also if the last allowed
+            abstention occurs before the last row; `released` then holds the answers up to it.
         """
         scores, public, _, asked = self._scores(X, bin_width)
         likely = probabilities_of(scores, len(public["classes_"]), self.abstain_score)

@@ -81,7 +81,7 @@ class ThresholdClassifier(RuleClassifier):
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive. The decimal that is written is meant: 0.1 is 1/10.
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     method : {"auto", "exponential", "interior_point"}, default="auto"
         "exponential" compares all cuts of all columns by the records that they get wrong: any labels, fewer
         than 2**64 cuts a column. "interior_point" chooses column and direction with a quarter of epsilon, and
@@ -96,15 +96,15 @@ class ThresholdClassifier(RuleClassifier):
     alpha : float, default=0.1
         Error that is wanted, in (0, 1).
     beta : float, default=0.05
-        Probability of failure that is allowed, in (0, 1).
+        Allowed probability of failure, in (0, 1).
     classes : sequence, optional
         The two labels that can occur. None takes those of the schema, or else those in `y`, and the guarantee
         then says that it assumes the set of labels public.
     ledger : PrivacyLedger, optional
-        The budget that each fit is charged to, whoever calls it: clones, searches and workers too.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
-        guarantee then says so.
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
 
     Attributes
     ----------
@@ -118,11 +118,11 @@ class ThresholdClassifier(RuleClassifier):
     concept_ : ChosenConcept
         Released. The threshold as a rule, which it prints as.
     classes_ : ndarray of shape (2,)
-        Public. The labels, sorted: declared, or assumed public.
+        Public. The labels, sorted; declared, or assumed to be public.
     method_ : str
         Public. How it was learned.
     guarantee_ : ApproxDP
-        Public. What the fit guarantees, and on what assumptions.
+        Public. The guarantee of the fit, with its assumptions.
     domain_ : Product
         Public. The domain of a record.
     n_features_in_ : int
@@ -139,7 +139,7 @@ class ThresholdClassifier(RuleClassifier):
     -----
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** `plan(n_samples)` tells how many errors in training beyond the least keep `beta`: with
     "exponential" for all labels, with "interior_point" for those that some threshold tells apart.
@@ -284,7 +284,7 @@ class ThresholdPlan(Plan):
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would guarantee.
+        The guarantee of the fit.
     method : str
         How it would learn.
     n_samples : int
