@@ -326,9 +326,9 @@ def test_a_frame_that_nobody_declared_and_that_holds_more_than_numbers_is_told_w
 def test_so_many_labels_that_they_look_like_numbers_are_refused_unless_declared():
     X, y = np.arange(400.0)[:, None], np.arange(400) % 200
     ledger = PrivacyLedger(1)
-    with pytest.raises(DomainError, match=r"y has 200 labels, 200 or more.* classes=\[...\] declares them"):
+    with pytest.raises(DomainError, match=r"y has 200 labels, 200 or more.* declare them by classes=\[...\]"):
         ExponentialMechanismClassifier(ledger=ledger).fit(X, y)
-    with pytest.raises(UserWarning, match="y has 200 labels: a rule names two of them"):  # errors here
+    with pytest.raises(UserWarning, match="y has 200 labels: a rule predicts two of them"):  # errors here
         ExponentialMechanismClassifier(classes=range(200), ledger=ledger).fit(X, y)
     assert ledger.history() == []
     few = ExponentialMechanismClassifier(domain=Grid(0, 400, 4)).fit(X, y % 199)
@@ -351,7 +351,8 @@ def test_too_few_records_are_warned_of_before_anything_is_spent(n, epsilon):
     ledger = PrivacyLedger(1)
     learner = ExponentialMechanismClassifier(epsilon=epsilon, classes=[0, 1], ledger=ledger)
     with pytest.raises(
-        UserWarning, match=f"n_samples is {n}: with epsilon {epsilon:.3g} and 2.* concepts, half"
+        UserWarning,
+        match=f"n_samples is {n}: with epsilon {epsilon:.3g} and 2.* concepts, the training error",
     ):
         learner.fit(np.linspace(0, 1, n)[:, None], np.arange(n) % 2)  # warnings are errors here
     assert ledger.history() == []
