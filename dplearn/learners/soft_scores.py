@@ -32,7 +32,7 @@ __all__ = [
 # bins only (docs/theory/soft_label_stability.md). This constant is from synthetic data: most scores vary by
 # at most 3 / sqrt(n').
 _SPREAD = 3
-# Tolerance for widths such as the float of 1/3, which is below 1/3 and gives three bins.
+# Tolerance for widths such as the float of 1/3, which is below 1/3 but must give three bins.
 _ROUNDED = Fraction(1, 1000)
 
 

@@ -352,7 +352,7 @@ def test_too_few_records_are_warned_of_before_anything_is_spent(n, epsilon):
     learner = ExponentialMechanismClassifier(epsilon=epsilon, classes=[0, 1], ledger=ledger)
     with pytest.raises(
         UserWarning,
-        match=f"n_samples is {n}: with epsilon {epsilon:.3g} and 2.* concepts, the training error",
+        match=f"n_samples is {n}: with epsilon {epsilon:.3g} and 2.* concepts, the training",
     ):
         learner.fit(np.linspace(0, 1, n)[:, None], np.arange(n) % 2)  # warnings are errors here
     assert ledger.history() == []

@@ -167,7 +167,7 @@ def test_too_few_records_are_warned_about_with_the_number_that_is_needed_and_pub
     X, y = parity_data(n=60)
     needed = learner("elimination").plan(60, n_features=12).n_needed
     assert needed > 60
-    with pytest.warns(UserWarning, match=rf"n_samples is 60: .* take {needed} records of 12 columns"):
+    with pytest.warns(UserWarning, match=rf"n_samples is 60: .* require {needed} records of 12 columns"):
         learner("elimination").fit(X, y)
     more = parity_data(n=needed)
     with warnings.catch_warnings():

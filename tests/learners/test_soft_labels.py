@@ -298,7 +298,7 @@ def test_a_batch_larger_than_the_queries_left_is_refused_before_the_first_draw(a
 @pytest.mark.parametrize(("asking", "shape"), [("predict", (3,)), ("predict_proba", (3, 2))])
 def test_when_the_declined_scores_run_out_the_error_carries_the_answers_before(asking, shape):
     model = learner(**NEVER | {"max_abstentions": 3}).fit(X, Y)
-    with pytest.raises(QueriesExhaustedError, match=r"max_abstentions=3 is used up, by row 3") as caught:
+    with pytest.raises(QueriesExhaustedError, match=r"max_abstentions=3 is used up at row 3") as caught:
         getattr(model, asking)(X[:20])
     assert caught.value.released.shape == shape
     assert (model.remaining_queries_, model.remaining_abstentions_) == (0, 0)
@@ -456,7 +456,7 @@ class Shapeless(GaussianNB):
 
 @pytest.mark.parametrize(
     ("estimator", "failure"),
-    [(Silent(), "ZeroDivisionError: always"), (Shapeless(), "ValueError: predict_proba does not give")],
+    [(Silent(), "ZeroDivisionError: always"), (Shapeless(), "ValueError: predict_proba must return")],
 )
 def test_an_estimator_whose_probabilities_fail_is_told_about_and_fails_no_fit(estimator, failure):
     with pytest.warns(UserWarning, match=rf"estimator fails on 64 made-up rows .* \({failure}"):
@@ -553,7 +553,7 @@ def test_copies_share_what_is_left_and_never_answer_twice(aggregation):
 @each_aggregation
 def test_a_pickle_has_no_teachers_and_says_so(aggregation):
     model = learner(aggregation=aggregation).fit(X, Y)
-    with pytest.warns(UserWarning, match=r"holds no teachers.*export_teachers"):
+    with pytest.warns(UserWarning, match=r"contains no teachers.*export_teachers"):
         saved = pickle.dumps(model)
     assert b"GaussianNB" in saved  # the parameter
     assert b"theta_" not in saved

@@ -143,7 +143,7 @@ def test_when_the_declined_queries_run_out_the_error_carries_the_answers_before(
     model = learner(n_teachers=2, max_abstentions=3, max_queries=50, abstain_label=-1, epsilon=1.0).fit(X, Y)
     with pytest.raises(
         QueriesExhaustedError,
-        match="max_abstentions=3 is used up, by row 3 of this batch",
+        match="max_abstentions=3 is used up at row 3 of this batch",
     ) as caught:
         model.predict(X[:20])
     assert caught.value.released.tolist() == [-1, -1, -1]  # two teachers never are stable
@@ -198,7 +198,7 @@ def test_copies_share_what_is_left_and_never_answer_twice():
 
 def test_a_pickle_has_no_teachers_and_says_so():
     model = learner().fit(X, Y)
-    with pytest.warns(UserWarning, match=r"holds no teachers.*export_teachers"):
+    with pytest.warns(UserWarning, match=r"contains no teachers.*export_teachers"):
         there = pickle.loads(pickle.dumps(make_pipeline(StandardScaler(), model)))[-1]
     assert there.guarantee_ == model.guarantee_
     for twin in (copy.copy(model), copy.deepcopy(model), clone(model), pickle.loads(pickle.dumps(there))):
@@ -278,7 +278,7 @@ def test_an_estimator_that_takes_the_texts_of_a_frame_for_numbers_is_refused_unp
     scaled = make_pipeline(StandardScaler(), LogisticRegression())
     for estimator in (LogisticRegression(), scaled):
         refused = learner(estimator, aggregation="gnmax", max_queries=5, ledger=ledger)
-        with pytest.raises(ValueError, match="learn from text, which X has in column 'job', but takes it"):
+        with pytest.raises(ValueError, match="learn from text, which X has in column 'job', but reads it"):
             refused.fit(table, [0, 1] * 50)
     assert ledger.history() == []
 
@@ -314,7 +314,7 @@ def test_queries_hold_values_and_no_objects_that_teachers_could_share():
 
 def test_too_few_teachers_for_the_noise_are_told_about():
     with pytest.warns(
-        UserWarning, match="n_teachers is 3: too few for the noise .* hardly any row will be answered"
+        UserWarning, match="n_teachers is 3: too few for the noise .* nearly all answers are abstentions"
     ):
         learner(n_teachers=3, epsilon=1.0).fit(X, Y)
 
@@ -563,7 +563,7 @@ def test_what_learns_from_numbers_alone_is_warned_of_where_cells_may_be_texts():
     by_name = make_pipeline(ColumnTransformer([("n", SimpleImputer(), ["age"])]), LogisticRegression())
     few = {"aggregation": "gnmax", "max_queries": 5}
     for estimator in (by_name, LogisticRegression()):
-        with pytest.warns(UserWarning, match="of texts .* array of objects, which tells no types"):
+        with pytest.warns(UserWarning, match="of texts .* array of objects, without column types"):
             learner(estimator, **few).fit(CELLS, JOB == "clerk")
     with pytest.warns(UserWarning, match="of numbers .* of texts .* lists of objects"):
         learner(by_name, **few).fit(CELLS.tolist(), JOB == "clerk")
@@ -577,6 +577,6 @@ def test_what_cannot_take_gaps_is_warned_of_whether_or_not_a_frame_has_some(fram
     few = {"aggregation": "gnmax", "max_queries": 5}
     for wage in (1.0, None):
         table = frame({"wage": [wage, 2.0] * 50})
-        with pytest.warns(UserWarning, match="estimator fails where values are missing .* Put an imputer"):
+        with pytest.warns(UserWarning, match="estimator fails where values are missing .* Add an imputer"):
             learner(LogisticRegression(), **few).fit(table, [0, 1] * 50)
         learner(make_pipeline(SimpleImputer(), LogisticRegression()), **few).fit(table, [0, 1] * 50)

@@ -105,7 +105,7 @@ def test_a_frame_names_the_column_and_the_rule_names_it_back(frame):
     assert fitted.score(table, y) > 0.97
     with pytest.raises(
         ValueError,
-        match="feature must be the name or place of a column, among 'noise', 'signal', got 'other'",
+        match="feature must be the name or position of a column, among 'noise', 'signal', got 'other'",
     ):
         ThresholdClassifier(feature="other").fit(table, y)
 
@@ -217,7 +217,7 @@ def test_bad_parameters_are_named_with_constraint_and_value(parameters, kind, me
 def test_a_name_is_of_no_use_where_columns_have_none():
     X, y = a_cut()
     with pytest.raises(
-        ValueError, match=r"feature must be the place of a column, as X has no names .*set_output"
+        ValueError, match=r"feature must be the position of a column, as X has no names .*set_output"
     ):
         ThresholdClassifier(feature="signal").fit(X, y)
     named = pd.DataFrame(np.zeros((400, 9)), columns=[f"c{i}" for i in range(9)])
