@@ -55,8 +55,8 @@ __all__ = ["ParityClassifier", "ParityPlan"]
 class ParityClassifier(PrivateClassifier):
     """Learn a parity: the label is the sum modulo 2 of the bits of some columns.
 
-    No statistical-query learner learns parities efficiently, with or without privacy. Gaussian elimination does; if
-    labels are noisy, the learner selects among all 2**d parities instead.
+    No statistical-query learner learns parities efficiently, with or without privacy. Gaussian elimination
+    does; if labels are noisy, the learner selects among all 2**d parities instead.
 
     Parameters
     ----------

@@ -158,7 +158,7 @@ def test_bad_parameters_are_refused_before_anything_is_spent(parameters, message
 
 def test_more_columns_than_all_parities_can_be_listed_for_are_refused_by_agnostic_alone():
     X, y = parity_data(n=9000, d=40)
-    with pytest.raises(ValueError, match="'agnostic' counts the errors of all parities, of at most"):
+    with pytest.raises(ValueError, match="'agnostic' compares all parities of at most"):
         learner("agnostic").fit(X, y)
     assert ParityClassifier(epsilon=3.0).fit(X, y).method_ == "elimination"
 

@@ -247,7 +247,7 @@ def test_too_few_records_are_warned_of_before_anything_is_spent(method):
     learner.fit(X[:, 1:], y)
     ledger = PrivacyLedger(1)
     with pytest.raises(
-        UserWarning, match=f"n_samples is {enough - 1}: with epsilon 1 and 2.56 cuts, half of"
+        UserWarning, match=f"n_samples is {enough - 1}: with epsilon 1 and 2.56 cuts, the training error"
     ):
         clone(learner).set_params(ledger=ledger).fit(X[1:, 1:], y[1:])
     assert ledger.history() == []
