@@ -317,13 +317,13 @@ class MaskedParityPlan(Plan):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A warning if there are fewer than `n_needed` records."""
+        """A warning if `failure` exceeds `beta`."""
         if self.failure <= self.params.beta:
             return ()
         return (
             f"n_samples is {self.n_samples}: beta={self.beta:g} with trust_model={self.params.trust_model!r}"
-            f" requires {self.n_needed} records of {self.n_bits} bits; plan(n_samples, n_features=...) reports"
-            " `failure` without data",
+            f" requires {self.n_needed} records of {self.n_bits} bits; plan(n_samples, n_features=...)"
+            " reports `failure` without data",
         )
 
 

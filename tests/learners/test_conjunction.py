@@ -81,7 +81,7 @@ def test_ranges_and_lists_of_declared_columns(frame):
 def test_few_records_are_warned_of_by_public_numbers():
     X, y = bits(50)
     with pytest.warns(
-        UserWarning, match=r"n_samples is 50: alpha=0.1 and beta=0.05 take \d+ records in the worst case"
+        UserWarning, match=r"n_samples is 50: alpha=0.1 and beta=0.05 require \d+ records in the worst case"
     ):
         ConjunctionClassifier(domain=BITS).fit(X, y)
 
