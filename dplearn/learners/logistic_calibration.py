@@ -80,7 +80,7 @@ def calibrate(
     prior = float(logit(np.clip(counts[:, 1].sum() / total, _RAREST, 1 - _RAREST)))
     if not records.any():
         return Calibration(min(slope, _STEEPEST), prior, slope, 1.0)
-    gradient_variance = noise**2 * float(((records > 0) * middles**2).sum())  # of the slope's gradient
+    gradient_variance = noise**2 * float(((records > 0) * middles**2).sum())  # of that by slope
     ridge = gradient_variance / slope**2 + _TINY * total
     ridge_of_offset = noise**2 * len(middles) / total + _TINY * total
     spread = math.sqrt(float((records * middles**2).sum()) / max(float(records.sum()), _TINY))
@@ -91,16 +91,16 @@ def calibrate(
         left, weight = with_label - records * likely, records * likely * (1 - likely) + _TINY
         gradient = float((left * middles).sum()) - ridge * (slope - prior_slope)
         gradient_of_offset = float(left.sum()) - ridge_of_offset * (offset - prior)
-        cross, bend = float((weight * middles).sum()), float(weight.sum()) + ridge_of_offset
-        steep = float((weight * middles**2).sum()) + ridge - cross**2 / bend
-        move = (gradient - cross / bend * gradient_of_offset) / steep
-        move_of_offset = (gradient_of_offset - cross * move) / bend
+        cross, curvature_of_offset = float((weight * middles).sum()), float(weight.sum()) + ridge_of_offset
+        curvature_of_slope = float((weight * middles**2).sum()) + ridge - cross**2 / curvature_of_offset
+        move = (gradient - cross / curvature_of_offset * gradient_of_offset) / curvature_of_slope
+        move_of_offset = (gradient_of_offset - cross * move) / curvature_of_offset
         far = max(abs(move) * spread, abs(move_of_offset), _TINY)
         part = min(1.0, _FARTHEST / far)
         slope, offset = slope + part * move, offset + part * move_of_offset
         if far < _CLOSE:
             break
-    deviation = math.sqrt(gradient_variance) / steep
+    deviation = math.sqrt(gradient_variance) / curvature_of_slope
     if slope < _FAINT * deviation:  # noise-dominated: only the ranking by scores is kept
         slope, offset = _FAINT * deviation, prior
     slope = min(slope, _STEEPEST)

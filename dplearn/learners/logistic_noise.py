@@ -151,14 +151,12 @@ def _with_steps(plan: LogisticPlan, given: int | None) -> LogisticPlan:
     d, order = plan.n_columns, plan.order
     deviation = deviation_of(plan, kinds_of_queries(plan)[0][0], Fraction(1))
     possible = plan.noise != "local" or d * (d + 1) // 2 <= _MOST_LOCAL
-    enough = (
-        plan.noise != "local" or plan.public.n_samples >= 2 * STEPS[order]
-    )  # enough records for all steps
+    enough = plan.noise != "local" or plan.public.n_samples >= 2 * STEPS[order]  # a record for each step
     clear = deviation * plan.n_classes * d <= _CLEAR[order] and possible and enough
     n_steps = given or (STEPS[order] if clear else 1)
     if n_steps > 1 and not possible:
         raise ValueError(f"n_steps must be 1 for {d - 1} columns and trust_model='local', got {n_steps}")
-    # The noise matrix has eigenvalues up to about 2 sqrt(d) standard deviations; that of a row is at most 1.
+    # The eigenvalues of a noise matrix are at most about 2 sqrt(d) deviations; those of a row are at most 1.
     seen = order == 2 and 2 * math.sqrt(d) * deviation <= 1 and possible
     return replace(plan, n_steps=n_steps, second_moments=n_steps > 1 or seen)
 

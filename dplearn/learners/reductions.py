@@ -204,7 +204,7 @@ class SecretSampleClassifier(PrivateClassifier):
                 f" got {type(self.estimator).__name__}"
             )
         if self.estimator.ledger is not None:
-            raise ValueError("estimator must have ledger=None: only the ledger of this classifier is charged")
+            raise ValueError("estimator must have no ledger: only the ledger of this classifier is charged")
         seed = None if self.random_state is None else public_seed(self.random_state, type(self).__name__)
         inner: Any = clone(self.estimator)
         return inner.set_params(random_state=seed)

@@ -241,7 +241,7 @@ def test_no_delta_is_spent_and_a_ledger_is_charged_once():
 def test_few_records_are_warned_of():
     X, y = records(100)
     with pytest.warns(
-        UserWarning, match=r"n_samples is 100: beta=0.05 with trust_model='central' takes 3\d\d"
+        UserWarning, match=r"n_samples is 100: beta=0.05 with trust_model='central' requires 3\d\d"
     ):
         model().fit(X, y)
 
