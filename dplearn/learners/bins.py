@@ -62,8 +62,7 @@ class Bins:
 
     @property
     def first(self) -> int:
-        """The first bin in the order: 1 if bin 0 is the bin of missing values, which have no order, else
-        0."""
+        """The first bin in the order: 1 if bin 0 is the bin of missing values, else 0."""
         return int(self.kept.ordered and self.kept.accepts_missing)
 
     def of(self, codes: NDArray[Any]) -> NDArray[np.int32]:

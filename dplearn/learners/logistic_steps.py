@@ -48,7 +48,7 @@ _NOISE_KEPT = 0.3  # ridge of the second moments, as a share of the largest eige
 _CURVATURE = 0.5  # the bound on the second derivative of the logistic loss in a margin
 # The least curvature, as a share of the greatest curvature of the directions other than the longest: it
 # bounds the steps along short, noise-dominated directions.
-_LEAST_BEND = 0.5
+_LEAST_CURVATURE = 0.5
 _LEAST = 2.0**-20  # share of a row's squared norm that keeps quotients finite without noise
 # The share of a row's squared norm in its longest direction, which is near the mean row and carries the
 # offset. With a smaller share, the frequencies of the labels are noise-dominated; with a greater share, the
@@ -306,7 +306,7 @@ class _Directions:
     @property
     def curvature_bounds(self) -> NDArray[np.float64]:
         """The bound on the curvature of the loss in each direction, of shape (r, 1)."""
-        least = _LEAST_BEND * float(self.energies[:-1].max(initial=0.0))
+        least = _LEAST_CURVATURE * float(self.energies[:-1].max(initial=0.0))
         return np.asarray(_CURVATURE * np.maximum(self.energies, least))[:, None]
 
     def ridges(self, variance: float, labels: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -204,8 +204,7 @@ def _abstention_probabilities(privacy: ApproxDP) -> Floats:
 
 
 def _fewest(abstentions: Floats, beta: float) -> int:
-    """Return the least distance with probability of an abstention at most beta; 2 k + 1 votes have distance
-    k."""
+    """Return the least distance k, for 2 k + 1 votes, with an abstention of probability at most beta."""
     return int(np.argmax(abstentions <= beta))
 
 
@@ -236,9 +235,7 @@ def _least(d: int, privacy: ApproxDP, beta: float, intercept: bool) -> StableSiz
     abstentions = _abstention_probabilities(privacy)
     fewest = _fewest(abstentions, beta)
     best: StableSizes | None = None
-    spare = 8 + math.ceil(
-        math.log2((2 * fewest + 1) / beta)
-    )  # at most beta / 256 shards in the mean lack full rank
+    spare = 8 + math.ceil(math.log2((2 * fewest + 1) / beta))  # the mean number without full rank: beta / 256
     for size in range(d + intercept + spare, d + intercept - 1, -1):
         rank = _log_full_rank(size, d, intercept)
 
@@ -249,9 +246,7 @@ def _least(d: int, privacy: ApproxDP, beta: float, intercept: bool) -> StableSiz
         while best is None and not enough(half):
             half *= 2
         if best is not None:
-            half = (
-                (best.n_samples - 1) // size - 1
-            ) // 2  # more shards would need more records than the best sizes
+            half = ((best.n_samples - 1) // size - 1) // 2  # with more, n_samples is not lower
             if half < fewest or not enough(half):
                 continue
         m = 2 * first(enough, fewest, half) + 1

@@ -77,7 +77,7 @@ def test_any_answers_within_the_tolerances_find_every_concept(d, way, adversary)
         assert len(oracle.rounds) == 2
 
 
-def test_answers_further_off_do_not():
+def test_answers_beyond_the_tolerances_fail():
     oracle = population(R[:4], 1, adversary=ADVERSARIES["by places"])
     rounds = Asking("cells", {"tolerance": 1 / 15}), Asking("cells", {"tolerance": 1 / 5})
     assert learn_masked_parity(oracle, 4, *rounds).shown != (0, 2, 3)
@@ -125,7 +125,7 @@ def test_rows_are_made_of_bits_and_of_indices_that_mean_something(bits, index, m
 
 
 class Blind:
-    """Answers as if both a were equally likely, if that is within the tolerance."""
+    """An oracle that answers as if both intercepts were equally likely, within the tolerance."""
 
     def __init__(self, r):
         self.both = [population(r, a) for a in (0, 1)]
