@@ -125,8 +125,8 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
 
     See Also
     --------
-    dplearn.queries.HistogramQuery : The query for each column. dplearn.queries.share_noise.share_noise : The
-    noise of an answer.
+    dplearn.queries.HistogramQuery : The query for each column.
+    dplearn.queries.share_noise.share_noise : The noise of an answer.
 
     Notes
     -----

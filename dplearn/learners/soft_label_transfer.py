@@ -105,8 +105,8 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
 
     See Also
     --------
-    SoftLabelAggregateClassifier : Private scores without a student. KnowledgeTransferClassifier : A student
-    trained on labels.
+    SoftLabelAggregateClassifier : Private scores without a student.
+    KnowledgeTransferClassifier : A student trained on labels.
 
     Notes
     -----
