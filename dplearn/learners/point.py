@@ -343,7 +343,7 @@ class PointPlan(Plan):
     n_needed : int
         The least number of records for which `failure` is at most beta, with the best number of buckets.
     alpha, beta : float
-        The arguments of `plan`.
+        The parameters of the estimator.
     """
 
     guarantee: ApproxDP

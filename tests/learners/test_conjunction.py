@@ -219,7 +219,7 @@ def test_a_value_without_a_bin_satisfies_no_condition():
     assert BinConjunction((town,), ((True, True),), 0).describe(["t"], [7, 8]) == "always 7"
 
 
-# How many records a conjunction takes: the guarantee holds, and depends on what it should.
+# Sample complexity of conjunctions: validity and monotonicity of the bound.
 
 NOISES = ("laplace", "gaussian", "local")
 

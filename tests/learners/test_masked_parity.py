@@ -165,7 +165,7 @@ def test_queries_of_one_round_are_answered_alike_for_a_parity_and_its_complement
         for code in range(2**d)
         if not Blind(np.array([code >> i & 1 for i in range(d)])).ask(asked, 2 ** (-d / 3) / 2)[1]
     ]
-    # The learner's own query about records without mask tells of the empty parity, a guess of its own.
+    # The learner's own query at mask 0 is for the empty parity, a guess of its own.
     assert set(given) <= {0, *guesses}
     assert len(given) <= len(asked) / (4 * (2 ** (-d / 3) / 2) ** 2)
 

@@ -289,7 +289,7 @@ def test_where_the_mechanism_declines_the_first_label_is_predicted():
 def test_parts_without_a_single_solution_do_not_vote_and_a_few_that_agree_suffice():
     rng = np.random.default_rng(0)
     X, y = parity_data(n=4000)
-    X[rng.random(4000) < 0.5] = 0  # half the records say nothing
+    X[rng.random(4000) < 0.5] = 0  # half of the records are all zeros
     y[(X == 0).all(axis=1)] = 0
     fitted = learner("stable", n_parts=200).fit(X, y)
     assert np.flatnonzero(fitted.parity_).tolist() == [1, 4, 7]

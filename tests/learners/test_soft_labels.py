@@ -45,7 +45,7 @@ X, Y = make_classification(2000, n_features=6, class_sep=2.0, flip_y=0.0, random
 IRIS, SPECIES = load_iris(return_X_y=True)
 HOPELESS = pytest.mark.filterwarnings("ignore:n_teachers is")
 PLENTY = {"epsilon": 50.0, "classes": [0, 1]}
-BY_BINS = {"aggregation": "sparse_vector"}  # most tests are of what declines, and stops
+BY_BINS = {"aggregation": "sparse_vector"}  # most tests are of aggregations that abstain and stop
 NEVER = {"n_teachers": 2, "epsilon": 1.0, "max_queries": 50, "max_abstentions": 50}  # two are never stable
 EXACT = {"epsilon": 1e12}  # hardly any noise
 
@@ -78,7 +78,7 @@ class Share(ClassifierMixin, BaseEstimator):
         return np.tile(self.likely_, (len(X), 1))
 
 
-# What is answered
+# The answers
 
 
 @each_aggregation
@@ -276,7 +276,7 @@ def test_each_query_may_bring_the_width_of_its_bins(widths):
         assert alone.tolist() == pytest.approx([expected] * 2)
 
 
-# What is spent
+# The cost
 
 
 @each_aggregation
@@ -640,7 +640,7 @@ def test_sizes_are_settled_for_as_many_scores_as_there_are(n_labels):
     assert plan.least_lead - 2 <= 2 * plan.n_teachers / 3  # five of six teachers lead by so much
     hopeless = model.plan(200, n_labels=n_labels)
     assert hopeless.max_queries == 1000
-    assert hopeless.max_abstentions == n_scores  # which no decline can stop
+    assert hopeless.max_abstentions == n_scores  # which does not stop after abstentions
 
 
 def test_every_attribute_of_a_plan_is_documented():

@@ -72,7 +72,7 @@ def by_definition(d, m, size, privacy, intercept):
     rank = full_rank_probability(size, d, fit_intercept=intercept)
     succeeded = 0.0
     for votes in range(m + 1):
-        winner, distance = plurality(np.array([0, m - votes, votes]))  # nobody's label, None, the parity
+        winner, distance = plurality(np.array([0, m - votes, votes]))  # no votes, None, the parity
         if winner == 2:
             succeeded += binom.pmf(votes, m, rank) * speak[min(distance, len(speak) - 1)]
     return 1 - succeeded

@@ -39,7 +39,7 @@ from dplearn.privacy import OneTimeState
 X, Y = make_classification(2000, n_features=6, class_sep=2.0, flip_y=0.0, random_state=1)  # public
 HOPELESS = pytest.mark.filterwarnings("ignore:n_teachers is 2")
 PLENTY = {"epsilon": 50.0, "classes": [0, 1]}
-BY_AGREEMENT = {"aggregation": "sparse_vector"}  # most tests are of what declines, and stops
+BY_AGREEMENT = {"aggregation": "sparse_vector"}  # most tests are of aggregations that abstain and stop
 
 
 def learner(estimator=None, **parameters):

@@ -264,7 +264,7 @@ def test_missing_and_infinite_values_are_refused(value):
         ThresholdClassifier().fit([[0.0], [value]], [0, 1])
 
 
-# Both ways to a threshold: what they find where noise hardly counts, and the ties that the lemma forgets.
+# Both methods: their results with negligible noise, and the ties that the lemma ignores.
 
 PLENTY = ApproxDP(2000)
 SIZE = 8
