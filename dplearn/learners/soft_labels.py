@@ -64,7 +64,7 @@ class SoftLabelPlan(AggregationPlan):
 class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     """Train teachers on disjoint shards, and answer queries by private aggregation of their probabilities.
 
-    `fit` is charged the whole privacy budget, for up to `max_queries` rows; each `predict_proba` and each
+    `fit` spends the whole privacy budget, for up to `max_queries` rows; each `predict_proba` and each
     `predict` consumes one query a row. For a model without a limit on predictions, train a student on the
     scores (`SoftLabelTransferClassifier`).
 

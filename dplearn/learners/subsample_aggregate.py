@@ -30,7 +30,7 @@ __all__ = ["SubsampleAggregateClassifier"]
 class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
     """Train teachers on disjoint shards, and answer queries by private aggregation of their votes.
 
-    `fit` is charged the whole privacy budget, for up to `max_queries` answers; each `predict` consumes one
+    `fit` spends the whole privacy budget, for up to `max_queries` answers; each `predict` consumes one
     query a row. For a model without a limit on predictions, train a student on the answers
     (`KnowledgeTransferClassifier`).
 
