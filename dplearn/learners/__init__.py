@@ -1,4 +1,4 @@
-"""Private learners: one estimator family a file."""
+"""Private learners: one family of estimators in each module."""
 
 from dplearn.learners.conjunction import ConjunctionClassifier, ConjunctionPlan
 from dplearn.learners.generic import ExponentialMechanismClassifier, GenericPlan

@@ -1,4 +1,4 @@
-"""Public bins of columns: what a learner counts a value as, a function of that value and its domain alone.
+"""Public bins of columns: the bin of a value is a function of the value and its domain.
 
 >>> import numpy as np
 >>> from dplearn.domains import Categories, Floats, IntegerRange
@@ -26,11 +26,11 @@ from dplearn.domains import Bits, Domain, Floats, Product
 
 __all__ = ["MOST_BINS", "Bins", "binned", "declared_columns", "stacked"]
 
-#: Of one column: values without an order that are more share them.
+#: The most bins of a column; unordered values share bins if there are more.
 MOST_BINS = 1 << 12
 
-_LEAST_EXPONENT = 8  # magnitudes of floats below 2**-8 count as 0, and those above 2**16 as that
-_FINE = 16  # of so many bins, each power of two has two, and of twice as many four
+_LEAST_EXPONENT = 8  # float magnitudes below 2**-8 become 0, and those above 2**16 become 2**16
+_FINE = 16  # from this n_bins on, each power of two has two bins, from twice this four
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,14 @@ class Bins:
     Attributes
     ----------
     domain : Domain
-        The column's own.
+        The domain of the column.
     kept : Domain
-        What is left of it: of floats a coarser domain, else the same.
+        The domain of the bins: for floats a coarser domain, else `domain`.
     width : int
-        How many neighbouring codes of `kept` share a bin, a missing value with none; 0 where those share one
-        that are apart by a multiple of `size`.
+        The number of adjacent codes of `kept` in a bin, where a missing value has a bin of its own; 0 if
+        codes that are equal modulo `size` share a bin.
     size : int
-        How many bins there are.
+        The number of bins.
     """
 
     domain: Domain
@@ -57,21 +57,21 @@ class Bins:
 
     @property
     def ordered(self) -> bool:
-        """Whether neighbouring bins hold neighbouring values."""
+        """Whether adjacent bins contain adjacent values."""
         return self.domain.ordered
 
     @property
     def first(self) -> int:
-        """The first bin of the order: 1 where bin 0 is that of missing values, which are in none, else 0."""
+        """The first bin in the order: 1 if bin 0 is the bin of missing values, else 0."""
         return int(self.kept.ordered and self.kept.accepts_missing)
 
     def of(self, codes: NDArray[Any]) -> NDArray[np.int32]:
-        """Return each value's bin; `size` where a code stands for no value of the domain.
+        """Return the bin of each value; `size` for a code outside the domain.
 
         Parameters
         ----------
         codes : ndarray of unsigned int, or of Python integers, of shape (n,)
-            As `domain.encode` or `domain.nearest` gives them.
+            Codes from `domain.encode` or `domain.nearest`.
 
         Returns
         -------
@@ -86,14 +86,15 @@ class Bins:
         return np.where(codes == self.domain.size, self.size, codes % self.size).astype(np.int32)
 
     def describe(self, name: str, allowed: Sequence[bool]) -> str:
-        """Return in words that a value is in an allowed bin.
+        """Return the condition that a value is in an allowed bin, as text.
 
         Parameters
         ----------
         name : str
-            Of the column.
+            The name of the column.
         allowed : sequence of bool of length size
-            Some, but not all. In an order, those that are allowed are neighbours.
+            Whether each bin is allowed: at least one is, and one is not. With an order, the allowed bins are
+            adjacent.
         """
         if isinstance(self.domain, Bits):
             return literal(name, 0, Product([self.domain]), positive=bool(allowed[1]))
@@ -109,7 +110,7 @@ class Bins:
         return words if len(places) == 1 else f"({words})"
 
     def _range(self, name: str, allowed: Sequence[bool]) -> str:
-        """Return between which two numbers a value is, and whether it may be missing."""
+        """Return the condition for an ordered domain: a range, and whether the value may be missing."""
         numbers = [place for place in range(self.first, self.size) if allowed[place]]
         if not numbers:
             return f"{name} is missing"
@@ -134,14 +135,14 @@ def binned(domain: Domain, n_bins: int, most: int = MOST_BINS) -> Bins:
     Parameters
     ----------
     domain : Domain
-        A range of numbers is cut into bins of equal width; floats, which have no bounds, between powers of
-        two; what has no order keeps its values apart. A missing value has a bin of its own, the first.
+        The domain. A bounded range of numbers has bins of equal width, unbounded floats have bins between
+        powers of two, and each unordered value has a bin. A missing value has the first bin.
     n_bins : int
-        How many bins a range of numbers has, at most, besides that of missing values; of floats this tells
-        whether powers of two are cut.
+        The greatest number of bins of a range of numbers, the bin of missing values not included. For floats
+        it determines the number of bins between two powers of two.
     most : int, default=4096
-        How many other bins a column has at most, at least 3: values without an order share them, and floats
-        are told apart over fewer powers of two.
+        The greatest number of bins of any other column, at least 3. With more values, unordered values share
+        bins, and floats have bins for fewer powers of two.
     """
     if isinstance(domain, Floats):
         kept = _coarser(domain, n_bins, most)
@@ -155,14 +156,14 @@ def binned(domain: Domain, n_bins: int, most: int = MOST_BINS) -> Bins:
 
 
 def declared_columns(domain: Any, default: Domain) -> Domain | Product:
-    """Return the domain of all columns alike, or of each; `default` where None is declared.
+    """Return the domain of all columns, or the product of their domains; `default` if `domain` is None.
 
     Parameters
     ----------
     domain : Domain, sequence of Domain, Product or None
-        A parameter of an estimator.
+        The parameter of an estimator.
     default : Domain
-        Of all columns.
+        The domain of all columns if none is declared.
     """
     if isinstance(domain, (list, tuple)):
         return Product(domain)
@@ -174,14 +175,14 @@ def declared_columns(domain: Any, default: Domain) -> Domain | Product:
 
 
 def stacked(bins: Sequence[Bins], columns: Sequence[NDArray[Any]]) -> NDArray[np.int32]:
-    """Return the bins of a table, of shape (n, d), given the codes of its columns."""
+    """Return the bins of a table, of shape (n, d), from the codes of its columns."""
     return np.stack([each.of(column) for each, column in zip(bins, columns, strict=True)], axis=1)
 
 
 def _coarser(domain: Floats, n_bins: int, most: int) -> Floats:
-    """Return a domain of at most `most` of the same floats, told apart by powers of two about 1."""
+    """Return a domain of at most `most` of these floats, on a nonuniform grid of powers of two about 1."""
     digits = (n_bins >= _FINE) + (n_bins >= 2 * _FINE)
-    # Powers from -r to 2 r, each cut 2**digits times, on both sides of 0: 2 (3 r 2**digits + 1) + 2 at most.
+    # Exponents from -r to 2 r, 2**digits bins each, on both sides of 0: at most 2 (3 r 2**digits + 1) + 2.
     reach = min(_LEAST_EXPONENT, max(0, most - 4) // (6 << digits))
     smallest = min(max(2.0**-reach, domain.smallest), domain.largest)
     largest = max(min(4.0**reach, domain.largest), smallest)
@@ -190,7 +191,7 @@ def _coarser(domain: Floats, n_bins: int, most: int) -> Floats:
 
 
 def _denied(name: str, test: str) -> str:
-    """Return a test's contrary."""
+    """Return the negation of a condition."""
     contrary = {"== ": "!= ", "<= ": "> ", "< ": ">= ", "is ": "is not "}
     for word, other in contrary.items():
         if test.startswith(word):

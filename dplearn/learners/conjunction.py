@@ -1,4 +1,4 @@
-"""Private conjunctions: which values all records of one label have, asked for in a single round.
+"""Private conjunctions by statistical queries on the positive records, asked in a single round.
 
 >>> import numpy as np
 >>> X = np.random.default_rng(0).integers(0, 2, (20_000, 6))
@@ -9,10 +9,10 @@
 >>> learner.guarantee_.epsilon
 Fraction(1, 1)
 
-The number of records that a conjunction takes, all queries asked in one round:
+The sample complexity of conjunctions, with all queries in one round:
 
-For each column the shares of the records with the label that is sought, the positive ones, are asked for by
-value. A value with a share of at most a threshold is held to break the conjunction.
+For each column, a histogram query returns the share of positive records with each value. A value whose share
+is at most a threshold is excluded by the conjunction.
 
 >>> conjunction_query_sample_size([2] * 10, epsilon=1, alpha=0.1, beta=0.05)
 46984
@@ -76,55 +76,55 @@ _MOST = 1 << 62
 
 
 class ConjunctionClassifier(RuleClassifier):
-    """Learn a rule such as "yes if smoker and not retired and age > 40", by statistical queries.
+    """Learn a conjunction such as "yes if smoker and not retired and age > 40" by statistical queries.
 
-    The rule is all that holds of the records with the label that is sought: any number of conditions, one
-    for each column at most. All queries are asked together, before any is answered: so in the local model
-    each record reports once, whatever others report.
+    The rule is the conjunction of all conditions that hold for the positive records: any number of
+    conditions, at most one for each column. All queries are asked in one round, before any is answered. In
+    the local model each record therefore reports once, and the reports are not interactive.
 
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive. The decimal that is written is meant: 0.1 is 1/10.
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=0.0
-        Probability with which the guarantee may fail. Some makes many columns less noisy in the central
-        model; where it would not, none is spent.
+        Probability with which the guarantee may fail. A positive delta reduces the noise for many columns in
+        the central model; where it would not, no delta is spent.
     trust_model : {"central", "local"}, default="central"
-        "central": noise is added to counts of all records. "local": each record reports the value of one
-        column, or that its label is the other one, through randomised response.
+        "central": noise is added to counts over all records. "local": each record reports by randomised
+        response the value of one column, or that it is not positive.
     domain : Domain, sequence of Domain, Product or Schema, optional
-        What values can occur: one domain for all columns or one for each. Conditions on numbers are ranges,
-        those on categories lists. None: `Bits()`, so that conditions can only say whether a number is above
-        0; for numbers of which all are, declare bounds.
+        The possible values: one domain for all columns, or one for each. Conditions on numbers are ranges,
+        and conditions on categories are sets. None: `Bits()`, whose only conditions are that a number is
+        above 0 or not; for other conditions on numbers, declare bounds.
     n_bins : int, default=8
-        Into how many bins of equal width the range of a column of numbers is cut, at least 2.
+        Number of bins of equal width of each numeric column, at least 2.
     positive : label, optional
-        The label of records that satisfy the rule. None: the second in order, such as 1 or "yes".
+        The label of records that satisfy the rule. None: the second of the sorted labels, such as 1 or "yes".
     alpha : float, default=0.1
-        Error that is wanted, in (0, 1). A condition is kept that few of the positive records break: at most
-        alpha / 2 over the number of conditions there can be, or what noise alone may show, up to 1 / 2 over
-        that number.
+        Target error, in (0, 1). A condition is kept if the noisy share of positive records that violate it is
+        at most a threshold: the maximum of the noise bound and of alpha / (2 k), but at most 1 / (2 k), where
+        k is the greatest number of conditions.
     beta : float, default=0.05
-        Probability of failure that is allowed, in (0, 1).
+        Allowed probability of failure, in (0, 1).
     classes : sequence, optional
-        The two labels that can occur. None takes those of the schema, or else those in `y`, and the
-        guarantee then says that it assumes the set of labels public.
+        The two labels that can occur. None: the labels of the schema, or else the labels that occur in `y`;
+        the guarantee then assumes that the set of labels is public.
     ledger : PrivacyLedger, optional
-        The budget that each fit is charged to, whoever calls it: clones, searches and workers too.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
-        guarantee then says so.
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
 
     Attributes
     ----------
     concept_ : ChosenConcept
-        Released. The rule, which it prints as.
+        Released. The conjunction; its `repr` is the rule.
     noise_ : str
-        Public. "laplace" or "gaussian"; "local" for randomised response.
+        Public. The noise: "laplace" or "gaussian"; "local" for randomised response.
     classes_ : ndarray of shape (2,)
-        Public. The labels, sorted: declared, or assumed public.
+        Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
-        Public. What the fit guarantees, and on what assumptions.
+        Public. The guarantee of the fit, with its assumptions.
     domain_ : Product
         Public. The domain of a record.
     n_features_in_ : int
@@ -134,27 +134,27 @@ class ConjunctionClassifier(RuleClassifier):
 
     See Also
     --------
-    ExponentialMechanismClassifier : Its "conjunctions" stand noisy labels, but have three literals at most.
-    dplearn.theory.conjunction_query_sample_size : How many records it takes.
+    ExponentialMechanismClassifier : Conjunctions of at most three literals, also for noisy labels.
+    dplearn.theory.conjunction_query_sample_size : The number of records for a given accuracy.
 
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record; "local" and "laplace" with
-    delta 0, "local" even towards whoever collects the reports. Proof: a column's counts sort each record into
-    one cell, its bin or that of the other label, so that replacing one moves two counts by 1; the columns'
-    queries have equal parts of the budget ("central") or of the records ("local"). What is made of the
-    answers is public.
+    delta 0, and "local" also towards the collector of the reports. Proof: each record is in one cell of a
+    column's histogram, its bin or the cell of the negative label, so that one replaced record changes at most
+    two counts, each by 1; the columns' queries have equal shares of the budget ("central") or of the records
+    ("local"). All else is post-processing of the answers.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
-    **Accuracy.** Of records that a conjunction of such conditions labels, from `plan(n_samples).n_needed` on,
-    the error on their distribution is at most alpha with probability at least 1 - beta; see
-    `conjunction_error` for the proof. That is for the worst distribution: a tenth of that is often enough.
-    Labels must follow the conjunction: where a few per cent do not, conditions that hold are dropped, and in
-    the end the rule is "always". For such labels take `ExponentialMechanismClassifier`.
+    **Accuracy.** If a conjunction of such conditions labels the records, and there are at least
+    `plan(n_samples).n_needed`, the error on their distribution is at most alpha with probability at least 1 -
+    beta; see `conjunction_error` for the proof. This number is for the worst distribution; a tenth of it is
+    often enough. The labels must be free of noise: if a few per cent are wrong, valid conditions are dropped,
+    and with more noise the rule becomes "always". For noisy labels use `ExponentialMechanismClassifier`.
 
     **Source.** Kearns (1998) for the algorithm by statistical queries; Kasiviswanathan, Lee, Nissim,
-    Raskhodnikova and Smith (2011), Section 5, for its local form. There literals are bits.
+    Raskhodnikova and Smith (2011), Section 5, for the local model. There literals are bits.
     """
 
     def __init__(
@@ -185,14 +185,14 @@ class ConjunctionClassifier(RuleClassifier):
         self.random_state = random_state
 
     def plan(self, n_samples: int, *, n_features: int | None = None) -> "ConjunctionPlan":
-        """Return what a fit would guarantee and how accurate it would be, without any data.
+        """Return the plan of a fit: its guarantee and its accuracy. No data is read.
 
         Parameters
         ----------
         n_samples : int
             Number of records.
         n_features : int, optional
-            Number of columns; needed unless the domain tells.
+            Number of columns; required unless `domain` determines it.
         """
         params = self._params(self.random_state is not None)
         return self._plan(params, planned_table(params, n_samples, n_features=n_features, n_labels=2))
@@ -253,7 +253,7 @@ class ConjunctionClassifier(RuleClassifier):
         )
 
     def _summarize(self, table: Table, plan: "ConjunctionPlan") -> Examples:
-        # One replaced record replaces one bin a column, and one label.
+        # One replaced record replaces one row of bins and one label.
         return Examples(stacked(plan.bins, table.rows.X.columns), table.rows.y)
 
     def _release(self, summary: Examples, plan: "ConjunctionPlan", dice: Dice) -> Concept:
@@ -282,23 +282,23 @@ class ConjunctionClassifier(RuleClassifier):
 
 @dataclass(frozen=True)
 class ConjunctionPlan(Plan):
-    """What a fit of `ConjunctionClassifier` would give.
+    """The plan of a fit of `ConjunctionClassifier`.
 
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would guarantee.
+        The guarantee of the fit.
     noise : str
-        Which noise it would add.
+        The noise, as for `ConjunctionClassifier.noise_`.
     n_samples : int
         Number of records.
     error : float
-        If a conjunction labels the records, the error on their distribution is at most this, with
-        probability at least 1 - beta.
+        A bound on the error on the records' distribution, with probability at least 1 - beta, if a
+        conjunction labels the records.
     n_needed : int
-        From how many records on that is at most alpha, in the worst case.
+        The least number of records from which on `error` is at most alpha, for the worst distribution.
     alpha, beta : float
-        As the estimator has them.
+        The parameters of the estimator.
     """
 
     guarantee: ApproxDP
@@ -315,12 +315,12 @@ class ConjunctionPlan(Plan):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warn if the public numbers guarantee less than is asked for."""
+        """A warning if there are fewer than `n_needed` records."""
         if self.n_samples >= self.n_needed:
             return ()
         return (
-            f"n_samples is {self.n_samples}: alpha={self.alpha} and beta={self.beta} take {self.n_needed}"
-            " records in the worst case; plan(n_samples, n_features=...) tells more, without any data",
+            f"n_samples is {self.n_samples}: alpha={self.alpha} and beta={self.beta} require {self.n_needed}"
+            " records in the worst case; plan(n_samples, n_features=...) reports `error` without data",
         )
 
 
@@ -336,16 +336,16 @@ def _positive_code(positive: Any, classes: NDArray[Any]) -> int:
 
 @dataclass(frozen=True)
 class BinConjunction:
-    """One label where each column's value is in an allowed bin, else the other.
+    """A conjunction over bins: one label if each column's value is in an allowed bin, else the other label.
 
     Attributes
     ----------
     bins : tuple of Bins
         Of each column.
     allowed : tuple of tuple of bool
-        For each column, which of its bins are.
+        For each column, whether each of its bins is allowed.
     positive : int
-        The label code where all are.
+        The label code of records whose bins are all allowed.
     """
 
     bins: tuple[Bins, ...]
@@ -353,12 +353,12 @@ class BinConjunction:
     positive: int
 
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
-        """Return the label code of each record; what has no bin is in none that is allowed.
+        """Return the label code of each record; a value without a bin is not allowed.
 
         Parameters
         ----------
         columns : list of ndarray of shape (n,)
-            Codes of each column's domain.
+            For each column, codes of its domain.
         """
         satisfied = np.ones(len(columns[0]), dtype=bool)
         for bins, allowed, codes in zip(self.bins, self.allowed, columns, strict=True):
@@ -367,7 +367,7 @@ class BinConjunction:
         return np.where(satisfied, self.positive, 1 - self.positive).astype(np.intp)
 
     def describe(self, features: Sequence[str], labels: Sequence[Any]) -> str:
-        """Return the rule in words."""
+        """Return the rule as text."""
         yes, no = labels[self.positive], labels[1 - self.positive]
         if not all(map(any, self.allowed)):
             return f"always {no!r}"
@@ -382,18 +382,19 @@ class BinConjunction:
 def learn_conjunction(
     oracle: Oracle, bins: Sequence[Bins], *, positive: int, alpha: float, beta: float
 ) -> BinConjunction:
-    """Ask for the shares of positive records by each column's bin, in one round, and keep what holds of them.
+    """Query the shares of positive records by bin for each column, in one round, and return the conjunction.
 
     Parameters
     ----------
     oracle : Oracle
-        Of `Examples`: X of shape (n, d) holds bins, y label codes. All that is left of its budget is taken.
+        An oracle for `Examples`: X of shape (n, d) holds bins, y label codes. All of its remaining budget is
+        spent.
     bins : sequence of Bins
         Of each column.
     positive : int
         The label code of records that satisfy the conjunction.
     alpha, beta : float
-        Error that is wanted, and probability of failure.
+        Target error and allowed probability of failure.
 
     Returns
     -------
@@ -401,7 +402,7 @@ def learn_conjunction(
 
     Examples
     --------
-    Of an oracle that knows the population:
+    With an exact oracle for a distribution:
 
     >>> from dplearn.queries import population
     >>> records = Examples(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([0, 0, 1, 0]))
@@ -423,12 +424,12 @@ def learn_conjunction(
 
 
 def _bin_if_positive(column: int, size: int, positive: int, records: Examples) -> NDArray[np.int64]:
-    """Return each positive record's bin, and `size` for the others."""
+    """Return the bin of each positive record, and `size` for the other records."""
     return np.where(records.y == positive, records.X[:, column], size).astype(np.int64)
 
 
 def _filled(above: NDArray[np.bool_], bins: Bins) -> tuple[bool, ...]:
-    """Return which bins are allowed: of those in an order, all between two that are."""
+    """Return the allowed bins; with an order, all bins between two allowed bins are allowed too."""
     places = np.flatnonzero(above[bins.first :]) + bins.first
     if bins.ordered and len(places):
         above[places[0] : places[-1] + 1] = True
@@ -436,37 +437,37 @@ def _filled(above: NDArray[np.bool_], bins: Bins) -> tuple[bool, ...]:
 
 
 def literals_kept(sizes: Sequence[int]) -> int:
-    """Return how many values are broken by a conjunction that some record satisfies, at most.
+    """Return the greatest number of values that a satisfiable conjunction excludes.
 
-    Of each column at least one is not; if no value of some column is left, only the values of that column
-    count, for they are those of all positive records.
+    It allows at least one value of each column. If the learned conjunction excludes all values of some
+    column, only the values of that column count, since every positive record has one of them.
 
     Parameters
     ----------
     sizes : sequence of int
-        How many values each column has.
+        The number of values of each column.
     """
     return max(sum(sizes) - len(sizes), max(sizes))
 
 
 def conjunction_threshold(sizes: Sequence[int], noise: TailBound, *, alpha: float, beta: float) -> float:
-    """Return the greatest share of positive records with a value that is held to break the conjunction.
+    """Return the threshold on the share of positive records at or below which a value is excluded.
 
     Parameters
     ----------
     sizes : sequence of int
-        How many values each column has.
+        The number of values of each column.
     noise : TailBound
-        Of the answer about the column.
+        The noise in the answer for the column.
     alpha, beta : float
-        Error that is wanted, and probability of failure.
+        Target error and allowed probability of failure.
 
     Returns
     -------
     float
-        What the noise stays below with all answers, at beta / 2 together; alpha / 2 over the number of
-        literals, if that is more. But 1 / 2 over their number at most: where the noise may be more,
-        `conjunction_error` guarantees nothing, and a lower threshold learns something more often.
+        The bound on the noise of all answers together, at probability beta / 2, or alpha / 2 over the number
+        of literals if that is greater; but at most 1 / 2 over the number of literals. If the noise may exceed
+        that, `conjunction_error` is trivial, and a lower threshold gives a useful rule more often.
     """
     half = 1 / (2 * literals_kept(sizes))
     return min(half, max(_tolerance(noise, len(sizes), beta), alpha * half))
@@ -482,41 +483,45 @@ def conjunction_error(
     delta: Any = 0,
     noise: str = "laplace",
 ) -> float:
-    """Return the error that a learned conjunction keeps to, if records are labelled by one.
+    """Return a bound on the error of the learned conjunction, if a conjunction labels all records.
 
     Parameters
     ----------
     sizes : sequence of int
-        How many values each column has.
+        The number of values of each column.
     n : int
-        Number of records, independent draws of a distribution.
+        Number of records, independent draws from a distribution.
     epsilon, delta : number
-        What the fit spends.
+        The budget of the fit.
     alpha, beta : float
-        Error that is wanted, which settles the thresholds, and probability of failure; both in (0, 1).
+        Target error, which determines the thresholds, and allowed probability of failure; both in (0, 1).
     noise : {"laplace", "gaussian", "local"}, default="laplace"
-        Where the noise comes from; see `share_noise`.
+        The noise; see `share_noise`.
 
     Returns
     -------
     float
-        At most 1. With probability at least 1 - beta the error on the distribution is no more.
+        The bound, at most 1. With probability at least 1 - beta, the error on the distribution is at most
+        this.
 
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as described, or a query is left without a record.
+        If a parameter has a wrong type or is out of range, or there are fewer records than queries with
+        "local".
 
     Notes
     -----
-    **Accuracy.** Let no answer be off by more than its tolerance t, with a threshold b >= t. A value that the
-    true conjunction excludes is in no positive record, its answer is at most t, and it is excluded: so
-    whatever is predicted positive is. A value that is excluded was answered at most b, so that at most b + t
-    of the records are positive and have it. With "local" this is the share in the distribution, x. Else it is
-    that in the sample, where a value of share x has at most x - sqrt(2 x L / n), L = ln(2 C / beta), with
-    probability at most beta / (2 C), by Chernoff's bound; of all C values none that is excluded has a share x
-    beyond the root of x - sqrt(2 x L / n) = b + t. What is wrongly predicted negative has an excluded value:
-    the error is at most the sum of x over these, of which `literals_kept` tells how many matter.
+    **Accuracy.** Let the error of each answer be at most its tolerance t, and let the threshold be b >= t. A
+    value that the true conjunction excludes occurs in no positive record; its answer is at most t, and it is
+    excluded. Every record predicted positive is therefore positive. The answer for an excluded value is at
+    most b, so that a share of at most b + t of the records is positive and has the value. With "local" this
+    is the share x in the distribution. Otherwise it is the share in the sample: by Chernoff's bound, the
+    sample share of a value of share x is at most x - sqrt(2 x L / n), L = ln(2 C / beta), with probability at
+    most beta / (2 C). Therefore, with probability at least 1 - beta / 2, none of the C values that is
+    excluded has a share x beyond the root of x - sqrt(2 x L / n) = b + t. A record wrongly predicted negative
+    has an excluded value: the error is at most the sum of x over the excluded values, at most `literals_kept`
+    of which count.
 
     **Source.** Kearns (1998) learns conjunctions by statistical queries; the constants are ours.
     """
@@ -546,7 +551,7 @@ def conjunction_query_sample_size(
     delta: Any = 0,
     noise: str = "laplace",
 ) -> int:
-    """Return from how many records on `conjunction_error` is at most alpha.
+    """Return the least number of records from which on `conjunction_error` is at most alpha.
 
     Parameters
     ----------
@@ -556,7 +561,7 @@ def conjunction_query_sample_size(
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as described.
+        If a parameter has a wrong type or is out of range.
     """
     wanted, failure = _checked(alpha, beta)
     spent = check_number("epsilon", epsilon, above=0), check_number("delta", delta, low=0, below=1)
@@ -572,7 +577,7 @@ def _least_size(
 
 
 def _tolerance(noise: TailBound, n_queries: int, beta: float) -> float:
-    """Return what the noise of one answer stays below, with all answers so except for beta / 2."""
+    """Return a bound on the noise of one answer that holds for all answers with probability 1 - beta / 2."""
     return noise.at(beta / (2 * n_queries))
 
 

@@ -1,4 +1,4 @@
-"""What the classifiers share that learn through an ensemble of teachers: parameters, plan and guarantee."""
+"""Base class of classifiers that train teachers on shards: parameters, plan and guarantee."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -50,30 +50,30 @@ _CATEGORIES = COLUMNS + ", the categories of categorical columns among them"
 
 @dataclass(frozen=True)
 class AggregationPlan(Plan):
-    """What a fit of an ensemble would give, from public quantities alone.
+    """The plan of a fit of an ensemble, a function of public values.
 
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would guarantee, for all answers together.
+        The guarantee of all answers together.
     aggregation : str
-        How votes become answers.
+        The aggregation of votes, as for the estimator.
     n_samples, n_teachers, shard_size : int
-        Records, teachers, and how many records each teacher has at least.
+        The numbers of records, of teachers, and of records in the smallest shard.
     max_queries : int
-        How many rows can be asked about.
+        The number of rows that can be queried.
     max_abstentions : int or None
-        How many of them can be declined, where declining is what costs.
+        The number of abstentions after which it stops; None if abstentions do not count.
     noise_scale : float
-        Standard deviation, in votes, of the noise that an answer has to stand out of.
+        The standard deviation, in votes, of the noise that decides an answer.
     least_lead : int
-        By how many votes a label must lead so that `max_queries` such rows are all answered with it, with
-        probability at least .95. Where declined queries are what costs and it exceeds `n_teachers`, hardly
-        any row is answered; noisy maxima answer all the same, some rows wrongly.
+        The least lead, in votes, for which `max_queries` rows with such a lead are all answered with the
+        leading label, with probability at least .95. If it exceeds `n_teachers`, "sparse_vector" abstains
+        from nearly all rows, and noisy maxima answer some rows wrongly.
     least_decided : int
-        With "sparse_vector", how many of the `max_queries` rows must have a label that leads by `least_lead`
-        so that all of them are asked about, with probability at least .95: with more undecided rows it may
-        stop before the last. 0 for the other aggregations, which never stop.
+        With "sparse_vector", the number of the `max_queries` rows on which a label must lead by `least_lead`
+        so that all rows are processed, with probability at least .95; with fewer such rows it may stop before
+        the last row. 0 for the other aggregations, which never stop.
     """
 
     guarantee: ApproxDP
@@ -95,26 +95,26 @@ class AggregationPlan(Plan):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warn of estimators that fail on made-up rows, and of noise that dominates the votes."""
+        """Warnings of a fit: an estimator that fails the dry run, and noise that dominates the votes."""
         return (*self.public.notes, *self.noise_notes)
 
 
 @dataclass(frozen=True)
 class EnsembleTable(Public):
-    """The public values of a table that teachers learn from.
+    """The public values of a table of private records for teachers.
 
     Attributes
     ----------
     estimator : classifier or None
-        Unfitted; teachers are clones of it. None in a plan.
+        The unfitted base estimator, which is cloned for each teacher. None in a plan.
     n_rows : int
-        How many rows there are to be asked about.
+        The number of rows that can be chosen as queries.
     queries : table of shape (n_queries, n_features) or None
-        The public rows that a transfer asks about.
+        The public rows that a knowledge transfer queries.
     student : classifier or None
-        Unfitted; learns from the answers of a transfer.
+        The unfitted student of a knowledge transfer.
     notes : tuple of str
-        What a fit warns of, from columns' types and public rows alone.
+        Warnings of the dry run, a function of column types and public rows.
     """
 
     estimator: Any = None
@@ -124,21 +124,21 @@ class EnsembleTable(Public):
     notes: tuple[str, ...] = ()
 
     def apart(self, context: str) -> PublicStream:
-        """Return another public stream, so that what is drawn from it moves no shard."""
-        assert self.stream is not None  # in a fit there is one
+        """Return a public stream for another purpose, whose draws leave the shards unchanged."""
+        assert self.stream is not None  # always set in a fit
         return PublicStream(self.stream.seed, context)
 
 
 class EnsembleClassifier(TellsProgress, PrivateClassifier):
-    """Base of classifiers that learn through teachers.
+    """Base class of classifiers that train teachers on disjoint shards.
 
     A subclass has the parameters `estimator`, `n_teachers`, `epsilon`, `delta`, `aggregation`, `max_queries`,
     `max_abstentions`, `classes`, `n_jobs`, `verbose`, `ledger` and `random_state`.
     """
 
-    #: How votes, or scores, become answers, by name.
+    #: The aggregators of votes, or of scores, by name.
     _aggregations: ClassVar[dict[str, type[Aggregator]]] = AGGREGATIONS
-    #: What an aggregator is told of the ensemble.
+    #: The class of the aggregators' public parameters.
     _ballots: ClassVar[type[Ballot]] = Ballot
 
     def _aggregator(self, params: Params, ballot: Ballot) -> Aggregator:
@@ -149,7 +149,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         raise NotImplementedError
 
     def _ballot(self, params: Params, public: EnsembleTable) -> Ballot:
-        """Return the sizes of an ensemble that has no more teachers than there are records."""
+        """Return the sizes of the ensemble; raise if there are more teachers than records."""
         ballot = self._sizes(params, public)
         if ballot.n_teachers > public.n_samples:
             raise ValueError(
@@ -159,7 +159,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         return ballot
 
     def _planned(self, n_samples: int, n_labels: int | None, n_rows: int) -> Any:
-        """Return the plan of a fit on a table of so many records, from public numbers alone."""
+        """Return the plan of a fit from public numbers."""
         n_samples = check_count("n_samples", n_samples, low=1)
         params = self._params(self.random_state is not None)
         labels = n_labels if params.classes is None else len(check_classes(params.classes))
@@ -186,16 +186,16 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         )
 
     def _more_params(self) -> dict[str, Any]:
-        """Check and return the parameters that a subclass has besides."""
+        """Check and return the further parameters of a subclass."""
         return {}
 
     def _most(self, reproducible: bool) -> ApproxDP:
-        """Return the most that a fit may spend, which is what it spends."""
+        """Return the cost of a fit, which its parameters determine."""
         epsilon = check_number("epsilon", self.epsilon, above=0)
         return ApproxDP(epsilon, self.delta, reproducible=reproducible)
 
     def _read(self, X: Any, y: Any, params: Params) -> Table:
-        """Read rows as they are; nothing but their number and types settles anything."""
+        """Read the rows without encoding; only their number and types influence the plan."""
         stream = self._public_stream(params)
         X = self._rows(X, reset=True)
         classes, codes = read_labels(y, X.shape[0], params.classes)
@@ -217,7 +217,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         ballot = self._ballot(params, public)
         aggregator = self._aggregator(params, ballot)
         k, stream = ballot.n_teachers, public.stream
-        independent = "a teacher's training and answers depend on nothing but its own shard and public chance"
+        independent = "a teacher's training and answers depend only on its own shard and public randomness"
         assumes = (_CATEGORIES, ROWS, labels_assumed(params.classes), independent, self._assumed(params))
         return AggregationPlan(
             guarantee=replace(params.cost, assumes=assumes),
@@ -239,7 +239,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         )
 
     def _assumed(self, params: Params) -> str:
-        """Return what a guarantee assumes of the rows that are asked about."""
+        """Return the assumption of the guarantee about the queried rows."""
         raise NotImplementedError
 
     def _noise_notes(self, ballot: Ballot, aggregator: Aggregator) -> tuple[str, ...]:
@@ -247,7 +247,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         raise NotImplementedError
 
     def _lessons(self, rows: Examples, plan: AggregationPlan) -> dict[str, Any]:
-        """Return the arguments that teachers are trained with; how records are cut is public."""
+        """Return the arguments of the teachers' training; the assignment of records to shards is public."""
         return {
             "estimator": plan.public.estimator,
             "X": rows.X,
@@ -259,15 +259,15 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
 
     @staticmethod
     def _tried(estimator: Any, X: Any, y: NDArray[Any]) -> Any:
-        """Return an estimator fitted to public rows, or raise what would keep teachers from learning."""
+        """Return an estimator fitted to public rows; raise the error that a teacher's fit would raise."""
         return estimator.fit(X, y)
 
     def _standard(self, X: Any) -> Any:
-        """Return the teacher that is taken where `estimator` is None."""
+        """Return the base estimator for `estimator=None`."""
         return standard_estimator(X, C=10)
 
     def _watched(self, plan: AggregationPlan, train: Callable[[dict[str, Any]], Outcome]) -> Outcome:
-        """Return what comes of training, which is given how to tell that one more teacher is done."""
+        """Return the result of `train`, which is passed a callback for progress."""
         count = plan.n_teachers
         outcome: Outcome = self._telling(
             lambda tell: train({"progress": Progress(count, shown=plan.params.verbose, tell=tell)}),
@@ -282,14 +282,14 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         base = None if self.estimator is None else get_tags(self.estimator).input_tags
-        # Where a teacher cannot learn, its shard's label shares stand in: no value is refused.
+        # If a teacher's fit fails, it predicts its shard's label shares; so every value is accepted.
         tags.input_tags.allow_nan = tags.input_tags.string = True
         tags.input_tags.sparse = base is None or base.sparse
         return tags
 
 
 def check_classifier(name: str, estimator: Any) -> None:
-    """Refuse what is neither None nor an unfitted classifier."""
+    """Raise if the estimator is neither None nor an unfitted classifier."""
     methods = ("fit", "predict", "get_params")
     complete = not isinstance(estimator, type) and all(hasattr(estimator, method) for method in methods)
     if estimator is not None and (not complete or is_regressor(estimator)):
@@ -297,10 +297,10 @@ def check_classifier(name: str, estimator: Any) -> None:
 
 
 def notes_on_gaps(public: EnsembleTable, rows: Any, tried: Callable[..., Any]) -> tuple[str, ...]:
-    """Return a warning if an estimator learns from public rows of a frame, but not with floats missing.
+    """Return a warning if a dry run on a data frame fails once floats are missing.
 
-    Any column of floats may have gaps, and whether it has nobody is told. Of a plain array there is no
-    warning: most hold none, and most estimators for them take none.
+    Any column of floats may have missing values, and a warning must not depend on whether it has. There is no
+    warning for arrays: most have no missing values, and most estimators for arrays reject them.
     """
     gaps = with_gaps(rows.head(MANY_ROWS)) if is_frame(rows) else None
     failure = ""
@@ -309,18 +309,18 @@ def notes_on_gaps(public: EnsembleTable, rows: Any, tried: Callable[..., Any]) -
     if not failure:
         return ()
     return (
-        f"estimator fails where values are missing ({failure.splitlines()[0]}): where a shard misses one,"
-        " that teacher only knows its shard's most frequent label. Put an imputer in it, such as"
-        " SimpleImputer, also where nothing is missing now; estimator=None has one",
+        f"estimator fails where values are missing ({failure.splitlines()[0]}): if a shard has missing"
+        " values, its teacher predicts the most frequent label of the shard. Add an imputer, such as"
+        " SimpleImputer, even if no value is missing now; estimator=None has one",
     )
 
 
 def notes_on_noise(ballot: Ballot, dominates: bool, consequence: str) -> tuple[str, ...]:
-    """Return a warning if noise dominates the votes of so few teachers."""
+    """Return a warning if noise dominates the votes."""
     if not dominates:
         return ()
     return (
         f"n_teachers is {ballot.n_teachers}: too few for the noise that epsilon and max_queries="
-        f"{ballot.max_queries} take, {consequence}. More records, fewer queries or a larger epsilon help;"
-        " plan(n_samples) tells how much, without any data",
+        f"{ballot.max_queries} require, {consequence}. Use more records, fewer queries or a larger epsilon;"
+        " plan(n_samples) reports `least_lead` without data",
     )

@@ -1,4 +1,4 @@
-"""The generic private learner: pick a concept by how few records it gets wrong, privately.
+"""The generic private learner: selection of a concept by its number of training errors.
 
 >>> from sklearn.datasets import load_iris
 >>> from dplearn.domains import Grid
@@ -13,9 +13,9 @@ Fraction(1, 1)
 
 Sample sizes of the generic private learner (Kasiviswanathan et al. 2011, Section 3).
 
-The learner picks a concept by the exponential mechanism on the number of errors. It fails if the concept's
-true error exceeds the least in the class by more than alpha; over the sample and the learner's chance this
-happens with probability at most |H| (2 exp(-2 n alpha**2 / 9) + exp(-epsilon n alpha / 6)).
+The learner selects a concept by the exponential mechanism on the number of errors. It fails if the true error
+of the concept exceeds the least in the class by more than alpha. Over the sample and the selection, the
+probability of failure is at most |H| (2 exp(-2 n alpha**2 / 9) + exp(-epsilon n alpha / 6)).
 
 >>> generic_sample_size(2, epsilon=0.5, alpha=0.5, beta=0.25, bound="paper")
 50
@@ -62,47 +62,48 @@ from dplearn.releases.few_records import few_records_warnings, written
 
 __all__ = ["ExponentialMechanismClassifier", "GenericPlan", "generic_failure_bound", "generic_sample_size"]
 
-#: From so many labels on, all pairs of which stumps are tried with, a fit takes long.
+#: From this number of labels on, a fit of stumps, which tries all pairs of labels, is slow.
 _MANY_LABELS = 200
 _METHODS = {"exponential": select_exponential, "permute_and_flip": select_permute_and_flip}
-_TINY = 1e-100  # below it squares and quotients of floats lose their meaning
+_TINY = 1e-100  # below it, squares and quotients of floats underflow or overflow
 
 
 class ExponentialMechanismClassifier(RuleClassifier):
-    """Select one concept of a class, those with fewer training errors exponentially more probable.
+    """The exponential mechanism over a finite concept class, scored by training errors.
 
     Parameters
     ----------
     concept_class : str or ConceptClass, default="stumps"
         "stumps" (any column, any cut, any label on each side), "thresholds" (the first column),
         "conjunctions" (at most three literals over bits, two labels), "parities" (sums of bits modulo 2, at
-        most 26 columns, two labels), or an instance of a concept class, which then states the domain.
+        most 26 columns, two labels), or an instance of a concept class, which then includes the domain.
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive. The decimal that is written is meant: 0.1 is 1/10.
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     method : {"exponential", "permute_and_flip"}, default="exponential"
-        How to select. Permute-and-flip is never worse in expectation at the same epsilon; the exponential
-        mechanism composes more tightly.
+        The selection mechanism. The expected error of permute-and-flip is at most that of the exponential
+        mechanism at the same epsilon; the exponential mechanism composes more tightly.
     domain : Domain, sequence of Domain, Product or Schema, optional
-        What values can occur: one domain for all columns or one for each. None takes the class's default:
-        for stumps and thresholds all finite floats, magnitudes between 2**-40 and 2**40 told apart to 32
-        bits, so that no bounds need be guessed; for bits, whether a number is above 0.
+        The possible values: one domain for all columns, or one for each. None: the default of the concept
+        class. For stumps and thresholds this is all finite floats, on a nonuniform grid with 32 bits of
+        precision for magnitudes between 2**-40 and 2**40, so that bounds are not needed; for bits, a number
+        above 0 is a 1.
     classes : sequence, optional
-        All labels that can occur. None takes those of the schema, or else those in `y`, and the guarantee
-        then says that it assumes the set of labels public.
+        All labels that can occur. None: the labels of the schema, or else the labels that occur in `y`; the
+        guarantee then assumes that the set of labels is public.
     ledger : PrivacyLedger, optional
-        The budget that each fit is charged to, whoever calls it: clones, searches and workers too.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
-        guarantee then says so.
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
 
     Attributes
     ----------
     concept_ : ChosenConcept
-        Released. The selected concept; prints as its rule.
+        Released. The selected concept; its `repr` is the rule.
     classes_ : ndarray of shape (n_classes,)
-        Public. The labels, sorted: declared, or assumed public.
+        Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
-        Public. What the fit guarantees, and on what assumptions.
+        Public. The guarantee of the fit, with its assumptions.
     domain_ : Product
         Public. The domain of a record.
     n_features_in_ : int
@@ -112,17 +113,19 @@ class ExponentialMechanismClassifier(RuleClassifier):
 
     See Also
     --------
-    dplearn.theory.generic_sample_size : How many records the learner needs.
+    dplearn.theory.generic_sample_size : The number of records for a given accuracy.
 
     Notes
     -----
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
-    `guarantee_` is of one fit: a grid search or a cross-validation makes many, and `ledger` adds them up.
+    `guarantee_` covers one fit. A grid search or a cross-validation makes several fits; `ledger` composes
+    their guarantees.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
-    **Accuracy.** With probability at least 1 - beta over the selection, the concept makes at most
-    ln(size / beta) / ln(1 / ratio) training errors more than the best, ratio just above exp(-epsilon / 2).
+    **Accuracy.** With probability at least 1 - beta over the selection, the concept makes at most ln(size /
+    beta) / ln(1 / ratio) training errors more than the best concept, where size is the number of concepts and
+    ratio is just above exp(-epsilon / 2).
 
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 3.
     """
@@ -155,20 +158,20 @@ class ExponentialMechanismClassifier(RuleClassifier):
         alpha: float = 0.1,
         beta: float = 0.05,
     ) -> "GenericPlan":
-        """Return what a fit would guarantee and how accurate it would be, without any data.
+        """Return the plan of a fit: its guarantee and its accuracy. No data is read.
 
         Parameters
         ----------
         n_samples : int
             Number of records.
         n_features : int, optional
-            Number of columns; needed unless the domain or the concept class tells.
+            Number of columns; required unless `domain` or the concept class determines it.
         n_labels : int, optional
-            Number of labels; needed unless `classes`, the schema or the concept class tells.
+            Number of labels; required unless `classes`, the schema or the concept class determines it.
         alpha : float, default=0.1
-            Excess error that is wanted over the best concept.
+            Target excess error over the best concept, in (0, 1).
         beta : float, default=0.05
-            Probability of failure that is allowed.
+            Allowed probability of failure, in (0, 1).
         """
         n_samples = check_count("n_samples", n_samples, low=1)
         params = self._params(self.random_state is not None)
@@ -234,7 +237,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
         return _ErrorCounts(plan.concepts, table.rows)
 
     def _release(self, summary: "_ErrorCounts", plan: "GenericPlan", dice: Dice) -> Concept:
-        # One replaced record moves each member's errors by at most 1.
+        # One replaced record changes each member's errors by at most 1.
         errors, members = summary.groups
         select = _METHODS[plan.method]
         group, member = select(errors, members, privacy=plan.guarantee, dice=dice)
@@ -254,7 +257,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
         return str(self.epsilon), self.method, repr(self.concept_class), repr(self.domain)
 
     def _declared(self) -> Any:
-        """Return what was declared of the columns; it tells how to read them."""
+        """Return the declared domain of the columns, which determines how they are read."""
         if isinstance(self.concept_class, ConceptClass):
             return self.concept_class.domain
         return Product(self.domain) if isinstance(self.domain, (list, tuple)) else self.domain
@@ -271,7 +274,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
 
 
 class _ErrorCounts:
-    """How many records each concept gets wrong. Rows: codes and labels, counted when they are asked for."""
+    """The training errors of each concept, counted lazily from codes and labels."""
 
     def __init__(self, concepts: ConceptClass, records: Examples):
         self.concepts, self.records = concepts, records
@@ -287,11 +290,11 @@ class _ErrorCounts:
 
 
 def _concepts(params: Params, public: Public) -> ConceptClass:
-    """Return the concept class, built if only its name was given."""
+    """Return the given concept class, or the class of the given name over the domain."""
     concept_class, domain, n_labels = params.concept_class, params.domain, public.n_labels
     if isinstance(concept_class, ConceptClass):
         if domain is not None:
-            raise ValueError("domain must be None where concept_class states it, got both")
+            raise ValueError("domain must be None where concept_class includes it, got both")
         if concept_class.n_labels != n_labels:
             raise ValueError(
                 f"concept_class must have as many labels as there are classes, {n_labels},"
@@ -310,48 +313,49 @@ def _concepts(params: Params, public: Public) -> ConceptClass:
 
 
 def _check_labels(concepts: ConceptClass, public: Public, *, declared: bool) -> None:
-    """Refuse so many labels that nobody declared that they look like numbers."""
+    """Raise if there are many labels and they are undeclared: they may be numbers."""
     if _many_labels(concepts, public) and not declared:
         raise DomainError(
-            f"y has {public.n_labels} labels, {_MANY_LABELS} or more, and none is declared: if it is a"
-            " number to predict, cut it into a few public ranges first, such as y > 40; if they are labels,"
-            " classes=[...] declares them (--labels on the command line): those taken from y are published"
+            f"y has {public.n_labels} labels, {_MANY_LABELS} or more, and none is declared: if y is a"
+            " numeric target, cut it into a few public ranges first, such as y > 40; if they are labels,"
+            " declare them by classes=[...] (--labels on the command line): labels read from y are published"
         )
 
 
 def _many_labels(concepts: ConceptClass, public: Public) -> bool:
-    """Return whether there are so many labels that stumps, which try all pairs of them, take long."""
+    """Return whether a fit of stumps, which tries all pairs of labels, is slow."""
     return public.n_labels >= _MANY_LABELS and isinstance(concepts, DecisionStumps)
 
 
 def _excess_errors(concepts: ConceptClass, cost: ApproxDP, beta: float) -> float:
-    """Return how many more errors than the best member one makes at most, with probability 1 - beta."""
-    # -log(ratio) >= 1 - ratio, which floats still resolve where they take the ratio for 1.
+    """Return a bound on the errors beyond those of the best member, with probability 1 - beta."""
+    # -log(ratio) >= 1 - ratio, which is above 0 in floats even where the ratio rounds to 1.
     ratio = selection_ratio(cost.epsilon)
     return (log(concepts.size) - log(beta)) / max(-log(ratio), float(1 - ratio))
 
 
 @dataclass(frozen=True)
 class GenericPlan(Plan):
-    """What a fit of the generic learner would give.
+    """The plan of a fit of `ExponentialMechanismClassifier`.
 
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would guarantee.
+        The guarantee of the fit.
     method : str
-        How it would select.
+        The selection mechanism.
     class_size : int
         Number of concepts.
     n_samples : int
         Number of records.
     excess_error : float
-        With probability at least 1 - beta the training error exceeds the best concept's by at most this.
+        With probability at least 1 - beta, the training error exceeds that of the best concept by at most
+        this.
     n_needed : int
-        Number of records from which on the true error exceeds the best concept's by at most alpha with
-        probability at least 1 - beta.
+        The least number of records from which on, with probability at least 1 - beta, the true error exceeds
+        that of the best concept by at most alpha.
     alpha, beta : float
-        As asked for.
+        The arguments of `plan`.
     """
 
     guarantee: ApproxDP
@@ -367,12 +371,12 @@ class GenericPlan(Plan):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a fit warns of: many labels, or so few records that a constant label may do as well."""
+        """Warnings of a fit: many labels, or too few records to improve on a constant label."""
         labels: tuple[str, ...] = ()
         if _many_labels(self.concepts, self.public):
             labels = (
-                f"y has {self.public.n_labels} labels: a rule names two of them, and a fit takes time in"
-                " proportion to the number of pairs; join labels into fewer, or take another learner, such as"
+                f"y has {self.public.n_labels} labels: a rule predicts two of them, and the time of a fit is"
+                " in proportion to the number of pairs; merge labels, or use another learner, such as"
                 " StatisticalQueryNaiveBayes",
             )
         return labels + few_records_warnings(
@@ -380,13 +384,13 @@ class GenericPlan(Plan):
             _excess_errors(self.concepts, self.guarantee, self.beta),
             enough=self.n_samples / 2,
             problem=f"with epsilon {float(self.guarantee.epsilon):.3g} and {written(self.class_size)}"
-            " concepts, half of the records more may come out wrong than with the best of them",
+            " concepts, the training error may exceed the best concept's by half of the records",
             remedy=", or take fewer columns",
         )
 
 
 def generic_sample_size(class_size: int, *, epsilon: Any, alpha: Any, beta: Any, bound: str = "proof") -> int:
-    """Return how many examples make the generic learner agnostically accurate.
+    """Return the sample complexity of the generic learner in the agnostic setting.
 
     Parameters
     ----------
@@ -400,8 +404,8 @@ def generic_sample_size(class_size: int, *, epsilon: Any, alpha: Any, beta: Any,
         Probability of failure, in (0, 1).
     bound : {"proof", "paper"}, default="proof"
         "proof": the least n from which on the failure bound in the proof of Theorem 3.4 is at most beta.
-        "paper": the closed form ``6 (ln|H| + ln(1/beta)) max(1/(epsilon alpha), 1/alpha**2)`` as the theorem
-        states it, which for small classes is less than its own proof needs.
+        "paper": the closed form ``6 (ln|H| + ln(1/beta)) max(1/(epsilon alpha), 1/alpha**2)`` of the theorem,
+        which for small classes is less than the proof of the theorem requires.
 
     Returns
     -------
@@ -411,7 +415,7 @@ def generic_sample_size(class_size: int, *, epsilon: Any, alpha: Any, beta: Any,
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as described.
+        If a parameter has a wrong type or is out of range.
     """
     class_size = check_count("class_size", class_size, low=1)
     epsilon = _positive("epsilon", epsilon)
@@ -428,11 +432,11 @@ def generic_sample_size(class_size: int, *, epsilon: Any, alpha: Any, beta: Any,
     enough = 1
     while not suffices(enough):
         enough *= 2
-    return first(suffices, enough // 2 + 1, enough)  # the bound falls with n
+    return first(suffices, enough // 2 + 1, enough)  # the bound decreases in n
 
 
 def generic_failure_bound(class_size: int, n_samples: int, *, epsilon: Any, alpha: Any) -> float:
-    """Return the proof's bound on the probability that the generic learner fails; it may exceed 1.
+    """Return the bound of Theorem 3.4's proof on the probability of failure; it may exceed 1.
 
     Parameters
     ----------

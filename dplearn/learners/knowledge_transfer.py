@@ -1,4 +1,4 @@
-"""Knowledge transfer: a student that learns from an ensemble's private answers, and predicts for ever.
+"""Knowledge transfer: a student trained on public rows with the private answers of an ensemble.
 
 >>> from sklearn.datasets import make_classification
 >>> X, y = make_classification(12_000, random_state=0)
@@ -51,7 +51,7 @@ from dplearn.records.tables import check_values, plain, rows_of, sliceable
 __all__ = ["KnowledgeTransferClassifier"]
 
 _MADE_UP = f"{MANY_ROWS} public rows with random labels"
-#: What is public besides the columns, where examples or only labels are protected.
+#: The assumption about public features, by the unit of protection.
 _PUBLIC_PART = {
     "examples": "the rows in X_public are public",
     "labels": "all features are public: only labels are protected",
@@ -64,66 +64,69 @@ def _knows_probabilities(model: "KnowledgeTransferClassifier") -> bool:
 
 
 class KnowledgeTransferClassifier(EnsembleClassifier):
-    """Train teachers on private shards, ask them about public rows, and train a student on the answers.
+    """Train teachers on private shards, and a student on public rows with their aggregated votes.
 
-    The student is made of released answers and public rows only. It may be published, saved, and asked for
-    ever.
+    The student is a function of released answers and public rows only. It may be published and saved, and its
+    predictions cost no privacy.
 
     Parameters
     ----------
     estimator : classifier, optional
-        The teachers: any scikit-learn classifier or pipeline; it is cloned. None takes a logistic regression
-        that fills gaps, scales, and one-hot encodes the columns of a data frame that hold no numbers.
+        The teachers: any scikit-learn classifier or pipeline; it is cloned. None: a logistic regression after
+        imputation, scaling, and one-hot encoding of a data frame's non-numeric columns.
     student : classifier, optional
-        Any classifier or pipeline; it is cloned. None takes a logistic regression as for `estimator`, more
-        strongly regularised. One that takes `sample_weight` learns more from the same answers.
+        Any classifier or pipeline; it is cloned. None: a logistic regression as for `estimator`, with
+        stronger regularisation. If its `fit` accepts `sample_weight`, the answers are weighted by their
+        leads.
     protects : {"examples", "labels"}, default="examples"
-        "examples": one whole record is protected, and `fit` needs public rows. "labels": features are public
-        and only labels are protected; then the rows of `X` themselves are asked about.
+        The unit of protection. "examples": one whole record, and `fit` requires public rows. "labels": one
+        label; all features are public, and the queries are rows of `X`.
     n_teachers : int or "auto", default="auto"
-        Number of shards. "auto" settles it from the number of records and the budget.
+        Number of shards. "auto": a function of the number of records and of the budget.
     epsilon : float, default=1.0
-        Privacy budget of a fit; positive. The decimal that is written is meant.
+        Privacy budget of a fit; positive. A float stands for its shortest decimal.
     delta : float, default=1e-6
         Probability with which the guarantee may fail; positive except for "lnmax".
     aggregation : {"gnmax", "sparse_vector", "confident_gnmax", "lnmax"}, default="gnmax"
-        As for `SubsampleAggregateClassifier`. With noisy maxima the student counts each answer by how far it
-        led.
+        As for `SubsampleAggregateClassifier`. With noisy maxima, the weight of an answer in the student's fit
+        depends on its lead.
     max_queries : int or "auto", default="auto"
-        How many public rows are asked about, chosen by public chance. "auto" settles it from the number of
-        teachers and the budget: more rows with more noise on each teach a student little more.
+        Number of public rows that are queried, drawn at random from the public stream. "auto": a function of
+        the number of teachers and of the budget, since a greater number means more noise in each answer.
     max_abstentions : int or "auto", default="auto"
-        With "sparse_vector", after how many declined queries no more are asked.
+        With "sparse_vector", the number of abstentions after which it stops.
     classes : sequence, optional
-        All labels that can occur. None takes those in `y`, and the guarantee then says that it assumes the
-        set of labels public.
+        All labels that can occur. None: the labels that occur in `y`; the guarantee then assumes that the set
+        of labels is public.
     n_jobs : int, optional
-        Workers that train teachers, as in joblib: one after the other, or processes if more than one.
+        Number of worker processes that train teachers, as in joblib; with one worker, the teachers are
+        trained one after the other.
     verbose : bool, default=False
-        Whether to show how many teachers are trained; the times that this shows are not protected.
+        Whether to show the number of trained teachers as training proceeds; the times shown are not
+        protected.
     ledger : PrivacyLedger, optional
-        The budget that each fit is charged to, whoever calls it.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
-        guarantee then says so.
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
 
     Attributes
     ----------
     student_ : classifier
         Released. The fitted student.
     classes_ : ndarray of shape (n_classes,)
-        Public. The labels, sorted: declared, or assumed public.
+        Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
-        Public. What the fit guarantees, for examples or for labels only, and on what assumptions.
+        Public. The guarantee of the fit, for examples or for labels only, with its assumptions.
     n_teachers_ : int
         Public. The number of shards.
     n_asked_ : int
-        Public. How many rows were to be asked about.
+        Public. The number of rows that were to be queried.
     n_answered_ : int
-        Released. How many of them were answered.
+        Released. The number of these rows that were answered.
     public_seed_ : int
-        Public. Determines which records make a shard, the seeds of teachers and student, and which rows are
-        asked about.
+        Public. Determines the records of each shard, the seeds of the teachers and of the student, and the
+        rows that are queried.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
@@ -131,21 +134,21 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
 
     See Also
     --------
-    SubsampleAggregateClassifier : The ensemble's answers themselves.
+    SubsampleAggregateClassifier : Private answers without a student.
 
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record, or for one replaced label
     where `protects` is "labels". One record is in one shard and changes one vote on each query.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
-    **Accuracy.** No bound for any student; `dplearn.theory` has the sample sizes for classes of finite
+    **Accuracy.** No bound for a general student. `dplearn.theory` has sample sizes for classes of finite
     Vapnik-Chervonenkis dimension.
 
-    **Source.** Bassily, Thakkar and Thakurta (2018), Algorithm 5; Papernot and others (2017, 2018). There
-    half of the records play the public part where only labels are protected; here all records teach and all
-    are asked about, for a label is seen by one teacher only.
+    **Source.** Bassily, Thakkar and Thakurta (2018), Algorithm 5; Papernot and others (2017, 2018). There, if
+    only labels are protected, half of the records serve as the public rows. Here all records train teachers
+    and all are candidates for queries, since each label is used by one teacher only.
     """
 
     def __init__(
@@ -182,7 +185,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, X_public: Any = None, **fit_parameters: Any) -> Self:
-        """Train teachers, ask them about public rows, and train the student on what they answer.
+        """Train teachers, label public rows by private aggregation of their votes, and train the student.
 
         Parameters
         ----------
@@ -191,9 +194,9 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         y : array-like of shape (n_samples,)
             Private labels.
         X_public : PublicData, optional
-            Public rows without labels; needed where examples are protected, refused where only labels are.
+            Public rows without labels; required if examples are protected, and an error if only labels are.
         **fit_parameters : None
-            There are none: a `sample_weight` other than None is refused.
+            Not supported: a `sample_weight` other than None raises an error.
 
         Returns
         -------
@@ -202,9 +205,10 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         Raises
         ------
         TypeError
-            If there are weights, or `X_public` is not as it must be; nothing is spent.
+            If there are weights, or `X_public` has a wrong type or value; no budget is spent.
         BudgetExceededError
-            If the ledger's budget does not hold this fit; nothing is spent. No `except Exception` catches it.
+            If the remaining budget of the ledger is less than the cost of the fit; no budget is spent.
+            `except Exception` does not catch this error.
         """
         refuse_parameters(type(self).__name__, fit_parameters)
         return self._fit_privately(X, y, X_public=X_public)
@@ -239,7 +243,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         return self._aggregator(plan.params, plan.ballot).attach(dice).answer(votes)
 
     def _publish(self, outcome: Any, plan: AggregationPlan) -> None:
-        # All at once: at no moment does a student stand under the guarantee of another fit.
+        # In one update, so that a student is never combined with the guarantee of another fit.
         public = plan.public
         seeded = Seeded(public.student).clone(public.apart("student's seed").seeds(1)[0])
         self.__dict__.update(
@@ -253,7 +257,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         )
 
     def _votes(self, lessons: dict[str, Any], plan: AggregationPlan) -> Any:
-        """Return what teachers that nobody keeps say of queries, counted."""
+        """Return the vote counts of temporary teachers on the queries."""
         classes = plan.public.classes
         votes = train_and_ask(**lessons, queries=plan.public.queries, asked=Labels(classes))
         return tally(votes, len(classes))
@@ -269,14 +273,14 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         return standard_estimator(queries, C=0.1)
 
     def plan(self, n_samples: int, *, n_labels: int | None = None, n_rows: int = 10_000) -> AggregationPlan:
-        """Return what a fit would guarantee and how much noise it would draw, without any data.
+        """Return the plan of a fit: its guarantee, its noise and its sizes. No data is read.
 
         Parameters
         ----------
         n_samples : int
             Number of records.
         n_labels : int, optional
-            Number of labels; needed unless `classes` tells.
+            Number of labels; required unless `classes` determines it.
         n_rows : int, default=10000
             Number of public rows.
         """
@@ -314,7 +318,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            0 for labels that no answer had.
+            In the order of `classes_`; 0 for labels that occur in no answer.
         """
         return self._probabilities(X)
 
@@ -329,10 +333,10 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         return _PUBLIC_PART[params.cost.protects]
 
     def _noise_notes(self, ballot: Ballot, aggregator: Aggregator) -> tuple[str, ...]:
-        """Return a warning if the noise dominates all of a unanimous ensemble's answers together.
+        """Return a warning if even all answers of a unanimous ensemble together are noise-dominated.
 
-        m leads of k votes each add up to m k, their noises to sqrt(2 m) noise_scale; an ensemble that is not
-        unanimous needs several times as much.
+        The sum of m leads of k votes is m k, and its noise has standard deviation sqrt(2 m) noise_scale. An
+        ensemble that is not unanimous needs several times as many votes.
         """
         if ballot.max_abstentions is None:
             dominates = 2 * aggregator.noise_scale > ballot.n_teachers * ballot.max_queries**0.5
@@ -354,22 +358,22 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         )
 
     def _dry_run_notes(self, public: EnsembleTable, *, protects: str) -> tuple[str, ...]:
-        """Refuse what cannot learn from public rows with random labels, and return warnings of gaps."""
+        """Raise if a dry run on public rows with random labels fails; return warnings of missing values."""
         for name, learned, how in (
             ("student", public.student, {"fit": partial(self._student_tried, public.classes)}),
             ("estimator", public.estimator, {"fit": self._tried}),
         ):
             if failure := dry_run(learned, public.queries, public.classes, public.apart(name), **how):
                 raise ValueError(f"{name} must be able to learn from {_MADE_UP}, but fails: {failure}")
-        # Public rows may be without the gaps that private ones have.
+        # Private rows may have missing values even if the public rows have none.
         return () if protects == "labels" else notes_on_gaps(public, public.queries, self._tried)
 
     def _student_tried(self, classes: NDArray[Any], student: Any, X: Any, y: NDArray[Any]) -> Any:  # noqa: ARG002
-        """Return a student fitted on labels as it will be on answers."""
+        """Return a student fitted to labels with weights, as it is fitted to answers."""
         return fit_weighted(student, X, y, np.linspace(0.5, 1.5, len(y)))
 
     def _check_gaps(self, public: Any) -> None:
-        """Refuse public rows with gaps that the student cannot learn from."""
+        """Raise if public rows have missing values and the student does not accept them."""
         if not get_tags(self).input_tags.allow_nan and not is_frame(public) and public.dtype.kind == "f":
             check_array(public, accept_sparse=True, dtype=None)
 
@@ -389,14 +393,14 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
 
 
 def _public_part(protects: str, X_public: Any) -> Any:
-    """Return the public rows, or None where the rows of X play that part."""
+    """Return the public rows, or None if the rows of X are the public rows."""
     if protects == "labels":
         if X_public is not None:
             raise ValueError("X_public must be None where protects='labels': all features are public then")
         return None
     if X_public is None:
         raise ValueError(
-            "X_public must be PublicData(rows) where protects='examples'; without public rows, the weaker"
-            " guarantee protects='labels' can be made, where all features are public"
+            "X_public must be PublicData(rows) where protects='examples'; without public rows, use the weaker"
+            " guarantee protects='labels', where all features are public"
         )
     return public_rows(X_public)

@@ -1,8 +1,8 @@
-"""Calibration of scores: how probable a label is given a score, learned from noisy counts.
+"""Calibration of scores: the probability of a label given a score, fitted to noisy histograms.
 
-Steps that are few, or noisy, rank records well long before their margins say how probable a label is. The
-scale of the margins is then arbitrary, and so is their offset, which decides whether a rare label is
-predicted too often. Both are learned from counts of score and label, which one record changes little.
+After few or noisy gradient steps, the margins rank records well, but their scale and offset are not
+calibrated, and the offset decides how often a rare label is predicted. Both are fitted to a noisy histogram
+of score and label.
 
 >>> counts = np.array([[[40.0, 10.0], [10.0, 40.0]]])  # scores below and above 0; labels 0 and 1
 >>> found = calibrate(counts[0], np.array([-1.0, 0.0, 1.0]), slope=1.0, noise=0.0)
@@ -19,12 +19,12 @@ from scipy.special import expit, logit
 
 __all__ = ["Calibration", "calibrate"]
 
-_SEEN = 1.5  # standard deviations of noise that a bin's count must exceed to be used
-_FAINT = 0.01  # of the slope's deviation
-_STEEPEST = 500.0  # of a slope, over scores from -1 to 1: so that no probability is too small for a float
-_RAREST = 0.002  # of a label
+_SEEN = 1.5  # the least count of a bin that is used, in standard deviations of the noise
+_FAINT = 0.01  # the least slope, as a share of its standard deviation
+_STEEPEST = 500.0  # the greatest slope, for scores from -1 to 1: no probability underflows
+_RAREST = 0.002  # the least share of a label
 _TINY = 1e-12
-_ROUNDS, _FARTHEST, _CLOSE = 100, 2.0, 1e-9  # of Newton's method
+_ROUNDS, _FARTHEST, _CLOSE = 100, 2.0, 1e-9  # Newton's method: iterations, longest step, tolerance
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,13 @@ class Calibration:
     Attributes
     ----------
     slope : float
-        Released. Positive.
+        Released. The slope, positive.
     offset : float
         Released.
     deviation : float
-        Released. The standard deviation of `slope` that is due to noise in the counts.
+        Released. The standard deviation of `slope` due to the noise in the counts.
     curvature : float
-        Released. Mean of 4 p (1 - p) over records, p being the probability of the label.
+        Released. The mean of 4 p (1 - p) over records, where p is the probability of the label.
     """
 
     slope: float
@@ -52,25 +52,25 @@ class Calibration:
 def calibrate(
     counts: NDArray[np.float64], edges: NDArray[np.float64], *, slope: float, noise: float
 ) -> Calibration:
-    """Return the slope and the offset that explain noisy counts best.
+    """Return the slope and the offset that maximise the posterior given noisy counts.
 
     Parameters
     ----------
     counts : ndarray of float64 of shape (bins, 2)
-        Released. How many records have a score in each bin and do not, or do, have the label. Any unit.
+        Released. The counts of records in each bin without and with the label, in any unit.
     edges : ndarray of float64 of shape (bins + 1,)
-        Of the bins.
+        The edges of the bins, ascending.
     slope : float
-        Prior mean, and prior standard deviation, of the slope; positive.
+        The prior mean and the prior standard deviation of the slope; positive.
     noise : float
-        Standard deviation of the noise in each count.
+        The standard deviation of the noise in each count, in the unit of the counts.
 
     Notes
     -----
-    **Accuracy.** Platt scaling on the bin midpoints, with Gaussian priors that vanish as the noise does: on
-    the slope around `slope`, on the offset around the logit of the label's share.
+    **Accuracy.** Platt scaling on the bin midpoints, with Gaussian priors whose weight vanishes with the
+    noise: one on the slope around `slope`, one on the offset around the logit of the label's share.
 
-    **Source.** Platt (1999); a histogram in place of records is ours.
+    **Source.** Platt (1999); the use of a histogram in place of records is ours.
     """
     middles = (edges[1:] + edges[:-1]) / 2
     records = counts.sum(axis=1)
@@ -80,8 +80,8 @@ def calibrate(
     prior = float(logit(np.clip(counts[:, 1].sum() / total, _RAREST, 1 - _RAREST)))
     if not records.any():
         return Calibration(min(slope, _STEEPEST), prior, slope, 1.0)
-    disturbance = noise**2 * float(((records > 0) * middles**2).sum())  # variance of the slope's gradient
-    ridge = disturbance / slope**2 + _TINY * total
+    gradient_variance = noise**2 * float(((records > 0) * middles**2).sum())  # of that by slope
+    ridge = gradient_variance / slope**2 + _TINY * total
     ridge_of_offset = noise**2 * len(middles) / total + _TINY * total
     spread = math.sqrt(float((records * middles**2).sum()) / max(float(records.sum()), _TINY))
 
@@ -91,17 +91,17 @@ def calibrate(
         left, weight = with_label - records * likely, records * likely * (1 - likely) + _TINY
         gradient = float((left * middles).sum()) - ridge * (slope - prior_slope)
         gradient_of_offset = float(left.sum()) - ridge_of_offset * (offset - prior)
-        cross, bend = float((weight * middles).sum()), float(weight.sum()) + ridge_of_offset
-        steep = float((weight * middles**2).sum()) + ridge - cross**2 / bend
-        move = (gradient - cross / bend * gradient_of_offset) / steep
-        move_of_offset = (gradient_of_offset - cross * move) / bend
+        cross, curvature_of_offset = float((weight * middles).sum()), float(weight.sum()) + ridge_of_offset
+        curvature_of_slope = float((weight * middles**2).sum()) + ridge - cross**2 / curvature_of_offset
+        move = (gradient - cross / curvature_of_offset * gradient_of_offset) / curvature_of_slope
+        move_of_offset = (gradient_of_offset - cross * move) / curvature_of_offset
         far = max(abs(move) * spread, abs(move_of_offset), _TINY)
         part = min(1.0, _FARTHEST / far)
         slope, offset = slope + part * move, offset + part * move_of_offset
         if far < _CLOSE:
             break
-    deviation = math.sqrt(disturbance) / steep
-    if slope < _FAINT * deviation:  # noise hides the relation, but for the order of records
+    deviation = math.sqrt(gradient_variance) / curvature_of_slope
+    if slope < _FAINT * deviation:  # noise-dominated: only the ranking by scores is kept
         slope, offset = _FAINT * deviation, prior
     slope = min(slope, _STEEPEST)
     likely = expit(slope * middles + offset)

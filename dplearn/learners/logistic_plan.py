@@ -1,4 +1,4 @@
-"""The plan of a fit of logistic regression: what is fixed before any data, and what its rows look like.
+"""The plan of a fit of logistic regression: public values, shares of the budget and row encoding.
 
 >>> from dplearn.estimator.stages import Public
 >>> plan = LogisticPlan(ApproxDP(1), "laplace", n_steps=6, second_moments=True, public=Public(1000, 4, 3))
@@ -20,41 +20,42 @@ from dplearn.privacy.plan import Plan, hidden, noted
 
 __all__ = ["FINEST", "LogisticPlan", "row_order"]
 
-#: Rows and residuals are whole numbers up to 2**10: so sums over 2**33 records are exact as floats.
+#: Rows and residuals are integers of magnitude at most 2**10, so that float sums over 2**33 records are
+#: exact.
 FINEST = 10
 
-_CALIBRATION = Fraction(3, 20)  # of the budget, for a slope and an offset
-_SLOPE = Fraction(2, 15)  # of the budget, where there are several classes: for a slope
+_CALIBRATION = Fraction(3, 20)  # share of the budget for the calibration of slope and offset
+_SLOPE = Fraction(2, 15)  # the same with more than two classes, for the slope only
 
 
 @dataclass(frozen=True)
 class LogisticPlan(Plan):
-    """What a fit of `StatisticalQueryLogisticRegression` would give.
+    """The plan of a fit of `StatisticalQueryLogisticRegression`.
 
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would guarantee.
+        The guarantee of the fit.
     noise : {"laplace", "gaussian", "local"}
-        Which noise it would add.
+        The noise.
     n_steps : int
-        How many steps it would take; 1 asks about labels only.
+        The number of gradient steps; with 1, only the label part of the gradient is queried.
     second_moments : bool
-        Whether it would ask for all second moments of the columns, or for their means only.
+        Whether all second moments of the columns are queried, or only their means.
     n_queries : int
-        How many queries it would ask: one for directions, one for each step, and one for the calibration, or
-        two of more than two classes, which are asked together; all others one after the other.
+        The number of queries: one for the metric, one for each step, and for the calibration one with two
+        classes, or two with more, which are asked together. All other queries are sequential.
     deviation : float
-        The standard deviation of the noise in a number of the answer about labels, in which a label counts 1;
-        with "local", that of sampling included.
+        The standard deviation of the noise in a number of the answer to the label query, in the unit of one
+        label; with "local", sampling noise included.
     tolerance : float
-        With probability at least 1 - beta no number of that answer is off by more; with "local", the bias of
-        clipped coordinates included, whatever the records.
+        With probability at least 1 - beta, every number of that answer has at most this error; with "local",
+        the bias of clipped coordinates included, for all records.
     noise_to_signal : float
-        How great that noise is next to what labels say of so many columns. A rule of thumb: from 1 on next to
-        nothing is learned, and a fit warns.
+        The ratio of that noise to the typical signal of the labels for this number of columns. A rule of
+        thumb: from 1 on, the fit is noise-dominated, and it warns.
     beta : float
-        As asked for.
+        The arguments of `plan`.
     """
 
     guarantee: ApproxDP
@@ -66,19 +67,19 @@ class LogisticPlan(Plan):
     tolerance: float = 0.0
     noise_to_signal: float = field(default=0.0, metadata=noted("compare settings by this: smaller is better"))
     beta: float = 0.05
-    design: Any = hidden()  # how the table becomes a matrix of numbers; None: it is one
+    design: Any = hidden()  # the encoding as a matrix of numbers; None: the table is one
     public: Any = hidden()
     bits: int = hidden(FINEST)  # rows and residuals are rounded to 2**-bits, towards 0
-    levels: int = hidden(9)  # how finely scores are told apart by magnitude; see `score_edges`
+    levels: int = hidden(9)  # number of score bins by magnitude; see `score_edges`
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_queries", 1 + self.n_steps + self.n_score_queries)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warn if public numbers say that noise hides the labels."""
+        """A warning if the label query is noise-dominated; a function of public numbers."""
         n = self.public.n_samples
-        # With no more records than labels there is nothing to hide.
+        # With no more records than labels there is no relation to learn, and no warning.
         if self.n_classes >= n or self.noise_to_signal < 1:
             return ()
         delta = ", or a delta such as 1e-6" if self.noise == "laplace" else ""
@@ -98,58 +99,59 @@ class LogisticPlan(Plan):
 
     @property
     def n_columns(self) -> int:
-        """Numbers in a row, that of the intercept included."""
+        """Number of numbers in a row, the intercept's included."""
         return 1 + int(self.public.n_features if self.design is None else len(self.design.names))
 
     @property
     def order(self) -> int:
-        """How rows are measured, as for `unit_rows`: 1 or 2."""
+        """The order of the row norm, as for `unit_rows`: 1 or 2."""
         return row_order(self.noise)
 
     @property
     def reach(self) -> int:
-        """How long a row is."""
+        """The norm of a row, in units of the grid."""
         return 1 << self.bits
 
     @property
     def portion(self) -> int:
-        """What one class has of a prediction that favours none."""
+        """The part of each class in a uniform prediction, in units of the grid."""
         return max(1, self.reach // self.n_classes)
 
     @property
     def whole(self) -> int:
-        """What all classes of a prediction have together."""
+        """The sum of the parts of all classes in a prediction."""
         return self.portion * self.n_classes
 
     @property
     def asked(self) -> int:
-        """About how many classes is asked: of two, one is the other's negative."""
+        """The number of classes in a query: 1 of two classes, since the other is its negative."""
         return 1 if self.n_classes == 2 else self.n_classes
 
     @property
     def norm(self) -> int:
-        """How long a row is, at most, times what is asked of a label or a prediction."""
+        """The bound on the norm of the product of a row with the centred parts of a label or a prediction."""
         if self.n_classes == 2:
             return self.reach * self.portion
         if self.order == 1:
             return self.reach * self.whole
-        # Of parts q >= 0 that sum to s <= w, less w / k each, |q|^2 - 2 s w / k + w^2 / k is at most
-        # s^2 - 2 s w / k + w^2 / k: convex in s, and greatest at s = w, w^2 (1 - 1 / k).
+        # For parts q >= 0 of sum s <= w, minus w / k each, the squared norm |q|^2 - 2 s w / k + w^2 / k is at
+        # most s^2 - 2 s w / k + w^2 / k. This is convex in s, and greatest at s = w,
+        # where it is w^2 (1 - 1 / k).
         square = self.reach**2 * self.portion**2 * self.n_classes * (self.n_classes - 1)
         return math.isqrt(square - 1) + 1
 
     @property
     def active(self) -> int:
-        """How many numbers of a row may differ from 0, at most."""
+        """The greatest number of nonzero numbers in a row."""
         return self.n_columns if self.design is None else min(self.design.n_active + 1, self.n_columns)
 
     @property
     def blocks(self) -> tuple[slice, ...]:
-        """Columns of which each row has exactly one that is 1: their sum less the intercept's is 0."""
+        """Blocks of one-hot columns: their sum minus the intercept's column is 0."""
         return () if self.design is None else tuple(self.design.blocks)
 
     def basis(self) -> NDArray[np.float64]:
-        """Return orthogonal directions, in columns, that span all rows there can be."""
+        """Return an orthonormal basis, in columns, of the span of all possible rows."""
         constant = np.zeros((self.n_columns, len(self.blocks)))
         for place, block in enumerate(self.blocks):
             constant[block, place], constant[-1, place] = 1.0, -1.0
@@ -157,7 +159,7 @@ class LogisticPlan(Plan):
 
     @property
     def shares(self) -> tuple[Fraction, Fraction, Fraction]:
-        """The shares of the budget for directions, for labels and for each further step."""
+        """The shares of the budget for the metric, for the labels and for each further step."""
         left = 1 - self.calibration_share
         if self.n_steps == 1:
             return left * Fraction(1, 5), left * Fraction(4, 5), Fraction(0)
@@ -170,26 +172,26 @@ class LogisticPlan(Plan):
 
     @property
     def n_score_queries(self) -> int:
-        """How many queries of `score_queries` calibrate scores: one of two classes, two of more."""
+        """The number of queries of `score_queries`: one with two classes, two with more."""
         return 1 if self.n_classes == 2 else 2
 
     def rows(self, X: Any) -> NDArray[np.float64]:
-        """Return rows of length `reach`, the intercept's column added; each a function of its row alone.
+        """Return rows of norm `reach`, with the intercept's column; each is a function of its own row.
 
         Parameters
         ----------
         X : ndarray or CSR matrix of shape (n, n_columns - 1)
-            Any numbers.
+            Finite numbers.
         """
         return unit_rows(X, self.reach, order=self.order, intercept=True)
 
     def less(self, parts: NDArray[Any]) -> NDArray[np.float64]:
-        """Return what is asked about the parts of all classes: in how far they are not alike.
+        """Return the centred parts of the classes, as queries use them.
 
         Parameters
         ----------
         parts : ndarray of shape (n, n_classes)
-            At least 0, of sum at most `whole` in each row.
+            Nonnegative parts, with sum at most `whole` in each row.
         """
         shown = parts[:, 1:] if self.n_classes == 2 else parts
         middle = self.portion if self.order == 2 or self.n_classes == 2 else 0
@@ -197,11 +199,11 @@ class LogisticPlan(Plan):
 
 
 def row_order(noise: str) -> int:
-    """Return how rows are measured, as for `unit_rows`: 1 suits Laplace noise, 2 all other.
+    """Return the order of the row norm, as for `unit_rows`: 1 for Laplace noise, 2 for all other noise.
 
     Parameters
     ----------
     noise : {"laplace", "gaussian", "local"}
-        Where it comes from.
+        The noise.
     """
     return 1 if noise == "laplace" else 2

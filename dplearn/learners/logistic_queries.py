@@ -1,7 +1,7 @@
-"""What logistic regression asks of records: sums of vectors of whole numbers, whose lengths are proved.
+"""The queries of logistic regression: sums of integer vectors with proved norm bounds.
 
-Rows are scaled to one length first. Whatever is asked later is a product of such a row, or of its image under
-a released matrix, scaled again, and of what a label or a prediction says.
+Rows are first scaled to one norm. Each later query is a sum of products of a row, or of its rescaled image
+under a released matrix, with the centred parts of a label or of a prediction.
 
 >>> from dplearn.queries import Examples
 >>> from dplearn.estimator.stages import Public
@@ -12,7 +12,7 @@ a released matrix, scaled again, and of what a label or a prediction says.
 >>> records.X.tolist()
 [[5.0, 5.0], [0.0, 8.0]]
 >>> query = products_query(plan, Mapped(plan, np.eye(2)), label_parts(plan))
->>> query.total(records).tolist(), query.norm  # a label says 4 or -4
+>>> query.total(records).tolist(), query.norm  # the centred part of a label is 4 or -4
 ([-20, 12], 32)
 """
 
@@ -42,26 +42,26 @@ __all__ = [
     "score_queries",
 ]
 
-_FINE = 20  # bits of the released matrix that rows are multiplied by, and of a likelihood
-_WEIGHT_BITS = 10  # after the point, of the weights that a step asks about
-_HEAVIEST = 1 << 20  # no column of weights is longer: 30 bits of it by 10 of a row keep margins exact
-_MARGIN_BITS = 9  # after the point, of a margin
-_SURE = 16  # a class that is behind by so much has no probability: exp(-16) < 2**-23
+_FINE = 20  # bits of the released metric, and of a likelihood
+_WEIGHT_BITS = 10  # bits after the binary point of the weights in a step's query
+_HEAVIEST = 1 << 20  # norm bound of a column of weights: 30 bits, times 10 bits of a row, keep margins exact
+_MARGIN_BITS = 9  # bits after the binary point of a margin
+_SURE = 16  # a class whose margin is lower by this has probability 0: exp(-16) < 2**-23
 
-Parts = Callable[[Examples], NDArray[np.float64]]  # what is said of each class, of shape (n, asked)
+Parts = Callable[[Examples], NDArray[np.float64]]  # centred parts of the classes, of shape (n, asked)
 
 
 class RowQuery(VectorQuery):
-    """A sum of vectors, of which more may be known than that they are short.
+    """A query for a sum of vectors with a bounded norm, and possibly with nonnegative inner products.
 
     Parameters
     ----------
     function : callable
         As for `VectorQuery`.
     order : {1, 2}
-        1: the function sees to it that the magnitudes of a row sum to at most `norm`.
+        The order of the norm. 1: the function guarantees an L1 norm of at most `norm`.
     acute : bool, default=False
-        Whether the function sees to it that no two rows have a product below 0.
+        Whether the function guarantees that the inner product of any two rows is at least 0.
     **known
         The other parameters of `VectorQuery`.
     """
@@ -75,21 +75,21 @@ class RowQuery(VectorQuery):
 
 
 class Mapped:
-    """Rows made alike in all directions by a released matrix, and scaled to one length again.
+    """Rows multiplied by a released metric and rescaled to one norm.
 
     Parameters
     ----------
     plan : LogisticPlan
         The plan of the fit.
     metric : ndarray of shape (n_columns, n_columns)
-        Released. Its scale does not matter.
+        Released. The metric, in any scale.
 
     Attributes
     ----------
     metric : ndarray of shape (n_columns, n_columns)
-        Released. The matrix in whole numbers, such that products with rows are exact.
+        Released. The metric in integers, such that products with rows are exact.
     unit : float
-        Released. What one of these numbers stands for.
+        Released. The unit of these integers.
     """
 
     def __init__(self, plan: LogisticPlan, metric: NDArray[np.float64]):
@@ -99,12 +99,12 @@ class Mapped:
         self._last: tuple[Any, Any] = (None, None)
 
     def of(self, records: Examples) -> NDArray[np.float64]:
-        """Return the rows of some records; of the same object as before, without computing them again.
+        """Return the mapped rows of records; cached for the same object.
 
         Parameters
         ----------
         records : Examples
-            Their rows are as `LogisticPlan.rows` gives them.
+            Records with rows from `LogisticPlan.rows`.
         """
         if self._last[0] is not records:
             rows = unit_rows(records.X @ self.metric, self._plan.reach, order=self._plan.order)
@@ -113,21 +113,21 @@ class Mapped:
 
 
 def moment_weights(order: int) -> tuple[int, int]:
-    """Return what entries on and off the diagonal are multiplied by in `moments_query`.
+    """Return the weights of entries on and off the diagonal in `moments_query`.
 
-    With 5 and 7, the entries' vector of a row is at most 5 times as long as its matrix is: 49 < 2 * 25. With
-    1 and 2 their magnitudes sum to the square of those of the row.
+    With 5 and 7, the norm of the vector of entries is at most 5 times the Frobenius norm of the matrix, since
+    49 < 2 * 25. With 1 and 2, its L1 norm is the square of the L1 norm of the row.
 
     Parameters
     ----------
     order : {1, 2}
-        How rows are measured.
+        The order of the row norm.
     """
     return (1, 2) if order == 1 else (5, 7)
 
 
 def moments_query(plan: LogisticPlan) -> RowQuery:
-    """Return the query for products of a row's columns, the first at most the second.
+    """Return the query for second moments: the products of columns i <= j of a row.
 
     Parameters
     ----------
@@ -139,10 +139,10 @@ def moments_query(plan: LogisticPlan) -> RowQuery:
     def upper(moments: Any) -> NDArray[np.int64]:
         first, second = np.triu_indices(d)
         weights = np.where(first == second, on, off)
-        return (_whole(moments[first, second]).T * weights).T  # as integers: a product may be beyond 2**53
+        return (_whole(moments[first, second]).T * weights).T  # in integers, since a product may exceed 2**53
 
-    # No two rows x, y are at obtuse angles with 5 and 7: 25 x_i^2 y_i^2 and 49 x_i x_j y_i y_j sum to
-    # (49 (x y)^2 + sum x_i^2 y_i^2) / 2 >= 0.
+    # With 5 and 7, the inner product for two rows x, y is nonnegative: the terms 25 x_i^2 y_i^2 and 49 x_i
+    # x_j y_i y_j sum to (49 (x y)^2 + sum x_i^2 y_i^2) / 2 >= 0.
     return RowQuery(
         lambda records: upper(np.einsum("ni,nj->ijn", records.X, records.X)).T,
         size=d * (d + 1) // 2,
@@ -173,16 +173,16 @@ def mean_row_query(plan: LogisticPlan) -> RowQuery:
 
 
 def products_query(plan: LogisticPlan, mapped: Mapped, parts: Parts) -> RowQuery:
-    """Return the query for rows times what is said of classes.
+    """Return the query for the products of mapped rows with centred parts of classes.
 
     Parameters
     ----------
     plan : LogisticPlan
         The plan of the fit.
     mapped : Mapped
-        From records to rows.
+        The map from records to rescaled rows.
     parts : callable
-        From records to whole numbers of shape (n, asked), as `LogisticPlan.less` gives them.
+        The map from records to integers of shape (n, asked), from `LogisticPlan.less`.
     """
 
     def each(records: Examples) -> NDArray[np.int64]:
@@ -200,7 +200,7 @@ def products_query(plan: LogisticPlan, mapped: Mapped, parts: Parts) -> RowQuery
 
 
 def label_parts(plan: LogisticPlan) -> Parts:
-    """Return what a label says: all parts to its class.
+    """Return the map from records to the centred parts of their labels.
 
     Parameters
     ----------
@@ -211,20 +211,20 @@ def label_parts(plan: LogisticPlan) -> Parts:
 
 
 def predicted_parts(plan: LogisticPlan, mapped: Mapped, weights: NDArray[np.float64]) -> Parts:
-    """Return what a prediction says: to each class the parts that its probability comes to, rounded down.
+    """Return the map from records to the centred parts of predictions, probabilities rounded down.
 
-    Margins are exact whole numbers, likelihoods are looked up, and a quotient of such numbers is never so
-    near to the next whole one that a float would be rounded to it: nothing depends on how floats are added
-    up.
+    Margins are exact integers, likelihoods are from a table, and no quotient of such numbers is so near to
+    the next integer that it is rounded up to it in floats. The result therefore does not depend on the order
+    of float additions.
 
     Parameters
     ----------
     plan : LogisticPlan
         The plan of the fit.
     mapped : Mapped
-        From records to rows.
+        The map from records to rescaled rows.
     weights : ndarray of shape (n_columns, n_classes)
-        Released, or public. Numbers that are too large are moved to a bound.
+        Released, or public. The weights; numbers beyond a bound are clipped.
     """
     steps = _whole_weights(plan, weights)
     likelihoods = np.rint(2.0**_FINE * np.exp(-np.arange((_SURE << _MARGIN_BITS) + 1) / 2.0**_MARGIN_BITS))
@@ -241,15 +241,15 @@ def predicted_parts(plan: LogisticPlan, mapped: Mapped, weights: NDArray[np.floa
 
 
 def score_edges(levels: int) -> NDArray[np.float64]:
-    """Return the inner ends of the bins in which scores from -1 to 1 are counted.
+    """Return the inner edges of the bins of scores in [-1, 1].
 
-    Bins become half as wide with each step towards 0: the scale of scores is not known beforehand, and these
-    bins tell scores of any scale apart, at a relative precision.
+    The widths of the bins halve towards 0. The scale of the scores is unknown beforehand, and such bins have
+    a constant relative precision on every scale.
 
     Parameters
     ----------
     levels : int
-        How many magnitudes are told apart on each side of 0; 0: all scores share one bin.
+        Number of bins on each side of 0. 0: one bin for all scores.
     """
     if not levels:
         return np.zeros(0)
@@ -260,25 +260,25 @@ def score_edges(levels: int) -> NDArray[np.float64]:
 def score_queries(
     plan: LogisticPlan, mapped: Mapped, weights: NDArray[np.float64], *, shift: float, reach: float
 ) -> list[HistogramQuery]:
-    """Return the queries for how many records have which score, to be asked together.
+    """Return the histogram queries of scores, which are asked together.
 
-    Of two classes, a score is the margin of the second less that of the first, and categories are 2 * bin,
-    plus 1 where the second is the label. Of more, a score is the margin of the label less that of the next
-    class, in one query, and of the class before, in the other; categories are bins.
+    With two classes, a score is the margin of the second minus that of the first, and the category is 2 *
+    bin, plus 1 if the label is the second. With more, a score is the margin of the label minus that of the
+    next class in one query, and minus that of the previous class in the other; the category is the bin.
 
     Parameters
     ----------
     plan : LogisticPlan
         The plan of the fit.
     mapped : Mapped
-        From records to rows.
+        The map from records to rescaled rows.
     weights : ndarray of shape (n_columns, n_classes)
         Released.
     shift, reach : float
-        Released. Scores less `shift` are divided by `reach`, and then counted in the bins of `score_edges`.
+        Released. A score minus `shift` is divided by `reach`, and then assigned to a bin of `score_edges`.
     """
     steps = _whole_weights(plan, weights)
-    # Margins are exact whole numbers: which bin a score falls in does not depend on how floats are added up.
+    # Margins are exact integers: the bin of a score does not depend on the order of float additions.
     ends = np.rint((score_edges(plan.levels) * reach + shift) * 2.0**_WEIGHT_BITS * plan.reach)
 
     def of_second(records: Examples) -> NDArray[np.int64]:
@@ -298,7 +298,7 @@ def score_queries(
 
 
 def kinds_of_queries(plan: LogisticPlan) -> list[tuple[StatisticalQuery, Fraction]]:
-    """Return a query of each kind that is asked, and its share of the budget: both are public.
+    """Return one query of each kind with its share of the budget; both are public.
 
     Parameters
     ----------
@@ -314,13 +314,13 @@ def kinds_of_queries(plan: LogisticPlan) -> list[tuple[StatisticalQuery, Fractio
 
 
 def _n_scores(plan: LogisticPlan) -> int:
-    """Return how many categories of scores, or of scores and labels, are told apart."""
+    """Return the number of categories of scores, or of scores and labels."""
     bins = len(score_edges(plan.levels)) + 1
     return 2 * bins if plan.n_classes == 2 else bins
 
 
 def _whole_weights(plan: LogisticPlan, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return weights as whole numbers of 2**-_WEIGHT_BITS, no column longer than _HEAVIEST."""
+    """Return weights as integers in units of 2**-_WEIGHT_BITS, with column norms of at most _HEAVIEST."""
     heaviest = _HEAVIEST / math.sqrt(plan.n_columns)
     return np.asarray(np.rint(weights.clip(-heaviest, heaviest) * 2.0**_WEIGHT_BITS))
 

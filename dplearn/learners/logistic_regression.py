@@ -1,4 +1,4 @@
-"""Private logistic regression: from noisy sums over all records, or from one report of each.
+"""Private logistic regression by noisy sums over all records, or by local randomisers.
 
 >>> from sklearn.datasets import load_iris
 >>> X, y = load_iris(return_X_y=True)
@@ -47,72 +47,72 @@ from dplearn.records.reading import (
 
 __all__ = ["LogisticPlan", "StatisticalQueryLogisticRegression"]
 
-_NUMBERS = Product([Floats()])  # what is assumed of columns that nobody declared
+_NUMBERS = Product([Floats()])  # the assumed domain of each undeclared column
 
 
 class StatisticalQueryLogisticRegression(PrivateClassifier):
-    """Learn linear margins of classes by statistical queries: sums of short vectors, each of one record.
+    """Logistic regression by statistical queries: private sums of vectors of bounded norm, one per record.
 
-    Each row, with a 1 added for the intercept, is scaled to length 1, so that no bound need be guessed: how
-    long a row is tells nothing. No record's row is clipped.
+    Each row, with a 1 added for the intercept, is scaled to length 1. The norm bound therefore needs no
+    parameter, no row is clipped, and a row's length has no influence on the fit.
 
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive. The decimal that is written is meant: 0.1 is 1/10.
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
-        Probability with which the guarantee may fail; keep it far below one over the number of records. It
-        pays for Gaussian noise, which many more columns and steps can stand. 0: Laplace noise, and pure
-        differential privacy. "local" spends none.
+        Probability with which the guarantee may fail; choose it far below 1 / n_samples. A positive delta
+        allows Gaussian noise, which is smaller for many columns and steps. 0: Laplace noise, and pure
+        differential privacy. With "local" no delta is spent.
     trust_model : {"central", "local"}, default="central"
-        "central": noise is added to sums over all records. "local": each record reports one bit on one number
-        of one sum, so that nobody need be trusted with it; that takes very many records.
+        "central": noise is added to sums over all records. "local": each record reports one randomised bit on
+        one number of one sum, so that no trusted curator is needed; this requires very many records.
     domain : Domain, sequence of Domain, Product or Schema, optional
-        What values can occur: one domain for all columns or one for each. Values without an order get a
-        column of 0 and 1 each, and numbers between bounds are scaled to -1..1: give bounds where there are
-        any, since `Floats()`, which have none, become arsinh(x) / 12, so that 40 is 0.37 and counts little
-        beside them. A domain with `missing=True` adds a column that is 1 where a number is missing. See
-        `DesignMatrix`. None: finite numbers, taken as they are, also in a sparse matrix; columns should then
-        be of like size, since large numbers drown the rest.
+        The possible values: one domain for all columns, or one for each. Unordered values are one-hot
+        encoded, and bounded numbers are scaled to [-1, 1]. Declare bounds where they are known: the values of
+        the unbounded `Floats()` are transformed to arsinh(x) / 12, so that 40 becomes 0.37 and has less
+        weight than a bounded column. A domain with `missing=True` adds a column that is 1 where a number is
+        missing. See `DesignMatrix`. None: finite numbers, untransformed, also in a sparse matrix; the columns
+        should then be of similar magnitude, since the longest columns dominate a scaled row.
     n_steps : int or "auto", default="auto"
-        How many steps of accelerated gradient descent, each with a query of its own. "auto": 24 (6 where
-        delta is 0 in the central model), or 1 where noise would hide the answers to the others. Public
-        numbers decide.
+        Number of steps of accelerated gradient descent; each step is one query. "auto": 24 (6 where delta is
+        0 in the central model), or 1 if the answers to further queries would be noise-dominated. The choice
+        is a function of public numbers.
     classes : sequence, optional
-        All labels that can occur. None takes those of the schema, or else those in `y`, and the guarantee
-        then says that it assumes the set of labels public.
+        All labels that can occur. None: the labels of the schema, or else the labels that occur in `y`; the
+        guarantee then assumes that the set of labels is public.
     ledger : PrivacyLedger, optional
-        The budget that each fit is charged to, whoever calls it: clones, searches and workers too.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
-        guarantee then says so.
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
 
     Attributes
     ----------
     coef_ : ndarray of float64 of shape (n_classes, n_numbers), or (1, n_numbers) of two classes
-        Released. The effect of each column of numbers on the margin of a row of typical length; with two
-        classes, of the second. Comparable between fits: the columns of one categorical feature, of which each
-        row has exactly one, sum to 0, and so do classes.
+        Released. The effect of each numeric column on the margin of a row of typical length; with two
+        classes, on the margin of the second class. The coefficients of different fits are comparable: those
+        of the one-hot columns of one categorical feature sum to 0, and so do those of the classes.
     coef_std_ : ndarray of float64, of the shape of `coef_`
         Released. Standard deviation of the privacy noise in each coefficient; see `coef_interval`.
     intercept_ : ndarray of float64 of shape (n_classes,) or (1,)
-        Released. The margin of a row of typical length whose numbers are all 0, in the margin's units.
+        Released. The margin of a row of typical length whose numbers are all 0.
     offset_ : ndarray of float64 of shape (n_classes,) or (1,)
         Released. The part of the intercept that is not divided by a row's length: the decision function is
         `offset_ + (X @ coef_.T + intercept_ - offset_) / length`.
     metric_ : ndarray of float64 of shape (n_numbers + 1, n_numbers + 1)
-        Released. The length of a row is that of the row, with a 1 added, times this matrix (with delta 0, the
-        sum of magnitudes): about 1 for a typical row.
+        Released. The length of a row is the Euclidean norm (with delta 0, the L1 norm) of the row, with a 1
+        added, times this matrix; about 1 for a typical row.
     n_steps_ : int
-        Public. How many steps were taken.
+        Public. The number of steps.
     noise_ : str
-        Public. "laplace", "gaussian" or "local".
+        Public. The noise: "laplace", "gaussian" or "local".
     design_ : DesignMatrix or None
-        Public. How columns are turned into columns of numbers, whose `names` go with `coef_`.
+        Public. The encoding of columns as numeric columns; its `names` are in the order of `coef_`.
     classes_ : ndarray of shape (n_classes,)
-        Public. The labels, sorted: declared, or assumed public.
+        Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
-        Public. What the fit guarantees, and on what assumptions.
+        Public. The guarantee of the fit, with its assumptions.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
@@ -120,32 +120,33 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
 
     See Also
     --------
-    dplearn.queries.VectorQuery : What is asked of records.
+    dplearn.queries.VectorQuery : A query for a sum of vectors.
 
     Notes
     -----
-    **Privacy.** (epsilon, delta)-differential privacy for one replaced record; "local" with delta 0, even
-    towards whoever collects the reports. Proof: each query is a sum over records of whole vectors, each a
-    function of its own record and of what was released before, no longer than a public norm, which is checked
-    in integers: products of a row of length 1 with itself, with what its label says, or with what the
-    released weights say of it; and last, of two classes, one count by score bin and label; of more, two
-    counts by bin of the label's margin, less that of the next class in one and of the previous class in the
-    other. Each record is in one cell of each count. The oracle's noise is for that norm and the query's share
-    of the budget, and the shares sum to 1. What is made of the answers is public.
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record; "local" with delta 0, and then
+    also towards the collector of the reports. Proof: each query is a sum over records of integer vectors.
+    Each vector is a function of its own record and of earlier answers, and its norm is at most a public
+    bound, which is checked in integers. The vectors are products of a row of length 1 with the row itself,
+    with the centred indicator of its label, or with its predicted probabilities under the released weights.
+    The last queries are histograms: with two classes, one by score bin and label; with more, two by bin of
+    the difference between the margin of the label and that of the next class, or of the previous class. Each
+    record is in one cell of each histogram. The oracle's noise is calibrated to the norm and to the query's
+    share of the budget, and the shares sum to 1. All else is post-processing of the answers.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
-    **Accuracy.** With probability at least 1 - beta no number of the first gradient is released with more
-    noise than `plan(n_samples).tolerance`. A fit warns where `noise_to_signal` is 1 or more:
-    public numbers say so, whatever the records.
+    **Accuracy.** With probability at least 1 - beta, the noise in every number of the first gradient is at
+    most `plan(n_samples).tolerance`. A fit warns if `noise_to_signal` is 1 or more; it depends on public
+    numbers only.
 
-    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5: what can be learned
-    by statistical queries can be learned locally. Rows scaled to one length in a released metric, a gradient
-    whose part that labels have is asked for once, and a calibration by histograms are ours.
+    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5: every
+    statistical-query algorithm has a local simulation. The scaling of rows to one length in a released
+    metric, the gradient whose label part is queried once, and the calibration by histograms are ours.
     """
 
-    _finest = FINEST  # bits of the grid on which rows are; audits take fewer
-    _levels = 9  # of scores; audits take fewer
+    _finest = FINEST  # bits of the grid of the rows; audits use fewer
+    _levels = 9  # of scores, by magnitude; audits use fewer
 
     def __init__(
         self,
@@ -176,18 +177,18 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         n_labels: int | None = None,
         beta: float = 0.05,
     ) -> LogisticPlan:
-        """Return what a fit would guarantee and how it would ask, without any data.
+        """Return the plan of a fit: its guarantee, its queries and its noise. No data is read.
 
         Parameters
         ----------
         n_samples : int
             Number of records.
         n_features : int, optional
-            Number of columns; needed unless the domain tells.
+            Number of columns; required unless `domain` determines it.
         n_labels : int, optional
-            Number of labels; needed unless `classes` or the schema tells.
+            Number of labels; required unless `classes` or the schema determines it.
         beta : float, default=0.05
-            Probability of failure that is allowed, in (0, 1).
+            Allowed probability of failure, in (0, 1).
         """
         params = self._params(self.random_state is not None)
         public = planned_table(params, n_samples, n_features=n_features, n_labels=n_labels)
@@ -246,12 +247,12 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         self.intercept_ = effects.intercept + self.offset_
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return margins: above 0 for the second of two classes, or the greatest for the predicted one.
+        """Return the margin of each class, or with two classes that of the second; costs no privacy.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            As for `fit`; numbers outside the domain count as its nearest value. Costs no privacy.
+            As for `fit`; a number outside the domain is replaced by the nearest value in it.
 
         Returns
         -------
@@ -261,7 +262,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         return margins[:, 1] if len(self.classes_) == 2 else margins
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probability of each class, as calibrated on the training records.
+        """Return the calibrated probability of each class; costs no privacy.
 
         Parameters
         ----------
@@ -275,7 +276,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         return self._model().probabilities(self._matrix(X))
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return logarithms of what `predict_proba` returns.
+        """Return the logarithms of the probabilities of `predict_proba`.
 
         Parameters
         ----------
@@ -306,30 +307,30 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         return labels
 
     def coef_interval(self, beta: float = 0.05) -> NDArray[np.float64]:
-        """Return where the coefficients of a fit without privacy noise would be; costs no privacy.
+        """Return intervals for the coefficients of a fit without privacy noise; costs no privacy.
 
         Parameters
         ----------
         beta : float, default=0.05
-            Probability, for each coefficient, of lying outside, in (0, 1).
+            Probability, for each coefficient, that the interval does not contain it, in (0, 1).
 
         Returns
         -------
         ndarray of float64 of shape (n_classes, n_numbers, 2), or (1, n_numbers, 2) of two classes
-            Lower and upper ends. Approximate: noise is taken to be Gaussian, and `metric_` to be known.
-            They say nothing of other samples of records.
+            Lower and upper ends. They are approximate: the noise is assumed to be Gaussian, and the noise in
+            `metric_` is ignored. They do not cover the sampling error of the records.
         """
         check_is_fitted(self)
         half = self.coef_std_ * ndtri(1 - float(check_number("beta", beta, above=0, below=1)) / 2)
         return np.stack([self.coef_ - half, self.coef_ + half], axis=-1)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Return the names of the columns of numbers, which `coef_` has a weight for each of.
+        """Return the names of the numeric columns, in the order of `coef_`.
 
         Parameters
         ----------
         input_features : array-like of str, optional
-            Names of the columns of `X`, where it had none; else they must be the same.
+            Names of the columns of `X`. If `X` had names in `fit`, these must be the same.
 
         Returns
         -------
@@ -346,9 +347,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
             default = [f"x{place}" for place in range(self.n_features_in_)]
             return np.asarray(default if given is None else given, dtype=object)
         domain = self.design_.domain
-        if given is None or isinstance(
-            domain, Schema
-        ):  # of a frame, a schema takes the columns that it names
+        if given is None or isinstance(domain, Schema):  # a schema selects its named columns of a frame
             return np.asarray(self.design_.names, dtype=object)
         return np.asarray(DesignMatrix(Product(domain.domains, given)).names, dtype=object)
 
@@ -382,7 +381,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
 
 
 def _declared(domain: Any) -> Any:
-    """Return the domain of all columns alike, or of each; None where none is declared."""
+    """Return the domain of all columns, or the product of their domains; None if none is declared."""
     return None if domain is None else declared_columns(domain, Floats())
 
 

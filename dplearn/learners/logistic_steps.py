@@ -1,10 +1,10 @@
-"""Logistic regression by statistical queries: accelerated steps, against any oracle.
+"""Logistic regression by accelerated gradient descent with a statistical-query oracle.
 
-The gradient of the logistic loss is split: the part of the labels does not depend on the weights, and is
-asked for once; the part of the predictions is asked for at each step. Before that, the rows' second moments
-tell how to make rows alike in all directions, so that few steps are enough. After that, a histogram of scores
-and labels tells the scale and the offset of the margins; with more than two classes, two histograms of score
-differences tell the scale.
+The gradient of the logistic loss is split in two: the label part does not depend on the weights and is
+queried once, and the prediction part is queried at each step. Before the steps, a query for the second
+moments of the rows gives a metric that whitens them, so that few steps suffice. After the steps, a histogram
+of scores and labels calibrates the scale and the offset of the margins; with more than two classes, two
+histograms of score differences calibrate the scale.
 
 >>> from dplearn.queries import Examples, population
 >>> X = np.array([[2.0, 1.0], [1.0, 2.0], [-1.0, 1.0], [-2.0, 3.0]])
@@ -44,36 +44,37 @@ from dplearn.queries import Answer, Oracle
 __all__ = ["LogisticModel", "Steps", "learn_logistic", "take_steps"]
 
 _MOMENTUM = 0.8
-_NOISE_KEPT = 0.3  # of the largest eigenvalue that noise alone has: what is added to second moments
-_CURVATURE = 0.5  # the largest second derivative of the logistic loss in a margin
-# As a share of the largest bend of the directions other than the longest: steps along short ones, mostly
-# noise, are no longer.
-_LEAST_BEND = 0.5
-_LEAST = 2.0**-20  # of a row's squared length: where there is no noise, this keeps quotients finite
-# The share of a row's squared length that its longest direction gets, which is about the mean row's. It holds
-# the offset: less, and noise hides how common labels are; more, and it hides the rest.
+_NOISE_KEPT = 0.3  # ridge of the second moments, as a share of the largest eigenvalue of the noise
+_CURVATURE = 0.5  # the bound on the second derivative of the logistic loss in a margin
+# The least curvature, as a share of the greatest curvature of the directions other than the longest: it
+# bounds the steps along short, noise-dominated directions.
+_LEAST_CURVATURE = 0.5
+_LEAST = 2.0**-20  # share of a row's squared norm that keeps quotients finite without noise
+# The share of a row's squared norm in its longest direction, which is near the mean row and carries the
+# offset. With a smaller share, the frequencies of the labels are noise-dominated; with a greater share, the
+# other directions are.
 _OFFSET_SHARE = 0.1
-_FREE = 100.0  # how many times the prior variance of the offset is that of each other direction
+_FREE = 100.0  # the ratio of the prior variance of the offset to that of each other direction
 
 
 @dataclass(frozen=True)
 class LogisticModel:
-    """A released model: margins are offsets + rows @ weights / lengths.
+    """A released logistic model, with margins offsets + rows @ weights / lengths.
 
     Attributes
     ----------
     order : {1, 2}
-        How the length of a row is measured.
+        The order of the row norm.
     metric : ndarray of float64 of shape (d, d)
-        Released. The length of a row is that of the row, with a 1 added, times this matrix: about 1.
+        Released. The length of a row is the norm of the row, with a 1 added, times this matrix; about 1.
     weights : ndarray of float64 of shape (d, n_classes)
-        Released. The last row is the weight of the 1 that is added.
+        Released. The weights; the last row belongs to the added 1.
     offsets : ndarray of float64 of shape (n_classes,)
         Released.
     covariance : ndarray of float64 of shape (d, d), optional
-        Released. Of the noise in the weights of one class.
+        Released. The covariance of the noise in the weights of one class.
     slope_deviation : float, default=0.0
-        Released. Of the noise in the scale of all weights, relative to that scale.
+        Released. The relative standard deviation of the noise in the scale of all weights.
     """
 
     order: int
@@ -84,12 +85,12 @@ class LogisticModel:
     slope_deviation: float = 0.0
 
     def margins(self, X: Any) -> NDArray[np.float64]:
-        """Return each row's margins, of shape (n, n_classes).
+        """Return the margins of each row, of shape (n, n_classes).
 
         Parameters
         ----------
         X : ndarray or CSR matrix of shape (n, d - 1)
-            Any numbers.
+            Finite numbers.
         """
         X, one = _at_most_one(X)
         lengths = np.linalg.norm(
@@ -100,23 +101,23 @@ class LogisticModel:
         return np.asarray(self.offsets + scaled, dtype=np.float64)
 
     def probabilities(self, X: Any) -> NDArray[np.float64]:
-        """Return each row's probability of each class.
+        """Return the probability of each class for each row, of shape (n, n_classes).
 
         Parameters
         ----------
         X : ndarray or CSR matrix of shape (n, d - 1)
-            Any numbers.
+            Finite numbers.
         """
         return np.asarray(softmax(self.margins(X), axis=1), dtype=np.float64)
 
 
 def learn_logistic(oracle: Oracle, plan: LogisticPlan) -> LogisticModel:
-    """Return what statistical queries tell of how labels depend on rows.
+    """Return a logistic model learned by statistical queries.
 
     Parameters
     ----------
     oracle : Oracle
-        Of records `Examples(plan.rows(X), codes)`.
+        An oracle for records `Examples(plan.rows(X), codes)`.
     plan : LogisticPlan
         The plan of the fit.
 
@@ -126,21 +127,21 @@ def learn_logistic(oracle: Oracle, plan: LogisticPlan) -> LogisticModel:
 
     Notes
     -----
-    **Accuracy.** Weights get the ridge that is best, given the noise, for their prior variance: 2 / k for k
-    classes, or the variance that labels show beyond the noise, if that is more. The average of all steps is
-    released, in which noise averages out. With two classes, a histogram of scores and labels gives the scale
-    of the margins and their offset: so that, whatever the steps have come to, the more common label is
-    predicted where nothing else is seen through the noise. With more classes, two histograms of score
-    differences give the scale alone, and no offset is added.
+    **Accuracy.** The ridge of the weights is optimal, given the noise, for their prior variance: 2 / k for k
+    classes, or the variance of the label gradients beyond the noise, if that is greater. The average of all
+    steps is released, which reduces the noise. With two classes, a histogram of scores and labels calibrates
+    the scale of the margins and their offset, so that the more frequent label is predicted if the weights are
+    noise-dominated. With more classes, two histograms of score differences calibrate the scale alone, and no
+    offset is added.
 
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5, for learning by
-    statistical queries; Nesterov (1983) for accelerated steps; Platt (1999) for the calibration. Rows of one
-    length in a released metric, the gradient that is split, and the histograms are ours.
+    statistical queries; Nesterov (1983) for accelerated steps; Platt (1999) for the calibration. The rows of
+    one norm in a released metric, the split of the gradient, and the histograms are ours.
     """
     steps = take_steps(oracle, plan)
     directions, mapped = steps.directions, steps.mapped
     slope, offsets, deviation, curvature = _calibrated(oracle, plan, steps)
-    # Scaled such that a typical row, with a 1 added, is as long as 1 in the metric.
+    # The scale of the metric gives a typical row, with a 1 added, the length 1.
     metric = mapped.metric * (mapped.unit / directions.typical_length)
     back = slope * metric @ directions.vectors
     covariance = (back * steps.variances(curvature)) @ back.T
@@ -149,22 +150,22 @@ def learn_logistic(oracle: Oracle, plan: LogisticPlan) -> LogisticModel:
 
 @dataclass(frozen=True)
 class Steps:
-    """What all queries but the last lead to.
+    """The result of all queries before the calibration.
 
     Attributes
     ----------
     mapped : Mapped
         From records to rows.
     directions : _Directions
-        How these rows are spread.
+        The directions of these rows, with their mean squares.
     weights : ndarray of shape (r, n_classes)
-        Released. The average of all steps, by directions. Their scale is not yet that of margins.
+        Released. The average of all steps, in the basis of the directions, before calibration.
     ridges : ndarray of shape (r, 1)
-        Released. What was added to the bends of the loss.
+        Released. The ridges, which were added to the curvature of the loss.
     n_steps : int
         Public.
     label_variance, step_variance : float
-        Public. Of the noise in the gradients' two parts, in each number of a class.
+        Public. The variance of the noise in each number of a class, in the two parts of the gradient.
     """
 
     mapped: Mapped
@@ -176,42 +177,42 @@ class Steps:
     step_variance: float
 
     def variances(self, curvature: float) -> NDArray[np.float64]:
-        """Return the variance, in each direction, of the noise in a class's weights.
+        """Return the variance of the noise in the weights of a class, in each direction.
 
-        Steps are linear in the noise, but for the loss's curvature, which is taken to be the same throughout.
-        The response to the noise of one step is followed through the steps after it; all steps share that of
-        the labels.
+        The steps are linear in the noise if the curvature of the loss is constant, which is assumed. The
+        response to the noise of one step is propagated through the later steps; the noise of the label query
+        is common to all steps.
 
         Parameters
         ----------
         curvature : float
-            Of the loss, as a part of the most there is.
+            The curvature of the loss, as a share of its bound.
         """
-        bends, ridges = self.directions.bends[:, 0], self.ridges[:, 0]
-        weights = ahead = total = np.zeros_like(bends)
-        responses = []  # of the average to the noise of the step that is so many steps before the last
+        bounds, ridges = self.directions.curvature_bounds[:, 0], self.ridges[:, 0]
+        weights = ahead = total = np.zeros_like(bounds)
+        responses = []  # response of the average to the noise of a step, indexed by steps before the last
         for step in range(self.n_steps):
-            moved = ((1 - curvature) * bends * ahead + (step == 0)) / (bends + ridges)
+            moved = ((1 - curvature) * bounds * ahead + (step == 0)) / (bounds + ridges)
             weights, ahead = moved, moved + _MOMENTUM * (moved - weights)
             total = total + weights
             responses.append(total / self.n_steps)
         variances = np.sum(responses, axis=0) ** 2 * self.label_variance
         variances = variances + np.square(responses[:-1]).sum(axis=0) * self.step_variance
-        # Bends that are off move a first step in proportion; later steps undo all but a part of that.
+        # An error in the curvature changes the first step in proportion; later steps correct part of it.
         rest = 1 - curvature
         kept = (1 - rest**self.n_steps) / max(self.n_steps * curvature, _LEAST)
-        moved = kept * self.directions.disturbances * _CURVATURE / (bends + ridges)
-        weighted = self.directions.disturbances[:, None] * self.weights
+        moved = kept * self.directions.moment_noise * _CURVATURE / (bounds + ridges)
+        weighted = self.directions.moment_noise[:, None] * self.weights
         return np.asarray(variances + moved**2 * float((weighted**2).sum(axis=0).mean()))
 
 
 def take_steps(oracle: Oracle, plan: LogisticPlan) -> Steps:
-    """Ask for directions and labels, and take all steps.
+    """Query the metric and the labels, and take all steps.
 
     Parameters
     ----------
     oracle : Oracle
-        Of records `Examples(plan.rows(X), codes)`.
+        An oracle for records `Examples(plan.rows(X), codes)`.
     plan : LogisticPlan
         The plan of the fit.
     """
@@ -221,7 +222,7 @@ def take_steps(oracle: Oracle, plan: LogisticPlan) -> Steps:
     answer = oracle.ask(products_query(plan, mapped, label_parts(plan)), label_share)[0]
     labels = directions.vectors.T @ _per_class(plan, answer)
     label_variance, step_variance = _class_variance(plan, answer), 0.0
-    bends, ridges = directions.bends, directions.ridges(label_variance, labels)
+    bounds, ridges = directions.curvature_bounds, directions.ridges(label_variance, labels)
     weights = ahead = total = np.zeros_like(labels)
     for step in range(plan.n_steps):
         gradient = labels
@@ -230,7 +231,7 @@ def take_steps(oracle: Oracle, plan: LogisticPlan) -> Steps:
             answer = oracle.ask(products_query(plan, mapped, predicted), step_share)[0]
             step_variance = _class_variance(plan, answer)
             gradient = labels - directions.vectors.T @ _per_class(plan, answer)
-        moved = (bends * ahead + gradient) / (bends + ridges)
+        moved = (bounds * ahead + gradient) / (bounds + ridges)
         weights, ahead = moved, moved + _MOMENTUM * (moved - weights)
         total = total + weights
     return Steps(
@@ -241,18 +242,18 @@ def take_steps(oracle: Oracle, plan: LogisticPlan) -> Steps:
 def _calibrated(
     oracle: Oracle, plan: LogisticPlan, steps: Steps
 ) -> tuple[float, NDArray[np.float64], float, float]:
-    """Return the scale and the offsets of margins, the scale's relative deviation, and the curvature."""
+    """Return the scale and the offsets of margins, the relative deviation of the scale, and the curvature."""
     two = plan.n_classes == 2
     usual = steps.directions.mean_of_longest * steps.weights[-1]
     shift = float(usual[1] - usual[0]) if two else 0.0
     weights = steps.directions.vectors @ steps.weights
     lengths = np.linalg.norm(weights, axis=0)
-    reach = float(2 * lengths.max()) + abs(shift) + _LEAST  # rows are no longer than 1
+    reach = float(2 * lengths.max()) + abs(shift) + _LEAST  # the norm of a row is at most 1
     queries = score_queries(plan, steps.mapped, weights, shift=shift, reach=reach)
     answers = oracle.ask(queries, plan.calibration_share)
     edges = np.concatenate([[-1.0], score_edges(plan.levels), [1.0]])
-    # Among records of two labels, the odds of one are exp(slope * score), and of the other, at the negative
-    # score, the same: so each record counts as one of its label, and its mirror image as one of the other.
+    # Among records of two labels, the odds of one label are exp(slope * score), and those of the other are
+    # the same at the negative score. Each record is therefore also counted, mirrored, for the other label.
     means = np.sum([answer.means for answer in answers], axis=0)
     counts = means.reshape(-1, 2) if two else np.column_stack([means[::-1], means])
     found = calibrate(counts, edges, slope=reach, noise=math.sqrt(sum(map(_variance, answers))))
@@ -263,9 +264,9 @@ def _calibrated(
 
 
 def _at_most_one(X: Any) -> tuple[Any, NDArray[np.float64]]:
-    """Return rows with a 1 added, that last column apart, divided by what is greatest in them.
+    """Return rows divided by their greatest magnitude, and separately the added column of ones so scaled.
 
-    Margins do not depend on a row's length, and no product then leaves the range of floats.
+    Margins do not depend on the norm of a row, and after the division no product overflows.
     """
     rows: Any = X  # issparse narrows to a type without its methods
     greatest = abs(rows).max(axis=1)
@@ -276,23 +277,23 @@ def _at_most_one(X: Any) -> tuple[Any, NDArray[np.float64]]:
 
 @dataclass(frozen=True)
 class _Directions:
-    """What makes rows alike in all directions, and how rows are spread then.
+    """The whitening metric, and the directions and mean squares of the mapped rows.
 
     Attributes
     ----------
     metric : ndarray of shape (d, d)
-        Released. What rows are multiplied by before they are scaled to one length again.
+        Released. The matrix that multiplies rows before they are rescaled to one norm.
     vectors : ndarray of shape (d, r)
         Released. Orthogonal directions of mapped rows, in columns; the last one is the longest.
     energies : ndarray of shape (r,)
-        Released. The mean square of mapped rows in each direction, about.
+        Released. The approximate mean square of mapped rows in each direction.
     typical_length : float
-        Released. About how long a raw row, with a 1 added, is once it is multiplied by the metric.
+        Released. The approximate norm of a raw row, with a 1 added, times the metric.
     mean_of_longest : float
-        Released. About the mean of mapped rows in the longest direction.
-    disturbances : ndarray of shape (r,)
-        Released. Each direction's part of the square root of how far noise moves the products of two
-        directions, next to `energies`: a product of two of these numbers.
+        Released. The approximate mean of mapped rows in the longest direction.
+    moment_noise : ndarray of shape (r,)
+        Released. The noise of the metric in each direction. The product of two of these numbers is the
+        standard deviation of the noise in the corresponding entry of the mapped second moments.
     """
 
     metric: NDArray[np.float64]
@@ -300,45 +301,45 @@ class _Directions:
     energies: NDArray[np.float64]
     typical_length: float
     mean_of_longest: float
-    disturbances: NDArray[np.float64]
+    moment_noise: NDArray[np.float64]
 
     @property
-    def bends(self) -> NDArray[np.float64]:
-        """The most that the loss is taken to bend in each direction, of shape (r, 1)."""
-        least = _LEAST_BEND * float(self.energies[:-1].max(initial=0.0))
+    def curvature_bounds(self) -> NDArray[np.float64]:
+        """The bound on the curvature of the loss in each direction, of shape (r, 1)."""
+        least = _LEAST_CURVATURE * float(self.energies[:-1].max(initial=0.0))
         return np.asarray(_CURVATURE * np.maximum(self.energies, least))[:, None]
 
     def ridges(self, variance: float, labels: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what to add to `bends`, of shape (r, 1), where gradients have noise of this variance.
+        """Return the ridges for gradients with noise of this variance, of shape (r, 1).
 
-        With a bend b, noise of variance v and weights of prior variance p, the best ridge is v / (b p). Here
-        p is 2 / k for k classes, or what the labels' gradients show beyond the noise, if that is more. The
-        longest direction holds the offset, which is next to free.
+        With curvature b, noise of variance v and weights of prior variance p, the optimal ridge is v / (b p).
+        Here p is 2 / k for k classes, or the variance of the label gradients beyond the noise, if that is
+        greater. The longest direction carries the offset, whose prior variance is _FREE times as great.
 
         Parameters
         ----------
         variance : float
-            In each number of a class.
+            The variance of the noise in each number of a class.
         labels : ndarray of shape (r, k)
-            Released. The gradients at weights of 0.
+            Released. The label gradients at weights of 0.
         """
-        bends, shown = self.bends, labels[:-1]
+        bounds, shown = self.curvature_bounds, labels[:-1]
         beyond = float((shown**2).sum()) - shown.size * variance
-        prior = max(2.0, beyond / max(float((bends[:-1] ** 2).sum()), _LEAST**2)) / labels.shape[1]
-        ridges = variance / np.maximum(bends * prior, _LEAST**2)
+        prior = max(2.0, beyond / max(float((bounds[:-1] ** 2).sum()), _LEAST**2)) / labels.shape[1]
+        ridges = variance / np.maximum(bounds * prior, _LEAST**2)
         ridges[-1] /= _FREE
         return np.asarray(ridges)
 
 
 def _directions(oracle: Oracle, plan: LogisticPlan) -> _Directions:
-    """Ask in which directions rows are long, and return what evens that out."""
+    """Query the second moments, or the mean row, and return the whitening metric and its directions."""
     if not plan.second_moments:
         return _by_mean_row(oracle, plan)
     moments, ridge = _moments(oracle, plan)
     d = plan.n_columns
-    # Rows whose magnitudes sum to 1 have squares that sum to less, and to 1 / active at least.
+    # A row of L1 norm 1 has a squared L2 norm between 1 / active and 1.
     energy = 1.0 if plan.order == 2 else float(np.clip(np.trace(moments), 1 / plan.active, 1.0))
-    basis = plan.basis()  # where rows never are, there is noise alone
+    basis = plan.basis()  # outside the span of possible rows, the answer is noise only
     values, inner = np.linalg.eigh(basis.T @ moments @ basis)
     vectors = basis @ inner
     values, ridge = np.maximum(values, 0.0), ridge + energy * _LEAST
@@ -360,7 +361,7 @@ def _directions(oracle: Oracle, plan: LogisticPlan) -> _Directions:
 
 
 def _by_mean_row(oracle: Oracle, plan: LogisticPlan) -> _Directions:
-    """Ask for the mean row alone, and take rows to be spread evenly in all other directions."""
+    """Query the mean row only; mean squares are assumed equal in all other directions."""
     d = plan.n_columns
     answer = oracle.ask(mean_row_query(plan), plan.shares[0])[0]
     mean, noise = answer.means, d * _variance(answer)
@@ -370,7 +371,7 @@ def _by_mean_row(oracle: Oracle, plan: LogisticPlan) -> _Directions:
     longest = min(max(length**2 - noise, energy * _LEAST), energy * (1 - _LEAST))
     rest = energy - longest
     kept = min(1.0, math.sqrt(_OFFSET_SHARE / (1 - _OFFSET_SHARE) * rest / longest))
-    mirror = np.eye(d)[-1] - along  # the reflection that takes the last unit vector there
+    mirror = np.eye(d)[-1] - along  # the reflection that maps the last unit vector to the mean direction
     square = float(mirror @ mirror)
     vectors = np.eye(d) - (2 / square) * np.outer(mirror, mirror) if square > _LEAST else np.eye(d)
     left = np.full(d, rest / max(d - 1, 1))
@@ -400,22 +401,22 @@ def _spread(
     last: float,
     towards: float,
 ) -> _Directions:
-    """Return the directions, given the mean squares that are left of rows in each.
+    """Return the directions, given the mean squares of the mapped rows.
 
     Parameters
     ----------
     last : float
-        About the mean of the 1 that was added to a row, once it was scaled: the inverse of the row's length.
+        The approximate mean of the added 1 after scaling, which is the inverse of the row's norm.
     scales : ndarray of shape (r,)
-        What rows were multiplied by in each direction.
+        The factor of the metric in each direction.
     noise : float
-        Standard deviation of the noise in second moments of raw rows.
+        The standard deviation of the noise in the second moments of raw rows.
     towards : float
-        Of the sign that mapped rows have in the longest direction.
+        A number with the sign of mapped rows in the longest direction.
     """
     total = max(float(left.sum()), _LEAST)
     energies = energy * np.maximum(left / total, _LEAST)
-    # A row of magnitudes m_i, all alike, is sqrt(active) times as long in order 1 as in order 2.
+    # For a row of `active` equal magnitudes, the L1 norm is sqrt(active) times the L2 norm.
     length = math.sqrt(total * (plan.active if plan.order == 1 else 1))
     return _Directions(
         metric,
@@ -428,7 +429,7 @@ def _spread(
 
 
 def _moments(oracle: Oracle, plan: LogisticPlan) -> tuple[NDArray[np.float64], float]:
-    """Return second moments, and what to add to each direction's: a part of what noise alone shows."""
+    """Return the second moments, and the ridge of each direction: a share of the noise."""
     answer = oracle.ask(moments_query(plan), plan.shares[0])[0]
     d = plan.n_columns
     on, off = moment_weights(plan.order)
@@ -436,12 +437,12 @@ def _moments(oracle: Oracle, plan: LogisticPlan) -> tuple[NDArray[np.float64], f
     moments[np.triu_indices(d)] = answer.means / off
     moments = moments + np.triu(moments, 1).T
     moments[np.diag_indices(d)] *= off / on
-    # No eigenvalue of a symmetric matrix of independent noise is much beyond 2 sqrt(d) deviations.
+    # The eigenvalues of a symmetric matrix of independent noise are at most about 2 sqrt(d) deviations.
     return moments, _NOISE_KEPT * 2 * math.sqrt(d * _variance(answer)) / off
 
 
 def _per_class(plan: LogisticPlan, answer: Answer) -> NDArray[np.float64]:
-    """Return an answer as a matrix with a column for each class, in which rows sum to 0."""
+    """Return an answer as a matrix with a column for each class and rows of sum 0."""
     columns = answer.means.reshape(plan.n_columns, plan.asked)
     if plan.asked == 1:
         return np.hstack([-columns, columns])
@@ -449,10 +450,10 @@ def _per_class(plan: LogisticPlan, answer: Answer) -> NDArray[np.float64]:
 
 
 def _class_variance(plan: LogisticPlan, answer: Answer) -> float:
-    """Return the variance of the noise in one class's column of `_per_class`."""
+    """Return the variance of the noise in one column of `_per_class`."""
     return _variance(answer) * (1.0 if plan.asked == 1 else 1 - 1 / plan.n_classes)
 
 
 def _variance(answer: Answer) -> float:
-    """Return that of the noise in each number, as its bound tells it."""
+    """Return the variance of the noise in each number of an answer, from its bound."""
     return 2 * answer.noise.linear**2 + answer.noise.root**2 / 2

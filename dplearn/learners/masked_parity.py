@@ -1,4 +1,4 @@
-"""Masked parity: what takes two rounds of questions to learn, and cannot be learned in one.
+"""Masked parity: a concept learned by two rounds of statistical queries, but not by one round.
 
 >>> import numpy as np
 >>> generator = np.random.default_rng(0)
@@ -68,57 +68,58 @@ __all__ = [
 
 _WAYS = ("cells", "hadamard")
 
-Signed = tuple[NDArray[np.intp], NDArray[np.int64]]  # which cell each record is in, and its sign
+Signed = tuple[NDArray[np.intp], NDArray[np.int64]]  # the cell and the sign of each record
 
 
 class MaskedParityClassifier(RuleClassifier):
-    """Learn a parity of which half of the records show one bit each, and the other half sums only.
+    """Learn a masked parity by one or two rounds of statistical queries.
 
-    A record has d bits x, an index i and a mask. With mask, its label is bit i of a hidden r; without, it is
-    the sum of the bits of x that r has, modulo 2, or always the complement of that. Two rounds of
-    averages learn it: one finds r, the next, which needs r, whether there is a complement. One round finds r
-    and no more, whoever asks: it separates what can be learned with and without interaction.
+    A record has d bits x, an index i and a mask. If the mask is 1, the label is bit i of a hidden vector r.
+    If the mask is 0, the label is the inner product of r and x modulo 2, or for all these records its
+    complement. Two rounds of statistical queries learn the concept: the first finds r, and the second, which
+    depends on r, finds the intercept. No single round finds the intercept, so that the class separates
+    interactive from noninteractive learning.
 
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive. The decimal that is written is meant.
+        Privacy budget of one fit; positive. A float stands for its shortest decimal.
     trust_model : {"central", "local"}, default="central"
-        "central": whoever fits sees the records and answers about all of them with noise. "local": each
-        record answers one question, by a report that it randomises itself.
+        "central": a trusted curator adds noise to sums over all records. "local": each record answers one
+        query by a randomised report, so that no trusted curator is needed.
     interactive : bool, default=True
-        Whether there is a second round. Without it, records without mask get the label that most of them
-        have, which is right for half of them.
+        Whether there is a second round. Without it, all records with mask 0 are predicted the more frequent
+        label among them, which is correct for half of them.
     beta : float, default=0.05
         Probability of failure that is allowed, in (0, 1); for `plan` and a warning.
     binarize : float or None, default=0.0
-        Numbers above it count as 1, others as 0. None: values must be 0 or 1 already.
+        Numbers above it become 1, others 0. None: all values must be 0 or 1.
     classes : sequence, optional
-        The two labels that can occur. None takes those in `y`, and the guarantee then says that it assumes
-        the set of labels public.
+        The two labels that can occur. None: the labels that occur in `y`; the guarantee then assumes that the
+        set of labels is public.
     ledger : PrivacyLedger, optional
-        The budget that each fit is charged to, whoever calls it: clones, searches and workers too.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
-        guarantee then says so.
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
 
     Attributes
     ----------
     parity_ : ndarray of uint8 of shape (d,)
-        Released. 1 for each bit of x that is added: the hidden r.
+        Released. The estimate of r: 1 for each bit of x in the parity.
     intercept_ : int
-        Released. 1 where records without mask get the complement; with `interactive=False` the label code
-        that all of them get.
+        Released. 1 if the label at mask 0 is the complement of the parity, else 0; with `interactive=False`
+        the label code predicted at mask 0.
     concept_ : ChosenConcept
-        Released. The rule, which it prints as.
+        Released. The masked parity; its `repr` is the rule.
     rounds_ : int
-        Public. How many rounds of questions there were.
+        Public. The number of rounds of queries.
     classes_ : ndarray of shape (2,)
-        Public. The labels, sorted: declared, or assumed public.
+        Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
-        Public. What the fit guarantees, and on what assumptions.
+        Public. The guarantee of the fit, with its assumptions.
     domain_ : Product
-        Public. What counts as 1 in each column.
+        Public. The domain of a record, which determines the numbers that become 1.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
@@ -126,21 +127,22 @@ class MaskedParityClassifier(RuleClassifier):
 
     See Also
     --------
-    dplearn.learners.masked_parity.masked_rows : Makes a table of this form from bits, an index and a mask.
-    dplearn.theory.masked_parity_sample_size : How many records it takes.
+    dplearn.learners.masked_parity.masked_rows : A table of this form from bits, an index and a mask.
+    dplearn.theory.masked_parity_sample_size : The number of records for a given probability of failure.
 
     Notes
     -----
-    All columns are bits: first x, then the index in binary, its lowest bit first, last the mask. Of so many
-    columns as many are bits of x as can be, so that ceil(log2(d)) are left for the index.
+    All columns are bits: first x, then the index in binary, lowest bit first, and last the mask. For a given
+    number of columns, d is the greatest number that leaves ceil(log2(d)) columns for the index.
 
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
-    With "local" even towards whoever collects the reports.
+    With "local" also towards the collector of the reports.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
-    **Accuracy.** `plan(n_samples, n_features=...)` bounds the probability that the rule is not the one that
-    labels all records, where masks are fair coins and indices uniform; x may have any distribution.
+    **Accuracy.** If a masked parity labels all records, masks are fair coins and indices are uniform, the
+    probability that another rule is released is at most `plan(n_samples, n_features=...).failure`; x may have
+    any distribution.
 
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5.3.
     """
@@ -171,12 +173,12 @@ class MaskedParityClassifier(RuleClassifier):
         self.random_state = random_state
 
     def plan(self, n_samples: int, *, n_features: int) -> "MaskedParityPlan":
-        """Return what a fit would guarantee and how accurate it would be, without any data.
+        """Return the plan of a fit: its guarantee and its accuracy. No data is read.
 
         Parameters
         ----------
         n_samples, n_features : int
-            Numbers of records and of columns: bits, index and mask.
+            The numbers of records and of columns, which are bits, index and mask.
         """
         params = self._params(self.random_state is not None)
         n_features = check_count("n_features", n_features, low=1)
@@ -238,7 +240,7 @@ class MaskedParityClassifier(RuleClassifier):
     def _release(
         self, summary: "MaskedRecords", plan: "MaskedParityPlan", dice: Dice
     ) -> tuple[MaskedParity, int]:
-        # One replaced record replaces one row of bits, and one label.
+        # One replaced record replaces one row of bits and one label.
         kind = "local" if plan.params.trust_model == "local" else "laplace"
         oracle = oracle_for(kind, summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream)
         found = learn_masked_parity(oracle, plan.n_bits, *_askings(plan.sizes), plan.domain)
@@ -260,7 +262,7 @@ class MaskedParityClassifier(RuleClassifier):
         return self.concept_.predict(list(rows.unpack().T))
 
     def _rows(self, X: Any, *, reset: bool) -> Any:
-        """Return X as `packed_rows` takes it."""
+        """Return X in the form that `packed_rows` accepts."""
         if issparse(X):
             return read_rows(self, X, reset=reset, sparse=True)
         return read_features(self, X, domain=Bits(self.binarize), reset=reset)
@@ -274,29 +276,29 @@ class MaskedParityClassifier(RuleClassifier):
 
 @dataclass(frozen=True)
 class MaskedParityPlan(Plan):
-    """What a fit of `MaskedParityClassifier` would give.
+    """The plan of a fit of `MaskedParityClassifier`.
 
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would guarantee.
+        The guarantee of the fit.
     n_samples : int
         Number of records.
     n_bits : int
-        How many of the columns are bits of x.
+        The number of columns that are bits of x.
     n_rounds : int
-        How many rounds of questions there would be.
+        The number of rounds of queries.
     first_share : float
-        What part of epsilon, or of the records, the first would take.
+        The share of epsilon ("central") or of the records ("local") for the first round.
     failure : float
-        A bound on the probability that the error exceeds `alpha`, where a masked parity labels all records,
-        masks are fair coins and indices uniform; with one round, bits fair coins besides.
+        A bound on the probability that the error exceeds `alpha`, if a masked parity labels all records,
+        masks are fair coins and indices are uniform; with one round, if also the bits are fair coins.
     n_needed : int
-        From how many records on `failure` is at most `beta`.
+        The least number of records from which on `failure` is at most `beta`.
     alpha : float
-        The error that is guaranteed: 0, or 1/4 with one round.
+        The error that `failure` refers to: 0, or 1/4 with one round.
     beta : float
-        As the estimator has it.
+        The parameter of the estimator.
     """
 
     guarantee: ApproxDP
@@ -315,18 +317,18 @@ class MaskedParityPlan(Plan):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warn if the public numbers guarantee less than is asked for."""
+        """A warning if `failure` exceeds `beta`."""
         if self.failure <= self.params.beta:
             return ()
         return (
             f"n_samples is {self.n_samples}: beta={self.beta:g} with trust_model={self.params.trust_model!r}"
-            f" takes {self.n_needed} records of {self.n_bits} bits; plan(n_samples, n_features=...) tells"
-            " more, without any data",
+            f" requires {self.n_needed} records of {self.n_bits} bits; plan(n_samples, n_features=...)"
+            " reports `failure` without data",
         )
 
 
 def _askings(sizes: MaskedParitySizes) -> "tuple[Asking, Asking | None]":
-    """Return how each round asks; the last takes all that is left."""
+    """Return the queries of each round; the last round spends all of the remaining budget."""
     if sizes.second_way is None:
         return Asking(sizes.first_way), None
     return Asking(sizes.first_way, {"share": sizes.first_share}), Asking(sizes.second_way)
@@ -334,18 +336,18 @@ def _askings(sizes: MaskedParitySizes) -> "tuple[Asking, Asking | None]":
 
 @dataclass(frozen=True, repr=False)  # a traceback may show it
 class MaskedRecords(Records):
-    """Records of a masked parity, as queries take them.
+    """Decoded records of a masked parity, the argument of its queries.
 
     Attributes
     ----------
     matrix : BitMatrix of shape (n, d)
         Private. The bits.
     index : ndarray of intp of shape (n,)
-        Private. From 0 to d - 1, or d where it means nothing.
+        Private. The index, from 0 to d - 1, or d if the coded index is invalid.
     mask : ndarray of uint8 of shape (n,)
         Private.
     labels : ndarray of int of shape (n,)
-        Private. Label codes, 0 or 1.
+        Private. The label codes, 0 or 1.
     """
 
     matrix: BitMatrix
@@ -355,9 +357,9 @@ class MaskedRecords(Records):
 
     @classmethod
     def of(cls, matrix: BitMatrix, n_bits: int, labels: NDArray[Any]) -> Self:
-        """Return the records of a table: bits, index and mask; see `masked_rows`."""
+        """Decode a table of bits, index and mask; see `masked_rows`."""
         columns = list(matrix.unpack().T)
-        bits = BitMatrix(matrix.words, n_bits)  # the first columns, of the same words
+        bits = BitMatrix(matrix.words, n_bits)  # the first columns, in the same words
         return cls(bits, index_of(columns[n_bits:-1], n_bits, len(matrix)), columns[-1], labels)
 
     def __len__(self) -> int:
@@ -369,15 +371,15 @@ class MaskedRecords(Records):
 
 @dataclass(frozen=True)
 class Asking:
-    """How a round is asked.
+    """The form of the queries of one round, and their budget.
 
     Attributes
     ----------
     way : {"cells", "hadamard"}
-        "cells": one query, which cell and sign a record has. "hadamard": as many as there are cells, or up to
-        the next power of two, each of all cells with signs of its own.
+        "cells": one histogram query over cells and signs. "hadamard": one query for each row of a Hadamard
+        matrix, whose size is the number of cells, rounded up to a power of two.
     terms : mapping
-        What `Oracle.ask` is told besides: `share`, or `tolerance` and `beta`.
+        Further arguments of `Oracle.ask`: `share`, or `tolerance` and `beta`.
     """
 
     way: str
@@ -387,21 +389,21 @@ class Asking:
 def learn_masked_parity(
     oracle: Oracle, n_bits: int, first: Asking, second: Asking | None, domain: Product | None = None
 ) -> MaskedParity:
-    """Learn a masked parity from any oracle about `MaskedRecords`.
+    """Learn a masked parity from any statistical-query oracle for `MaskedRecords`.
 
     Parameters
     ----------
     oracle : Oracle
-        What answers.
+        The oracle.
     n_bits : int
-        How many bits d.
+        The number of bits, d.
     first : Asking
-        How to ask for the bits of the parity, which records with mask show.
+        The queries of the first round, for the bits of r, which are the labels at mask 1.
     second : Asking or None
-        How to ask, with the parity in hand, whether its complement labels the records without mask. None
-        asks in the first round which label most of these have, and gives it to all of them.
+        The queries of the second round, for the intercept at mask 0, given r. None: the first round also
+        queries the more frequent label at mask 0, which is then predicted for all these records.
     domain : Product of Bits, optional
-        Of the columns; the concept gets it.
+        The domain of the columns, which becomes the domain of the concept.
 
     Returns
     -------
@@ -409,11 +411,13 @@ def learn_masked_parity(
 
     Notes
     -----
-    **Accuracy.** Where masks are fair coins and indices uniform, right if no query in "cells" is off by
-    1 / (4 d) or more in the first round and 1/4 in the second, with "hadamard" twice that.
+    **Accuracy.** If masks are fair coins and indices are uniform, the result is correct if the error of every
+    answer with "cells" is below 1 / (4 d) in the first round and below 1/4 in the second; with "hadamard"
+    below twice that.
 
-    **Source.** Kasiviswanathan et al. (2011), Section 5.3.1. There each query is about one cell and asks for
-    a share above 1 / (4 d); here signs are asked for, so that no threshold depends on how frequent a cell is.
+    **Source.** Kasiviswanathan et al. (2011), Section 5.3.1. There each query is the share of one cell, and
+    is compared with 1 / (4 d). Here the queries are signed sums, whose sign is the result, so that no
+    threshold depends on the frequency of a cell.
 
     Examples
     --------
@@ -439,18 +443,18 @@ def learn_masked_parity(
 
 
 def _shown(n_bits: int, records: MaskedRecords) -> Signed:
-    """With mask: the index's cell, and the label."""
+    """Return for mask 1 the cell of the index, and the label as the sign."""
     return np.where(records.mask == 1, records.index, n_bits), _sign(records.labels)
 
 
 def _shown_or_plain(n_bits: int, records: MaskedRecords) -> Signed:
-    """Besides, a last cell for all without mask."""
+    """Return the same, and for mask 0 one further cell."""
     with_mask = np.where(records.index < n_bits, records.index, n_bits + 1)
     return np.where(records.mask == 1, with_mask, n_bits), _sign(records.labels)
 
 
 def _agreeing(parity: NDArray[np.uint8], records: MaskedRecords) -> Signed:
-    """Without mask: one cell, and whether the label is the parity's."""
+    """Return for mask 0 one cell, and the agreement of the label with the parity as the sign."""
     odd = records.matrix.dot(parity)
     return records.mask.astype(np.intp), _sign(odd == records.labels)
 
@@ -466,7 +470,7 @@ def _positive(signs: NDArray[np.float64]) -> tuple[int, ...]:
 def _signs(
     oracle: Oracle, cells: Callable[[MaskedRecords], Signed], size: int, asking: Asking
 ) -> NDArray[np.float64]:
-    """Return, for each cell, the estimated share of records in it with sign + less that with sign -."""
+    """Return for each cell the estimated share of its records with sign + minus that with sign -."""
     if check_choice("way", asking.way, _WAYS) == "cells":
         query = HistogramQuery(partial(_category, cells, size), categories=2 * size + 1)
         means = oracle.ask(query, **asking.terms)[0].means
@@ -476,7 +480,7 @@ def _signs(
         MeanQuery(partial(_sign_at, cells, row[:size]), low=-1, high=1) for row in turn
     ]
     answers = np.array([answer.mean for answer in oracle.ask(queries, **asking.terms)])
-    # A symmetric matrix whose square is as many times the identity as it has rows.
+    # A Hadamard matrix of Sylvester's form: symmetric, and its square is n times the identity.
     return np.asarray(turn[:size] @ answers / len(turn))
 
 

@@ -1,9 +1,9 @@
-"""How many records a masked parity takes, in two rounds of queries, and what one round cannot do.
+"""Sample complexity of masked parity with two rounds of queries, and a lower bound for one round.
 
-What each round wants is a sign. Each record is in at most one of m cells, with a sign, and all signs of a
-cell are alike; a share 1 / (2 m) of the records is in each. Two ways of asking: which cell and sign a record
-has, as one of 2 m + 1 categories ("cells"), or its value under m turned queries ("hadamard"), of which a
-record answers one.
+Each round estimates signs. Each record is in at most one of m cells and has a sign; all signs in a cell are
+equal, and each cell contains a share 1 / (2 m) of the records. There are two forms of queries: a histogram of
+cell and sign with 2 m + 1 categories ("cells"), or m queries from the rows of a Hadamard matrix ("hadamard"),
+of which each record answers one in the local model.
 
 >>> masked_parity_sample_size(16, epsilon=1, beta=0.05, trust_model="local")
 55652
@@ -38,23 +38,23 @@ __all__ = [
 
 
 _LARGEST_TRANSFORM = 1 << 13
-_SHARES = 64  # of epsilon that are compared
-_SLOPES = np.linspace(0, 1, 258)[1:-1]  # of Chernoff's bound, in parts of the largest
+_SHARES = 64  # the number of shares of epsilon that are compared
+_SLOPES = np.linspace(0, 1, 258)[1:-1]  # slopes of Chernoff's bound that are tried, as shares of the greatest
 
 
 @dataclass(frozen=True)
 class MaskedParitySizes:
-    """How a fit asks, and how often that fails.
+    """The queries of a fit, and a bound on its probability of failure.
 
     Attributes
     ----------
     first_way, second_way : {"cells", "hadamard"} or None
-        How each round asks; None: there is no second round.
+        The form of the queries of each round; None: there is no second round.
     first_share : Fraction
-        What part of epsilon, or of the records, the first round takes.
+        The share of epsilon ("central") or of the records ("local") for the first round.
     failure : float
-        A bound on the probability that something is learned wrong, if masks are fair coins and indices
-        uniform; bits may be anything.
+        A bound on the probability that the result is not the masked parity of the labels, if masks are fair
+        coins and indices are uniform; the bits may have any distribution.
     """
 
     first_way: str
@@ -66,22 +66,22 @@ class MaskedParitySizes:
 def masked_parity_sizes(
     n_samples: int, *, n_bits: int, epsilon: Any, trust_model: str, interactive: bool = True
 ) -> MaskedParitySizes:
-    """Return how to ask so many records about a masked parity.
+    """Return the best queries for a masked parity with a given number of records.
 
     Parameters
     ----------
     n_samples : int
-        How many records; at least 2.
+        Number of records, at least 2.
     n_bits : int
-        How many bits d the parity is over.
+        The number of bits of the parity, d.
     epsilon : float
         Positive.
     trust_model : {"central", "local"}
-        "central": all records answer both rounds, by noisy counts. "local": each answers in one of them, by
-        a randomised report.
+        "central": noisy counts over all records in both rounds. "local": each record answers in one of the
+        rounds, by a randomised report.
     interactive : bool, default=True
-        Whether there is a second round. Without it what is added to the parity is not learned, and the first
-        round has one cell more.
+        Whether there is a second round. Without it the intercept is not learned, and the first round has one
+        more cell.
 
     Raises
     ------
@@ -121,20 +121,20 @@ def _sizes(n: int, d: int, epsilon: Fraction, trust_model: str, interactive: boo
 def masked_parity_sample_size(
     n_bits: int, *, epsilon: Any, beta: Any, trust_model: str, interactive: bool = True
 ) -> int:
-    """Return from how many records on a masked parity is learned with probability at least 1 - beta.
+    """Return the least number of records from which on the probability of failure is at most beta.
 
     Parameters
     ----------
     n_bits : int
-        How many bits d the parity is over.
+        The number of bits of the parity, d.
     epsilon : float
         Positive.
     beta : float
-        In (0, 1).
+        Allowed probability of failure, in (0, 1).
     trust_model : {"central", "local"}
         As for `masked_parity_sizes`.
     interactive : bool, default=True
-        As for `masked_parity_sizes`; without a second round only the parity itself is learned.
+        As for `masked_parity_sizes`; without a second round only r is learned.
 
     Returns
     -------
@@ -144,10 +144,11 @@ def masked_parity_sample_size(
 
     Notes
     -----
-    **Accuracy.** Where masks are fair coins and indices uniform; the bits may have any distribution.
+    **Accuracy.** For masks that are fair coins, and uniform indices; the bits may have any distribution.
 
-    **Source.** Kasiviswanathan et al. (2011), Proposition 5.18 with Theorem 5.7, which asks of order
-    d**3 ln(d / beta) / epsilon**2 locally: there d queries are about one cell each, here about half of them.
+    **Source.** Kasiviswanathan et al. (2011), Proposition 5.18 with Theorem 5.7, which requires order d**3
+    ln(d / beta) / epsilon**2 locally: there each of d queries is about one cell, here about half of the
+    cells.
     """
     return _least(
         check_count("n_bits", n_bits, low=1),
@@ -175,33 +176,34 @@ def _least(d: int, epsilon: Fraction, beta: Fraction, trust_model: str, interact
 def signs_failure(
     n: Any, *, size: int, wanted: int, epsilon: Any, trust_model: str, way: str
 ) -> NDArray[np.float64]:
-    """Bound the probability that a wanted sign comes out wrong.
+    """Return a bound on the probability that some estimated sign is wrong.
 
     Parameters
     ----------
     n : int or ndarray of shape (k,)
-        How many records.
+        Number of records.
     size : int
-        How many cells m.
+        The number of cells, m.
     wanted : int
-        Of how many of them the sign is wanted; a share 1 / (2 wanted) of the records is in each.
+        The number of cells whose signs are estimated; each contains a share 1 / (2 wanted) of the records.
     epsilon : float
-        For these queries together.
+        The budget of these queries together; positive.
     trust_model : {"central", "local"}
         As for `masked_parity_sizes`.
     way : {"cells", "hadamard"}
-        How they are asked; "hadamard" centrally for one cell only.
+        The form of the queries; "hadamard" with "central" for one cell only.
 
     Returns
     -------
     ndarray of shape (k,)
-        At most 1.
+        The bounds, at most 1.
 
     Notes
     -----
-    **Accuracy.** Chernoff: a record speaks for the sign with probability p+, against it with p-, and
-    E exp(-t x) is least 1 - (sqrt(p+) - sqrt(p-))**2, to the n-th power. Centrally p- is 0 and noise speaks
-    besides: its moment generating function is a factor, and the best of some t is taken.
+    **Accuracy.** Chernoff's bound: the contribution x of a record to the signed count is +1 with probability
+    p+ and -1 with probability p-. The minimum over t of E exp(-t x) is 1 - (sqrt(p+) - sqrt(p-))**2, and the
+    bound is its n-th power. With "central", p- is 0, the moment generating function of the noise is a further
+    factor, and the bound is minimised over a grid of t.
     """
     epsilon = check_number("epsilon", epsilon, above=0)
     logs = _logs(n, size=size, wanted=wanted, epsilon=epsilon, trust_model=trust_model, way=way)
@@ -209,32 +211,33 @@ def signs_failure(
 
 
 def nonadaptive_chance(n_bits: int, n_queries: int, tolerance: Any) -> float:
-    """Bound from below how often all that is asked in one round leaves an error of 1/4 or more.
+    """Return a lower bound on the probability of an error of at least 1/4 after one round of queries.
 
     Parameters
     ----------
     n_bits : int
-        How many bits d the parity is over.
+        The number of bits of the parity, d.
     n_queries : int
-        How many queries, with values in -1..1, are asked before any answer is known.
+        Number of queries, with values in [-1, 1], that are all fixed before the first answer.
     tolerance : float
-        By how much each answer may be off.
+        The allowed error of each answer.
 
     Returns
     -------
     float
-        At least 1/2 - n_queries / (8 * tolerance**2 * 2**d), for a masked parity drawn uniformly and an
-        oracle that answers as badly as it may.
+        The bound 1/2 - n_queries / (8 * tolerance**2 * 2**d), for a uniformly random masked parity and a
+        worst-case oracle of this tolerance.
 
     Notes
     -----
-    **Accuracy.** On records without mask the label of r and that of its complement are opposite, so whoever
-    cannot tell them apart errs on half of them for one of the two. A query tells them apart where its
-    correlation with r exceeds the tolerance: by Parseval, squared correlations sum to 1/4 at most, so for
-    1 / (4 * tolerance**2) of the 2**d parities at most.
+    **Accuracy.** On records with mask 0, the labels of a parity and of its complement are opposite. A learner
+    that cannot distinguish them therefore errs on at least half of these records for one of the two. A query
+    distinguishes them only if its correlation with the parity exceeds the tolerance. By Parseval's identity
+    the squared correlations sum to at most 1/4, so that this holds for at most 1 / (4 * tolerance**2) of the
+    2**d parities.
 
-    **Source.** Kasiviswanathan et al. (2011), Theorem 5.16, for tolerance 2**(-d/3): it states
-    1/2 - t / 2**(d/3 + 2), and its proof gives 1/2 - t / 2**(d/3 + 3), as here.
+    **Source.** Kasiviswanathan et al. (2011), Theorem 5.16, for tolerance 2**(-d/3): it states 1/2 - t /
+    2**(d/3 + 2) for t queries, and its proof gives 1/2 - t / 2**(d/3 + 3), as here.
     """
     d = check_count("n_bits", n_bits, low=1)
     given = check_count("n_queries", n_queries) / (
@@ -246,7 +249,7 @@ def nonadaptive_chance(n_bits: int, n_queries: int, tolerance: Any) -> float:
 def _logs(
     n: Any, *, size: int, wanted: int, epsilon: Fraction, trust_model: str, way: str
 ) -> NDArray[np.float64]:
-    """Return the logarithm of what `signs_failure` bounds, above 0 where it bounds nothing."""
+    """Return the logarithm of the bound of `signs_failure`, which is above 0 if the bound is trivial."""
     records = np.atleast_1d(np.asarray(n, dtype=np.float64))
     share = 1 / (2 * wanted)
     if trust_model == "local":
@@ -259,7 +262,7 @@ def _logs(
 def _records_shared(
     n: int, d: int, epsilon: Fraction, first_way: str, second_way: str
 ) -> tuple[Fraction, float]:
-    """Return which part of the records answers in the first round, in equal parts for its queries."""
+    """Return the share of the records for the first round, and the bound on failure."""
     queries = _n_hadamard_queries(d) if first_way == "hadamard" else 1
     logs = partial(_logs, epsilon=epsilon, trust_model="local")
 
@@ -275,7 +278,7 @@ def _records_shared(
 def _epsilon_shared(
     n: int, d: int, epsilon: Fraction, first_way: str, second_way: str
 ) -> tuple[Fraction, float]:
-    """Return which part of epsilon the first round takes."""
+    """Return the share of epsilon for the first round, and the bound on failure."""
     logs = partial(_logs, n, trust_model="central")
 
     def both(k: int) -> tuple[float, float]:
@@ -288,14 +291,15 @@ def _epsilon_shared(
         one, other = both(k)
         return float(np.logaddexp(one, other))
 
-    # The first falls with its share and the second rises: their sum is nearly least where they meet.
+    # The first bound decreases in the share, the second increases: their sum is nearly least where they are
+    # equal.
     meet = first(lambda k: both(k)[0] <= both(k)[1], _SHARES // 2, _SHARES - 1)
     best = min((meet, meet - 1), key=failure)
     return Fraction(best, _SHARES), math.exp(min(0.0, failure(best)))
 
 
 def _way(size: int, wanted: int, epsilon: Fraction, local: bool, n: int) -> str:
-    """Return the way in which fewer records suffice, of those that so few can be asked in."""
+    """Return the form of queries that requires fewer records, of the forms that n records allow."""
     if not local:
         return "hadamard" if size == 1 else "cells"
     if _n_hadamard_queries(size) > min(_LARGEST_TRANSFORM, n):
@@ -305,7 +309,7 @@ def _way(size: int, wanted: int, epsilon: Fraction, local: bool, n: int) -> str:
 
 
 def _rate(size: int, share: float, epsilon: Fraction, way: str) -> float:
-    """Return (sqrt(p+) - sqrt(p-))**2 of one report."""
+    """Return (sqrt(p+) - sqrt(p-))**2 for one report."""
     if way == "hadamard":
         kept = float(2 * truth_probability(2, epsilon) - 1)
         likely, unlikely = (1 + share * kept) / 2, (1 - share * kept) / 2
@@ -319,10 +323,11 @@ def _rate(size: int, share: float, epsilon: Fraction, way: str) -> float:
 def _central_logs(
     records: NDArray[np.float64], share: float, epsilon: Fraction, way: str
 ) -> NDArray[np.float64]:
-    """Return logarithms of the bound for one cell.
+    """Return the logarithms of the bound for one cell.
 
-    Two counts with noise are compared, moved into 0..n: that of the right sign is no more than the other's if
-    X + Z <= max(Z', 0), or Z' >= n; a single signed count is wrong if X + Z <= 0.
+    With "cells", two noisy counts, clipped to [0, n], are compared: the count X + Z of the right sign is at
+    most the other count Z' if X + Z <= max(Z', 0) or Z' >= n. With "hadamard", a single signed count is wrong
+    if X + Z <= 0.
     """
     ratio = decay_ratio(epsilon / 2)
     steep = decay_rate(ratio)
@@ -338,5 +343,5 @@ def _central_logs(
 
 
 def _n_hadamard_queries(size: int) -> int:
-    """Return the next power of two."""
+    """Return the least power of two that is at least `size`."""
     return 1 << max(size - 1, 0).bit_length()

@@ -1,4 +1,4 @@
-"""Private naive Bayes: how common each value is in each class, asked for in a single round.
+"""Private naive Bayes by histograms of class and bin, queried in a single round.
 
 >>> from sklearn.datasets import load_iris
 >>> from dplearn.domains import Grid
@@ -56,65 +56,66 @@ __all__ = [
 
 _UNDECLARED = Floats()
 _BINS = {"central": (32, 16, 8, 4), "local": (32, 16, 8, 4, 2)}  # the choices of n_bins="auto"
-_CLEAR = 5  # deviations of the noise that an average count should have
-_SHARED = 8  # "local": a column of categories or floats has at most so many times n_bins
-_CAUTION = 4  # deviations of the noise added to each count: the best on made-up tables, wine and iris
+_CLEAR = 5  # the average count of a bin, at least, in standard deviations of the noise
+_SHARED = 8  # "local": a column of categories or floats has at most _SHARED * n_bins bins
+_CAUTION = 4  # pseudo-count, in standard deviations of the noise: the best on synthetic tables, wine and iris
 
 Floats64 = NDArray[np.float64]
 
 
 class StatisticalQueryNaiveBayes(RuleClassifier):
-    """Learn each column's distribution in each class by statistical queries, and combine them as independent.
+    """Naive Bayes by statistical queries for the distribution of each column in each class.
 
-    All queries are asked together, before any is answered: so in the local model each record reports once,
-    whatever others report.
+    All queries are asked in one round, before any is answered. In the local model each record therefore
+    reports once, and the reports are not interactive.
 
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive. The decimal that is written is meant: 0.1 is 1/10.
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
-        Probability with which the guarantee may fail; keep it far below one over the number of records. It
-        makes many columns less noisy in the central model; where it would not, none is spent. 0: pure
-        differential privacy.
+        Probability with which the guarantee may fail; choose it far below 1 / n_samples. A positive delta
+        reduces the noise for many columns in the central model; where it would not, no delta is spent. 0:
+        pure differential privacy.
     trust_model : {"central", "local"}, default="central"
-        "central": noise is added to counts of all records. "local": each record reports the value of one
-        column and its label, through randomised response, so that nobody need be trusted with it.
+        "central": noise is added to counts over all records. "local": each record reports the value of one
+        column and its label by randomised response, so that no trusted curator is needed.
     domain : Domain, sequence of Domain, Product or Schema, optional
-        What values can occur: one domain for all columns or one for each. None: all finite floats, cut at
-        powers of two; bounds, such as those of `Grid(0, 100)`, tell more.
+        The possible values: one domain for all columns, or one for each. None: all finite floats, in bins
+        between powers of two; bounds, such as those of `Grid(0, 100)`, give more informative bins.
     n_bins : int or "auto", default="auto"
-        Into how many bins of equal width the range of a column of numbers is cut, at least 2. "auto": 2
-        ("central": 4) to 32, as many as leave an average bin five times as many records as the noise's
-        standard deviation.
+        Number of bins of equal width of each numeric column, at least 2. "auto": from 2 ("central": 4) to 32,
+        the most for which the average bin holds at least five times as many records as the standard deviation
+        of the noise.
     smoothing : float, default=1.0
-        How many records are added to each count, beside four times the noise's standard deviation; positive.
+        Number of pseudo-records added to each count, in addition to four standard deviations of the noise;
+        positive.
     classes : sequence, optional
-        All labels that can occur. None takes those of the schema, or else those in `y`, and the guarantee
-        then says that it assumes the set of labels public.
+        All labels that can occur. None: the labels of the schema, or else the labels that occur in `y`; the
+        guarantee then assumes that the set of labels is public.
     ledger : PrivacyLedger, optional
-        The budget that each fit is charged to, whoever calls it: clones, searches and workers too.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
-        guarantee then says so.
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
 
     Attributes
     ----------
     log_prior_ : ndarray of float64 of shape (n_classes,)
-        Released. The logarithm of each class's share.
+        Released. The logarithm of the share of each class.
     log_ratios_ : list of ndarray of float64 of shape (n_classes, bins)
-        Released. For each column the logarithm of how many times as common a bin is in a class as it would
-        be if the column told nothing; towards 0 where the noise hides that.
+        Released. For each column, the logarithm of P(bin | class) / P(bin), shrunk towards 0 where it is
+        noise-dominated.
     bins_ : tuple of Bins
-        Public. How each column's values are told apart.
+        Public. The bins of each column.
     n_bins_ : int
-        Public. Into how many bins a range of numbers was cut.
+        Public. The number of bins of a bounded numeric column.
     noise_ : str
-        Public. "laplace" or "gaussian"; "local" for randomised response.
+        Public. The noise: "laplace" or "gaussian"; "local" for randomised response.
     classes_ : ndarray of shape (n_classes,)
-        Public. The labels, sorted: declared, or assumed public.
+        Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
-        Public. What the fit guarantees, and on what assumptions.
+        Public. The guarantee of the fit, with its assumptions.
     domain_ : Product
         Public. The domain of a record.
     n_features_in_ : int
@@ -124,25 +125,26 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
 
     See Also
     --------
-    dplearn.queries.HistogramQuery : What is asked for each column.
-    dplearn.queries.share_noise.share_noise : How noisy an answer is.
+    dplearn.queries.HistogramQuery : The query for each column.
+    dplearn.queries.share_noise.share_noise : The noise of an answer.
 
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record; "local" and "laplace" with
-    delta 0, "local" even towards whoever collects the reports. Proof: a column's counts of class and bin
-    sort each record into one cell, so that replacing one moves two counts by 1; the columns' queries have
-    equal parts of the budget ("central") or of the records ("local"). What is made of the answers is public.
+    delta 0, and "local" also towards the collector of the reports. Proof: each record is in one cell of a
+    column's histogram of class and bin, so that one replaced record changes at most two counts, each by 1;
+    the columns' queries have equal shares of the budget ("central") or of the records ("local"). All else is
+    post-processing of the answers.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
-    **Accuracy.** With probability at least 1 - beta no share of a class and a bin is released with more noise
-    than `plan(n_samples).tolerance`. A fit warns where the standard deviation of that noise is as great as an
-    average class: public numbers say so, whatever the records.
+    **Accuracy.** With probability at least 1 - beta, the noise in every released share of a class and a bin
+    is at most `plan(n_samples).tolerance`. A fit warns if the standard deviation of that noise is at least
+    the average share of a class; this depends on public numbers only.
 
     **Source.** Blum, Dwork, McSherry and Nissim (2005) for naive Bayes by noisy sums; Kasiviswanathan, Lee,
-    Nissim, Raskhodnikova and Smith (2011), Section 5, for its local form. Pseudo-counts that grow
-    with the noise, and classes that all columns agree on, are ours.
+    Nissim, Raskhodnikova and Smith (2011), Section 5, for the local model. The pseudo-counts proportional to
+    the noise, and the class shares pooled over all columns, are ours.
     """
 
     def __init__(
@@ -176,18 +178,18 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         n_labels: int | None = None,
         beta: float = 0.05,
     ) -> "NaiveBayesPlan":
-        """Return what a fit would guarantee and how noisy its tables would be, without any data.
+        """Return the plan of a fit: its guarantee and the noise of its tables. No data is read.
 
         Parameters
         ----------
         n_samples : int
             Number of records.
         n_features : int, optional
-            Number of columns; needed unless the domain tells.
+            Number of columns; required unless `domain` determines it.
         n_labels : int, optional
-            Number of labels; needed unless `classes` or the schema tells.
+            Number of labels; required unless `classes` or the schema determines it.
         beta : float, default=0.05
-            Probability of failure that is allowed, in (0, 1).
+            Allowed probability of failure, in (0, 1).
         """
         params = self._params(self.random_state is not None)
         public = planned_table(params, n_samples, n_features=n_features, n_labels=n_labels)
@@ -258,7 +260,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         )
 
     def _summarize(self, table: Table, plan: "NaiveBayesPlan") -> Examples:
-        # One replaced record replaces one bin a column, and one label.
+        # One replaced record replaces one row of bins and one label.
         return Examples(stacked(plan.bins, table.rows.X.columns), table.rows.y)
 
     def _release(self, summary: Examples, plan: "NaiveBayesPlan", dice: Dice) -> "NaiveBayesTables":
@@ -273,7 +275,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         self.log_prior_, self.log_ratios_ = outcome.log_prior, list(outcome.log_ratios)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probability of each class, as if columns were independent in each; costs no privacy.
+        """Return class probabilities, with columns assumed independent given the class; costs no privacy.
 
         Parameters
         ----------
@@ -287,7 +289,7 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         return np.asarray(np.exp(self.predict_log_proba(X)), dtype=np.float64)
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return logarithms of what `predict_proba` returns.
+        """Return the logarithms of the probabilities of `predict_proba`.
 
         Parameters
         ----------
@@ -319,27 +321,27 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
 
 @dataclass(frozen=True)
 class NaiveBayesPlan(Plan):
-    """What a fit of `StatisticalQueryNaiveBayes` would give.
+    """The plan of a fit of `StatisticalQueryNaiveBayes`.
 
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would guarantee.
+        The guarantee of the fit.
     noise : str
-        Which noise it would add.
+        The noise, as for `StatisticalQueryNaiveBayes.noise_`.
     n_bins : int
-        Into how many bins a range of numbers would be cut.
+        The number of bins of a bounded numeric column.
     n_queries : int
-        How many queries would be asked: one for each column, and one for the classes by themselves where
-        columns have so many bins that these tell little of them.
+        The number of queries: one for each column, and one for the class shares alone where the columns have
+        so many bins that their pooled estimates of the class shares are noisy.
     deviation : float
-        The standard deviation of the noise in the share of a class and a bin that no record is in; the
-        greatest of any column. From 1 / n_classes on next to nothing is learned, and a fit warns.
+        The standard deviation of the noise in the share of an empty pair of class and bin, in the noisiest
+        column. From 1 / n_classes on, the answers are noise-dominated, and a fit warns.
     tolerance : float
-        With probability at least 1 - beta no share of a class and a bin is off by more: off the records' own
-        share, and with "local" off that of their distribution.
+        With probability at least 1 - beta, every released share of a class and a bin differs by at most this
+        from the share among the records; with "local", from the probability under the records' distribution.
     beta : float
-        As asked for.
+        The arguments of `plan`.
     """
 
     guarantee: ApproxDP
@@ -352,29 +354,29 @@ class NaiveBayesPlan(Plan):
     domain: Any = hidden()
     public: Any = hidden()
     bins: tuple[Bins, ...] = hidden()  # of each column
-    deviations: tuple[float, ...] = hidden()  # of the noise in each column's shares
-    class_deviation: float = hidden()  # of the noise in the classes' shares, where these are asked for
-    smoothing: float = hidden()  # records added to each count, beside those that the noise calls for
+    deviations: tuple[float, ...] = hidden()  # standard deviation of the noise in each column's shares
+    class_deviation: float = hidden()  # the same for the class shares, if they are queried
+    smoothing: float = hidden()  # pseudo-records added to each count, besides _CAUTION deviations
     has_delta: bool = hidden()
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warn if public numbers say that noise hides the relation between columns and labels."""
+        """A warning if the answers are noise-dominated; a function of public numbers."""
         n, k = self.public.n_samples, self.public.n_labels
-        # With one label, or fewer records than labels, there is nothing to hide.
+        # With one label, or fewer records than labels, there is no relation to learn, and no warning.
         if not 1 < k < n or self.deviation * k < 1:
             return ()
-        delta = ", or a delta such as 1e-6," if self.noise == "laplace" and not self.has_delta else ""
+        delta = ", or a delta such as 1e-6" if self.noise == "laplace" and not self.has_delta else ""
         return (
             f"n_samples is {n}: the noise in counts, of standard deviation {self.deviation:.2g} as"
-            " shares of the records, is as great as an average class and hides nearly all of it; more records"
-            f" or epsilon, fewer columns{delta} show more; plan(n_samples, n_features=..., n_labels=...)"
-            " tells more, without any data",
+            " shares of the records, is at least the average share of a class; use more records, a larger"
+            f" epsilon or fewer columns{delta}; plan(n_samples, n_features=..., n_labels=...) reports"
+            " `deviation` without data",
         )
 
 
 def _noise_of(budget: ApproxDP, kind: str, n: int, n_classes: int, n_queries: int, size: int) -> ShareNoise:
-    """Return the noise in the answer about a column of `size` bins."""
+    """Return the noise in the answer for a column of `size` bins."""
     return share_noise(
         max(2, n_classes * size),
         n_queries=n_queries,
@@ -386,7 +388,7 @@ def _noise_of(budget: ApproxDP, kind: str, n: int, n_classes: int, n_queries: in
 
 
 def _clear_bins(trust_model: str, n_classes: int, noise: Callable[[int], ShareNoise]) -> int:
-    """Return the most bins whose average count is clear of the noise, or the fewest there are."""
+    """Return the greatest n_bins whose average count is at least _CLEAR deviations, else the least choice."""
     choices = _BINS[trust_model]
     clear = (b for b in choices if 1 / (n_classes * b) >= _CLEAR * noise(b).deviation)
     return next(clear, choices[-1])
@@ -394,26 +396,26 @@ def _clear_bins(trust_model: str, n_classes: int, noise: Callable[[int], ShareNo
 
 @dataclass(frozen=True)
 class NaiveBayesTables:
-    """What is learned.
+    """The released tables of class shares and bin ratios.
 
     Attributes
     ----------
     log_prior : ndarray of float64 of shape (k,)
-        The logarithm of each class's share.
+        The logarithm of the share of each class.
     log_ratios : tuple of ndarray of float64 of shape (k, bins)
-        For each column the logarithm of how many times as common a bin is in a class as among all.
+        For each column, the logarithm of P(bin | class) / P(bin).
     """
 
     log_prior: Floats64
     log_ratios: tuple[Floats64, ...]
 
     def log_joint(self, places: Sequence[NDArray[np.int32]]) -> Floats64:
-        """Return the logarithm of each class's probability with each record, but for a term of the record.
+        """Return the log-probability of each class for each record, up to an additive term of the record.
 
         Parameters
         ----------
         places : sequence of ndarray of int32 of shape (n,)
-            Each column's bins; their number stands for a value that tells nothing.
+            The bins of each column; the number of bins marks a value that is ignored.
 
         Returns
         -------
@@ -426,21 +428,23 @@ class NaiveBayesTables:
 
 
 def asks_classes(bins: Sequence[Bins]) -> bool:
-    """Return whether classes should be asked for by themselves.
+    """Return whether the class shares have a query of their own.
 
-    The columns tell of them too: the variance of a class's share is that of one answer over the sum of
-    1 / size. Where a query of their own would have half of that, it is asked.
+    The columns' answers also give estimates of the class shares: the variance of the pooled estimate is that
+    of one answer over the sum of 1 / size. A query of their own is asked if its variance is less than half of
+    that.
     """
     return sum(1 / each.size for each in bins) < 1 / 2
 
 
 def learn_naive_bayes(oracle: Oracle, plan: NaiveBayesPlan) -> NaiveBayesTables:
-    """Ask for the joint shares of class and bin of each column, in one round, and return tables.
+    """Query the joint shares of class and bin of each column, in one round, and return the tables.
 
     Parameters
     ----------
     oracle : Oracle
-        Of `Examples`: X of shape (n, d) holds bins, y class codes. All that is left of its budget is taken.
+        An oracle for `Examples`: X of shape (n, d) holds bins, y class codes. All of its remaining budget is
+        spent.
     plan : NaiveBayesPlan
         The plan of the fit.
 
@@ -450,7 +454,7 @@ def learn_naive_bayes(oracle: Oracle, plan: NaiveBayesPlan) -> NaiveBayesTables:
 
     Examples
     --------
-    Of an oracle that knows the population:
+    With an exact oracle for a distribution:
 
     >>> from dplearn.domains import Bits
     >>> from dplearn.queries import population
@@ -491,10 +495,11 @@ def _label(records: Examples) -> NDArray[np.int64]:
 
 
 def _class_shares(shares: Sequence[Floats64], deviations: Sequence[float]) -> tuple[Floats64, float]:
-    """Return the classes' shares that all answers agree on best, and how far off each still is.
+    """Return the pooled estimate of the class shares, and its standard deviation.
 
-    Each column's shares of a class sum to one more estimate of it, whose variance is the number of bins times
-    that of a share; the sum that weighs them by the inverse has the least.
+    The sum of a column's shares of a class is an estimate of the share of the class. Its variance is the
+    number of bins times that of one share. Weights inverse to the variances give the estimate of least
+    variance.
     """
     off = np.array([noise * s.shape[1] ** 0.5 for s, noise in zip(shares, deviations, strict=True)])
     precise = (off.min() / off) ** 2 if off.min() else (off == 0).astype(np.float64)
@@ -504,19 +509,21 @@ def _class_shares(shares: Sequence[Floats64], deviations: Sequence[float]) -> tu
 
 
 def _log_ratios(shares: Floats64, classes: Floats64, pseudo: float) -> Floats64:
-    """Return logarithms of how much more common bins are in a class; noise alone makes them small.
+    """Return the logarithms of P(bin | class) / P(bin), shrunk towards 0 where the counts are
+    noise-dominated.
 
-    Pseudo-records, more than the noise's standard deviation, are added to what is found and to what would be
-    expected if the column told nothing: where records are fewer than that, the ratio is near 1.
+    Pseudo-records, more than the standard deviation of the noise, are added to the observed share and to the
+    share expected if the column were independent of the class. With fewer records than that, the ratio is
+    near 1.
     """
     size = shares.shape[1]
-    agreed = shares + (classes - shares.sum(axis=1))[:, None] / size  # sums to what all columns agree on
+    agreed = shares + (classes - shares.sum(axis=1))[:, None] / size  # sums to the pooled class shares
     expected = np.outer(classes, _nearest_shares(agreed.sum(axis=0)))
     return np.asarray(np.log((agreed.clip(0) + pseudo) / (expected + pseudo)), dtype=np.float64)
 
 
 def _nearest_shares(values: Floats64) -> Floats64:
-    """Return the nonnegative numbers of sum 1 that are nearest to the values."""
+    """Return the Euclidean projection of the values onto the probability simplex."""
     falling = np.sort(values)[::-1]
     excess = (np.cumsum(falling) - 1) / np.arange(1, len(falling) + 1)
     last = np.flatnonzero(falling > excess)[-1]

@@ -1,4 +1,4 @@
-"""What the classifiers share that keep teachers and answer queries as long as the budget lasts."""
+"""Base class of ensembles that answer queries from stored teachers until the budget is spent."""
 
 import os
 import warnings
@@ -46,52 +46,53 @@ __all__ = ["OnlineEnsembleClassifier"]
 Tried = Callable[[Any, Any, NDArray[Any]], Any]
 
 _COLUMNS = ("n_features_in_", "feature_names_in_")
-_COLUMNS_TRIED = 32  # one by one, as texts beside numbers
-_QUERIES = "the rows that are asked about depend on the records only through released answers"
+_COLUMNS_TRIED = 32  # columns tried one by one as texts, with numbers in the others
+_QUERIES = "the queried rows depend on the records only through released answers"
 
 
 class OnlineEnsembleClassifier(EnsembleClassifier):
-    """Base of classifiers that keep teachers in a holder, and answer queries until what was paid is used up.
+    """Base class of classifiers that hold teachers in a one-time state and answer a limited number of
+    queries.
 
     Attributes
     ----------
     remaining_queries_ : int
-        Released. How many more rows can be asked about at once; it depends on which queries were declined,
-        where any can be.
+        Released. The number of further rows that can be queried in one call; it depends on the abstentions so
+        far, if there can be any.
     remaining_abstentions_ : int or None
-        Released. How many more queries can be declined.
+        Released. The number of further abstentions after which it stops; None if it never stops.
     """
 
-    #: What is kept in the holder.
+    #: The class of the object in the one-time state.
     _kind: ClassVar[type[Ensemble]] = Ensemble
 
     def export_teachers(self, path: str | os.PathLike[str]) -> None:
-        """Move the teachers, and what may still be asked of them, to a new file; this object then has none.
+        """Move the teachers and their remaining queries to a new file; this object then has no teachers.
 
         Parameters
         ----------
         path : str or path-like
-            A file that does not exist. It holds private data, and can be loaded once.
+            A path where no file exists. The file contains private data, and can be loaded once.
         """
         self._check_teachers()
         with isolated():
             self._one_time_state.export(path)
 
     def load_teachers(self, path: str | os.PathLike[str]) -> Self:
-        """Take over the teachers in a file that `export_teachers` wrote, which consumes the file.
+        """Load the teachers from a file that `export_teachers` wrote; this consumes the file.
 
-        All fitted attributes are those of the estimator that wrote it, its guarantee among them; this one
-        need not be fitted.
+        All fitted attributes, the guarantee included, are set to those of the exporting estimator. This
+        estimator need not be fitted.
 
         Parameters
         ----------
         path : str or path-like
-            It is a pickle: load only what comes from those you trust.
+            The file. It is a pickle: load it only from a trusted source.
 
         Raises
         ------
         ValueError
-            If the file holds something else; then it stays.
+            If the file does not contain teachers of this class; the file is not consumed.
         """
         holder: OneTimeState[Ensemble] = OneTimeState.load(path)
         with holder.use() as ensemble:
@@ -109,13 +110,13 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
 
     @property
     def remaining_queries_(self) -> int:
-        """How many more rows can be asked about at once."""
+        """Number of further rows that can be queried in one call."""
         left: int = self._left("remaining_queries", 0)
         return left
 
     @property
     def remaining_abstentions_(self) -> int | None:
-        """How many more queries can be declined."""
+        """Number of further abstentions after which the ensemble stops; None if it never stops."""
         left: int | None = self._left("remaining_abstentions", None)
         return left
 
@@ -124,7 +125,7 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         try:
             with self._one_time_state.use() as ensemble:
                 return getattr(ensemble.aggregator, what)
-        except (AttributeError, RuntimeError):  # no teachers here: nothing can be asked
+        except (AttributeError, RuntimeError):  # no teachers in this object
             return without
 
     def _check_teachers(self) -> None:
@@ -138,12 +139,12 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         table = super()._read(X, y, params)
         assert isinstance(table.public, EnsembleTable)
         public = replace(table.public, n_rows=MANY_QUERIES)
-        self._ballot(params, public)  # refuses what does not fit together, before any dry run
+        self._ballot(params, public)  # raises on incompatible parameters, before any dry run
         notes = _dry_run_notes(public, table.rows.X, self._tried, listed=not isinstance(X, np.ndarray))
         return Table(replace(public, notes=notes), table.rows)
 
     def _release(self, summary: Examples, plan: AggregationPlan, dice: Dice) -> OneTimeState[Ensemble]:
-        # One replaced record changes one teacher. Answers are released when they are asked for.
+        # One replaced record changes one teacher. Answers are released later, by `predict`.
         lessons = self._lessons(summary, plan)
         teachers = self._watched(plan, lambda more: train_teachers(**lessons, **more))
         aggregator = self._aggregator(plan.params, plan.ballot).attach(dice)
@@ -151,7 +152,7 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         return OneTimeState(self._kind(teachers, aggregator, self._published(plan) | columns))
 
     def _publish(self, outcome: OneTimeState[Ensemble], plan: AggregationPlan) -> None:
-        # All at once: at no moment do teachers stand under the guarantee of others.
+        # In one update, so that teachers are never combined with the guarantee of other teachers.
         self.__dict__.update(self._published(plan), _one_time_state=outcome)
 
     def _published(self, plan: AggregationPlan) -> dict[str, Any]:
@@ -168,36 +169,36 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         return _QUERIES
 
     def _noise_notes(self, ballot: Ballot, aggregator: Aggregator) -> tuple[str, ...]:
-        """Return a warning if the noise dominates even the votes of a unanimous ensemble."""
+        """Return a warning if even the votes of a unanimous ensemble are noise-dominated."""
         if ballot.max_abstentions is None:
-            consequence = "so that answers are little better than random"
+            consequence = "so that answers are nearly random"
             return notes_on_noise(ballot, aggregator.noise_scale > ballot.n_teachers, consequence)
-        consequence = "so that hardly any row will be answered"
+        consequence = "so that nearly all answers are abstentions"
         return notes_on_noise(ballot, aggregator.least_lead > ballot.n_teachers, consequence)
 
     def _answered(self, X: Any, *how: Callable[[int], Any]) -> tuple[Any, dict[str, Any], int, int]:
-        """Return released answers, what is public of the ensemble, and how many were asked before and now.
+        """Return released answers, public attributes, and the numbers of earlier and of new queries.
 
-        `how` tells, of so many rows, what else the ensemble wants to know of them.
+        Each function in `how` maps the number of rows to a further argument of `Ensemble.answer`.
         """
         self._check_teachers()
         read = self._rows(X)
-        # A copy: an object that changes between being counted and being answered would be answered unpaid.
+        # A copy: an object that grew between the count and the answer would get answers beyond the budget.
         queries = check_values(rows_of(sliceable(read), np.arange(read.shape[0])))
         more = [tell(queries.shape[0]) for tell in how]
-        # Always in this order: a teacher that is trained may ask another ensemble.
+        # The order of the locks is fixed: a teacher in training may query another ensemble.
         with isolated(), self._one_time_state.use() as ensemble:
             first = ensemble.asked
             answers = ensemble.answer(queries, *more)
             return answers, ensemble.published, first, ensemble.asked - first
 
     def _check_complete(self, released: NDArray[Any], asked: int) -> None:
-        """Tell who asked that it stopped on the way, and what was released before."""
+        """Raise if the ensemble stopped before the last row; the error contains the released answers."""
         if len(released) < asked:
             raise QueriesExhaustedError(
-                f"max_abstentions={self.max_abstentions_} is used up, by row {len(released)} of this batch;"
-                " this model answers no more. .released of this error holds the answers so far."
-                " plan(n).least_decided tells how many must be decided; the default aggregation never stops",
+                f"max_abstentions={self.max_abstentions_} is used up at row {len(released)} of this batch;"
+                " this model answers no further queries. The answers are in .released of this error."
+                " At least plan(n).least_decided must be decided; the default aggregation never stops",
                 released,
             )
 
@@ -214,14 +215,14 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled, which is not the teachers; warn where they are left behind."""
+        """Return the state without the teachers; warn if there are teachers."""
         state: dict[str, Any] = super().__getstate__()
         if "_one_time_state" in state and not state["_one_time_state"].closed:
             warnings.warn(
-                f"a pickle of {type(self).__name__} holds no teachers, for they are private, and cannot"
-                " predict when it is loaded: export_teachers(path) moves them to a file, from which"
-                " load_teachers(path) takes them; of what predicts without teachers, such as"
-                " KnowledgeTransferClassifier, the pickle is whole",
+                f"a pickle of {type(self).__name__} contains no teachers, since they are private, and cannot"
+                " predict when it is loaded: export_teachers(path) moves them to a file, and"
+                " load_teachers(path) loads them; a pickle of a model that predicts without teachers, such as"
+                " KnowledgeTransferClassifier, is complete",
                 stacklevel=2,
             )
         return {name: value for name, value in state.items() if name != "_one_time_state"}
@@ -233,7 +234,7 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         return self._twin({name: deepcopy(value, memo) for name, value in vars(self).items()})
 
     def _twin(self, attributes: dict[str, Any]) -> Self:
-        """Return a copy, which answers from the same holder; a pickle holds none."""
+        """Return a copy that shares the one-time state."""
         twin = type(self).__new__(type(self))
         twin.__dict__.update(attributes)
         return twin
@@ -245,11 +246,11 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
 
 
 def _dry_run_notes(public: EnsembleTable, X: Any, tried: Tried, *, listed: bool) -> tuple[str, ...]:
-    """Return warnings if the estimator fails on made-up rows; what it does on private rows nobody is told.
+    """Return warnings if a dry run on made-up rows fails; a failure on private rows must not be shown.
 
-    No more than warnings, for it may be made for private rows that made-up ones are unlike: for their
-    categories, or because they are more. But what takes words for numbers is refused. What columns of rarer
-    types may hold is not known here.
+    The result is a warning, not an error, since the estimator may be valid for private rows, whose categories
+    and number are different. But an estimator that reads a column of text as numbers is an error. Columns of
+    rarer dtypes are not tried.
     """
     stream = public.apart("made up")
     if is_frame(X):
@@ -266,22 +267,21 @@ def _dry_run_notes(public: EnsembleTable, X: Any, tried: Tried, *, listed: bool)
     column = column_taken_for_numbers(X, failure) if is_frame(X) else None
     if column is not None:
         raise ValueError(
-            f"estimator must be able to learn from text, which X has in column {column!r}, but takes it"
-            " for numbers: encode it, in a pipeline of the estimator, or turn it into numbers first;"
+            f"estimator must be able to learn from text, which X has in column {column!r}, but reads it"
+            " as numbers: encode it, in a pipeline of the estimator, or convert it to numbers first;"
             " estimator=None encodes it"
         )
     return (
         f"estimator fails on {MANY_ROWS} made-up rows with random labels ({failure}); where it fails on a"
-        " shard, that teacher only knows its shard's most frequent label",
+        " shard, its teacher predicts the most frequent label of the shard",
     )
 
 
 def _dry_run_notes_on_cells(public: EnsembleTable, tried: Tried, *, listed: bool) -> tuple[str, ...]:
-    """Return a warning if the estimator learns neither from cells that are numbers nor from texts.
+    """Return a warning if dry runs on cells of numbers and on cells of text fail.
 
-    Which columns of an array of objects hold texts is not public, but that it may hold them is: then an
-    estimator is warned of too that learns from numbers alone. Not so with lists, which most often hold
-    numbers.
+    It is not public which columns of an object array contain text, but it is public that some may. There is
+    therefore also a warning if only numbers are accepted; not for lists, which usually contain numbers only.
     """
     d = public.n_features
 
@@ -292,17 +292,17 @@ def _dry_run_notes_on_cells(public: EnsembleTable, tried: Tried, *, listed: bool
     with_numbers = failure()
     if listed and not with_numbers:
         return ()
-    # Columns by place may be encoded apart: one that takes texts is enough.
+    # A pipeline may encode columns by position: one column that accepts text is enough.
     with_texts = failure(*range(d))
     if not with_texts or not all(failure(place) for place in range(min(d, _COLUMNS_TRIED))):
         return ()
     of_numbers = f" of numbers ({_first_line(with_numbers)}) and" if with_numbers else ""
     return (
         f"estimator fails on {MANY_ROWS} made-up rows with random labels,{of_numbers} of texts"
-        f" ({_first_line(with_texts)}); where it fails on a shard, that teacher only knows its shard's most"
-        f" frequent label. X is {'lists' if listed else 'an array'} of objects, which tells no types:"
-        " give a data frame, whose columns have types and names, or X.astype(float) if all cells are"
-        " numbers; estimator=None takes cells of both kinds",
+        f" ({_first_line(with_texts)}); where it fails on a shard, its teacher predicts the shard's most"
+        f" frequent label. X is {'lists' if listed else 'an array'} of objects, without column types:"
+        " pass a data frame, whose columns have types and names, or X.astype(float) if all cells are"
+        " numbers; estimator=None accepts cells of both kinds",
     )
 
 

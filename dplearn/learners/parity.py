@@ -1,4 +1,4 @@
-"""Private parity: which columns' bits add up to the label, found by linear algebra.
+"""Private learning of parities by linear algebra over GF(2).
 
 >>> import numpy as np
 >>> generator = np.random.default_rng(0)
@@ -53,63 +53,65 @@ __all__ = ["ParityClassifier", "ParityPlan"]
 
 
 class ParityClassifier(PrivateClassifier):
-    """Learn which columns' bits must be added up, modulo 2, to give the label.
+    """Learn a parity: the label is the sum modulo 2 of the bits of some columns.
 
-    Labels of parities look random to every learner that asks about averages, with any privacy or none.
-    Linear algebra finds them; where their labels are noisy, the best of all 2**d parities is sought instead.
+    No statistical-query learner learns parities efficiently, with or without privacy. Gaussian elimination
+    does; if labels are noisy, the learner selects among all 2**d parities instead.
 
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive. The decimal that is written is meant.
+        Privacy budget of one fit; positive. A float stands for its shortest decimal.
     delta : float, default=0.0
-        Probability with which the guarantee may fail; `method="stable"` needs some. What a fit has no use
-        for is not spent.
+        Probability with which the guarantee may fail; `method="stable"` requires a positive delta. The other
+        methods spend none.
     method : {"auto", "agnostic", "elimination", "stable"}, default="auto"
-        "agnostic" compares all parities by the records that they get wrong: any labels, up to 26 columns.
-        "elimination" solves equations: any number of columns, no wrong labels. "stable" solves equations of
-        disjoint parts and releases a solution that most of them share: any number of columns and of labels
-        at once, no wrong labels, and rows whose bits are not too far from fair coins. "auto" takes, in this
-        order, the first for which there are enough records, or else the first that can be.
+        "agnostic": the exponential mechanism over all parities, scored by training errors; for any labels and
+        up to 26 columns. "elimination": Gaussian elimination; for any number of columns, and labels without
+        noise. "stable": Gaussian elimination on disjoint parts, and release of the most frequent solution if
+        it is stable; for any number of columns and several labels at once, labels without noise, and columns
+        near independent fair coins. "auto": the first of these, in this order, for which there are enough
+        records, or else the first that is applicable.
     alpha : float, default=0.1
-        Error that is wanted, in (0, 1).
+        Target error, in (0, 1).
     beta : float, default=0.05
-        Probability of failure that is allowed, in (0, 1).
+        Allowed probability of failure, in (0, 1).
     fit_intercept : bool, default=False
-        Whether to learn complements of parities too.
+        Whether to learn also complements of parities.
     binarize : float or None, default=0.0
-        Numbers above it count as 1, others as 0. None: values must be 0 or 1 already.
+        Numbers above it become 1, others 0. None: all values must be 0 or 1.
     n_parts : int or "auto", default="auto"
-        Into how many parts "elimination" and "stable" cut the records.
+        Number of disjoint parts of "elimination" and "stable". "auto": a function of public numbers.
     test_size : int or "auto", default="auto"
-        On how many other records "elimination" compares the parts' candidates.
+        Number of further records on which "elimination" compares the candidates of the parts. "auto": a
+        function of public numbers.
     classes : sequence, optional
-        The two labels that can occur; with several labels at once, a sequence of two for each. None takes
-        those in `y`, and the guarantee then says that it assumes the set of labels public.
+        The two labels that can occur; with several outputs, a sequence of two for each. None: the labels that
+        occur in `y`; the guarantee then assumes that the set of labels is public.
     ledger : PrivacyLedger, optional
-        The budget that each fit is charged to, whoever calls it: clones, searches and workers too.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
-        guarantee then says so.
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
 
     Attributes
     ----------
     parity_ : ndarray of uint8 of shape (n_features,) or (n_outputs, n_features)
-        Released. 1 for each column that is added; all 0 where the mechanism declined to answer.
+        Released. 1 for each column of the parity; all 0 after an abstention.
     intercept_ : int or ndarray of uint8 of shape (n_outputs,)
-        Released. 1 where the complement of the parity was learned.
+        Released. 1 if the complement of the parity was learned, else 0.
     abstained_ : bool
-        Released. Whether the mechanism declined to answer; then the first of `classes_` is predicted.
+        Released. Whether the mechanism abstained; the first of `classes_` is then predicted for every record.
     concept_ : ChosenConcept or list of ChosenConcept
-        Released. The parity as a rule, which it prints as; with several labels, one for each.
+        Released. The parity; its `repr` is the rule. With several outputs, one for each.
     classes_ : ndarray of shape (2,), or list of such
-        Public. The labels, sorted: declared, or assumed public. An odd sum gives the second.
+        Public. The labels, sorted; declared, or assumed to be public. An odd sum gives the second.
     method_ : str
-        Public. How it was learned.
+        Public. The method: "agnostic", "elimination" or "stable".
     guarantee_ : ApproxDP
-        Public. What the fit guarantees, and on what assumptions.
+        Public. The guarantee of the fit, with its assumptions.
     domain_ : Product
-        Public. What counts as 1 in each column.
+        Public. The domain of a record, which determines the numbers that become 1.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
@@ -117,19 +119,19 @@ class ParityClassifier(PrivateClassifier):
 
     See Also
     --------
-    dplearn.mechanisms.consistent_parity : What "elimination" does to each part.
-    dplearn.theory.parity_sample_size : How many records it takes.
+    dplearn.mechanisms.consistent_parity : The mechanism that "elimination" runs on each part.
+    dplearn.theory.parity_sample_size : The number of records for a given accuracy.
 
     Notes
     -----
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record, (epsilon, delta) with "stable";
     the number of records is public.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
-    **Accuracy.** Of records whose labels are a parity, `plan(n_samples)` tells how many keep `alpha` and
-    `beta`: with "elimination" and "agnostic" whatever the records' distribution, with "stable" if their bits
-    are fair coins.
+    **Accuracy.** For records that a parity labels, the error is at most alpha with probability at least 1 -
+    beta from `plan(n_samples, n_features=...).n_needed` records on: with "elimination" and "agnostic" for any
+    distribution of the records, with "stable" if the bits are independent fair coins.
 
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 4 for "elimination",
     Section 3 for "agnostic"; Bun, Nissim and Stemmer (2016), Theorem 3.12, for "stable".
@@ -170,12 +172,12 @@ class ParityClassifier(PrivateClassifier):
         self.random_state = random_state
 
     def plan(self, n_samples: int, *, n_features: int, n_outputs: int = 1) -> ParityPlan:
-        """Return what a fit would guarantee and how it would cut the records, without any data.
+        """Return the plan of a fit: its guarantee, method, sizes and accuracy. No data is read.
 
         Parameters
         ----------
         n_samples, n_features : int
-            Numbers of records and of columns.
+            The numbers of records and of columns.
         n_outputs : int, default=1
             Number of labels a record.
         """
@@ -207,7 +209,7 @@ class ParityClassifier(PrivateClassifier):
         )
 
     def _cost(self, params: Params, X: Any, y: Any) -> ApproxDP | None:
-        """Return what a fit will guarantee, so far as shapes tell: not every method spends delta."""
+        """Return the cost of a fit as a function of shapes; not every method spends delta."""
         shape = _shape_of(X)
         if shape is None:
             return None
@@ -217,9 +219,7 @@ class ParityClassifier(PrivateClassifier):
         stream = self._public_stream(params)
         X = self._rows(X, reset=True)
         n, d = X.shape
-        chosen_plan(
-            params, ParityTable(n, d, n_outputs=n_outputs_of(y))
-        )  # refuses what does not fit together
+        chosen_plan(params, ParityTable(n, d, n_outputs=n_outputs_of(y)))  # raises on incompatible parameters
         outputs = read_outputs(y, n, params.classes)
         _check_two_labels(outputs.classes)
         names = getattr(self, "feature_names_in_", None)
@@ -241,7 +241,7 @@ class ParityClassifier(PrivateClassifier):
         return PARITY_METHODS[plan.method].release(summary, plan, dice)
 
     def _publish(self, outcome: NDArray[np.uint8] | None, plan: ParityPlan) -> None:
-        # No answer stands as no column at all, which predicts the first label.
+        # An abstention is represented by the parity of no columns, which predicts the first label.
         public = plan.public
         answer = np.zeros((public.n_outputs, plan.n_unknowns), np.uint8) if outcome is None else outcome
         parity = answer[:, : public.n_features].copy()
@@ -268,7 +268,7 @@ class ParityClassifier(PrivateClassifier):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Numbers; with `binarize=None`, those above 1/2 count as 1.
+            Numbers; with `binarize=None`, numbers above 1/2 become 1.
 
         Returns
         -------
@@ -284,7 +284,7 @@ class ParityClassifier(PrivateClassifier):
         return np.column_stack(columns if alike else [column.astype(object) for column in columns])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64] | list[NDArray[np.float64]]:
-        """Give probability 1 to the predicted label: the release holds a rule and no confidence.
+        """Return probability 1 for the predicted label, since the release contains no probabilities.
 
         Parameters
         ----------
@@ -293,22 +293,22 @@ class ParityClassifier(PrivateClassifier):
 
         Returns
         -------
-        ndarray of shape (n_samples, 2), or a list of n_outputs of them
+        ndarray of shape (n_samples, 2), or a list of n_outputs such arrays
         """
         likely = [np.eye(2)[column] for column in self._codes(X).T]
         return likely if isinstance(self.classes_, list) else likely[0]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of rows whose labels are all predicted; of private rows it is itself a release.
+        """Return the share of rows with all labels correct; if the rows are private, so is the result.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Rows.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Their labels.
+            The labels of the rows.
         sample_weight : array-like of shape (n_samples,), optional
-            Of the rows.
+            The weights of the rows.
         """
         if not isinstance(getattr(self, "classes_", None), list):
             return float(super().score(X, y, sample_weight))
@@ -319,13 +319,13 @@ class ParityClassifier(PrivateClassifier):
         return float(np.average(np.all(right, axis=0), weights=sample_weight))
 
     def _codes(self, X: Any) -> NDArray[np.uint8]:
-        """Return which of its labels each row has in each output."""
+        """Return the predicted label code of each row in each output."""
         check_is_fitted(self)
         rows = packed_rows(self._rows(X, reset=False), self.domain_, nearest=True)
         return rows.dot(np.atleast_2d(self.parity_).T) ^ np.atleast_1d(np.asarray(self.intercept_, np.uint8))
 
     def _rows(self, X: Any, *, reset: bool) -> Any:
-        """Return X as `packed_rows` takes it."""
+        """Return X in the form that `packed_rows` accepts."""
         if issparse(X):
             return read_rows(self, X, reset=reset, sparse=True)
         return read_features(self, X, domain=Bits(self.binarize), reset=reset)
@@ -340,12 +340,12 @@ class ParityClassifier(PrivateClassifier):
 
 
 def _shape_of(X: Any) -> tuple[int, int] | None:
-    """Return the numbers of rows and columns if they can be told before anything is read."""
+    """Return the numbers of rows and columns if X is an array, a frame or nested lists, else None."""
     shape = getattr(X, "shape", None)
     if shape is None and isinstance(X, (list, tuple)) and X and isinstance(X[0], (list, tuple)):
         shape = len(X), len(X[0])
     if shape is None or len(shape) != 2 or not all(shape):
-        return None  # what is wrong with it, reading tells
+        return None  # `_read` raises the error
     return int(shape[0]), int(shape[1])
 
 
@@ -357,6 +357,6 @@ def _is_positive(delta: Any) -> bool:
 
 
 def _check_two_labels(classes: Sequence[NDArray[Any]]) -> None:
-    """Refuse any other number of labels in some output."""
+    """Raise unless every output has two labels."""
     for labels in classes:
         check_two_labels(labels, "a parity")

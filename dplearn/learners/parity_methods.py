@@ -1,4 +1,4 @@
-"""Ways to learn a parity privately, by name: each plans without data, and releases once.
+"""The methods of `ParityClassifier`, by name: each has a plan and a release.
 
 >>> from dplearn.privacy import ApproxDP
 >>> wanted = {"alpha": 0.1, "beta": 0.05, "fit_intercept": False, "n_parts": None, "test_size": None}
@@ -47,12 +47,12 @@ Parity = NDArray[np.uint8]  # of shape (n_outputs, n_unknowns)
 
 @dataclass(frozen=True, repr=False)  # a traceback may show it
 class Equations(Records):
-    """What a table says of the parities: one equation a record, and for each output its right-hand side.
+    """Linear equations over GF(2): one row a record, with a right-hand side for each output.
 
     Attributes
     ----------
     matrix : BitMatrix of shape (n_samples, n_unknowns)
-        Private. The records; with an intercept, a last column of ones.
+        Private. The bits of the records; with an intercept, a last column of ones.
     bits : ndarray of uint8 of shape (n_samples, n_outputs)
         Private. The labels.
     """
@@ -68,14 +68,14 @@ class Equations(Records):
 
 
 class ParityMethod(ABC):
-    """A way to learn a parity; it has no state."""
+    """A method of learning a parity, without state."""
 
     name: ClassVar[str]
     spends_delta: ClassVar[bool] = False
     many_outputs: ClassVar[bool] = False
 
     def objection(self, params: Params, public: ParityTable) -> str | None:
-        """Return why the method does not fit the table and the budget, if it does not."""
+        """Return the reason why the method does not support the table or the budget; None if it does."""
         if public.n_outputs > 1 and not self.many_outputs:
             return f"takes one label a record, got {public.n_outputs}"
         if self.spends_delta and not params.cost.delta:
@@ -83,13 +83,13 @@ class ParityMethod(ABC):
         return None
 
     def plan(self, params: Params, public: ParityTable) -> ParityPlan:
-        """Return the plan of a fit, whose guarantee lists no assumptions.
+        """Return the plan of a fit; its guarantee has no assumptions yet.
 
         Parameters
         ----------
         params : Params
-            Has the budget as `cost`, `alpha`, `beta`, `fit_intercept`, and `n_parts` and `test_size`, which
-            are None where they are chosen here.
+            The parameters `cost` (the budget), `alpha`, `beta`, `fit_intercept`, `n_parts` and `test_size`;
+            the last two are None if the method chooses them.
         public : ParityTable
             The sizes of the table.
         """
@@ -118,30 +118,31 @@ class ParityMethod(ABC):
 
     @abstractmethod
     def release(self, equations: Equations, plan: ParityPlan, dice: Dice) -> Parity | None:
-        """Return a parity for each output, or None for no answer.
+        """Return a parity for each output, or None for an abstention.
 
         Parameters
         ----------
         equations : Equations
             Private.
         plan : ParityPlan
-            Its guarantee is spent; its public stream decides which part a record falls in.
+            The plan. All of its guarantee is spent, and its public stream assigns records to parts.
         dice : Dice
-            Source of chance.
+            Source of randomness.
         """
 
 
 class Elimination(ParityMethod):
-    """Solve a random sample of each part's equations, and select one solution on records in no part.
+    """Solve a random sample of the equations of each part, and select a solution on further records.
 
-    Private, since a record is in one part, whose candidate costs epsilon, or among those that candidates are
-    compared on, which costs epsilon: one replaced record moves each candidate's errors by at most 1.
+    Privacy: a record is either in one part, whose candidate costs epsilon, or among the test records, on
+    which the selection costs epsilon, since one replaced record changes the errors of each candidate by at
+    most 1.
     """
 
     name = "elimination"
 
     def sizes(self, params: Params, public: ParityTable) -> tuple[int, int, int, float]:
-        """Return the parts that keep `alpha` and `beta` with the fewest records, to scale."""
+        """Return the sizes with the fewest records for `alpha` and `beta`, scaled to the table."""
         n, d = public.n_samples, public.n_features + params.fit_intercept
         wanted: dict[str, Any] = {"epsilon": params.cost.epsilon, "alpha": params.alpha, "beta": params.beta}
         if params.test_size is not None and params.test_size >= n:
@@ -160,7 +161,7 @@ class Elimination(ParityMethod):
         return parts, tested, elimination_sizes(d, **wanted).n_samples, failure
 
     def release(self, equations: Equations, plan: ParityPlan, dice: Dice) -> Parity | None:
-        """Return the selected candidate; None if no part has one."""
+        """Return the selected candidate; None if all parts abstained."""
         privacy, places = plan.guarantee, plan.public.stream.permutation(plan.n_samples)
         tested, rest = places[: plan.test_size], places[plan.test_size :]
         matrix, bits = equations.matrix, equations.bits[:, 0]
@@ -178,13 +179,13 @@ class Elimination(ParityMethod):
 
 
 class Stable(ParityMethod):
-    """Let each part vote for its solution, if it has one, and release a vote that is far from losing.
+    """Let each part vote for its solution, if it has one, and release the winner if it is stable.
 
-    Of many solutions a part takes that without a column that the others explain: parts that span the same
-    rows vote alike, whatever columns are constant or the same.
+    If a part has several solutions, it votes for the one without the dependent columns. Parts with the same
+    row space therefore have the same vote, also if columns are constant or equal.
 
-    Private, since one replaced record moves, casts or withdraws one vote, and the winner is released by its
-    distance to instability.
+    Privacy: one replaced record changes, adds or removes one vote, and the winner is released by its distance
+    to instability.
     """
 
     name = "stable"
@@ -192,7 +193,7 @@ class Stable(ParityMethod):
     many_outputs = True
 
     def sizes(self, params: Params, public: ParityTable) -> tuple[int, int, int, float]:
-        """Return the fewest parts that keep `beta` where rows are uniformly random, or else the best."""
+        """Return the least number of parts that reaches `beta` on uniform rows, or else the best number."""
         n, d = public.n_samples, public.n_features
         wanted: dict[str, Any] = {"epsilon": params.cost.epsilon, "delta": params.cost.delta}
         wanted |= {"fit_intercept": params.fit_intercept}
@@ -203,12 +204,12 @@ class Stable(ParityMethod):
         return parts, 0, needed, failure
 
     def release(self, equations: Equations, plan: ParityPlan, dice: Dice) -> Parity | None:
-        """Return the vector of parities that most parts vote for; None if that is None or may not be."""
+        """Return the parities with the most votes; None for an abstention."""
         parts = np.array_split(plan.public.stream.permutation(plan.n_samples), plan.n_parts)
         solutions = [solve(equations.matrix[part], equations.bits[part]) for part in parts]
         votes = [None if solution is None else solution.T.tobytes() for solution in solutions]
-        # Of all labels without a vote the first needs the fewest votes moved to win: None, which is nobody's
-        # vote and so the winner where nobody votes, stands for them all.
+        # Of all candidates without a vote, the first in order needs the fewest changed votes to win. None
+        # represents them all: it has no votes, and it is the winner if no part votes.
         labels = [None, *sorted({vote for vote in votes if vote is not None})]
         places = {label: place for place, label in enumerate(labels)} | {None: -1}
         codes = [places[vote] for vote in votes]
@@ -221,26 +222,26 @@ class Stable(ParityMethod):
 
 
 class Agnostic(ParityMethod):
-    """Select one of all parities by the number of records that it gets wrong: labels may be noisy."""
+    """The exponential mechanism over all parities, scored by training errors; labels may be noisy."""
 
     name = "agnostic"
 
     def objection(self, params: Params, public: ParityTable) -> str | None:
-        """Return why the method does not fit the table and the budget, if it does not."""
+        """Return the reason why the method does not support the table or the budget; None if it does."""
         if public.n_features > MOST_FEATURES:
             most, d = MOST_FEATURES, public.n_features
-            return f"counts the errors of all parities, of at most {most} columns, got {d}"
+            return f"compares all parities of at most {most} columns, got {d}"
         return super().objection(params, public)
 
     def sizes(self, params: Params, public: ParityTable) -> tuple[int, int, int, float]:
-        """Return one part, which is all records."""
+        """Return one part of all records."""
         d = public.n_features + params.fit_intercept
         wanted: dict[str, Any] = {"epsilon": params.cost.epsilon, "alpha": params.alpha}
         needed = parity_sample_size(d, beta=params.beta, method="agnostic", **wanted)
         return 1, 0, needed, agnostic_failure(d, public.n_samples, **wanted)
 
     def release(self, equations: Equations, plan: ParityPlan, dice: Dice) -> Parity:
-        """Return a parity with few errors, exponentially more probable than one with more."""
+        """Return a parity selected by the exponential mechanism."""
         concepts = Parities(plan.public.n_features, fit_intercept=plan.fit_intercept)
         profile = concepts.profile_of(equations.matrix.words[:, 0], equations.bits[:, 0])
         errors, members = profile.groups()
@@ -250,24 +251,24 @@ class Agnostic(ParityMethod):
         return np.append(chosen.coefficients(plan.public.n_features), intercept).astype(np.uint8)[None]
 
 
-#: Ways to learn, by the names that users give, the one that `"auto"` prefers first.
+#: The methods by name, in the order of preference of "auto".
 PARITY_METHODS: dict[str, ParityMethod] = {way.name: way for way in (Agnostic(), Elimination(), Stable())}
 
 
 def chosen_plan(params: Params, public: ParityTable) -> ParityPlan:
-    """Return the plan of a named method; "auto" takes the first that has enough records, or the first.
+    """Return the plan of the method; "auto" is the first with enough records, or else the first.
 
     Parameters
     ----------
     params : Params
-        As for `ParityMethod.plan`, with `method`, one of `PARITY_METHODS` or "auto".
+        As for `ParityMethod.plan`, and `method`, a key of `PARITY_METHODS` or "auto".
     public : ParityTable
         The sizes of the table.
 
     Raises
     ------
     ValueError
-        If no method fits the table and the budget, or the one that is named does not.
+        If the given method, or with "auto" every method, does not support the table and the budget.
     """
     named = PARITY_METHODS if params.method == "auto" else {params.method: PARITY_METHODS[params.method]}
     objections = {name: method.objection(params, public) for name, method in named.items()}
@@ -276,5 +277,5 @@ def chosen_plan(params: Params, public: ParityTable) -> ParityPlan:
         given = "; ".join(f"{name!r} {objection}" for name, objection in objections.items())
         raise ValueError(f"method must fit the table and the budget: {given}")
     first = fitting[0].plan(params, public)
-    plans = chain([first], (method.plan(params, public) for method in fitting[1:]))  # not before it is needed
+    plans = chain([first], (method.plan(params, public) for method in fitting[1:]))  # evaluated lazily
     return next((plan for plan in plans if plan.n_needed <= plan.n_samples), first)

@@ -1,4 +1,4 @@
-"""The plan of a fit of parity, and the public values of its table, which may have several labels a record.
+"""The plan of a fit of the parity learner, and the public values of its table.
 
 >>> ParityTable(1000, 12, n_outputs=3).n_outputs
 3
@@ -16,46 +16,46 @@ __all__ = ["ParityPlan", "ParityTable"]
 
 @dataclass(frozen=True)
 class ParityTable(Public):
-    """The public values of a table with one label a record, or several.
+    """The public values of a table with one or several labels a record.
 
     Attributes
     ----------
     classes : list of ndarray of shape (2,) or None
         The labels of each output.
     n_outputs : int
-        Number of labels a record.
+        Number of labels of a record.
     many : bool
-        Whether `y` has an axis of outputs.
+        Whether `y` has two dimensions.
     """
 
     n_outputs: int = 1
     many: bool = False
 
     def __post_init__(self) -> None:
-        """Keep `n_labels`, the number of labels of an output: `classes` lists outputs here."""
+        """Leave `n_labels` unchanged: here `classes` is a list over outputs, not over labels."""
 
 
 @dataclass(frozen=True)
 class ParityPlan(Plan):
-    """What a fit of `ParityClassifier` would give.
+    """The plan of a fit of `ParityClassifier`.
 
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would guarantee.
+        The guarantee of the fit.
     method : str
-        How it would learn.
+        The method, a key of `PARITY_METHODS`.
     n_samples : int
         Number of records.
     n_needed : int
-        From how many records on `failure` is at most `beta`.
+        The least number of records from which on `failure` is at most `beta`.
     n_parts, test_size : int
-        How the records would be cut.
+        The numbers of parts, and of test records, into which the records are divided.
     failure : float
-        A bound on the probability that the error exceeds `alpha`, where labels are a parity of the columns;
-        with "stable", where the columns are fair coins besides.
+        A bound on the probability that the error exceeds `alpha`, if labels are a parity of the columns; with
+        "stable", if also the columns are independent fair coins.
     alpha, beta : float
-        As the estimator has them.
+        The parameters of the estimator.
     """
 
     guarantee: ApproxDP
@@ -73,16 +73,16 @@ class ParityPlan(Plan):
 
     @property
     def n_unknowns(self) -> int:
-        """Bits of a solution for one output."""
+        """Number of bits of a solution for one output."""
         return int(self.public.n_features) + self.fit_intercept
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warn if the public numbers guarantee less than is asked for."""
+        """A warning if there are fewer than `n_needed` records."""
         if self.n_samples >= self.n_needed:
             return ()
         return (
             f"n_samples is {self.n_samples}: alpha={self.alpha} and beta={self.beta} with {self.method!r}"
-            f" take {self.n_needed} records of {self.public.n_features} columns; plan(n_samples,"
-            " n_features=...) tells more, without any data",
+            f" require {self.n_needed} records of {self.public.n_features} columns; plan(n_samples,"
+            " n_features=...) reports `failure` without data",
         )

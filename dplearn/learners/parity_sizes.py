@@ -1,4 +1,4 @@
-"""How many records private learning of parities takes: by elimination, or by comparing all of them.
+"""Sample complexity of private parity learning by elimination and by the exponential mechanism.
 
 >>> sizes = elimination_sizes(16, epsilon=1, alpha=0.1, beta=0.05)
 >>> sizes.n_samples, sizes.n_parts, sizes.part_size, sizes.test_size
@@ -31,26 +31,26 @@ __all__ = [
     "parity_sample_size",
 ]
 
-_SMALLEST = 1e-9  # alpha and epsilon: nobody has as many records as less would take
+_SMALLEST = 1e-9  # of alpha and epsilon: smaller values require more records than any table has
 _RAREST = 1e-100  # beta
-_SLACK = 1e-12  # for rounding: relative
-_SHARES = np.arange(1, 64) / 64  # of alpha: errors up to which a candidate may be called good
+_SLACK = 1e-12  # relative tolerance for rounding
+_SHARES = np.arange(1, 64) / 64  # shares a / alpha that are tried for the error a of a good candidate
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class EliminationSizes:
-    """How elimination cuts its records, and how rarely it then fails.
+    """The sizes of elimination, with a bound on its probability of failure.
 
     Attributes
     ----------
     n_samples : int
         n = n_parts * part_size + test_size.
     n_parts, part_size : int
-        k parts of n' records: each gives a candidate, or None.
+        k parts of n' records; each gives a candidate, or abstains.
     test_size : int
-        s records, on which candidates are compared; 0 only for one part.
+        s test records, on which candidates are compared; 0 only for one part.
     failure : float
         `elimination_failure` of these sizes.
     """
@@ -71,7 +71,7 @@ def parity_sample_size(
     method: str = "elimination",
     bound: str = "proof",
 ) -> int:
-    """Return how many records make a private learner of parities accurate, if a parity labels them all.
+    """Return the sample complexity of a private parity learner, if a parity labels all records.
 
     Parameters
     ----------
@@ -80,14 +80,14 @@ def parity_sample_size(
     epsilon : float
         Positive.
     alpha : float
-        Error up to which a parity will do, in (0, 1).
+        Target error, in (0, 1).
     beta : float
-        Probability of failure, a greater error or None; in (0, 1).
+        Allowed probability of failure, which is a greater error or an abstention; in (0, 1).
     method : {"elimination", "agnostic", "once"}, default="elimination"
-        "once" is `consistent_parity` on all records: beta must be above its chance to decline. "elimination"
-        repeats it on parts. "agnostic" is the exponential mechanism over all parities.
+        "once": `consistent_parity` on all records; beta must exceed its probability of an abstention.
+        "elimination": the same on several parts. "agnostic": the exponential mechanism over all parities.
     bound : {"proof", "paper"}, default="proof"
-        "proof": the least n for which our bound is at most beta. "paper": with the constants of the paper.
+        "proof": the least n for which our bound is at most beta. "paper": the constants of the paper.
 
     Returns
     -------
@@ -101,14 +101,14 @@ def parity_sample_size(
 
     Notes
     -----
-    Our bounds are `elimination_failure`, with one part for "once", and `agnostic_failure`. Where no parity
-    labels all records, the exponential mechanism needs `generic_sample_size` of 2**d concepts.
+    Our bounds are `elimination_failure`, with one part for "once", and `agnostic_failure`. If no parity
+    labels all records, the exponential mechanism requires `generic_sample_size` of 2**d concepts.
 
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011). For "once" Lemma 4.1 has
     (8/(epsilon alpha)) (d ln 2 + ln 4), and beta at least 3/4; for "agnostic" it is Theorem 3.4; for
     "elimination" algorithm A* with b = beta/3, a = alpha/5, k = ceil(ln(1/b)/ln(4/3)) parts of the size of
-    Lemma 4.1 for a, and max(10, k/epsilon) ln(k/b)/a test records, which is what the three claims of
-    Lemma 4.6 need by its Chernoff bounds and the tail of its noise.
+    Lemma 4.1 for a, and max(10, k/epsilon) ln(k/b)/a test records, which is the number that the three claims
+    of Lemma 4.6 require with its Chernoff bounds and the tail of its noise.
     """
     method = check_choice("method", method, ("elimination", "agnostic", "once"))
     published = check_choice("bound", bound, ("proof", "paper")) == "paper"
@@ -130,7 +130,7 @@ def parity_sample_size(
 
 
 def nonprivate_parity_sample_size(n_unknowns: int, *, alpha: Any, beta: Any) -> int:
-    """Return how many records elimination takes without privacy.
+    """Return the sample complexity of elimination without privacy.
 
     Parameters
     ----------
@@ -140,8 +140,8 @@ def nonprivate_parity_sample_size(n_unknowns: int, *, alpha: Any, beta: Any) -> 
     Returns
     -------
     int
-        The least n with 2**(d - 1) (1 - alpha)**n <= beta: a random solution of all n equations then errs
-        on more than alpha with probability at most beta.
+        The least n with 2**(d - 1) (1 - alpha)**n <= beta: a random solution of all n equations then has
+        error above alpha with probability at most beta.
     """
     d = check_count("n_unknowns", n_unknowns, low=1)
     return _enough(
@@ -150,7 +150,7 @@ def nonprivate_parity_sample_size(n_unknowns: int, *, alpha: Any, beta: Any) -> 
 
 
 def agnostic_failure(n_unknowns: int, n_samples: int, *, epsilon: Any, alpha: Any) -> float:
-    """Return a bound on the probability that the exponential mechanism's parity errs on more than alpha.
+    """Return a bound on the probability that the exponential mechanism selects an error above alpha.
 
     Parameters
     ----------
@@ -162,13 +162,13 @@ def agnostic_failure(n_unknowns: int, n_samples: int, *, epsilon: Any, alpha: An
     Returns
     -------
     float
-        2**d (1 - alpha (1 - r))**n with r = exp(-epsilon/2), or 1 if that is less; for any distribution of
+        The minimum of 1 and 2**d (1 - alpha (1 - r))**n, where r = exp(-epsilon/2); for any distribution of
         the columns, if a parity labels all records.
 
     Notes
     -----
-    The right parity has weight 1 and one of error e has r**errors, so that this is selected with at most the
-    mean of r**errors, which is (1 - e (1 - r))**n.
+    The right parity has weight 1, and a parity of error e has weight r**errors. The probability of its
+    selection is therefore at most the mean of r**errors, which is (1 - e (1 - r))**n.
     """
     d, eps, a = _task(n_unknowns, epsilon, alpha)
     n = check_count("n_samples", n_samples)
@@ -178,7 +178,7 @@ def agnostic_failure(n_unknowns: int, n_samples: int, *, epsilon: Any, alpha: An
 def elimination_failure(
     n_unknowns: int, *, n_parts: int, part_size: int, test_size: int, epsilon: Any, alpha: Any
 ) -> float:
-    """Return a bound on the probability that elimination fails: None, or an error above alpha.
+    """Return a bound on the probability that elimination abstains or has an error above alpha.
 
     Parameters
     ----------
@@ -197,25 +197,27 @@ def elimination_failure(
     Let p and q be the `parity_probabilities`, r = exp(-epsilon/2) and B(e) = min(1, 2**(d - 1) (1 - p
     e)**n').
 
-    *A part.* A parity of error e solves the equations that a part keeps with probability (1 - p e)**n', and
-    is then one of two solutions or more, since the right one is another. So a part that did not decline
-    gives an error above e with probability at most B(e).
+    *A part.* A parity of error e solves the equations in the random sample of a part with probability (1 - p
+    e)**n'. It is then one of at least two solutions, since the right parity is another. A part that did not
+    abstain therefore gives an error above e with probability at most B(e).
 
-    *The test.* A bad candidate that makes E errors is selected, where there is a good one that makes G, with
-    probability at most t**(E - G) / 2, for any t from r to 1/(2 - r). If another makes fewer than E, then the
-    bad one must come before the best, and its coin succeed: r**(E - G) / 2 or less. If none does, with
-    j = G - E, it must not come after the good one while that one's coin succeeds: 1 - r**j / 2, and
-    2 - r**j is at most (2 - r)**j. Let the bad one err on more than alpha and the good one on at most a. The
-    mean of t**(E - G) is at most x**s, x = 1 - alpha (1 - t) + a (1/t - 1): it is largest if they never err
-    on the same record.
+    *The test.* If there is a good candidate with G errors, then a bad candidate with E errors is selected
+    with probability at most t**(E - G) / 2, for any t from r to 1/(2 - r). If some candidate has fewer than E
+    errors, the bad one must come before the best in the random order, and its coin must succeed: the
+    probability is at most r**(E - G) / 2. Otherwise let j = G - E. The bad candidate is not selected if it
+    comes after the good one and the coin of the good one succeeds, so that the probability is at most 1 -
+    r**j / 2, and 2 - r**j is at most (2 - r)**j. Let the bad candidate have error above alpha, and the good
+    one error at most a. The mean of t**(E - G) is at most x**s, x = 1 - alpha (1 - t) + a (1/t - 1): it is
+    greatest if the two never err on the same record.
 
-    *Both.* All parts decline with probability q**k. Otherwise one of k gave a bad candidate, each with
-    probability at most (1 - q) B(alpha), and it was selected: because no other part gave a good one, with
-    u = (q + (1 - q) B(a))**(k - 1), or in spite of one. For any a and t failure has probability at most
-    q**k + k (1 - q) B(alpha) (u + (1 - u) x**s / 2).
+    *Both.* All parts abstain with probability q**k. Otherwise, in a failure, one of the k parts gave a bad
+    candidate, each with probability at most (1 - q) B(alpha), and it was selected: either no other part gave
+    a good candidate, with probability at most u = (q + (1 - q) B(a))**(k - 1), or another part did. For any a
+    and t the probability of failure is at most q**k + k (1 - q) B(alpha) (u + (1 - u) x**s / 2).
 
     **Source.** Kasiviswanathan et al. (2011), Lemmas 4.1 and 4.6. There a part must give a good candidate,
-    which takes more records than not giving a bad one; what remains is mostly None, which no test mends.
+    which requires more records than not giving a bad one. The remaining failures are mostly abstentions of
+    all parts, which do not depend on the test.
     """
     d, eps, a = _task(n_unknowns, epsilon, alpha)
     k = check_count("n_parts", n_parts, low=1)
@@ -225,7 +227,7 @@ def elimination_failure(
 
 
 def elimination_sizes(n_unknowns: int, *, epsilon: Any, alpha: Any, beta: Any) -> EliminationSizes:
-    """Return the sizes with which elimination needs the fewest records.
+    """Return the sizes of elimination with the fewest records.
 
     Parameters
     ----------
@@ -235,7 +237,7 @@ def elimination_sizes(n_unknowns: int, *, epsilon: Any, alpha: Any, beta: Any) -
     Returns
     -------
     EliminationSizes
-        Whose `failure` is at most beta.
+        Sizes with `failure` at most beta.
     """
     d, eps, a = _task(n_unknowns, epsilon, alpha)
     return _least_elimination(d, eps, a, _below_1("beta", beta))
@@ -244,7 +246,7 @@ def elimination_sizes(n_unknowns: int, *, epsilon: Any, alpha: Any, beta: Any) -
 def elimination_split(
     n_samples: int, n_unknowns: int, *, epsilon: Any, alpha: Any, beta: Any
 ) -> EliminationSizes:
-    """Return how elimination cuts a given number of records.
+    """Return the sizes of elimination for a given number of records.
 
     Parameters
     ----------
@@ -256,11 +258,12 @@ def elimination_split(
     Returns
     -------
     EliminationSizes
-        If n is at least that of `elimination_sizes`, as many parts and the same share of test records: then
-        `failure` is at most beta. If n is x times that and is enough for beta / x, the parts are those for
-        beta / x: it fails mostly where all parts decline, and only more parts mend that. If n is less, at
-        most as many parts, with which it fails least where the columns are fair coins and every wrong parity
-        errs on half of the records; `failure` is for any columns even so.
+        If n is at least that of `elimination_sizes`: the same number of parts and the same share of test
+        records, so that `failure` is at most beta. If n is x times that and suffices for beta / x: the number
+        of parts for beta / x, since most failures are abstentions of all parts, and only more parts make
+        these less probable. If n is less: at most the same number of parts, chosen to minimise the
+        probability of failure on fair coins, where every wrong parity has error 1/2; `failure` is still the
+        bound for any columns.
     """
     n = check_count("n_samples", n_samples, low=1)
     plan = elimination_sizes(n_unknowns, epsilon=epsilon, alpha=alpha, beta=beta)
@@ -279,7 +282,7 @@ def elimination_split(
 
 @dataclass(frozen=True)
 class _Elimination:
-    """The bound of `elimination_failure` for k parts; of 2**d and the like there are only logarithms."""
+    """The bound of `elimination_failure` for k parts, in logarithms, since 2**d may exceed floats."""
 
     d: int
     epsilon: float
@@ -292,43 +295,43 @@ class _Elimination:
         return float(keep), float(abstain)
 
     def wrong(self, sizes: Floats, errors: Any) -> Floats:
-        """Return ln B: of how probable a parity above these errors is, in parts of these sizes."""
+        """Return ln B for parts of these sizes and errors above these values."""
         exponents: Floats = (self.d - 1) * math.log(2) + sizes * np.log1p(-self.chances[0] * errors)
         return np.minimum(0, exponents)
 
-    def nobody(self, sizes: Floats) -> Floats:
-        """Return u for each size in a column and each share of alpha."""
+    def none_good(self, sizes: Floats) -> Floats:
+        """Return u for each size (rows) and each share of alpha (columns)."""
         abstain = self.chances[1]
         good: Floats = (1 - abstain) * np.exp(self.wrong(sizes, self.alpha * _SHARES))
         return (abstain + good) ** (self.k - 1)
 
     def factors(self) -> Floats:
-        """Return ln x for each share of alpha, with the t that makes it least."""
+        """Return ln x for each share of alpha, minimised over t."""
         ratio = math.exp(-self.epsilon / 2)
         t = np.clip(np.sqrt(_SHARES), ratio, 1 / (2 - ratio))
         rates: Floats = self.alpha * (_SHARES * (1 / t - 1) - (1 - t))
         return np.log1p(rates)
 
     def tests(self, sizes: Floats, beta: float) -> Floats:
-        """Return for each size of parts the least size of the test, or infinity: `_failure` solved for s."""
+        """Return the least test size for each part size, or infinity: `_failure` solved for s."""
         abstain = self.chances[1]
         left = math.log((beta - abstain**self.k) / (self.k * (1 - abstain))) - _SLACK
         allowed = np.exp(np.minimum(1, left - self.wrong(sizes[:, None], self.alpha)))
-        nobody, factors = self.nobody(sizes[:, None]), self.factors()
+        none_good, factors = self.none_good(sizes[:, None]), self.factors()
         with np.errstate(divide="ignore", invalid="ignore"):
-            odds = np.log(2 * (allowed - nobody) / (1 - nobody))  # x**s must be at most their exponential
+            odds = np.log(2 * (allowed - none_good) / (1 - none_good))  # ln of the greatest allowed x**s
             longer = np.where(factors < 0, np.ceil(odds / factors), np.inf)
-        needed = np.where(allowed > nobody, np.where(odds >= factors, 1, longer), np.inf)
+        needed = np.where(allowed > none_good, np.where(odds >= factors, 1, longer), np.inf)
         return np.where(allowed[:, 0] >= 1, float(self.k > 1), needed.min(axis=1))
 
     def sizes(self, beta: float) -> tuple[int, int]:
-        """Return n' and s for which k n' + s is least."""
+        """Return the n' and s that minimise k n' + s."""
         keep, abstain = self.chances
         rate = keep * self.alpha
         left = (beta - abstain**self.k) / (self.k * (1 - abstain))
         untested = _enough((self.d - 1) * math.log(2) - math.log(left), rate)
-        high = untested + 1 + (untested >> 36)  # where `tests` finds that none is needed, rounding or not
-        # With fewer records than this B(alpha) is above left / q**(k - 1), and left to u at least.
+        high = untested + 1 + (untested >> 36)  # a size that needs no test for beta, in spite of rounding
+        # With fewer records than this, B(alpha) is above left / q**(k - 1), and u is at least q**(k - 1).
         low = max(1, untested - math.ceil((self.k - 1) * math.log(abstain) / math.log1p(-rate)))
         size = lowest(lambda parts: self.k * parts + self.tests(parts, beta), low, high)
         return size, int(self.tests(np.array([size], dtype=np.float64), beta)[0])
@@ -336,11 +339,11 @@ class _Elimination:
 
 @lru_cache(maxsize=1024)
 def _failure(task: _Elimination, size: int, test: int) -> float:
-    """Return the bound of `elimination_failure` with its best a and t."""
+    """Return the bound of `elimination_failure`, minimised over a and t."""
     sizes, abstain = np.array([[size]], dtype=np.float64), task.chances[1]
-    nobody = task.nobody(sizes)
+    none_good = task.none_good(sizes)
     lost = np.exp(np.minimum(0, test * task.factors() - math.log(2)))
-    selected = float(np.min(nobody + (1 - nobody) * lost))
+    selected = float(np.min(none_good + (1 - none_good) * lost))
     bad = task.k * (1 - abstain) * math.exp(float(task.wrong(sizes, task.alpha)[0, 0]))
     return min(1.0, abstain**task.k + bad * selected)
 
@@ -360,9 +363,10 @@ def _least_elimination(d: int, epsilon: float, alpha: float, beta: float) -> Eli
 
 
 def _cut(n: int, k: int, plan: EliminationSizes) -> tuple[int, int, int]:
-    """Return k, n' and s, where s is the plan's share of n, rounded down, and what is left over.
+    """Return k, n' and s: s is the plan's share of n, rounded down, plus the remainder of the parts.
 
-    So n' >= (n - n s0 / n0) / k rounded down: with the plan's k neither is below the plan's, from n0 on.
+    Then n' >= floor((n - n s0 / n0) / k): with the plan's k, neither n' nor s is below the plan's for n >=
+    n0.
     """
     test = max(n * plan.test_size // plan.n_samples, int(k > 1)) if k > 1 else 0
     size = max(0, n - test) // k
@@ -391,7 +395,7 @@ def _enough(logarithm: float, rate: float) -> int:
 
 def _task(n_unknowns: Any, epsilon: Any, alpha: Any) -> tuple[int, float, float]:
     d = check_count("n_unknowns", n_unknowns, low=1)
-    check_number("epsilon", epsilon, above=0)  # what the message says of most that are too small
+    check_number("epsilon", epsilon, above=0)  # this message is clearer for most values that are too small
     size = check_number("epsilon", epsilon, low=_SMALLEST)
     return d, float(min(size, Fraction(700))), _below_1("alpha", alpha, _SMALLEST)
 

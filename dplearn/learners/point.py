@@ -1,4 +1,4 @@
-"""Private point functions: which one key, of however many that there may be, has the other label.
+"""Private point functions: one key has the second label, from a key set of any size.
 
 >>> rows = [["ward 7"]] * 80 + [[f"ward {i}"] for i in range(100, 220)]
 >>> labels = ["outbreak"] * 80 + ["none"] * 120
@@ -8,10 +8,10 @@
 >>> learner.predict([["ward 7"], ["ward 8"]]).tolist()
 ['outbreak', 'none']
 
-The number of records that a point function takes does not depend on the number of keys.
+The sample complexity of point functions does not depend on the number of keys.
 
-A point function is 1 at one key and 0 elsewhere, or 0 everywhere. Records are independent and labelled by one
-of these. A learner fails if what it learns is wrong with probability above alpha on a new record.
+A point function is 1 at one key and 0 elsewhere, or 0 everywhere. Records are independent and labelled by a
+point function. A learner fails if its hypothesis has error above alpha on a new record.
 
 >>> stable_point_sample_size(epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.05)
 370
@@ -63,29 +63,29 @@ __all__ = [
 ]
 
 _METHODS = ("stability", "hashing")
-_ANY_CELLS = Hashed()  # tells `read_features` to leave cells as they are
-_SHOWN = 60  # characters of a key
-_NAMES = 4  # columns
-LARGEST_BITS = 24  #: Of a bucket: each has an entry in an array.
+_ANY_CELLS = Hashed()  # makes `read_features` leave cells unencoded
+_SHOWN = 60  # the most characters of a key in a rule
+_NAMES = 4  # the most column names in a rule
+LARGEST_BITS = 24  #: The most bits of a bucket's number; each bucket has an entry in an array.
 _TINY = 1e-9  # the least alpha and beta
-_MASSES = 2.0 ** -np.arange(1 / 4, 24, 1 / 4)  # of a collision, as shares of alpha, that are tried
-_STEPS = np.linspace(0, 1, 65)[1:-1]  # where the base of the bound is tried
+_MASSES = 2.0 ** -np.arange(1 / 4, 24, 1 / 4)  # collision masses that are tried, as shares of alpha
+_STEPS = np.linspace(0, 1, 65)[1:-1]  # bases of the bound that are tried, as positions between r and 1
 
 
 @dataclass(frozen=True, repr=False)
 class ChosenPoint:
-    """A point function; prints as its rule.
+    """A released point function; its `repr` is the rule.
 
     Attributes
     ----------
     where : tuple of one key or bucket, or None
-        Where the second label is given; None: nowhere.
+        The key or bucket with the second label; None: no key has it.
     hashed : KeyHash or None
-        What takes keys to buckets.
+        The hash from keys to buckets; None: keys are not hashed.
     names : tuple of str
-        Of the columns.
+        The names of the columns.
     labels : tuple of two
-        The label elsewhere, and the label there.
+        The label of all other keys, and the label of the key.
     """
 
     where: tuple[Any] | None
@@ -94,7 +94,7 @@ class ChosenPoint:
     labels: tuple[Any, Any]
 
     def __call__(self, keys: Sequence[Hashable]) -> NDArray[np.intp]:
-        """Return for each key the place of its label."""
+        """Return the label code of each key."""
         if self.where is None:
             return np.zeros(len(keys), dtype=np.intp)
         texts = map(spelled, keys)
@@ -116,54 +116,55 @@ class ChosenPoint:
 
 
 class PointClassifier(RuleClassifier):
-    """Learn at which one key records have the second label; at all others they have the first.
+    """Learn a point function: one key has the second label, all other keys have the first.
 
     A key is the value of the only column, or the whole row: text, numbers, missing values. The set of keys
-    need not be known and may be infinite, which no count over all keys could bear.
+    may be unknown and infinite; the error does not depend on its size.
 
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive. The decimal that is written is meant.
+        Privacy budget of one fit; positive. A float stands for its shortest decimal.
     delta : float, default=0.0
-        Probability with which the guarantee may fail; "stability" needs some, "hashing" spends none.
+        Probability with which the guarantee may fail; "stability" requires a positive delta, "hashing" spends
+        none.
     method : {"auto", "stability", "hashing"}, default="auto"
-        "stability" names the key itself, or none, if few records could have changed which. "hashing" names a
-        bucket of a public hash, chosen at random whatever the data, and other keys may share it. "auto" is
-        "stability" where delta is positive.
+        "stability" releases the leading key if it is stable under a change of few records, and else abstains.
+        "hashing" selects a bucket of a public hash function, which is drawn independently of the data; other
+        keys may share the bucket. "auto": "stability" if delta is positive, else "hashing".
     alpha : float, default=0.1
-        Error that is wanted, in (0, 1).
+        Target error, in (0, 1).
     beta : float, default=0.05
-        Probability of failure that is allowed, in (0, 1). With "hashing", both determine the number of
-        buckets.
+        Allowed probability of failure, in (0, 1). With "hashing", both determine the number of buckets.
     n_buckets : int or "auto", default="auto"
-        Into how many buckets "hashing" hashes: a power of two, at most 2**24.
+        Number of buckets of "hashing": a power of two, at most 2**24. "auto": a function of alpha, beta and
+        epsilon.
     classes : sequence, optional
-        The two labels that can occur. None takes those in `y`, and the guarantee then says that it assumes
-        the set of labels public. Sorted, the second is the one that the point has.
+        The two labels that can occur. None: the labels that occur in `y`; the guarantee then assumes that the
+        set of labels is public. The key has the second of the sorted labels.
     ledger : PrivacyLedger, optional
-        The budget that each fit is charged to, whoever calls it: clones, searches and workers too.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
-        guarantee then says so.
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
 
     Attributes
     ----------
     point_ : None, str, bytes, int, float or tuple of these; or int
-        Released. The key, or with "hashing" its bucket; None where there is none, or where a missing value is
-        the key: `abstained_` tells which.
+        Released. The key, or with "hashing" its bucket. None: an abstention, or a key that is a missing
+        value; `abstained_` distinguishes the two.
     abstained_ : bool
-        Released. Whether no key was named; then the first of `classes_` is predicted.
+        Released. Whether the mechanism abstained; the first of `classes_` is then predicted for every record.
     concept_ : ChosenPoint
-        Released. The rule, which it prints as.
+        Released. The point function; its `repr` is the rule.
     hash_ : KeyHash or None
-        Public. What takes keys to buckets, with "hashing".
+        Public. The hash from keys to buckets, with "hashing"; else None.
     method_ : str
-        Public. How it was learned.
+        Public. The method: "stability" or "hashing".
     classes_ : ndarray of shape (2,)
-        Public. The labels, sorted: declared, or assumed public.
+        Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
-        Public. What the fit guarantees, and on what assumptions.
+        Public. The guarantee of the fit, with its assumptions.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
@@ -171,25 +172,26 @@ class PointClassifier(RuleClassifier):
 
     See Also
     --------
-    dplearn.learners.point : How many records it takes.
+    dplearn.learners.point : The sample complexity of both methods.
 
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record with "stability", (epsilon, 0)
-    with "hashing", for every value of the hash. Proof: with "stability", the distance is 0 wherever a
-    replaced record can change the leader, and moves by at most 1 (`core.points.leading_key`), which is all
-    that `release_if_stable` asks for. With "hashing", the number of records that a bucket gets wrong moves by
-    at most 1.
+    with "hashing", for every value of the hash. Proof: with "stability", the distance is 0 if one replaced
+    record can change the leading key, and one replaced record changes it by at most 1
+    (`core.points.leading_key`); these are the conditions of `release_if_stable`. With "hashing", one replaced
+    record changes the errors of each bucket's point function by at most 1.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
-    **Accuracy.** Of records whose labels are a point function, `plan(n_samples)` tells how many keep `alpha`
-    and `beta`, whatever their distribution. Where no point function fits, "hashing" is still near the best
-    on buckets; "stability" names none unless one key leads all others clearly.
+    **Accuracy.** For any distribution of records that a point function labels, the error is at most alpha
+    with probability at least 1 - beta from `plan(n_samples).n_needed` records on. If no point function labels
+    the records, "hashing" selects a bucket with nearly the least errors; "stability" abstains unless one key
+    has a large lead over all others.
 
-    **Source.** Beimel, Nissim and Stemmer (2013) for "stability", with the choosing mechanism, whose
-    threshold is more than twice as high; Beimel, Kasiviswanathan and Nissim (2010) for "hashing", where keys
-    are drawn from a pseudorandom function.
+    **Source.** Beimel, Nissim and Stemmer (2013) for "stability"; their choosing mechanism has a threshold
+    more than twice as high. Beimel, Kasiviswanathan and Nissim (2010) for "hashing"; they use a pseudorandom
+    function.
     """
 
     def __init__(
@@ -216,7 +218,7 @@ class PointClassifier(RuleClassifier):
         self.random_state = random_state
 
     def plan(self, n_samples: int) -> "PointPlan":
-        """Return what a fit would guarantee and how accurate it would be, without any data.
+        """Return the plan of a fit: its guarantee and its accuracy. No data is read.
 
         Parameters
         ----------
@@ -249,7 +251,7 @@ class PointClassifier(RuleClassifier):
             n_buckets = 0
         cost = ApproxDP(epsilon, delta, reproducible=reproducible)
         if not n_buckets:
-            release_probability_table(cost)  # refuses an epsilon that is too small for its table
+            release_probability_table(cost)  # raises if epsilon is too small for the table
         return Params(
             cost,
             method=method,
@@ -290,7 +292,7 @@ class PointClassifier(RuleClassifier):
         )
 
     def _summarize(self, table: Table, plan: "PointPlan") -> "_Lead | _Errors":
-        # A replaced record moves a distance, or each number of errors, by at most 1.
+        # A replaced record changes the distance, or each number of errors, by at most 1.
         return _Lead(table.rows) if plan.hashed is None else _Errors(table.rows, plan.hashed)
 
     def _release(self, summary: "_Lead | _Errors", plan: "PointPlan", dice: Dice) -> tuple[Hashable] | None:
@@ -324,24 +326,24 @@ class PointClassifier(RuleClassifier):
 
 @dataclass(frozen=True)
 class PointPlan(Plan):
-    """What a fit of `PointClassifier` would give.
+    """The plan of a fit of `PointClassifier`.
 
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would guarantee.
+        The guarantee of the fit.
     method : str
-        How it would learn.
+        The method: "stability" or "hashing".
     n_buckets : int
-        Into how many buckets it would hash keys; 0 with "stability".
+        The number of buckets; 0 with "stability".
     n_samples : int
         Number of records.
     failure : float
-        Of records whose labels are a point function: the error exceeds alpha with probability at most this.
+        A bound on the probability that the error exceeds alpha, for records that a point function labels.
     n_needed : int
-        Number of records from which on that is at most beta, with as many buckets as that takes.
+        The least number of records for which `failure` is at most beta, with the best number of buckets.
     alpha, beta : float
-        As asked for.
+        The parameters of the estimator.
     """
 
     guarantee: ApproxDP
@@ -360,7 +362,7 @@ class PointPlan(Plan):
 def _accuracy(
     n: int, n_buckets: int, epsilon: Fraction, delta: Fraction, alpha: Any, beta: Any
 ) -> tuple[float, int]:
-    """Return how likely n records are too few, and how many are enough."""
+    """Return the probability of failure with n records, and the number of records needed."""
     if n_buckets:
         failure = hashed_point_failure(n, n_buckets, epsilon=epsilon, alpha=alpha)
         needed = hashed_point_sizes(epsilon=epsilon, alpha=alpha, beta=beta).n_samples
@@ -371,13 +373,13 @@ def _accuracy(
 
 
 def _hash(seed: Any, n_buckets: int) -> KeyHash:
-    """Return the public hash that a seed stands for."""
+    """Return the public hash of a seed."""
     multiplier, shift = (public_seed(seed, part) for part in ("multiplier", "shift"))
     return KeyHash(multiplier, shift, n_buckets.bit_length() - 1)
 
 
 class _Lead:
-    """The key that leads, and how many replaced records cannot change that; found when they are asked for."""
+    """The leading key and its distance to a change of the leader, computed lazily."""
 
     def __init__(self, records: Examples):
         self.records = records
@@ -395,7 +397,7 @@ class _Lead:
 
 
 class _Errors:
-    """How many records each point function on buckets gets wrong, counted when they are asked for."""
+    """The training errors of each point function on buckets, counted lazily."""
 
     def __init__(self, records: Examples, hashed: KeyHash):
         self.records, self.hashed = records, hashed
@@ -411,7 +413,7 @@ class _Errors:
 
 
 def _row_keys(X: Any) -> list[Hashable]:
-    """Return each row's key: the cell of the only column, or the tuple of all cells."""
+    """Return the key of each row: the cell of the only column, or the tuple of all cells."""
     if is_frame(X):
         columns = [read_keys(frame_column(X, place).tolist()) for place in range(X.shape[1])]
         return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
@@ -427,7 +429,7 @@ def _refuse_times(X: Any) -> None:
 
 
 def _check_two(classes: NDArray[Any]) -> None:
-    """Refuse any other number of labels, in the words that scikit-learn's users know."""
+    """Raise unless there are two labels, with the message of scikit-learn's binary classifiers."""
     if len(classes) != 2:
         raise ValueError(
             "Only binary classification is supported: a point function needs 2 classes, got"
@@ -436,10 +438,10 @@ def _check_two(classes: NDArray[Any]) -> None:
 
 
 def _short(key: Hashable) -> str:
-    """Return how a key is written, cut where that is long."""
+    """Return a key as text, truncated if it is long."""
     try:
         text = repr(key)
-    except ValueError:  # Python refuses to write integers of some thousand digits
+    except ValueError:  # Python does not convert integers of thousands of digits
         return f"a {type(key).__name__} with too many digits to show"
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
 
@@ -449,7 +451,7 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 def stable_point_failure(n_samples: int, *, epsilon: Any, delta: Any, alpha: Any) -> float:
-    """Return the probability that learning through stability fails, for the worst distribution.
+    """Return the probability of failure of "stability", for the worst distribution.
 
     Parameters
     ----------
@@ -462,10 +464,11 @@ def stable_point_failure(n_samples: int, *, epsilon: Any, delta: Any, alpha: Any
 
     Notes
     -----
-    Only the key of the point function has records labelled 1, and none labelled 0, so it is the only one that
-    can be released. If its probability is at most alpha, silence is accurate too. Else its count is at least,
-    in distribution, Binomial(n, alpha), and a greater count is never released less often: the failure is at
-    most that of a probability of just alpha, to which it comes as near as one likes.
+    Only the key of the point function has records labelled 1, and it has no records labelled 0; no other key
+    can be released. If its probability is at most alpha, an abstention is also accurate. Otherwise its count
+    dominates Binomial(n, alpha) stochastically, and the probability of release does not decrease with the
+    count. The probability of failure is therefore at most that for a key of probability alpha, and it
+    approaches this value as the probability of the key decreases to alpha.
     """
     n = check_count("n_samples", n_samples)
     abstentions = _abstention_probabilities(*_budget(epsilon, delta))
@@ -474,19 +477,20 @@ def stable_point_failure(n_samples: int, *, epsilon: Any, delta: Any, alpha: Any
 
 
 def stable_point_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any) -> int:
-    """Return how many records make learning through stability fail with probability at most beta.
+    """Return the least number of records for which "stability" fails with probability at most beta.
 
     Parameters
     ----------
     epsilon, delta : number
         Both positive.
     alpha, beta : number
-        Error and probability of failure that are allowed, in (0, 1).
+        Allowed error and probability of failure, in (0, 1).
 
     Returns
     -------
     int
-        About 2 ln(1 / (delta beta)) / (epsilon alpha). With less, some distribution makes it fail more often.
+        About 2 ln(1 / (delta beta)) / (epsilon alpha). With fewer records, some distribution has a greater
+        probability of failure.
     """
     failure, share = _share("beta", beta), _share("alpha", alpha)
     _abstention_probabilities(*_budget(epsilon, delta))
@@ -501,14 +505,14 @@ def stable_point_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any)
 
 
 def hashed_point_failure(n_samples: int, n_buckets: int, *, epsilon: Any, alpha: Any) -> float:
-    """Return a bound on the probability that learning through hashing fails; it may exceed 1.
+    """Return a bound on the probability of failure of "hashing"; it may exceed 1.
 
     Parameters
     ----------
     n_samples : int
         Number of records.
     n_buckets : int
-        Into how many buckets keys are hashed.
+        Number of buckets.
     epsilon : number
         Positive.
     alpha : number
@@ -516,15 +520,16 @@ def hashed_point_failure(n_samples: int, n_buckets: int, *, epsilon: Any, alpha:
 
     Notes
     -----
-    Let c be the probability of other keys in the point's bucket. Over the hash its mean is at most 1/m, m
-    buckets, so it exceeds k with probability at most 1/(m k). If it does not, the point function of that
-    bucket (or 0, if the target is 0) is wrong with probability q <= k; call it the best. There are at most m
-    others on buckets that are wrong with probability above alpha, or m - 1 and 0. One of these is selected
-    with probability at most min(1, r**(its errors less the best's)) <= s**(that), for any s from r to 1. Let
-    it be wrong alone with probability p, and the best alone with q' <= k, p - q' >= alpha - k. In the mean
-    over a record, s**(difference) is 1 - (1 - s) (p - q') + q' (1 - s)**2 / s, which is at most
-    1 - (1 - s) (alpha - k) + k (1 - s)**2 / s = B. So the failure is at most 1/(m k) + m B**n. The least over
-    some k and s is returned.
+    Let c be the probability of the other keys in the bucket of the target's key, with m buckets. Its mean
+    over the hash is at most 1/m, so that c exceeds k with probability at most 1/(m k). Otherwise the point
+    function of that bucket (or 0, if the target is 0) has error q <= k; call it the best. At most m other
+    functions have error above alpha: m functions on buckets, or m - 1 of them and the function 0. Each of
+    these is selected with probability at most min(1, r**(its errors minus those of the best)) <= s**(the same
+    difference), for any s from r to 1. Let p be the probability that only this function is wrong on a record,
+    and q' <= k the probability that only the best is; then p - q' >= alpha - k. The mean of s**(difference)
+    for one record is 1 - (1 - s) (p - q') + q' (1 - s)**2 / s, which is at most 1 - (1 - s) (alpha - k) + k
+    (1 - s)**2 / s = B. The probability of failure is therefore at most 1/(m k) + m B**n. The returned value
+    is the minimum over a grid of k and s.
     """
     n, m = check_count("n_samples", n_samples), check_count("n_buckets", n_buckets, low=1)
     share = _share("alpha", alpha)
@@ -535,14 +540,14 @@ def hashed_point_failure(n_samples: int, n_buckets: int, *, epsilon: Any, alpha:
 
 @dataclass(frozen=True)
 class HashedPointSizes:
-    """What learning through hashing takes.
+    """The sizes of a fit with "hashing".
 
     Attributes
     ----------
     n_samples : int
         Number of records.
     n_buckets : int
-        Into how many buckets keys are hashed; a power of two.
+        Number of buckets; a power of two.
     """
 
     n_samples: int
@@ -550,19 +555,19 @@ class HashedPointSizes:
 
 
 def hashed_point_sizes(*, epsilon: Any, alpha: Any, beta: Any) -> HashedPointSizes:
-    """Return the least number of records for which `hashed_point_failure` is at most beta, and the buckets.
+    """Return the least number of records with `hashed_point_failure` at most beta, and its buckets.
 
     Parameters
     ----------
     epsilon : number
         Positive.
     alpha, beta : number
-        Error and probability of failure that are allowed, in (0, 1).
+        Allowed error and probability of failure, in (0, 1).
 
     Raises
     ------
     ValueError
-        If it takes more than 2**24 buckets: they are about 1 / (alpha beta), or some times more.
+        If more than 2**24 buckets are required; the number is a small multiple of 1 / (alpha beta).
     """
     return _hashed_point_sizes(_epsilon(epsilon), _share("alpha", alpha), _share("beta", beta))
 
@@ -573,7 +578,7 @@ def _hashed_point_sizes(epsilon: float, alpha: float, beta: float) -> HashedPoin
     best: HashedPointSizes | None = None
     for bits in range(LARGEST_BITS + 1):
         m = 1 << bits
-        rest = beta - 1 / (m * masses)  # what collisions leave
+        rest = beta - 1 / (m * masses)  # the probability of failure left after collisions
         kept = rest > 0
         if not kept.any():
             continue
@@ -589,7 +594,7 @@ def _hashed_point_sizes(epsilon: float, alpha: float, beta: float) -> HashedPoin
 
 
 def _rates(epsilon: float, alpha: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return masses k of a collision, below alpha, and -ln B for each, B the least over some s."""
+    """Return collision masses k below alpha, and for each -ln B, with B minimised over a grid of s."""
     masses = alpha * _MASSES
     least = float(selection_ratio(check_number("epsilon", epsilon)))
     s = (least + (1 - least) * np.append(0.0, _STEPS))[:, None]
@@ -599,7 +604,7 @@ def _rates(epsilon: float, alpha: float) -> tuple[NDArray[np.float64], NDArray[n
 
 @lru_cache(maxsize=16)
 def _abstention_probabilities(epsilon: Any, delta: Any) -> NDArray[np.float64]:
-    """Return, for counts 0, 1, ..., the probability that a lead of that count is not released; 0 beyond."""
+    """Return the probability of an abstention for leads of 0, 1, ... records; it is 0 for greater leads."""
     table, one = release_probability_table(ApproxDP(epsilon, delta))
     by_distance = np.array([(one - p) / one for p in table])
     counts = range(2 * len(table) + 1)

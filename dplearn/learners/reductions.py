@@ -1,7 +1,8 @@
-"""A learner of distributions made one of data sets: fitted on a secret sample of the records it is given.
+"""Empirical learning from distribution learning: a private fit on a secret sample of the records.
 
-What learns well from records of any distribution learns well from the uniform distribution on given records,
-and so has few errors on them. Which records were drawn is secret, and that makes up for drawing some twice.
+A learner with small error on every distribution has small error on the uniform distribution over the given
+records, and therefore a small training error. The secrecy of the sample amplifies privacy, which compensates
+for records that are drawn several times.
 
 >>> import numpy as np
 >>> from dplearn.domains import IntegerRange
@@ -39,30 +40,30 @@ __all__ = ["SecretSampleClassifier", "SecretSamplePlan"]
 
 
 class SecretSampleClassifier(PrivateClassifier):
-    """Fit a private classifier on rows that are drawn in secret, with replacement, from the records.
+    """Fit a private classifier on a secret sample of the records, drawn with replacement.
 
     Parameters
     ----------
     estimator : PrivateClassifier
-        What is fitted; one whose fit releases all that it predicts by, and that guarantees an `ApproxDP` for
-        examples. It has no ledger of its own.
+        The classifier to fit. Its predictions must be functions of the release of its fit, its guarantee must
+        be an `ApproxDP` for examples, and its `ledger` must be None.
     sample_size : int
-        How many rows are drawn, at least 1; with an epsilon of at most 1, half as many as there are records
-        are never too many. Of the most there can be, `plan` tells.
+        Number of rows drawn, at least 1. With an epsilon of at most 1, half the number of records is never
+        too large. The greatest size is `largest_sample_size` of the plan.
     ledger : PrivacyLedger, optional
-        The budget that each fit is charged to, whoever calls it: clones, searches and workers too.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
-        guarantee then says so. That of `estimator` is not used.
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this. The `random_state` of `estimator` is not used.
 
     Attributes
     ----------
     estimator_ : PrivateClassifier
-        Released. The fitted classifier; its `guarantee_` is this one's.
+        Released. The fitted classifier; its `guarantee_` is the guarantee of this fit.
     classes_ : ndarray of shape (n_classes,)
-        Public. The labels, sorted: declared for `estimator`, or assumed public.
+        Public. The labels, sorted; declared by `estimator`, or assumed to be public.
     guarantee_ : ApproxDP
-        Public. What the fit guarantees, and on what assumptions.
+        Public. The guarantee of the fit, with its assumptions.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
@@ -70,21 +71,22 @@ class SecretSampleClassifier(PrivateClassifier):
 
     See Also
     --------
-    dplearn.privacy.subsampled.subsampled : What becomes of a guarantee.
-    dplearn.theory.generalisation : The other way round.
+    dplearn.privacy.subsampled.subsampled : The guarantee of a fit on a secret sample.
+    dplearn.theory.generalisation : The reverse: bounds on the error on a distribution.
 
     Notes
     -----
-    **Privacy.** What `subsampled` makes of the guarantee of `estimator`, with the number of records.
+    **Privacy.** The guarantee is `subsampled` of the guarantee of `estimator`, the sample size and the number
+    of records.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
-    **Accuracy.** If `estimator` is wrong with probability at most alpha on a new record, with probability
-    1 - beta over `sample_size` records of any distribution, then this gets at most the share alpha of its
-    records wrong with probability 1 - beta.
+    **Accuracy.** If on every distribution, with probability at least 1 - beta over `sample_size` records, the
+    error of `estimator` is at most alpha, then with probability at least 1 - beta the training error of this
+    classifier is at most alpha.
 
-    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.9, with n = 9 m; here n is any for which the
-    guarantee holds.
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.9, with n = 9 m; here n is any number for
+    which the guarantee holds.
     """
 
     estimator_: Any
@@ -103,19 +105,20 @@ class SecretSampleClassifier(PrivateClassifier):
         self.random_state = random_state
 
     def plan(self, n_samples: int, **parameters: Any) -> "SecretSamplePlan":
-        """Return what a fit would guarantee, and what the estimator plans for its sample, without any data.
+        """Return the plan of a fit: its guarantee and the plan of `estimator` for the sample. No data is
+        read.
 
         Parameters
         ----------
         n_samples : int
             Number of records.
         **parameters
-            As the `plan` of `estimator` takes them besides the number of records, such as n_features.
+            Further parameters of the `plan` of `estimator`, such as n_features.
 
         Raises
         ------
         ValueError
-            If `sample_size` is too large for so many records; the message says how large it may be.
+            If `sample_size` is too large for the number of records; the message contains the greatest size.
         """
         params = self._params(self.random_state is not None)
         n = check_count("n_samples", n_samples, low=1)
@@ -128,7 +131,7 @@ class SecretSampleClassifier(PrivateClassifier):
         return Params(params.cost, inner=inner, inner_params=params, sample_size=m)
 
     def _cost(self, params: Params, X: Any, y: Any) -> ApproxDP | None:
-        """Return what a fit guarantees: the secrecy of a sample depends on the number of rows."""
+        """Return the cost of a fit, which depends on the number of rows."""
         n = _n_rows(X)
         inner = params.inner._cost(params.inner_params, _sample_shape(X, params.sample_size), y)
         return None if n is None or inner is None else _guaranteed(inner, params.sample_size, n)
@@ -139,7 +142,7 @@ class SecretSampleClassifier(PrivateClassifier):
         return table
 
     def _plan(self, params: Params, public: Public) -> "SecretSamplePlan":
-        # A sample need not hold all labels, and must not tell: they are those of all records.
+        # The labels of the inner fit are those of all records, since the labels in the sample are private.
         drawn = replace(public, n_samples=params.sample_size)
         plan = _planned(params, public.n_samples, params.inner._plan(params.inner_params, drawn))
         return replace(plan, inner=params.inner)
@@ -175,7 +178,7 @@ class SecretSampleClassifier(PrivateClassifier):
         return labels
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return what the fitted classifier gives for probabilities.
+        """Return the probabilities of the fitted classifier; costs no privacy.
 
         Parameters
         ----------
@@ -191,18 +194,18 @@ class SecretSampleClassifier(PrivateClassifier):
         return likely
 
     def _inner(self) -> Any:
-        """Return an unfitted copy of the estimator, with public choices of its own."""
+        """Return an unfitted clone of the estimator, with a random state of its own."""
         if (
             not isinstance(self.estimator, PrivateClassifier)
             or isinstance(self.estimator, (EnsembleClassifier, SecretSampleClassifier))
             or not hasattr(self.estimator, "classes")
         ):
             raise TypeError(
-                "estimator must be a private classifier that releases all it predicts by when it is fitted,"
+                "estimator must be a private classifier whose predictions are functions of its fit's release,"
                 f" got {type(self.estimator).__name__}"
             )
         if self.estimator.ledger is not None:
-            raise ValueError("estimator must have no ledger: this one's is charged, with less")
+            raise ValueError("estimator must have no ledger: only the ledger of this classifier is charged")
         seed = None if self.random_state is None else public_seed(self.random_state, type(self).__name__)
         inner: Any = clone(self.estimator)
         return inner.set_params(random_state=seed)
@@ -222,20 +225,20 @@ class SecretSampleClassifier(PrivateClassifier):
 
 @dataclass(frozen=True)
 class SecretSamplePlan(Plan):
-    """What a fit of `SecretSampleClassifier` would give.
+    """The plan of a fit of `SecretSampleClassifier`.
 
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would guarantee to the records.
+        The guarantee of the fit.
     n_samples : int
         Number of records.
     sample_size : int
-        How many rows are drawn.
+        Number of rows drawn.
     largest_sample_size : int
-        How many may be drawn of so many records.
+        The greatest valid `sample_size` for this number of records.
     estimator_plan : object
-        What `estimator` plans for a table of `sample_size` rows.
+        The plan of `estimator` for a table of `sample_size` rows.
     """
 
     guarantee: ApproxDP
@@ -247,7 +250,7 @@ class SecretSamplePlan(Plan):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What `estimator` warns of, for its sample."""
+        """The warnings of `estimator_plan`."""
         given: tuple[str, ...] = self.estimator_plan.warnings
         return given
 
@@ -267,7 +270,7 @@ def _sample_shape(X: Any, m: int) -> Any:
 
 
 def _n_rows(X: Any) -> int | None:
-    """Return the number of rows if it can be told before anything is read."""
+    """Return the number of rows if X has a length or a shape, else None."""
     shape = getattr(X, "shape", None)
     if shape is None:
         return len(X) if isinstance(X, (list, tuple)) else None
@@ -275,21 +278,21 @@ def _n_rows(X: Any) -> int | None:
 
 
 def _guaranteed(guarantee: ApproxDP, m: int, n: int) -> ApproxDP:
-    """Return what is guaranteed to the records."""
+    """Return the guarantee of a fit on m of n records."""
     try:
         return subsampled(guarantee, m=m, n=n)
     except ValueError as error:
         if m > 1 and _fits(guarantee, 1, n) and not _fits(guarantee, m, n):
             raise ValueError(
                 f"sample_size must be at most {_largest(guarantee, n)} with epsilon"
-                f" {float(guarantee.epsilon):g} and n_samples={n}, got {m}: of more rows the secrecy"
-                " hides less than drawing some of them twice shows"
+                f" {float(guarantee.epsilon):g} and n_samples={n}, got {m}: with more rows, repeated draws"
+                " of a record cost more privacy than the secrecy of the sample gains"
             ) from None
-        raise ValueError(f"sample_size={m} does not go with n_samples={n}: {error}") from None
+        raise ValueError(f"sample_size={m} is not valid for n_samples={n}: {error}") from None
 
 
 def _fits(guarantee: ApproxDP, m: int, n: int) -> bool:
-    """Return whether so many rows may be drawn."""
+    """Return whether m is a valid sample size."""
     try:
         subsampled(guarantee, m=m, n=n)
     except ValueError:
@@ -298,5 +301,5 @@ def _fits(guarantee: ApproxDP, m: int, n: int) -> bool:
 
 
 def _largest(guarantee: ApproxDP, n: int) -> int:
-    """Return the most rows that may be drawn of n records: fewer than n, by Bernoulli's inequality."""
+    """Return the greatest valid sample size, which is below n by Bernoulli's inequality."""
     return max(1, first(lambda m: not _fits(guarantee, m, n), 1, n) - 1)

@@ -1,4 +1,4 @@
-"""Knowledge transfer of probabilities: a student that learns from released scores, and predicts for ever.
+"""Knowledge transfer of probabilities: a student trained on public rows with privately released scores.
 
 >>> from sklearn.datasets import make_classification
 >>> X, y = make_classification(12_000, random_state=0)
@@ -32,27 +32,29 @@ __all__ = ["SoftLabelTransferClassifier"]
 
 
 class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
-    """Train teachers on private shards, ask for probabilities of public rows, and train a student on these.
+    """Train teachers on private shards, and a student on public rows with their aggregated probabilities.
 
-    The student is made of released scores and public rows only. It may be published, saved, and asked for
-    ever. Where only labels are needed, `KnowledgeTransferClassifier` is as good.
+    The student is a function of released scores and public rows only. It may be published and saved, and its
+    predictions cost no privacy. For labels without probabilities, `KnowledgeTransferClassifier` is as
+    accurate.
 
     Parameters
     ----------
     estimator : classifier, optional
-        The teachers: any scikit-learn classifier or pipeline with `predict_proba`; it is cloned. None takes a
+        The teachers: any scikit-learn classifier or pipeline with `predict_proba`; it is cloned. None: a
         logistic regression by stochastic gradient descent, as for `SoftLabelAggregateClassifier`.
     student : regressor or classifier, optional
-        Any regressor, classifier, or pipeline of one; it is cloned. A regressor learns scores as they are. A
-        classifier that takes `sample_weight` learns each row with every label, weighted by its score; another
-        learns the likeliest label. None takes a logistic curve that is fitted to the scores.
+        Any regressor, classifier, or pipeline of one; it is cloned. A regressor is fitted to the scores. A
+        classifier whose `fit` accepts `sample_weight` is fitted to each row with every label, weighted by its
+        score; any other classifier is fitted to the most probable labels. None: a logistic curve fitted to
+        the scores.
     protects : {"examples", "labels"}, default="examples"
-        "examples": one whole record is protected, and `fit` needs public rows. "labels": features are public
-        and only labels are protected; then the rows of `X` themselves are asked about.
+        The unit of protection. "examples": one whole record, and `fit` requires public rows. "labels": one
+        label; all features are public, and the queries are rows of `X`.
     n_teachers : int or "auto", default="auto"
-        Number of shards. "auto" settles it from the number of records and the budget.
+        Number of shards. "auto": a function of the number of records and of the budget.
     epsilon : float, default=1.0
-        Privacy budget of a fit; positive. The decimal that is written is meant.
+        Privacy budget of a fit; positive. A float stands for its shortest decimal.
     delta : float, default=1e-6
         Probability with which the guarantee may fail; positive.
     aggregation : {"mean", "sparse_vector"}, default="mean"
@@ -60,40 +62,42 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     bin_width : float or "auto", default="auto"
         As for `SoftLabelAggregateClassifier`; used with "sparse_vector".
     max_queries : int or "auto", default="auto"
-        How many public rows are asked about, chosen by public chance. "auto" settles it from the number of
-        teachers and the budget.
+        Number of public rows that are queried, drawn at random from the public stream. "auto": a function of
+        the number of teachers and of the budget.
     max_abstentions : int or "auto", default="auto"
-        With "sparse_vector", after how many declined scores no more are asked.
+        With "sparse_vector", the number of abstentions, in scores, after which it stops.
     classes : sequence, optional
-        All labels that can occur. None takes those in `y`, and the guarantee then says that it assumes the
-        set of labels public.
+        All labels that can occur. None: the labels that occur in `y`; the guarantee then assumes that the set
+        of labels is public.
     n_jobs : int, optional
-        Workers that train teachers, as in joblib: one after the other, or processes if more than one.
+        Number of worker processes that train teachers, as in joblib; with one worker, the teachers are
+        trained one after the other.
     verbose : bool, default=False
-        Whether to show how many teachers are trained; the times that this shows are not protected.
+        Whether to show the number of trained teachers as training proceeds; the times shown are not
+        protected.
     ledger : PrivacyLedger, optional
-        The budget that each fit is charged to, whoever calls it.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
-        guarantee then says so.
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
 
     Attributes
     ----------
     student_ : SoftStudent
         Released. The fitted student.
     classes_ : ndarray of shape (n_classes,)
-        Public. The labels, sorted: declared, or assumed public.
+        Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
-        Public. What the fit guarantees, for examples or for labels only, and on what assumptions.
+        Public. The guarantee of the fit, for examples or for labels only, with its assumptions.
     n_teachers_ : int
         Public. The number of shards.
     n_asked_ : int
-        Public. How many rows were to be asked about.
+        Public. The number of rows that were to be queried.
     n_answered_ : int
-        Released. How many of them were answered with all scores.
+        Released. The number of these rows that were answered with all their scores.
     public_seed_ : int
-        Public. Determines which records make a shard, the seeds of teachers and student, and which rows are
-        asked about.
+        Public. Determines the records of each shard, the seeds of the teachers and of the student, and the
+        rows that are queried.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
@@ -101,8 +105,8 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
 
     See Also
     --------
-    SoftLabelAggregateClassifier : The scores themselves.
-    KnowledgeTransferClassifier : A student of labels.
+    SoftLabelAggregateClassifier : Private scores without a student.
+    KnowledgeTransferClassifier : A student trained on labels.
 
     Notes
     -----
@@ -110,12 +114,12 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     where `protects` is "labels". One record is in one shard and changes one score in each histogram, or one
     term of each sum.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
-    **Accuracy.** No bound for any student; of the scores that it learns from, see
+    **Accuracy.** No bound for a general student. The bound on the error of its training scores is that of
     `SoftLabelAggregateClassifier`.
 
-    **Source.** Bassily, Thakkar and Thakurta (2018), Algorithms 5 to 8, put together.
+    **Source.** Bassily, Thakkar and Thakurta (2018), Algorithms 5 to 8, combined.
     """
 
     _aggregations, _ballots = SOFT_AGGREGATIONS, SoftBallot
@@ -168,7 +172,7 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`; rows add up to 1.
+            In the order of `classes_`; each row sums to 1.
         """
         return self._probabilities(X)
 

@@ -1,4 +1,4 @@
-"""Soft labels: the probabilities of teachers on disjoint shards, released privately.
+"""Soft labels: private aggregation of the predicted probabilities of teachers on disjoint shards.
 
 >>> from sklearn.datasets import make_classification
 >>> X, y = make_classification(8100, random_state=0)
@@ -42,18 +42,19 @@ __all__ = ["SoftLabelAggregateClassifier", "SoftLabelPlan"]
 
 @dataclass(frozen=True, kw_only=True)
 class SoftLabelPlan(AggregationPlan):
-    """What a fit would give, from public quantities alone; `AggregationPlan` with what scores have besides.
+    """The plan of a fit of `SoftLabelAggregateClassifier`, a function of public values.
 
-    `least_decided` counts scores: a row has one for two labels, and one for each label where there are more.
+    Besides the fields of `AggregationPlan`. `least_decided` counts scores: with two labels a row has one
+    score, with more it has one for each label.
 
     Attributes
     ----------
     bin_width : float
-        Of the bins that scores fall into, unless a query brings its own.
+        The width of the bins of scores, unless a query has its own.
     error : float
-        With "mean": with probability at least .95, all released scores are within this of the mean of the
-        teachers' scores. With "sparse_vector": an answered score is within this of those of the teachers who
-        decided it.
+        With "mean": with probability at least .95, every released score differs by at most this from the mean
+        of the teachers' scores. With "sparse_vector": an answered score differs by at most this from the
+        score of every teacher in the released bin.
     """
 
     bin_width: float
@@ -61,85 +62,87 @@ class SoftLabelPlan(AggregationPlan):
 
 
 class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
-    """Train teachers on disjoint shards, and answer queries with the probabilities that they agree on.
+    """Train teachers on disjoint shards, and answer queries by private aggregation of their probabilities.
 
-    The whole privacy budget is paid by `fit`, for up to `max_queries` rows; each `predict_proba` and each
-    `predict` uses some of them up. Train a student on the scores (`SoftLabelTransferClassifier`) for a model
-    that predicts for ever.
+    `fit` spends the whole privacy budget, for up to `max_queries` rows; each `predict_proba` and each
+    `predict` consumes one query a row. For a model without a limit on predictions, train a student on the
+    scores (`SoftLabelTransferClassifier`).
 
-    With two labels the score of a row is the probability of the second one. With more, each label has a score
-    of its own, against the rest; all of them are answered from the one budget, and what is released is
-    made to add up to 1.
+    With two labels, the score of a row is the probability of the second label. With more, each label has a
+    score, its probability against the rest; all scores share the one budget, and the released scores of a row
+    are normalised to sum 1.
 
     Parameters
     ----------
     estimator : classifier, optional
-        Any scikit-learn classifier or pipeline with `predict_proba`; it is cloned. None takes a logistic
-        regression by stochastic gradient descent that fills gaps, scales, and one-hot encodes the columns of
-        a data frame that hold no numbers.
+        Any scikit-learn classifier or pipeline with `predict_proba`; it is cloned. None: a logistic
+        regression by stochastic gradient descent, after imputation, scaling, and one-hot encoding of a data
+        frame's non-numeric columns.
     n_teachers : int or "auto", default="auto"
-        Number of shards. "auto" settles it from the numbers of records, labels and queries and the budget.
+        Number of shards. "auto": a function of the numbers of records, labels and queries and of the budget.
     epsilon : float, default=1.0
-        Privacy budget of all answers together; positive. The decimal that is written is meant.
+        Privacy budget of all answers together; positive. A float stands for its shortest decimal.
     delta : float, default=1e-6
         Probability with which the guarantee may fail; positive.
     aggregation : {"mean", "sparse_vector"}, default="mean"
-        "mean" answers every query with the mean of all scores, with noise. "sparse_vector" answers with the
-        middle of the bin that most scores are in, where few of them could not have changed it; such answers
-        are nearly free, a declined score costs, and after `max_abstentions` of these it stops. It is better
-        for very many rows on which nearly all teachers have the same score.
+        "mean" answers every query with the noisy mean of all scores. "sparse_vector" answers with the
+        midpoint of the fullest bin of scores if it is stable under a change of few scores, and else abstains.
+        Its answers cost nearly nothing and its abstentions cost privacy; it stops after `max_abstentions` of
+        them. It is better for very many rows on which nearly all teachers have the same score.
     bin_width : float or "auto", default="auto"
-        Of the bins of "sparse_vector", from 1/2048 to 1/2; taken down to one over an integer. "auto" settles
-        it from the size of a shard.
+        Width of the bins of "sparse_vector", from 1/2048 to 1/2; reduced to the next reciprocal of an
+        integer. "auto": a function of the size of a shard.
     max_queries : int or "auto", default="auto"
-        How many rows can be asked about. "auto" takes 1,000 with "sparse_vector", and with "mean" as many up
-        to 1,000 as the number of teachers affords: all released scores are then within about 1/4 (exactly:
-        `plan(n).error`) of the mean of the teachers' scores, with probability at least .95. More rows can be
-        asked for, with more noise on each.
+        Number of rows that can be queried. "auto": 1,000 with "sparse_vector"; with "mean" the most, up to
+        1,000, for which with probability at least .95 all released scores differ by at most about 1/4
+        (exactly: `plan(n).error`) from the mean of the teachers' scores. A greater number means more noise in
+        each answer.
     max_abstentions : int or "auto", default="auto"
-        With "sparse_vector", how many scores can be declined; then it stops (`plan(n).least_decided` tells
-        how many must not be). A score that only shifted bins
-        could tell costs half as much. "auto" takes the most that the number of teachers affords, or all
-        scores where it affords none.
+        With "sparse_vector", the number of abstentions, in scores, after which it stops
+        (`plan(n).least_decided` scores must be decided so that it does not). A score that is answered only
+        with shifted bins costs half as much as an abstention. "auto": the most for which five of six teachers
+        suffice for an answer, or all scores if there are too few teachers for that.
     abstain_score : float, optional
-        What stands for a declined score: a number from 0 to 1, or nan. None takes 1 / n_classes.
+        The score returned for an abstention: a number from 0 to 1, or nan. None: 1 / n_classes.
     classes : sequence, optional
-        All labels that can occur. None takes those in `y`, and the guarantee then says that it assumes the
-        set of labels public.
+        All labels that can occur. None: the labels that occur in `y`; the guarantee then assumes that the set
+        of labels is public.
     n_jobs : int, optional
-        Workers that train teachers, as in joblib: one after the other, or processes if more than one.
+        Number of worker processes that train teachers, as in joblib; with one worker, the teachers are
+        trained one after the other.
     verbose : bool, default=False
-        Whether to show how many teachers are trained; the times that this shows are not protected.
+        Whether to show the number of trained teachers as training proceeds; the times shown are not
+        protected.
     ledger : PrivacyLedger, optional
-        The budget that each fit is charged to, whoever calls it.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
-        guarantee then says so.
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        Public. The labels, sorted: declared, or assumed public.
+        Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
-        Public. What all answers together guarantee, and on what assumptions.
+        Public. The guarantee of all answers together, with its assumptions.
     n_teachers_ : int
         Public. The number of shards.
     bin_width_ : float
-        Public. Of the bins of queries that bring no width of their own.
+        Public. The width of the bins for queries without a width of their own.
     max_abstentions_ : int or None
-        Public. How many scores can be declined.
+        Public. The number of abstentions after which it stops; None if it never stops.
     public_seed_ : int
-        Public. Determines which records make a shard, the teachers' seeds, and the labels of declined
-        queries.
+        Public. Determines the records of each shard, the teachers' seeds, and the labels returned for
+        abstentions.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
         Public. The names of the columns, if `X` had names.
     remaining_queries_ : int
-        Released. How many more rows can be asked about at once; with "sparse_vector" it depends on which
-        scores were declined.
+        Released. The number of further rows that can be queried in one call; with "sparse_vector" it depends
+        on the abstentions so far.
     remaining_abstentions_ : int or None
-        Released. How many more scores can be declined.
+        Released. The number of further abstentions after which it stops; None if it never stops.
 
     See Also
     --------
@@ -148,19 +151,19 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record, of all answers together.
-    Shards are cut by position, so that one record changes one teacher and one score in each histogram, or
-    one term of each sum. Bins are public. Teachers are kept in a `OneTimeState`: copies of the estimator
-    share it, and a pickle holds none of them.
+    Shards are assigned by position, so that one record changes one teacher, and one score in each histogram
+    or one term of each sum. Bins are public. Teachers are held in a one-time state (`OneTimeState`): copies
+    of the estimator share it, and a pickle contains no teachers.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
-    **Accuracy.** `plan(n).error`, with probability at least .95. With "sparse_vector" it holds of answered
-    scores; a score is answered if more than half of the teachers, by `plan(n).least_lead` / 2, are in one bin
-    or in one shifted bin.
+    **Accuracy.** The error is at most `plan(n).error` with probability at least .95. With "sparse_vector"
+    this holds for answered scores; a score is answered if the number of teachers in one bin, or in one
+    shifted bin, exceeds half of the teachers by `plan(n).least_lead` / 2.
 
     **Source.** Bassily, Thakkar and Thakurta (2018), Algorithms 6 to 8. There the threshold is too low for
-    the noise, and the distance moves by 2 (see docs/errata.md); here both are as for
-    `SubsampleAggregateClassifier`, with two Nones for a declined score. Means are ours.
+    the noise, and the distance has sensitivity 2 (see docs/errata.md); here both are as for
+    `SubsampleAggregateClassifier`, with two unstable tests for an abstention. The noisy means are ours.
     """
 
     _aggregations, _ballots = SOFT_AGGREGATIONS, SoftBallot
@@ -200,14 +203,14 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         self.random_state = random_state
 
     def plan(self, n_samples: int, *, n_labels: int | None = None) -> SoftLabelPlan:
-        """Return what a fit would guarantee and how much noise it would draw, without any data.
+        """Return the plan of a fit: its guarantee, its noise and its sizes. No data is read.
 
         Parameters
         ----------
         n_samples : int
             Number of records.
         n_labels : int, optional
-            Number of labels; needed unless `classes` tells.
+            Number of labels; required unless `classes` determines it.
         """
         plan: SoftLabelPlan = self._planned(n_samples, n_labels, MANY_QUERIES)
         return plan
@@ -217,32 +220,31 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         width = 1 / n_bins_of(params.bin_width, plan.shard_size)
         if plan.max_abstentions:  # scores are rounded down to fixed point before they fall into bins
             return SoftLabelPlan(**vars(plan), bin_width=width, error=width / 2 + 1 / FIXED_POINT_ONE)
-        # The grid of a mean has at least four steps in what the noise shifts a mean by, or all fixed-point
-        # scores.
+        # The grid of a mean has a step of at most noise_scale / 4, or consists of all fixed-point scores.
         rounded = max(plan.noise_scale / 8, plan.n_teachers / (2 * FIXED_POINT_ONE))
         error = (plan.least_lead + rounded) / plan.n_teachers
         return SoftLabelPlan(**vars(plan), bin_width=width, error=error)
 
     def predict_proba(self, X: Any, bin_width: Any = None) -> NDArray[np.float64]:
-        """Answer queries with probabilities, which uses them up.
+        """Answer queries with private probabilities; each row consumes one query.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_queries, n_features)
             Public rows.
         bin_width : float or array-like of shape (n_queries,), optional
-            Public. The width of the bins of each query; None takes `bin_width_`.
+            Public. The width of the bins of each query. None: `bin_width_`.
 
         Returns
         -------
         ndarray of shape (n_queries, n_classes)
-            In the order of `classes_`; rows add up to 1.
+            In the order of `classes_`; each row sums to 1.
 
         Raises
         ------
         QueriesExhaustedError
-            If there are more rows than queries left: nothing is drawn. Or if so many scores are declined on
-            the way that it stops: then its `released` holds the answers before.
+            If there are more rows than remaining queries; no noise is drawn then. Also if the last allowed
+            abstention occurs before the last row; `released` then holds the answers up to it.
         """
         scores, public, _, asked = self._scores(X, bin_width)
         likely = probabilities_of(scores, len(public["classes_"]), self.abstain_score)
@@ -250,7 +252,7 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         return likely
 
     def predict(self, X: Any, bin_width: Any = None) -> NDArray[Any]:
-        """Answer queries with the most likely label, which uses them up.
+        """Answer queries with the most probable label; each row consumes one query.
 
         Parameters
         ----------
@@ -262,7 +264,7 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         Returns
         -------
         ndarray of shape (n_queries,)
-            Entries of `classes_`; a label from the public stream for a row of which all scores were declined.
+            Entries of `classes_`; for a row with abstentions on all scores, a label from the public stream.
 
         Raises
         ------
@@ -271,7 +273,7 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         """
         scores, public, first, asked = self._scores(X, bin_width)
         classes = public["classes_"]
-        # Of the scores themselves: many that noise moved beyond 0 or 1 are equal as probabilities.
+        # Unclipped scores: scores below 0, or above 1, become equal once they are clipped to probabilities.
         known = np.where(np.isnan(scores), 1 / len(classes), scores)
         leading = known[:, 0] > 0.5 if len(classes) == 2 else known.argmax(axis=1)
         drawn = PublicStream(public["public_seed_"], "declined", first).labels(len(classes), len(scores))

@@ -1,4 +1,4 @@
-"""What goes into soft labels and what comes out: checks on scorers, widths of bins, scores as probabilities.
+"""Checks on scorers, numbers of score bins, and conversion of released scores to probabilities.
 
 >>> n_bins_of(0.25, shard_size=20), n_bins_of("auto", shard_size=200)
 (4, 4)
@@ -27,32 +27,34 @@ __all__ = [
     "tried_scorer",
 ]
 
-# Scores of teachers on fresh shards of n' records spread like 1 / sqrt(n'), as in Theorem 5.14. What can be
-# proved of the standard teacher's constant allows hardly any shard more than two bins
-# (docs/theory/soft_label_stability.md). This one is of synthetic data: 3 / sqrt(n') fits most scores.
+# The standard deviation of the scores of teachers on independent shards of n' records is of order 1 /
+# sqrt(n'), as in Theorem 5.14. With the proved constant for the standard teacher, nearly every shard has two
+# bins only (docs/theory/soft_label_stability.md). This constant is from synthetic data: most scores vary by
+# at most 3 / sqrt(n').
 _SPREAD = 3
-_ROUNDED = Fraction(1, 1000)  # a float of one third may be a little less than that: it makes three bins
+# Tolerance for widths such as the float of 1/3, which is below 1/3 but must give three bins.
+_ROUNDED = Fraction(1, 1000)
 
 
 def check_scorer(estimator: Any) -> None:
-    """Refuse an estimator that has no probabilities.
+    """Raise if an estimator has no `predict_proba`.
 
     Parameters
     ----------
     estimator : object
-        None is the standard teacher, which has.
+        None is the standard teacher, which has `predict_proba`.
     """
     if estimator is not None and not hasattr(estimator, "predict_proba"):
         raise TypeError(f"estimator must be None or a classifier with predict_proba, got {brief(estimator)}")
 
 
 def tried_scorer(estimator: Any, X: Any, y: NDArray[Any]) -> Any:
-    """Return an estimator fitted to public rows whose probabilities can be read, or raise what is wrong.
+    """Return an estimator fitted to public rows; raise if its probabilities are malformed.
 
     Parameters
     ----------
     estimator : classifier
-        Is fitted.
+        The classifier, which is fitted in place.
     X : table of shape (n, n_features)
         Rows.
     y : ndarray of shape (n,)
@@ -62,7 +64,7 @@ def tried_scorer(estimator: Any, X: Any, y: NDArray[Any]) -> Any:
     classes = np.unique(y)
     answers = Scores(classes).answers(fitted, X) if len(classes) > 1 else np.zeros(1)
     if (answers == NO_VOTE).any():
-        raise ValueError("predict_proba does not give a probability for each label, which add up to 1")
+        raise ValueError("predict_proba must return a probability for each label, with sum 1")
     return fitted
 
 
@@ -74,11 +76,11 @@ def probabilities_of(
     Parameters
     ----------
     scores : ndarray of float64 of shape (n_rows, 1) or (n_rows, n_labels)
-        As from `SOFT_AGGREGATIONS`; nan where declined.
+        Scores released by an aggregator of `SOFT_AGGREGATIONS`; nan for an abstention.
     n_labels : int
-        With two labels there is one column, of the second.
+        Number of labels. With two labels there is one column, the score of the second label.
     abstain_score : float or None
-        What stands for nan; None takes 1 / n_labels.
+        The score that replaces nan. None: 1 / n_labels.
     """
     missing = 1 / n_labels if abstain_score is None else float(abstain_score)
     known = np.where(np.isnan(scores), missing, scores).clip(0, 1)
@@ -89,14 +91,14 @@ def probabilities_of(
 
 
 def n_bins_of(bin_width: Any, shard_size: int) -> int:
-    """Return how many bins there are of a width, or of one that suits shards of this size.
+    """Return the number of bins of a given width, or with "auto" for a shard size.
 
     Parameters
     ----------
     bin_width : number or "auto"
-        From 2 / FIXED_POINT_ONE to 1 / 2.
+        A width from 2 / FIXED_POINT_ONE to 1 / 2.
     shard_size : int
-        Records in a shard.
+        Number of records in a shard.
     """
     if isinstance(bin_width, str):
         if bin_width != "auto":
@@ -111,7 +113,7 @@ def n_bins_of(bin_width: Any, shard_size: int) -> int:
 def _n_bins(bin_width: Any) -> int:
     width = check_number("bin_width", bin_width, low=Fraction(2, FIXED_POINT_ONE), high=Fraction(1, 2))
     number = ceil(1 / width - _ROUNDED)
-    if not 2 <= number <= FIXED_POINT_ONE // 2:  # a number of a kind of its own
+    if not 2 <= number <= FIXED_POINT_ONE // 2:  # a custom number type can pass the check above
         raise ValueError(
             f"bin_width must be a number from 1/{FIXED_POINT_ONE // 2} to 1/2, got {bin_width!r}"
         )
@@ -124,9 +126,9 @@ def bins_of_rows(widths: Any, n_rows: int) -> NDArray[np.int64]:
     Parameters
     ----------
     widths : float or array-like of shape (n_rows,)
-        As for `n_bins_of`, but "auto".
+        Widths as for `n_bins_of`, except "auto".
     n_rows : int
-        How many rows there are.
+        Number of rows.
     """
     given = np.asarray(widths)
     if given.ndim and given.shape != (n_rows,):
@@ -134,7 +136,7 @@ def bins_of_rows(widths: Any, n_rows: int) -> NDArray[np.int64]:
             f"bin_width must be a number, or one for each of {n_rows} rows, got shape {given.shape}"
         )
     known: dict[Any, int] = {}
-    for width in given.flat:  # numpy's scalars: each is written with the digits of its own type
+    for width in given.flat:  # numpy scalars: each is read by the shortest decimal of its type
         if isinstance(width, str):
             raise TypeError(f"bin_width must be a number, or one for each row, got {width!r}")
         if width not in known:
@@ -144,12 +146,12 @@ def bins_of_rows(widths: Any, n_rows: int) -> NDArray[np.int64]:
 
 
 def check_abstain_score(score: Any) -> None:
-    """Refuse what is neither None, nor nan, nor a number from 0 to 1.
+    """Raise if the score is not None, nan or a number from 0 to 1.
 
     Parameters
     ----------
     score : object
-        As the user gave it.
+        The parameter `abstain_score`.
     """
     if isinstance(score, str):
         raise TypeError(f"abstain_score must be None, nan or a number from 0 to 1, got {score!r}")

@@ -1,8 +1,8 @@
-"""How many records the stable learner of parities takes where the columns are fair coins.
+"""Sample complexity of the stable parity learner for columns that are independent fair coins.
 
-Shards vote for a solution of theirs, and the winner is released by its distance to instability. With fair
-coins a shard's probability of full rank, and so of having the right solution alone, is known exactly; the
-others may have voted for one and the same wrong one.
+Each shard votes for a solution of its equations, and the winner is released by its distance to instability.
+For fair coins, the probability that a shard has full rank, and therefore only the right solution, is known
+exactly. In the worst case all other shards vote for the same wrong solution.
 
 >>> sizes = stable_parity_sizes(16, epsilon=1, delta=1e-6, beta=0.05)
 >>> sizes.n_samples, sizes.n_parts, sizes.part_size, round(sizes.failure, 4)
@@ -31,20 +31,20 @@ __all__ = [
     "stable_parity_split",
 ]
 
-_SMALLEST = 1e-100  # of beta
-_DEEPEST = 1100  # below 2**-1100 floats are 0
+_SMALLEST = 1e-100  # the least beta
+_DEEPEST = 1100  # floats below 2**-1100 are 0
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class StableSizes:
-    """How the stable learner cuts its records, and how rarely it then fails.
+    """The sizes of the stable learner, with a bound on its probability of failure.
 
     Attributes
     ----------
     n_samples : int
-        n, of which n - n_parts * part_size < n_parts make some shards larger by one.
+        n; the remainder n - n_parts * part_size < n_parts makes some shards larger by one record.
     n_parts, part_size : int
         m shards of n' records or one more.
     failure : float
@@ -58,25 +58,25 @@ class StableSizes:
 
 
 def full_rank_probability(n_rows: int, n_columns: int, *, fit_intercept: bool = False) -> float:
-    """Return how probable it is that rows of fair coins have full column rank over GF(2).
+    """Return the probability that a matrix of fair coins has full column rank over GF(2).
 
     Parameters
     ----------
     n_rows, n_columns : int
         At least 0.
     fit_intercept : bool, default=False
-        Whether a column of ones joins them.
+        Whether a column of ones is appended.
 
     Returns
     -------
     float
-        The product of 1 - 2**(i - n_rows), i from 0 to n_columns - 1; with an intercept from 1 to n_columns,
-        and 0 without rows.
+        The product of 1 - 2**(i - n_rows) for i from 0 to n_columns - 1; with an intercept for i from 1 to
+        n_columns, and 0 if there are no rows.
 
     Notes
     -----
-    A column is outside the span of i independent ones before it with probability 1 - 2**i / 2**n_rows. A
-    column of ones is the first of them.
+    A random column is outside the span of i independent columns with probability 1 - 2**i / 2**n_rows. With
+    an intercept, the column of ones is the first of these.
     """
     rows, columns = check_count("n_rows", n_rows), check_count("n_columns", n_columns)
     return math.exp(_log_full_rank(rows, columns, bool(fit_intercept)))
@@ -85,30 +85,31 @@ def full_rank_probability(n_rows: int, n_columns: int, *, fit_intercept: bool = 
 def stable_parity_failure(
     n_features: int, *, n_parts: int, part_size: int, epsilon: Any, delta: Any, fit_intercept: bool = False
 ) -> float:
-    """Return a bound on the probability that the stable learner does not return the parity of all labels.
+    """Return a bound on the probability that the stable learner does not release the right parity.
 
     Parameters
     ----------
     n_features : int
-        d: columns, all fair coins; at least 1.
+        d: the number of columns, all fair coins; at least 1.
     n_parts, part_size : int
         m shards, at least 1, of n' records each.
     epsilon, delta : float
         As for `release_probabilities`.
     fit_intercept : bool, default=False
-        Whether complements of parities are learned too.
+        Whether complements of parities are learned also.
 
     Returns
     -------
     float
-        1 less the sum, over the number j of shards of full rank, of their binomial probability times that of
-        speaking where j votes stand against m - j for another. The number of label columns does not enter.
+        1 minus the sum over j, the number of shards of full rank, of the binomial probability of j times the
+        probability of a release with j votes against m - j votes for one other solution. It does not depend
+        on the number of label columns.
 
     Notes
     -----
-    A shard of full rank votes for the right parity, and any other, at worst, for one that comes before it.
-    With i votes for that the distance is (m - 2 i - 1) / 2 rounded down. An odd number of shards is never
-    worse than one more, which changes no distance.
+    A shard of full rank votes for the right parity. In the worst case, the other i shards all vote for one
+    parity that precedes it in the order of ties; the distance is then floor((m - 2 i - 1) / 2). An odd number
+    of shards is never worse than one more, which changes no distance.
     """
     d = check_count("n_features", n_features, low=1)
     m = check_count("n_parts", n_parts, low=1)
@@ -121,29 +122,29 @@ def stable_parity_failure(
 def stable_parity_sizes(
     n_features: int, *, epsilon: Any, delta: Any, beta: Any, fit_intercept: bool = False
 ) -> StableSizes:
-    """Return the sizes with which the stable learner needs the fewest records.
+    """Return the sizes of the stable learner with the fewest records.
 
     Parameters
     ----------
     n_features, epsilon, delta, fit_intercept
         As for `stable_parity_failure`.
     beta : float
-        Probability of failure, in (0, 1).
+        Allowed probability of failure, in (0, 1).
 
     Returns
     -------
     StableSizes
-        Whose `failure` is at most beta.
+        Sizes with `failure` at most beta.
 
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as described.
+        If a parameter has a wrong type or is out of range.
 
     Notes
     -----
-    **Source.** Bun, Nissim and Stemmer (2016), Theorem 3.12 and Algorithm 4. There the winner is chosen by
-    another mechanism, and sizes are not given with constants.
+    **Source.** Bun, Nissim and Stemmer (2016), Theorem 3.12 and Algorithm 4. There the winner is selected by
+    another mechanism, and the sizes have no explicit constants.
     """
     d = check_count("n_features", n_features, low=1)
     return _least(d, ApproxDP(epsilon, delta), _beta(beta), bool(fit_intercept))
@@ -152,7 +153,7 @@ def stable_parity_sizes(
 def stable_parity_split(
     n_samples: int, n_features: int, *, epsilon: Any, delta: Any, beta: Any, fit_intercept: bool = False
 ) -> StableSizes:
-    """Return how the stable learner cuts a given number of records.
+    """Return the sizes of the stable learner for a given number of records.
 
     Parameters
     ----------
@@ -164,9 +165,9 @@ def stable_parity_split(
     Returns
     -------
     StableSizes
-        If n is at least that of `stable_parity_sizes`, the fewest shards whose `failure` is at most beta, or
-        at most beta / x where n is x times as much and suffices for that: large shards cope best with columns
-        that are not fair coins. Else those that fail least.
+        If n is at least that of `stable_parity_sizes`: the least number of shards with `failure` at most
+        beta, or at most beta / x if n is x times as great and suffices for that, since large shards are best
+        for columns that are not fair coins. Otherwise the sizes with the least `failure`.
     """
     n = check_count("n_samples", n_samples, low=1)
     plan = stable_parity_sizes(
@@ -197,13 +198,13 @@ def _beta(beta: Any) -> float:
 
 @lru_cache(maxsize=8)
 def _abstention_probabilities(privacy: ApproxDP) -> Floats:
-    """Return the probability of None at distance 0, 1, ..., till it is 0."""
+    """Return the probabilities of an abstention at distances 0, 1, ..., up to the first that is 0."""
     table, one = release_probability_table(privacy)
     return np.array([(one - p) / one for p in table])
 
 
 def _fewest(abstentions: Floats, beta: float) -> int:
-    """Return the least distance at which None is improbable enough: 2 times it and 1 votes have it."""
+    """Return the least distance k, for 2 k + 1 votes, with an abstention of probability at most beta."""
     return int(np.argmax(abstentions <= beta))
 
 
@@ -216,7 +217,7 @@ def _log_full_rank(rows: int, columns: int, intercept: bool) -> float:
 
 
 def _failure(abstentions: Floats, m: int, log_full_rank: float) -> float:
-    """Return the mean of the probability of None over the number i of shards that vote for another."""
+    """Return the mean probability of an abstention over i, the number of shards with another vote."""
     i = np.arange(m + 1)
     rank = math.exp(log_full_rank)
     missed = -math.expm1(log_full_rank)
@@ -230,11 +231,11 @@ def _failure(abstentions: Floats, m: int, log_full_rank: float) -> float:
 
 @lru_cache(maxsize=256)
 def _least(d: int, privacy: ApproxDP, beta: float, intercept: bool) -> StableSizes:
-    """Go from shards that hardly ever lack rank to smaller ones, of which more are needed."""
+    """Search from shards of nearly certain full rank to smaller shards, of which more are required."""
     abstentions = _abstention_probabilities(privacy)
     fewest = _fewest(abstentions, beta)
     best: StableSizes | None = None
-    spare = 8 + math.ceil(math.log2((2 * fewest + 1) / beta))  # rank is lacked by beta / 256 shards at most
+    spare = 8 + math.ceil(math.log2((2 * fewest + 1) / beta))  # the mean number without full rank: beta / 256
     for size in range(d + intercept + spare, d + intercept - 1, -1):
         rank = _log_full_rank(size, d, intercept)
 
@@ -245,7 +246,7 @@ def _least(d: int, privacy: ApproxDP, beta: float, intercept: bool) -> StableSiz
         while best is None and not enough(half):
             half *= 2
         if best is not None:
-            half = ((best.n_samples - 1) // size - 1) // 2  # no more, to be better
+            half = ((best.n_samples - 1) // size - 1) // 2  # with more, n_samples is not lower
             if half < fewest or not enough(half):
                 continue
         m = 2 * first(enough, fewest, half) + 1

@@ -1,4 +1,4 @@
-"""Sub-sample and aggregate: any classifier, trained on disjoint shards, answers queries privately.
+"""Subsample-and-aggregate: private answers from any classifier trained on disjoint shards.
 
 >>> from sklearn.datasets import make_classification
 >>> from sklearn.tree import DecisionTreeClassifier
@@ -28,87 +28,92 @@ __all__ = ["SubsampleAggregateClassifier"]
 
 
 class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
-    """Train teachers on disjoint shards, and answer queries with what they agree on.
+    """Train teachers on disjoint shards, and answer queries by private aggregation of their votes.
 
-    The whole privacy budget is paid by `fit`, for up to `max_queries` answers; each `predict` uses some of
-    them up. Train a student on the answers (`KnowledgeTransferClassifier`) for a model that predicts for
-    ever.
+    `fit` spends the whole privacy budget, for up to `max_queries` answers; each `predict` consumes one
+    query a row. For a model without a limit on predictions, train a student on the answers
+    (`KnowledgeTransferClassifier`).
 
     Parameters
     ----------
     estimator : classifier, optional
-        Any scikit-learn classifier or pipeline; it is cloned. All preprocessing that learns from data belongs
-        into it. None takes a logistic regression that fills gaps, scales, and one-hot encodes the columns of
-        a data frame that hold no numbers.
+        Any scikit-learn classifier or pipeline; it is cloned. It must contain all preprocessing that is
+        fitted to data. None: a logistic regression after imputation, scaling, and one-hot encoding of a data
+        frame's non-numeric columns.
     n_teachers : int or "auto", default="auto"
-        Number of shards. "auto" settles it from the numbers of records, labels and queries and the budget.
+        Number of shards. "auto": a function of the numbers of records, labels and queries and of the budget.
     epsilon : float, default=1.0
-        Privacy budget of all answers together; positive. The decimal that is written is meant.
+        Privacy budget of all answers together; positive. A float stands for its shortest decimal.
     delta : float, default=1e-6
         Probability with which the guarantee may fail; positive except for "lnmax".
     aggregation : {"gnmax", "sparse_vector", "confident_gnmax", "lnmax"}, default="gnmax"
-        "gnmax" and "lnmax" answer every query with the leader of noisy counts, Gaussian or Laplace.
-        "confident_gnmax" asks first whether there is agreement. "sparse_vector" answers with the plurality
-        where few votes could not have changed it; such answers are nearly free, a declined query costs, and
-        after `max_abstentions` of these it stops, before `max_queries` unless nearly all rows are decided.
+        "gnmax" and "lnmax" answer every query with the maximum of noisy vote counts, with Gaussian or Laplace
+        noise. "confident_gnmax" first compares the greatest count with a noisy threshold, and abstains below
+        it. "sparse_vector" answers with the plurality if it is stable under a change of few votes, and else
+        abstains. Its answers cost nearly nothing and its abstentions cost privacy; it stops after
+        `max_abstentions` of them, and therefore before `max_queries` unless nearly all rows are decided.
     max_queries : int or "auto", default="auto"
-        How many rows can be asked about; with "confident_gnmax" at least so many. "auto" takes 1,000 with
-        "sparse_vector", and with the others as many up to 1,000 as the number of teachers affords: all rows
-        on which five of six teachers agree (with "confident_gnmax": all) are then answered with their label,
-        with probability at least .95. More rows can be asked for, with more noise on each answer.
+        Number of rows that can be queried; with "confident_gnmax" the least number. "auto": 1,000 with
+        "sparse_vector"; else the most, up to 1,000, for which with probability at least .95 all rows on which
+        five of six teachers (with "confident_gnmax": all teachers) agree are answered with their label. A
+        greater number means more noise in each answer.
     max_abstentions : int or "auto", default="auto"
-        With "sparse_vector", after how many declined queries it stops (`plan(n).least_decided` tells how many
-        rows must be decided so that it does not). "auto" takes the most that the number
-        of teachers affords, or `max_queries` where it affords none.
+        With "sparse_vector", the number of abstentions after which it stops (`plan(n).least_decided` rows
+        must be decided so that it does not). "auto": the most for which five of six teachers suffice for an
+        answer, or `max_queries` if there are too few teachers for that.
     abstain_label : object, optional
-        What stands for a declined answer. None draws a label at random from the public stream.
+        The label returned for an abstention. None: a random label, drawn from the public stream.
     classes : sequence, optional
-        All labels that can occur. None takes those in `y`, and the guarantee then says that it assumes the
-        set of labels public.
+        All labels that can occur. None: the labels that occur in `y`; the guarantee then assumes that the set
+        of labels is public.
     n_jobs : int, optional
-        Workers that train teachers, as in joblib: one after the other, or processes if more than one.
+        Number of worker processes that train teachers, as in joblib; with one worker, the teachers are
+        trained one after the other.
     verbose : bool, default=False
-        Whether to show how many teachers are trained; the times that this shows are not protected.
+        Whether to show the number of trained teachers as training proceeds; the times shown are not
+        protected.
     ledger : PrivacyLedger, optional
-        The budget that each fit is charged to, whoever calls it.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
-        guarantee then says so.
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        Public. The labels, sorted: declared, or assumed public.
+        Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
-        Public. What all answers together guarantee, and on what assumptions.
+        Public. The guarantee of all answers together, with its assumptions.
     n_teachers_ : int
         Public. The number of shards.
     max_abstentions_ : int or None
-        Public. After how many declined queries it stops.
+        Public. The number of abstentions after which it stops; None if it never stops.
     public_seed_ : int
-        Public. Determines which records make a shard, the teachers' seeds, and the labels of declined
-        queries.
+        Public. Determines the records of each shard, the teachers' seeds, and the labels returned for
+        abstentions.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
         Public. The names of the columns, if `X` had names.
     remaining_queries_ : int
-        Released. How many more rows can be asked about at once; with "sparse_vector" and "confident_gnmax" it
-        depends on which queries were declined.
+        Released. The number of further rows that can be queried in one call; with "sparse_vector" and
+        "confident_gnmax" it depends on the abstentions so far.
     remaining_abstentions_ : int or None
-        Released. How many more queries can be declined.
+        Released. The number of further abstentions after which it stops; None if it never stops.
 
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record, of all answers together.
-    Shards are cut by position, so that one record changes one teacher and one vote on each query. Teachers
-    are kept in a `OneTimeState`: copies of the estimator share it, and a pickle holds none of them.
+    Shards are assigned by position, so that one record changes one teacher and one vote on each query.
+    Teachers are held in a one-time state (`OneTimeState`): copies of the estimator share it, and a pickle
+    contains no teachers.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** With probability at least .95, `max_queries` rows on which a label leads by at least
-    `plan(n).least_lead` votes are all answered with that label. "sparse_vector" asks about all `max_queries`
-    rows, with probability at least .95, if `plan(n).least_decided` of them are such rows; the others always.
+    `plan(n).least_lead` votes are all answered with that label. "sparse_vector" processes all `max_queries`
+    rows, with probability at least .95, if `plan(n).least_decided` of them are such rows; the other
+    aggregations always do.
 
     **Source.** Bassily, Thakkar and Thakurta (2018), Algorithms 3 and 4; Papernot and others (2017, 2018) for
     noisy maxima.
@@ -146,20 +151,20 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
         self.random_state = random_state
 
     def plan(self, n_samples: int, *, n_labels: int | None = None) -> AggregationPlan:
-        """Return what a fit would guarantee and how much noise it would draw, without any data.
+        """Return the plan of a fit: its guarantee, its noise and its sizes. No data is read.
 
         Parameters
         ----------
         n_samples : int
             Number of records.
         n_labels : int, optional
-            Number of labels; needed unless `classes` tells.
+            Number of labels; required unless `classes` determines it.
         """
         plan: AggregationPlan = self._planned(n_samples, n_labels, MANY_QUERIES)
         return plan
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Answer queries, which uses them up.
+        """Answer queries privately; each row consumes one query.
 
         Parameters
         ----------
@@ -174,8 +179,8 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
         Raises
         ------
         QueriesExhaustedError
-            If there are more rows than queries left: nothing is drawn. Or if so many queries are declined on
-            the way that it stops: then its `released` holds the answers before.
+            If there are more rows than remaining queries; no noise is drawn then. Also if the last allowed
+            abstention occurs before the last row; `released` then holds the answers up to it.
         """
         answers, public, first, asked = self._answered(X)
         labels = self._labels(public, answers.codes, first)
@@ -184,9 +189,9 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
 
     @property
     def predict_proba(self) -> Any:
-        """Absent: votes for labels are all that is answered with."""
+        """Absent, since the answers are labels."""
         raise AttributeError(
-            f"{type(self).__name__} has no predict_proba, since its teachers vote for labels:"
+            f"{type(self).__name__} has no predict_proba, since its answers are labels:"
             " SoftLabelAggregateClassifier answers with probabilities"
         )
 
@@ -196,7 +201,7 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
         return {}
 
     def _labels(self, public: dict[str, Any], codes: NDArray[np.int64], first: int) -> NDArray[Any]:
-        """Return the labels of answers; `first` queries were asked before these."""
+        """Return the labels of answers; `first` is the number of earlier queries."""
         abstained, classes = codes < 0, public["classes_"]
         if self.abstain_label is None:
             stream = PublicStream(public["public_seed_"], "declined", first)
@@ -212,7 +217,7 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
 
 
 def _common_type(classes: NDArray[Any], label: Any) -> np.dtype[Any]:
-    """Return a type that holds all labels and one more: numpy's where all are texts or all numbers."""
+    """Return a dtype for all labels and one more: a numpy dtype if all are texts or all are numbers."""
     more = np.asarray(label)
     kinds = {"text" if part.dtype.kind == "U" else part.dtype.kind in "iuf" for part in (classes, more)}
     return np.result_type(classes, more) if kinds in ({"text"}, {True}) else np.dtype(object)

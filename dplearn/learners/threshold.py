@@ -1,4 +1,4 @@
-"""A private threshold: two labels told apart by one cut of one column, no bounds to guess.
+"""A private threshold classifier: one cut of one column, on bounded or unbounded domains.
 
 >>> import numpy as np
 >>> generator = np.random.default_rng(0)
@@ -70,59 +70,59 @@ __all__ = [
     "threshold_between",
 ]
 
-_NAMES = 8  # columns in a message
+_NAMES = 8  # the most column names in a message
 _ALL_FLOATS, _PLACES = Floats(), IntegerRange(0, NONUNIFORM_SIZE - 1)
 _AT_OR_BELOW, _ABOVE = (1, 0), (0, 1)  # the labels up to a cut and above it
 
 
 class ThresholdClassifier(RuleClassifier):
-    """Learn at which number of which column one label gives way to the other.
+    """Learn a threshold on one column, with the column and the direction chosen privately.
 
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget of one fit; positive. The decimal that is written is meant: 0.1 is 1/10.
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     method : {"auto", "exponential", "interior_point"}, default="auto"
-        "exponential" compares all cuts of all columns by the records that they get wrong: any labels, fewer
-        than 2**64 cuts a column. "interior_point" chooses column and direction with a quarter of epsilon, and
-        then a point between the greatest records of one label and the least of the other: labels that a cut
-        can tell apart, any number of cuts. "auto" takes the one that guarantees fewer errors, which is
-        "exponential" for every domain that it takes.
+        "exponential": the exponential mechanism over all cuts of all columns, scored by training errors; for
+        any labels, and fewer than 2**64 cuts a column. "interior_point": selects column and direction with a
+        quarter of epsilon, and then a point between the greatest records of one label and the least records
+        of the other; for labels that a cut separates, and any number of cuts. "auto": the method with the
+        smaller bound on errors, which is "exponential" for every domain that "exponential" supports.
     domain : "float64", Domain, sequence of Domain, Product or Schema, default="float64"
-        What values can occur: one domain for all columns or one for each. "float64" stands for all finite
-        floats, `Floats()`, so that no bounds need be guessed; there magnitudes near 1 have the most cuts.
+        The possible values: one domain for all columns, or one for each. "float64": all finite floats,
+        `Floats()`, so that bounds are not needed; its nonuniform grid is finest for magnitudes near 1.
     feature : int or str, optional
-        The column, by place or name. None chooses privately among all columns whose domain is ordered.
+        The column, by position or name. None: a private selection among all columns with an ordered domain.
     alpha : float, default=0.1
-        Error that is wanted, in (0, 1).
+        Target error, in (0, 1).
     beta : float, default=0.05
-        Probability of failure that is allowed, in (0, 1).
+        Allowed probability of failure, in (0, 1).
     classes : sequence, optional
-        The two labels that can occur. None takes those of the schema, or else those in `y`, and the guarantee
-        then says that it assumes the set of labels public.
+        The two labels that can occur. None: the labels of the schema, or else the labels that occur in `y`;
+        the guarantee then assumes that the set of labels is public.
     ledger : PrivacyLedger, optional
-        The budget that each fit is charged to, whoever calls it: clones, searches and workers too.
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the fit repeatable, for tests only: the
-        guarantee then says so.
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
 
     Attributes
     ----------
     threshold_ : number
-        Released. The last number of the domain on the lower side; -inf where the cut is below the domain.
-        What the domain does not tell from it lies on the lower side too.
+        Released. The greatest number of the domain on the lower side; -inf if the cut is below the domain.
+        Numbers that the domain rounds to it are on the lower side too.
     direction_ : {"<=", ">"}
-        Released. Whether the second of `classes_` is at or below the threshold, or above it.
+        Released. Whether the second of `classes_` is predicted at or below the threshold, or above it.
     feature_ : int
-        Released. The column's place; public where `feature` names it.
+        Released. The position of the column; public if `feature` is given.
     concept_ : ChosenConcept
-        Released. The threshold as a rule, which it prints as.
+        Released. The threshold; its `repr` is the rule.
     classes_ : ndarray of shape (2,)
-        Public. The labels, sorted: declared, or assumed public.
+        Public. The labels, sorted; declared, or assumed to be public.
     method_ : str
-        Public. How it was learned.
+        Public. The method: "exponential" or "interior_point".
     guarantee_ : ApproxDP
-        Public. What the fit guarantees, and on what assumptions.
+        Public. The guarantee of the fit, with its assumptions.
     domain_ : Product
         Public. The domain of a record.
     n_features_in_ : int
@@ -132,17 +132,18 @@ class ThresholdClassifier(RuleClassifier):
 
     See Also
     --------
-    dplearn.theory.threshold_sample_size : How many records it takes.
+    dplearn.theory.threshold_sample_size : The number of records for a given accuracy.
     dplearn.learners.ExponentialMechanismClassifier : Other concepts, and more than two labels.
 
     Notes
     -----
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
-    **Accuracy.** `plan(n_samples)` tells how many errors in training beyond the least keep `beta`: with
-    "exponential" for all labels, with "interior_point" for those that some threshold tells apart.
+    **Accuracy.** With probability at least 1 - beta, the training error exceeds the least by at most
+    `plan(n_samples).excess_error`: with "exponential" for all labels, with "interior_point" for labels that
+    some threshold separates.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, for "interior_point"; Kasiviswanathan, Lee,
     Nissim, Raskhodnikova and Smith (2011), Section 3, for "exponential".
@@ -172,15 +173,14 @@ class ThresholdClassifier(RuleClassifier):
         self.random_state = random_state
 
     def plan(self, n_samples: int, *, n_features: int | None = None) -> "ThresholdPlan":
-        """Return what a fit would guarantee and how accurate it would be, without any data.
+        """Return the plan of a fit: its guarantee and its accuracy. No data is read.
 
         Parameters
         ----------
         n_samples : int
             Number of records.
         n_features : int, optional
-            Number of columns; if left out, those of the fit, or 1. Those of a domain that lists them count
-            instead.
+            Number of columns. None: the number in the last fit, or 1. Ignored if `domain` determines it.
         """
         n_samples = check_count("n_samples", n_samples, low=1)
         seen = getattr(self, "n_features_in_", 1)
@@ -214,7 +214,7 @@ class ThresholdClassifier(RuleClassifier):
         check_two_labels(classes, "a threshold")
         names = getattr(self, "feature_names_in_", None)
         domain = as_product(params.declared, X.shape[1], names)
-        _chosen_method(params, _columns(domain, params.feature))  # refuses what does not go together
+        _chosen_method(params, _columns(domain, params.feature))  # raises on incompatible parameters
         public = Public(len(X), X.shape[1], names=names, classes=classes)
         return Table(public, Examples(Columns(domain.encode(X)), codes))
 
@@ -222,7 +222,7 @@ class ThresholdClassifier(RuleClassifier):
         domain = as_product(params.declared, public.n_features, public.names)
         feature = params.feature
         if public.classes is None and not isinstance(params.declared, Product):
-            # A name that only a data frame will tell is that of any column, if all have one domain.
+            # Without names from a data frame, a name stands for any column if all have one domain.
             feature = 0 if isinstance(feature, str) and feature not in domain.names else feature
         columns = _columns(domain, feature)
         method, sizes = _chosen_method(params, columns), _sizes(params, columns)
@@ -279,26 +279,27 @@ class ThresholdClassifier(RuleClassifier):
 
 @dataclass(frozen=True)
 class ThresholdPlan(Plan):
-    """What a fit of `ThresholdClassifier` would give.
+    """The plan of a fit of `ThresholdClassifier`.
 
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would guarantee.
+        The guarantee of the fit.
     method : str
-        How it would learn.
+        The method: "exponential" or "interior_point".
     n_samples : int
         Number of records.
     n_examples : int
-        How many records of each label are looked at; with "exponential" all are.
+        The number of records of each label in the second stage of "interior_point"; with "exponential" all
+        records.
     excess_error : float
-        With probability at least 1 - beta the training error exceeds the least by at most this; with
-        "interior_point" where the least is 0.
+        With probability at least 1 - beta, the training error exceeds the least by at most this; with
+        "interior_point" only if the least is 0.
     n_needed : int
-        From how many records on, of a distribution that some threshold labels without error, the true error
-        is at most alpha with probability at least 1 - beta.
+        The least number of records from which on, for a distribution that some threshold labels without
+        error, the true error is at most alpha with probability at least 1 - beta.
     alpha, beta : float
-        As the estimator has them.
+        The parameters of the estimator.
     """
 
     guarantee: ApproxDP
@@ -316,7 +317,7 @@ class ThresholdPlan(Plan):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warn if a constant label, of which half are right, may be as good as the released cut."""
+        """A warning if the bound on errors is at least half of the records, as for a constant label."""
         cuts = f"2^{math.log2(_n_cuts(self.columns)):.0f} cuts"
         several = f" in each of {len(self.columns)} columns" if len(self.columns) > 1 else ""
         return few_records_warnings(
@@ -324,13 +325,13 @@ class ThresholdPlan(Plan):
             self.excess_errors,
             enough=self.n_samples / 2,
             problem=f"with epsilon {float(self.guarantee.epsilon):.3g} and {cuts}{several},"
-            " half of the records more may come out wrong than with the best cut",
+            " the training error may exceed the best cut's by half of the records",
             remedy=", or name the column with feature=" if several else "",
         )
 
 
 def _chosen_method(params: Params, columns: "Sequence[CutColumn]") -> str:
-    """Return the method, the one that guarantees fewer errors where there is a choice."""
+    """Return the method; with "auto" the one with the smaller bound on errors."""
     large = [column.domain for column in columns if column.size >= 1 << 64]
     if large and params.method == "exponential":
         raise ValueError(
@@ -352,19 +353,19 @@ def _sizes(params: Params, columns: "Sequence[CutColumn]") -> dict[str, Any]:
 
 
 def _n_cuts(columns: "Sequence[CutColumn]") -> int:
-    """Return the greatest number of cuts of a column, that below its domain included."""
+    """Return the greatest number of cuts of a column, the cut below its domain included."""
     return 1 + max(column.size for column in columns)
 
 
 def _declared(domain: Any) -> Any:
-    """Return a domain of all columns alike, or of each; "float64" is read."""
+    """Return the domain of all columns, or the product of their domains; "float64" becomes `Floats()`."""
     if isinstance(domain, (list, tuple)) and not is_pair(domain):
         return Product([_declared(each) for each in domain])
     return domain if isinstance(domain, (Domain, Product)) else as_number_domain(domain)
 
 
 def _columns(domain: Product, feature: int | str | None) -> "list[CutColumn]":
-    """Return the columns that may be cut."""
+    """Return the columns with an ordered domain, or the one given by `feature`."""
     if feature is None:
         ordered = [CutColumn(place, each) for place, each in enumerate(domain.domains) if each.ordered]
         if not ordered:
@@ -381,18 +382,18 @@ def _columns(domain: Product, feature: int | str | None) -> "list[CutColumn]":
 
 
 def _places(names: Sequence[str]) -> str:
-    """Return what a column can be named by."""
+    """Return the valid values of `feature`, for messages."""
     if list(names) == [f"x{place}" for place in range(len(names))]:
         return (
-            "the place of a column, as X has no names (a step before may have dropped them:"
+            "the position of a column, as X has no names (a step before may have dropped them:"
             " pipe.set_output(transform='pandas'))"
         )
     shown = [*map(repr, names[:_NAMES]), *(["..."] if len(names) > _NAMES else [])]
-    return f"the name or place of a column, among {', '.join(shown)}"
+    return f"the name or position of a column, among {', '.join(shown)}"
 
 
 def _number(stump: Stump) -> Any:
-    """Return the last number at or below a cut, or the code of a domain that no number stands for."""
+    """Return the greatest number at or below a cut, or its code if the domain has no numbers."""
     if stump.code < 0:
         return -math.inf
     if not isinstance(stump.domain, NumberDomain):
@@ -402,14 +403,15 @@ def _number(stump: Stump) -> Any:
 
 @dataclass(frozen=True)
 class CutColumn:
-    """A column that may be cut, and where.
+    """A column that may be cut, with the positions of its cuts.
 
     Attributes
     ----------
     feature : int
-        Its place in the table.
+        The position of the column in the table.
     domain : Domain
-        Ordered. All float64 numbers are cut at the places of `core.nonuniform_floats`, others at every code.
+        The ordered domain. `Floats()` has the cuts of the nonuniform float grid of `core.nonuniform_floats`;
+        any other domain has a cut at every code.
     """
 
     feature: int
@@ -417,12 +419,12 @@ class CutColumn:
 
     @property
     def size(self) -> int:
-        """How many cuts there are, but for that below the domain."""
+        """Number of cuts, the cut below the domain not included."""
         return NONUNIFORM_SIZE if self._nonuniform else self.domain.size
 
     @property
     def places(self) -> Domain:
-        """The cuts as a domain of their own."""
+        """The domain of the cuts."""
         return _PLACES if self._nonuniform else self.domain
 
     @property
@@ -430,11 +432,11 @@ class CutColumn:
         return self.domain == _ALL_FLOATS
 
     def of(self, codes: NDArray[Any]) -> NDArray[Any]:
-        """Return the first cut that each record is not above."""
+        """Return, for each record, the least cut at or above its value."""
         return nonuniform_codes(codes) if self._nonuniform else codes
 
     def stump(self, cut: int, labels: tuple[int, int]) -> Stump:
-        """Return the threshold at a cut, from -1 to size - 1."""
+        """Return the threshold at a cut from -1 to size - 1."""
         return Stump(self.feature, self.domain, last_code(cut) if self._nonuniform else cut, *labels)
 
 
@@ -452,29 +454,29 @@ class _ColumnThresholds(Thresholds):
 def by_errors(
     columns: Sequence[CutColumn], codes: Sequence[NDArray[Any]], y: Labels, *, privacy: ApproxDP, dice: Dice
 ) -> Stump:
-    """Return a threshold, those with fewer errors exponentially more probable.
+    """Select a threshold by the exponential mechanism, scored by training errors.
 
     Parameters
     ----------
     columns : sequence of CutColumn
-        Public. Of fewer than 2**64 cuts each.
+        Public. The columns, with fewer than 2**64 cuts each.
     codes : list of ndarray of shape (n,)
-        Private. Each column's records, in codes of its domain.
+        Private. For each column, the records as codes of its domain.
     y : ndarray of intp of shape (n,)
         Private. Labels 0 and 1.
     privacy : ApproxDP
-        Its `epsilon` is spent whole; its `delta` is not used.
+        The budget; all of its `epsilon` is spent, and its `delta` is not used.
     dice : Dice
-        Source of chance.
+        Source of randomness.
 
     Returns
     -------
     Stump
-        One of the cuts of one of the columns, that below its domain included, in either direction.
+        A cut of one of the columns, the cut below its domain included, in either direction.
 
     Notes
     -----
-    **Privacy.** `privacy`, for one replaced record: it moves each threshold's errors by at most 1.
+    **Privacy.** `privacy`, for one replaced record, which changes the errors of each threshold by at most 1.
 
     **Assumes.** All values lie in their domains, which are public, as are the number of records and the
     columns.
@@ -483,7 +485,7 @@ def by_errors(
     errors more than the best.
 
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 3; here a constant
-    counts as two thresholds a column, and not as a column full of them.
+    counts as two thresholds a column, and not as one for each cut of a column.
 
     Examples
     --------
@@ -521,9 +523,9 @@ def by_interior_point(
     columns, codes, y, dice
         As for `by_errors`; the domains may be of any size.
     m : int
-        Public. How many records of each label to look at, at least 1.
+        Public. The number of records of each label to use, at least 1.
     privacy : ApproxDP
-        A quarter of its `epsilon` pays for column and direction, the rest for the cut.
+        The budget; a quarter of its `epsilon` is spent on column and direction, the rest on the cut.
 
     Returns
     -------
@@ -532,8 +534,9 @@ def by_interior_point(
     Notes
     -----
     **Privacy.** `privacy`, for one replaced record. Proof: a pair of column and direction is selected by the
-    errors of its best cut. One record moves each cut's errors by at most 1, and so their least. Once the pair
-    is released, the cut is found by `threshold_between`, for any pair with the rest of epsilon.
+    errors of its best cut. One replaced record changes the errors of each cut by at most 1, and therefore
+    also their minimum. Given the released pair, `threshold_between` selects the cut with the rest of epsilon,
+    for every pair.
 
     **Assumes.** As for `by_errors`; m is public.
 
@@ -568,22 +571,22 @@ def by_interior_point(
 def threshold_between(
     codes: NDArray[Any], lower: NDArray[np.bool_], size: int, m: int, *, privacy: ApproxDP, dice: Dice
 ) -> int:
-    """Return a code with, most likely, few of the lower records above it and few of the others not.
+    """Return a code with, probably, few lower records above it and few other records at or below it.
 
     Parameters
     ----------
     codes : ndarray of unsigned int, or of int objects, of shape (n,)
-        Private. From 0 to size - 1.
+        Private. The codes of the records, from 0 to size - 1.
     lower : ndarray of bool of shape (n,)
-        Private. Which records belong at or below the cut.
+        Private. Whether each record is one that should be at or below the cut.
     size : int
-        How many codes the domain has.
+        Number of codes in the domain.
     m : int
-        Public. How many of each kind to look at, at least 1.
+        Public. The number of records of each kind to use, at least 1.
     privacy : ApproxDP
-        Its `epsilon` is spent whole; its `delta` is not used.
+        The budget; all of its `epsilon` is spent, and its `delta` is not used.
     dice : Dice
-        Source of chance.
+        Source of randomness.
 
     Returns
     -------
@@ -592,15 +595,16 @@ def threshold_between(
 
     Notes
     -----
-    **Privacy.** `privacy`, for one replaced record: `dplearn.releases.threshold_from_interior_point` replaces
-    two points at most, and the interior point costs half of epsilon for each.
+    **Privacy.** `privacy`, for one replaced record: one replaced record replaces at most two points of
+    `dplearn.releases.threshold_from_interior_point`, and the interior point costs half of epsilon for each
+    replaced point.
 
     **Assumes.** All codes lie in the domain; the number of records, `size` and m are public.
 
-    **Accuracy.** That of `threshold_from_interior_point`: where some cut has all lower records, and no
-    others, at or below it, an interior point makes at most m - 1 errors, and one of quality m - k at most k.
+    **Accuracy.** As for `threshold_from_interior_point`. If exactly the lower records are at or below some
+    cut, an interior point makes at most m - 1 errors, and a point of quality m - k makes at most k errors.
 
-    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, mended for ties.
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, corrected for ties.
     """
     one_point = ApproxDP(epsilon_of(privacy) * Fraction(1, 2))
     point = partial(interior_point_code, privacy=one_point, dice=dice)
@@ -608,14 +612,14 @@ def threshold_between(
 
 
 def _least_errors(codes: NDArray[Any], y: Labels, size: int) -> tuple[int, int]:
-    """Return the fewest errors of a cut with label 1 at or below it, and of one with label 1 above it."""
+    """Return the least errors of a cut with label 1 at or below it, and of a cut with label 1 above it."""
     if size >= 1 << 64:
         values, codes = np.unique(codes, return_inverse=True)
         codes, size = codes.ravel().astype(np.uint64), values.size
-    # Empty intervals of cuts count here too: they have no record inside, like the cut below the domain.
+    # Empty intervals of cuts are included: they contain no record, like the cut below the domain.
     cuts = cut_column(codes, y, size, 2)
     totals = np.bincount(y, minlength=2)
-    # The cut below the domain errs on all records of the label that it gives to none.
+    # The cut below the domain errs on all records of the label that it predicts nowhere.
     return (
         min(int(cuts.errors(totals, *_AT_OR_BELOW).min()), int(totals[1])),
         min(int(cuts.errors(totals, *_ABOVE).min()), int(totals[0])),

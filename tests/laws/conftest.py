@@ -260,7 +260,9 @@ def expected_failures(estimator):
         return {"check_estimators_overwrite_params": reason}
     if not isinstance(estimator, OnlineEnsembleClassifier):
         return {}
-    return {"check_estimators_pickle": "a pickle holds no teachers: what unpickled could answer twice"}
+    return {
+        "check_estimators_pickle": "a pickle contains no teachers, which could answer twice after unpickling"
+    }
 
 
 def chosen_classifiers(fixtures):

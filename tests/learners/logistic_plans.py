@@ -1,4 +1,4 @@
-"""Plans of logistic regression by the shape of their rows alone, for tests of what is asked and learned."""
+"""Plans of logistic regression from the shape of rows, for tests of its queries and steps."""
 
 from dplearn.estimator.stages import Public
 from dplearn.learners.logistic_plan import LogisticPlan
@@ -6,7 +6,7 @@ from dplearn.privacy import ApproxDP
 
 
 def plan_of(n_columns, n_classes, *, order=2, n_steps=24, second_moments=True, **grid):
-    """A plan for rows of so many numbers, that of the intercept included; `grid` has `bits` and `levels`."""
+    """Return a plan for rows of `n_columns` numbers; `grid` may have `bits` and `levels`."""
     noise = {1: "laplace", 2: "gaussian"}[order]
     public = Public(1000, n_columns - 1, n_classes)
     return LogisticPlan(ApproxDP(1), noise, n_steps, second_moments, public=public, **grid)

@@ -1,4 +1,4 @@
-"""Bins: each value's own doing, of public sizes, in words."""
+"""Tests of bins: functions of single values, of public sizes, with descriptions."""
 
 import numpy as np
 import pytest
@@ -90,7 +90,7 @@ def test_no_column_has_more_bins_than_the_most_there_may_be(domain, n_bins, most
     assert 2 <= binned(domain, n_bins, most).size <= most
 
 
-def test_what_is_no_category_is_in_no_bin():
+def test_a_value_outside_the_categories_has_no_bin():
     few, shared = binned(Categories(list("abc")), 2), binned(Hashed(100), 2, most=7)
     assert few.of(Categories(list("abc")).nearest(["c", "z"])).tolist() == [2, 3]
     assert shared.of(np.array([99, 100])).tolist() == [1, 7]
@@ -123,12 +123,12 @@ def test_a_condition_in_words(domain, allowed, words):
     assert binned(domain, 4).describe("x", [bool(each) for each in allowed]) == words
 
 
-def test_groups_of_values_are_told_by_their_number():
+def test_groups_of_values_are_described_by_number():
     shared = Bins(Hashed(100), Hashed(100), 0, 5)
     assert shared.describe("x", [True, False, False, True, False]) == "x is in group 0 or 3 of 5"
 
 
-def test_what_is_declared_of_columns():
+def test_declared_domains_of_columns():
     assert declared_columns(None, Bits()) == Bits()
     assert len(declared_columns([Bits(), Floats()], Bits())) == 2
     with pytest.raises(TypeError, match="domain must be a Domain, a sequence of them, a Product or a Schema"):

@@ -1,4 +1,4 @@
-"""Private conjunctions as their users meet them."""
+"""User-level tests of private conjunctions."""
 
 import pickle
 import warnings
@@ -81,7 +81,7 @@ def test_ranges_and_lists_of_declared_columns(frame):
 def test_few_records_are_warned_of_by_public_numbers():
     X, y = bits(50)
     with pytest.warns(
-        UserWarning, match=r"n_samples is 50: alpha=0.1 and beta=0.05 take \d+ records in the worst case"
+        UserWarning, match=r"n_samples is 50: alpha=0.1 and beta=0.05 require \d+ records in the worst case"
     ):
         ConjunctionClassifier(domain=BITS).fit(X, y)
 
@@ -114,7 +114,7 @@ def test_searches_are_charged_and_copies_predict_alike():
         clone(learner).fit(X, y)
 
 
-def test_an_integer_makes_a_fit_repeatable_and_says_so():
+def test_an_integer_seed_makes_a_fit_reproducible_and_the_guarantee_states_it():
     X, y = bits(300)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -149,7 +149,7 @@ def test_bad_parameters_are_refused_by_name(parameters, message):
         ConjunctionClassifier(**parameters).fit(X, y)
 
 
-def test_what_cannot_be_done_is_refused():
+def test_unsupported_tables_are_refused():
     X, y = bits(4)
     with pytest.raises(ValueError, match="needs a record for each of 6 columns, got n_samples=4"):
         ConjunctionClassifier(trust_model="local", classes=[0, 1]).fit(X, y)
@@ -168,7 +168,7 @@ ALL = np.array(np.meshgrid(*[[0, 1]] * 4)).reshape(4, -1).T
 @pytest.mark.parametrize("literals", [{}, {0: 1}, {1: 0}, {0: 1, 2: 0}, {0: 0, 1: 0, 2: 1, 3: 1}])
 @pytest.mark.parametrize("positive", [0, 1])
 @pytest.mark.parametrize("sign", [-1, 1])
-def test_answers_off_by_less_than_the_bar_find_every_conjunction(literals, positive, sign):
+def test_every_conjunction_is_found_with_answer_errors_below_the_threshold(literals, positive, sign):
     satisfied = np.all([ALL[:, i] == bit for i, bit in literals.items()] or [np.ones(16, bool)], axis=0)
     y = np.where(satisfied, positive, 1 - positive)
     oracle = population(Examples(ALL, y), tolerance=0.012, adversary=lambda means: means + sign)
@@ -219,7 +219,7 @@ def test_a_value_without_a_bin_satisfies_no_condition():
     assert BinConjunction((town,), ((True, True),), 0).describe(["t"], [7, 8]) == "always 7"
 
 
-# How many records a conjunction takes: the guarantee holds, and depends on what it should.
+# Sample complexity of conjunctions: validity and monotonicity of the bound.
 
 NOISES = ("laplace", "gaussian", "local")
 
@@ -256,7 +256,7 @@ def test_from_that_number_on_the_error_is_at_most_alpha(kind, share):
     assert failures <= 30 * beta
 
 
-def test_more_of_anything_that_helps_helps():
+def test_the_sample_size_is_monotone_in_each_parameter():
     asked = {"epsilon": 1, "alpha": 0.1, "beta": 0.05}
     n = conjunction_query_sample_size([2] * 10, **asked)
     assert n < conjunction_query_sample_size([2] * 20, **asked) < 4 * n + 10**4
@@ -270,7 +270,7 @@ def test_more_of_anything_that_helps_helps():
     )
 
 
-def test_the_bar_is_half_of_alpha_over_the_literals_or_what_noise_may_show():
+def test_the_threshold_is_half_of_alpha_over_the_literals_or_the_noise_bound():
     assert literals_kept([2, 2, 5]) == 6
     assert literals_kept([2]) == 2
     assert conjunction_threshold([2, 2], TailBound(), alpha=0.1, beta=0.05) == pytest.approx(0.025)
@@ -282,7 +282,7 @@ def test_the_bar_is_half_of_alpha_over_the_literals_or_what_noise_may_show():
     assert conjunction_error([2, 2], 10, epsilon=1, alpha=0.1, beta=0.05) == 1
 
 
-def test_what_is_no_size_is_refused():
+def test_invalid_sizes_are_refused():
     asked = {"epsilon": 1, "alpha": 0.1, "beta": 0.05}
     with pytest.raises(ValueError, match="sizes must hold at least one number"):
         conjunction_query_sample_size([], **asked)

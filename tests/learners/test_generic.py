@@ -1,4 +1,4 @@
-"""The generic learner as its users meet it."""
+"""User-level tests of the generic learner."""
 
 import json
 import math
@@ -35,7 +35,7 @@ MECHANISMS = ["exponential", "permute_and_flip"]
 
 
 def best_stump_errors(X, y, classifier):
-    """The fewest training errors in the learner's class, found without privacy."""
+    """Return the least training errors in the concept class."""
     columns = classifier.domain_.encode(X)
     stumps = DecisionStumps(classifier.domain_, len(classifier.classes_))
     return stumps.error_profile(columns, np.searchsorted(classifier.classes_, y)).groups()[0][0]
@@ -191,7 +191,7 @@ def test_bad_random_state_is_named():
         ExponentialMechanismClassifier(random_state="seed").fit([[0], [1]], [0, 1])
 
 
-def test_an_unfitted_learner_says_so():
+def test_an_unfitted_learner_raises_not_fitted():
     with pytest.raises(NotFittedError):
         ExponentialMechanismClassifier().predict([[0]])
 
@@ -252,7 +252,7 @@ def test_the_guarantee_is_known_before_the_data():
     assert plan.method == "permute_and_flip"
 
 
-def test_a_plan_needs_what_only_data_would_tell():
+def test_a_plan_requires_sizes_that_the_domain_does_not_determine():
     with pytest.raises(ValueError, match="n_features must be given"):
         ExponentialMechanismClassifier(classes=[0, 1]).plan(100)
     with pytest.raises(ValueError, match="n_labels must be given"):
@@ -317,7 +317,7 @@ def test_bits_and_unordered_columns_mix_in_one_table():
         ([None, 1.0] * 5, r"missing value; fill it .*Floats\(missing=True\), or Schema.*CellEncoder"),
     ],
 )
-def test_a_frame_that_nobody_declared_and_that_holds_more_than_numbers_is_told_what_to_do(column, message):
+def test_an_undeclared_frame_with_non_numeric_columns_is_refused_with_advice(column, message):
     frame = pd.DataFrame({"age": range(10), "other": column})
     with pytest.raises(DomainError, match=message):
         ExponentialMechanismClassifier(classes=[0, 1]).fit(frame, [0, 1] * 5)
@@ -326,16 +326,16 @@ def test_a_frame_that_nobody_declared_and_that_holds_more_than_numbers_is_told_w
 def test_so_many_labels_that_they_look_like_numbers_are_refused_unless_declared():
     X, y = np.arange(400.0)[:, None], np.arange(400) % 200
     ledger = PrivacyLedger(1)
-    with pytest.raises(DomainError, match=r"y has 200 labels, 200 or more.* classes=\[...\] declares them"):
+    with pytest.raises(DomainError, match=r"y has 200 labels, 200 or more.* declare them by classes=\[...\]"):
         ExponentialMechanismClassifier(ledger=ledger).fit(X, y)
-    with pytest.raises(UserWarning, match="y has 200 labels: a rule names two of them"):  # errors here
+    with pytest.raises(UserWarning, match="y has 200 labels: a rule predicts two of them"):  # errors here
         ExponentialMechanismClassifier(classes=range(200), ledger=ledger).fit(X, y)
     assert ledger.history() == []
     few = ExponentialMechanismClassifier(domain=Grid(0, 400, 4)).fit(X, y % 199)
     assert few.classes_.size == 199
 
 
-def test_rules_over_bits_of_one_label_or_of_numbers_say_what_is_missing():
+def test_conjunctions_of_one_label_or_of_numbers_name_the_missing_declaration():
     frame = pd.DataFrame({"age": range(10)})
     one = ExponentialMechanismClassifier("conjunctions")
     with pytest.raises(ValueError, match=r"got 1 class; classes=\[...\] declares both"):
@@ -351,7 +351,8 @@ def test_too_few_records_are_warned_of_before_anything_is_spent(n, epsilon):
     ledger = PrivacyLedger(1)
     learner = ExponentialMechanismClassifier(epsilon=epsilon, classes=[0, 1], ledger=ledger)
     with pytest.raises(
-        UserWarning, match=f"n_samples is {n}: with epsilon {epsilon:.3g} and 2.* concepts, half"
+        UserWarning,
+        match=f"n_samples is {n}: with epsilon {epsilon:.3g} and 2.* concepts, the training",
     ):
         learner.fit(np.linspace(0, 1, n)[:, None], np.arange(n) % 2)  # warnings are errors here
     assert ledger.history() == []
@@ -402,7 +403,7 @@ def test_the_papers_size_is_its_closed_form_rounded_up(class_size, epsilon, alph
         assert n - 1 < 6 * logarithms * rate <= n
 
 
-def test_two_concepts_need_more_examples_than_the_paper_says():
+def test_two_concepts_require_more_examples_than_the_paper_states():
     example = {"epsilon": 0.5, "alpha": 0.5, "beta": 0.25}
     assert generic_sample_size(2, bound="paper", **example) == 50
     assert generic_sample_size(2, **example) == 65
@@ -555,7 +556,7 @@ TASKS = {
 
 
 def failures(task, n, repetitions):
-    """How often the learner's concept is worse than the best by more than alpha."""
+    """Return the frequency of an excess error above alpha."""
     table, weights, epsilon, alpha, _, _ = task
     distribution = np.array(weights, dtype=float) / np.sum(weights)
     concepts = FiniteClass(table, distribution.shape[1])

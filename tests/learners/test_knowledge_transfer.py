@@ -1,4 +1,4 @@
-"""The student learns from released answers only, and is anybody's to keep."""
+"""Tests of knowledge transfer: the student is a function of released answers and public rows."""
 
 import pickle
 
@@ -47,7 +47,7 @@ def test_at_a_large_epsilon_the_student_is_nearly_as_good_as_one_without_privacy
     assert (kept.predict(PUBLIC) == model.predict(PUBLIC)).all()
 
 
-def test_the_guarantee_says_what_is_public():
+def test_the_guarantee_states_the_public_values():
     by_example = learner().fit(X, Y, X_public=PublicData(PUBLIC)).guarantee_
     by_label = learner(protects="labels").fit(X, Y).guarantee_
     assert "the rows in X_public are public" in by_example.assumes
@@ -55,7 +55,7 @@ def test_the_guarantee_says_what_is_public():
     assert not by_label.implies(ApproxDP(20, 1e-6))
 
 
-def test_a_ledger_for_examples_takes_no_promise_about_labels():
+def test_a_ledger_for_examples_refuses_a_guarantee_for_labels():
     with pytest.raises(LedgerError, match="protects 'labels'"):
         learner(protects="labels", ledger=PrivacyLedger(100, delta=1e-3)).fit(X, Y)
     ledger = PrivacyLedger(100, delta=1e-3, protects="labels")
@@ -91,7 +91,7 @@ class Broken(ClassifierMixin, BaseEstimator):
         return X
 
 
-def test_what_cannot_learn_is_refused_before_anything_is_spent():
+def test_an_estimator_that_cannot_learn_is_refused_before_a_charge():
     ledger = PrivacyLedger(100, delta=1e-3)
     with pytest.raises(ValueError, match=r"student must be able to learn .* ZeroDivisionError: always"):
         learner(student=Broken(), ledger=ledger).fit(X, Y, X_public=PublicData(PUBLIC))
@@ -140,7 +140,7 @@ def test_students_of_every_kind(student, routing):
     assert hasattr(model, "predict_proba") == hasattr(student, "predict_proba")
 
 
-def test_probabilities_have_a_column_for_every_class_even_one_that_no_answer_had():
+def test_probabilities_have_a_column_for_every_class_even_one_without_answers():
     model = learner(classes=[-1, 0, 1]).fit(X, Y, X_public=PublicData(PUBLIC))
     probabilities = model.predict_proba(PUBLIC[:5])
     assert probabilities.shape == (5, 3)
@@ -174,7 +174,7 @@ def test_in_a_pipeline_public_rows_pass_the_steps_before():
         assert pipeline.score(PUBLIC * 1000, TRUE) > 0.85
 
 
-def test_max_queries_limits_how_many_public_rows_are_asked_about():
+def test_max_queries_limits_the_number_of_queried_public_rows():
     model = learner(max_queries=37).fit(X, Y, X_public=PublicData(PUBLIC))
     assert model.n_asked_ == model.n_answered_ == 37
     plan = learner(max_queries=37).plan(len(X), n_rows=2000)
@@ -196,7 +196,7 @@ def test_a_bad_parameter_is_named(name, value):
         KnowledgeTransferClassifier(**{name: value}).fit(X, Y, X_public=PublicData(PUBLIC))
 
 
-def test_what_cannot_take_gaps_is_warned_of():
+def test_an_estimator_without_support_for_missing_values_is_warned_of():
     names = list("abcdef")[: X.shape[1]]
     private, public = (pd.DataFrame(rows[:, : len(names)], columns=names) for rows in (X, PUBLIC))
     with pytest.warns(UserWarning, match="estimator fails where values are missing") as given:

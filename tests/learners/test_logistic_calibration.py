@@ -22,7 +22,7 @@ def counts_of(slope, offset, n=100_000):
 
 
 @pytest.mark.parametrize(("slope", "offset"), [(2.0, 0.0), (8.0, -3.0), (0.5, 1.0)])
-def test_slope_and_offset_are_found_whatever_was_expected(slope, offset):
+def test_slope_and_offset_are_found_for_every_prior(slope, offset):
     found = calibrate(counts_of(slope, offset), EDGES, slope=1.0, noise=1.0)
     assert (found.slope, found.offset) == (pytest.approx(slope, rel=0.02), pytest.approx(offset, abs=0.02))
 
@@ -37,14 +37,14 @@ def test_the_deviation_of_the_slope_is_that_of_noisy_counts():
     assert 0.8 < np.std([each.slope for each in found]) / given < 1.25
 
 
-def test_where_noise_hides_all_the_slope_is_the_expected_one_and_the_offset_that_of_the_shares():
+def test_noise_dominated_counts_give_the_prior_slope_and_offset():
     few = counts_of(50.0, -2.0, n=100)
     found = calibrate(few, EDGES, slope=3.0, noise=1e6)
     assert (found.slope, found.deviation) == (3.0, 3.0)
     assert found.offset == pytest.approx(np.log(few[:, 1].sum() / few[:, 0].sum()))
 
 
-def test_scores_that_point_the_wrong_way_leave_next_to_no_slope():
+def test_scores_of_the_wrong_sign_give_nearly_no_slope():
     found = calibrate(counts_of(-4.0, 0.0), EDGES, slope=1.0, noise=1.0)
     assert 0 < found.slope < 1e-3
 
@@ -68,7 +68,7 @@ def test_scores_of_several_classes_are_of_the_label_against_its_two_neighbours()
     ],
 )
 def test_rare_labels_are_ranked_and_no_worse_is_predicted_than_the_majority(n_steps, delta):
-    """One digit of ten: a step that ignores how rare it is predicts it far too often."""
+    """One digit of ten: a step without the label's frequency predicts it too often."""
     images, digits = load_digits(return_X_y=True)
     images, rare = np.tile(images, (4, 1)), np.tile(digits == 4, 4).astype(int)
     for seed in range(2):

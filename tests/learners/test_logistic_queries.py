@@ -92,7 +92,7 @@ def test_a_vector_of_products_is_as_long_as_their_matrix():
 
 
 @pytest.mark.parametrize("k", [2, 3, 7])
-def test_what_is_said_of_classes_is_as_long_as_is_claimed(k):
+def test_centred_parts_have_the_claimed_norm(k):
     plan = plan_of(2, k)
     labels = label_parts(plan)(Examples(np.ones((k, 2)), np.arange(k))).astype(object)
     square = int(max((labels**2).sum(axis=1)))

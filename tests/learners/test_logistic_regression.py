@@ -30,13 +30,13 @@ def fitted():
     return learner().fit(X, Y)
 
 
-def test_flowers_are_told_apart(fitted):
+def test_iris_is_classified(fitted):
     assert fitted.score(X, Y) > 0.9
     assert (fitted.n_steps_, fitted.noise_, fitted.coef_.shape) == (24, "gaussian", (3, 4))
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
-def test_images_are_told_apart_at_a_small_epsilon(delta):
+def test_digits_are_classified_at_a_small_epsilon(delta):
     images, digits = load_digits(return_X_y=True)
     small = learner(epsilon=3.0, delta=delta).fit(images[:1400], digits[:1400])
     assert small.n_steps_ == 1
@@ -62,7 +62,7 @@ def test_margins_are_weights_divided_by_the_rows_length(fitted):
 
 
 def test_rows_of_any_length_are_predicted_alike():
-    """Only the intercept tells them apart, which is small beside a row."""
+    """They differ only in the intercept, which is small relative to a row."""
     wide = np.column_stack([100 * X, np.full(len(X), 100.0)])
     model = learner().fit(wide, Y)
     assert np.mean(model.predict(wide) == model.predict(50 * wide)) > 0.98
@@ -105,7 +105,7 @@ def test_a_table_of_anything_is_encoded_by_its_schema():
         learner(domain=schema).fit(frame.assign(age=300), labels)
 
 
-def test_nothing_is_spent_on_what_is_refused():
+def test_a_refused_fit_has_no_cost():
     ledger = PrivacyLedger(200.0, 1e-5)
     for table, labels in (([[np.nan]], [0]), ([[1.0], [2.0]], [0, 0]), ([[1.0], [2.0]], [0])):
         with pytest.raises(ValueError, match=r"NaN|class|samples"):
@@ -118,13 +118,13 @@ def test_nothing_is_spent_on_what_is_refused():
 
 
 @pytest.mark.parametrize("model", ["central", "local"])
-def test_the_guarantee_says_what_was_spent(model):
+def test_the_guarantee_is_the_cost(model):
     guarantee = learner(trust_model=model, n_steps=1).fit(np.tile(X, (9, 1)), np.tile(Y, 9)).guarantee_
     assert guarantee.delta == (0 if model == "local" else pytest.approx(1e-6))
     assert "in every column, values are finite numbers" in guarantee.assumes
 
 
-def test_local_reports_of_many_tell_classes_apart():
+def test_many_local_reports_classify():
     rng = np.random.default_rng(0)
     table = rng.normal(size=(60_000, 3))
     labels = table[:, 0] + table[:, 1] + 0.3 * rng.normal(size=60_000) > 0
@@ -133,7 +133,7 @@ def test_local_reports_of_many_tell_classes_apart():
     assert model.score(table, labels) > 0.85
 
 
-def test_the_plan_says_what_a_fit_does():
+def test_the_plan_matches_the_fit():
     for settings in ({}, {"delta": 0.0}, {"trust_model": "local", "epsilon": 1.0}):
         model, times = learner(**settings), 1 + 40 * ("trust_model" in settings)
         plan = model.plan(times * len(X), n_features=4, n_labels=3)
@@ -148,7 +148,7 @@ def test_the_plan_says_what_a_fit_does():
 @pytest.mark.parametrize("labels", [2, 3])
 @pytest.mark.parametrize("n_steps", [1, 4])
 @pytest.mark.parametrize("settings", [{}, {"delta": 0.0}, {"trust_model": "local"}])
-def test_the_plan_counts_the_queries_that_a_fit_asks(monkeypatch, settings, n_steps, labels):
+def test_the_plan_has_the_number_of_queries_of_a_fit(monkeypatch, settings, n_steps, labels):
     oracles = []
 
     def watched(*known, **more):
@@ -175,14 +175,14 @@ def test_the_plan_counts_the_queries_that_a_fit_asks(monkeypatch, settings, n_st
         ((32_561, 107, 2), 1.0, 0.0, False),
     ],
 )
-def test_noise_that_hides_all_is_warned_of_by_public_numbers(table, epsilon, delta, warned):
+def test_noise_dominated_fits_are_warned_of_by_public_numbers(table, epsilon, delta, warned):
     n, d, k = table
     plan = learner(epsilon=epsilon, delta=delta).plan(n, n_features=d, n_labels=k)
     assert (plan.noise_to_signal >= 1) == warned
 
 
 @pytest.mark.parametrize("value", [0.0, 1e300])
-def test_the_warning_is_the_same_whatever_the_records(value):
+def test_the_warning_is_the_same_for_all_records(value):
     few = learner(epsilon=0.01, delta=0.0, classes=[0, 1])
     with pytest.warns(UserWarning, match="n_samples is 50") as caught:
         few.fit(np.full((50, 4), value), np.zeros(50, dtype=int))
@@ -244,6 +244,6 @@ def test_a_seed_repeats_a_fit_and_other_parameters_have_other_noise(fitted):
     assert not np.array_equal(other.metric_, fitted.metric_)
 
 
-def test_nothing_of_the_records_is_left(fitted):
+def test_a_fitted_model_contains_no_records(fitted):
     arrays = [value for value in vars(fitted).values() if isinstance(value, np.ndarray)]
     assert max(array.size for array in arrays) == 25

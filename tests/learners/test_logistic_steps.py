@@ -30,7 +30,7 @@ def test_without_noise_it_is_as_good_as_logistic_regression(k, order):
     assert accuracy(model, X, y) > LogisticRegression().fit(X, y).score(X, y) - 0.02
 
 
-def test_answers_that_are_off_by_a_tolerance_are_survived():
+def test_answer_errors_within_a_tolerance_are_harmless():
     X, y = classes_of()
     plan = plan_of(5, 3)
     signs = np.random.default_rng(1)
@@ -43,7 +43,7 @@ def test_answers_that_are_off_by_a_tolerance_are_survived():
 
 
 @pytest.mark.parametrize(("order", "delta"), [(1, 0), (2, "1e-6")])
-def test_a_central_oracle_with_much_epsilon_tells_as_much(order, delta):
+def test_a_central_oracle_with_a_large_epsilon_is_as_accurate(order, delta):
     X, y = classes_of()
     plan = plan_of(5, 3, order=order, n_steps=6 if order == 1 else 24)
     oracle = CentralOracle(Examples(plan.rows(X), y), privacy=ApproxDP(20, delta), dice=SeededDice(0))
@@ -52,7 +52,7 @@ def test_a_central_oracle_with_much_epsilon_tells_as_much(order, delta):
     assert len(oracle.rounds) == 2 + plan.n_steps
 
 
-def test_a_local_oracle_with_many_records_tells_as_much():
+def test_a_local_oracle_with_many_records_is_as_accurate():
     X, y = classes_of(n=60_000, k=2)
     plan = plan_of(5, 2)
     oracle = LocalOracle(
@@ -62,8 +62,8 @@ def test_a_local_oracle_with_many_records_tells_as_much():
 
 
 @pytest.mark.parametrize("second_moments", [True, False])
-def test_one_step_tells_images_apart(second_moments):
-    """All images are much alike: what they have in common is taken out."""
+def test_one_step_classifies_digits(second_moments):
+    """All images are similar: their common direction is separated."""
     X, y = load_digits(return_X_y=True)
     plan = plan_of(65, 10, n_steps=1, second_moments=second_moments)
     model = learn_logistic(PopulationOracle(Examples(plan.rows(X), y)), plan)

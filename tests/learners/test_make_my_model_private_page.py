@@ -22,7 +22,7 @@ def shown():
     return lines, scope
 
 
-def test_the_page_shows_what_it_says(shown):
+def test_the_output_of_the_page_is_right(shown):
     lines, _ = shown
     plain, plan, guarantee, left, careful, batch, abstained, student, sizes, labels, whole, spent, *needed = (
         lines

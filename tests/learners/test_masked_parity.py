@@ -77,7 +77,7 @@ def test_any_answers_within_the_tolerances_find_every_concept(d, way, adversary)
         assert len(oracle.rounds) == 2
 
 
-def test_answers_further_off_do_not():
+def test_answers_beyond_the_tolerances_fail():
     oracle = population(R[:4], 1, adversary=ADVERSARIES["by places"])
     rounds = Asking("cells", {"tolerance": 1 / 15}), Asking("cells", {"tolerance": 1 / 5})
     assert learn_masked_parity(oracle, 4, *rounds).shown != (0, 2, 3)
@@ -125,7 +125,7 @@ def test_rows_are_made_of_bits_and_of_indices_that_mean_something(bits, index, m
 
 
 class Blind:
-    """Answers as if both a were equally likely, if that is within the tolerance."""
+    """An oracle that answers as if both intercepts were equally likely, within the tolerance."""
 
     def __init__(self, r):
         self.both = [population(r, a) for a in (0, 1)]
@@ -165,7 +165,7 @@ def test_queries_of_one_round_are_answered_alike_for_a_parity_and_its_complement
         for code in range(2**d)
         if not Blind(np.array([code >> i & 1 for i in range(d)])).ask(asked, 2 ** (-d / 3) / 2)[1]
     ]
-    # The learner's own query about records without mask tells of the empty parity, a guess of its own.
+    # The learner's own query at mask 0 is for the empty parity, a guess of its own.
     assert set(given) <= {0, *guesses}
     assert len(given) <= len(asked) / (4 * (2 ** (-d / 3) / 2) ** 2)
 
@@ -241,7 +241,7 @@ def test_no_delta_is_spent_and_a_ledger_is_charged_once():
 def test_few_records_are_warned_of():
     X, y = records(100)
     with pytest.warns(
-        UserWarning, match=r"n_samples is 100: beta=0.05 with trust_model='central' takes 3\d\d"
+        UserWarning, match=r"n_samples is 100: beta=0.05 with trust_model='central' requires 3\d\d"
     ):
         model().fit(X, y)
 

@@ -142,6 +142,6 @@ def test_the_chance_is_that_of_the_theorem_and_better(d):
 
 
 def test_guessing_attains_it():
-    # t guesses of a parity tell a for t of 2**d parities: with the others, a coin is right half the time.
+    # t guesses determine the intercept for t of 2**d parities; for the others, a coin is right half the time.
     d, t = 5, 8
     assert nonadaptive_chance(d, t, 1 / 2) == (1 - t / 2**d) / 2

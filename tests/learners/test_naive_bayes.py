@@ -97,7 +97,7 @@ def test_noise_does_not_decide_where_it_hides_everything(model):
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("delta", [0, 1e-6])
-def test_the_plan_is_what_the_fit_does_and_needs_no_data(model, delta):
+def test_the_plan_matches_the_fit_and_needs_no_data(model, delta):
     table, y = people(500)
     learner = StatisticalQueryNaiveBayes(trust_model=model, delta=delta, domain=PEOPLE)
     plan, fitted = learner.plan(500), learner.fit(pd.DataFrame(table), y)
@@ -125,7 +125,7 @@ def test_noise_that_hides_all_is_known_by_public_numbers(table, epsilon, delta, 
 
 
 @pytest.mark.parametrize("value", [0, 16])
-def test_the_warning_is_the_same_whatever_the_records(value):
+def test_the_warning_is_the_same_for_all_records(value):
     few = StatisticalQueryNaiveBayes(epsilon=0.1, delta=0, domain=IntegerRange(0, 16), classes=[0, 1])
     with pytest.warns(UserWarning, match="n_samples is 50") as caught:
         few.fit(np.full((50, 4), value), np.zeros(50, dtype=int))

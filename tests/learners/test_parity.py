@@ -158,7 +158,7 @@ def test_bad_parameters_are_refused_before_anything_is_spent(parameters, message
 
 def test_more_columns_than_all_parities_can_be_listed_for_are_refused_by_agnostic_alone():
     X, y = parity_data(n=9000, d=40)
-    with pytest.raises(ValueError, match="'agnostic' counts the errors of all parities, of at most"):
+    with pytest.raises(ValueError, match="'agnostic' compares all parities of at most"):
         learner("agnostic").fit(X, y)
     assert ParityClassifier(epsilon=3.0).fit(X, y).method_ == "elimination"
 
@@ -167,7 +167,7 @@ def test_too_few_records_are_warned_about_with_the_number_that_is_needed_and_pub
     X, y = parity_data(n=60)
     needed = learner("elimination").plan(60, n_features=12).n_needed
     assert needed > 60
-    with pytest.warns(UserWarning, match=rf"n_samples is 60: .* take {needed} records of 12 columns"):
+    with pytest.warns(UserWarning, match=rf"n_samples is 60: .* require {needed} records of 12 columns"):
         learner("elimination").fit(X, y)
     more = parity_data(n=needed)
     with warnings.catch_warnings():
@@ -289,7 +289,7 @@ def test_where_the_mechanism_declines_the_first_label_is_predicted():
 def test_parts_without_a_single_solution_do_not_vote_and_a_few_that_agree_suffice():
     rng = np.random.default_rng(0)
     X, y = parity_data(n=4000)
-    X[rng.random(4000) < 0.5] = 0  # half the records say nothing
+    X[rng.random(4000) < 0.5] = 0  # half of the records are all zeros
     y[(X == 0).all(axis=1)] = 0
     fitted = learner("stable", n_parts=200).fit(X, y)
     assert np.flatnonzero(fitted.parity_).tolist() == [1, 4, 7]

@@ -34,7 +34,7 @@ HALF = Fraction(1, 2)
 NONE = "None"
 
 
-# What the mechanism does, by its definition
+# The mechanism, by its definition
 
 
 def dot(x, h):
@@ -107,7 +107,7 @@ def test_chances_are_refused_unless_epsilon_is_positive(epsilon):
         parity_probabilities(epsilon)
 
 
-# Errata: what the paper's constants cost
+# Errata: the cost of the paper's constants
 
 
 def test_at_epsilon_one_half_the_papers_chances_cost_a_quarter():
@@ -125,7 +125,7 @@ def test_epsilon_over_4_is_a_private_chance_to_keep_far_beyond_epsilon_one_half(
 
 
 def test_none_with_probability_one_half_is_more_than_is_needed():
-    # p / ((1 - p) q) <= exp(epsilon) - 1 asks for q = 1/2; at epsilon 1 less than half of that does.
+    # p / ((1 - p) q) <= exp(epsilon) - 1 requires q = 1/2; at epsilon 1 less than half of that suffices.
     keep, abstain = parity_probabilities(1)
     growth = 2 * keep / (1 - keep)
     assert keep / ((1 - keep) * HALF) == growth
@@ -374,7 +374,7 @@ def test_few_records_are_cut_into_fewer_parts():
     parts = [elimination_split(n, 16, **task).n_parts for n in (1, 20, 80, 150, 400, 1200, 10**6)]
     assert parts == sorted(parts)
     assert (parts[0], parts[3], parts[-1]) == (1, 2, 8)
-    assert elimination_split(400, 16, **task).failure == 1  # what is hoped for there is not guaranteed
+    assert elimination_split(400, 16, **task).failure == 1  # the bound is not guaranteed there
 
 
 # Sample sizes

@@ -45,7 +45,7 @@ X, Y = make_classification(2000, n_features=6, class_sep=2.0, flip_y=0.0, random
 IRIS, SPECIES = load_iris(return_X_y=True)
 HOPELESS = pytest.mark.filterwarnings("ignore:n_teachers is")
 PLENTY = {"epsilon": 50.0, "classes": [0, 1]}
-BY_BINS = {"aggregation": "sparse_vector"}  # most tests are of what declines, and stops
+BY_BINS = {"aggregation": "sparse_vector"}  # most tests are of aggregations that abstain and stop
 NEVER = {"n_teachers": 2, "epsilon": 1.0, "max_queries": 50, "max_abstentions": 50}  # two are never stable
 EXACT = {"epsilon": 1e12}  # hardly any noise
 
@@ -78,7 +78,7 @@ class Share(ClassifierMixin, BaseEstimator):
         return np.tile(self.likely_, (len(X), 1))
 
 
-# What is answered
+# The answers
 
 
 @each_aggregation
@@ -131,7 +131,7 @@ def test_noise_favours_no_label_whose_place_is_first():
     model = learner(
         Share(), aggregation="mean", n_teachers=20, epsilon=0.5, max_queries=3000, classes=[0, 1, 2]
     )
-    with pytest.warns(UserWarning, match="little better than random"):
+    with pytest.warns(UserWarning, match="nearly random"):
         model.fit(np.zeros((600, 1)), np.arange(600) % 3)
     counts = np.bincount(model.predict(np.zeros((3000, 1))), minlength=3)
     assert abs(counts - 1000).max() < 150  # five standard deviations
@@ -216,7 +216,7 @@ def test_widths_are_settled_by_the_size_of_shards_and_never_widen_with_it():
 
 @cache
 def fitted_once(aggregation):
-    """A model that is only asked what it refuses, and the dice that it would throw."""
+    """A model for refused calls, and its dice, which must not be thrown."""
     model, dice = learner(aggregation=aggregation), FaultyDice(SystemDice())
     model._fit(X, Y, dice)
     return model, dice
@@ -276,7 +276,7 @@ def test_each_query_may_bring_the_width_of_its_bins(widths):
         assert alone.tolist() == pytest.approx([expected] * 2)
 
 
-# What is spent
+# The cost
 
 
 @each_aggregation
@@ -296,9 +296,9 @@ def test_a_batch_larger_than_the_queries_left_is_refused_before_the_first_draw(a
 
 @HOPELESS
 @pytest.mark.parametrize(("asking", "shape"), [("predict", (3,)), ("predict_proba", (3, 2))])
-def test_when_the_declined_scores_run_out_the_error_carries_the_answers_before(asking, shape):
+def test_the_error_after_the_last_abstention_contains_the_released_scores(asking, shape):
     model = learner(**NEVER | {"max_abstentions": 3}).fit(X, Y)
-    with pytest.raises(QueriesExhaustedError, match=r"max_abstentions=3 is used up, by row 3") as caught:
+    with pytest.raises(QueriesExhaustedError, match=r"max_abstentions=3 is used up at row 3") as caught:
         getattr(model, asking)(X[:20])
     assert caught.value.released.shape == shape
     assert (model.remaining_queries_, model.remaining_abstentions_) == (0, 0)
@@ -324,7 +324,7 @@ def test_a_stop_at_the_last_row_is_no_error_and_the_next_call_is():
         model.predict_proba(X[:1])
 
 
-def test_declined_scores_are_counted_half_where_shifted_bins_tell():
+def test_answers_by_shifted_bins_cost_half_an_abstention():
     model = learner(Share(), n_teachers=20, max_abstentions=5, **EXACT).fit(
         np.zeros((400, 1)), np.arange(400) % 2
     )
@@ -351,7 +351,7 @@ def test_no_rows_cost_nothing(aggregation):
     assert model.remaining_queries_ == 1000
 
 
-def test_the_whole_budget_is_charged_once_by_fit_and_nothing_by_asking():
+def test_the_whole_budget_is_charged_once_by_fit_and_nothing_by_queries():
     ledger = PrivacyLedger(3, delta=1e-5)
     model = learner(epsilon=2.0, ledger=ledger).fit(X, Y)
     model.predict(X[:3])
@@ -441,14 +441,14 @@ def test_a_shard_with_one_label_is_sure_of_it():
 
 
 class Silent(GaussianNB):
-    """Predicts, and gives no probabilities."""
+    """A classifier without probabilities."""
 
     def predict_proba(self, X):
         raise ZeroDivisionError("always")
 
 
 class Shapeless(GaussianNB):
-    """Gives one probability where there should be one for each label."""
+    """A classifier with one probability in place of one for each label."""
 
     def predict_proba(self, X):
         return super().predict_proba(X)[:, 0]
@@ -456,9 +456,9 @@ class Shapeless(GaussianNB):
 
 @pytest.mark.parametrize(
     ("estimator", "failure"),
-    [(Silent(), "ZeroDivisionError: always"), (Shapeless(), "ValueError: predict_proba does not give")],
+    [(Silent(), "ZeroDivisionError: always"), (Shapeless(), "ValueError: predict_proba must return")],
 )
-def test_an_estimator_whose_probabilities_fail_is_told_about_and_fails_no_fit(estimator, failure):
+def test_an_estimator_with_malformed_probabilities_is_warned_of_and_fails_no_fit(estimator, failure):
     with pytest.warns(UserWarning, match=rf"estimator fails on 64 made-up rows .* \({failure}"):
         model = learner(estimator, aggregation="mean", **EXACT).fit(X, Y)
     assert abs(model.predict_proba(X[:5]) - 0.5).max() < 1 / FIXED_POINT_ONE
@@ -468,7 +468,7 @@ def test_an_estimator_whose_probabilities_fail_is_told_about_and_fails_no_fit(es
 
 
 def _tables():
-    """The same rows as users hold them."""
+    """The same rows in each supported container."""
     names = [f"c{i}" for i in range(X.shape[1])]
     yield "array", X
     yield "lists", X.tolist()
@@ -551,9 +551,9 @@ def test_copies_share_what_is_left_and_never_answer_twice(aggregation):
 
 
 @each_aggregation
-def test_a_pickle_has_no_teachers_and_says_so(aggregation):
+def test_a_pickle_has_no_teachers_and_warns(aggregation):
     model = learner(aggregation=aggregation).fit(X, Y)
-    with pytest.warns(UserWarning, match=r"holds no teachers.*export_teachers"):
+    with pytest.warns(UserWarning, match=r"contains no teachers.*export_teachers"):
         saved = pickle.dumps(model)
     assert b"GaussianNB" in saved  # the parameter
     assert b"theta_" not in saved
@@ -614,7 +614,7 @@ def test_a_traceback_that_shows_variables_shows_no_teacher_and_no_score():
 
 
 @each_aggregation
-def test_a_plan_needs_no_data_and_tells_what_a_fit_does(aggregation):
+def test_a_plan_needs_no_data_and_matches_the_fit(aggregation):
     model = learner(aggregation=aggregation, epsilon=3.0)
     plan = model.plan(2000)
     assert isinstance(plan, SoftLabelPlan)
@@ -640,7 +640,7 @@ def test_sizes_are_settled_for_as_many_scores_as_there_are(n_labels):
     assert plan.least_lead - 2 <= 2 * plan.n_teachers / 3  # five of six teachers lead by so much
     hopeless = model.plan(200, n_labels=n_labels)
     assert hopeless.max_queries == 1000
-    assert hopeless.max_abstentions == n_scores  # which no decline can stop
+    assert hopeless.max_abstentions == n_scores  # which does not stop after abstentions
 
 
 def test_every_attribute_of_a_plan_is_documented():
@@ -662,7 +662,7 @@ def test_every_attribute_of_a_plan_is_documented():
     ],
 )
 def test_means_are_as_near_as_planned(n_labels, epsilon, n_teachers):
-    """With very many teachers or hardly any noise, what scores are rounded by is what is left."""
+    """With very many teachers or nearly no noise, the remaining error is rounding."""
     model = learner(aggregation="mean", epsilon=epsilon, n_teachers=n_teachers, max_queries=30)
     plan = model.plan(10**6, n_labels=n_labels)
     aggregation = model._aggregator(plan.params, plan.ballot)
@@ -679,15 +679,15 @@ def test_means_are_as_near_as_planned(n_labels, epsilon, n_teachers):
 
 
 def released(aggregator, scores, n_rows):
-    """What is released of the scores of a row, asked again and again."""
+    """Return the released scores of one row over repeated queries."""
 
     width = scores.shape[2]
     fixed_scores = np.tile(fixed_point(scores).reshape(len(scores), -1), n_rows)
     return aggregator.answer(soft_tally(fixed_scores, np.full(n_rows, 2), width))
 
 
-def test_the_planned_error_of_bins_is_that_of_those_who_decide_and_no_less():
-    """A score just below the end of a grain may be rounded into the bin before."""
+def test_the_planned_error_of_bins_is_tight_for_the_teachers_in_the_bin():
+    """A score just below the end of a grid step may be rounded into the previous bin."""
     for b in (2, 3, 7, 100, 2047, 2048):
         plan = learner(bin_width=1 / b).plan(2000)
         scores = (np.arange(FIXED_POINT_ONE) + 1 - 2.0**-20) / FIXED_POINT_ONE
@@ -697,10 +697,10 @@ def test_the_planned_error_of_bins_is_that_of_those_who_decide_and_no_less():
         assert plan.error <= 1 / (2 * b) + 1 / FIXED_POINT_ONE
 
 
-def test_too_few_teachers_for_the_noise_are_told_about():
-    with pytest.warns(UserWarning, match="n_teachers is 3: too few .* hardly any row will be answered"):
+def test_too_few_teachers_for_the_noise_are_warned_of():
+    with pytest.warns(UserWarning, match="n_teachers is 3: too few .* nearly all answers are abstentions"):
         learner(n_teachers=3, epsilon=1.0).fit(X, Y)
-    with pytest.warns(UserWarning, match="n_teachers is 3: too few .* little better than random"):
+    with pytest.warns(UserWarning, match="n_teachers is 3: too few .* nearly random"):
         learner(n_teachers=3, epsilon=0.1, aggregation="mean").fit(X, Y)
 
 

@@ -22,7 +22,7 @@ def shown():
     return lines, scope
 
 
-def test_the_page_shows_what_it_says(shown):
+def test_the_output_of_the_page_is_right(shown):
     lines, _ = shown
     plain, student, sizes, guarantee, few, some, many, asked, bins, middles = lines
     assert plain[0] == pytest.approx(0.177, abs=0.003)
@@ -45,7 +45,7 @@ def test_the_means_are_probabilities_near_what_they_are_of(shown):
     assert np.mean((probabilities[:, 1] - truth) ** 2) < 0.25
 
 
-def test_bins_that_were_answered_are_better_than_saying_a_half(shown):
+def test_answered_bins_are_better_than_one_half(shown):
     _, scope = shown
     released = scope["answers"][:, 1]
     truth, answered = scope["y_new"][: len(released)], ~np.isnan(released)

@@ -1,4 +1,4 @@
-"""The stable learner's probability of failure is exact where columns are coins, and sizes are the least."""
+"""Tests of the stable learner's sizes: failure is exact for fair coins, and sizes are minimal."""
 
 import itertools
 import math
@@ -67,12 +67,12 @@ def test_a_square_matrix_of_any_size_has_full_rank_with_probability_0_2888():
 
 
 def by_definition(d, m, size, privacy, intercept):
-    """1 less the probability that the right parity wins and is released."""
+    """1 minus the probability that the right parity wins and is released."""
     speak = [*map(float, release_probabilities(privacy)), 1.0]
     rank = full_rank_probability(size, d, fit_intercept=intercept)
     succeeded = 0.0
     for votes in range(m + 1):
-        winner, distance = plurality(np.array([0, m - votes, votes]))  # nobody's label, None, the parity
+        winner, distance = plurality(np.array([0, m - votes, votes]))  # no votes, None, the parity
         if winner == 2:
             succeeded += binom.pmf(votes, m, rank) * speak[min(distance, len(speak) - 1)]
     return 1 - succeeded
@@ -80,9 +80,7 @@ def by_definition(d, m, size, privacy, intercept):
 
 @repeatable
 @given(st.integers(1, 30), st.integers(1, 80), st.integers(0, 40), epsilons, deltas, st.booleans())
-def test_failure_is_one_less_what_the_real_votes_and_probabilities_give(
-    d, m, size, epsilon, delta, intercept
-):
+def test_failure_is_one_minus_the_probability_of_release_by_real_votes(d, m, size, epsilon, delta, intercept):
     found = stable_parity_failure(
         d, n_parts=m, part_size=size, epsilon=epsilon, delta=delta, fit_intercept=intercept
     )
@@ -90,7 +88,7 @@ def test_failure_is_one_less_what_the_real_votes_and_probabilities_give(
     assert found == pytest.approx(exact, abs=1e-11)
 
 
-def test_one_shard_speaks_with_probability_delta_if_it_has_full_rank():
+def test_one_shard_of_full_rank_is_released_with_probability_delta():
     found = stable_parity_failure(2, n_parts=1, part_size=2, epsilon=1, delta=0.01)
     assert found == pytest.approx(1 - 0.01 * 3 / 8, abs=1e-12)
 
@@ -135,7 +133,7 @@ def test_sizes_are_the_least_of_all(d, epsilon, delta, beta, intercept):
 
 @repeatable
 @given(st.sampled_from([1, 2, 5, 16, 100, 4096]), epsilons, deltas, betas, st.booleans(), st.floats(0.001, 3))
-def test_a_split_keeps_the_promise_where_it_can(d, epsilon, delta, beta, intercept, times):
+def test_a_split_reaches_beta_where_it_can(d, epsilon, delta, beta, intercept, times):
     task = {"epsilon": epsilon, "delta": delta, "fit_intercept": intercept}
     plan = stable_parity_sizes(d, **task, beta=beta)
     n = max(1, round(plan.n_samples * times))

@@ -1,4 +1,4 @@
-"""The ensemble answers what teachers agree on, spends what it says, and shows nothing else."""
+"""Tests of subsample-and-aggregate: answers, cost, and isolation of teachers."""
 
 import copy
 import pickle
@@ -39,7 +39,7 @@ from dplearn.privacy import OneTimeState
 X, Y = make_classification(2000, n_features=6, class_sep=2.0, flip_y=0.0, random_state=1)  # public
 HOPELESS = pytest.mark.filterwarnings("ignore:n_teachers is 2")
 PLENTY = {"epsilon": 50.0, "classes": [0, 1]}
-BY_AGREEMENT = {"aggregation": "sparse_vector"}  # most tests are of what declines, and stops
+BY_AGREEMENT = {"aggregation": "sparse_vector"}  # most tests are of aggregations that abstain and stop
 
 
 def learner(estimator=None, **parameters):
@@ -72,7 +72,7 @@ def imbalanced(share, n=6400, seed=0):
         pytest.param({"aggregation": "confident_gnmax", "max_queries": 400}, marks=pytest.mark.nightly),
     ],
 )
-def test_shards_with_one_label_are_heard_and_answers_no_worse_than_the_majority(share, least, how):
+def test_shards_with_one_label_vote_and_answers_are_no_worse_than_the_majority(share, least, how):
     X, y = imbalanced(share)
     model = SubsampleAggregateClassifier(
         GaussianNB(), n_teachers=600, epsilon=3.0, classes=["common", "rare"], abstain_label="none", **how
@@ -139,11 +139,11 @@ def test_a_batch_larger_than_the_queries_left_is_refused_before_the_first_draw(a
 
 
 @HOPELESS
-def test_when_the_declined_queries_run_out_the_error_carries_the_answers_before():
+def test_the_error_after_the_last_abstention_contains_the_released_answers():
     model = learner(n_teachers=2, max_abstentions=3, max_queries=50, abstain_label=-1, epsilon=1.0).fit(X, Y)
     with pytest.raises(
         QueriesExhaustedError,
-        match="max_abstentions=3 is used up, by row 3 of this batch",
+        match="max_abstentions=3 is used up at row 3 of this batch",
     ) as caught:
         model.predict(X[:20])
     assert caught.value.released.tolist() == [-1, -1, -1]  # two teachers never are stable
@@ -154,7 +154,7 @@ def test_when_the_declined_queries_run_out_the_error_carries_the_answers_before(
     assert carried.released.tolist() == [-1, -1, -1]
 
 
-def test_answers_given_are_counted_and_declined_ones_too():
+def test_answers_and_abstentions_are_counted():
     model = learner(n_teachers=40, max_abstentions=5, max_queries=30, abstain_label=-1).fit(X, Y)
     assert (model.remaining_queries_, model.remaining_abstentions_) == (30, 5)
     answers = model.predict(X[:20])
@@ -163,7 +163,7 @@ def test_answers_given_are_counted_and_declined_ones_too():
 
 
 @HOPELESS
-def test_a_declined_query_gets_a_label_from_the_public_stream_or_the_abstain_label():
+def test_an_abstention_gets_a_label_from_the_public_stream_or_the_abstain_label():
     unstable = {"n_teachers": 2, "max_abstentions": 50, "max_queries": 50, "epsilon": 1.0}
     model = learner(**unstable, random_state=0).fit(X, Y)
     first, second = model.predict(X[:20]), model.predict(X[:20])
@@ -196,9 +196,9 @@ def test_copies_share_what_is_left_and_never_answer_twice():
         clone(model).predict(X[:1])
 
 
-def test_a_pickle_has_no_teachers_and_says_so():
+def test_a_pickle_has_no_teachers_and_warns():
     model = learner().fit(X, Y)
-    with pytest.warns(UserWarning, match=r"holds no teachers.*export_teachers"):
+    with pytest.warns(UserWarning, match=r"contains no teachers.*export_teachers"):
         there = pickle.loads(pickle.dumps(make_pipeline(StandardScaler(), model)))[-1]
     assert there.guarantee_ == model.guarantee_
     for twin in (copy.copy(model), copy.deepcopy(model), clone(model), pickle.loads(pickle.dumps(there))):
@@ -272,19 +272,19 @@ class Broken(ClassifierMixin, BaseEstimator):
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_an_estimator_that_takes_the_texts_of_a_frame_for_numbers_is_refused_unpaid(frame):
+def test_an_estimator_that_reads_text_columns_as_numbers_is_refused_without_cost(frame):
     table = frame({"job": ["clerk", "smith"] * 50, "wage": [1.0, 2.0] * 50, "old": [True, False] * 50})
     ledger = PrivacyLedger(100, delta=1e-3)
     scaled = make_pipeline(StandardScaler(), LogisticRegression())
     for estimator in (LogisticRegression(), scaled):
         refused = learner(estimator, aggregation="gnmax", max_queries=5, ledger=ledger)
-        with pytest.raises(ValueError, match="learn from text, which X has in column 'job', but takes it"):
+        with pytest.raises(ValueError, match="learn from text, which X has in column 'job', but reads it"):
             refused.fit(table, [0, 1] * 50)
     assert ledger.history() == []
 
 
 @pytest.mark.filterwarnings("ignore:n_teachers is")
-def test_an_estimator_that_knows_the_texts_of_a_frame_is_only_warned_of():
+def test_an_estimator_for_the_texts_of_a_frame_is_only_warned_of():
     table = pd.DataFrame({"job": ["clerk", "smith"] * 50})
     known = make_pipeline(OrdinalEncoder(categories=[["clerk", "smith"]]), LogisticRegression())
     model = learner(known, aggregation="gnmax", max_queries=5)
@@ -294,7 +294,7 @@ def test_an_estimator_that_knows_the_texts_of_a_frame_is_only_warned_of():
 
 
 class Counting:
-    """A cell that knows how often it was looked at."""
+    """A cell that counts its accesses."""
 
     looks = 0
 
@@ -312,14 +312,14 @@ def test_queries_hold_values_and_no_objects_that_teachers_could_share():
     assert model.remaining_queries_ == 5
 
 
-def test_too_few_teachers_for_the_noise_are_told_about():
+def test_too_few_teachers_for_the_noise_are_warned_of():
     with pytest.warns(
-        UserWarning, match="n_teachers is 3: too few for the noise .* hardly any row will be answered"
+        UserWarning, match="n_teachers is 3: too few for the noise .* nearly all answers are abstentions"
     ):
         learner(n_teachers=3, epsilon=1.0).fit(X, Y)
 
 
-def test_an_estimator_that_cannot_work_at_all_is_told_about_and_fails_no_fit():
+def test_an_estimator_that_always_fails_is_warned_of_and_fails_no_fit():
     with pytest.warns(
         UserWarning, match=r"estimator fails on 64 made-up rows .* \(ZeroDivisionError: always\)"
     ):
@@ -328,7 +328,7 @@ def test_an_estimator_that_cannot_work_at_all_is_told_about_and_fails_no_fit():
 
 
 def _tables():
-    """The same rows as users hold them."""
+    """The same rows in each supported container."""
     names = [f"c{i}" for i in range(X.shape[1])]
     yield "array", X
     yield "lists", X.tolist()
@@ -389,7 +389,7 @@ def test_in_a_pipeline_a_search_and_a_cross_validation():
     assert "estimator__decisiontreeclassifier__max_depth" in model.get_params()
 
 
-def test_sizes_are_settled_without_looking_at_the_data():
+def test_sizes_do_not_depend_on_the_data():
     X, y = load_breast_cancer(return_X_y=True)
     model = learner(epsilon=3.0).fit(X, y)
     plan = learner(epsilon=3.0).plan(len(y))
@@ -411,7 +411,7 @@ def test_a_fault_at_a_draw_loses_queries_and_never_gains_any():
 
 
 class Growing(pd.DataFrame):
-    """A frame that is longer each time it is asked."""
+    """A frame whose length grows with each access."""
 
     asked = 0
 
@@ -481,7 +481,7 @@ def test_a_budget_too_small_for_any_noise_is_refused_before_it_is_charged(aggreg
 
 
 class Stored(ClassifierMixin, BaseEstimator):
-    """Learns how many cells are stored, zeros too."""
+    """An estimator that depends on the number of stored cells, zeros included."""
 
     def fit(self, X, y):
         self.label_ = int(X.nnz > 0)
@@ -510,7 +510,7 @@ def test_blocks_of_a_sparse_matrix_do_not_store_one_record_because_of_another():
 
 
 class Stubborn(GaussianNB):
-    """Cannot be pickled if a record was large."""
+    """An estimator that cannot be pickled if a record was large."""
 
     def fit(self, X, y):
         super().fit(X, y)
@@ -518,7 +518,7 @@ class Stubborn(GaussianNB):
         return self
 
 
-def test_an_export_tells_nothing_of_teachers_that_cannot_travel(tmp_path):
+def test_a_failed_export_reveals_nothing_of_the_teachers(tmp_path):
     rows = X.copy()
     rows[7] = 1000.0
     model = learner(Stubborn(), max_queries=10).fit(rows, Y)
@@ -526,7 +526,7 @@ def test_an_export_tells_nothing_of_teachers_that_cannot_travel(tmp_path):
     assert SubsampleAggregateClassifier().load_teachers(tmp_path / "teachers").predict(X[:2]).shape == (2,)
 
 
-def test_a_refit_that_fails_leaves_teachers_under_their_own_promise():
+def test_a_refit_that_fails_keeps_teachers_with_their_guarantee():
     model = learner(max_queries=10).fit(X, Y)
     model.set_params(epsilon=1.0, delta=0, aggregation="gnmax")
     with pytest.raises(ValueError, match="delta"):
@@ -535,7 +535,7 @@ def test_a_refit_that_fails_leaves_teachers_under_their_own_promise():
     assert model.predict(X[:2]).shape == (2,)
 
 
-def test_labels_are_all_that_is_answered_and_what_answers_with_probabilities_is_named():
+def test_answers_are_labels_and_the_error_names_the_estimator_with_probabilities():
     assert not hasattr(learner(), "predict_proba")
     with pytest.raises(AttributeError, match="SoftLabelAggregateClassifier answers with probabilities"):
         learner().predict_proba(X)
@@ -556,14 +556,14 @@ def test_cells_of_both_kinds_are_learned_with_the_standard_estimator():
 
 
 @pytest.mark.filterwarnings("ignore:n_teachers is")
-def test_what_learns_from_numbers_alone_is_warned_of_where_cells_may_be_texts():
+def test_an_estimator_for_numbers_only_is_warned_of_where_cells_may_be_texts():
     by_place = make_pipeline(
         ColumnTransformer([("n", SimpleImputer(), [0]), ("t", OneHotEncoder(), [1])]), LogisticRegression()
     )
     by_name = make_pipeline(ColumnTransformer([("n", SimpleImputer(), ["age"])]), LogisticRegression())
     few = {"aggregation": "gnmax", "max_queries": 5}
     for estimator in (by_name, LogisticRegression()):
-        with pytest.warns(UserWarning, match="of texts .* array of objects, which tells no types"):
+        with pytest.warns(UserWarning, match="of texts .* array of objects, without column types"):
             learner(estimator, **few).fit(CELLS, JOB == "clerk")
     with pytest.warns(UserWarning, match="of numbers .* of texts .* lists of objects"):
         learner(by_name, **few).fit(CELLS.tolist(), JOB == "clerk")
@@ -573,10 +573,10 @@ def test_what_learns_from_numbers_alone_is_warned_of_where_cells_may_be_texts():
 
 @pytest.mark.filterwarnings("ignore:n_teachers is")
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_what_cannot_take_gaps_is_warned_of_whether_or_not_a_frame_has_some(frame):
+def test_an_estimator_without_support_for_missing_values_is_warned_of_for_every_frame(frame):
     few = {"aggregation": "gnmax", "max_queries": 5}
     for wage in (1.0, None):
         table = frame({"wage": [wage, 2.0] * 50})
-        with pytest.warns(UserWarning, match="estimator fails where values are missing .* Put an imputer"):
+        with pytest.warns(UserWarning, match="estimator fails where values are missing .* Add an imputer"):
             learner(LogisticRegression(), **few).fit(table, [0, 1] * 50)
         learner(make_pipeline(SimpleImputer(), LogisticRegression()), **few).fit(table, [0, 1] * 50)

@@ -1,4 +1,4 @@
-"""The threshold learner as its users meet it."""
+"""User-level tests of the threshold learner."""
 
 import pickle
 
@@ -43,7 +43,7 @@ FRAMES = pytest.mark.parametrize(
 
 
 def a_cut(n=400, seed=0):
-    """Records of two columns, of which the second tells the label."""
+    """Records of two columns; the second determines the label."""
     X = np.random.default_rng(seed).normal(size=(n, 2))  # public data
     return X, np.where(X[:, 1] > 0.3, "up", "down")
 
@@ -84,7 +84,7 @@ def test_threshold_direction_and_feature_are_the_rule(method, flipped):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_where_one_label_is_all_there_is_the_cut_is_no_cut(method):
+def test_with_one_label_the_threshold_is_a_constant(method):
     X = np.arange(10.0)[:, None]
     learner = ThresholdClassifier(
         epsilon=500, method=method, domain=IntegerRange(0, 9), classes=[0, 1], feature=0
@@ -105,13 +105,13 @@ def test_a_frame_names_the_column_and_the_rule_names_it_back(frame):
     assert fitted.score(table, y) > 0.97
     with pytest.raises(
         ValueError,
-        match="feature must be the name or place of a column, among 'noise', 'signal', got 'other'",
+        match="feature must be the name or position of a column, among 'noise', 'signal', got 'other'",
     ):
         ThresholdClassifier(feature="other").fit(table, y)
 
 
 @FRAMES
-def test_a_schema_tells_columns_and_labels_and_unordered_columns_are_passed_over(frame):
+def test_a_schema_declares_columns_and_labels_and_unordered_columns_are_skipped(frame):
     schema = Schema({"job": Categories(["a", "b"]), "age": IntegerRange(0, 120)}, labels=["no", "yes"])
     table = frame({"age": list(range(100)), "job": ["a", "b"] * 50, "ignored": [0] * 100})
     y = ["yes" if age >= 65 else "no" for age in range(100)]
@@ -159,7 +159,7 @@ def test_other_ordered_domains(domain, method):
 
 
 @pytest.mark.parametrize("method", ["auto", *METHODS])
-def test_the_plan_is_what_the_fit_does_and_needs_no_data(method):
+def test_the_plan_matches_the_fit_and_needs_no_data(method):
     X, y = a_cut(50)
     learner = ThresholdClassifier(method=method, classes=["down", "up"], alpha=0.2, epsilon=0.7)
     plan = learner.plan(50, n_features=2)
@@ -176,7 +176,7 @@ def test_auto_is_exponential_wherever_it_can_be_and_no_delta_is_spent():
     assert learner.plan(100, n_features=3).guarantee.delta == 0
 
 
-def test_a_ledger_is_charged_before_and_refuses_what_does_not_fit():
+def test_a_ledger_is_charged_before_the_fit_and_refuses_a_greater_cost():
     X, y = a_cut(20)
     ledger = PrivacyLedger(1.0)
     learner = ThresholdClassifier(epsilon=0.6, ledger=ledger, classes=["down", "up"])
@@ -214,10 +214,10 @@ def test_bad_parameters_are_named_with_constraint_and_value(parameters, kind, me
         ThresholdClassifier(**parameters).fit([[0, 1], [1, 0]], [0, 1])
 
 
-def test_a_name_is_of_no_use_where_columns_have_none():
+def test_a_feature_name_is_refused_if_columns_have_no_names():
     X, y = a_cut()
     with pytest.raises(
-        ValueError, match=r"feature must be the place of a column, as X has no names .*set_output"
+        ValueError, match=r"feature must be the position of a column, as X has no names .*set_output"
     ):
         ThresholdClassifier(feature="signal").fit(X, y)
     named = pd.DataFrame(np.zeros((400, 9)), columns=[f"c{i}" for i in range(9)])
@@ -247,13 +247,13 @@ def test_too_few_records_are_warned_of_before_anything_is_spent(method):
     learner.fit(X[:, 1:], y)
     ledger = PrivacyLedger(1)
     with pytest.raises(
-        UserWarning, match=f"n_samples is {enough - 1}: with epsilon 1 and 2.56 cuts, half of"
+        UserWarning, match=f"n_samples is {enough - 1}: with epsilon 1 and 2.56 cuts, the training error"
     ):
         clone(learner).set_params(ledger=ledger).fit(X[1:, 1:], y[1:])
     assert ledger.history() == []
 
 
-def test_an_unfitted_learner_says_so():
+def test_an_unfitted_learner_raises_not_fitted():
     with pytest.raises(NotFittedError):
         ThresholdClassifier().predict([[0]])
 
@@ -264,7 +264,7 @@ def test_missing_and_infinite_values_are_refused(value):
         ThresholdClassifier().fit([[0.0], [value]], [0, 1])
 
 
-# Both ways to a threshold: what they find where noise hardly counts, and the ties that the lemma forgets.
+# Both methods: their results with negligible noise, and the ties that the lemma ignores.
 
 PLENTY = ApproxDP(2000)
 SIZE = 8
@@ -276,7 +276,7 @@ def errors_of(stump, codes, y):
 
 
 def least_errors(codes, y):
-    """Of all cuts and both directions, one by one."""
+    """Return the errors of all cuts in both directions, by brute force."""
     return min(
         int((np.where(codes <= cut, low, 1 - low) != y).sum()) for cut in range(-1, SIZE) for low in (0, 1)
     )
@@ -335,7 +335,7 @@ def test_a_domain_of_any_size_has_an_interior_point():
     assert (stump.inner, stump.outer) == (0, 1)
 
 
-def test_all_floats_are_cut_at_tapered_places_and_others_at_every_code():
+def test_floats_are_cut_on_the_nonuniform_grid_and_other_domains_at_every_code():
     assert CutColumn(0, Floats()).size == NONUNIFORM_SIZE
     assert CutColumn(0, Floats(missing=True)).size == Floats(missing=True).size
     assert CutColumn(0, Floats()).stump(NONUNIFORM_SIZE - 1, (0, 1)).code == Floats().size - 1
@@ -343,7 +343,7 @@ def test_all_floats_are_cut_at_tapered_places_and_others_at_every_code():
 
 
 @pytest.mark.parametrize("learn", [by_errors, by_interior_point])
-def test_the_column_that_tells_is_found_among_others(learn):
+def test_the_informative_column_is_found_among_others(learn):
     rng = np.random.default_rng(0)  # public data
     table = rng.integers(0, 100, (5, 300)).astype(np.uint8)
     y = (table[3] > 60).astype(np.intp)

@@ -1,4 +1,4 @@
-"""What thresholds are guaranteed: the bounds hold where they can be computed, and fall as they should."""
+"""Tests of the bounds for thresholds: validity where computable, and monotonicity."""
 
 import math
 
@@ -34,7 +34,7 @@ def test_exponential_is_the_formula():
 @pytest.mark.parametrize("n_cuts", [1, 3, 2**16, 2**64])
 @pytest.mark.parametrize("n_columns", [1, 5, 10**4])
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1, 30])
-def test_exponential_never_promises_more_errors(n_cuts, n_columns, epsilon):
+def test_exponential_never_has_a_greater_bound_on_errors(n_cuts, n_columns, epsilon):
     exponential, interior = (
         threshold_excess_errors(method, n_cuts, n_columns=n_columns, epsilon=epsilon, beta=0.05)
         for method in THRESHOLD_METHODS
@@ -42,7 +42,7 @@ def test_exponential_never_promises_more_errors(n_cuts, n_columns, epsilon):
     assert exponential <= interior
 
 
-def test_examples_are_as_many_as_alpha_or_the_bound_asks_and_no_more_than_there_are():
+def test_examples_are_the_maximum_of_alpha_and_the_bound_and_at_most_all():
     few = interior_point_examples(1000, 100, epsilon=1, alpha=0.001, beta=0.05)
     assert 1 < few < 1000
     assert interior_point_examples(1000, 100, epsilon=1, alpha=0.5, beta=0.05) == 500
@@ -50,7 +50,7 @@ def test_examples_are_as_many_as_alpha_or_the_bound_asks_and_no_more_than_there_
 
 
 @pytest.mark.parametrize("method", THRESHOLD_METHODS)
-def test_the_training_errors_promised_are_exceeded_as_rarely_as_promised(method):
+def test_the_bound_on_training_errors_is_exceeded_with_probability_at_most_beta(method):
     beta, size = 0.2, 64
     codes = np.arange(400) * size // 400
     y = (codes <= 30).astype(np.intp)
