@@ -17,6 +17,7 @@ is the code that is verified.
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
@@ -181,6 +182,10 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     def _plan(self, params: Params, public: Public) -> Any:
         """Return the plan of a fit, whose `guarantee` costs at most `params.cost`."""
         raise NotImplementedError
+
+    def _plan_for(self, params: Params, public: Public, n_samples: int, **more: Any) -> Any:
+        """Return the plan of a fit on another number of records."""
+        return self._plan(params, replace(public, n_samples=n_samples), **more)
 
     def _summarize(self, table: Table, plan: Any) -> Any:  # noqa: ARG002 - of use to subclasses
         """Return a summary of the table: sums, rows or an oracle; nothing is drawn."""

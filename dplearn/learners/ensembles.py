@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.callbacks import TellsProgress
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.plan import Plan, hidden
+from dplearn.privacy.plan import Plan, hidden, records_needed
 from dplearn.records.reading import (
     COLUMNS,
     ROWS,
@@ -92,6 +93,19 @@ class AggregationPlan(Plan):
     public: Any = hidden()
     seeds: Any = hidden()
     shards: Any = hidden()
+    replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
+
+    @property
+    def n_needed(self) -> int | None:
+        """A number of records for which rows on which five of six teachers agree are answered.
+
+        Then `least_lead` is at most two thirds of the teachers. None if 10**10 records do not suffice, for
+        example because the number of teachers is given.
+        """
+        return records_needed(self.replan, type(self)._suffices)
+
+    def _suffices(self) -> bool:
+        return 3 * self.least_lead <= 2 * self.n_teachers
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -165,7 +179,8 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         labels = n_labels if params.classes is None else len(check_classes(params.classes))
         labels = check_given("n_labels", labels, source="classes", low=2)
         n_rows = check_count("n_rows", n_rows, low=1)
-        return self._plan(params, EnsembleTable(n_samples, n_labels=labels, n_rows=n_rows))
+        public = EnsembleTable(n_samples, n_labels=labels, n_rows=n_rows)
+        return replace(self._plan(params, public), replan=partial(self._plan_for, params, public))
 
     def _params(self, reproducible: bool) -> Params:
         if self.classes is not None:

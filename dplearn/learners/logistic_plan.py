@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dplearn.core.unit_rows import unit_rows
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.plan import Plan, hidden, noted
+from dplearn.privacy.plan import ALPHA, Plan, hidden, noted, records_needed
 
 __all__ = ["FINEST", "LogisticPlan", "row_order"]
 
@@ -71,9 +71,17 @@ class LogisticPlan(Plan):
     public: Any = hidden()
     bits: int = hidden(FINEST)  # rows and residuals are rounded to 2**-bits, towards 0
     levels: int = hidden(9)  # number of score bins by magnitude; see `score_edges`
+    replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
+
+    _computed = ("n_needed",)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_queries", 1 + self.n_steps + self.n_score_queries)
+
+    @property
+    def n_needed(self) -> int | None:
+        """A number of records for which `tolerance` is at most 0.05; None if 10**10 do not suffice."""
+        return records_needed(self.replan, lambda plan: plan.tolerance <= ALPHA)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ True
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -192,7 +193,8 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         """
         params = self._params(self.random_state is not None)
         public = planned_table(params, n_samples, n_features=n_features, n_labels=n_labels)
-        return self._plan(params, public, beta=beta)
+        plan = self._plan(params, public, beta=beta)
+        return replace(plan, replan=partial(self._plan_for, params, public, beta=beta))
 
     def _params(self, reproducible: bool) -> Params:
         classes = declared_classes(self.classes, self.domain)

@@ -31,7 +31,7 @@ from dplearn.estimator import RuleClassifier
 from dplearn.estimator.stages import Params, Public, Table, planned_table
 from dplearn.learners.bins import MOST_BINS, Bins, binned, declared_columns, stacked
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import Plan, hidden
+from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
 from dplearn.queries import Examples, HistogramQuery, Oracle
 from dplearn.queries.factories import check_reports, cost_of, oracle_for
 from dplearn.queries.share_noise import ShareNoise, central_noise, share_noise
@@ -193,7 +193,8 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         """
         params = self._params(self.random_state is not None)
         public = planned_table(params, n_samples, n_features=n_features, n_labels=n_labels)
-        return self._plan(params, public, beta=beta)
+        plan = self._plan(params, public, beta=beta)
+        return replace(plan, replan=partial(self._plan_for, params, public, beta=beta))
 
     def _params(self, reproducible: bool) -> Params:
         classes = declared_classes(self.classes, self.domain)
@@ -358,6 +359,14 @@ class NaiveBayesPlan(Plan):
     class_deviation: float = hidden()  # the same for the class shares, if they are queried
     smoothing: float = hidden()  # pseudo-records added to each count, besides _CAUTION deviations
     has_delta: bool = hidden()
+    replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
+
+    _computed = ("n_needed",)
+
+    @property
+    def n_needed(self) -> int | None:
+        """A number of records for which `tolerance` is at most 0.05; None if 10**10 do not suffice."""
+        return records_needed(self.replan, lambda plan: plan.tolerance <= ALPHA)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -36,6 +36,7 @@ from dplearn.learners.soft_scores import (
     tried_scorer,
 )
 from dplearn.privacy import PrivacyLedger
+from dplearn.privacy.plan import ALPHA
 
 __all__ = ["SoftLabelAggregateClassifier", "SoftLabelPlan"]
 
@@ -59,6 +60,14 @@ class SoftLabelPlan(AggregationPlan):
 
     bin_width: float
     error: float
+
+    @property
+    def n_needed(self) -> int | None:
+        """As of `AggregationPlan`; with "mean", a number of records for which `error` is at most 0.05."""
+        return super().n_needed
+
+    def _suffices(self) -> bool:
+        return self.error <= ALPHA if self.aggregation == "mean" else super()._suffices()
 
 
 class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):

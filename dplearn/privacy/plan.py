@@ -17,16 +17,19 @@ CoinPlan
   failure    0.333333  (of so many records)
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, fields
 from html import escape
 from typing import Any, ClassVar
 
 from dplearn.privacy.base import Guarantee, in_words
 
-__all__ = ["Plan", "hidden", "noted"]
+__all__ = ["ALPHA", "Plan", "hidden", "noted", "records_needed"]
 
 _NOTE = "note"
+_MOST_RECORDS = 10**10
+#: The error for which `n_needed` is stated by plans that take no `alpha`.
+ALPHA = 0.05
 
 
 def noted(note: str) -> dict[str, str]:
@@ -49,6 +52,40 @@ def hidden(default: Any = None) -> Any:
         Immutable; its value where none is given.
     """
     return field(default=default, repr=False, compare=False, kw_only=True)
+
+
+def records_needed(plan_for: Callable[[int], Any], suffices: Callable[[Any], bool]) -> int | None:
+    """Return a number of records for which a plan suffices, at most 1 % more than the least such number.
+
+    Parameters
+    ----------
+    plan_for : callable
+        From a number of records to the plan of a fit on them; a ValueError means too few records.
+    suffices : callable
+        Whether a plan is good enough; if it is for some number of records, then for all greater ones.
+
+    Returns
+    -------
+    int or None
+        None if 10**10 records do not suffice.
+    """
+
+    def holds(n: int) -> bool:
+        try:
+            return suffices(plan_for(n))
+        except ValueError:
+            return False
+
+    high = 1
+    while not holds(high):
+        high *= 2
+        if high > _MOST_RECORDS:
+            return None
+    low = high // 2
+    while high - low > max(1, low // 100):
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
 
 
 class Plan:
