@@ -213,7 +213,7 @@ def test_the_ends_are_said_to_lie_anywhere_however_many_records(q):
 
 def test_several_are_spoken_of_as_several():
     assert str(quantiles_plan(7, [0.2, 0.6])).startswith("2 quantiles of 7 records, epsilon 1.")
-    assert "each is off by at most 7 ranks" in str(quantiles_plan(7, [0.2, 0.6]))
+    assert "each error is at most 7 ranks" in str(quantiles_plan(7, [0.2, 0.6]))
 
 
 @pytest.mark.parametrize(
