@@ -24,8 +24,8 @@ def test_the_message_says_how_many_what_may_happen_and_what_helps():
     [message] = quantile_warnings(569, [HALF], 2**64, epsilon=Fraction(1, 30), columns=30)
     assert message == (
         "n_samples is 569: with epsilon 0.0333 a column, quantiles among 2^64 values may miss by 569 ranks,"
-        " so that every value of the domain is possible; declare a smaller domain=, such as Grid(0, 100, 1001), spend more"
-        " epsilon, or take fewer columns"
+        " so that every value of the domain is possible; declare a smaller domain=, such as"
+        " Grid(0, 100, 1001), spend more epsilon, or take fewer columns"
     )
     [message] = quantile_warnings(3, [HALF], 121, epsilon=Fraction(1))
     assert "among 121 values may miss by 3 ranks" in message
