@@ -140,7 +140,7 @@ class QuantilesPlan(ReleasePlan):
         ]
         if self.n_inside is None:
             lines.append(
-                "The released values for 0 and 1 may lie outside the data, anywhere in the domain: use inner"
+                "A released quantile 0 or 1 may lie outside the data, anywhere in the domain: use inner"
                 " quantiles instead."
             )
         elif not self.inside:

@@ -399,7 +399,7 @@ def test_estimators_that_answer_from_a_budget_or_have_none_are_refused(estimator
         ({"epsilon": 0}, "epsilon must be"),
         ({"delta": 1}, "delta must be"),
         ({"cv": StratifiedKFold(2)}, "cv must be"),
-        ({"estimator": clone(STUMPS).set_params(ledger=PrivacyLedger(epsilon=1))}, "no ledger of its own"),
+        ({"estimator": clone(STUMPS).set_params(ledger=PrivacyLedger(epsilon=1))}, "must not have a ledger"),
         ({"estimator": clone(STUMPS).set_params(epsilon=-1)}, "epsilon must be"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Cases of conjunctions: the fit of either model."""
+"""Audit cases of the conjunction learner: its fit in both trust models."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any

@@ -1,8 +1,8 @@
-"""Cases of the generic learner: the fit of a classifier on a column of small integers.
+"""Audit cases of the generic learner: the fit of a classifier on a column of small integers.
 
-A case whose name begins with "small" is another with fewer records or values: what every change can afford.
-None attains its claim: the exponential mechanism normalises, and universes this small do not hold the worst
-data.
+A case whose name starts with "small" has fewer records or values, for the quick test suite. No case attains
+its claim, because of the normalisation of the exponential mechanism, and because universes of this size do
+not contain the worst data.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,6 +1,6 @@
-"""Cases of logistic regression: on the coarsest grid a whole fit, and each further query that a fit may ask.
+"""Audit cases of logistic regression: a whole fit on the coarsest grid, and each further query of a fit.
 
-Rows are 1, 0 or -1 then, and all that is asked for is small: so that every outcome can be walked.
+On the coarsest grid rows are 1, 0 or -1 and all query answers are small, so that all paths can be enumerated.
 """
 
 from dataclasses import replace

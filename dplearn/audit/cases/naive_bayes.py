@@ -1,6 +1,6 @@
-"""Cases of naive Bayes: the fit of either model, its tables released as they are.
+"""Audit cases of naive Bayes: its fit in both trust models.
 
-Columns have more values than bins, so that which value it is within a bin must not be seen.
+Columns have more values than bins; the output must not depend on the value within a bin.
 """
 
 from collections.abc import Hashable, Mapping, Sequence

@@ -1,7 +1,7 @@
-"""Cases of parity: the fit over records of one, two and three bits, each with every label.
+"""Audit cases of the parity learner: its fit on records of one, two and three bits, with every label.
 
-Where there are more records than take every value of the universe, the others are equations that agree, so
-that a vote can be won by much.
+In some cases only some records take every value of the universe; the others are consistent equations, so that
+a vote can be won by a large margin.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Cases of points: one key or bucket of a kind, where keys are of several types, and one is missing."""
+"""Audit cases of the point-function learner, with keys of several types and a missing key."""
 
 from collections.abc import Sequence
 from fractions import Fraction

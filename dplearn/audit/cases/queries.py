@@ -1,4 +1,4 @@
-"""Cases of statistical queries: each oracle, asked of a few records in one round or two."""
+"""Audit cases of statistical-query oracles, with one or two rounds of queries on a few records."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

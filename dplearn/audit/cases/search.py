@@ -1,6 +1,6 @@
-"""Cases of private search and private scores: whole searches for a tiny learner, and the mechanism within.
+"""Audit cases of private search: whole searches over a minimal learner, and random stopping alone.
 
-The learner makes as few draws as one can, so that a search of several fits can be run over every outcome.
+The learner makes as few draws as possible, so that all paths of a search with several fits can be enumerated.
 """
 
 from dataclasses import dataclass
@@ -66,12 +66,12 @@ class OneAnswerPlan(Plan):
 
 
 class OneAnswer(PrivateClassifier):
-    """Predict one label always: what one of the training records answers, most likely.
+    """Predict one constant label: the randomised response of one of the training records.
 
     Parameters
     ----------
     place : int
-        Which record is asked.
+        Position of that record.
     epsilon, delta : float
         With probability `delta` it answers its label, else by randomised response.
     classes : sequence

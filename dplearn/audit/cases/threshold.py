@@ -1,8 +1,9 @@
-"""Cases of thresholds: the fit on columns of small integers, and the step between two labels by itself.
+"""Audit cases of the threshold learner: its fit on columns of small integers, and `threshold_between` alone.
 
-In a universe this small a fit looks at all examples of either label; the step is run with fewer. No order of
-records is seen by either: each multiset is run once. None attains its claim: the exponential mechanism
-normalises, and universes this small do not hold the worst data.
+On universes of this size a fit uses all examples of both labels; `threshold_between` is run with fewer.
+Neither depends on the order of records, so each multiset is run once. No case attains its claim, because of
+the normalisation of the exponential mechanism, and because universes of this size do not contain the worst
+data.
 """
 
 from collections.abc import Mapping, Sequence
