@@ -149,7 +149,7 @@ def block_case(
     Parameters
     ----------
     name : str
-        Of the case.
+        Name of the case.
     universe : sequence of int
         Codes that records take.
     n : int
@@ -167,7 +167,7 @@ def block_case(
     tail_bits : int, optional
         How far open ends are walked. Needed where a side has more than one block.
     required : Required
-        Of the case.
+        Required evidence of the case.
     """
     spent = ApproxDP(point) if sizes is None else sizes.privacy
     plan = BlockPlan(size or len(universe), 1, *sides, spacing, ApproxDP(noise), spent, sizes, _ANY)

@@ -176,9 +176,9 @@ def ensemble_case(
     Parameters
     ----------
     name : str
-        Of the case.
+        Name of the case.
     model : SubsampleAggregateClassifier
-        Is built anew for each dataset, with these parameters.
+        Unfitted; each dataset is fitted by a new estimator with these parameters.
     labels : str
         Of the records 0, 1, 2, ... of the universe, a letter each.
     claim : ApproxDP
@@ -218,7 +218,7 @@ def transfer_case(
     name, model, labels, claim, free, **options
         As for `ensemble_case`. If the model protects labels, a record is a label and features are fixed.
     staged : bool, default=True
-        Whether the stages before the draws run once a table; else all of the fit runs on each path.
+        True: the stages before the draws run once a table. False: the whole fit runs on each path.
     """
     by_label = model.protects == "labels"
     universe = list(labels) if by_label else list(enumerate(labels))

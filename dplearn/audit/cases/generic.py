@@ -35,9 +35,9 @@ def learner_case(
     Parameters
     ----------
     name : str
-        Of the case.
+        Name of the case.
     estimator : ExponentialMechanismClassifier
-        Is built anew for each dataset, with these parameters.
+        Unfitted; each dataset is fitted by a new estimator with these parameters.
     values : int
         How many integers there are.
     labels : sequence of str
@@ -45,9 +45,9 @@ def learner_case(
     n : int
         Number of records.
     required : Required
-        Of the case.
+        Required evidence of the case.
     staged : bool, default=True
-        Whether the stages before the draws run once a table; else all of the fit runs on each path.
+        True: the stages before the draws run once a table. False: the whole fit runs on each path.
     """
     whole = whole_fit(refitted(estimator))
     universe = list(product(range(values), labels))

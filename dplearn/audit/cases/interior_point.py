@@ -78,7 +78,7 @@ def recursive_case(
     Parameters
     ----------
     name : str
-        Of the case.
+        Name of the case.
     sizes : RecursiveSizes
         Public sizes; what they spend is the claim.
     universe : sequence of int
@@ -86,7 +86,7 @@ def recursive_case(
     n, size : int
         Number of records, and of codes in the domain.
     required : Required
-        Of the case.
+        Required evidence of the case.
     """
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:

@@ -36,9 +36,9 @@ def parity_case(
     Parameters
     ----------
     name : str
-        Of the case.
+        Name of the case.
     model : ParityClassifier
-        Is built anew for each dataset, with these parameters.
+        Unfitted; each dataset is fitted by a new estimator with these parameters.
     n_features, n_outputs : int
         Bits of a record, and labels.
     n : int
@@ -46,9 +46,9 @@ def parity_case(
     free : int, optional
         How many of them take every value; all, if left out. The others are unit vectors, with labels 0.
     required : Required
-        Of the case.
+        Required evidence of the case.
     staged : bool, default=True
-        Whether the stages before the draws run once a table; else all of the fit runs on each path.
+        True: the stages before the draws run once a table. False: the whole fit runs on each path.
     """
     universe = list(product((0, 1), repeat=n_features + n_outputs))
     units = np.eye(n_features, n_features + n_outputs, dtype=int)

@@ -49,13 +49,13 @@ def quantiles_case(
     Parameters
     ----------
     name : str
-        Of the case.
+        Name of the case.
     q : sequence of Fraction
         Which quantiles.
     values, n, epsilon : int
         How many numbers there are, how many records, and what they spend.
     required : Required
-        Of the case.
+        Required evidence of the case.
     """
     claim = ApproxDP(epsilon)
     stages = _Quantiles(name, q, epsilon, IntegerRange(0, values - 1))
@@ -100,13 +100,13 @@ def level_case(
     Parameters
     ----------
     name : str
-        Of the case.
+        Name of the case.
     fraction : Fraction
         Of the data of either cell that is wanted below the code.
     width, n, epsilon : int
         How many codes a cell has, how many records there are in both, and what the level spends.
     required : Required
-        Of the case.
+        Required evidence of the case.
     """
     claim = ApproxDP(epsilon)
 

@@ -37,13 +37,13 @@ def best_of_runs_case(name: str, stopping: RandomStopping, claim: ApproxDP, **op
     Parameters
     ----------
     name : str
-        Of the case.
+        Name of the case.
     stopping : RandomStopping
         How many runs there are.
     claim : ApproxDP
-        What is to be verified; each run spends ln(8 / 5), less than 1/2.
+        The guarantee to verify; each run spends ln(8 / 5), less than 1/2.
     **options
-        Of the case.
+        Further fields of the case.
     """
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
@@ -129,17 +129,17 @@ def search_case(
     Parameters
     ----------
     name : str
-        Of the case.
+        Name of the case.
     claim : ApproxDP
         What is to be verified, and what the search is given.
     required : Required
-        Of the case.
+        Required evidence of the case.
     n : int, default=2
         Number of records; their labels are private.
     refit : bool, default=False
         As for the search.
     **parameters
-        Of the search.
+        Parameters of the search.
     """
 
     def make() -> PrivateSearchCV:

@@ -39,19 +39,19 @@ def threshold_case(
     Parameters
     ----------
     name : str
-        Of the case.
+        Name of the case.
     method : str
         How it is learned.
     values : sequence of int
-        How many values each column has.
+        Number of values of each column.
     n : int
         Number of records.
     required : Required
-        Of the case.
+        Required evidence of the case.
     staged : bool, default=True
-        Whether the stages before the draws run once a table; else all of the fit runs on each path.
+        True: the stages before the draws run once a table. False: the whole fit runs on each path.
     **parameters
-        Of the classifier.
+        Parameters of the classifier.
     """
     domain = [IntegerRange(0, size - 1) for size in values]
     chosen: dict[str, Any] = {"epsilon": 1.0, "classes": ("no", "yes"), "domain": domain}
