@@ -1,4 +1,4 @@
-"""Verify guarantees by running the real code: every outcome, neighbours, samples, planted mistakes."""
+"""Verification of privacy guarantees on the real code, by enumeration, replay, sampling and mutants."""
 
 from dplearn.audit.distributions import OutputDistribution, exact_distribution, least_exp_epsilon
 from dplearn.audit.enumeration import PrivacyReport, enumerate_privacy

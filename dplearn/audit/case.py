@@ -1,4 +1,4 @@
-"""A case: a computation, a universe small enough to run it over every outcome, its claim and its evidence."""
+"""Audit cases: a computation, a small universe of records, its claimed guarantee and required evidence."""
 
 import hashlib
 import json
@@ -21,15 +21,16 @@ __all__ = ["NOTHING_REQUIRED", "AuditCase", "Required"]
 
 
 class Required(NamedTuple):
-    """The least that a case must show: a universe that shows less does not exercise the code it is for.
+    """The evidence that a case must give at least; with less, its universe does not exercise the code.
 
     Attributes
     ----------
     n_distributions : int
-        Number of distinct output distributions.
+        Least number of distinct output distributions.
     tightness : float
-        Exact epsilon over the claimed one. It stays below 1 where the universe does not hold the worst data,
-        or where the claim is a bound that the mechanism does not attain: the module says which.
+        Least ratio of the exact epsilon to the claimed one. It is below 1 if the universe does not contain
+        the worst data, or if the mechanism does not attain the claimed bound; the module of the case explains
+        which.
     """
 
     n_distributions: int = 1
@@ -41,33 +42,35 @@ NOTHING_REQUIRED = Required()
 
 @dataclass(frozen=True)
 class AuditCase:
-    """A computation, a universe to run it over, and what it claims.
+    """A computation, a universe of records to enumerate, and the claimed guarantee.
 
     Attributes
     ----------
     name : str
-        As in `python -m dplearn audit NAME`.
+        The NAME in `python -m dplearn audit NAME`.
     fit : callable
-        `fit(rows, dice)` returns a short text that names what was released, and everything published.
+        `fit(rows, dice)` returns a short text that identifies the outcome, and all published values.
     universe : sequence
-        All records.
+        The possible records.
     n : int
         Number of records.
     claim : ApproxDP
-        What is to be verified.
+        The guarantee to verify.
     ordered : bool
-        Whether the order of records is seen.
+        Whether the output distribution may depend on the order of the records.
     tail_bits : int
-        How far open ends and discrete Gaussians are walked; the claim's delta has room for what is left out.
+        Draws with infinite support are enumerated up to a probability of 2**-tail_bits; the claim's delta
+        covers the probability that is left out.
     rules : mapping of primitive to rule, or None
-        What may differ between neighbours in a replay; None where which draws are made is itself private,
-        as the proof allows.
+        Allowed differences between neighbours in a replay; None if the sequence of draws itself depends on
+        private data, as the proof allows.
     verifies : tuple of str
-        Names of the classes and functions that the computation is, from data to all that is published.
+        Names of the classes and functions that the computation runs completely, from data to published
+        values.
     part_of : tuple of str
-        Names of the classes of which the computation is a part, such as a mechanism that they are made of.
+        Names of the classes that contain the computation, such as learners that use a mechanism.
     required : Required
-        The least that it must show.
+        The required evidence.
     """
 
     name: str
@@ -88,7 +91,7 @@ class AuditCase:
 
     @cached_property
     def distributions(self) -> dict[Places, OutputDistribution]:
-        """The exact distribution of every dataset, which is named by its records' places in the universe."""
+        """The exact output distribution of every dataset; keys are the records' indices in the universe."""
         return enumerate_distributions(
             self.fit, self.universe, self.n, ordered=self.ordered, tail_bits=self.tail_bits
         )
@@ -109,14 +112,14 @@ class AuditCase:
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
     def replay(self, seeds: int = 3) -> list[str]:
-        """Replay recorded runs on neighbours in every position; return what the proof does not allow."""
+        """Replay recorded runs on neighbours in every position; return the forbidden differences."""
         found: list[str] = []
         if self.rules is None:
             return found
         records = cycle(self.universe)
         for place, record in product(range(self.n), self.universe):
             first = tuple(islice(records, self.n))
-            next(records)  # so that another record comes first each time
+            next(records)  # the next dataset starts with another record
             last = (*first[:place], record, *first[place + 1 :])
             for seed in range(seeds):
                 report = replay_privacy(
@@ -133,6 +136,6 @@ class AuditCase:
 
 
 def _label(seen: Any) -> str:
-    """Return the text that names an outcome; an exception or a warning stands for itself."""
+    """Return the text that identifies an outcome; for an exception or a warning, its representation."""
     named = isinstance(seen, tuple) and seen[0] == "tuple" and isinstance(seen[1][0], str)
     return seen[1][0] if named else repr(seen)

@@ -1,4 +1,4 @@
-"""Exact distributions of whole computations, and the exact epsilon between two of them.
+"""Exact output distributions of computations, and the exact epsilon between two of them.
 
 >>> from fractions import Fraction
 >>> fair = exact_distribution(lambda dice: dice.bernoulli(Fraction(1, 2)))
@@ -26,12 +26,12 @@ __all__ = ["OutputDistribution", "Run", "exact_distribution", "least_exp_epsilon
 
 Run = Callable[[Dice], Any]
 
-_AGAIN = 7  # of so many tapes, one is run twice
+_AGAIN = 7  # one path in this many is run twice
 
 
 @dataclass(frozen=True)
 class OutputDistribution:
-    """The distribution of what a computation shows.
+    """The exact output distribution of a computation.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class OutputDistribution:
 
     @property
     def left_out(self) -> Fraction:
-        """Probability that was not walked; 0 unless a discrete Gaussian was drawn."""
+        """Probability of the paths that were not enumerated; 0 if all draws have finite support."""
         return 1 - Fraction(sum(self.masses.values()), self.total)
 
     def probability(self, outcome: Any) -> Fraction:
@@ -59,7 +59,7 @@ class OutputDistribution:
 
 
 def observe(run: Run, dice: Dice) -> Any:
-    """Run once and return all that can be seen, frozen: result or exception, and warnings."""
+    """Run once and return the outcome, frozen: the result or exception, and the warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -67,13 +67,13 @@ def observe(run: Run, dice: Dice) -> Any:
         except (Exception, LedgerError) as error:
             seen = ("raised", type(error).__qualname__, str(error), *_shown_by(error))
         else:
-            seen = freeze(result)  # what cannot be frozen is no outcome: its error goes to the auditor
+            seen = freeze(result)  # an error of `freeze` is not an outcome: it is raised to the auditor
     given = tuple((w.category.__qualname__, str(w.message), *_shown_by(w.message)) for w in caught)
     return ("warned", given, seen) if given else seen
 
 
 def _shown_by(error: Any) -> list[Any]:
-    """Return what an exception or a warning carries besides its text, and those that it was raised from."""
+    """Return the contents of an exception or a warning besides its text, and its causes and context."""
     plain = len(error.args) == 1 and type(error.args[0]) is str
     shown = [] if plain else [freeze(error.args)]
     kept = vars(error) | {name: held for name, held in kept_by(error).items() if held is not None}
@@ -85,33 +85,39 @@ def _shown_by(error: Any) -> list[Any]:
 def exact_distribution(
     run: Run, tail_bits: int = 40, *, turn: int = 0, again: Run | None = None
 ) -> OutputDistribution:
-    """Walk every outcome of a computation.
+    """Enumerate all paths of a computation and return its exact output distribution.
 
     Parameters
     ----------
     run : callable
-        Takes dice, uses no other chance, and returns what is published.
+        Takes dice, uses no other randomness, and returns the published values.
     tail_bits : int, default=40
-        Precision of discrete Gaussians.
+        Precision of draws with infinite support.
     turn : int, default=0
-        Which tapes are run twice: of seven in a row one, the first if it is 0. Whoever needs many
-        distributions counts it up, so that each branch has its turn.
+        Every seventh path is run twice, starting with the first if `turn` is 0. A caller that computes many
+        distributions increments it, so that all paths are covered.
     again : callable, optional
-        The same computation, which is run the second time; `run` itself if left out.
+        The same computation, for the second runs; `run` by default.
+
+    Returns
+    -------
+    OutputDistribution
 
     Raises
     ------
     RuntimeError
-        If the same tape gives two different outcomes: there is chance that does not come from the dice. If
+        If the same path gives two different outcomes: some randomness does not come from the dice. If some
         state passes from one path to the next.
     """
     probabilities: dict[Any, Fraction] = {}
-    tapes, second = count(turn), run if again is None else again
+    paths, second = count(turn), run if again is None else again
 
     def watched(dice: EnumeratingDice) -> Any:
         seen = observe(run, dice)
-        if not next(tapes) % _AGAIN and seen != observe(second, EnumeratingDice(dice.branches, tail_bits)):
-            raise RuntimeError("the same tape gave another outcome: some chance does not come from the dice")
+        if not next(paths) % _AGAIN and seen != observe(second, EnumeratingDice(dice.branches, tail_bits)):
+            raise RuntimeError(
+                "the same path gave two different outcomes: some randomness does not come from the dice"
+            )
         return seen
 
     for seen, probability in enumerate_paths(watched, tail_bits):
@@ -130,23 +136,24 @@ def least_exp_epsilon(
 
     Parameters
     ----------
-    distribution, other : Law
+    distribution, other : OutputDistribution
         P and P'.
     delta : Fraction, default=0
-        Probability left out of `distribution` counts against it.
+        The probability left out of `distribution` is subtracted from it.
 
     Returns
     -------
     exp_epsilon : Fraction or None
-        At least 1; None means that no epsilon will do.
+        At least 1; None if no epsilon is enough.
     event : tuple
-        The outcomes of an event for which it is attained; empty where exp_epsilon is 1.
+        The outcomes of an event that attains it; empty if exp_epsilon is 1.
     """
     slack = delta - distribution.left_out
     if slack < 0:
         return None, ()
-    # P[E] <= z P'[E] + slack must hold for all E. For any z the tightest E holds the outcomes whose ratio of
-    # masses exceeds z; so the least z is the greatest (P[E] - slack) / P'[E] over the events below.
+    # P[E] <= z P'[E] + slack must hold for all E. For every z the worst event E consists of the outcomes
+    # whose ratio of masses exceeds z; so the least z is the greatest (P[E] - slack) / P'[E] over the events
+    # below.
     worst, worst_event = Fraction(1), tuple[Any, ...]()
     mine, theirs, event = 0, 0, []
     for seen, mass, below in sorted(_paired(distribution, other), key=_falling_ratio):
@@ -165,6 +172,6 @@ def _paired(distribution: OutputDistribution, other: OutputDistribution) -> list
 
 
 def _falling_ratio(row: tuple[Any, int, int]) -> tuple[bool, Fraction]:
-    """Order outcomes that are impossible under the other distribution first, then by falling ratio."""
+    """Sort key: outcomes that are impossible under the other distribution first, then by decreasing ratio."""
     _, mass, below = row
     return (True, -Fraction(mass, below)) if below else (False, Fraction(0))

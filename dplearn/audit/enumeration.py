@@ -1,4 +1,4 @@
-"""Read off the exact epsilon of real code: every dataset of a small universe, every outcome, every pair.
+"""The exact epsilon of real code, by enumeration of all datasets of a small universe and all paths.
 
 >>> from fractions import Fraction
 >>> report = enumerate_privacy(
@@ -35,23 +35,23 @@ Places = tuple[int, ...]  # of records in the universe
 
 @dataclass(frozen=True)
 class PrivacyReport:
-    """What enumeration found.
+    """The result of an enumeration.
 
     Attributes
     ----------
     exp_epsilon : Fraction or None
-        exp of the exact epsilon at `delta`; None: no epsilon will do.
+        exp of the exact epsilon at `delta`; None if no epsilon is enough.
     delta : Fraction
-        The delta that was allowed.
+        The delta at which epsilon is computed.
     neighbors : {"replace_one", "add_remove"}
-        Which datasets were compared.
+        The relation of neighbours.
     pair : tuple of two datasets
-        Neighbours that attain it.
+        Neighbours that attain the exact epsilon.
     event : tuple
         Frozen outcomes of an event that attains it.
     n_datasets, n_pairs, n_distributions, n_outcomes : int
-        Datasets run, unordered pairs of neighbours compared, distinct distributions and distinct outcomes
-        seen.
+        Numbers of datasets, of unordered pairs of neighbours, of distinct output distributions and of
+        distinct outcomes.
     """
 
     exp_epsilon: Fraction | None
@@ -66,14 +66,29 @@ class PrivacyReport:
 
     @property
     def epsilon(self) -> float:
-        """The exact epsilon, rounded up to a float; inf if none will do."""
+        """The exact epsilon, rounded up to a float; inf if no epsilon is enough."""
         if self.exp_epsilon is None:
             return math.inf
         high = log_bounds(self.exp_epsilon)[1]
         return float(high) if Fraction(float(high)) >= high else math.nextafter(float(high), math.inf)
 
     def keeps(self, claim: ApproxDP) -> bool:
-        """Decide without rounding whether no pair exceeded the claim; `delta` and `neighbors` must agree."""
+        """Return, without rounding, whether all pairs satisfy the claim.
+
+        Parameters
+        ----------
+        claim : ApproxDP
+            Its `delta` and `neighbors` must equal those of the report.
+
+        Returns
+        -------
+        bool
+
+        Raises
+        ------
+        ValueError
+            If they differ.
+        """
         if self.delta != claim.delta:
             raise ValueError(f"the report is for delta {self.delta}, the claim for {claim.delta}")
         if self.neighbors != claim.neighbors:
@@ -81,7 +96,7 @@ class PrivacyReport:
         return self.exp_epsilon is not None and at_most_exp(self.exp_epsilon, claim.epsilon)
 
     def tightness(self, claim: ApproxDP) -> float:
-        """Return the exact epsilon over the claimed one."""
+        """Return the ratio of the exact epsilon to the claimed one."""
         return self.epsilon / float(claim.epsilon)
 
 
@@ -95,25 +110,25 @@ def enumerate_privacy(
     ordered: bool = True,
     tail_bits: int = 40,
 ) -> PrivacyReport:
-    """Run `fit` on every dataset and every outcome and return its exact worst epsilon.
+    """Enumerate `fit` on every dataset and return its exact worst-case epsilon.
 
     Parameters
     ----------
     fit : callable
-        `fit(rows, dice)` takes a tuple of n records and dice, and returns whatever is published. Exceptions
+        `fit(rows, dice)` takes a tuple of n records and dice, and returns all published values. Exceptions
         and warnings count as published.
     universe : sequence
-        All records that can occur.
+        The possible records.
     n : int
         Number of records.
     delta : number, default=0
-        Delta at which epsilon is read off.
+        Delta at which epsilon is computed.
     neighbors : {"replace_one", "add_remove"}, default="replace_one"
         With "add_remove", datasets of n records are compared with those of n - 1.
     ordered : bool, default=True
-        False runs each multiset once, in sorted order: only for a `fit` that does not see the order.
+        False runs each multiset once, in sorted order: only for a `fit` that does not depend on the order.
     tail_bits : int, default=40
-        Precision of discrete Gaussians; what they leave out is charged to delta.
+        Precision of draws with infinite support; the probability that is left out is subtracted from delta.
 
     Returns
     -------
@@ -148,7 +163,7 @@ def report_on(
         )
     ]
     if not pairs:
-        raise ValueError("universe must have at least two records for there to be neighbours")
+        raise ValueError("universe must have at least two records, so that neighbours exist")
     return _worst_pair(distributions, pairs, delta, universe, neighbors)
 
 
@@ -157,8 +172,8 @@ def enumerate_distributions(
 ) -> dict[Places, OutputDistribution]:
     """Return the exact distribution of `fit` on every dataset; parameters as in `enumerate_privacy`.
 
-    A dataset is named by its records' places in the universe: records that are equal, such as 1 and 1.0, may
-    still be told apart. Of a `TableFit` the stages that make no draw run once a dataset.
+    The keys are the records' indices in the universe, because equal records, such as 1 and 1.0, may still
+    give different outcomes. The stages of a `TableFit` without draws run once a dataset.
     """
     places = range(len(universe))
     datasets = product(places, repeat=n) if ordered else combinations_with_replacement(places, n)
@@ -186,8 +201,8 @@ def distribution_on(fit: Fit, rows: Rows, tail_bits: int = 40, *, turn: int = 0)
     tail_bits, turn : int
         As for `exact_distribution`.
     """
-    # Paths that are run twice are run on the table read anew: a draw that a stage before `_release` made of
-    # other chance, or a state that one path left to the next, gives another outcome.
+    # The second run of a path reads the table again: randomness from another source in the stages before
+    # `_release`, or state that one path leaves for the next, then gives a different outcome.
     return exact_distribution(run_on(fit, rows), tail_bits, turn=turn, again=run_on(fit, rows))
 
 

@@ -1,8 +1,8 @@
-"""Which events to test: those whose probabilities on two neighbours seem to be furthest apart.
+"""Selection of events for sampling audits: those whose estimated probabilities on neighbours differ most.
 
-Outcomes fall into bins. Bins are put in order, by the ratio of their counts on the two sides and by value,
-and the events looked at are the beginnings of such an order. Nothing here has to be right for a bound on
-epsilon to hold: the samples that choose an event are not those that test it.
+Outcomes are divided into bins. Bins are sorted, by the ratio of their counts on the two sides and by value;
+the candidate events are the initial segments of these orders. A bound on epsilon holds for every choice of
+events, because different samples choose an event and test it.
 
 >>> bins = Names(["a", "b", "a", "c"])
 >>> bins.place(["c", "a", "never seen"]).tolist()
@@ -27,12 +27,12 @@ Counts = NDArray[np.int64]  # of shape (2, number of bins): on the rows, on the 
 Mask = NDArray[np.bool_]  # which bins are in an event
 _Pair = tuple[NDArray[np.float64], NDArray[np.float64]]
 
-_LEAST = 16  # outcomes in a neighbourhood
-# Added to both counts of a ratio. With 1 a bin of many outcomes goes before one of few; with 1/100 a bin that
-# was never seen on the other side goes before all others.
+_LEAST = 16  # least number of outcomes in a group of neighbouring bins
+# Added to both counts of a ratio. With 1, bins of many outcomes precede bins of few; with 1/100, a bin
+# without outcomes on the other side precedes all others.
 _SMOOTHINGS = (1.0, 0.01)
-_LARGEST_EPSILON = Fraction(700)  # whose exp is a float
-_DEVIATIONS = 5.0  # by which a bound is expected to miss a frequency
+_LARGEST_EPSILON = Fraction(700)  # its exp is still a float
+_DEVIATIONS = 5.0  # approximate distance of a bound from a frequency, in standard deviations
 
 
 class Bins(Protocol):
@@ -44,11 +44,11 @@ class Bins(Protocol):
         """Return the bin of each outcome."""
 
     def event(self, mask: Mask) -> tuple[Any, ...]:
-        """Return what is in these bins."""
+        """Return the outcomes in these bins."""
 
 
 class Names:
-    """A bin for each outcome of a sample, integers first and in order, and one for what is not in it."""
+    """A bin for each outcome of a sample, sorted integers first, and one bin for all other outcomes."""
 
     def __init__(self, sample: Sequence[Any]):
         seen = dict.fromkeys(sample)
@@ -62,42 +62,42 @@ class Names:
         return np.array([self._bins.get(seen, self.size - 1) for seen in outcomes], dtype=np.int64)
 
     def event(self, mask: Mask) -> tuple[Any, ...]:
-        """Return the outcomes in these bins; those not in the sample are named by a text."""
+        """Return the outcomes in these bins; a text represents the outcomes that are not in the sample."""
         names = [*self._names, "any outcome that the first part has not seen"]
         return tuple(name for name, held in zip(names, mask, strict=True) if held)
 
 
 class Intervals:
-    """Intervals that begin at the values of a sample, the first and the last without an outer end."""
+    """Intervals that start at the values of a sample; the first and the last are unbounded."""
 
     def __init__(self, sample: NDArray[Any]):
         self._starts = np.unique(sample)
         self.size = len(self._starts)
 
     def place(self, outcomes: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the bin of each outcome; what lies below all of the sample is in the first."""
+        """Return the bin of each outcome; outcomes below all of the sample are in the first bin."""
         return np.maximum(np.searchsorted(self._starts, outcomes, side="right") - 1, 0).astype(np.int64)
 
     def event(self, mask: Mask) -> tuple[Any, ...]:
-        """Return the intervals [low, high) that these bins make up; None where there is no end."""
+        """Return the union of these bins as intervals [low, high); None for an unbounded side."""
         ends = [None, *self._starts[1:].tolist(), None]
         edges = np.flatnonzero(np.diff(np.r_[False, mask, False]))
         return tuple((ends[i], ends[j]) for i, j in zip(edges[::2], edges[1::2], strict=True))
 
 
 def choose_events(first: Counts, second: Counts, n: int, claim: ApproxDP) -> list[tuple[int, Mask]]:
-    """Return the events whose bounds on epsilon, and on delta, will probably be the greatest.
+    """Return the events with the greatest estimated lower bounds on epsilon and on delta.
 
     Parameters
     ----------
     first : ndarray of int of shape (2, bins)
-        Counts that put the bins in order.
+        Counts from which the orders of the bins are computed.
     second : ndarray of int of shape (2, bins)
-        Other counts, which say how many bins of an order to take.
+        Independent counts, from which the length of the initial segment is chosen.
     n : int
         Number of samples that will test the event.
     claim : ApproxDP
-        What is claimed.
+        The claimed guarantee.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def choose_events(first: Counts, second: Counts, n: int, claim: ApproxDP) -> lis
         bounds = [(_wilson(p, n, -_DEVIATIONS), _wilson(q, n, _DEVIATIONS)) for p, q in found]
         ratios = [(low - delta) / high for low, high in bounds]
         clear = [low - exp_epsilon * high for low, high in bounds]
-        # Where nothing is clear the bounds prefer the rarest event; the one that matters may be the largest.
+        # If no bound exceeds the claim, the bounds favour rare events; the greatest difference may be larger.
         slight = [p - exp_epsilon * q for p, q in found]
         for scores in (ratios, clear, slight):
             best = max(range(len(orders)), key=[float(score.max()) for score in scores].__getitem__)
@@ -123,7 +123,7 @@ def choose_events(first: Counts, second: Counts, n: int, claim: ApproxDP) -> lis
 
 
 def _orders(counts: Counts) -> Iterator[NDArray[np.intp]]:
-    """Yield orders of the bins: by ratio, by ratio in the neighbourhood and by value, each also backwards."""
+    """Yield orders of the bins: by ratio, by ratio of groups of bins and by value, and their reverses."""
     mine, theirs = counts
     groups = _neighbourhoods(mine + theirs)
     ratios = [(theirs + smoothing) / (mine + smoothing) for smoothing in _SMOOTHINGS]
@@ -135,7 +135,7 @@ def _orders(counts: Counts) -> Iterator[NDArray[np.intp]]:
 
 
 def _neighbourhoods(counts: NDArray[np.int64]) -> NDArray[np.intp]:
-    """Return for each bin its group: frequent bins stand alone, rare neighbours make up one of _LEAST."""
+    """Return the group of each bin: a frequent bin is a group, rare neighbours form groups of `_LEAST`."""
     frequent = counts >= _LEAST
     rare = np.cumsum(np.where(frequent, 0, counts)) // _LEAST
     begins = frequent | np.r_[False, frequent[:-1] | (np.diff(rare) > 0)]
@@ -143,16 +143,17 @@ def _neighbourhoods(counts: NDArray[np.int64]) -> NDArray[np.intp]:
 
 
 def _frequencies(mine: NDArray[np.int64], theirs: NDArray[np.int64], order: NDArray[np.intp]) -> _Pair:
-    """Return how often each beginning of an order came on one side and on the other.
+    """Return the frequencies of the initial segments of an order on one side and on the other.
 
-    There one more is counted: what has not been seen need not be impossible.
+    On the other side one outcome is added, because an event without outcomes in a sample need not be
+    impossible.
     """
     size = int(mine.sum())
     return np.cumsum(mine[order]) / size, np.minimum(np.cumsum(theirs[order]) + 1, size) / size
 
 
 def _wilson(frequency: NDArray[np.float64], n: int, deviations: float) -> NDArray[np.float64]:
-    """Return Wilson's bound on a probability: near enough to the exact one, and quick for many events."""
+    """Return Wilson's bound on a probability, a fast approximation of the exact bound."""
     square = deviations**2 / n
     spread = np.sqrt(frequency * (1 - frequency) / n + square / (4 * n))
     return (frequency + square / 2 + deviations * spread) / (1 + square)

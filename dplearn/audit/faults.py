@@ -1,4 +1,4 @@
-"""Dice that fail: what a crash, an interrupt or an exhausted entropy source may leave behind.
+"""Dice that raise an error at a chosen draw, to test crashes, interrupts and exhausted entropy sources.
 
 >>> from dplearn.chance import EnumeratingDice
 >>> dice = FaultyDice(EnumeratingDice(), at=1, error=OSError("no entropy"))
@@ -21,23 +21,23 @@ __all__ = ["FaultyDice"]
 
 
 class FaultyDice:
-    """Dice that pass draws on to other dice, and raise an error at one of them.
+    """Dice that delegate draws to other dice, and raise an error at one of them.
 
     Parameters
     ----------
     dice : Dice or None
-        Where outcomes come from; None if every draw fails.
+        Source of the outcomes; None if every draw fails.
     at : int, optional
-        Which draw fails, from 0; None: none does.
+        Index of the draw that fails, from 0; by default no draw fails.
     error : BaseException, default=KeyboardInterrupt()
-        What is raised, in place of the outcome.
+        The error that is raised instead of returning the outcome.
     drawn : bool, default=False
-        Whether the outcome is drawn, and lost, before the error comes.
+        Whether the outcome is drawn, and discarded, before the error is raised.
 
     Attributes
     ----------
     n_draws : int
-        Outcomes drawn so far.
+        Number of outcomes drawn so far.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
-"""Computations as an audit runs them: whole fits, and fits whose stages before the draws run once a table.
+"""Fits of estimators as computations for audits: all stages on each path, or only the stages with draws.
 
 The stages `_params`, `_read`, `_plan` and `_summarize` make no draw, so a `StagedFit` runs them once a table,
-and `_release` and `_publish` once a path. A `WholeFit` runs all of a fit on each path: one case a class shows
-that the stages together are the fit.
+and `_release` and `_publish` once a path. A `WholeFit` runs the whole fit on each path; one such case a class
+verifies that the stages together are the fit.
 """
 
 import warnings
@@ -23,23 +23,23 @@ Run = Callable[[Dice], Any]
 
 
 class TableFit:
-    """A computation of which a part makes no draw, and runs once a table."""
+    """A computation whose first part makes no draw and runs once a table."""
 
     def __call__(self, rows: Rows, dice: Dice) -> Any:
         return self.on(rows)(dice)
 
     def on(self, rows: Rows) -> Run:
-        """Return the computation on one table; nothing is computed before it is first called."""
+        """Return the computation on one table; the first part runs at its first call."""
         raise NotImplementedError
 
 
 def run_on(fit: Fit, rows: Rows) -> Run:
-    """Return a computation on one table, to be called with dice for each path.
+    """Return the computation on one table, a function of the dice.
 
     Parameters
     ----------
     fit : callable or TableFit
-        `fit(rows, dice)` returns what is published.
+        `fit(rows, dice)` returns the published values.
     rows : tuple
         The records.
     """
@@ -47,24 +47,24 @@ def run_on(fit: Fit, rows: Rows) -> Run:
 
 
 def refitted(model: Any) -> Callable[[], Any]:
-    """Return a function that makes an unfitted estimator with the parameters of `model`, which it shares."""
+    """Return a factory of unfitted estimators that share the parameters of `model`."""
     return lambda: type(model)(**model.get_params(deep=False))
 
 
 @dataclass(frozen=True)
 class WholeFit:
-    """The fit of an estimator: all stages run on each path.
+    """The fit of an estimator, with all stages run on each path.
 
     Attributes
     ----------
     make : callable
-        Returns an unfitted estimator.
+        Factory of the unfitted estimator.
     table : callable
-        From records to X and y, as the estimator takes them.
+        Maps records to X and y for the estimator.
     shown : callable
-        From the fitted estimator to a short text that names what was released, and all that is published.
+        Maps the fitted estimator to a short text that identifies the outcome, and to all published values.
     public : mapping
-        What else the fit takes, such as public rows.
+        Further public arguments of the fit, such as public rows.
     """
 
     make: Callable[[], Any]
@@ -83,12 +83,12 @@ class WholeFit:
 
 @dataclass(frozen=True)
 class StagedFit(TableFit):
-    """The fit of an estimator: `_release` and `_publish` run on each path, the stages before once a table.
+    """The fit of an estimator, with the stages before the draws run once a table and the others once a path.
 
     Attributes
     ----------
     whole : WholeFit
-        The same fit, of which all stages run on each path.
+        The same fit with all stages run on each path.
     """
 
     whole: WholeFit
@@ -100,7 +100,7 @@ class StagedFit(TableFit):
         def run(dice: Dice) -> tuple[str, Any]:
             if not ready:
                 ready.append(self._read(rows))
-            # What a fit refuses, the whole fit refuses on each path.
+            # If a stage raises an error, the whole fit raises it on each path.
             return self.whole(rows, dice) if ready[0] is None else self._finish(ready[0], dice)
 
         return run
@@ -121,7 +121,7 @@ class StagedFit(TableFit):
         return _Ready(len(X), learner, plan, summary, [each.message for each in caught])
 
     def _finish(self, ready: "_Ready", dice: Dice) -> tuple[str, Any]:
-        """Release and publish, with a copy of the estimator as it was read."""
+        """Run `_release` and `_publish` on a copy of the estimator after `_summarize`."""
         with _notes_on_few(ready.n_samples) as notes:
             for message in ready.caught:
                 warnings.warn(message, stacklevel=1)
@@ -133,7 +133,7 @@ class StagedFit(TableFit):
 
 
 class _Ready(NamedTuple):
-    """A fit up to its draws."""
+    """The state of a fit before its draws."""
 
     n_samples: int
     learner: Any
@@ -143,7 +143,7 @@ class _Ready(NamedTuple):
 
 
 def _renewed(plan: Any) -> Any:
-    """Return the plan with public streams of its own, which stand where the first stages left them."""
+    """Return the plan with copies of its public streams, in the state after the first stages."""
     inner = {each.name: getattr(plan, each.name) for each in fields(plan)} if is_dataclass(plan) else {}
     inner = {name: _renewed(value) for name, value in inner.items() if isinstance(value, Plan)}
     plan = replace(plan, **inner) if inner else plan
@@ -152,7 +152,7 @@ def _renewed(plan: Any) -> Any:
     if stream is None:
         return plan
     twin = _twin(stream)
-    twin._dice = _twin(stream._dice)  # which refuse to be copied: noise never is, but this stream is public
+    twin._dice = _twin(stream._dice)  # dice refuse copies, to protect noise; this stream is public
     return replace(plan, public=replace(public, stream=twin))
 
 
@@ -165,7 +165,7 @@ def _twin(value: Any) -> Any:
 
 @contextmanager
 def _notes_on_few(n: int) -> Iterator[list[str]]:
-    """Collect warnings that n records are few, which public numbers settle; all others are given again."""
+    """Collect warnings about too few records, which depend on public numbers; issue all others again."""
     notes: list[str] = []
     caught: list[warnings.WarningMessage] = []
     try:

@@ -1,4 +1,4 @@
-"""Deliberate mistakes: a verification that does not notice them verifies nothing."""
+"""Mutants: computations with a deliberate mistake, which the audit must detect."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ __all__ = ["Mutant", "how_caught"]
 
 @dataclass(frozen=True)
 class Mutant:
-    """A computation with one mistake put in.
+    """A computation with one deliberate mistake.
 
     Attributes
     ----------
     mistake : str
-        What is wrong with it, in words.
+        Description of the mistake.
     case : AuditCase
-        What it is a mutant of.
+        The case of the correct computation.
     fit : callable
-        `fit(rows, dice)`, to be run in place of the case's own; same form.
+        `fit(rows, dice)`, which replaces the computation of the case.
     """
 
     mistake: str
@@ -29,13 +29,17 @@ class Mutant:
 
 
 def how_caught(mutant: Mutant) -> list[str]:
-    """Return every way in which verification notices a mutant; empty if it survives.
+    """Return every way in which the audit detects a mutant; empty if it survives.
 
     Parameters
     ----------
     mutant : Mutant
-        Caught means: some pair of neighbours exceeds the claim, replay finds a difference that the proof
-        does not allow, or the exact distributions differ from the frozen ones.
+        It is detected if some pair of neighbours exceeds the claim, replay finds a difference that the rules
+        forbid, or the exact output distributions differ from the frozen ones.
+
+    Returns
+    -------
+    list of str
     """
     case = mutant.case.with_fit(mutant.fit)
     ways = []

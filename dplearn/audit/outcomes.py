@@ -1,4 +1,4 @@
-"""What a run lets the world see, as a hashable value: everything that a pickle of it would hold, and more.
+"""Freezing of published objects into hashable values that include everything a caller can read from them.
 
 >>> import numpy as np
 >>> freeze({"a": [True, 2.5]})
@@ -36,7 +36,7 @@ _PLAIN = (type(None), int, str, bytes)
 _IMMUTABLE = (np.generic, np.dtype, Fraction, Decimal, complex, range, date, time, timedelta)
 _CALLABLE = (type, FunctionType, BuiltinFunctionType, MethodType, ModuleType)
 
-#: How to get at the content of a built-in type, whatever a subclass of it says of itself.
+#: Functions that read the content of a built-in type, even if a subclass overrides its methods.
 _CONTENT: dict[type, Callable[[Any], Any]] = {
     dict: lambda value: list(dict.items(value)),
     list: lambda value: list(list.__iter__(value)),
@@ -51,28 +51,32 @@ _CONTENT: dict[type, Callable[[Any], Any]] = {
 
 
 def freeze(value: Any) -> Any:
-    """Return a hashable stand-in for `value`, equal for two values only if nothing tells them apart.
+    """Return a hashable value, equal for two objects only if a program cannot distinguish them.
 
-    Types, dtypes, memory layouts, orders of dictionaries, attributes with a leading underscore, what a
-    function closes over, what an array is a view of, and which mutable objects are one and the same all
-    count: whoever gets the object can look at them. Objects are taken apart as pickle would do it, and by
-    their attributes besides. Not counted: whether two equal immutable values are one object, and the line
-    that an exception was raised at.
+    It includes types, dtypes, memory layouts, orders of dictionaries, attributes with a leading underscore,
+    closures of functions, base arrays of views, and the identity of mutable objects, because a caller can
+    read all of these. Objects are reduced as by pickle, and by their attributes in addition. Not included:
+    the identity of equal immutable values, and the line numbers of exceptions.
 
     Parameters
     ----------
     value : object
-        Functions and classes that can be imported stand for their names.
+        Importable functions and classes are represented by their names.
+
+    Returns
+    -------
+    object
+        Hashable.
     """
     return _Freezer().freeze(value)
 
 
 class _Freezer:
-    """Freezes one value; an object met again stands for the place where it was met first."""
+    """Freezes one value; a repeated mutable object is represented by the index of its first occurrence."""
 
     def __init__(self) -> None:
         self._met: dict[int, int] = {}
-        self._kept: list[Any] = []  # so that no object's place in memory is taken by another meanwhile
+        self._kept: list[Any] = []  # keeps objects alive, so that no id is reused
 
     def freeze(self, value: Any) -> Any:
         kind = type(value)
@@ -104,7 +108,7 @@ class _Freezer:
             return "dict", tuple((self.freeze(k), self.freeze(v)) for k, v in value.items())
         if kind is np.ndarray:
             return self._array(value)
-        if kind is OneTimeState:  # it shows nothing: what is answered from it is published by the answers
+        if kind is OneTimeState:  # its content is unreadable; answers from it are published separately
             return "holder", value.closed
         if isinstance(value, BaseException):
             linked = (value.__context__, value.__cause__, value.__suppress_context__)
@@ -125,7 +129,7 @@ class _Freezer:
         return "ndarray", dtype, array.shape, layout, where, frozen, raw, self.freeze(array.base)
 
     def _callable(self, value: Any) -> Any:
-        """Return all that a function, a class or a method holds that cannot be imported."""
+        """Return the frozen contents of a function, a class or a method that is not importable."""
         if isinstance(value, MethodType):
             return "method", self._all((value.__func__, value.__self__))
         called = _called(value)
@@ -141,7 +145,7 @@ class _Freezer:
     def _object(self, value: Any) -> Any:
         reduced = _reduced(value)
         if isinstance(reduced, tuple) and isinstance(state := (*reduced, None, None)[2], dict):
-            reduced = (*reduced[:2], without_mark(state), *reduced[3:])  # random bytes tell nothing
+            reduced = (*reduced[:2], without_mark(state), *reduced[3:])  # the mark is random bytes
         if isinstance(reduced, str):
             parts: Any = reduced
         else:
@@ -149,13 +153,13 @@ class _Freezer:
         content = [take(value) for kind, take in _CONTENT.items() if isinstance(value, kind)]
         slots = [name for base in type(value).__mro__ for name in _slots(base) if hasattr(value, name)]
         hidden = {name: getattr(value, name) for name in slots} | getattr(value, "__dict__", {})
-        # What pickle leaves out is still there to be looked at.
+        # Attributes that pickle omits are readable too.
         state = None if _is_state(reduced, hidden) else hidden
         return "object", self._all((type(value), content, state)), parts
 
 
 def _reduced(value: Any) -> Any:
-    """Return what pickle would make of an object; that it would leave private state behind is no outcome."""
+    """Return pickle's reduction of an object, without the warning that private state is omitted."""
     if not isinstance(value, PrivateEstimator):
         return value.__reduce_ex__(4)
     with warnings.catch_warnings():
@@ -164,7 +168,7 @@ def _reduced(value: Any) -> Any:
 
 
 def kept_by(error: BaseException) -> dict[str, Any]:
-    """Return what an exception keeps in attributes that are no part of its dictionary, such as `obj`."""
+    """Return the attributes of an exception outside its dictionary, such as `obj`."""
     kinds = (GetSetDescriptorType, MemberDescriptorType)
     names = [
         name
@@ -176,7 +180,7 @@ def kept_by(error: BaseException) -> dict[str, Any]:
 
 
 def _name(value: Any) -> str | None:
-    """Return the name that a function, a class or a module can be imported by, if it can."""
+    """Return the import name of a function, a class or a module, or None if it is not importable."""
     if isinstance(value, MethodType):
         return None
     of_object = isinstance(value, BuiltinFunctionType) and not isinstance(
@@ -202,7 +206,7 @@ def _imported(module: Any, name: str) -> Any:
 
 
 def _slots(base: type) -> tuple[str, ...]:
-    """Return the names that a class's slots are kept under: longer ones for two leading underscores."""
+    """Return the attribute names of a class's slots, with private names mangled."""
     slots = base.__dict__.get("__slots__", ())
     named = (slots,) if isinstance(slots, str) else tuple(slots)
     return tuple(
@@ -212,7 +216,7 @@ def _slots(base: type) -> tuple[str, ...]:
 
 
 def _is_state(reduced: Any, hidden: dict[str, Any]) -> bool:
-    """Return True if pickle's state is the attributes themselves, so that they are frozen already."""
+    """Return True if pickle's state consists of the attributes, so that they are frozen already."""
     state = reduced[2] if isinstance(reduced, tuple) and len(reduced) > 2 else None
     return (
         isinstance(state, dict)

@@ -1,8 +1,8 @@
-"""Replay a run on neighbouring data: the arguments of every draw may differ only as the proof allows.
+"""Replay of runs on neighbouring data: a check that the arguments of draws differ only as the proof allows.
 
-Enumeration reads epsilon off small universes; replay checks, on data of any size, the step that the proof
-rests on: that the same draws are made, in the same order, with arguments no further apart than the claimed
-sensitivity.
+Enumeration computes epsilon on small universes. Replay checks, on data of any size, an assumption of the
+proof: that neighbours make the same draws in the same order, with arguments that differ by at most the
+claimed sensitivity.
 
 >>> from fractions import Fraction
 >>> ratio = Fraction(1, 2)
@@ -31,16 +31,16 @@ __all__ = ["ReplayReport", "replay_privacy", "replay_violations"]
 
 
 def replay_violations(run: Run, neighbour: Run, dice: Dice, rules: Mapping[str, Rule] = RULES) -> list[str]:
-    """Record `run`, replay it on a neighbour, and list what differs beyond the rules.
+    """Record `run`, replay it on a neighbour, and list the differences that the rules forbid.
 
     Parameters
     ----------
     run, neighbour : callable
         Take dice; the same computation on two neighbouring datasets.
     dice : Dice
-        Where the recorded outcomes come from.
+        Source of the recorded outcomes.
     rules : mapping of primitive to rule, default=RULES
-        A rule gets the arguments of both draws and says whether the proof allows them.
+        A rule takes the arguments of both draws and returns whether the proof allows the difference.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def _allowed(mine: Draw, theirs: Draw, rules: Mapping[str, Rule]) -> bool:
 
 
 def _within_selected(before: tuple[Draw, Draw] | None, pair: tuple[Draw, Draw]) -> bool:
-    """Decide whether both draw uniformly from the group that each has just selected, whatever its size."""
+    """Return whether both draw uniformly from the groups that they selected just before, of any sizes."""
     return before is not None and all(
         selection.primitive in SELECTIONS
         and draw.primitive == "below"
@@ -79,15 +79,15 @@ def _within_selected(before: tuple[Draw, Draw] | None, pair: tuple[Draw, Draw]) 
 
 @dataclass(frozen=True)
 class ReplayReport:
-    """What replay found.
+    """The result of a replay.
 
     Attributes
     ----------
     violations : tuple of str
-        Draws that differ beyond the rules. They list the arguments of both draws, and so what was private:
-        for auditors, with public or synthetic data.
+        Differences that the rules forbid. The texts contain the arguments of both draws, which depend on the
+        records: use replay with public or synthetic data only.
     n_draws : int
-        Draws recorded in all runs. Where there were none, replay has seen nothing.
+        Number of draws recorded in all runs. If it is 0, replay has checked nothing.
     n_runs : int
         Number of runs recorded and replayed.
     """
@@ -98,7 +98,7 @@ class ReplayReport:
 
     @property
     def kept(self) -> bool:
-        """Whether no draw differed beyond the rules."""
+        """Whether there are no violations."""
         return not self.violations
 
 
@@ -111,7 +111,7 @@ def replay_privacy(
     runs: int = 3,
     dice: Dice | None = None,
 ) -> ReplayReport:
-    """Record runs of `fit`, replay each on a neighbour, and report what differs beyond the rules.
+    """Record runs of `fit`, replay each on a neighbour, and report the differences that the rules forbid.
 
     Parameters
     ----------
@@ -119,12 +119,12 @@ def replay_privacy(
         `fit(rows, dice)`, as for `enumerate_privacy`; for an estimator, with rows (X, y),
         `lambda rows, dice: clone(estimator)._fit(*rows, dice)`.
     rows, neighbour : object
-        Two neighbouring datasets of any size, handed to `fit` as they are. Replay them both ways: the
-        outcomes are those that came on the first.
+        Two neighbouring datasets of any size, passed to `fit` unchanged. Outcomes are recorded on `rows`, so
+        replay the pair in both directions.
     rules : mapping of primitive to rule, default=RULES
-        What the proof allows, for each primitive that is used. A rule gets the arguments of both draws.
+        The allowed differences for each primitive. A rule takes the arguments of both draws.
     runs : int, default=3
-        Number of runs. Later draws may depend on earlier outcomes, so more runs see more.
+        Number of runs. Later draws may depend on earlier outcomes, so more runs cover more draws.
     dice : Dice, optional
         Source of chance for all runs; run i has `SeededDice(i)` unless given.
 
@@ -134,9 +134,9 @@ def replay_privacy(
 
     Notes
     -----
-    Replay sees the arguments of draws and nothing else. What a proof says of their outcomes, and what is done
-    with them afterwards, it takes for granted. Each draw is judged by itself: that one count is released ten
-    times, each time for the whole budget, is no violation; enumeration sees it.
+    Replay compares the arguments of draws only. It assumes the proof's statements about their outcomes and
+    the processing of the outcomes. Each draw is checked separately: ten releases of one count, each with the
+    whole budget, are not a violation; enumeration detects them.
     """
     runs = check_count("runs", runs, low=1)
     recorded = [ReplayDice(SeededDice(run) if dice is None else dice) for run in range(runs)]

@@ -1,4 +1,4 @@
-"""What the arguments of a draw may differ by between neighbours, as the proofs of mechanisms allow it."""
+"""Rules of replay: the differences between the arguments of draws on neighbours that the proofs allow."""
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -13,7 +13,7 @@ __all__ = ["RULES", "SELECTIONS", "Rule", "coin_within", "each_moved_by", "moved
 
 Rule = Callable[[tuple[Any, ...], tuple[Any, ...]], bool]
 
-#: Primitives that select a group; drawing uniformly from within it next is allowed whatever its size.
+#: Primitives that select a group; a uniform draw from the selected group, of any size, may follow.
 SELECTIONS = ("power_weighted", "permute_and_flip")
 
 
@@ -25,8 +25,9 @@ def equal_arguments(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
 def groups_within_one(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
     """Allow each candidate's cost to differ by 1.
 
-    Some matching of the candidates moves none by more than 1 exactly if the sorted costs move by at most 1
-    at every rank: at most c candidates cost <= c in one where they cost <= c + 1 in the other.
+    A matching of the candidates in which every cost differs by at most 1 exists exactly if the sorted costs
+    differ by at most 1 at every rank: for every c, in both directions, the number of candidates with cost
+    <= c is at most the number with cost <= c + 1 on the neighbour.
     """
     same_rest = mine[0] == theirs[0] and sum(mine[2]) == sum(theirs[2])
     return same_rest and _dominated(mine, theirs) and _dominated(theirs, mine)
@@ -52,19 +53,20 @@ def moved_by(sensitivity: int) -> Rule:
     """Return the rule for noise on counts that together move by at most `sensitivity`.
 
     The noise of a count that is published within low..high lies between low - count and high - count; a
-    noisy test of a count asks whether the noise reaches a threshold less the count. So ends move as counts
-    do: both ends of a draw by the same amount, and all draws' by `sensitivity` in sum.
+    noisy test of a count compares the noise with a threshold minus the count. So the ends of a draw move by
+    the negative of the count's difference: both ends by the same amount, and those of all draws by at most
+    `sensitivity` in sum.
     """
     return partial(_ends_moved, lambda move: sum(map(abs, move)) <= sensitivity)
 
 
 def each_moved_by(sensitivity: int) -> Rule:
-    """Return the rule for questions asked together, of which each moves by at most `sensitivity`."""
+    """Return the rule for draws made together, in which each end moves by at most `sensitivity`."""
     return partial(_ends_moved, lambda move: max(map(abs, move), default=0) <= sensitivity)
 
 
 def coin_within(privacy: ApproxDP) -> Rule:
-    """Return the rule for a coin whose bias is private, and which is all that `privacy` is spent on."""
+    """Return the rule for a coin with a private bias, whose privacy cost is `privacy`."""
 
     def allowed(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
         p, q = mine[0], theirs[0]
@@ -74,7 +76,7 @@ def coin_within(privacy: ApproxDP) -> Rule:
 
 
 def _within(p: Fraction, q: Fraction, privacy: ApproxDP) -> bool:
-    """Decide p <= exp(epsilon) q + delta."""
+    """Return whether p <= exp(epsilon) q + delta."""
     excess = p - privacy.delta
     return excess <= 0 or (q > 0 and at_most_exp(excess / q, privacy.epsilon))
 
@@ -84,16 +86,16 @@ def _ends_moved(
 ) -> bool:
     if mine[0] != theirs[0] or mine[3:] != theirs[3:]:
         return False
-    # An end that is open in one run only, or ends that move apart, leave two entries.
+    # An end that is infinite in one run only, or two ends that move differently, give two entries.
     moves = {_moves(a, b) for a, b in zip(mine[1:3], theirs[1:3], strict=True)} - {None}
-    # One end for several draws is the end of each of them.
+    # A scalar end applies to each of several draws.
     draws = (mine[3] if len(mine) > 3 else None) or 1
     spread = [move * draws if len(move) == 1 else move for move in moves if move is not None]
     return len(set(spread)) <= 1 and all(map(allowed, spread))
 
 
 def _moves(mine: Any, theirs: Any) -> tuple[int, ...] | None:
-    """Return how far an end, or an array of ends, has moved; None where it is open in both runs."""
+    """Return the difference of an end, or of an array of ends; None if it is infinite in both runs."""
     if mine is None and theirs is None:
         return None
     if mine is None or theirs is None or isinstance(mine, tuple) != isinstance(theirs, tuple):
@@ -103,7 +105,7 @@ def _moves(mine: Any, theirs: Any) -> tuple[int, ...] | None:
     return (theirs - mine,)
 
 
-#: What may differ between neighbours for each primitive, unless a caller says otherwise.
+#: The default rule of each primitive.
 RULES: Mapping[str, Rule] = {
     "below": equal_arguments,
     "bernoulli": equal_arguments,

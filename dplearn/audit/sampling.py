@@ -1,8 +1,8 @@
-"""Test a claim of privacy by sampling: lower bounds on epsilon and delta that hold with high probability.
+"""Sampling audits of a claimed guarantee: lower bounds on epsilon and delta that hold with high probability.
 
-The samples are split in three. The first part puts outcomes in order by how much more probable they seem on
-one side, the second says which beginning of that order is the event, and the third, which has chosen nothing,
-bounds the event's probabilities on both sides.
+The samples are split into three parts. The first part sorts the outcomes by their estimated ratio of
+probabilities, the second chooses an initial segment of that order as the event, and the third, which is
+independent of this choice, bounds the event's probabilities on both sides.
 
 >>> from dplearn.privacy import ApproxDP
 >>> def count(rows, dice, size):
@@ -33,13 +33,13 @@ from dplearn.privacy import ApproxDP
 
 __all__ = ["Evidence", "SamplingReport", "sample_privacy"]
 
-# The upper bound from n samples is at least ln(2) / n, so above 1e-10; exp(30) of them is above 1, as for any
-# greater epsilon, whose exp may have more digits than memory.
+# The upper bound from n samples is at least ln(2) / n, so above 1e-10; exp(30) times it is above 1. Greater
+# epsilons are replaced by 30, because their exp may have too many digits.
 _ENOUGH = Fraction(30)
 _SIDES = ("rows", "neighbour")
-_CHUNK = 1_000_000  # outcomes held at a time, and the most that the first part needs
-# The share of the samples that goes to each of the two parts that choose an event. The choice only has to
-# come close; the bounds live on what is left. Take a count with discrete Laplace noise of a scale 2% too
+_CHUNK = 1_000_000  # outcomes in memory at a time, and greatest size of the first part
+# The fraction of the samples in each of the two parts that choose an event. The choice only has to be nearly
+# optimal; the bounds use the remaining samples. Take a count with discrete Laplace noise of a scale 2% too
 # small for epsilon 1, r = exp(-1 / 0.98) = 0.3604. The event "noise >= 0" has probability P = 1 / (1 + r)
 # = 0.7351 on one side and Q = r / (1 + r) = 0.2649 on the other, so P - e Q = 0.01485. With 10**6 samples
 # a side, 8 * 10**5 test it: the standard deviations are 0.00049 for P and 0.00134 for e Q, and twelve
@@ -52,23 +52,23 @@ _CHOOSING = Fraction(1, 10)  # in the first part, and again in the second
 
 @dataclass(frozen=True)
 class Evidence:
-    """How often an event that had been chosen before happened on either side.
+    """The numbers of occurrences of a chosen event on both sides, and bounds on its probabilities.
 
     Attributes
     ----------
     event : tuple
-        Frozen outcomes; with `batch`, intervals (low, high) that hold their low end and not their high one,
-        None where there is no end.
+        Frozen outcomes; with `batch`, intervals (low, high) that include low and exclude high, None for an
+        unbounded side.
     likelier : {"rows", "neighbour"}
-        Where the event had seemed more probable.
+        The side on which the event was estimated to be more probable.
     hits : tuple of two int
-        How often it happened there, and on the other side.
+        Number of occurrences on that side, and on the other side.
     n : int
         Number of samples on each side.
     low : float
-        Lower bound on its probability there.
+        Lower bound on the event's probability on the likelier side.
     high : float
-        Upper bound on its probability on the other side.
+        Upper bound on the event's probability on the other side.
     """
 
     event: tuple[Any, ...]
@@ -79,12 +79,12 @@ class Evidence:
     high: float
 
     def refutes(self, claim: ApproxDP) -> bool:
-        """Decide without rounding whether the two bounds contradict the claim."""
+        """Return, without rounding, whether the two bounds contradict the claim."""
         excess = Fraction(self.low) - claim.delta
         return excess > 0 and not at_most_exp(excess / Fraction(self.high), min(claim.epsilon, _ENOUGH))
 
     def epsilon(self, delta: Fraction) -> float:
-        """Return an epsilon, rounded down, below which no claim with this delta agrees with the bounds."""
+        """Return a lower bound on epsilon at this delta, rounded down."""
         excess = Fraction(self.low) - delta
         # P <= exp(epsilon) P' + delta gives low <= exp(epsilon) high + delta.
         if excess <= Fraction(self.high):
@@ -92,25 +92,25 @@ class Evidence:
         return _rounded_down(log_bounds(excess / Fraction(self.high))[0])
 
     def delta(self, epsilon: Fraction) -> float:
-        """Return a delta, rounded down, below which no claim with this epsilon agrees with the bounds."""
+        """Return a lower bound on delta at this epsilon, rounded down."""
         excess = Fraction(self.low) - exp_bounds(min(epsilon, _ENOUGH))[1] * Fraction(self.high)
         return _rounded_down(excess) if excess > 0 else 0.0
 
 
 @dataclass(frozen=True, repr=False)
 class SamplingReport:
-    """What sampling found.
+    """The result of a sampling audit.
 
     Attributes
     ----------
     claim : ApproxDP
-        What was tested.
+        The tested guarantee.
     confidence : Fraction
         All bounds hold together with at least this probability.
     n_samples : int
-        Samples drawn on each side, for all three parts.
+        Number of samples on each side, in all three parts.
     evidence : tuple of Evidence
-        The events that were tested, the one with the greatest epsilon first.
+        The tested events, the one with the greatest epsilon first.
     """
 
     claim: ApproxDP
@@ -120,7 +120,7 @@ class SamplingReport:
 
     @property
     def refutes(self) -> bool:
-        """Whether the claim is refuted. False proves nothing."""
+        """Whether the claim is refuted; False does not prove the claim."""
         return any(found.refutes(self.claim) for found in self.evidence)
 
     @property
@@ -162,20 +162,20 @@ def sample_privacy(
     Parameters
     ----------
     fit : callable
-        `fit(rows, dice)` returns whatever is published. Exceptions and warnings count as published. With
-        `batch`, `fit(rows, dice, size)` returns `size` independent outcomes, numbers in an array.
+        `fit(rows, dice)` returns all published values. Exceptions and warnings count as published. With
+        `batch`, `fit(rows, dice, size)` returns an array of `size` independent numbers.
     rows, neighbour : object
-        Two neighbouring datasets, handed to `fit` as they are.
+        Two neighbouring datasets, passed to `fit` unchanged.
     claim : ApproxDP
-        What is to be tested. That the two datasets are neighbours in its sense is for the caller to see to.
+        The guarantee to test. The caller must ensure that the two datasets are neighbours in its sense.
     n_samples : int
-        Outcomes drawn on each side; from 100 to 10**9. It takes about 1/delta of them and more to see a
-        delta.
+        Number of outcomes on each side; from 100 to 10**9. To detect a violated delta, more than about
+        1/delta are needed.
     confidence : number, default=1 - 1e-6
-        From 1/2 and below 1. A claim that is true is refuted with at most the remaining probability.
+        From 1/2 and below 1. A true claim is refuted with probability at most 1 - confidence.
     batch : bool, default=False
-        Whether `fit` gives many outcomes at once, which is needed for millions of them. Neighbouring rare
-        values then share a bin, and values that compare equal (0.0 and -0.0) are one.
+        Whether `fit` returns many outcomes at once, which is needed for millions of samples. Neighbouring
+        rare values then share a bin, and values that compare equal (0.0 and -0.0) are one outcome.
     dice : Dice, optional
         Source of chance; the operating system's entropy unless given.
 
@@ -186,19 +186,19 @@ def sample_privacy(
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as described, or `fit` does not return what `batch` asks for.
+        If a parameter is not as described, or with `batch` the result of `fit` is not such an array.
 
     Notes
     -----
-    A claim that is not refuted is not proved. One that is refuted should be tested again with ten times the
-    samples before that counts: a run in a million is refuted by chance, and many are run.
+    A claim that is not refuted is not proved. Test a refuted claim again with ten times the samples: of many
+    audits, about one in a million refutes a true claim by chance.
 
-    The bounds are Clopper and Pearson's, and the probability that one of them fails is divided equally among
-    all that are computed: two for each event, at most six events. These are fixed before the third part is
-    drawn, so the report holds with probability `confidence` whatever the first two parts chose.
+    The bounds are those of Clopper and Pearson. The probability of failure is divided equally among all
+    bounds: two for each event, at most six events. The events are fixed before the third part is drawn, so
+    the report holds with probability `confidence` for every choice of the first two parts.
 
     **Source.** Ding, Wang, Wang, Zhang and Kifer (2018) and Bichsel, Steffen, Bogunovic and Vechev (2021)
-    search for events; here the search, the size and the test each have samples of their own.
+    search for events; here the order, the length of the segment and the test use separate samples.
     """
     n = check_count("n_samples", n_samples, low=100, high=10**9)
     confidence = check_number("confidence", confidence, low=Fraction(1, 2), below=1)
@@ -242,7 +242,7 @@ def _tested(
 
 
 class _Source(Protocol):
-    """Where outcomes come from, and what bins they fall in."""
+    """A source of outcomes, with a suitable partition into bins."""
 
     def draw(self, data: Any, size: int) -> Any:
         """Return `size` outcomes."""
@@ -257,7 +257,7 @@ class _Singles:
     def __init__(self, fit: Callable[..., Any], dice: Dice):
         self._fit = fit
         self._dice = dice
-        self._cached: dict[Any, Any] = {}  # each outcome kept once, however often it comes
+        self._cached: dict[Any, Any] = {}  # one object for all occurrences of an outcome
 
     def draw(self, data: Any, size: int) -> list[Any]:
         """Return `size` frozen outcomes."""

@@ -1,4 +1,4 @@
-"""Private selection and release: one mechanism a file, integers in, exact noise from the dice."""
+"""Differentially private mechanisms on integers with exact noise: counts, selection, tests, histograms."""
 
 from dplearn.mechanisms.choosing import choosing_mechanism
 from dplearn.mechanisms.exponential import exponential_mechanism, select_exponential

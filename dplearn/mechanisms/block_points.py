@@ -1,4 +1,4 @@
-"""Points along sorted records, one inside each block of them, from a domain of any size.
+"""Private interior points of consecutive blocks of the sorted records, one a block, for a domain of any size.
 
 >>> import numpy as np
 >>> from dplearn.chance import SeededDice
@@ -26,70 +26,79 @@ __all__ = ["block_cost", "block_points", "deltas_of_points"]
 
 
 def block_points(codes: Any, plan: "_Blocks", *, privacy: ApproxDP, dice: Dice) -> list[int]:
-    """Return codes that, most likely, lie each between the records of one block of the sorted data.
+    """Return one interior point for each block of consecutive sorted records, with high probability.
+
+    An interior point of a block is a code from its least record to its greatest.
 
     Parameters
     ----------
     codes : array-like of int of shape (n,)
         Private. From 0 to plan.size - 1, in any order; integers of any size.
     plan : BlockPlan
-        Public: how many blocks, of how many records, and what is spent on what; `dplearn.theory.block_plan`.
+        Public. The numbers of blocks, their lengths in records, and the budget of each step; from
+        `dplearn.theory.block_plan`.
     privacy : ApproxDP
-        What `plan` may spend.
+        Budget; the cost of `plan` must not exceed it.
     dice : Dice
         Source of chance.
 
     Returns
     -------
     list of int of length left + right
-        Rising. Blocks have the lengths spacing + Z, Z discrete Laplace: `left` of them from the least record
-        up, `right` from the greatest down, over records that no block from below holds.
+        In ascending order. Each block has length spacing + Z, with Z discrete Laplace noise: `left` blocks
+        are cut from the least record upwards, then `right` blocks from the greatest record downwards, from
+        the records that are in no left block.
 
     Raises
     ------
     ValueError
-        If the plan spends more than `privacy`.
+        If the cost of the plan exceeds `privacy`.
 
     Notes
     -----
-    **Privacy.** `privacy`, for one replaced record. Proof: let c_l be the sum of the first l lengths, which
-    need not rise, and M_l = max(0, c_1, .., c_l); block l has the records of ranks above M_(l-1) and up to
-    M_l. Take the blocks from below first. Let S and S' be T with one more record, x or y.
+    **Privacy.** `privacy`, for one replaced record. Proof: let c_l be the sum of the first l lengths (the
+    sequence c_l need not be monotone) and M_l = max(0, c_1, .., c_l); block l consists of the records with
+    ranks from M_(l-1) + 1 to M_l. The remainder is the set of records in no block. Consider the left blocks
+    first. Let T be the common records of two neighbours S and S', so that S is T with a record x added and S'
+    is T with a record y added. The proof maps the noise on one data set one to one to noise on the other.
 
-    From S to T: x has rank p; i is the first l with c_l >= p. Take 1 from the noise of block i + 1 (from none
-    if i is the last), so that c_l stays for l <= i and falls by 1 after it. Then block i has lost x, and
-    gained the next record of T if there is one; what held that, a later block or what no block holds, has
-    lost it; all others are as they were. As c_1, .., c_i stay, i is the first l with c_l >= p as before: the
-    pairing is one to one. (To shorten block i itself is not: a cut at p and one at p - 1 both come to p - 1.)
+    From S to T: let p be the rank of x in S, and i the first l with c_l >= p. Subtract 1 from the noise of
+    block i + 1 (if i is the last block, change nothing), so that c_l is unchanged for l <= i and decreases by
+    1 for l > i. Then block i loses x and gains the next record of T, if there is one; the later block or the
+    remainder that held this record loses it; every other block is unchanged. As c_1, .., c_i are unchanged, i
+    is still the first l with c_l >= p, so the map is one to one. (Subtracting 1 from the noise of block i
+    itself would not be: c_i = p and c_i = p - 1 would both be mapped to p - 1.)
 
-    From T to S': y has rank q in S'; i is the first l with c_l >= q - 1. Add 1 to the noise of block i: c_l
-    rises by 1 from i on, so that block i has gained y, and nothing else has changed. Those before c_i stay
-    less than q - 1, and c_i does not: one to one. Where there is no i, in either step, the noise stays, and x
-    or y is among what no block holds.
+    From T to S': let q be the rank of y in S', and i the first l with c_l >= q - 1. Add 1 to the noise of
+    block i: c_l increases by 1 for l >= i, so block i gains y and nothing else changes. Every c_l before
+    c_i is still less than q - 1 and c_i is not, so the map is one to one. If no such i exists, in either
+    step, the noise is unchanged and x or y is in the remainder.
 
-    So what the blocks from below leave may have changed in one of three ways. By x or y, where these blocks
-    have not changed at all: then the same holds of the blocks from above. Or it has lost its least record,
-    where none of these blocks has: then the noise from above stays, and at most one block there loses a
-    record, the last that it reaches. Or not at all.
+    Hence the remainder of the left blocks changes in one of three ways. (1) By x or y, if no left block
+    changes: then the same argument holds for the right blocks. (2) It loses its least record, if no left
+    block loses that record: then the noise of the right blocks is unchanged, and at most one right block,
+    the last to reach that record, loses a record. (3) Not at all.
 
-    So noises differ by 1 twice, at 2 `noise`; one block has a record replaced, or lost one; another has lost
-    one; and one, perhaps one of these, has gained one. Exponential: one record more moves all qualities
-    min(data >= c, data <= c), and with them the sum of weights, in one direction: exp(epsilon / 2) at most,
-    half of what a replaced one costs. In all 2 `noise` + 2 `point`. Recursive: short blocks are filled up
-    with the least code, and of long ones the least records kept, so that each of these three replaces one
-    record at most; one block can have two of them, at (1 + exp(epsilon)) delta, and another the third. In
-    all 2 `noise` + 3 `point`, and (2 + exp(epsilon)) delta.
+    In total the noise differs by 1 in at most two places, which costs 2 `noise`; one block has one record
+    replaced or removed; another block has one removed; and one block, possibly one of these two, has one
+    added. If the exponential mechanism finds the points: one added record moves all qualities
+    min(data >= c, data <= c), and so the sum of the weights, in one direction, by a factor of at most
+    exp(epsilon / 2), half the cost of a replaced record. The total is 2 `noise` + 2 `point`. If the
+    recursive method finds the points: short blocks are padded with the least code and long blocks are cut to
+    their least records, so each of these three changes replaces at most one record. One block can have two
+    of the changes, with delta (1 + exp(epsilon)) delta, and another block the third. The total is
+    2 `noise` + 3 `point`, with (2 + exp(epsilon)) delta.
 
     **Assumes.** All values lie in the domain, which is public; n and `plan` are public.
 
-    **Accuracy.** `dplearn.theory.BlockPlan`, `radius` and `error`.
+    **Accuracy.** See `radius` and `error` of `dplearn.theory.BlockPlan`.
 
-    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 4.6, where the pairing is another, blocks are
-    cut from below alone, and their points are counted once more.
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 4.6. There the map of the noise is a different
+    one, blocks are cut from the least record only, and each point's count is released in addition.
     """
     spent, ratio = block_cost(plan), decay_ratio(epsilon_of(plan.noise))
     if spent.epsilon > epsilon_of(privacy) or spent.delta > privacy.delta:
-        raise ValueError(f"plan must spend no more than {privacy!r}, got one that spends {spent!r}")
+        raise ValueError(f"plan must cost at most {privacy!r}, got a plan that costs {spent!r}")
     ordered = sorted_codes(codes, plan.size)
     rest, below = ordered.size, [0]
     below += _cuts(rest, plan.left, plan.spacing, ratio, dice)
@@ -97,18 +106,18 @@ def block_points(codes: Any, plan: "_Blocks", *, privacy: ApproxDP, dice: Dice) 
     above = [0, *_cuts(rest, plan.right, plan.spacing, ratio, dice)]
     ends = [*below, *(ordered.size - cut for cut in reversed(above))]
     blocks = [ordered[start:stop].tolist() for start, stop in pairwise(ends)]
-    del blocks[plan.left]  # what is left between the sides
+    del blocks[plan.left]  # the remainder: records between the left and the right blocks
     points = [_point(block, plan, dice) for block in blocks]
     return sorted(_filled(points))
 
 
 def _cuts(n: int, count: int, spacing: int, ratio: Fraction, dice: Dice) -> Iterator[int]:
-    """Draw M_1, .., M_count, as the proof has them, but at most n: from public numbers and noise alone."""
+    """Yield min(n, M_1), .., min(n, M_count), M_l as in the proof, from public numbers and noise only."""
     cut = greatest = 0
     for left in reversed(range(count)):
         if greatest < n:
             at = cut + spacing
-            # Beyond these ends all noise gives the same blocks: all is taken or, at the last cut, no more.
+            # Noise beyond these ends gives the same blocks: the cut is n or, for the last block, M stays.
             cut = at + dice.discrete_laplace(ratio, None if left else greatest - at, n - at)
             greatest = max(greatest, cut)
         yield greatest
@@ -118,13 +127,13 @@ def _point(block: list[int], plan: "_Blocks", dice: Dice) -> int | None:
     if plan.sizes is None:
         return interior_point_code(block, plan.size, privacy=plan.point, dice=dice)
     length = plan.sizes.n_samples
-    # Of the same length in every data set: the method's privacy is for one replaced record.
+    # The length is the same for every data set: the method is private for one replaced record.
     filled = ([0] * length + block[:length])[-length:]
     return recursive_interior_point(filled, plan.size, sizes=plan.sizes, privacy=plan.point, dice=dice)
 
 
 def _filled(points: list[int | None]) -> Iterator[int]:
-    """Yield the point before, or the least code, in place of none."""
+    """Yield the points, each None replaced by the point before it, or by the least code, 0."""
     last = 0
     for point in points:
         last = last if point is None else point
@@ -132,7 +141,7 @@ def _filled(points: list[int | None]) -> Iterator[int]:
 
 
 class _Blocks(Protocol):
-    """What `block_points` reads of a plan."""
+    """The attributes of a plan that `block_points` reads."""
 
     @property
     def size(self) -> int: ...
@@ -151,22 +160,22 @@ class _Blocks(Protocol):
 
 
 def block_cost(plan: _Blocks) -> ApproxDP:
-    """Return what `block_points` is proved to spend.
+    """Return the privacy cost of `block_points`.
 
     Parameters
     ----------
     plan : BlockPlan
-        Its `noise`, `point` and `sizes` count.
+        Only `noise`, `point` and `sizes` are read.
 
     Notes
     -----
     **Privacy.** 2 `noise` + 2 `point` where the exponential mechanism finds the points (`sizes` is None);
-    else 2 `noise` + 3 `point` and 2 + exp(epsilon) times the delta of a point. The proof is that of
+    else 2 `noise` + 3 `point` and 2 + exp(epsilon) times the delta of a point. The proof is in
     `block_points`.
 
     **Assumes.** The plan is public.
 
-    **Accuracy.** Exact, but that exp(epsilon) is rounded up.
+    **Accuracy.** Exact, except that exp(epsilon) is rounded up.
 
     **Source.** As for `block_points`.
     """
@@ -177,7 +186,7 @@ def block_cost(plan: _Blocks) -> ApproxDP:
 
 
 def deltas_of_points(point: Fraction) -> Fraction:
-    """Return how many deltas of one point the points of all blocks cost, at most.
+    """Return the delta of the points of all blocks, as a multiple of the delta of one point.
 
     Parameters
     ----------
@@ -186,8 +195,8 @@ def deltas_of_points(point: Fraction) -> Fraction:
 
     Notes
     -----
-    **Privacy.** 2 + exp(epsilon): one block has two records replaced, another one; see `block_points`.
-    **Assumes.** The recursive method finds the points. **Accuracy.** Exact, but that exp(epsilon) is rounded
-    up. **Source.** As for `block_points`.
+    **Privacy.** 2 + exp(epsilon): two records are replaced in one block and one in another; see
+    `block_points`. **Assumes.** The recursive method finds the points. **Accuracy.** Exact, except that
+    exp(epsilon) is rounded up. **Source.** As for `block_points`.
     """
     return 2 + exp_bounds(point)[1]

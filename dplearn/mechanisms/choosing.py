@@ -1,4 +1,4 @@
-"""The choosing mechanism: select from a vast set of solutions of which each record supports only a few."""
+"""The choosing mechanism: private selection from a large set where a record supports few solutions."""
 
 from bisect import bisect_right
 from fractions import Fraction
@@ -26,16 +26,16 @@ __all__ = [
 def choosing_mechanism(
     qualities: NDArray[Any], *, growth: int = 1, privacy: ApproxDP, dice: Dice
 ) -> int | None:
-    """Return the index of a solution of high quality, or None if even the best may not be high enough.
+    """Return the index of a solution of high quality, or None if the noisy best quality is too low.
 
     Parameters
     ----------
     qualities : ndarray of int of shape (k,)
-        Private. The quality of each solution that has a positive one; all others count as 0 and need not be
-        listed. Where some are not, a solution's place here is private: release the solution that stands there
-        and not the index. May be empty.
+        Private. The quality of each solution with positive quality; solutions that are not listed have
+        quality 0. If some solutions are not listed, indices into this array are private: release the
+        solution, not its index. May be empty.
     growth : int, default=1
-        The most solutions whose quality one record can raise.
+        The greatest number of solutions whose quality one record can raise.
     privacy : ApproxDP
         Its `epsilon` and `delta` are spent whole; both positive.
     dice : Dice
@@ -44,9 +44,9 @@ def choosing_mechanism(
     Returns
     -------
     int or None
-        With best the greatest quality and Z discrete Laplace of ratio r, just above exp(-epsilon / 4): None
-        if best + Z < `choosing_threshold(growth, privacy)`, else a solution of positive quality q with
-        probability proportional to r ** -q.
+        Let best be the greatest quality and Z discrete Laplace noise of ratio r, just above
+        exp(-epsilon / 4). None (abstention) if best + Z < `choosing_threshold(growth, privacy)` or best is 0;
+        otherwise a solution of positive quality q with probability proportional to r ** -q.
 
     Raises
     ------
@@ -56,30 +56,31 @@ def choosing_mechanism(
     Notes
     -----
     **Privacy.** `privacy`, for the neighbours that growth and sensitivity are counted in. Proof: let m be
-    the best quality, S the sum of the weights r ** -q over positive qualities, S >= r ** -m; on a neighbour
-    m', S'. At most `growth` solutions appear, each with weight 1 / r. The test alone, so None too, moves by a
+    the best quality and S the sum of the weights r ** -q over positive qualities, so that S >= r ** -m; let
+    m' and S' be the same on a neighbour. At most `growth` solutions have positive quality on the neighbour
+    only, each with weight 1 / r. The probability that the test passes, and so that of None, changes by a
     factor of at most 1 / r. Let m0 be the least m >= 1 with growth <= (1 / r - 1) r ** -m.
 
-    If m < m0, something is selected with probability at most P[Z >= threshold - m0 + 1] <= delta: the
-    threshold's first condition. If m >= m0, then S' <= (S + growth) / r <= S / r ** 2, so a solution that is
-    positive in both moves by at most 1 / r (the test) times 1 / r (its weight) times r ** -2 (the sum), and r
-    ** -4 is at most exp(epsilon). Those that are positive here only had quality 1: they are selected with
-    probability at most P[Z >= threshold - m] growth r ** (m - 1). For m < threshold that is growth r **
-    (threshold - 1) / (1 + r), and beyond it falls; it is at most delta by the threshold's second condition.
-    With m = 0 nothing can be selected, None is certain, and it exceeds the probability of a failed test by
-    P[Z >= threshold] <= delta.
+    If m < m0, a solution is selected with probability at most P[Z >= threshold - m0 + 1] <= delta: the first
+    condition on the threshold. If m >= m0, then S' <= (S + growth) / r <= S / r ** 2, so the probability of a
+    solution with positive quality on both sides changes by at most 1 / r (the test) times 1 / r (its weight)
+    times r ** -2 (the sum), and r ** -4 is at most exp(epsilon). The solutions with positive quality on this
+    side only have quality 1: they are selected with probability at most P[Z >= threshold - m] growth
+    r ** (m - 1). For m < threshold this is growth r ** (threshold - 1) / (1 + r), and for greater m it
+    decreases; it is at most delta by the second condition on the threshold. If m = 0, no solution can be
+    selected and None is certain: its probability exceeds that of a failed test by P[Z >= threshold] <= delta.
 
-    **Assumes.** One record moves each quality by at most 1 and raises at most `growth` of them; which
-    solutions there are is public, though not which have positive quality; a quality is never negative.
+    **Assumes.** One record moves each quality by at most 1 and raises at most `growth` of them; the set of
+    solutions is public, the subset with positive quality need not be; no quality is negative.
 
-    **Accuracy.** With probability at least 1 - beta it selects a solution whose quality falls short of the
-    best by at most ln(2 k / beta) / ln(1 / r), once the best is at least
-    `choosing_threshold(growth, privacy)` + ln(2 / beta) / ln(1 / r); 1 / ln(1 / r) is 4 / epsilon but for one
-    part in 2**30, unless epsilon / 4 exceeds 700.
+    **Accuracy.** With probability at least 1 - beta it selects a solution whose quality is below the best by
+    at most ln(2 k / beta) / ln(1 / r), if the best is at least `choosing_threshold(growth, privacy)` +
+    ln(2 / beta) / ln(1 / r). To one part in 2**30, 1 / ln(1 / r) is 4 / epsilon, unless epsilon / 4 exceeds
+    700.
 
     **Source.** Beimel, Nissim and Stemmer (2013); Bun, Nissim, Stemmer and Vadhan (2015), where the threshold
-    is (8 / epsilon) ln(4 growth / (beta epsilon delta)). Here it is exact: the test's failure and the
-    appearance of new solutions are not both feared at once.
+    is (8 / epsilon) ln(4 growth / (beta epsilon delta)). Here it is the least integer that satisfies the two
+    conditions of the proof, each with all of delta.
     """
     threshold = choosing_threshold(growth, privacy)
     values = np.asarray(qualities)
@@ -91,8 +92,8 @@ def choosing_mechanism(
     if not passed or not best:
         return None
     distinct, counts = group_counts(values)
-    first = bisect_right(distinct, 0)  # what is not positive is never selected
-    # Selecting at epsilon / 2 weighs a unit of quality by exp(epsilon / 4).
+    first = bisect_right(distinct, 0)  # only positive qualities are selected
+    # At epsilon / 2 the exponential mechanism weights one unit of quality by exp(epsilon / 4).
     group, member = select_exponential(
         [-quality for quality in distinct[first:]],
         counts[first:],
@@ -103,7 +104,7 @@ def choosing_mechanism(
 
 
 def choosing_threshold(growth: int, privacy: ApproxDP) -> int:
-    """Return the noisy quality from which on the choosing mechanism answers.
+    """Return the least noisy best quality with which the choosing mechanism selects a solution.
 
     Parameters
     ----------
@@ -114,23 +115,24 @@ def choosing_threshold(growth: int, privacy: ApproxDP) -> int:
 
     Notes
     -----
-    **Privacy.** The choosing mechanism keeps `privacy` with this threshold, or with a greater one. The two
-    conditions that its proof asks of the threshold are those that the code takes the larger of. Sees no data.
+    **Privacy.** The choosing mechanism satisfies `privacy` with this threshold or a greater one. Each of the
+    two conditions in its proof gives a least threshold; the result is the larger of the two. Reads no data.
 
     **Assumes.** `growth` is public.
 
-    **Accuracy.** The least integer that keeps both conditions.
+    **Accuracy.** The least integer that satisfies both conditions.
 
-    **Source.** As for `choosing_mechanism`: there it is (8 / epsilon) ln(4 growth / (beta epsilon delta)).
+    **Source.** As for `choosing_mechanism`; the threshold there is
+    (8 / epsilon) ln(4 growth / (beta epsilon delta)).
     """
     growth = check_count("growth", growth, low=1)
-    return _choosing_bar(growth, epsilon_of(privacy), delta_of(privacy))
+    return _least_threshold(growth, epsilon_of(privacy), delta_of(privacy))
 
 
 @lru_cache(maxsize=256)
-def _choosing_bar(growth: int, epsilon: Fraction, delta: Fraction) -> int:
+def _least_threshold(growth: int, epsilon: Fraction, delta: Fraction) -> int:
     ratio = decay_ratio(epsilon / 4)
-    # The least quality at which new solutions cannot more than double the growth of the sum of weights.
+    # m0 of the proof: from it on, S' <= S / r**2 although `growth` new solutions have weight 1 / r each.
     crowded = max(1, power_at_most(ratio, (1 / ratio - 1) / growth))
     unlikely = crowded - 1 + laplace_quantile(ratio, delta)
     return max(unlikely, 1 + power_at_most(ratio, Fraction(delta * (1 + ratio) / growth)))

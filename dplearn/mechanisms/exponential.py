@@ -1,4 +1,4 @@
-"""The exponential mechanism over integer qualities, exact however many candidates there are."""
+"""The exponential mechanism on integer qualities, with exact probabilities for any number of candidates."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -17,14 +17,14 @@ from dplearn.privacy.guarantees import epsilon_of
 
 __all__ = ["exponential_mechanism", "select_exponential"]
 
-_MANY = 1 << 10  # groups, of which those that cost much are put together
-_RARE = 64  # these are looked at with probability at most 2**-64
+_MANY = 1 << 10  # with more groups of costs than this, the groups of high cost are merged
+_RARE = 64  # merged groups are examined with probability at most 2**-64
 
 
 def exponential_mechanism(
     qualities: NDArray[Any], *, privacy: ApproxDP, dice: Dice, sensitivity: int = 1
 ) -> int:
-    """Return the index of a candidate, a better one with exponentially greater probability.
+    """Return the index of a candidate; its probability grows exponentially with its quality.
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ def exponential_mechanism(
     Returns
     -------
     int
-        P[i] proportional to ratio ** (best quality - qualities[i]), ratio the smallest-but-safe rational
-        at least exp(-epsilon / (2 sensitivity)).
+        Index i, with probability proportional to ratio ** (best quality - qualities[i]); ratio is
+        exp(-epsilon / (2 sensitivity)) rounded up to a rational number.
 
     Raises
     ------
@@ -55,8 +55,8 @@ def exponential_mechanism(
     **Assumes.** Each quality moves by at most `sensitivity` between neighbours; the number of candidates
     and their order are public.
 
-    **Accuracy.** With probability at least 1 - beta the quality falls short of the best by at most
-    ln(k / beta) / ln(1 / ratio), which is 2 sensitivity ln(k / beta) / epsilon but for one part in 2**30.
+    **Accuracy.** With probability at least 1 - beta the quality is below the best by at most
+    ln(k / beta) / ln(1 / ratio), which is 2 sensitivity ln(k / beta) / epsilon to one part in 2**30.
 
     **Source.** McSherry and Talwar (2007), Theorem 6; Kasiviswanathan et al. (2011), Section 3. There the
     weights are real numbers; here their ratio is rational, candidates are grouped by quality, and the
@@ -82,14 +82,14 @@ def select_exponential(
     dice: Dice,
     sensitivity: int = 1,
 ) -> tuple[int, int]:
-    """Return a candidate from groups of equal cost, as its group and its place in the group.
+    """Select a candidate by the exponential mechanism, with the candidates given as groups of equal cost.
 
     Parameters
     ----------
     costs : sequence of int
-        Private. What each candidate of group i costs; less is better.
+        Private. The cost (negative quality) of each candidate in group i.
     multiplicities : sequence of int
-        Private. How many candidates group i holds, up to any size.
+        Private. The number of candidates in group i; integers of any size.
     privacy : ApproxDP
         Its `epsilon` is spent whole; its `delta` is not used.
     dice : Dice
@@ -100,20 +100,20 @@ def select_exponential(
     Returns
     -------
     group : int
-        Index into `costs`.
+        Group of the candidate: an index into `costs`.
     member : int
-        From 0 to multiplicities[group] - 1.
+        Index of the candidate in its group, from 0 to multiplicities[group] - 1.
 
     Notes
     -----
     **Privacy.** `privacy`, for the neighbours that `sensitivity` is counted in. Proof: let a candidate's
-    weight be ratio ** cost. Between neighbours every weight, and so their sum, moves by at most a factor of
-    ratio ** -sensitivity <= exp(epsilon / 2), and a probability is a weight over the sum.
+    weight be ratio ** cost. Between neighbours every weight, and so their sum, changes by a factor of at
+    most ratio ** -sensitivity <= exp(epsilon / 2), and a probability is a weight divided by the sum.
 
     **Assumes.** Each candidate's cost moves by at most `sensitivity` between neighbours; the set of all
-    candidates is public, though its grouping is not.
+    candidates is public, their grouping need not be.
 
-    **Accuracy.** As for `exponential_mechanism`, k being the sum of `multiplicities`.
+    **Accuracy.** As for `exponential_mechanism`, with k the sum of `multiplicities`.
 
     **Source.** As for `exponential_mechanism`.
     """
@@ -132,15 +132,17 @@ def _draw(
 def _draw_from_many(
     ratio: Fraction, costs: Sequence[int], multiplicities: Sequence[int], dice: Dice
 ) -> tuple[int, int]:
-    """Return a candidate of the same distribution, most likely without a look at those that cost much.
+    """Return a candidate with the probabilities of `_draw`; rarely examine the candidates of high cost.
 
-    Let w be weights, I that of all candidates near, which cost less than `cutoff`, and O that of the F far
-    ones. A group of F candidates that cost `cutoff` stands for these; its weight is B >= O. A far candidate
-    is drawn with probability B / (I + B) / F and kept with probability ratio ** (cost - cutoff): that is w /
-    (I + B), and O / (I + B) for all. With what is left, (B - O) / (I + B), all is drawn anew from the
-    distribution guaranteed. So any candidate has in the end w / (I + B) + (B - O) / (I + B) * w / (I + O) = w
-    / (I + O), which is that distribution. Where k candidates have the least cost, I >= k and B <= 2**-64 k:
-    so rarely is more looked at.
+    Let w be the weight of a candidate, I the total weight of the near candidates, whose cost is less than
+    `cutoff`, and O that of the F far ones. In the first draw one group of F candidates with cost `cutoff`
+    and weight B >= O represents the far candidates. A far candidate is drawn with probability B / (I + B) / F
+    and accepted with probability ratio ** (cost - cutoff): together w / (I + B) for one candidate and
+    O / (I + B) for all. With the remaining probability, (B - O) / (I + B), a second draw from the exact
+    distribution replaces the first. Hence every candidate has probability
+    w / (I + B) + (B - O) / (I + B) * w / (I + O) = w / (I + O), as in the exact distribution. If k candidates
+    have the least cost, then I >= k and B <= 2**-64 k: this bounds the probability that far candidates are
+    examined.
     """
     total, least = sum(multiplicities), min(costs)
     best = max(1, multiplicities[costs.index(least)])

@@ -1,4 +1,4 @@
-"""Several quantiles at once, by halving the data again and again.
+"""Several private quantiles at once, by recursive halving of the data.
 
 >>> from dplearn.chance import SeededDice
 >>> import numpy as np
@@ -24,16 +24,16 @@ __all__ = ["codes_at_fractions"]
 def codes_at_fractions(
     ranks: Ranks, size: int, fractions: Sequence[Fraction], *, privacy: ApproxDP, dice: Dice
 ) -> list[int]:
-    """Return codes that given fractions of the data are below, most likely to within few of them.
+    """Return private quantiles of integer codes at the given fractions.
 
     Parameters
     ----------
     ranks : Ranks
         Private. n codes, n at least 1, from 0 to size - 1.
     size : int
-        How many codes the domain has; up to any size.
+        Number of codes in the domain; an integer of any size.
     fractions : sequence of Fraction of length k
-        Strictly rising, from 0 to 1.
+        Strictly increasing, from 0 to 1.
     privacy : ApproxDP
         Its `epsilon` is spent whole; its `delta` is not used.
     dice : Dice
@@ -42,36 +42,38 @@ def codes_at_fractions(
     Returns
     -------
     list of int of length k
-        Rising; neighbours may be equal.
+        The quantiles, in nondecreasing order. About a fraction fractions[i] of the data is less than
+        element i.
 
     Notes
     -----
-    **Privacy.** `privacy`, for one replaced record. Proof: equal codes are first told apart, which turns
-    neighbours into neighbours (`ApartCodes`). The steps of one level look at data in separate cells, whose
-    ends were released before. The replaced record leaves one cell and enters another, or the same. In the
-    same, m stays and the step's cost moves by at most the sensitivity it is selected with, at the cost of
-    the level's epsilon; no other step changes. Else each of two steps has one datum more or less, its cost
-    moves by at most half of that, at the cost of half the level's epsilon each, and no other step
-    changes. So a level costs its epsilon, whatever came out before, and all the levels' are `privacy`'s.
+    **Privacy.** `privacy`, for one replaced record. Proof: equal codes are first made distinct, by a map that
+    preserves neighbours (`ApartCodes`). The steps of one level read data in disjoint cells, whose ends were
+    released before. The replaced record leaves one cell and enters another cell or the same one. If it is
+    the same cell, its number of data m is unchanged and the selection cost in this step moves by at most the
+    sensitivity that the step uses, at a privacy cost of the level's epsilon; no other step changes. Otherwise
+    two steps have one datum more or less; in each the selection cost moves by at most half the sensitivity,
+    at half the level's epsilon, and no other step changes. Hence a level has a privacy cost of its epsilon,
+    for all earlier outcomes, and the epsilons of all levels add up to that of `privacy`.
 
     **Assumes.** All values lie in the domain, which is public; the number of records is public.
 
-    **Accuracy.** `dplearn.theory.quantile_errors` says by how many ranks they may miss.
+    **Accuracy.** `dplearn.theory.quantile_errors` bounds the rank errors.
 
     **Source.** Kaplan, Schnapp and Stemmer (2022), Algorithm 2, for one record added or removed and distinct
-    data. There all steps use one sensitivity; here each has its own, so that a replaced record costs no more
-    at quarters than at medians, and equal data are split evenly, so that ranks are kept.
+    data. There all steps use one sensitivity; here each step has its own, so that a replaced record costs as
+    much at quarters as at medians, and equal data are split evenly, which preserves ranks.
     """
     n, k = len(ranks), len(fractions)
     levels = halving(fractions, finest=finest_fraction(n))
-    # One quantile splits nothing.
+    # For one quantile no cell is split, and equal codes need not be made distinct.
     bits = (n - 1).bit_length() if k > 1 else 0
     apart = ApartCodes(ranks, bits) if bits else ranks
     part = ApproxDP(epsilon_of(privacy) / len(levels))
     codes, upto = {-1: 0, k: (size << bits) - 1}, {-1: 0, k: n}
     for level in levels:
         for step in level:
-            # Data at or below a code released are to its left. The code itself can be chosen on both sides.
+            # Data at or below a released code are to its left; both neighbouring cells may choose the code.
             cell = Cell(apart, upto[step.low], upto[step.high], codes[step.low], codes[step.high] + 1)
             chosen = code_near_rank(cell, step.fraction, privacy=part, dice=dice, alone=step.alone)
             codes[step.place], upto[step.place] = chosen, apart.count(chosen)[1] if k > 1 else 0

@@ -1,4 +1,4 @@
-"""A value that lies between the data, from a domain of any size.
+"""A private interior point of integer data by the exponential mechanism, for a domain of any size.
 
 >>> from dplearn.chance import SeededDice
 >>> data = [500] * 120 + [900] * 180
@@ -19,14 +19,14 @@ __all__ = ["interior_point_code"]
 
 
 def interior_point_code(codes: Sequence[int], size: int, *, privacy: ApproxDP, dice: Dice) -> int:
-    """Return a code with, most likely, some of the data at it or below and some at it or above.
+    """Return an interior point: a code between the least and the greatest of the data, with high probability.
 
     Parameters
     ----------
     codes : sequence of int of length n
         Private. From 0 to size - 1, in any order.
     size : int
-        How many codes the domain has; up to any size.
+        Number of codes in the domain; an integer of any size.
     privacy : ApproxDP
         Its `epsilon` is spent whole; its `delta` is not used.
     dice : Dice
@@ -35,19 +35,19 @@ def interior_point_code(codes: Sequence[int], size: int, *, privacy: ApproxDP, d
     Returns
     -------
     int
-        Code c with probability proportional to ratio ** -min(data >= c, data <= c), ratio just above
-        exp(-epsilon / 2).
+        Code c with probability proportional to ratio ** -quality, where quality is the lesser of the number
+        of data >= c and the number of data <= c, and ratio is just above exp(-epsilon / 2).
 
     Notes
     -----
-    **Privacy.** `privacy`, for one replaced record. Proof: both numbers, and so the less of them, move by at
-    most 1; the exponential mechanism does the rest.
+    **Privacy.** `privacy`, for one replaced record. Proof: both numbers, and so the lesser of them, move by
+    at most 1, so the quality has sensitivity 1, and the exponential mechanism gives `privacy`.
 
     **Assumes.** All values lie in the domain, which is public; the number of records is public.
 
-    **Accuracy.** The code lies between the least and the greatest of the data, both included, unless both
-    numbers' less is 0, which has probability at most size * exp(-epsilon * floor(n / 2) / 2): at most beta
-    once n is at least (4 / epsilon) ln(size / beta) + 1.
+    **Accuracy.** The code lies between the least and the greatest of the data, both included, unless its
+    quality is 0, which has probability at most size * exp(-epsilon * floor(n / 2) / 2): at most beta
+    if n is at least (4 / epsilon) ln(size / beta) + 1.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 3: the mechanism of McSherry and Talwar
     (2007), here with the codes between two neighbouring data drawn as one piece.

@@ -1,4 +1,4 @@
-"""Counts with exact discrete noise: Laplace for a pure guarantee, Gaussian for a concentrated one.
+"""Noisy counts: exact discrete Laplace noise for pure DP, exact discrete Gaussian noise for concentrated DP.
 
 >>> import numpy as np
 >>> from dplearn.chance import SeededDice
@@ -24,7 +24,7 @@ from dplearn.privacy.guarantees import epsilon_of, rho_of
 __all__ = ["gaussian_counts", "laplace_counts"]
 
 _FAR = (1 << 62) - 1  # sums and differences of two such numbers fit 64 bits
-_BLOCK = 1 << 15  # counts that are made noisy together: what is computed of them stays in the cache
+_BLOCK = 1 << 15  # counts per block when noise is added, so that intermediate arrays fit the cache
 
 
 def laplace_counts(
@@ -47,11 +47,11 @@ def laplace_counts(
     dice : Dice
         Source of chance.
     sensitivity : int, default=1
-        The most by which all counts together differ between neighbours: the sum of absolute differences. A
-        replaced record moves a histogram by 2.
+        L1 sensitivity: the greatest sum of absolute differences of the counts between neighbours. A replaced
+        record changes a histogram by 2.
     low, high : int, optional
-        Public ends, at most 2**62 - 1 in magnitude, which are also what None stands for: counts beyond them
-        are moved to them, before the noise and after it.
+        Public ends, at most 2**62 - 1 in magnitude; None means -(2**62 - 1) or 2**62 - 1. Counts are clipped
+        to the ends before noise is added, and noisy counts afterwards.
 
     Returns
     -------
@@ -65,19 +65,19 @@ def laplace_counts(
 
     Notes
     -----
-    **Privacy.** `privacy`, for the neighbours that `sensitivity` is counted in. Proof: where the count moves
-    by s the probability of each noisy count moves by at most ratio ** -s; those of several counts multiply;
-    ratio ** -sensitivity <= exp(epsilon). Moving to an end works on what was released.
+    **Privacy.** `privacy`, for the neighbours that `sensitivity` is counted in. Proof: if a count moves by s,
+    the probability of each noisy count changes by a factor of at most ratio ** -s; the factors of several
+    counts multiply, and ratio ** -sensitivity <= exp(epsilon). Clipping is post-processing.
 
-    **Assumes.** The absolute differences of all counts between neighbours sum to at most `sensitivity`; how
-    many counts there are, and in what order, is public.
+    **Assumes.** The absolute differences of all counts between neighbours sum to at most `sensitivity`; the
+    number and the order of the counts are public.
 
-    **Accuracy.** With probability at least 1 - beta no count within the ends is off by more than
-    ln(2 k / beta) / ln(1 / ratio), which is sensitivity ln(2 k / beta) / epsilon but for one part in 2**30,
-    unless epsilon / sensitivity exceeds 700, which counts as 700.
+    **Accuracy.** With probability at least 1 - beta no count within the ends has an error of more than
+    ln(2 k / beta) / ln(1 / ratio), which is sensitivity ln(2 k / beta) / epsilon to one part in 2**30;
+    values of epsilon / sensitivity above 700 count as 700.
 
     **Source.** Dwork, McSherry, Nissim and Smith (2006); Ghosh, Roughgarden and Sundararajan (2009). Here the
-    ratio of neighbouring probabilities is rational and the draw exact.
+    ratio of neighbouring probabilities is rational and the draw is exact.
     """
     ends = _Ends(low, high)
     values = ends.read(counts)
@@ -109,8 +109,8 @@ def gaussian_counts(
     dice : Dice
         Source of chance.
     squared_sensitivity : int, default=1
-        The most that the squares of all counts' differences between neighbours sum to. A replaced record
-        moves two cells of a histogram by 1: 2.
+        Squared L2 sensitivity: the greatest sum of squared differences of the counts between neighbours. A
+        replaced record changes two cells of a histogram by 1 each, so it is 2 for a histogram.
     low, high : int, optional
         As for `laplace_counts`.
 
@@ -127,18 +127,18 @@ def gaussian_counts(
     Notes
     -----
     **Privacy.** `privacy`, for the neighbours that `squared_sensitivity` is counted in: the noise has
-    sigma2 = squared_sensitivity / (2 rho). Proof: between two discrete Gaussians whose centres are s apart, s
-    an integer, the Renyi divergence of order a is at most a s**2 / (2 sigma2); those of several counts add.
-    Moving to an end works on what was released.
+    sigma2 = squared_sensitivity / (2 rho). Proof: the Renyi divergence of order a between two discrete
+    Gaussians whose centres differ by an integer s is at most a s**2 / (2 sigma2); the divergences of several
+    counts add. Clipping is post-processing.
 
-    **Assumes.** The squares of all counts' differences between neighbours sum to at most
-    `squared_sensitivity`; how many counts there are, and in what order, is public.
+    **Assumes.** The squared differences of all counts between neighbours sum to at most
+    `squared_sensitivity`; the number and the order of the counts are public.
 
-    **Accuracy.** With probability at least 1 - beta no count within the ends is off by more than
+    **Accuracy.** With probability at least 1 - beta no count within the ends has an error of more than
     sqrt(2 sigma2 ln(2 k / beta)).
 
-    **Source.** Canonne, Kamath and Steinke (2020), Theorem 4, Theorem 14 and Proposition 25; their noise,
-    sampled by another route.
+    **Source.** Canonne, Kamath and Steinke (2020), Theorem 4, Theorem 14 and Proposition 25. The noise
+    distribution is theirs; the sampling algorithm is a different one.
     """
     ends = _Ends(low, high)
     values = ends.read(counts)
@@ -149,22 +149,22 @@ def gaussian_counts(
 
 
 class _Ends:
-    """Public ends as Python integers, and what lies beyond them moved in."""
+    """Public ends of counts; clips counts and noisy counts to them."""
 
     def __init__(self, low: int | None, high: int | None):
         self.low = -_FAR if low is None else check_count("low", low, low=-_FAR, high=_FAR)
         self.high = _FAR if high is None else check_count("high", high, low=self.low, high=_FAR)
 
     def read(self, counts: Any) -> NDArray[np.int64]:
-        """Return the counts within the ends, as an array."""
+        """Return the counts as an array, clipped to the ends."""
         listed = counts if np.ndim(counts) else [counts]
         return near_integers("counts", listed, self.low, self.high)
 
     def publish(self, counts: Any, values: NDArray[np.int64], noise: Any) -> Any:
-        """Make the values noisy, within the ends, and return them, as one int where one was given."""
+        """Return values + noise clipped to the ends; an int if `counts` is one. Overwrites `values`."""
         for start in range(0, values.size, _BLOCK):
             block = values[start : start + _BLOCK]
-            # The noise is moved in, not the sum: that is the same, and whatever its width nothing overflows.
+            # Clip the noise, not the sum: the result is the same, and no sum overflows.
             part = noise[start : start + _BLOCK].clip(self.low - block, self.high - block)
             block += part.astype(np.int64, copy=False)
         return values if np.ndim(counts) else int(values[0])

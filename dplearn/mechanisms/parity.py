@@ -1,4 +1,4 @@
-"""A private solution of linear equations over GF(2): of a random sample of them, or none at all.
+"""Private learning of parities: a random solution of a random sample of linear equations over GF(2).
 
 >>> import numpy as np
 >>> from dplearn.chance import SeededDice
@@ -11,8 +11,8 @@
 
 `parity_probabilities` gives the probability that a record is kept, and that the mechanism abstains:
 
->>> keep, decline = parity_probabilities(1)
->>> round(float(keep), 4), round(float(decline), 4)
+>>> keep, abstain = parity_probabilities(1)
+>>> round(float(keep), 4), round(float(abstain), 4)
 (0.4621, 0.2119)
 """
 
@@ -32,8 +32,8 @@ from dplearn.privacy.guarantees import epsilon_of
 
 __all__ = ["consistent_parity", "parity_probabilities"]
 
-_LARGEST = 40  # greater epsilons count as this: there hardly a record is left out
-_BITS = 64  # of the number that takes the place of exp(epsilon)
+_LARGEST = 40  # greater epsilons count as 40, at which nearly every record is kept
+_BITS = 64  # precision of E - 1, where E replaces exp(epsilon)
 
 
 def consistent_parity(A: Any, b: Any, *, privacy: ApproxDP, dice: Dice) -> NDArray[np.uint8] | None:
@@ -42,7 +42,7 @@ def consistent_parity(A: Any, b: Any, *, privacy: ApproxDP, dice: Dice) -> NDArr
     Parameters
     ----------
     A : BitMatrix, or array-like of bits of shape (n, d)
-        Private. Each row is one record's equation; d is at least 1.
+        Private. Row i holds the coefficients of record i's equation; d is at least 1.
     b : array-like of bits of shape (n,)
         Private. The records' right-hand sides.
     privacy : ApproxDP
@@ -53,8 +53,8 @@ def consistent_parity(A: Any, b: Any, *, privacy: ApproxDP, dice: Dice) -> NDArr
     Returns
     -------
     ndarray of uint8 of shape (d,), or None
-        None with probability `parity_probabilities(epsilon)[1]` whatever the data, and where the equations
-        that were kept have no solution. Otherwise each of their solutions is equally probable.
+        None (abstention) with probability `parity_probabilities(epsilon)[1]`, independently of the data, and
+        whenever the kept equations have no solution. Otherwise a uniformly random solution of them.
 
     Raises
     ------
@@ -63,23 +63,25 @@ def consistent_parity(A: Any, b: Any, *, privacy: ApproxDP, dice: Dice) -> NDArr
 
     Notes
     -----
-    **Privacy.** `privacy`, where neighbours differ in one replaced equation. Proof: fix which other records
-    are kept, and let V be the solutions they leave. One more equation leaves all of V, half of it, or
-    nothing, so each x has probability at most twice that which it has without the equation: on neighbours
-    P(x) is at most (2 p + 1 - p) / (1 - p) = 1 + 2 p / (1 - p) times P'(x), p being the chance to keep. Let b
-    be the probability that the others have no solution. That of None lies between q + (1 - q) b and
-    q + (1 - q) (p + (1 - p) b), q being the chance to decline beforehand; their ratio falls with b, from
-    1 + p (1 - q) / q. `parity_probabilities` makes both bounds equal, at most exp(epsilon). Averaging over
-    what else is kept changes neither.
+    **Privacy.** `privacy`, where neighbours differ in one replaced equation. Proof: let p be the probability
+    that a record is kept. Fix the set of other records that are kept, and let V be the set of their
+    solutions. One more equation is satisfied by all of V, by half of it, or by none, so each x has at most
+    twice the probability that it has without the equation: on neighbours P(x) is at most
+    (2 p + 1 - p) / (1 - p) = 1 + 2 p / (1 - p) times P'(x). Let q be the probability of abstention before any
+    data are read, and b the probability that the other kept records have no solution. The probability of None
+    lies between q + (1 - q) b and q + (1 - q) (p + (1 - p) b); the ratio of these two decreases in b, from
+    1 + p (1 - q) / q at b = 0. `parity_probabilities` makes both bounds equal, and at most exp(epsilon).
+    The average over the other kept records preserves both bounds.
 
-    **Assumes.** One record is one equation; their number and d are public.
+    **Assumes.** One record is one equation; n and d are public.
 
-    **Accuracy.** Where b is a parity of A whose rows are drawn independently, the solution errs on more than
-    a share alpha of new rows with probability at most q + (1 - q) 2**(d - 1) (1 - p alpha)**n.
+    **Accuracy.** If the rows of A are independent and identically distributed and b is a parity of them, the
+    mechanism abstains, or its solution is wrong on a fraction of more than alpha of new rows, with
+    probability at most q + (1 - q) 2**(d - 1) (1 - p alpha)**n.
 
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 4, algorithm A. There
-    p = epsilon / 4, q = 1/2 and epsilon <= 1/2; here both chances are the best that the proof allows, for
-    every epsilon, and rational.
+    p = epsilon / 4, q = 1/2 and epsilon <= 1/2; here both probabilities are the best that the proof allows,
+    for every epsilon, and rational.
     """
     keep, abstain = parity_probabilities(epsilon_of(privacy))
     matrix, right = _checked(A, b)
@@ -87,7 +89,7 @@ def consistent_parity(A: Any, b: Any, *, privacy: ApproxDP, dice: Dice) -> NDArr
     if dice.bernoulli(abstain):
         return None
     kept = np.flatnonzero(dice.bernoulli(keep, size=n))
-    free = random_bits(d, dice)  # a bit for each unknown, used or not: no draw depends on the data
+    free = random_bits(d, dice)  # one bit an unknown, even if it is not used: no draw depends on the data
     return uniform_solution(matrix[kept], right[kept], free)
 
 
@@ -97,13 +99,17 @@ def random_bits(d: int, dice: Dice) -> NDArray[np.uint8]:
     Parameters
     ----------
     d : int
-        How many.
+        Number of bits.
     dice : Dice
         Source of chance.
 
+    Returns
+    -------
+    ndarray of uint8 of shape (d,)
+
     Notes
     -----
-    **Privacy.** Sees no data. **Assumes.** d is public. **Accuracy.** Exactly uniform: one draw below 2**d.
+    **Privacy.** Reads no data. **Assumes.** d is public. **Accuracy.** Exactly uniform: one draw below 2**d.
     **Source.** None is needed.
     """
     number = dice.below(1 << d)
@@ -112,7 +118,7 @@ def random_bits(d: int, dice: Dice) -> NDArray[np.uint8]:
 
 
 def _checked(A: Any, b: Any) -> tuple[BitMatrix, NDArray[np.uint8]]:
-    """Return equations and right-hand sides; the errors do not show them."""
+    """Return checked equations and right-hand sides; error messages do not contain them."""
     matrix = A if isinstance(A, BitMatrix) else pack(A)
     check_count("number of columns of A", matrix.shape[1], low=1)
     right = np.asarray(b)
@@ -122,7 +128,7 @@ def _checked(A: Any, b: Any) -> tuple[BitMatrix, NDArray[np.uint8]]:
 
 
 def parity_probabilities(epsilon: Any) -> tuple[Fraction, Fraction]:
-    """Return with what probabilities `consistent_parity` keeps a record, and declines beforehand.
+    """Return the probabilities that `consistent_parity` keeps a record and that it abstains at the start.
 
     Parameters
     ----------
@@ -134,7 +140,7 @@ def parity_probabilities(epsilon: Any) -> tuple[Fraction, Fraction]:
     keep : Fraction
         (E - 1) / (E + 1), for a rational E just below exp(epsilon): the greatest p with
         1 + 2 p / (1 - p) <= E.
-    decline : Fraction
+    abstain : Fraction
         1 / (E + 2): the least q with 1 + p (1 - q) / q <= E for that p.
 
     Raises
@@ -144,13 +150,13 @@ def parity_probabilities(epsilon: Any) -> tuple[Fraction, Fraction]:
 
     Notes
     -----
-    **Privacy.** `consistent_parity` keeps epsilon with them: 1 + 2 p / (1 - p) and 1 + p (1 - q) / q bound
-    the ratios in its proof. Sees no data.
+    **Privacy.** With these probabilities `consistent_parity` satisfies epsilon: 1 + 2 p / (1 - p) and
+    1 + p (1 - q) / q bound the ratios in its proof. Reads no data.
 
     **Assumes.** epsilon is public.
 
-    **Accuracy.** p is the greatest and q the least that keep both bounds at E, which is exp(epsilon) but for
-    one part in 2**62 of E - 1, up to epsilon 40, as which greater ones count.
+    **Accuracy.** p is the greatest and q the least for which both bounds are at most E. E - 1 is
+    exp(epsilon) - 1 to one part in 2**62; epsilons above 40 count as 40.
 
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Lemmas 4.2 and 4.3. There
     p = epsilon / 4 for epsilon at most 1/2, and q = 1/2.
@@ -160,8 +166,8 @@ def parity_probabilities(epsilon: Any) -> tuple[Fraction, Fraction]:
 
 @lru_cache(maxsize=64)
 def _chances(epsilon: Fraction) -> tuple[Fraction, Fraction]:
-    """Return both chances; E is rounded down to so many bits beyond the first of E - 1."""
-    # Of so many digits more than are 0 in exp(epsilon) - 1 before the first that is not.
+    """Return both probabilities, with E - 1 rounded down to `_BITS` significant bits."""
+    # A small exp(epsilon) - 1 starts with zero digits; this many extra digits make up for them.
     zeros = max(0, epsilon.denominator.bit_length() - epsilon.numerator.bit_length())
     low = exp_bounds(min(epsilon, Fraction(_LARGEST)), digits=40 + zeros)[0] - 1
     unit = Fraction(2) ** (low.numerator.bit_length() - low.denominator.bit_length() - _BITS)

@@ -1,4 +1,4 @@
-"""Permute-and-flip: as private as the exponential mechanism, and never worse."""
+"""The permute-and-flip mechanism: private selection, at least as accurate as the exponential mechanism."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,7 @@ __all__ = ["permute_and_flip", "select_permute_and_flip"]
 
 
 def permute_and_flip(qualities: NDArray[Any], *, privacy: ApproxDP, dice: Dice, sensitivity: int = 1) -> int:
-    """Return the index of a candidate: go through all in random order, accept each by a coin.
+    """Return the index of the first candidate, in random order, that a biased coin accepts.
 
     Parameters
     ----------
@@ -46,11 +46,11 @@ def permute_and_flip(qualities: NDArray[Any], *, privacy: ApproxDP, dice: Dice, 
     **Assumes.** Each quality moves by at most `sensitivity` between neighbours; the number of candidates
     and their order are public.
 
-    **Accuracy.** Its expected quality is at least that of `exponential_mechanism` at the same epsilon, on
-    all qualities; the same bound with probability 1 - beta holds.
+    **Accuracy.** For all qualities, its expected quality is at least that of `exponential_mechanism` at the
+    same epsilon; the bound of that mechanism with probability 1 - beta holds too.
 
-    **Source.** McKenna and Sheldon (2020), Theorems 1 and 2. Here the coins are rational, and candidates of
-    one quality are drawn together, so that their number does not matter.
+    **Source.** McKenna and Sheldon (2020), Theorems 1 and 2. Here the biases are rational, and all candidates
+    of equal quality are drawn together, so that the time does not grow with their number.
     """
     qualities = check_integers("qualities", qualities)
     distinct, multiplicities = group_counts(qualities)
@@ -72,14 +72,14 @@ def select_permute_and_flip(
     dice: Dice,
     sensitivity: int = 1,
 ) -> tuple[int, int]:
-    """Return a candidate from groups of equal cost, as its group and its place in the group.
+    """Select a candidate by permute-and-flip, with the candidates given as groups of equal cost.
 
     Parameters
     ----------
     costs : sequence of int
-        Private. What each candidate of group i costs; less is better.
+        Private. The cost (negative quality) of each candidate in group i.
     multiplicities : sequence of int
-        Private. How many candidates group i holds, up to any size.
+        Private. The number of candidates in group i; integers of any size.
     privacy : ApproxDP
         Its `epsilon` is spent whole; its `delta` is not used.
     dice : Dice
@@ -90,23 +90,25 @@ def select_permute_and_flip(
     Returns
     -------
     group : int
-        Index into `costs`.
+        Group of the candidate: an index into `costs`.
     member : int
-        From 0 to multiplicities[group] - 1.
+        Index of the candidate in its group, from 0 to multiplicities[group] - 1.
 
     Notes
     -----
-    **Privacy.** `privacy`, for the neighbours that `sensitivity` is counted in. Proof: P(c) does not change
-    when all costs move alike, falls with the cost of c and rises with the others', so the worst neighbour
-    lowers the cost of c by 2 sensitivity and leaves the others. Let the others' coins have biases p_h
-    relative to the best of *them*, and f(t) be the product of the (1 - p_h t). When c costs g more than the
-    best other, P(c) = ratio**g times the integral of f over [0, 1]. When it costs g less, P(c) is the
-    integral of f(ratio**g t) over [0, 1], which is ratio**-g times the integral of f over [0, ratio**g].
-    Lowering the cost raises the factor by ratio**(-2 sensitivity) <= exp(epsilon) in all, and only shrinks
-    the range of integration; f is nonnegative.
+    **Privacy.** `privacy`, for the neighbours that `sensitivity` is counted in. Proof: let P(c) be the
+    probability of candidate c. P(c) is unchanged when all costs move by the same amount, decreases in the
+    cost of c and increases in the cost of every other candidate, so on the worst neighbour the cost of c is
+    lower by 2 sensitivity and the other costs are equal. Let p_h be the biases of the other candidates'
+    coins, relative to the best of the *other* candidates, and f(t) the product of the (1 - p_h t). If the
+    cost of c exceeds that of the best other candidate by g, P(c) = ratio**g times the integral of f over
+    [0, 1]. If it is less by g, P(c) is the integral of f(ratio**g t) over [0, 1], which is ratio**-g times
+    the integral of f over [0, ratio**g]. A cost that is lower by 2 sensitivity multiplies the factor by
+    ratio**(-2 sensitivity) <= exp(epsilon) in total, and can only shrink the range of integration; f is
+    nonnegative.
 
     **Assumes.** Each candidate's cost moves by at most `sensitivity` between neighbours; the set of all
-    candidates is public, though its grouping is not.
+    candidates is public, their grouping need not be.
 
     **Accuracy.** As for `permute_and_flip`.
 

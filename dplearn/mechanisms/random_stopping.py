@@ -1,4 +1,4 @@
-"""Run something private a random number of times, and keep the best outcome.
+"""Private selection with random stopping: the best of a random number of runs of a private algorithm.
 
 >>> import numpy as np
 >>> from dplearn.chance import SeededDice
@@ -28,32 +28,33 @@ _ANY = Fraction(1, 2)  # raised to the power 0
 def best_of_runs(
     run: Callable[[Dice], tuple[int, Outcome]], *, stopping: RandomStopping, dice: Dice
 ) -> tuple[int, Outcome]:
-    """Return the outcome of the highest score among a random number of runs, the first of equal ones.
+    """Return the outcome with the highest score among a random number of runs; of equal scores, the first.
 
     Parameters
     ----------
     run : callable
-        From dice to a score and whatever else a run releases.
+        Takes dice; returns a score (int) and an outcome, which together are the output of one private run.
     stopping : RandomStopping
-        The distribution of how many runs there are.
+        The distribution of the number of runs.
     dice : Dice
         Source of chance.
 
     Returns
     -------
     score : int
+        Score of the best run.
     outcome : object
-        As one run returned them.
+        Outcome of the best run.
 
     Notes
     -----
-    **Privacy.** `stopping.total(guarantee)`, where `guarantee` is what one run guarantees of its score and
-    outcome together; proof in `RandomStopping`.
+    **Privacy.** `stopping.total(guarantee)`, where `guarantee` is the guarantee of one run for its score and
+    outcome together; the proof is in `RandomStopping`.
 
-    **Assumes.** Runs leave nothing behind but what they return, and draw from `dice` alone, or from other
-    chance of their own. Nobody is told how many there were.
+    **Assumes.** A run has no effect except the values that it returns; its randomness is `dice` or is
+    independent of the other runs. The number of runs is not released.
 
-    **Accuracy.** An outcome that one run has with probability q is among them with probability
+    **Accuracy.** An outcome that has probability q in one run occurs in some run with probability
     1 - stopping.missed(q).
 
     **Source.** Liu and Talwar (2019), Section 3; Papernot and Steinke (2022), Algorithm 1.

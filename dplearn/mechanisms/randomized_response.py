@@ -1,4 +1,4 @@
-"""Randomised response: each record answers for itself, and lies with a known probability.
+"""Randomised response: each record reports its value, or with a known probability a different one.
 
 >>> import numpy as np
 >>> from dplearn.chance import SeededDice
@@ -25,24 +25,24 @@ __all__ = ["randomized_response", "truth_probability"]
 
 
 def randomized_response(values: Any, n_values: int, *, privacy: ApproxDP, dice: Dice) -> Any:
-    """Return each value, or with a known probability another one.
+    """Return one report for each value: the value itself, or with a known probability a different one.
 
     Parameters
     ----------
     values : int or array-like of int of shape (n,)
-        Private. From 0 to n_values - 1, one for each record.
+        Private. From 0 to n_values - 1, one value a record.
     n_values : int
-        At least 2; public.
+        Public. Number of possible values, at least 2.
     privacy : ApproxDP
-        Its `epsilon` is spent whole, by each record on itself; its `delta` is not used.
+        Its `epsilon` is spent whole on each record's report; its `delta` is not used.
     dice : Dice
         Source of chance.
 
     Returns
     -------
     int, or ndarray of int64 of shape (n,)
-        Each value is kept with probability `truth_probability(n_values, epsilon)`, else it is one of the
-        others, all equally probable.
+        The reports. A report is the true value with probability `truth_probability(n_values, epsilon)`,
+        otherwise a uniformly random one of the other values.
 
     Raises
     ------
@@ -51,17 +51,18 @@ def randomized_response(values: Any, n_values: int, *, privacy: ApproxDP, dice: 
 
     Notes
     -----
-    **Privacy.** `privacy`, for one replaced record, even towards someone who sees each report (local
-    privacy). Proof: the true value is 1 / ratio <= exp(epsilon) times as probable as each other one.
+    **Privacy.** `privacy`, for one replaced record, even if every single report is published (local
+    privacy). Proof: the true value is 1 / ratio <= exp(epsilon) times as probable as each other value.
 
-    **Assumes.** Values are in the declared range; each record gives one value; the number of records is
+    **Assumes.** Values are in the declared range; each record has one value; the number of records is
     public.
 
-    **Accuracy.** With probability at least 1 - beta each estimated frequency is off by at most
-    sqrt(ln(2 n_values / beta) / (2 n)) / (p - q), p the probability of the truth, q of each other value.
+    **Accuracy.** With probability at least 1 - beta each estimated frequency has an error of at most
+    sqrt(ln(2 n_values / beta) / (2 n)) / (p - q), where p is the probability of the true value and q that of
+    each other value.
 
     **Source.** Warner (1965); Kairouz, Bonawitz and Ramage (2016). Here the probabilities are rational and
-    the draws exact.
+    the draws are exact.
     """
     n_values = _number_of_values(n_values)
     p = truth_probability(n_values, epsilon_of(privacy))
@@ -75,17 +76,17 @@ def randomized_response(values: Any, n_values: int, *, privacy: ApproxDP, dice: 
     # A shift by 1..n_values-1 makes every other value equally probable.
     shift = 1 + dice.below(n_values - 1, size=codes.size)
     reports = codes + shift * (1 - truthful)
-    reports -= n_values * (reports >= n_values)  # which is less than twice n_values
+    reports -= n_values * (reports >= n_values)  # reports < 2 n_values before this line
     return int(reports[0]) if np.ndim(values) == 0 else reports
 
 
 def truth_probability(n_values: int, epsilon: Any) -> Fraction:
-    """Return the probability with which randomised response keeps a value.
+    """Return the probability that randomised response reports the true value.
 
     Parameters
     ----------
     n_values : int
-        At least 2.
+        Number of possible values, at least 2.
     epsilon : number
         Positive.
 
@@ -97,20 +98,20 @@ def truth_probability(n_values: int, epsilon: Any) -> Fraction:
 
     Notes
     -----
-    **Privacy.** `randomized_response` keeps epsilon with it: no two values are more than 1 / ratio <=
-    exp(epsilon) times as probable as each other. Sees no data.
+    **Privacy.** With this probability `randomized_response` satisfies epsilon: the probabilities of any two
+    values differ by a factor of at most 1 / ratio <= exp(epsilon). Reads no data.
 
     **Assumes.** `n_values` is public.
 
-    **Accuracy.** The greatest probability of the truth that keeps this ratio, exactly.
+    **Accuracy.** Exactly the greatest probability of the true value that this ratio permits.
 
     **Source.** Warner (1965) for two values; Kairouz, Bonawitz and Ramage (2016) for more. There ratio is
-    exp(-epsilon) itself.
+    exactly exp(-epsilon).
     """
     n_values = _number_of_values(n_values)
     return 1 / (1 + (n_values - 1) * decay_ratio(check_number("epsilon", epsilon, above=0)))
 
 
 def _number_of_values(n_values: int) -> int:
-    """Return the number of values if it is one from 2 to 2**31."""
+    """Return `n_values` if it is an integer from 2 to 2**31, else raise."""
     return check_count("n_values", n_values, low=2, high=1 << 31)

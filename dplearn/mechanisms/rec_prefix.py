@@ -1,4 +1,4 @@
-"""A value that lies between the data, with records that hardly grow with the domain: RecPrefix.
+"""RecPrefix: a private interior point whose sample size hardly grows with the size of the domain.
 
 >>> from dplearn.chance import SeededDice
 >>> from dplearn.releases.interior_point_sizes import recursive_sizes
@@ -38,84 +38,91 @@ __all__ = [
 def recursive_interior_point(
     codes: Sequence[int], size: int, *, sizes: "RecursiveSizes", privacy: ApproxDP, dice: Dice
 ) -> int | None:
-    """Return a code with, most likely, some of the data at it or below and some at it or above, or None.
+    """Return an interior point of the data with high probability, or None (abstention).
 
     Parameters
     ----------
     codes : sequence of int of length n
         Private. From 0 to size - 1, in any order; integers of any size.
     size : int
-        How many codes the domain has.
+        Number of codes in the domain.
     sizes : RecursiveSizes
-        Public: how deep the recursion goes, and what each of its steps takes and spends.
+        Public. The depth of the recursion, and the number of records and the budget of each of its steps.
     privacy : ApproxDP
-        What `sizes` may spend, epsilon and delta.
+        Budget; the cost of `sizes` must not exceed it.
     dice : Dice
-        Source of chance; the pairs that it makes are secret.
+        Source of chance; the random pairs are secret.
 
     Returns
     -------
     int or None
-        None where a prefix's choice was declined, or where n is too small for the sizes to leave each call
-        some records.
+        None if the choosing mechanism abstained in some call, or if n is too small to leave records for
+        every call.
 
     Raises
     ------
     ValueError
-        If `sizes` spend more than `privacy`.
+        If the cost of `sizes` exceeds `privacy`.
 
     Notes
     -----
-    **Privacy.** `privacy`, for one replaced record. Proof, by induction from the innermost call; let the data
-    be sorted. The m least of n records change by one replacement if the n do: all but the greatest of them
-    are the same records, or the m - 1 least of the others. Map the records of one such set to those of the
-    other so that all but one are equal, and pairs to pairs with it: that takes uniformly random pairs to
-    uniformly random pairs, of which one differs, so that one z_j does. For each way to make the pairs, the
-    next call releases z with its own guarantee; given z, one record adds 1 to one prefix's quality and takes
-    1 from another's, so that the choice has its `choice`; given the prefix, the count moves by at most 1, so
-    that the comparison has its `comparison`. Epsilons and deltas add, as `sizes.privacy` does, and the mean
-    over all pairs keeps the sum. With one epsilon and delta for every step, N calls, the last of which
-    is exponential, are ((2 N - 1) epsilon, (N - 1) delta)-private, and so (2 N epsilon, 2 N delta)-private.
+    **Privacy.** `privacy`, for one replaced record. Proof, by induction from the innermost call, for sorted
+    data. If the n records of two data sets differ in one replaced record, so do their m least records, or
+    these are equal. Hence there is a bijection of the m least records of one data set to those of the other
+    under which at most one record differs. It maps pairs to pairs, and uniformly random pairs to uniformly
+    random pairs; at most one pair differs, and so at most one shared length z_j. For each way to form the
+    pairs, the next call releases a function of z with its own guarantee. Given z, one record adds 1 to the
+    quality of one prefix and subtracts 1 from that of another, so the choice satisfies `choice`. Given the
+    prefix, the count moves by at most 1, so the comparison satisfies `comparison`. Epsilons and deltas add,
+    as in `sizes.privacy`, and the average over all ways to form pairs satisfies the same guarantee. With one
+    epsilon and delta for every step, N calls, the last of which is exponential, are
+    ((2 N - 1) epsilon, (N - 1) delta)-private, and so (2 N epsilon, 2 N delta)-private.
 
     **Assumes.** All values lie in the domain, which is public; n and `sizes` are public.
 
-    **Accuracy.** With `recursive_sizes` of some beta the code lies between the least and the greatest of the
-    data, both included, with probability at least 1 - beta, once n is at least `sizes.n_samples`.
+    **Accuracy.** With `recursive_sizes` for some beta, the code lies between the least and the greatest of
+    the data, both included, with probability at least 1 - beta, if n is at least `sizes.n_samples`.
 
-    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), RecPrefix. Here random pairs are drawn, and not a
-    permutation; only prefixes of paired records are chosen; all noise is discrete, and each step spends a
-    share of its own.
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), RecPrefix. Here random pairs are drawn instead of a
+    permutation; only prefixes of paired records are chosen; all noise is discrete, and each step has its own
+    budget.
     """
     spent, size = sizes.privacy, check_count("size", size, low=1)
     if spent.epsilon > epsilon_of(privacy) or spent.delta > privacy.delta:
-        raise ValueError(f"sizes must spend no more than {privacy!r}, got sizes that spend {spent!r}")
+        raise ValueError(f"sizes must cost at most {privacy!r}, got sizes that cost {spent!r}")
     return _interior_point(sorted(map(int, codes)), size, 0, sizes, dice)
 
 
 def choose_prefix(
     codes: Sequence[int], n_bits: int, length: int, *, privacy: ApproxDP, dice: Dice
 ) -> int | None:
-    """Return the first bits that many codes share, as an integer of `length` bits, or None if few do.
+    """Return a prefix that many codes share, as an integer of `length` bits, or None if too few share one.
 
     Parameters
     ----------
     codes : sequence of int
-        Private. Of `n_bits` bits.
+        Private. Integers of `n_bits` bits.
     n_bits, length : int
-        How many bits codes have, and of them a prefix.
+        Number of bits in a code, and in a prefix.
     privacy : ApproxDP
         Epsilon and delta are spent whole; both positive.
     dice : Dice
         Source of chance.
 
+    Returns
+    -------
+    int or None
+        The prefix that the choosing mechanism selects; None if it abstains.
+
     Notes
     -----
-    **Privacy.** `privacy`, for one replaced record: it adds 1 to one prefix's number of codes and takes 1
-    from another's, as `choosing_mechanism` asks with growth 1. The prefix is released, and not its place.
+    **Privacy.** `privacy`, for one replaced record: it adds 1 to the number of codes with one prefix and
+    subtracts 1 from that of another, as `choosing_mechanism` assumes with growth 1. The prefix is released,
+    not its index.
 
     **Assumes.** `n_bits` and `length` are public or released.
 
-    **Accuracy.** As for `choosing_mechanism`: what is answered is a prefix of some code.
+    **Accuracy.** As for `choosing_mechanism`; a selected prefix is the prefix of some code.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), RecPrefix, step 5.
     """
@@ -129,7 +136,7 @@ def choose_prefix(
 def _interior_point(
     codes: list[int], size: int, depth: int, sizes: "RecursiveSizes", dice: Dice
 ) -> int | None:
-    """Return what one call and those within it return; `codes` are sorted."""
+    """Return the result of the recursive call at `depth`; `codes` are sorted."""
     if depth == len(sizes.levels):
         kept = codes[: max(0, len(codes) - sizes.aside)]
         return interior_point_code(kept, size, privacy=sizes.base, dice=dice) if kept else None
@@ -144,12 +151,12 @@ def _interior_point(
         return None
     rest = n_bits - length
     least = prefix << rest
-    # Codes beyond the domain are no answer; no record is there, so the count stays the same.
+    # Codes beyond the domain are excluded; no record is there, so the count is unchanged.
     greatest = min(least | ((1 << rest) - 1), size - 1)
     if least == greatest:
         return least
     reached = len(codes) - bisect_left(codes, greatest)
-    # The bit [reached + Z >= threshold], and no more.
+    # Only the bit [reached + Z >= threshold] is drawn and released.
     gap = level.threshold - reached
     ratio = decay_ratio(level.comparison.epsilon)
     return greatest if dice.discrete_laplace(ratio, gap - 1, gap) == gap else least
@@ -158,14 +165,18 @@ def _interior_point(
 def _shared_length(
     paired: list[int], size: int, depth: int, sizes: "RecursiveSizes", dice: Dice
 ) -> int | None:
-    """Return how many first bits many random pairs share, and some no more: as private as the next call."""
+    """Return a private interior point of the lengths of the common prefixes of random pairs.
+
+    Many pairs share at least this many first bits, and some share at most as many. The guarantee is that of
+    the next recursive call.
+    """
     n_bits = (size - 1).bit_length()
     lengths = sorted(n_bits - (one ^ other).bit_length() for one, other in _random_pairs(paired, dice))
     return _interior_point(lengths, next_domain_size(size), depth + 1, sizes, dice)
 
 
 def _random_pairs(codes: Sequence[int], dice: Dice) -> list[tuple[int, int]]:
-    """Return all codes in pairs, each way to pair them equally probable, as after a random permutation."""
+    """Return a uniformly random partition of the codes into pairs."""
     rest, pairs = list(codes), []
     while rest:
         code = rest.pop()
@@ -177,27 +188,29 @@ def _random_pairs(codes: Sequence[int], dice: Dice) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class PrefixLevel:
-    """One recursive call's public sizes.
+    """Public sizes and budgets of one recursive call.
 
     Attributes
     ----------
     aside : int
-        How many of the greatest records are not paired.
+        Number of greatest records that are not paired.
     threshold : int
-        The noisy number of records not less than the greater candidate from which on it is the answer.
+        The greater of the two candidates is returned if the noisy number of records at or above it is at
+        least this.
     choice, comparison : ApproxDP
-        What the choice of a prefix may spend, and the comparison of its two candidates (delta 0).
+        Budget of the choice of a prefix, and of the comparison of its two candidates (delta 0).
 
     Notes
     -----
-    **Privacy.** A call spends `choice` and `comparison`, beside what the calls within it spend: the proof is
-    that of `recursive_interior_point`.
+    **Privacy.** A call costs `choice` and `comparison`, in addition to the cost of the calls within it; the
+    proof is in `recursive_interior_point`.
 
-    **Assumes.** All are fixed without data.
+    **Assumes.** All values are fixed without data.
 
-    **Accuracy.** That of `dplearn.theory.recursive_sizes`, which makes them; other sizes are as private.
+    **Accuracy.** See `dplearn.theory.recursive_sizes`, which computes the values. The privacy guarantee
+    holds for all values.
 
-    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), RecPrefix, where every step spends as much.
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), RecPrefix, where all steps have equal budgets.
     """
 
     aside: int
@@ -208,26 +221,27 @@ class PrefixLevel:
 
 @dataclass(frozen=True)
 class RecursiveSizes:
-    """All public sizes of the recursive method.
+    """Public sizes and budgets of all calls of the recursive method.
 
     Attributes
     ----------
     levels : tuple of PrefixLevel
         One for each call that pairs its records, outermost first.
     aside : int
-        How many of the greatest records the exponential method, at the end, does without.
+        Number of greatest records that the exponential mechanism, in the innermost call, leaves out.
     base : ApproxDP
-        What it may spend (delta 0).
+        Budget of the exponential mechanism (delta 0).
     n_samples : int
-        From how many records on the method succeeds.
+        Least number of records for which the accuracy is proved.
 
     Notes
     -----
-    **Privacy.** `privacy` adds up what `recursive_interior_point` spends on all calls.
+    **Privacy.** `privacy` is the cost of all calls of `recursive_interior_point` together.
 
-    **Assumes.** All are fixed without data.
+    **Assumes.** All values are fixed without data.
 
-    **Accuracy.** `dplearn.theory.recursive_sizes` proves what beta they keep from `n_samples` records on.
+    **Accuracy.** `dplearn.theory.recursive_sizes` proves the failure probability beta for `n_samples` or more
+    records.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 3.4.
     """
@@ -239,22 +253,23 @@ class RecursiveSizes:
 
     @property
     def privacy(self) -> ApproxDP:
-        """What all calls together spend, by basic composition."""
+        """The cost of all calls together, by basic composition."""
         spent = [self.base, *(part for level in self.levels for part in (level.choice, level.comparison))]
         return ApproxDP(sum(part.epsilon for part in spent), sum(part.delta for part in spent))
 
 
 def next_domain_size(size: int) -> int:
-    """Return how many lengths, 0 included, a common prefix of two codes below `size` can have.
+    """Return the number of possible lengths, 0 included, of a common prefix of two codes below `size`.
 
     Parameters
     ----------
     size : int
-        At least 1; public.
+        Public. Number of codes in the domain, at least 1.
 
     Notes
     -----
-    **Privacy.** Sees no data. **Assumes.** `size` is public. **Accuracy.** Exact: codes have
-    ceil(log2(size)) bits, and a prefix any number of them. **Source.** As for `recursive_interior_point`.
+    **Privacy.** Reads no data. **Assumes.** `size` is public. **Accuracy.** Exact: codes have
+    ceil(log2(size)) bits, and a prefix has from 0 to all of them. **Source.** As for
+    `recursive_interior_point`.
     """
     return (size - 1).bit_length() + 1

@@ -1,4 +1,4 @@
-"""Report which quality is greatest after each has got noise of its own."""
+"""Report noisy max: private selection of the candidate whose quality plus one-sided noise is greatest."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ __all__ = ["report_noisy_max"]
 
 
 def report_noisy_max(qualities: NDArray[Any], *, privacy: ApproxDP, dice: Dice, sensitivity: int = 1) -> int:
-    """Return the index of the candidate whose quality is greatest after noise was added to each.
+    """Return the index of the candidate with the greatest noisy quality.
 
     Parameters
     ----------
@@ -31,9 +31,9 @@ def report_noisy_max(qualities: NDArray[Any], *, privacy: ApproxDP, dice: Dice, 
     Returns
     -------
     int
-        The first index at which qualities[i] + G_i is greatest, the G_i independent with
-        P[G_i >= t] = ratio ** t for t >= 0, ratio the smallest-but-safe rational at least
-        exp(-epsilon / (2 sensitivity)). The noisy maximum itself is not released.
+        The first index i at which qualities[i] + G_i is greatest. The G_i are independent, with
+        P[G_i >= t] = ratio ** t for t >= 0, and ratio is exp(-epsilon / (2 sensitivity)) rounded up to a
+        rational number. The noisy maximum itself is not released.
 
     Raises
     ------
@@ -42,25 +42,28 @@ def report_noisy_max(qualities: NDArray[Any], *, privacy: ApproxDP, dice: Dice, 
 
     Notes
     -----
-    **Privacy.** `privacy`, for the neighbours that `sensitivity` is counted in. Proof: fix all noise but
-    that of candidate i; it wins exactly if G_i >= t, t an integer that the others determine. Between
-    neighbours t moves by at most 2 sensitivity, and P[G >= t + s] >= ratio ** s P[G >= t] for all t.
+    **Privacy.** `privacy`, for the neighbours that `sensitivity` is counted in. Proof: fix all noise except
+    that of candidate i; candidate i is selected exactly if G_i >= t, where the other noisy qualities and
+    qualities[i] determine the integer t. Between neighbours t moves by at most 2 sensitivity, and
+    P[G >= t + s] >= ratio ** s P[G >= t] for all t and s >= 0.
 
     **Assumes.** Each quality moves by at most `sensitivity` between neighbours; the number of candidates
     and their order are public.
 
-    **Accuracy.** With probability at least 1 - beta the quality falls short of the best by at most
-    ln(k / beta) / ln(1 / ratio). The first of equals wins, so the order of the candidates counts. As epsilon
-    falls ties become rare, and it becomes `permute_and_flip`, which favours no place in the order and needs
-    one draw instead of k: prefer that.
+    **Accuracy.** With probability at least 1 - beta the quality is below the best by at most
+    ln(k / beta) / ln(1 / ratio). Of equal noisy qualities the first is selected, so the order of the
+    candidates matters. As epsilon decreases, ties become rare and the output distribution approaches that of
+    `permute_and_flip`, which does not depend on the order and needs one draw instead of k: prefer that
+    mechanism.
 
     **Source.** Dwork and Roth (2014), Claim 3.9, with noise of scale 1 / epsilon for counts that all move in
     one direction; in general the scale must be 2 / epsilon. Ding, Kifer, Steinke and others (2021) show that
-    one-sided noise is permute-and-flip. Here the noise is discrete, and the first of equals wins.
+    with continuous one-sided noise this is permute-and-flip. Here the noise is discrete, and of equal noisy
+    qualities the first is selected.
     """
     qualities = check_integers("qualities", qualities)
     noise = dice.geometric(selection_ratio(epsilon_of(privacy), sensitivity), size=qualities.size)
-    # Values of any integer type and noise of any width: as Python integers where 64 bits may not suffice.
+    # Add as Python integers if the sum may not fit 64 bits.
     wide = noise.dtype == object or qualities.dtype == np.uint64 or _is_far(qualities)
     return int(np.argmax((qualities.astype(object) if wide else qualities.astype(np.int64)) + noise))
 

@@ -1,8 +1,8 @@
-"""An upper bound on what noisy-max answers cost on these very votes, itself released privately.
+"""A private upper bound on the data-dependent epsilon of noisy-max aggregation.
 
-The data-dependent epsilon of noisy-max aggregation is private. Where teachers agree, though, many of them
-would have to change their votes before it passed a given number, and that "many" moves by at most 1 when one
-teacher changes hers: so a number that it is safely below can be selected like anything else.
+The data-dependent epsilon of noisy-max aggregation is itself private. The number of teachers that must change
+their votes before it exceeds a given candidate has sensitivity 1. So the exponential mechanism can select a
+candidate that most likely is an upper bound.
 
 >>> import numpy as np
 >>> from dplearn.chance import SeededDice
@@ -30,7 +30,7 @@ from dplearn.privacy.guarantees import epsilon_of
 
 __all__ = ["costs_of_candidates", "sanitized_noisy_max_epsilon"]
 
-_MOST = (1 << 62) - 1  # of votes for one label
+_MOST = (1 << 62) - 1  # greatest number of votes for one label
 
 
 def sanitized_noisy_max_epsilon(
@@ -43,30 +43,31 @@ def sanitized_noisy_max_epsilon(
     dice: Dice,
     beta: Any = Fraction(1, 20),
 ) -> Fraction:
-    """Return a number that may be published and that epsilon on these very votes most likely does not exceed.
+    """Release a number that the data-dependent epsilon on these votes does not exceed, with high probability.
 
     Parameters
     ----------
     counts : ndarray of int of shape (n_queries, n_labels)
-        Private. Votes for each label; its shape is public.
+        Private. Votes for each label in each query; the shape is public.
     n_teachers : int
-        Public. Greatest number of votes in a query; a winner who leads by more is taken to lead by this.
+        Public. Greatest number of votes in a query; greater gaps between the two greatest counts are replaced
+        by it.
     sigma2 : number
-        From 1e-100 to 1e100; variance parameter of the noise with which the queries were answered.
+        From 1e-100 to 1e100; variance parameter of the noise in the answers to the queries.
     delta : number
-        Above 0 and below 1; at which epsilon is meant.
+        Above 0 and below 1; the delta of the data-dependent guarantee.
     privacy : ApproxDP
         Its `epsilon` is spent on this release; its `delta` is not used.
     dice : Dice
         Source of chance.
     beta : number, default=1/20
-        Above 0 and below 1; the probability that the number is too small.
+        Above 0 and below 1; the probability that the released number is too small.
 
     Returns
     -------
     Fraction
-        One of 64 public candidates, from what this release alone costs to what everything costs on any votes.
-        It counts the answers to all queries and this release together.
+        One of 64 public candidates, from the cost of this release alone to the data-independent cost of the
+        answers and this release. It covers the answers to all queries and this release together.
 
     Raises
     ------
@@ -75,27 +76,29 @@ def sanitized_noisy_max_epsilon(
 
     Notes
     -----
-    **Privacy.** `privacy`, for neighbours that differ by one teacher. Proof: let g be a query's gap between
-    the two greatest counts; one teacher moves it by at most 2. Let h(g) be the bound on the divergence of a
-    query with q = (n_labels - 1) P[difference of two noises >= g], made falling in g and an integer multiple
-    of a public unit. For a candidate c let m(c) be the greatest m for which the sum of h(max(g - 2 m, 0))
-    over all queries still gives an epsilon of at most c, -1 if there is none, cut at a public end. What m
-    satisfies on some votes m - 1 satisfies on neighbouring ones: m(c) moves by at most 1. So does the cost of
-    c, max(reserve - m(c), m(c') - reserve + 1, 0), c' the candidate before; and by costs it is selected.
+    **Privacy.** `privacy`, for neighbours that differ by one teacher. Proof: let g be the gap between the two
+    greatest counts of a query; one teacher moves it by at most 2. Let h(g) be the bound on the divergence of
+    a query with q = (n_labels - 1) P[difference of two noises >= g], made nonincreasing in g and an integer
+    multiple of a public unit. For a candidate c let m(c) be the greatest m for which the sum of
+    h(max(g - 2 m, 0)) over all queries still gives an epsilon of at most c, -1 if there is none, and at most
+    a public maximum. If m satisfies this on some votes, m - 1 satisfies it on neighbouring votes, so m(c)
+    moves by at most 1. So does the selection cost of c, max(reserve - m(c), m(c') - reserve + 1, 0), where c'
+    is the candidate before c; the exponential mechanism selects a candidate by this cost.
 
-    **Assumes.** One record changes at most one teacher, and so one vote in each query; the queries were
-    chosen without sight of their answers; the noise in the answers is fresh.
+    **Assumes.** One record changes at most one teacher, and so one vote in each query; the choice of queries
+    did not depend on their answers; the noise in the answers is fresh.
 
     **Accuracy.** With probability at least 1 - beta the number is at least epsilon: for the actual votes and
-    any that one teacher could make of them, P[E] <= exp(number) P'[E] + delta for all events about the
-    answers and this number, P belonging to the actual votes. Some candidate costs 0; one that is too small
-    costs reserve + 1 or more; and (candidates - 1) ratio ** (reserve + 1) <= beta. It is about the epsilon
-    that there would be if `reserve` teachers, about 2 ln(64 / beta) / epsilon, had voted against each winner.
+    any votes that differ from them by one teacher, P[E] <= exp(number) P'[E] + delta for all events E about
+    the answers and this number, where P belongs to the actual votes. Some candidate has selection cost 0; a
+    candidate that is too small has cost reserve + 1 or more; and (candidates - 1) ratio ** (reserve + 1) <=
+    beta. The number is about the epsilon that would result if `reserve` teachers, about
+    2 ln(64 / beta) / epsilon, had voted against the winner of each query.
 
-    **Source.** Papernot et al. (2018), Section 4 and Appendix B, release the same number with Gaussian noise
-    scaled to its smooth sensitivity. There the scale is private too, so that no upper bound can be read off;
-    here a bound is selected by the exponential mechanism (McSherry and Talwar 2007) over how far the votes
-    are from exceeding it, all in integers.
+    **Source.** Papernot et al. (2018), Section 4 and Appendix B, release the data-dependent epsilon with
+    Gaussian noise scaled to its smooth sensitivity. That scale is private too, so their release gives no
+    upper bound. Here the exponential mechanism (McSherry and Talwar 2007) selects a bound by the distance of
+    the votes from votes that exceed it, in integers.
     """
     array = np.asarray(counts)
     if array.ndim != 2 or array.shape[1] < 2 or array.dtype.kind not in "iu":
@@ -117,23 +120,28 @@ def sanitized_noisy_max_epsilon(
 
 
 def costs_of_candidates(candidates: EpsilonCandidates, gaps: NDArray[np.int64]) -> list[int]:
-    """Return what each candidate costs: 0 for some, more than `reserve` for those that are too small.
+    """Return the selection cost of each candidate.
 
     Parameters
     ----------
     candidates : EpsilonCandidates
         Public.
     gaps : ndarray of int64 of shape (n_queries,)
-        Private. By how much the winners lead, at least 0.
+        Private. Nonnegative gap between the two greatest counts of each query.
+
+    Returns
+    -------
+    list of int of length n_candidates
+        Private. Nonnegative.
 
     Notes
     -----
-    **Privacy.** None by itself: costs are private, and one teacher, who moves each gap by at most 2, moves
-    each cost by at most 1. The proof is that of `sanitized_noisy_max_epsilon`.
+    **Privacy.** None by itself: the costs are private. One teacher moves each gap by at most 2 and so each
+    cost by at most 1; the proof is in `sanitized_noisy_max_epsilon`.
 
-    **Assumes.** The tables of the candidates fall in the gap; all are integers.
+    **Assumes.** The divergence tables of the candidates are nonincreasing in the gap and hold integers.
 
-    **Accuracy.** Some candidate costs 0; one that is too small costs reserve + 1 or more.
+    **Accuracy.** Some candidate has cost 0; a candidate that is too small has cost reserve + 1 or more.
 
     **Source.** As for `sanitized_noisy_max_epsilon`.
     """
@@ -145,13 +153,13 @@ def costs_of_candidates(candidates: EpsilonCandidates, gaps: NDArray[np.int64]) 
 
 
 def _distances(candidates: EpsilonCandidates, gaps: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many teachers' votes each candidate withstands, -1 for none, up to 2 (reserve + 1)."""
+    """Return m(c) of the proof for each candidate c: -1 if there is no such m, at most 2 (reserve + 1)."""
     most = 2 * (candidates.reserve + 1)
     distinct, counts = np.unique(gaps, return_counts=True)
-    # Sums rise as gaps shrink, so the numbers of teachers that are withstood have no holes.
-    withstood = np.full(len(candidates.values), -1, dtype=np.int64)
+    # Sums increase as gaps shrink, so the condition holds for m = 0, .., m(c): m(c) + 1 is their number.
+    distances = np.full(len(candidates.values), -1, dtype=np.int64)
     for teachers in range(most + 1):
         total = counts @ candidates.divergences[np.maximum(distinct - 2 * teachers, 0)]
-        withstood += (total <= candidates.allowed).any(axis=1)
-    withstood[-1] = most  # true on any votes
-    return withstood
+        distances += (total <= candidates.allowed).any(axis=1)
+    distances[-1] = most  # the last candidate bounds epsilon on all votes
+    return distances

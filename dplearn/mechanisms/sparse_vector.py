@@ -1,4 +1,4 @@
-"""The sparse vector technique: any number of questions whether a count is above a threshold, paid by the yes.
+"""The sparse vector technique: noisy threshold tests of private values, with a limit on positive answers.
 
 >>> from dplearn.chance import SeededDice
 >>> from dplearn.privacy import ApproxDP
@@ -26,41 +26,41 @@ from dplearn.privacy.shares import equal_epsilon
 
 __all__ = ["AboveThreshold", "SparseVector"]
 
-# Questions answered at a time: so many, then so many more each time. What was drawn behind the answer that
-# ends an epoch is thrown away, and each draw of many costs as much as some thousand more: where n questions
-# make an epoch, chunks of the order of sqrt(n) keep the sum of both small.
+# The first chunk has this many questions, and each later chunk this many more than the one before. Draws
+# after the answer that ends an epoch are discarded, and each call of the dice has a fixed overhead: in an
+# epoch of n questions, chunks of the order of sqrt(n) keep the sum of both small.
 _CHUNK = 1 << 11
 _FAR = 1 << 61
 _STOPPED = "max_positives answers were above the threshold: the sparse vector has stopped"
 
 
 class SparseVector:
-    """Answers questions one after another until `max_positives` of them had the answer True.
+    """Answers whether private values are above a threshold, until `max_positives` answers were True.
 
     Parameters
     ----------
     threshold : int
-        Public.
+        Public. The threshold before noise.
     max_positives : int
-        After so many answers True it stops, for good and in public; from 1 to 10**9.
+        Public. After this many True answers the object stops permanently; from 1 to 10**9.
     privacy : ApproxDP
-        Spent whole by all answers together, when the object is made. Its `delta` is used only with
+        Spent whole when the object is made, for all answers together. Its `delta` is used only with
         `renew_threshold`.
     dice : Dice
         Source of chance.
     sensitivity : int, default=1
         The most by which the value of one question differs between neighbours.
     renew_threshold : bool, default=False
-        Whether to draw the threshold's noise anew after each True. With a positive delta this needs less
-        noise from some tens of positives on; with delta 0 never.
+        Whether to draw a new noisy threshold after each True. With a positive delta this needs less noise
+        if `max_positives` is some tens or more; with delta 0 it never does.
 
     Attributes
     ----------
     stopped : bool
-        Public. Whether `max_positives` answers True were given. In a forked process, which cannot ask, it is
-        True from the start.
+        Public. Whether `max_positives` answers were True. Always True in a forked process, which cannot use
+        the object.
     positives_left : int
-        Public. How many more there can be.
+        Public. The number of further answers that can be True.
 
     Raises
     ------
@@ -69,25 +69,26 @@ class SparseVector:
 
     Notes
     -----
-    **Privacy.** `privacy`, for all answers together, however many and however chosen, for the neighbours that
-    `sensitivity` is counted in. Proof, with T = max_positives, s = sensitivity: a value q is above if
-    q + G > threshold + B; B, the threshold's noise, and G, fresh for each question, are geometric with
-    ratios a and b. Between neighbours compare B with B + s. Its probability falls by a factor of a ** s, no
-    more. A question with the answer False keeps it with at least the same probability, for q rose by at most
-    s and the threshold by s. One with the answer True needs G greater by at most 2 s: a factor of b ** (2 s).
-    In all a ** -s b ** (-2 s T) <= exp(epsilon). With a renewed threshold that is (T = 1) the cost of one
-    epoch, and T of them, each a pure one of an epsilon fixed in advance, compose to `privacy`.
+    **Privacy.** `privacy`, for all answers together, for any number of adaptively chosen questions and the
+    neighbours that `sensitivity` is counted in. Proof, with T = max_positives, s = sensitivity: the answer
+    for a value q is True if q + G > threshold + B; the noise B of the threshold and the noise G, fresh for
+    each question, are geometric with ratios a and b. Map B on one data set to B + s on a neighbour: its
+    probability falls by a factor of at most a ** s. A False answer has at least the same probability as
+    before, for q increased by at most s and the noisy threshold by s. A True answer needs G greater by at
+    most 2 s: a factor of at most b ** (2 s). In all, a ** -s b ** (-2 s T) <= exp(epsilon). With a renewed
+    threshold, this with T = 1 is the cost of one epoch (the questions up to a True answer). The T epochs,
+    each pure with an epsilon fixed in advance, compose to `privacy`.
 
-    **Assumes.** The value of each question, however it was chosen from the answers before, moves by at most
-    `sensitivity` between neighbours; how many questions are asked depends on nothing private but the answers.
+    **Assumes.** The value of each question, which may depend on earlier answers, moves by at most
+    `sensitivity` between neighbours; the number of questions depends on no private data except the answers.
 
-    **Accuracy.** With probability at least 1 - beta, among m questions each True has a value above
-    threshold - ln(2 m / beta) / ln(1 / b), and each False one of at most
-    threshold + ln(2 E / beta) / ln(1 / a), with E = 1, or max_positives where the threshold is renewed.
+    **Accuracy.** With probability at least 1 - beta, among m questions each with a True answer has a value
+    above threshold - ln(2 m / beta) / ln(1 / b), and each with a False answer a value of at most
+    threshold + ln(2 E / beta) / ln(1 / a), where E is 1, or max_positives if the threshold is renewed.
 
     **Source.** Dwork, Naor, Reingold and others (2009); Dwork and Roth (2014), Theorem 3.23; epsilon
-    is split as in Lyu, Su and Li (2017). There the noise is Laplace; here one-sided, which costs the same and
-    spreads less.
+    is split as in Lyu, Su and Li (2017). There the noise is Laplace; here it is one-sided, which has the same
+    cost and a smaller variance.
     """
 
     def __init__(
@@ -112,45 +113,50 @@ class SparseVector:
         )
 
     def ask(self, value: int) -> bool:
-        """Tell whether a value is above the threshold, give or take noise.
+        """Return whether the noisy value is above the noisy threshold.
 
         Parameters
         ----------
         value : int
-            Private. Beyond 2**61 in magnitude it counts as that.
+            Private. Clipped to 2**61 in magnitude.
+
+        Returns
+        -------
+        bool
 
         Raises
         ------
         RuntimeError
-            If it has stopped.
+            If the sparse vector has stopped.
         """
         return bool(self.ask_all([value])[0])
 
     def ask_all(self, values: Any) -> NDArray[np.bool_]:
-        """Answer one question after another, as `ask` would.
+        """Answer several questions in order, with the output distribution of repeated calls of `ask`.
 
         Parameters
         ----------
         values : array-like of int of shape (m,)
-            Private.
+            Private. Clipped to 2**61 in magnitude.
 
         Returns
         -------
         ndarray of bool of shape (answered,)
-            Shorter than `values` if it stops on the way: then the last answer is the last True.
+            One answer a value. Shorter than `values` if the sparse vector stops at one of them: then the last
+            answer is the last True.
 
         Raises
         ------
         TypeError
             If `values` is not an array of integers.
         RuntimeError
-            If it has stopped before.
+            If the sparse vector had stopped before the call.
         """
         near = near_integers("values", values, -_FAR, _FAR)
         if self.stopped:
             raise RuntimeError(_STOPPED)
         with self._one_time_state.use() as state:
-            if not state.epoch[0]:  # another thread was faster
+            if not state.epoch[0]:  # another thread used the last positive answer
                 raise RuntimeError(_STOPPED)
             answers = state.answer(near)
             last = not state.epoch[0]
@@ -160,26 +166,26 @@ class SparseVector:
 
     @property
     def stopped(self) -> bool:
-        """Whether all positive answers have been given."""
+        """Public. Whether `max_positives` answers were True."""
         return self.positives_left == 0
 
     @property
     def positives_left(self) -> int:
-        """How many more answers can be True."""
+        """Public. The number of further answers that can be True."""
         try:
             with self._one_time_state.use() as state:
                 return state.epoch[0]
-        except RuntimeError:  # the holder is closed: it has stopped, or another process answers
+        except RuntimeError:  # the one-time state is closed: it has stopped, or another process owns it
             return 0
 
 
 class AboveThreshold(SparseVector):
-    """Answers questions one after another until the first answer True.
+    """Answers whether private values are above a threshold, until the first answer True.
 
     Parameters
     ----------
     threshold : int
-        Public.
+        Public. The threshold before noise.
     privacy : ApproxDP
         Its `epsilon` is spent whole, when the object is made; its `delta` is not used.
     dice : Dice
@@ -204,15 +210,16 @@ class AboveThreshold(SparseVector):
 
 @dataclass
 class Questions:
-    """What must not be seen of a sparse vector, and its noise: for what answers from a holder of its own.
+    """The private state of a sparse vector; objects that answer keep it in a one-time state.
 
-    `epoch` holds how many positive answers are left, and the noisy threshold or None until it is drawn. Both
-    change in one assignment: after an interrupt no threshold serves an epoch that is not its own.
+    `epoch` is the number of positive answers left and the noisy threshold, which is None until it is drawn.
+    Both change in one assignment, so that after an interrupt no noisy threshold is used in another epoch.
 
     Notes
     -----
-    **Privacy.** That of `SparseVector`, which holds one; by itself it guarantees nothing, for it can be read.
-    **Assumes.** What `SparseVector` assumes. **Accuracy.** As there. **Source.** As there.
+    **Privacy.** That of `SparseVector` if it is kept in a one-time state; by itself the object has no
+    guarantee, because its attributes are readable. **Assumes.** As for `SparseVector`. **Accuracy.** As for
+    `SparseVector`. **Source.** As for `SparseVector`.
     """
 
     dice: Dice
@@ -223,7 +230,7 @@ class Questions:
     epoch: tuple[int, int | None]
 
     def noisy_threshold(self) -> int:
-        """Return the noisy threshold of this epoch, drawn when it is first needed."""
+        """Return the noisy threshold of this epoch; draw it on first use."""
         left, noisy_threshold = self.epoch
         if noisy_threshold is None:
             noisy_threshold = self.threshold + self.dice.geometric(self.of_threshold)
@@ -231,14 +238,14 @@ class Questions:
         return noisy_threshold
 
     def answer(self, values: NDArray[np.int64], most: int | None = None) -> NDArray[np.bool_]:
-        """Answer, chunk by chunk, up to the last positive answer that is left, or that is one of `most`."""
+        """Answer in chunks, until no positive answers are left or `most` answers were positive."""
         parts, start, ahead = [np.zeros(0, dtype=bool)], 0, _CHUNK
         end = 0 if most is None else max(0, self.epoch[0] - most)
         while self.epoch[0] > end and start < values.size:
             above = self.compare(self.noisy_threshold(), values[start : start + ahead])
             ahead += _CHUNK
             left, noisy_threshold = self.epoch
-            # What was drawn for questions behind the last hit that counts is never looked at.
+            # Draws for questions after the last hit that counts are discarded unread.
             hits = above.nonzero()[0][: 1 if self.renew else left - end]
             if hits.size and (self.renew or hits.size == left - end):
                 above = above[: hits[-1] + 1]
@@ -260,8 +267,7 @@ class Questions:
 def _ratios(epsilon: Fraction, positives: int) -> tuple[Fraction, Fraction]:
     """Return the ratios of the threshold's noise and of the questions' noise, for sensitivity 1.
 
-    Any split of epsilon is valid; with shares as 1 to (2 positives)**(2/3) their noises' variances add up to
-    the least.
+    Any split of epsilon is valid; a split of 1 to (2 positives)**(2/3) minimises the sum of both variances.
     """
     share = Fraction(1, 1 + round((2 * positives) ** Fraction(2, 3)))
     return decay_ratio(epsilon * share), decay_ratio(epsilon * (1 - share) / (2 * positives))

@@ -1,4 +1,4 @@
-"""Release an answer unchanged where no few records could have changed it.
+"""Stability-based release: publish an answer unchanged if its distance to instability is large.
 
 >>> from dplearn.chance import SeededDice
 >>> guarantee = ApproxDP(1, 1e-6)
@@ -31,21 +31,22 @@ __all__ = [
     "release_probability_table",
 ]
 
-_LARGEST = Fraction(700)  # greater epsilons count as this
-_LONGEST = 1_000_000  # entries of the table of probabilities
+_LARGEST = Fraction(700)  # greater epsilons count as 700
+_LONGEST = 1_000_000  # greatest length of the table of probabilities
 
 Answer = TypeVar("Answer")
 
 
 def release_if_stable(answer: Answer, distance: int, *, privacy: ApproxDP, dice: Dice) -> Answer | None:
-    """Return `answer` if few records could not have changed it, else None.
+    """Return `answer` with a probability that grows with its distance to instability, else None.
 
     Parameters
     ----------
     answer : object
-        Private. Returned as it is.
+        Private. Returned unchanged.
     distance : int
-        Private. Nonnegative: how many records can change before the answer may.
+        Private. Distance to instability, nonnegative: the number of records that can be replaced without a
+        change of the answer.
     privacy : ApproxDP
         Its `epsilon` and `delta` are spent whole; both positive.
     dice : Dice
@@ -54,7 +55,8 @@ def release_if_stable(answer: Answer, distance: int, *, privacy: ApproxDP, dice:
     Returns
     -------
     object or None
-        `answer` with probability `release_probabilities(privacy)[distance]`, 1 beyond its end.
+        `answer` with probability `release_probabilities(privacy)[distance]`, which is 1 beyond the end of
+        that table; otherwise None (abstention).
 
     Raises
     ------
@@ -64,19 +66,21 @@ def release_if_stable(answer: Answer, distance: int, *, privacy: ApproxDP, dice:
     Notes
     -----
     **Privacy.** `privacy`, for the neighbours that `distance` is counted in. Proof: let p(d) be the
-    probability to speak. Where neighbours have different answers both distances are 0, each answer has
-    probability p(0) <= delta, and silence is equally probable. Else the distances differ by at most 1, and
-    the two inequalities p(d + 1) <= exp(epsilon) p(d) + delta and 1 - p(d) <= exp(epsilon) (1 - p(d + 1)) +
-    delta hold for every d by construction; the two opposite ones hold since p rises.
+    probability of release at distance d. If neighbours have different answers, both distances are 0, each
+    answer has probability p(0) <= delta, and abstention is equally probable. Otherwise the distances differ
+    by at most 1, and the two inequalities p(d + 1) <= exp(epsilon) p(d) + delta and
+    1 - p(d) <= exp(epsilon) (1 - p(d + 1)) + delta hold for every d by construction; the two opposite
+    inequalities hold since p is increasing.
 
     **Assumes.** `distance` is 0 wherever some neighbour has another answer, and moves by at most 1 between
     neighbours.
 
-    **Accuracy.** No mechanism with this guarantee speaks with greater probability at any distance. It speaks
-    with probability at least 1 - beta once distance >= ln(1 / (delta * beta)) / epsilon + 1.
+    **Accuracy.** No mechanism with this guarantee releases the answer with greater probability at any
+    distance. The answer is released with probability at least 1 - beta if
+    distance >= ln(1 / (delta * beta)) / epsilon + 1.
 
     **Source.** Smith and Thakurta (2013); Bassily, Thakkar and Thakurta (2018), Algorithm 2. There noise is
-    added to the distance; here the probability of speaking is the largest possible, the recursion of
+    added to the distance; here the probability of release is the greatest possible, by the recursion of
     Desfontaines, Voss, Gipson and Mandayam (2022).
     """
     if isinstance(distance, bool) or not hasattr(distance, "__index__") or distance < 0:
@@ -87,14 +91,14 @@ def release_if_stable(answer: Answer, distance: int, *, privacy: ApproxDP, dice:
 
 
 def most_frequent_if_stable(votes: Any, n_labels: int, *, privacy: ApproxDP, dice: Dice) -> int | None:
-    """Return the label with the most votes if few votes could not have changed it, else None.
+    """Return the label with the most votes if the plurality is stable, else None.
 
     Parameters
     ----------
     votes : array-like of int of shape (n,)
-        Private. Labels from 0 to n_labels - 1, or -1 where no vote was cast.
+        Private. Labels from 0 to n_labels - 1, or -1 for no vote.
     n_labels : int
-        At least 2; public.
+        Public. Number of labels, at least 2.
     privacy : ApproxDP
         Its `epsilon` and `delta` are spent whole.
     dice : Dice
@@ -103,7 +107,7 @@ def most_frequent_if_stable(votes: Any, n_labels: int, *, privacy: ApproxDP, dic
     Returns
     -------
     int or None
-        The first label with the most votes, or None.
+        The label with the most votes, of equal ones the first; None for abstention.
 
     Raises
     ------
@@ -112,15 +116,15 @@ def most_frequent_if_stable(votes: Any, n_labels: int, *, privacy: ApproxDP, dic
 
     Notes
     -----
-    **Privacy.** `privacy`, where neighbours differ in one vote, which may be moved, cast or withdrawn.
+    **Privacy.** `privacy`, where neighbours differ in one vote, which may be changed, added or removed.
 
     **Assumes.** One record changes at most one vote.
 
     **Accuracy.** As for `release_if_stable`; the distance of a plurality that leads by g votes is at least
     (g - 2) / 2.
 
-    **Source.** As for `release_if_stable`. The distance is exact: the gap to the runner-up less one, as in
-    the paper, moves by 2 with one vote.
+    **Source.** As for `release_if_stable`. The distance here is exact. The paper uses the gap to the
+    second label minus one, which moves by 2 when one vote changes.
     """
     n_labels = check_count("n_labels", n_labels, low=2)
     array = np.asarray(votes)
@@ -134,7 +138,7 @@ def most_frequent_if_stable(votes: Any, n_labels: int, *, privacy: ApproxDP, dic
 
 
 def release_probabilities(privacy: ApproxDP) -> tuple[Fraction, ...]:
-    """Return the greatest probabilities to speak that `privacy` allows at distance 0, 1, ..., till one is 1.
+    """Return the greatest probabilities of release that `privacy` allows at distances 0, 1, ..., up to 1.
 
     Parameters
     ----------
@@ -145,7 +149,7 @@ def release_probabilities(privacy: ApproxDP) -> tuple[Fraction, ...]:
     -------
     tuple of Fraction
         p(0) = delta, then p(d + 1) = min(exp(epsilon) p(d) + delta, 1 - exp(-epsilon) (1 - p(d) - delta), 1),
-        each rounded down by less than a part in 2**64 of itself.
+        each rounded down by a relative error of less than 2**-64.
 
     Raises
     ------
@@ -154,14 +158,15 @@ def release_probabilities(privacy: ApproxDP) -> tuple[Fraction, ...]:
 
     Notes
     -----
-    **Privacy.** `release_if_stable` keeps `privacy` with them. Proof: neighbours' distances d and d + 1 have
-    p(d + 1) <= exp(epsilon) p(d) + delta and 1 - p(d) <= exp(epsilon) (1 - p(d + 1)) + delta, and
-    p(0) = delta is all that is shown where answers differ. Sees no data.
+    **Privacy.** With these probabilities `release_if_stable` satisfies `privacy`. Proof: for the distances d
+    and d + 1 of neighbours, p(d + 1) <= exp(epsilon) p(d) + delta and
+    1 - p(d) <= exp(epsilon) (1 - p(d + 1)) + delta; where answers differ, each is released with probability
+    p(0) = delta. Reads no data.
 
     **Assumes.** Distances move by at most 1 between neighbours.
 
-    **Accuracy.** By induction no mechanism that keeps `privacy` speaks with a greater probability at any
-    distance, but for the rounding.
+    **Accuracy.** By induction, no mechanism that satisfies `privacy` releases the answer with a greater
+    probability at any distance, up to rounding.
 
     **Source.** As for `release_if_stable`.
     """
@@ -177,21 +182,27 @@ def release_probability_table(privacy: ApproxDP) -> tuple[list[int], int]:
     privacy : ApproxDP
         As for `release_probabilities`.
 
+    Returns
+    -------
+    numerators : list of int
+    denominator : int
+
     Notes
     -----
-    **Privacy.** That of `release_probabilities`: they are the same numbers, without common factors taken out.
-    **Assumes.** As there. **Accuracy.** As there. **Source.** As there.
+    **Privacy.** That of `release_probabilities`: the same numbers as unreduced fractions. **Assumes.** As for
+    `release_probabilities`. **Accuracy.** As for `release_probabilities`. **Source.** As for
+    `release_probabilities`.
     """
     delta = delta_of(privacy)
-    # Going up from delta to 1/2, and again from there, takes ln(1 / delta) / epsilon steps each or fewer.
+    # From delta up to 1/2, and from 1/2 up to 1, the table has at most ln(1 / delta) / epsilon steps each.
     least = ceil(2 * log_bounds(2 / delta)[1]) / Fraction(_LONGEST)
     return _speaking_table(check_number("epsilon", epsilon_of(privacy), low=least), delta)
 
 
 @lru_cache(maxsize=64)
 def _speaking_table(epsilon: Fraction, delta: Fraction) -> tuple[list[int], int]:
-    """Return numerators and their common denominator; reducing them all would take most of the time."""
-    # Below exp(epsilon), so that both steps are at most what they stand for.
+    """Return numerators and their common denominator; the fractions are not reduced, for speed."""
+    # growth is at most exp(epsilon), so both steps below are at most those of the recursion.
     growth = exp_bounds(min(epsilon, _LARGEST), digits=60)[0]
     a, b = growth.denominator, growth.numerator
     one = ceil(1 / delta) << 128

@@ -1,4 +1,4 @@
-"""Online query release: answers that few records could have changed, paid by the queries left unanswered.
+"""Online release of stable query answers: a sparse vector on distances to instability, with few abstentions.
 
 >>> import numpy as np
 >>> from dplearn.chance import SeededDice
@@ -23,29 +23,29 @@ from dplearn.privacy.stable_answers import StableAnswersNoise, stable_answers_no
 __all__ = ["StableAnswers", "answered", "stability_questions"]
 
 _FAR = 1 << 61
-_STOPPED = "max_abstentions queries were left unanswered: the release has stopped"
+_STOPPED = "max_abstentions abstentions have occurred: the release has stopped"
 
 
 class StableAnswers:
-    """Answers queries as they are if they are stable, until `max_abstentions` of them were left unanswered.
+    """Releases stable answers to queries unchanged, and abstains from others up to `max_abstentions` times.
 
     Parameters
     ----------
     max_abstentions : int
-        After so many queries without an answer it stops, for good and in public; from 1 to 10**9.
+        Public. After this many abstentions the object stops permanently; from 1 to 10**9.
     privacy : ApproxDP
-        Spent whole by all answers together, when the object is made; epsilon and delta positive.
+        Spent whole when the object is made, for all answers together; epsilon and delta positive.
     dice : Dice
         Source of chance.
     n_queries : int, default=1000
-        For how many queries the noise is tuned; any number of them can be asked, at the same privacy.
+        Number of queries for which the noise is optimised; the guarantee holds for any number of queries.
 
     Attributes
     ----------
     stopped : bool
-        Public. Whether `max_abstentions` queries were left unanswered.
+        Public. Whether `max_abstentions` abstentions have occurred.
     abstentions_left : int
-        Public. How many more can be left unanswered; 0 in a forked process, which cannot ask.
+        Public. Number of further abstentions; 0 in a forked process, which cannot use the object.
 
     Raises
     ------
@@ -54,22 +54,23 @@ class StableAnswers:
 
     Notes
     -----
-    **Privacy.** `privacy`, for all answers together, however many and however chosen, for the neighbours that
-    distances are counted in. Proof: see `dplearn.theory.stable_answers_noise`. In short: where neighbours
-    have different answers both distances are 0, and such a query is answered with a probability that adds
-    up to at most delta over the whole run; all others are a sparse vector's questions, and their answers are
-    equal.
+    **Privacy.** `privacy`, for all answers together, for any number of adaptively chosen queries and the
+    neighbours that distances are counted in. Proof: see `dplearn.theory.stable_answers_noise`. In short: if
+    neighbours have different answers to a query, both distances are 0; the probabilities that such a query is
+    answered add up to at most delta over the whole run. All other queries have equal answers on neighbours,
+    and the tests of their distances are questions to a sparse vector.
 
-    **Assumes.** `distance` is 0 wherever some neighbour has another answer, and moves by at most 1 between
-    neighbours, for every query, however it was chosen from what was released before; how many queries are
-    asked depends on nothing private but the answers.
+    **Assumes.** For every query, which may depend on earlier answers, `distance` is 0 if some neighbour has
+    another answer, and moves by at most 1 between neighbours; the number of queries depends on no private
+    data except the answers.
 
-    **Accuracy.** With probability at least 1 - beta all of m queries are answered whose distance is at least
-    `stable_answers_noise(privacy, max_abstentions).least_distance(m, beta)`, as long as it has not stopped.
+    **Accuracy.** With probability at least 1 - beta, among m queries all with a distance of at least
+    `stable_answers_noise(privacy, max_abstentions).least_distance(m, beta)` are answered, until the object
+    stops.
 
-    **Source.** Bassily, Thakkar and Thakurta (2018), Algorithm 3 and Theorem 3.6. There noise is Laplace, its
-    threshold rises with the number of queries, and T + 1 queries may stay unanswered; here noise is
-    one-sided, the threshold does not know the number of queries, and after `max_abstentions` it stops.
+    **Source.** Bassily, Thakkar and Thakurta (2018), Algorithm 3 and Theorem 3.6. There the noise is Laplace,
+    the threshold grows with the number of queries, and T + 1 abstentions are possible; here the noise is
+    one-sided, the threshold does not depend on the number of queries, and the limit is `max_abstentions`.
     """
 
     def __init__(self, *, max_abstentions: int, privacy: ApproxDP, dice: Dice, n_queries: int = 1000):
@@ -79,73 +80,84 @@ class StableAnswers:
         self._one_time_state = OneTimeState(stability_questions(noise, dice))
 
     def answer(self, answers: Any, distances: Any) -> NDArray[np.int64]:
-        """Answer one query after another, each if it is stable.
+        """Answer several queries in order; abstain from those that fail the noisy test of stability.
 
         Parameters
         ----------
         answers : array-like of int of shape (m,)
-            Private. Nonnegative, such as label codes.
+            Private. Exact answers: nonnegative integers, such as label codes.
         distances : array-like of int of shape (m,)
-            Private. How many records can change before the answer may; beyond 2**61 it counts as that.
+            Private. Distance to instability of each answer, nonnegative; clipped to 2**61.
 
         Returns
         -------
         ndarray of int64 of shape (answered,)
-            The answers, -1 where a query was left unanswered. Shorter than `answers` if it stops on the
-            way: then the last one is -1.
+            The answers, -1 for an abstention. Shorter than `answers` if the object stops at one of the
+            queries: then the last element is -1.
 
         Raises
         ------
         TypeError, ValueError
-            If these are not arrays of integers of one length; the message shows none.
+            If these are not arrays of integers of one length; the message shows no value.
         RuntimeError
-            If it has stopped before.
+            If the object had stopped before the call.
         """
         given = near_integers("answers", answers, -_FAR, _FAR)
         near = near_integers("distances", distances, 0, _FAR)
         if given.shape != near.shape:
-            raise ValueError("answers and distances must have one length")
+            raise ValueError("answers and distances must have equal lengths")
         if (given < 0).any():
-            raise ValueError("answers must be nonnegative: -1 stands for a query left unanswered")
+            raise ValueError("answers must be nonnegative: -1 stands for an abstention")
         if self.stopped:
             raise RuntimeError(_STOPPED)
         with self._one_time_state.use() as questions:
-            if not questions.epoch[0]:  # another thread was faster
+            if not questions.epoch[0]:  # another thread used the last abstention
                 raise RuntimeError(_STOPPED)
             return answered(questions, given, near)
 
     @property
     def stopped(self) -> bool:
-        """Whether all queries that can be left unanswered were."""
+        """Public. Whether `max_abstentions` abstentions have occurred."""
         return self.abstentions_left == 0
 
     @property
     def abstentions_left(self) -> int:
-        """How many more queries can be left unanswered."""
+        """Public. Number of further abstentions."""
         try:
             with self._one_time_state.use() as questions:
                 left: int = questions.epoch[0]
                 return left
-        except RuntimeError:  # another process answers
+        except RuntimeError:  # another process owns the one-time state
             return 0
 
 
 def stability_questions(noise: StableAnswersNoise, dice: Any) -> Questions:
-    """Return the sparse vector whose question is whether an answer is unstable.
+    """Return the state of a sparse vector whose questions are whether answers are unstable.
 
-    d - G2 >= threshold - G1 is the negation of -d + G2 > -threshold + G1.
+    An answer at distance d is released if d - G2 >= threshold - G1, the negation of
+    -d + G2 > -threshold + G1. So the sparse vector has the values -d and the threshold -threshold.
 
     Parameters
     ----------
     noise : StableAnswersNoise
-        Bar and ratios.
+        Threshold and ratios of the noise.
     dice : Dice or None
-        Source of chance; None if it comes later.
+        Source of chance; None if the caller sets it later.
+
+    Returns
+    -------
+    Questions
+
+    Raises
+    ------
+    ValueError
+        If epsilon is so small that the threshold exceeds 2**61.
 
     Notes
     -----
-    **Privacy.** That of `StableAnswers`. **Assumes.** Distances to instability are of sensitivity 1.
-    **Accuracy.** As of `StableAnswers`. **Source.** As there; the proof is in docs/theory/stable_answers.md.
+    **Privacy.** That of `StableAnswers`. **Assumes.** Distances to instability have sensitivity 1.
+    **Accuracy.** As for `StableAnswers`. **Source.** As for `StableAnswers`; the proof is in
+    docs/theory/stable_answers.md.
     """
     if noise.threshold > _FAR:
         raise ValueError("epsilon must be larger: the least distance to be answered would exceed 2**61")
@@ -156,20 +168,24 @@ def stability_questions(noise: StableAnswersNoise, dice: Any) -> Questions:
 def answered(
     questions: Questions, answers: NDArray[np.int64], distances: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the answers as far as the questions go, -1 where a query is declined.
+    """Return the stable answers, -1 for abstentions, up to the last abstention that `questions` allows.
 
     Parameters
     ----------
     questions : Questions
-        Not yet stopped.
+        State of a sparse vector that has not stopped.
     answers, distances : ndarray of int64 of shape (m,)
-        Private.
+        Private. Exact answers and their distances to instability.
+
+    Returns
+    -------
+    ndarray of int64 of shape (answered,)
 
     Notes
     -----
-    **Privacy.** That of `StableAnswers`: an answer is shown where its distance passed the test, and the test
-    is the sparse vector's. **Assumes.** `distances` are those of `answers`. **Accuracy.** As of
-    `StableAnswers`. **Source.** As there.
+    **Privacy.** That of `StableAnswers`: an answer is released if its distance passed the test of the sparse
+    vector. **Assumes.** distances[i] belongs to answers[i]. **Accuracy.** As for `StableAnswers`.
+    **Source.** As for `StableAnswers`.
     """
     unstable = questions.answer(-distances)
     return np.where(unstable, -1, answers[: unstable.size])

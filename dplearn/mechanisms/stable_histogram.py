@@ -1,4 +1,4 @@
-"""Counts of keys that nobody declared: what is rare stays unseen, whatever the set of possible keys.
+"""The stability-based histogram: noisy counts of the frequent keys from an undeclared, even infinite, set.
 
 >>> from dplearn.chance import SeededDice
 >>> words = ["of"] * 900 + ["the"] * 950 + ["xylophone"]
@@ -26,19 +26,19 @@ __all__ = [
     "stable_histogram_threshold",
 ]
 
-_PLAIN = {str, bytes, int}  # types whose values are published as they are
-_DEEPEST = 16
-_BLOCK = 1 << 16  # keys that are looked at together
+_PLAIN = {str, bytes, int}  # types whose values are published unchanged
+_DEEPEST = 16  # greatest depth of nested tuples
+_BLOCK = 1 << 16  # keys that are counted together
 
 
 def stable_histogram(keys: Iterable[Hashable], *, privacy: ApproxDP, dice: Dice) -> dict[Hashable, int]:
-    """Return the noisy counts of those keys that are frequent enough to be named.
+    """Return the keys whose noisy count reaches a threshold, with their noisy counts.
 
     Parameters
     ----------
     keys : iterable of None, str, bytes, int, or tuples of these, of length n
-        Private. One key for each record, from any set, even an infinite one. Not bool or float, some of
-        which are equal to an int.
+        Private. One key a record, from any set, even an infinite one. bool and float are refused, because
+        some of their values are equal to an int.
     privacy : ApproxDP
         Its `epsilon` and `delta` are spent whole; both positive. For neighbours that replace one record.
     dice : Dice
@@ -47,36 +47,37 @@ def stable_histogram(keys: Iterable[Hashable], *, privacy: ApproxDP, dice: Dice)
     Returns
     -------
     dict
-        From key to noisy count, at least `stable_histogram_threshold(privacy)` and at most n; sorted by key.
-        A key that is not there has a count near or below the threshold, or none. Numpy's strings and integers
-        have become Python's.
+        Maps keys to noisy counts, each at least `stable_histogram_threshold(privacy)` and at most n; sorted
+        by key. NumPy strings and integers are converted to those of Python.
 
     Raises
     ------
     TypeError
         If a key is of another type; the message shows no key.
     ValueError
-        If epsilon or delta is 0, or the neighbours are others.
+        If epsilon or delta is 0, or `privacy.neighbors` is not "replace_one".
 
     Notes
     -----
-    **Privacy.** `privacy`, for one replaced record. Proof: a replaced record takes 1 from one key and gives
-    1 to another; let p be the probability that a key of count 1 is published, at most delta. Noise of ratio
-    r >= exp(-epsilon / 2) covers each of the two that is present on both sides, exp(epsilon) together. A key
-    that is present here only has count 1 and is published with probability p: that is in delta. One that is
-    present there only must stay unpublished, which has probability 1 here and 1 - p there; P[E] =
-    (1 - p) P[E] + p P[E], whose first part the neighbour has but for the factor exp(epsilon / 2) of the other
-    key; the second is at most p. If each of the two is present on one side only, being unpublished has
-    probability 1 - p on both, so delta = p serves with epsilon = 0.
+    **Privacy.** `privacy`, for one replaced record. Proof: a replaced record subtracts 1 from the count of
+    one key and adds 1 to that of another. Let p be the probability that a key of count 1 is published, at
+    most delta; let P and P' be the output distributions on a data set and its neighbour. For a key that is
+    present in both, noise of ratio r >= exp(-epsilon / 2) gives a factor of at most exp(epsilon / 2); for two
+    such keys, exp(epsilon) together. A key that is present in the data set only has count 1 and is published
+    with probability p, which delta covers. A key that is present in the neighbour only is unpublished with
+    probability 1 under P and 1 - p under P'; write P[E] = (1 - p) P[E] + p P[E]: the first part is at most
+    exp(epsilon / 2) P'[E], the factor of the other key, and the second is at most p. If each of the two keys
+    is present on one side only, each is unpublished with probability 1 - p on its side, so epsilon = 0 and
+    delta = p suffice.
 
     **Assumes.** Each record has one key, of a type listed above; the number of records is public.
 
-    **Accuracy.** With probability at least 1 - beta all noise is below t = (2 / epsilon) ln(2 k / beta) in
-    magnitude, k the number of distinct keys: every key with a count of at least the threshold plus t is
-    there.
+    **Accuracy.** Let k be the number of distinct keys. With probability at least 1 - beta all noise is at
+    most t = (2 / epsilon) ln(2 k / beta) in magnitude, and then every key with a count of at least the
+    threshold plus t is published.
 
     **Source.** Korolova, Kenthapadi, Mishra and Ntoulas (2009); Bun, Nissim and Stemmer (2016), Proposition
-    2.20. The threshold is the exact quantile of discrete noise.
+    2.20. Here the threshold is the exact quantile of the discrete noise.
     """
     threshold, ratio = stable_histogram_threshold(privacy), decay_ratio(privacy.epsilon / 2)
     check_choice("neighbors", privacy.neighbors, ("replace_one",))
@@ -85,7 +86,7 @@ def stable_histogram(keys: Iterable[Hashable], *, privacy: ApproxDP, dice: Dice)
     n = int(values.sum())
     if n < threshold:
         return {}
-    # Below the threshold all noisy counts are one outcome: not published. Above n none is told apart.
+    # Noisy counts below the threshold are one outcome (not published); those above n are clipped to n.
     noisy = values + dice.discrete_laplace(ratio, threshold - 1 - values, n - values, size=values.size)
     published = [
         (key, count) for (key, _), count in zip(present, noisy.tolist(), strict=True) if count >= threshold
@@ -94,9 +95,10 @@ def stable_histogram(keys: Iterable[Hashable], *, privacy: ApproxDP, dice: Dice)
 
 
 def _counted(keys: Iterable[Hashable]) -> list[tuple[Hashable, int]]:
-    """Return the keys as they are published, and their counts, in an order that is not that of the records.
+    """Return the published form of each key and its count, in an order independent of the records' order.
 
-    Keys of different types are never compared: "a" and b"a" hash alike, and Python warns, if it is told to.
+    Keys of different types are never compared: "a" and b"a" have equal hashes, and `python -b` warns of their
+    comparison.
     """
     counters: dict[str, Counter[Any]] = {}
     rest = iter(keys)
@@ -122,7 +124,7 @@ def _by_type(block: list[Hashable]) -> dict[str, list[Any]]:
 
 
 def _ranked(key: Any, depth: int = 0) -> tuple[str, Any]:
-    """Return the name of the type in which a key is published, and the key in it."""
+    """Return the name of the type in which a key is published, and the key as a sortable value."""
     if isinstance(key, tuple) and depth < _DEEPEST:
         return "tuple", tuple(_ranked(part, depth + 1) for part in tuple.__iter__(key))
     if isinstance(key, str):
@@ -156,16 +158,16 @@ def stable_histogram_threshold(privacy: ApproxDP) -> int:
     Returns
     -------
     int
-        The least threshold with P[1 + Z >= threshold] <= delta, Z the noise of one count.
+        The least threshold with P[1 + Z >= threshold] <= delta, where Z is the noise of one count.
 
     Notes
     -----
-    **Privacy.** A key that one record alone has is published with probability at most delta: the second
-    half of the proof of `stable_histogram`. Sees no data.
+    **Privacy.** A key of count 1 is published with probability at most delta, as the proof of
+    `stable_histogram` requires. Reads no data.
 
     **Assumes.** One record has one key.
 
-    **Accuracy.** The least integer that keeps this, from the exact distribution of the noise.
+    **Accuracy.** The least such integer, from the exact distribution of the noise.
 
     **Source.** As for `stable_histogram`.
     """

@@ -1,10 +1,10 @@
-"""Noisy counts of nested intervals, finer where there are many records: what a whole distribution needs.
+"""Noisy counts of nested intervals in an adaptive tree, for releases of cumulative distribution functions.
 
 >>> import numpy as np
 >>> from dplearn.chance import SeededDice
 >>> ages = np.repeat([20, 30, 70], 1000)
 >>> levels = tree_counts(ages, 100, fan_out=10, threshold=50, privacy=ApproxDP(1), dice=SeededDice(0))
->>> [level.starts.size for level in levels]  # all, the tens, and the units where a ten has many
+>>> [level.starts.size for level in levels]  # the root, ten intervals of 10, and 30 intervals of 1
 [1, 10, 30]
 """
 
@@ -33,20 +33,20 @@ def tree_counts(
     low: int | None = None,
     high: int | None = None,
 ) -> list[Level]:
-    """Return a tree of noisy counts, whose nodes are cut wherever a noisy count reaches the threshold.
+    """Return a tree of noisy counts in which a node is split if its noisy count reaches the threshold.
 
     Parameters
     ----------
     codes : array-like of int of shape (n,)
         Private. From 0 to size - 1, in any order.
     size : int
-        How many codes the domain has; up to any size.
+        Number of codes in the domain; an integer of any size.
     fan_out : int
-        How many nearly equal parts a node is cut into; at least 2.
+        Number of nearly equal children of a split node; at least 2.
     threshold : int
-        A node of two codes or more is cut if its noisy count is at least this; the root, if n is.
+        A node of two codes or more is split if its noisy count is at least this; the root, if n is.
     privacy : ApproxDP or ZeroConcentratedDP
-        Its `epsilon` is spent whole, on Laplace noise, or its `rho`, on Gaussian noise.
+        Its `epsilon` is spent whole on Laplace noise, or its `rho` on Gaussian noise.
     dice : Dice
         Source of chance.
     low, high : int, optional
@@ -55,24 +55,26 @@ def tree_counts(
     Returns
     -------
     list of Level
-        From the root, whose count is n, downwards; all other counts are noisy.
+        One level of nodes each, from the root downwards. The count of the root is n, all others are noisy.
 
     Notes
     -----
-    **Privacy.** `privacy`, for one replaced record. Proof: level by level; what was released of the levels
-    above says which nodes are counted, on neighbours alike. Nodes of a level have no code in common: the
-    record leaves at most one of them and enters at most one, so that the counts of a level differ by at most
-    2 in sum, and so do their squares. There are `depth_of(size, fan_out)` levels below the root, b say; each
-    is an adaptively chosen mechanism with epsilon / b or rho / b. (In all, 2 b counts may move by 1, and do
-    if the record goes from one child of the root to another. With two children of which the left alone is
-    counted it would be 2 b - 1; the estimates from both have half the variance or less.)
+    **Privacy.** `privacy`, for one replaced record. Proof, level by level: the released counts of the levels
+    above determine which nodes are counted, so given them the nodes are equal on neighbours. The nodes of a
+    level are disjoint: the record leaves at most one of them and enters at most one, so the absolute
+    differences of the counts of a level sum to at most 2, and so do the squared differences. Let b be the
+    number of levels below the root, `depth_of(size, fan_out)`; each level is an adaptively chosen mechanism
+    with epsilon / b or rho / b. (In total 2 b counts may move by 1, and do if the record moves from one child
+    of the root to another. With two children of which only the left one is counted the total would be
+    2 b - 1; the estimates from both have half the variance or less.)
 
     **Assumes.** All values lie in the domain, which is public; the number of records is public.
 
-    **Accuracy.** See `dplearn.theory.TreePlan.error`, for the distribution that these counts are made into.
+    **Accuracy.** `dplearn.theory.TreePlan.error` bounds the error of the distribution function made from
+    these counts.
 
     **Source.** Dwork, Naor, Pitassi and Rothblum (2010); Hay, Rastogi, Miklau and Suciu (2010). Here the
-    domain may have any size: what is cut is decided by noisy counts.
+    domain may have any size, because noisy counts decide which nodes are split.
     """
     depth = depth_of(size, fan_out)
     check_count("threshold", threshold, low=1)
@@ -97,7 +99,7 @@ def _noisy(
     low: int | None,
     high: int | None,
 ) -> Any:
-    """Return counts of one of `depth` levels with noise: they move by 2 in sum, by 1 each."""
+    """Return the noisy counts of one level: its share of the privacy is 1 / depth, its L1 sensitivity 2."""
     if isinstance(privacy, ZeroConcentratedDP):
         part = ZeroConcentratedDP(rho_of(privacy) / depth)
         return gaussian_counts(counts, privacy=part, dice=dice, squared_sensitivity=2, low=low, high=high)

@@ -1,4 +1,4 @@
-"""Private search and private scores: what tuning and measuring publish, they pay for."""
+"""Private model selection: differentially private parameter search and accuracy scores."""
 
 from dplearn.model_selection.plan import SearchPlan
 from dplearn.model_selection.score import PrivateScore, private_score

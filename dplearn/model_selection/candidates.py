@@ -1,4 +1,4 @@
-"""What a search chooses from: private classifiers, or pipelines of private steps, each to be given a budget.
+"""Candidates of a private search, private classifiers or pipelines of private steps: checks, budgets, fits.
 
 >>> from sklearn.pipeline import make_pipeline
 >>> from dplearn.learners.threshold import ThresholdClassifier
@@ -45,26 +45,26 @@ _IDLE = (None, "passthrough")
 
 
 def check_candidate(estimator: Any, stateless: Collection[str]) -> None:
-    """Refuse what no search can guarantee anything of.
+    """Check that an estimator can be a candidate of a private search.
 
     Parameters
     ----------
     estimator : object
-        Should be a private classifier whose fit releases all that it predicts by, or a Pipeline that ends in
-        one and whose other steps are private, or learn nothing.
+        Must be a private classifier whose predictions depend only on values released by its fit, or a
+        Pipeline that ends in one and whose other steps are private or stateless.
     stateless : collection of str
-        Names of further steps that are known to learn nothing.
+        Names of further steps that learn nothing from data, by the caller's declaration.
 
     Raises
     ------
     TypeError, ValueError
-        If it is not, or keeps account of its own.
+        If the estimator is of another kind or has its own ledger.
     """
     last = last_step(estimator)
     if not isinstance(last, PrivateClassifier) or answers_from_a_budget(estimator):
         raise TypeError(
-            "estimator must be, or end in, a private classifier of dplearn that releases all it predicts by"
-            f" when it is fitted, got {type(last).__name__}"
+            "estimator must be, or end in, a private classifier of dplearn whose predictions depend only on"
+            f" values released by fit, got {type(last).__name__}"
         )
     steps = dict(_steps(estimator))
     declared = named(stateless)
@@ -81,78 +81,78 @@ def check_candidate(estimator: Any, stateless: Collection[str]) -> None:
 
 
 def _check_private(step: Any, *, alone: bool) -> None:
-    """Refuse a private step whose cost the search cannot set, or that would be charged elsewhere."""
+    """Raise if the search cannot set the budget of a private step, or if the step has its own ledger."""
     parameters = step.get_params(deep=False)
     if not {"epsilon", "ledger"} <= parameters.keys() or (
         isinstance(step, PrivateClassifier) and "classes" not in parameters
     ):
         raise TypeError(
-            "estimator must have parameters epsilon and classes, for the search to set, got"
+            "estimator must have parameters epsilon and classes, which the search sets, got"
             f" {type(step).__name__}"
         )
     if "X_public" in signature(step.fit).parameters and parameters["protects"] == "examples":
         raise ValueError(
-            f"estimator must be fitted from X and y alone, got {type(step).__name__}, which needs X_public"
+            f"estimator must be fitted from X and y only, got {type(step).__name__}, which needs X_public"
             " unless protects='labels': search over its parameters on public rows"
         )
     if any(isinstance(each, PrivacyLedger) for each in held_by(step)):
         raise ValueError(
-            "estimator must have no ledger of its own: give it to the search, which charges for all"
+            "estimator must not have a ledger: pass the ledger to the search, which charges it for all fits"
         )
     if not alone and parameters.get("protects", "examples") != "examples":
         raise ValueError(
-            f"estimator must protect examples where it has several steps, got protects={step.protects!r}"
+            f"estimator must protect examples if it has several steps, got protects={step.protects!r}"
         )
     check_number("epsilon", step.epsilon, above=0)
 
 
 def _check_stateless(name: str, step: Any, *, declared: bool) -> None:
-    """Refuse a step that may learn something, or that holds what is private."""
+    """Raise if a non-private step may learn from data, predicts, or holds a private estimator or ledger."""
     if not declared and may_learn(step):
         raise ValueError(
             f"estimator must have private steps, or steps that learn nothing, got {type(step).__name__}"
-            f" as {name!r}; if you know that it learns nothing from any value, say stateless={[name]!r}"
+            f" as {name!r}; if you know that it learns nothing from data, pass stateless={[name]!r}"
         )
     if hasattr(step, "predict") or any(
         isinstance(each, (PrivateEstimator, PrivacyLedger)) for each in held_by(step)
     ):
         raise ValueError(
-            f"estimator must have its private steps side by side, and none that predicts before the last, got"
-            f" {type(step).__name__} as {name!r}, which holds one or is one"
+            f"estimator must have its private steps side by side, and only its last step may predict, got"
+            f" {type(step).__name__} as {name!r}, which predicts or contains a private estimator or a ledger"
         )
 
 
 def last_step(estimator: Any) -> Any:
-    """Return the step of a pipeline that predicts, or what is no pipeline as it is."""
+    """Return the last step of a pipeline; for other estimators, the estimator itself."""
     return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
 
 
 def named(stateless: Collection[str]) -> set[str]:
-    """Return the names of steps that were declared to learn nothing; one alone is a name too."""
+    """Return the names of declared stateless steps as a set; a string is one name."""
     return {stateless} if isinstance(stateless, str) else set(stateless)
 
 
 def private_steps(estimator: Any) -> list[Any]:
-    """Return the private steps of a pipeline; what is none is all there is."""
+    """Return the private steps of a pipeline; other estimators count as a single step."""
     return [step for _, step in _steps(estimator) if isinstance(step, PrivateEstimator)]
 
 
 def taken_on_trust(estimator: Any) -> list[str]:
-    """Return the names of the steps of which nobody knows beforehand whether they refuse what they are given.
+    """Return the names of the steps for which the guarantee assumes that they accept every input.
 
-    That is all but the first private one, which reads all records before anything is spent.
+    These are all steps except the first private one, which reads all records before anything is spent.
     """
     first = private_steps(estimator)[0]
     return [name for name, step in _steps(estimator) if step is not first and _acts(step)]
 
 
 def _steps(estimator: Any) -> list[tuple[str, Any]]:
-    """Return the names and the steps of a pipeline; what is none is a step by itself."""
+    """Return the names and the steps of a pipeline; other estimators count as a single step."""
     return list(estimator.steps) if isinstance(estimator, Pipeline) else [("", estimator)]
 
 
 def _acting(estimator: Any) -> list[Any]:
-    """Return the steps that do something."""
+    """Return the steps that are not None or "passthrough"."""
     return [step for _, step in _steps(estimator) if _acts(step)]
 
 
@@ -161,19 +161,24 @@ def _acts(step: Any) -> bool:
 
 
 def with_budget(estimator: Any, budget: ApproxDP, seed: int | None) -> Any:
-    """Return a copy that spends no more than a budget when it is fitted.
+    """Return a copy of an estimator whose fit costs at most a budget.
 
     Parameters
     ----------
     estimator : object
-        As `check_candidate` lets pass. Where several steps are private, they share the budget as the
-        epsilons that they have are to each other.
+        Accepted by `check_candidate`. Several private steps share the budget in proportion to their own
+        epsilons; deltas are shared equally.
     budget : ApproxDP
-        For one fit.
+        Budget of one fit.
     seed : int or None
-        What public choices of the copy are made from, if they are to be repeated.
+        Seed of the public choices of the copy, for reproducible searches.
+
+    Returns
+    -------
+    object
+        Unfitted.
     """
-    copy = quiet(estimator)  # what it told of its progress would tell how often it is fitted
+    copy = quiet(estimator)  # progress messages would show the number of fits
     private = private_steps(copy)
     epsilons = [check_number("epsilon", step.epsilon, above=0) for step in private]
     n_deltas = sum(hasattr(step, "delta") for step in private)
@@ -188,20 +193,29 @@ def with_budget(estimator: Any, budget: ApproxDP, seed: int | None) -> Any:
 def fit_candidate(
     candidate: Any, rows: Any, labels: Any, dice: Dice, *, reproducible: bool, budget: ApproxDP
 ) -> list[ApproxDP]:
-    """Fit a copy, step by step, with these dice; return what its private steps guarantee.
+    """Fit a candidate in place, step by step, and return the guarantees of its private steps.
 
     Parameters
     ----------
     candidate : object
-        As `with_budget` returns it.
+        From `with_budget`.
     rows, labels : table of shape (m, d), and ndarray of shape (m,)
         Private.
     dice : Dice
         Source of chance.
     reproducible : bool
-        Whether they can be thrown again.
+        Whether the dice are seeded.
     budget : ApproxDP
-        What all steps may spend together: more is refused.
+        Budget of all steps together.
+
+    Returns
+    -------
+    list of ApproxDP
+
+    Raises
+    ------
+    ValueError
+        If the steps cost more than the budget.
     """
     left = _Budget(budget)
     for step in _acting(candidate):
@@ -219,15 +233,20 @@ def fit_candidate(
 def read_by_candidate(
     candidate: Any, rows: Any, labels: Any, *, reproducible: bool, budget: ApproxDP
 ) -> tuple[list[ApproxDP], list[str]]:
-    """Let a copy read records, without a draw; return what it would guarantee of them, and what it warns of.
+    """Validate records for a candidate without a draw, and return its guarantees and warnings.
 
-    Of a pipeline, this is done by the first step that is private; what the others are given is released, or
-    made by steps that learn nothing. Of those that follow it the parameters are checked.
+    In a pipeline only the first private step reads the records; later steps receive released values or the
+    output of stateless steps. Of later private steps the parameters are checked.
 
     Parameters
     ----------
     candidate, rows, labels, reproducible, budget
         As for `fit_candidate`.
+
+    Returns
+    -------
+    guarantees : list of ApproxDP
+    warnings : list of str
     """
     left, notes = _Budget(budget), []
     for step in _acting(candidate):
@@ -241,48 +260,48 @@ def read_by_candidate(
             break
         rows = _transformed(
             clone(step), deepcopy(rows)
-        )  # with copy=False a step changes what others read too
+        )  # a step with copy=False would change the rows of other candidates
     for step in private_steps(candidate)[1:]:
         step._params(reproducible)
     return left.guarantees, notes
 
 
 def _transformed(step: Any, rows: Any) -> Any:
-    """Return what a step that learns nothing makes of rows; what it says of them may quote them."""
-    with no_warnings(), suppress(Exception):  # raised within, what is raised below would carry it along
+    """Return the output of a stateless step; hide its errors and warnings, which may quote rows."""
+    with no_warnings(), suppress(Exception):  # raised outside, so that the error has no context
         return step.fit(rows).transform(rows)
     raise DomainError(
-        f"X holds what {type(step).__name__} does not transform (its own message might quote"
-        " records); try it on records that you made up"
+        f"X holds values that {type(step).__name__} does not transform (its own message is hidden because it"
+        " might quote records); try it on made-up records"
     )
 
 
 class _Budget:
-    """The budget of all steps of a candidate, and what was guaranteed so far."""
+    """The remaining budget of the steps of a candidate, and their guarantees so far."""
 
     def __init__(self, budget: ApproxDP):
         self._left = [budget.epsilon, budget.delta]
         self.guarantees: list[ApproxDP] = []
 
     def charge(self, guarantee: Any) -> None:
-        """Refuse a fit that spends more than is left."""
+        """Subtract the cost of a step; raise if it exceeds the remaining budget."""
         self._left[0] -= _exactly(guarantee, "epsilon")
         self._left[1] -= _exactly(guarantee, "delta")
         if min(self._left) < 0 or guarantee.neighbors != "replace_one":
-            raise ValueError("estimator must spend no more than its parameters epsilon and delta say")
+            raise ValueError("estimator must cost at most its parameters epsilon and delta")
         self.guarantees.append(guarantee)
 
 
 def _exactly(guarantee: Any, name: str) -> Fraction:
     if not isinstance(guarantee, ApproxDP):
-        raise TypeError(f"estimator must guarantee an ApproxDP, got {type(guarantee).__name__}")
+        raise TypeError(f"estimator must have an ApproxDP guarantee, got {type(guarantee).__name__}")
     number: Fraction = getattr(guarantee, name)
     return number
 
 
 @contextmanager
 def no_warnings() -> Iterator[None]:
-    """Keep silent: what was said when records were read would be said again as often as there are runs."""
+    """Ignore warnings: repeated warnings would show the number of fits."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

@@ -1,4 +1,4 @@
-"""What an estimator holds within: whoever judges it must know whether something inside answers from a budget.
+"""Detection of estimators that contain an online ensemble, whose predictions spend a budget.
 
 >>> from sklearn.pipeline import make_pipeline
 >>> from dplearn.learners.subsample_aggregate import SubsampleAggregateClassifier
@@ -15,5 +15,5 @@ __all__ = ["answers_from_a_budget"]
 
 
 def answers_from_a_budget(estimator: Any) -> bool:
-    """Return whether an answer about one record may depend on others that were asked about before."""
+    """Return whether predictions of an estimator may depend on earlier queries, through a spent budget."""
     return any(isinstance(each, OnlineEnsembleClassifier) for each in held_by(estimator))

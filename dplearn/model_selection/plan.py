@@ -1,4 +1,4 @@
-"""The plan of a private search: what it spends on what, so that all of it together spends its budget.
+"""The plan of a private search: the division of its budget over fits, error counts and the last fit.
 
 >>> import numpy as np
 >>> wanted = {"candidates": range(10), "n_iter": None, "concentration": 1, "refit": True}
@@ -31,27 +31,27 @@ __all__ = ["METHODS", "SearchPlan", "SearchTable"]
 
 METHODS = ("auto", "permute_and_flip", "random_stopping")
 _ON_THE_REFIT = Fraction(1, 2)
-_ON_SCORES = Fraction(1, 5)  # where records both train and test; counts of errors need little
+_ON_SCORES = Fraction(1, 5)  # share of error counts if some record both trains and tests; they need little
 _RUNS_PER_CANDIDATE = 4
 _UNOBSERVED = "how many candidates were tried, and how long it took, is not observed"
 
 
 @dataclass(frozen=True)
 class SearchTable(Public):
-    """The public values of a table that candidates are tried on.
+    """The public values of a table on which candidates are compared.
 
     Attributes
     ----------
     splits : sequence of (ndarray, ndarray)
-        Which places train and which test.
+        Positions of the training records and of the test records of each split.
     exposure : Exposure
-        That of `splits`.
+        The exposure of `splits`.
     guarantees : tuple of ApproxDP
-        What candidates would guarantee of their fits; empty in a plan.
+        Guarantees of the candidates' fits; empty in a plan without data.
     notes : tuple of str
-        What candidates warn of; empty in a plan.
+        Warnings of the candidates; empty in a plan without data.
     seed : int or None
-        Public choices of the candidates are made from it.
+        Seed of the candidates' public choices.
     """
 
     splits: Sequence[Split] = ()
@@ -63,38 +63,39 @@ class SearchTable(Public):
 
 @dataclass(frozen=True)
 class SearchPlan(Plan):
-    """What a search would guarantee and spend.
+    """The plan of a private search.
 
     Attributes
     ----------
     guarantee : ApproxDP
-        What it would guarantee.
+        The guarantee of the search.
     method : str
         "permute_and_flip" or "random_stopping".
     n_candidates, n_samples : int
-        As asked for.
+        Number of candidates and of records.
     fit, scoring : ApproxDP
-        What each fit of a candidate on one split may spend, and what is spent on errors: of one run, with
-        random stopping.
+        Budget of each fit of a candidate on one split, and of the error counts; with random stopping, those
+        of one run.
     refit : ApproxDP or None
-        What the last fit, on all records, may spend.
+        Budget of the last fit, on all records; None without it.
     mean_fits : float
-        How many fits are made on average, the last one included.
+        Mean number of fits, the last one included.
     missed : float
-        How likely it is that a given candidate is never tried.
+        Probability that a given candidate is never fitted.
     score_error : float
         With probability at least 1 - beta the noise moves a score, such as `best_score_`, by less than this.
     beta : float
-        As asked for.
+        Probability of failure, as given.
 
     Notes
     -----
-    **Privacy.** All together spend the budget. Proof: the last fit and the search before it add up. In a
-    search a record trains in `trains` splits and tests in `tests`. What is released of the fits in which it
-    trains adds up; given all fitted models, so does what is released of errors, which move by at most
-    `tests`. A record that tests only changes no fit, and one that trains only no error once the models are
-    there: so where no record does both, the larger of the two counts and not the sum. For random stopping
-    this holds of one run, and `RandomStopping` has the rest.
+    **Privacy.** All parts together cost at most the budget. Proof: the costs of the last fit and of the
+    search before it add up. In the search a record trains in at most `trains` splits and tests in at most
+    `tests`. The costs of the fits in which it trains add up. Given all fitted models, the costs of the error
+    counts, which move by at most `tests`, add up too. A record that only tests changes no fit, and a record
+    that only trains changes no error count, given the models: so if no record does both, the cost is the
+    larger of the two and not the sum. For random stopping this is the cost of one run, and `RandomStopping`
+    proves the total.
     """
 
     guarantee: ApproxDP
@@ -110,11 +111,11 @@ class SearchPlan(Plan):
     beta: float
     params: Any = hidden()
     public: Any = hidden()
-    stopping: RandomStopping | None = hidden()  # how many runs there are, with random stopping
+    stopping: RandomStopping | None = hidden()  # distribution of the number of runs, with random stopping
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What candidates warn of, each text once."""
+        """Warnings of the candidates, each text once."""
         notes: tuple[str, ...] = self.public.notes
         return notes
 
@@ -127,13 +128,13 @@ class SearchPlan(Plan):
         Parameters
         ----------
         params : Params
-            Has the budget as `cost`, `candidates`, `method`, `refit`, `n_iter` and `concentration`.
+            Holds `cost` (the budget), `candidates`, `method`, `refit`, `n_iter` and `concentration`.
         public : SearchTable
-            Which records train and test.
+            The splits and the candidates' guarantees.
         assumes : sequence of str
-            What the search assumes by itself; candidates' assumptions are those of `public.guarantees`.
+            Assumptions of the search itself; those of the candidates are in `public.guarantees`.
         beta : float, default=0.05
-            Probability with which noisy errors may be further off.
+            Probability that the noise exceeds `score_error`.
         """
         beta = check_number("beta", beta, above=0, below=1)
         splits, n_candidates = public.splits, len(params.candidates)
@@ -162,7 +163,7 @@ class SearchPlan(Plan):
 
 
 def _method(params: Params) -> tuple[str, RandomStopping | None]:
-    """Return the method, for "auto" the one that leaves more for each fit, and how many runs it has."""
+    """Return the method ("auto": the one with the larger budget for each fit) and its random stopping."""
     candidates = len(params.candidates)
     most = _RUNS_PER_CANDIDATE * candidates if params.n_iter is None else params.n_iter
     stopping = RandomStopping(most, params.concentration)
@@ -173,7 +174,7 @@ def _method(params: Params) -> tuple[str, RandomStopping | None]:
 def _parts(
     params: Params, stopping: RandomStopping | None, exposure: Exposure
 ) -> tuple[ApproxDP, ApproxDP, ApproxDP | None]:
-    """Return what each fit of a candidate, the errors, and the last fit may spend."""
+    """Return the budgets of each fit of a candidate, of the error counts, and of the last fit."""
     last = _part(params.cost, _ON_THE_REFIT) if params.refit else None
     search = _part(params.cost, 1 - _ON_THE_REFIT) if params.refit else params.cost
     if stopping is None:
@@ -184,7 +185,7 @@ def _parts(
 
 
 def _shared(budget: ApproxDP, exposure: Exposure) -> tuple[ApproxDP, ApproxDP]:
-    """Return what all fits in which a record trains may spend, and what is for errors: they need no delta."""
+    """Return the budgets of all fits in which a record trains, and of the error counts (delta 0)."""
     if exposure.apart:
         return budget, replace(budget, delta=Fraction(0))
     scoring = replace(budget, epsilon=budget.epsilon * _ON_SCORES, delta=Fraction(0))
@@ -196,7 +197,7 @@ def _part(budget: ApproxDP, share: Fraction) -> ApproxDP:
 
 
 def _guarantee(cost: ApproxDP, guarantees: Sequence[ApproxDP], own: Sequence[str]) -> ApproxDP:
-    """Return the cost with all that is assumed, by candidates too; of labels the search says itself."""
+    """Return the cost with all assumptions; the search's entry about labels replaces the candidates'."""
     given = labels_assumed(())
     theirs = [entry for guarantee in guarantees for entry in guarantee.assumes if entry != given]
     protects = "labels" if any(guarantee.protects == "labels" for guarantee in guarantees) else cost.protects

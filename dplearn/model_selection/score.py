@@ -1,4 +1,4 @@
-"""How good a classifier is on private records, with noise that protects them and intervals that count it in.
+"""Private accuracy of a classifier on private records, with confidence intervals that include the noise.
 
 >>> import numpy as np
 >>> from sklearn.dummy import DummyClassifier
@@ -43,23 +43,24 @@ _ASSUMES = (
 
 @dataclass(frozen=True)
 class PrivateScore:
-    """What was released of a classifier's accuracy.
+    """The result of `private_score`.
 
     Attributes
     ----------
     value : float
-        Released. Share of correct predictions, with noise, from 0 to 1.
+        Released. Noisy fraction of correct predictions, from 0 to 1.
     records_interval : tuple of float
-        Released. It holds the accuracy on these records with probability at least 1 - beta over the noise.
+        Released. Contains the accuracy on these records with probability at least 1 - beta over the noise.
     interval : tuple of float
-        Released. It holds the accuracy on the population with probability at least 1 - beta over the noise
-        and the records, if these were drawn from it independently and the classifier without them.
+        Released. Contains the accuracy on the population with probability at least 1 - beta over the noise
+        and the records, if the records are independent draws from the population and the classifier was made
+        without them.
     n_samples : int
         Public. Number of records.
     beta : float
-        Public. As asked for.
+        Public. Probability of failure of each interval, as given.
     guarantee : ApproxDP
-        Public. What the release spends.
+        Public. The guarantee of the release.
     """
 
     value: float
@@ -85,20 +86,21 @@ def private_score(
     Parameters
     ----------
     estimator : object
-        Fitted, with a method `predict` that treats each record by itself. One that answers from a budget is
-        refused.
+        Fitted classifier whose `predict` treats each record separately. Estimators whose predictions spend a
+        budget are refused.
     X : array-like or data frame of shape (n_samples, n_features)
-        Private. As `estimator` takes it.
+        Private. Records in the form that `estimator` accepts.
     y : array-like of shape (n_samples,)
         Private. The true labels.
     epsilon : float, default=1.0
-        What the release spends.
+        Privacy cost of the release.
     beta : float, default=0.05
-        Probability with which an interval may fail.
+        Probability of failure of each interval.
     ledger : PrivacyLedger, optional
-        Is charged before any draw.
+        The account that is charged, before any draw.
     random_state : None, int or numpy random generator, optional
-        None: the operating system's entropy. Anything else repeats itself, and the guarantee says so.
+        None: the operating system's entropy. Any other value makes the release reproducible, for tests only;
+        the guarantee records this.
 
     Returns
     -------
@@ -107,22 +109,23 @@ def private_score(
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as described, or the classifier is not fitted or refuses the records; nothing is
-        spent.
+        If a parameter is not as described, the classifier is not fitted, or it cannot predict the records;
+        nothing is spent.
     BudgetExceededError
-        If the ledger's budget does not hold it; nothing is spent.
+        If the guarantee does not fit the ledger's remaining budget; nothing is spent.
 
     Notes
     -----
-    **Privacy.** (epsilon, 0) for one replaced record: it changes at most one prediction or label, so the
-    number of errors by at most 1, which discrete Laplace noise hides.
+    **Privacy.** (epsilon, 0) for one replaced record: it changes at most one prediction and its label, so the
+    number of errors by at most 1, and the noise is discrete Laplace for sensitivity 1.
 
-    **Assumes.** What `guarantee.assumes` lists.
+    **Assumes.** The entries of `guarantee.assumes`.
 
-    **Accuracy.** The noise moves the score by more than ln(1 / beta) / (epsilon n_samples), about, with
+    **Accuracy.** The noise moves the score by more than about ln(1 / beta) / (epsilon n_samples) with
     probability beta.
 
-    **Source.** Dwork, McSherry, Nissim and Smith (2006); Clopper and Pearson (1934) for the records.
+    **Source.** Dwork, McSherry, Nissim and Smith (2006) for the noise; Clopper and Pearson (1934) for the
+    sampling error of the records.
     """
     guarantee = ApproxDP(
         check_number("epsilon", epsilon, above=0), assumes=_ASSUMES, reproducible=random_state is not None
@@ -137,13 +140,13 @@ def private_score(
 
 @ignores_float_errors
 def _errors(estimator: Any, X: Any, y: Any) -> tuple[int, int]:
-    """Return how many predictions are wrong, of how many; no error tells what the records hold."""
+    """Return the number of wrong predictions and of records; error messages do not show records."""
     if not hasattr(estimator, "predict"):
         raise TypeError(f"estimator must have a method predict, got {type(estimator).__name__}")
     if answers_from_a_budget(estimator):
         raise TypeError(
-            f"estimator must predict without noise, got {type(estimator).__name__}, which answers from a"
-            " budget: what it answers for one record depends on others"
+            f"estimator must predict without noise, got {type(estimator).__name__}, whose predictions spend a"
+            " budget: its answer for one record depends on other records"
         )
     if isinstance(estimator, BaseEstimator):
         check_is_fitted(estimator)
@@ -162,9 +165,9 @@ def _errors(estimator: Any, X: Any, y: Any) -> tuple[int, int]:
 
 
 def _each_by_itself(X: Any) -> Any:
-    """Return a list of rows as cells, for numpy would choose their type by all records together.
+    """Return a list of rows as an array of objects, because a common type would depend on all records.
 
-    A list of texts stays one.
+    Lists of strings, arrays and frames are returned unchanged.
     """
     if hasattr(X, "shape") or all(isinstance(each, str) for each in X):
         return X
@@ -173,7 +176,7 @@ def _each_by_itself(X: Any) -> Any:
 
 @ignores_float_errors
 def _release(errors: int, n: int, beta: Fraction, guarantee: ApproxDP, dice: Dice) -> PrivateScore:
-    """Return the score and its intervals, from the number of errors."""
+    """Release the score and its intervals from the number of errors."""
     noisy = laplace_counts(errors, privacy=guarantee, dice=dice, low=0, high=n)
     ratio = decay_ratio(epsilon_of(guarantee))
     low, high = (_ends(noisy, n, laplace_quantile(ratio, share)) for share in (beta / 2, beta / 4))
@@ -185,5 +188,5 @@ def _release(errors: int, n: int, beta: Fraction, guarantee: ApproxDP, dice: Dic
 
 
 def _ends(noisy: int, n: int, threshold: int) -> tuple[int, int]:
-    """Return the least and greatest number of errors from which noise below `threshold` leads to this."""
+    """Return the least and greatest number of errors that noise of magnitude < threshold moves to `noisy`."""
     return max(0, noisy - threshold + 1), min(n, noisy + threshold - 1)

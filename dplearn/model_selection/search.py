@@ -1,4 +1,4 @@
-"""A search for good parameters that is private as a whole: what was tried, what was chosen, how good it is.
+"""Differentially private parameter search over candidate classifiers and pipelines, with a single budget.
 
 >>> import numpy as np
 >>> from dplearn.domains import IntegerRange
@@ -54,7 +54,7 @@ from dplearn.records.rows import Examples
 
 __all__ = ["PrivateSearchCV"]
 
-_SPLITS = "which records train and which test depends on their places alone"
+_SPLITS = "the split into training and test records depends only on the records' positions"
 _ALONE = "a fitted candidate predicts for each record by itself"
 
 
@@ -63,75 +63,77 @@ def _predicts_likelihoods(search: Any) -> bool:
 
 
 class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
-    """Try the candidates of a grid on held-out records, and keep the best, all within one budget.
+    """Private grid search: select the best candidate on held-out records, within one privacy budget.
 
     Parameters
     ----------
     estimator : PrivateClassifier or Pipeline
-        What is fitted: a classifier of dplearn that releases all it predicts by when it is fitted, or a
-        pipeline that ends in one and whose other steps are private too. Its own `epsilon` and `delta` are not
-        used but where several steps share a budget: then as their epsilons are to each other. It has no
-        ledger of its own.
+        A classifier of dplearn whose predictions depend only on values released by its fit, or a pipeline
+        that ends in one and whose other steps are private or stateless. The search sets `epsilon` and
+        `delta`; in a pipeline the steps share each budget in proportion to their own epsilons. Must not have
+        a ledger.
     param_grid : dict or list of dicts
-        Names of parameters, with the values to try; as for scikit-learn's GridSearchCV.
+        Maps names of parameters to values, as for scikit-learn's GridSearchCV.
     epsilon : float, default=1.0
-        What the whole search spends, the last fit included.
+        Privacy cost of the whole search, the last fit included.
     delta : float or "auto", default="auto"
-        Likewise, where `estimator` has a `delta`; nothing is spent of it where it has none. "auto": the
-        largest `delta` of any candidate.
+        Delta of the whole search, if `estimator` has a `delta`; otherwise delta is 0. "auto": the greatest
+        `delta` of any candidate.
     scoring : {None, "accuracy"}, default=None
-        Candidates are judged by how many labels they predict right: one record moves that by one. What one
-        record does to other scores depends on the rest.
+        The score is accuracy, because one record changes the number of errors by at most 1. The effect of one
+        record on other scores depends on the other records.
     method : {"auto", "permute_and_flip", "random_stopping"}, default="auto"
-        How the best is found. "permute_and_flip" fits every candidate, each with its share of the budget, and
-        selects one by noisy counts of errors. "random_stopping" fits candidates drawn at random, a random
-        number of times, each with a third of the budget however many candidates there are, and keeps the run
-        of the fewest noisy errors. "auto" takes the one that leaves more for each fit.
+        Method of selection. "permute_and_flip": fit every candidate with an equal share of the budget, and
+        select one by permute-and-flip on the numbers of errors. "random_stopping": fit randomly drawn
+        candidates, a random number of times, and keep the run with the least noisy number of errors; each run
+        has a third of the search's budget for any number of candidates (with `concentration=1`). "auto": the
+        method with the larger budget for each fit.
     n_iter : int, optional
-        With random stopping, the largest number of runs; 4 for each candidate if left out.
+        With random stopping, the greatest number of runs; 4 for each candidate by default.
     concentration : int, default=1
-        With random stopping: larger ones make few runs less likely, and each fit gets one part of
-        2 + `concentration`. With 1 all numbers of runs up to `n_iter` are equally likely.
+        With random stopping, the shape of the distribution of the number of runs: greater values make few
+        runs less likely, and each run has a share of 1 / (2 + `concentration`) of the budget. With 1 all
+        numbers of runs up to `n_iter` are equally likely.
     refit : bool, default=True
-        Whether the candidate chosen is fitted anew on all records, with half of the budget. If not, the
-        search has all of it, and what is kept is the fit on the training records, if there is one split.
+        Whether the selected candidate is fitted again on all records, with half of the budget. Otherwise the
+        search has the whole budget, and the fit on the training records is kept if there is one split.
     cv : None, int or splitter, default=None
-        Which records train and which test. None: a fifth of them tests, drawn by their places and not by
-        their values. An int: so many folds of successive records; each record then trains in all but one, and
-        each fit has that much less to spend. Or scikit-learn's KFold, PredefinedSplit, RepeatedKFold,
-        ShuffleSplit or TimeSeriesSplit. Folds that look at labels are refused.
+        The training and test records. None: a fifth of the positions, publicly drawn, are tested. An int: the
+        number of folds of consecutive records; each record then trains in all folds but one, and each fit has
+        a proportionally smaller budget. Or scikit-learn's KFold, PredefinedSplit, RepeatedKFold, ShuffleSplit
+        or TimeSeriesSplit. Splitters that use labels are refused.
     stateless : collection of str, default=()
-        Names of steps of a pipeline that you know to learn nothing from any value; see
+        Names of pipeline steps that, as the caller knows, learn nothing from data; see
         `dplearn.privacy.pipeline_guarantee`.
     ledger : PrivacyLedger, optional
-        The budget that each search is charged to, once and whole.
+        The account that is charged, once for the whole search, before any draw.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the search repeatable, for tests only: the
-        guarantee then says so. That of `estimator` is not used.
+        None: the operating system's entropy. Any other value makes the search reproducible, for tests only;
+        the guarantee records this. The `random_state` of `estimator` is not used.
 
     Attributes
     ----------
     best_params_ : dict
-        Released. The parameters chosen.
+        Released. The selected parameters.
     best_index_ : int
-        Released. Their place in `cv_results_`.
+        Released. The index of the selected candidate in `cv_results_`.
     best_score_ : float
-        Released. Share of correct predictions on held-out records, with noise, from 0 to 1. That of a best
-        one is likely to be too high; for a number to report take `private_score` on other records.
+        Released. Noisy fraction of correct predictions of the selected candidate on held-out records, from 0
+        to 1. Selection biases it upwards; to report an accuracy, use `private_score` on other records.
     best_estimator_ : PrivateClassifier or Pipeline
-        Released. The candidate chosen, fitted; there is none with `refit=False` and several splits.
+        Released. The selected candidate, fitted; absent with `refit=False` and several splits.
     cv_results_ : dict of str to ndarray or list
         Released. `params` and `param_<name>` list the candidates; `mean_test_score` and `rank_test_score`
-        hold numbers of the chosen one, and NaN and 2 for those of which nothing is released.
+        hold the score and rank 1 of the selected candidate, and NaN and 2 for all others.
     method_ : str
-        Public. How the best was found.
+        Public. The method of selection.
     budgets_ : dict of str to ApproxDP
-        Public. What each fit of a candidate may spend, "fit", what is spent on errors, "scoring", and, unless
-        `refit` is False, what the last fit spends, "refit".
+        Public. Budgets of each fit of a candidate ("fit"), of the error counts ("scoring") and, unless
+        `refit` is False, of the last fit ("refit").
     classes_ : ndarray of shape (n_classes,)
         Public. The labels, sorted: declared for `estimator`, or assumed public.
     guarantee_ : ApproxDP
-        Public. What the whole search guarantees, with all it published, and on what assumptions.
+        Public. The guarantee of the whole search, for all published values, with its assumptions.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str
@@ -143,16 +145,16 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
 
     Notes
     -----
-    **Privacy.** (epsilon, delta) for one replaced record; the number of records is public. Proof in
+    **Privacy.** (epsilon, delta) for one replaced record; the number of records is public. The proof is in
     `SearchPlan` and `RandomStopping`.
 
-    **Assumes.** What `guarantee_.assumes` lists.
+    **Assumes.** The entries of `guarantee_.assumes`.
 
-    **Accuracy.** `plan` tells what each fit may spend, how far noisy errors may be off, and how likely a
-    candidate is never tried.
+    **Accuracy.** `plan` returns the budget of each fit, a bound on the noise in scores, and the probability
+    that a candidate is never fitted.
 
     **Source.** McKenna and Sheldon (2020) for permute-and-flip; Liu and Talwar (2019) and Papernot and
-    Steinke (2022) for random stopping, with other numbers of runs: see `RandomStopping`.
+    Steinke (2022) for random stopping, with other distributions of the number of runs: see `RandomStopping`.
     """
 
     best_estimator_: Any
@@ -189,14 +191,18 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         self.random_state = random_state
 
     def plan(self, n_samples: int, *, beta: float = 0.05) -> "SearchPlan":
-        """Return what a search would guarantee, and what it would spend on what, without any data.
+        """Return the plan of the search: its guarantee and the division of its budget, without data.
 
         Parameters
         ----------
         n_samples : int
             Number of records.
         beta : float, default=0.05
-            Probability with which noisy errors may be further off.
+            Probability that the noise moves a score by `score_error` or more.
+
+        Returns
+        -------
+        SearchPlan
         """
         n = check_count("n_samples", n_samples, low=2)
         params = self._params(self.random_state is not None)
@@ -229,7 +235,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         table = self._table(params, rows.shape[0])
         classes, codes = read_labels(y, table.n_samples, params.classes)
         for candidate in params.candidates:
-            last_step(candidate).set_params(classes=list(classes))  # whatever labels train
+            last_step(candidate).set_params(classes=list(classes))  # independent of the training labels
         seed = public_seed(params.random_state, type(self).__name__) if params.cost.reproducible else None
         public = replace(table, n_features=rows.shape[1], classes=classes, seed=seed)
         records = Examples(rows, classes[codes])
@@ -247,7 +253,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         return Trial(table.rows, plan)
 
     def _release(self, summary: Trial, plan: SearchPlan, dice: Dice) -> Choice:
-        # Fit, count errors and release, again and again; then fit what was chosen.
+        # The search: fits, error counts and the selection. Then the last fit, of the selected candidate.
         choice = summary.choose(dice)
         if plan.refit is None:
             return choice
@@ -265,7 +271,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         self.cv_results_ = _results(params, index, score)
         if kept is not None:
             last_step(kept).set_params(classes=plan.params.declared)
-            self.best_estimator_ = fitted_together(kept, self.guarantee_)  # chosen by what all of it cost
+            self.best_estimator_ = fitted_together(kept, self.guarantee_)  # the selection is part of its cost
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict labels by the best candidate; costs no privacy.
@@ -286,7 +292,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
     @available_if(_predicts_likelihoods)  # type: ignore[untyped-decorator]
     @ignores_float_errors
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return what the best candidate gives for probabilities.
+        """Return the probabilities that the best candidate predicts; costs no privacy.
 
         Parameters
         ----------
@@ -304,17 +310,17 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         check_is_fitted(self)
         if not hasattr(self, "best_estimator_"):
             raise AttributeError(
-                "there is no best_estimator_ with refit=False and several splits: fit one with best_params_"
+                "best_estimator_ is absent with refit=False and several splits: fit one with best_params_"
             )
         return self.best_estimator_
 
     def _candidates(self) -> list[Any]:
-        """Return one unfitted copy for each member of the grid, once all that is public is checked."""
+        """Check all public parameters, and return one unfitted candidate for each member of the grid."""
         check_choice("method", self.method, METHODS)
         if self.scoring not in (None, "accuracy"):
             raise ValueError(
-                f"scoring must be None or 'accuracy', got {self.scoring!r}: what one record does to another"
-                " score depends on the other records"
+                f"scoring must be None or 'accuracy', got {self.scoring!r}: the effect of one record on other"
+                " scores depends on the other records"
             )
         if self.n_iter is not None:
             check_count("n_iter", self.n_iter, low=1)
@@ -331,12 +337,12 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         return candidates
 
     def _declared_classes(self, candidates: Sequence[Any]) -> Sequence[Any] | None:
-        """Return the labels that were declared, which all candidates must agree on."""
+        """Return the declared labels, which must be equal for all candidates."""
         last = [last_step(candidate) for candidate in candidates]
         given = [declared_classes(each.classes, getattr(each, "domain", None)) for each in last]
         sets = [None if each is None else tuple(check_classes(each).tolist()) for each in given]
         if len(set(sets)) > 1:
-            raise ValueError("param_grid must leave all candidates with the same classes")
+            raise ValueError("param_grid must give all candidates the same classes")
         return given[0]
 
     def _most(self, candidates: Sequence[Any], reproducible: bool) -> ApproxDP:
@@ -361,7 +367,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
 
 
 def _of_steps(candidates: Sequence[Any], stateless: Collection[str]) -> list[str]:
-    """Return what is assumed of the steps of pipelines."""
+    """Return the assumptions about the steps of pipelines."""
     trusted = dict.fromkeys(name for each in candidates for name in taken_on_trust(each))
     return [
         *(f"step {name!r} learns nothing from the data" for name in sorted(named(stateless))),
@@ -370,7 +376,7 @@ def _of_steps(candidates: Sequence[Any], stateless: Collection[str]) -> list[str
 
 
 def _check_searched(name: str, estimator: Any) -> None:
-    """Refuse parameters that the search sets, or that decide what is public."""
+    """Raise if a searched parameter is one that the search sets, or one that determines public values."""
     own = name.rpartition("__")[2]
     alone = estimator is last_step(estimator)
     if own in ("ledger", "random_state", "classes") or (own in ("epsilon", "delta") and alone):
@@ -378,7 +384,7 @@ def _check_searched(name: str, estimator: Any) -> None:
 
 
 def _results(params: list[dict[str, Any]], index: int, score: float) -> dict[str, Any]:
-    """Return a table of the candidates, with what is released of them."""
+    """Return `cv_results_`: the candidates, and the released score of the selected one."""
     scores, ranks = np.full(len(params), np.nan), np.full(len(params), 2)
     scores[index], ranks[index] = score, 1
     table: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Which records train and which ones test: fixed by their places, before any of them is looked at.
+"""Splits into training and test records by position, independent of the records' values.
 
 >>> [(train.tolist(), test.tolist()) for train, test in splits_by_position(2, 4)]
 [([2, 3], [0, 1]), ([0, 1], [2, 3])]
@@ -27,20 +27,26 @@ _HELD_OUT = 0.2
 
 
 def splits_by_position(cv: Any, n: int) -> list[Split]:
-    """Return the places of the records that train and of those that test, of each split.
+    """Return the positions of the training records and of the test records of each split.
 
     Parameters
     ----------
     cv : None, int or splitter
-        Public. None: a fifth of the places, publicly drawn, tests once. An int: so many folds of successive
-        records. Or scikit-learn's KFold, PredefinedSplit, RepeatedKFold, ShuffleSplit or TimeSeriesSplit.
+        Public. None: one split with a fifth of the positions, publicly drawn, as test records. An int: the
+        number of folds of consecutive records. Or scikit-learn's KFold, PredefinedSplit, RepeatedKFold,
+        ShuffleSplit or TimeSeriesSplit.
     n : int
         Number of records.
+
+    Returns
+    -------
+    list of (ndarray of int64, ndarray of int64)
 
     Raises
     ------
     TypeError
-        If `cv` is anything else: a splitter that looks at labels or groups splits by what is private.
+        If `cv` is anything else: the splits of a splitter that uses labels or groups depend on private
+        values.
     ValueError
         If there are too few records.
     """
@@ -51,31 +57,31 @@ def splits_by_position(cv: Any, n: int) -> list[Split]:
     if type(cv) not in _BY_POSITION:
         kinds = ", ".join(kind.__name__ for kind in _BY_POSITION)
         raise TypeError(
-            f"cv must be None, an int or a splitter that looks at places alone ({kinds}), got {brief(cv)}:"
+            f"cv must be None, an int or a splitter that uses positions only ({kinds}), got {brief(cv)}:"
             " folds made by labels or groups depend on private values"
         )
     if n < 2:
-        raise ValueError(
-            f"n_samples must be at least 2, so that some train and some test, got n_samples = {n}"
-        )
+        raise ValueError(f"n_samples must be at least 2, for training and test records, got n_samples = {n}")
     if isinstance(cv, PredefinedSplit) and len(cv.test_fold) != n:
-        raise ValueError(f"cv must place all {n} records, got a PredefinedSplit of {len(cv.test_fold)}")
+        raise ValueError(f"cv must assign all {n} records, got a PredefinedSplit of {len(cv.test_fold)}")
     splits = [(np.asarray(train), np.asarray(test)) for train, test in cv.split(np.empty((n, 0)))]
     if not splits or not all(len(train) and len(test) for train, test in splits):
-        raise ValueError(f"cv must leave records to train and to test in each split, got {brief(cv)} for {n}")
+        raise ValueError(
+            f"cv must give training and test records in each split, got {brief(cv)} for {n} records"
+        )
     return splits
 
 
 @dataclass(frozen=True)
 class Exposure:
-    """What one record can meet with in all splits together.
+    """The use of one record in all splits together.
 
     Attributes
     ----------
     trains, tests : int
-        In how many splits one record trains, and in how many one tests, at most.
+        Greatest number of splits in which one record trains, and in which one record tests.
     apart : bool
-        Whether no record does both, in one split or another.
+        Whether no record both trains in some split and tests in some split.
     """
 
     trains: int
@@ -84,7 +90,7 @@ class Exposure:
 
     @classmethod
     def of(cls, splits: Sequence[Split], n: int) -> "Exposure":
-        """Return that of some splits of n records."""
+        """Return the exposure of splits of n records."""
         trains, tests = (
             np.bincount(np.concatenate([split[part] for split in splits]), minlength=n) for part in (0, 1)
         )

@@ -1,4 +1,4 @@
-"""How candidates are tried: fitted on some records, judged by their errors on others.
+"""Comparison of candidates by their numbers of errors on held-out records, and the private selection of one.
 
 >>> count_errors(np.array(["b", "a"], dtype=object), np.array(["b", "b"]))
 1
@@ -26,16 +26,16 @@ __all__ = ["Choice", "Trial", "count_errors", "errors_of"]
 
 @dataclass(frozen=True)
 class Choice:
-    """What a search has released.
+    """The outcome of a selection.
 
     Attributes
     ----------
     index : int
-        Which candidate.
+        Released. Index of the selected candidate.
     errors : int
-        How many errors it made on the records that test, with noise.
+        Released. Its noisy number of errors on the test records.
     fitted : object or None
-        The candidate as it was fitted to be judged, if there is one split.
+        Released. The candidate fitted on the training records, if there is one split.
     """
 
     index: int
@@ -45,14 +45,14 @@ class Choice:
 
 @dataclass(frozen=True)
 class Trial:
-    """Candidates, and the records to try them on.
+    """An oracle of fits and error counts: the candidates and the private records.
 
     Attributes
     ----------
     records : Examples
         Private. Rows and labels.
     plan : SearchPlan
-        Public. The candidates, which records train and which test, and what may be spent on what.
+        Public. The candidates, the splits and the budgets.
     """
 
     records: Examples
@@ -60,14 +60,17 @@ class Trial:
 
     @property
     def tested(self) -> int:
-        """How many predictions are judged for each candidate."""
+        """Number of test predictions for each candidate, over all splits."""
         return sum(len(test) for _, test in self.plan.public.splits)
 
     def read_all(self) -> tuple[tuple[ApproxDP, ...], tuple[str, ...]]:
-        """Let each candidate read all records, and as many as train; return their guarantees and warnings."""
+        """Validate the records for each candidate, and return all guarantees and distinct warnings.
+
+        Each candidate reads all records, and one training set of each size.
+        """
         sizes = {
             len(train): (train, self.plan.fit) for train, _ in self.plan.public.splits
-        }  # some refuse so few
+        }  # some estimators refuse small tables
         whole = np.arange(len(self.records)), self.plan.refit or self.plan.fit
         tables = [(*self._at(places), budget) for places, budget in (*sizes.values(), whole)]
         guarantees: list[ApproxDP] = []
@@ -86,7 +89,7 @@ class Trial:
         return rows_of(self.records.X, places), self.records.y[places]
 
     def choose(self, dice: Dice) -> Choice:
-        """Release which candidate makes few errors, and how many; it costs what `SearchPlan` says."""
+        """Select a candidate with few errors and release its noisy number of errors; see `SearchPlan`."""
         with no_warnings():
             return self._by_permute_and_flip(dice) if self.plan.stopping is None else self._by_runs(dice)
 
@@ -127,12 +130,12 @@ class Trial:
         return noisy
 
     def _errors(self, index: int, dice: Dice) -> tuple[int, Any]:
-        """Return how many errors a candidate makes, and the fitted one if there is one split."""
+        """Return a candidate's number of errors over all splits, and its fit if there is one split."""
         errors, fitted = 0, None
         for train, test in self.plan.public.splits:
             fitted = self._fitted(index, train, self.plan.fit, dice)
             errors += errors_of(fitted, *self._at(test))
-        assert 0 <= errors <= self.tested  # else noise for one record would not do
+        assert 0 <= errors <= self.tested  # the sensitivity of the noise assumes this
         return errors, fitted if len(self.plan.public.splits) == 1 else None
 
     def _fitted(self, index: int, places: NDArray[np.int64], budget: ApproxDP, dice: Dice) -> Any:
@@ -145,27 +148,31 @@ class Trial:
 
 
 def errors_of(estimator: Any, rows: Any, labels: NDArray[Any]) -> int:
-    """Return how many predictions of records are wrong; no error or warning tells what they hold."""
+    """Return the number of wrong predictions; errors and warnings of `predict` are hidden."""
     errors = None
-    with no_warnings(), suppress(Exception):  # raised within, what is raised here would carry it along
+    with no_warnings(), suppress(Exception):  # raised outside, so that the error has no context
         errors = count_errors(estimator.predict(rows), labels)
     if errors is None:
         raise DomainError(
-            "X holds what the classifier does not predict one label each for (its own message might quote"
-            " records); try its predict on records that you made up"
+            "X holds records for which the classifier does not predict one label each (its own message is"
+            " hidden because it might quote records); try its predict on made-up records"
         )
     return errors
 
 
 def count_errors(predicted: Any, labels: NDArray[Any]) -> int:
-    """Return at how many places two arrays differ, of whatever types their entries are.
+    """Return the number of positions at which predicted and true labels differ; entries may have any types.
 
     Parameters
     ----------
     predicted : array-like of shape (n,) or (n, 1)
-        What was predicted, one label for each record: of another shape, one record could count n times.
+        Predicted labels, one a record. (With another shape, one record could count n times.)
     labels : ndarray of shape (n,)
-        The true ones.
+        True labels.
+
+    Returns
+    -------
+    int
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""What is published about one column: quantiles, distributions, interior points, counts of unknown keys.
+"""Private releases about one column: quantiles, distribution functions, interior points, counts of keys.
 
-A release `x` is a function of private values that returns a frozen result, and `x_plan` returns the plan that
-it runs on, from public numbers alone.
+A release is a function `x` of private values that returns a frozen result. Each release has a function
+`x_plan` that returns the plan of the release from public parameters.
 """
 
 from dplearn.releases.cdf import cdf, cdf_plan

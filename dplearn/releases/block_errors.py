@@ -1,6 +1,6 @@
-"""The plan of blocks of sorted records, and how far off the distribution made from them may be, without data.
+"""Plans and error bounds for distribution functions released from points in blocks of the sorted records.
 
-`block_plan` fixes the blocks and bounds the error of the distribution:
+`block_plan` fixes the blocks, and the plan bounds the error of the distribution function:
 
 >>> from dplearn.privacy import ApproxDP
 >>> plan = block_plan(2**64, ApproxDP(1), 100_000)
@@ -33,34 +33,34 @@ from dplearn.releases.interior_point_sizes import interior_point_sample_size, re
 
 __all__ = ["BlockPlan", "block_guarantee", "block_plan", "block_sample_size"]
 
-#: Of blocks that are short or overlap, or of a point that is not among the records of its block.
+#: Probability that blocks are too short or overlap, or that a point is not among the records of its block.
 _FAILURE = Fraction(1, 1000)
-_BETA = 0.05  # for which the error of a plan is least
-_SHARES = 32  # epsilon is shared out in so many equal parts
+_BETA = 0.05  # a plan minimises the error bound for this probability of failure
+_SHARES = 32  # epsilon is divided in units of 1/32
 
 
 @dataclass(frozen=True)
 class BlockPlan(Plan):
-    """Blocks of sorted records, fixed for so many records before any value is seen.
+    """The plan of points in blocks of the sorted records, made without data.
 
     Attributes
     ----------
     size : int
-        How many codes the domain has.
+        Number of codes in the domain.
     n_samples : int
-        From how many records on `error` holds.
+        Least number of records for which the bound of `error` holds.
     left, right : int
-        How many blocks are cut off from below, and then how many from above.
+        Number of blocks cut from the least record upwards, and then from the greatest record downwards.
     spacing : int
-        How many records a block has but for noise.
+        Number of records in a block before noise.
     noise : ApproxDP
-        What one more or less in a block's noise may show (delta 0).
+        Privacy of the noise of one block's length, for a length that differs by 1 (delta 0).
     point : ApproxDP
-        What the interior point of one block may spend.
+        Budget of the interior point of one block.
     sizes : RecursiveSizes or None
-        Those of the recursive method, where that finds the points; else the exponential mechanism does.
+        Sizes of the recursive method; None if the exponential mechanism finds the points.
     guarantee : ApproxDP
-        What all that keeps.
+        The guarantee of all points together.
     """
 
     size: int = field(repr=False)  # Python writes no integer of more than 4,300 digits
@@ -80,11 +80,11 @@ class BlockPlan(Plan):
 
     @property
     def privacy(self) -> ApproxDP:
-        """Return what `block_points` is proved to spend."""
+        """Return the privacy cost of `block_points`."""
         return block_cost(self)
 
     def ranks(self, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return how many records are at most the point of each block, and how many less, but for noise.
+        """Return bounds on the ranks of the blocks' points, before noise.
 
         Parameters
         ----------
@@ -94,9 +94,9 @@ class BlockPlan(Plan):
         Returns
         -------
         least : ndarray of float64 of shape (left + right,)
-            If the block holds its point, at least so many records are at most the point.
+            At least this many records are at most the point, if the point is an interior point of its block.
         most : ndarray of float64 of shape (left + right,)
-            At most so many are less.
+            At most this many records are less than the point, under the same condition.
         """
         below = self.spacing * np.arange(self.left, dtype=np.float64)
         above = n - self.spacing * np.arange(self.right, 0, -1, dtype=np.float64)
@@ -104,25 +104,25 @@ class BlockPlan(Plan):
         return starts + 1, starts + self.spacing - 1
 
     def radius(self, levels: Any, beta: float) -> NDArray[np.float64]:
-        """Return by how many records any cut may be off.
+        """Return a bound on the error of the ends of blocks, in records.
 
         Parameters
         ----------
         levels : array-like of int of any shape
-            0 where a rank is known, else 1.
+            0 for knots whose rank is known, 1 for all others.
         beta : float
-            Above 0 and below 1: the probability that any cut is off by more, or any block fails.
+            Above 0 and below 1: the probability that some end has a greater error, or some block fails.
 
         Returns
         -------
         ndarray of float64 of the same shape
-            Infinite where beta is less than what blocks fail with.
+            Infinite at level 1 if beta is at most 1/1000, the probability that blocks fail.
 
         Notes
         -----
-        A cut is off by a sum of noises, and all blocks are sound, unless one of three has failed that
-        `block_plan` provides for with a third of 1/1000 each. Doob's inequality for the rest: once for each
-        side and sign.
+        The error of an end is a sum of noises, unless one of the three events in `block_plan` occurs, each of
+        which has probability at most 1/3000. Doob's inequality bounds the sums with the rest of beta, once
+        for each side and sign.
         """
         beta = float(check_number("beta", beta, above=0, below=1))
         rest = beta - float(_FAILURE)
@@ -131,27 +131,27 @@ class BlockPlan(Plan):
         return np.where(np.asarray(levels) > 0, off, 0.0)
 
     def error(self, n: int, beta: float) -> float:
-        """Return how far a cumulative distribution function made from the blocks may be off, anywhere.
+        """Return a bound on the greatest error of the distribution function made from the points.
 
         Parameters
         ----------
         n : int
             Number of records.
         beta : float
-            Above 0 and below 1: the probability that it is off by more.
+            Above 0 and below 1: the probability that the error is greater.
 
         Returns
         -------
         float
-            At most 1: a share of the records.
+            Greatest absolute difference, as a fraction of the records; at most 1.
 
         Notes
         -----
-        Let s be the spacing and w the radius. Between the points of two neighbouring blocks, l and l + 1 from
-        below, at least (l - 1) s + 1 - w records are at most x, and at most (l + 1) s - 1 + w; the released
-        function rises there from (l - 1/2) s or more to (l + 1/2) s or less. So it is off by less than
-        3 s / 2 + w. Between the blocks from below and those from above that is greater by the number of
-        records that both leave, which is n - (left + right) s but for noise.
+        Let s be the spacing and w the radius. For x between the points of two neighbouring left blocks, l and
+        l + 1, at least (l - 1) s + 1 - w and at most (l + 1) s - 1 + w records are at most x; the released
+        function increases there from (l - 1/2) s or more to (l + 1/2) s or less. So its error is less than
+        3 s / 2 + w. Between the left and the right blocks the bound is greater by the number of records in no
+        block, which is n - (left + right) s before noise.
         """
         n = check_count("n", n, low=1)
         off = float(self.radius(1, beta))
@@ -161,54 +161,59 @@ class BlockPlan(Plan):
 
 
 def block_plan(size: int, privacy: ApproxDP, n_samples: int) -> BlockPlan:
-    """Return the blocks whose error for so many records is least.
+    """Return the plan of blocks with about the least error bound for `n_samples` records.
 
     Parameters
     ----------
     size : int
-        How many codes the domain has.
+        Number of codes in the domain.
     privacy : ApproxDP
-        Epsilon positive. Delta is spent only where the recursive method needs fewer records for a point.
+        Budget; epsilon positive. Delta is spent only if the recursive method needs fewer records for a point.
     n_samples : int
         Number of records.
+
+    Returns
+    -------
+    BlockPlan
 
     Raises
     ------
     ValueError
-        If there are too few records for one block on each side; the message says how many are needed.
+        If there are too few records for one block on each side; the message gives the number needed.
 
     Notes
     -----
-    Each of these fails with probability at most 1/3000. Some block has fewer than m records, for which its
-    noise must be -t or less: m + t - 1 is the least spacing. The point of some block of m records or more is
-    not among them. Blocks from below and from above overlap, for which all noise must exceed what is left
-    between them.
+    Each of these three events has probability at most 1/3000. (1) Some block has fewer than m records: then
+    its noise is at most -t, where the spacing is at least m + t - 1. (2) The point of some block of m or more
+    records is not an interior point of the block. (3) Left and right blocks overlap: then the sum of all
+    noise exceeds the number of records between them before noise.
 
-    How epsilon is shared out is found with the number of records of a point taken as inversely proportional
-    to its share; the number of blocks and their spacing are then computed exactly.
+    The division of epsilon between noise and points is optimised under the approximation that the number of
+    records needed for a point is inversely proportional to its epsilon; the number of blocks and their
+    spacing are then computed exactly.
     """
     size, n_samples = check_count("size", size, low=1), check_count("n_samples", n_samples, low=1)
     return _block_plan(size, ApproxDP(epsilon_of(privacy), privacy.delta), n_samples)
 
 
 def block_sample_size(size: int, privacy: ApproxDP, alpha: Any, beta: Any) -> int | None:
-    """Return from how many records on a distribution made from the blocks for so many is accurate.
+    """Return the number of records from which on the error bound of the blocks is at most alpha.
 
     Parameters
     ----------
     size, privacy
         As for `block_plan`.
     alpha : float
-        Error that is wanted, as a share of the records, in (0, 1).
+        Target error, as a fraction of the records, in (0, 1).
     beta : float
-        Probability that it is exceeded, in (0, 1).
+        Probability that the error is greater, in (0, 1).
 
     Returns
     -------
     int or None
-        A number n with `block_plan(size, privacy, n).error(n, beta)` at most alpha, where one fewer is not
-        enough; more are enough too, but for roundings. None: blocks fail more often than beta, however many
-        records there are.
+        A number n for which `block_plan(size, privacy, n).error(n, beta)` is at most alpha, while n - 1 is
+        not enough; greater numbers are enough too, up to rounding. None if beta is at most 1/1000, the
+        probability that blocks fail for every number of records.
     """
     share = check_number("alpha", alpha, above=0, below=1)
     if check_number("beta", beta, above=0, below=1) <= _FAILURE:
@@ -217,7 +222,7 @@ def block_sample_size(size: int, privacy: ApproxDP, alpha: Any, beta: Any) -> in
     def suffices(n: int) -> bool:
         try:
             return block_plan(size, privacy, n).error(n, beta) <= share
-        except ValueError:  # too few for one block on each side
+        except ValueError:  # too few records for one block on each side
             return False
 
     enough = 1
@@ -227,12 +232,17 @@ def block_sample_size(size: int, privacy: ApproxDP, alpha: Any, beta: Any) -> in
 
 
 def block_guarantee(size: int, privacy: ApproxDP) -> ApproxDP:
-    """Return what blocks keep, whatever the number of records: delta is 0 where it is not needed.
+    """Return the guarantee of a plan of blocks, for every number of records.
 
     Parameters
     ----------
     size, privacy
         As for `block_plan`.
+
+    Returns
+    -------
+    ApproxDP
+        `privacy`, with delta 0 if the exponential mechanism finds the points.
     """
     return privacy if _recursive(size, privacy) else ApproxDP(privacy.epsilon)
 
@@ -268,7 +278,7 @@ def _block_plan(size: int, privacy: ApproxDP, n: int) -> BlockPlan:
 
 @lru_cache(maxsize=256)
 def _recursive(size: int, privacy: ApproxDP) -> bool:
-    """Return whether the recursive method needs fewer records for the point of a block, of many."""
+    """Return whether the recursive method needs fewer records a block than the exponential mechanism."""
     if not privacy.delta:
         return False
     part, epsilon = _FAILURE / 300, privacy.epsilon
@@ -281,7 +291,7 @@ def _recursive(size: int, privacy: ApproxDP) -> bool:
 
 
 def _shared_out(size: int, privacy: ApproxDP, recursive: bool, n: int) -> tuple[Fraction, Fraction]:
-    """Return epsilon for the noise of a block's length, and for its point, where the error is about least."""
+    """Return the epsilons of a block's noise and of its point that about minimise the error bound."""
     epsilon, part = privacy.epsilon, _FAILURE / 300
     half = epsilon / (6 if recursive else 4)
     scale = _records(size, half, _point_delta(privacy, half, recursive), part, recursive) * half
@@ -293,7 +303,7 @@ def _shared_out(size: int, privacy: ApproxDP, recursive: bool, n: int) -> tuple[
         spacing = math.ceil(scale / point) + laplace_quantile(ratio, part) - 1
         sides = np.unique(np.geomspace(1, max(1, n // (2 * spacing)), 64).astype(np.int64))
         room = n - 2 * sides * spacing - _between(ratio, sides)
-        # Where no block has room: the share with which one would have it first.
+        # If no block fits: choose the share with which one block would need the fewest further records.
         errors = np.where(room >= 0, _error(ratio, sides, n), n - np.minimum(room, 0) * 2.0)
         found.append((float(errors.min()), noise, point))
     _, noise, point = min(found)
@@ -315,7 +325,7 @@ def _point_delta(privacy: ApproxDP, point: Fraction, recursive: bool) -> Fractio
 
 
 def _between(ratio: Fraction, sides: Any) -> Any:
-    """Return how many records must be left so that blocks on both sides hardly ever overlap."""
+    """Return the number of records between left and right blocks, before noise, that prevents an overlap."""
     bound = np.ceil(partial_sum_bound(ratio, 2 * np.atleast_1d(sides), math.log(3 / _FAILURE))).astype(
         np.int64
     )
@@ -323,7 +333,7 @@ def _between(ratio: Fraction, sides: Any) -> Any:
 
 
 def _error(ratio: Fraction, sides: Any, n: int) -> NDArray[np.float64]:
-    """Return `BlockPlan.error`, in records, but for roundings."""
+    """Return the bound of `BlockPlan.error` in records, up to rounding, for each number of blocks a side."""
     counts = np.asarray(sides, dtype=np.int64)
     between = _between(ratio, counts)
     off = partial_sum_bound(ratio, counts, math.log(4 / (_BETA - float(_FAILURE))))

@@ -1,8 +1,8 @@
-"""Release what share of private numbers is at most x, for all x at once: a whole distribution.
+"""Private release of a cumulative distribution function.
 
 >>> import numpy as np
 >>> incomes = np.random.default_rng(0).lognormal(10, 0.5, 100_000)
->>> found = cdf(incomes, epsilon=1, random_state=0)  # no bounds to guess
+>>> found = cdf(incomes, epsilon=1, random_state=0)  # bounds are not needed
 >>> found.ppf([0.1, 0.5, 0.9]).round(-2).tolist()
 [11700.0, 22000.0, 41900.0]
 >>> print(f"{found.cdf(30_000):.2f}")
@@ -43,57 +43,61 @@ def cdf(
     ledger: PrivacyLedger | None = None,
     random_state: Any = None,
 ) -> CDFRelease:
-    """Release the cumulative distribution function of private numbers, once, to be asked at any point.
+    """Release the cumulative distribution function of private numbers.
 
     Parameters
     ----------
     values : array-like of shape (n,)
         Private. Numbers of the domain.
     epsilon, delta : number, default=1.0 and 0.0
-        The most that is spent; epsilon at least 1e-9. Delta is spent only where that is the better: on
-        Gaussian noise ("tree"), or on points in domains of many hundred bits ("blocks"); else the guarantee
-        has delta 0.
+        Budget; epsilon at least 1e-9. Delta is spent only if it reduces the error: on Gaussian noise
+        ("tree"), or on points in domains of many hundred bits ("blocks"). Otherwise the guarantee has delta
+        0.
     method : {"tree", "blocks"}, default="tree"
-        "tree": noisy counts of nested intervals, finer where there are many records. "blocks": a point in
-        each of many blocks of the sorted records, whose lengths are noisy. It needs some thousands of
-        records, and its error hardly grows with the size of the domain.
+        "tree": noisy counts of nested intervals, finer where there are many records. "blocks": an interior
+        point of each of many blocks of the sorted records; the lengths of the blocks are noisy. "blocks"
+        needs some thousands of records, and its error hardly grows with the size of the domain.
     domain : "float64" or NumberDomain, default="float64"
-        Public. The values that are told apart; "float64": all finite floats. The fewer, the less noise.
+        Public. The possible values; "float64": all finite floats. Smaller domains need less noise.
     ledger : PrivacyLedger, optional
-        Is charged before any draw.
+        The account that is charged, before any draw.
     random_state : None, int or numpy random generator, optional
-        None: the operating system's entropy. Anything else repeats itself, and the guarantee says so.
+        None: the operating system's entropy. Any other value makes the release reproducible, for tests only;
+        the guarantee records this.
 
     Returns
     -------
     CDFRelease
+        The distribution function, its plan and its guarantee.
 
     Raises
     ------
     DomainError
         If a value is outside the domain; nothing is spent, and the message shows no value.
     TypeError, ValueError
-        If a parameter is not as described, `values` has another shape, or there are too few for "blocks".
+        If a parameter is not as described, `values` has another shape, or there are too few records for
+        "blocks".
     BudgetExceededError
-        If the ledger's budget does not hold it; nothing is spent.
+        If the guarantee does not fit the ledger's remaining budget; nothing is spent.
 
     Warns
     -----
     UserWarning
-        If the error of "tree" may be 1/2 or more, so that nothing is guaranteed of a median.
+        If the error bound of "tree" is 1/2 or more: then it gives no guarantee for the median.
 
     Notes
     -----
-    **Privacy.** (epsilon, delta), for one replaced record: `tree_counts` or `block_points`; the rest works on
-    what they released.
+    **Privacy.** (epsilon, delta), for one replaced record: the guarantee of `tree_counts` or `block_points`;
+    all further steps are post-processing.
 
     **Assumes.** All values lie in the domain; the number of records is public.
 
-    **Accuracy.** With probability at least 1 - beta the distribution of the records is nowhere further from
-    the released one than `cdf_plan(n, beta=beta).error`; `CDFRelease.band` says more, from what was released.
+    **Accuracy.** With probability at least 1 - beta, the greatest difference between the distribution
+    function of the records and the released one is at most `cdf_plan(n, beta=beta).error`. `CDFRelease.band`
+    gives a finer bound, from released values.
 
-    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 4, of which Theorem 4.6 is "blocks", mended;
-    Dwork, Naor, Pitassi and Rothblum (2010).
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 4; "blocks" is a corrected version of their
+    Theorem 4.6. Dwork, Naor, Pitassi and Rothblum (2010) for "tree".
     """
     return _CDF(epsilon, delta, method, domain, random_state).run(values, ledger)
 
@@ -108,7 +112,7 @@ def cdf_plan(
     alpha: Any = 0.05,
     beta: Any = 0.05,
 ) -> CDFPlan:
-    """Return what a release of a distribution would run on: how far off it may be, without any data.
+    """Return the plan of `cdf`, with its error bound, without data.
 
     Parameters
     ----------
@@ -117,7 +121,7 @@ def cdf_plan(
     epsilon, delta, method, domain
         As for `cdf`.
     alpha : float, default=0.05
-        Error that is wanted, as a share of the records, in (0, 1).
+        Target error for `n_needed`, as a fraction of the records, in (0, 1).
     beta : float, default=0.05
         Probability of failure, in (0, 1).
 
@@ -128,14 +132,14 @@ def cdf_plan(
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as described, or there are too few records for "blocks"; the message says how
-        many are needed.
+        If a parameter is not as described, or there are too few records for "blocks"; the message gives the
+        number needed.
     """
     return _CDF(epsilon, delta, method, domain).plan(n_samples, alpha=alpha, beta=beta)
 
 
 class _CDF(Release[CDFPlan, CDFRelease]):
-    """A distribution, by either method."""
+    """The stages of `cdf`."""
 
     def __init__(self, epsilon: Any, delta: Any, method: str, domain: Any, random_state: Any = None):
         self.method = check_choice("method", method, _METHODS)
@@ -155,7 +159,7 @@ class _CDF(Release[CDFPlan, CDFRelease]):
         super().__init__("cdf", guarantee, (method, repr(self.domain), repr(kept)), random_state)
 
     def _guaranteed(self) -> ApproxDP:
-        """Return what the method guarantees, whatever the number of records."""
+        """Return the guarantee of the method, for every number of records."""
         if self.method == "tree":
             return tree_plan(self.domain.size, self.most).guarantee
         return block_guarantee(self.domain.size, self.most)

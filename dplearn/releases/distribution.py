@@ -1,4 +1,6 @@
-"""A released distribution: asked as scipy's are, as often as one likes; nothing private is left in it.
+"""Released distribution functions with the methods of scipy's distributions, and their confidence bands.
+
+All methods are post-processing of released values and cost no privacy.
 
 >>> from dplearn.releases.cdf import cdf
 >>> from dplearn.domains import IntegerRange
@@ -36,28 +38,28 @@ _FINE = 53  # bits of a uniform number
 
 @dataclass(frozen=True)
 class CDFPlan(ReleasePlan):
-    """What `cdf` runs on.
+    """The plan of `cdf`.
 
     Attributes
     ----------
     guarantee : ApproxDP
-        What it guarantees.
+        The guarantee of the release.
     n_samples : int
         Number of records.
     method : {"tree", "blocks"}
-        As asked for.
+        The method.
     domain : NumberDomain
-        The values that are told apart.
+        The possible values.
     mechanism_plan : TreePlan or BlockPlan
-        How records are counted: noise, sizes and thresholds.
+        The plan of the mechanism: noise, sizes and thresholds.
     alpha, beta : float
-        As asked for; .05 each in the plan of a release.
+        Target error and probability of failure, as given; 0.05 each in the plan of a release.
     error : float
-        With probability at least 1 - beta, the released function is nowhere further than this from that of
-        the records; at most 1.
+        With probability at least 1 - beta, the greatest difference between the released function and that of
+        the records is at most this; at most 1.
     n_needed : int or None
-        From how many records on the error is at most alpha; None: no number is enough, because "blocks" may
-        fail with a probability of 1/1000, however many records there are.
+        Number of records from which on the error is at most alpha. None if no number is enough: "blocks" may
+        fail with probability 1/1000 for every number of records.
     """
 
     _computed: ClassVar[tuple[str, ...]] = ("error", "n_needed")
@@ -67,23 +69,23 @@ class CDFPlan(ReleasePlan):
     mechanism_plan: TreePlan | BlockPlan
     alpha: float = 0.05
     beta: float = 0.05
-    most: Any = hidden()  # what may be spent
+    most: Any = hidden()  # the budget
 
     @property
     def error(self) -> float:
-        """A share of the records."""
+        """Bound on the greatest error, as a fraction of the records."""
         return self.mechanism_plan.error(self.n_samples, self.beta)
 
     @property
     def n_needed(self) -> int | None:
-        """Number of records, or None."""
+        """Number of records from which on the error is at most alpha, or None."""
         if isinstance(self.mechanism_plan, TreePlan):
             return self.mechanism_plan.sample_size(self.alpha, self.beta)
         return block_sample_size(self.domain.size, self.most, self.alpha, self.beta)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warn of counts so noisy that nothing is guaranteed of a median; too few for blocks are refused."""
+        """Warnings if the error bound gives no guarantee for the median ("tree" only)."""
         plan = self.mechanism_plan
         return count_warnings(self.n_samples, plan) if isinstance(plan, TreePlan) else ()
 
@@ -92,23 +94,23 @@ class CDFPlan(ReleasePlan):
 class CDFRelease(Released):
     """A cumulative distribution function over a domain of numbers, released from private records.
 
-    Between two neighbouring knots all codes have the same probability.
+    Between two neighbouring knots all codes have equal probability.
 
     Attributes
     ----------
     knots : ndarray of uint64 or object of shape (k,)
-        Released. Rising codes, from 0 to the size of the domain.
+        Released. Codes in ascending order, from 0 to the size of the domain.
     cumulative : ndarray of float64 of shape (k,)
-        Released. The share of records with codes below each knot: from 0 to 1, never falling.
+        Released. Estimated fraction of records with codes below each knot: nondecreasing, from 0 to 1.
     least, most : ndarray of float64 of shape (k,)
-        Released. Bounds on that share but for noise; the same number where it was counted.
+        Released. Lower and upper estimates of that fraction, before the margin for noise; equal for "tree".
     levels : ndarray of int64 of shape (k,)
-        Released. What noise the bounds have, as the plan counts it: at which depth of the tree each knot was
-        cut; 0 where the share is known.
+        Released. Determines the margin for noise, by `radius` of the mechanism's plan: for "tree" the depth
+        at which the knot was created, for "blocks" 1; 0 for knots whose fraction is known.
     plan : CDFPlan
-        Public. What the release ran on.
+        Public. The plan of the release.
     guarantee : ApproxDP
-        Public. What the release guarantees, and spent.
+        Public. The guarantee of the release.
     """
 
     knots: NDArray[Any]
@@ -120,12 +122,12 @@ class CDFRelease(Released):
 
     @property
     def domain(self) -> NumberDomain:
-        """Public. The values that are told apart."""
+        """Public. The possible values."""
         return self.plan.domain
 
     @property
     def n_samples(self) -> int:
-        """Public. How many records it is of."""
+        """Public. Number of records."""
         return self.plan.n_samples
 
     def __repr__(self) -> str:
@@ -135,7 +137,7 @@ class CDFRelease(Released):
         )
 
     def cdf(self, x: Any) -> Any:
-        """Return the share of records that are at most x.
+        """Return the estimated fraction of records that are at most x.
 
         Parameters
         ----------
@@ -145,17 +147,17 @@ class CDFRelease(Released):
         Returns
         -------
         float64 or ndarray of float64
-            NaN where x is.
+            NaN where x is NaN.
         """
         ranks, missing = self._ranks(x)
         return _shaped(np.where(missing, np.nan, self._share(ranks)), x)
 
     def sf(self, x: Any) -> Any:
-        """Return the share of records that are greater than x: 1 - cdf(x)."""
+        """Return the estimated fraction of records that are greater than x: 1 - cdf(x)."""
         return 1.0 - self.cdf(x)
 
     def ppf(self, q: Any) -> Any:
-        """Return the least value of the domain with at least a share q of the records at or below it.
+        """Return the quantile function: the least value x of the domain with cdf(x) >= q.
 
         Parameters
         ----------
@@ -178,16 +180,21 @@ class CDFRelease(Released):
         return values if shares.ndim else values[()]
 
     def median(self) -> Any:
-        """Return ppf(1 / 2)."""
+        """Return the median, ppf(0.5)."""
         return self.ppf(0.5)
 
     def interval(self, confidence: float) -> tuple[Any, Any]:
-        """Return the ends of an interval that holds a share `confidence`, as much below it as above.
+        """Return the central interval that contains a fraction `confidence` of the distribution.
 
         Parameters
         ----------
         confidence : float
             From 0 to 1.
+
+        Returns
+        -------
+        low, high : values of the domain
+            Equal fractions of the distribution lie below and above the interval.
         """
         share = float(check_number("confidence", confidence, low=0, high=1))
         return self.ppf((1 - share) / 2), self.ppf((1 + share) / 2)
@@ -198,14 +205,18 @@ class CDFRelease(Released):
         return ends[0], ends[1]
 
     def rvs(self, size: Any = None, random_state: Any = None) -> Any:
-        """Return synthetic records: draws from this distribution, which spend no privacy.
+        """Draw synthetic records from this distribution; costs no privacy.
 
         Parameters
         ----------
         size : int or tuple of int, optional
-            Shape of what is returned; None for one value.
+            Shape of the result; None for one value.
         random_state : None, int, numpy.random.RandomState or numpy.random.Generator
-            An integer always gives the same.
+            Seed or generator. Equal integers give equal records.
+
+        Returns
+        -------
+        A value of the domain, or an array of them
         """
         shape = () if size is None else (size,) if np.ndim(size) == 0 else tuple(size)
         count = int(np.prod([check_count("size", extent) for extent in shape], dtype=object))
@@ -214,15 +225,15 @@ class CDFRelease(Released):
         return values if shape else values[()]
 
     def band(self, *, beta: float = 0.05, of: str = "population") -> "ConfidenceBand":
-        """Return a band that holds the whole cumulative distribution function.
+        """Return a confidence band for the whole cumulative distribution function.
 
         Parameters
         ----------
         beta : float, default=0.05
-            Above 0 and below 1: the probability that it does not.
+            Above 0 and below 1: the probability that the function leaves the band.
         of : {"population", "sample"}, default="population"
-            Whether the function is that of the records, or of the population of which they are independent
-            draws; half of beta is then for how the records were drawn.
+            "sample": the function of the records. "population": that of the population from which the
+            records are independent draws; half of beta is then used for the sampling error.
 
         Returns
         -------
@@ -233,19 +244,19 @@ class CDFRelease(Released):
         drawn = of == "population"
         radius = self.plan.mechanism_plan.radius(self.levels, beta / 2 if drawn else beta) / self.n_samples
         margin = dkw_bound(self.n_samples, beta / 2) if drawn else 0.0
-        # What the function has reached at a knot it does not fall below later.
+        # The function is nondecreasing, so every bound holds beyond its knot too.
         lower = np.maximum.accumulate(np.maximum(self.least - radius, 0))
         upper = np.minimum.accumulate(np.minimum(self.most + radius, 1)[::-1])[::-1]
         upper = np.maximum(upper, lower)
         return ConfidenceBand(self, np.maximum(lower - margin, 0), np.minimum(upper + margin, 1))
 
     def plot(self, ax: Any = None, *, beta: float | None = 0.05) -> Any:
-        """Draw the cumulative distribution function, and its band for the population.
+        """Plot the cumulative distribution function and its confidence band for the population.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; a new figure otherwise.
+            The axes to draw on; a new figure by default.
         beta : float or None, default=0.05
             As for `band`; None for no band.
 
@@ -276,7 +287,7 @@ class CDFRelease(Released):
         return ax
 
     def _ranks(self, x: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Return how many codes of the domain stand for values <= x, and where x is NaN."""
+        """Return the number of codes of the domain whose values are <= x, and a mask of NaN in x."""
         array = np.asarray(x)
         flat = array.ravel()
         missing, end = np.zeros(flat.size, dtype=bool), np.zeros(flat.size, dtype=np.int8)
@@ -287,14 +298,14 @@ class CDFRelease(Released):
         codes = self.domain.nearest(flat)
         above = np.asarray(
             self.domain.decode(codes) > flat, dtype=bool
-        )  # rounded up, or moved up to the first
+        )  # x was rounded up, or is below the domain
         ranks = codes.astype(self.knots.dtype)
         ranks = ranks + (~above).astype(self.knots.dtype)
         ranks = np.where(end < 0, self.knots[0], np.where(end > 0, self.knots[-1], ranks))
         return ranks.reshape(array.shape), missing.reshape(array.shape)
 
     def _share(self, ranks: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the share of records with codes below each rank."""
+        """Return the estimated fraction of records with codes below each rank."""
         piece = np.maximum(np.searchsorted(self.knots, ranks, "left"), 1) - 1
         into, length = ranks - self.knots[piece], self.knots[piece + 1] - self.knots[piece]
         if self.knots.dtype != object:
@@ -302,20 +313,20 @@ class CDFRelease(Released):
         part = np.asarray(into / length, dtype=np.float64)
         low = self.cumulative[piece]
         high = self.cumulative[piece + 1]
-        shares: NDArray[np.float64] = np.minimum(low + (high - low) * part, high)  # whatever is rounded
+        shares: NDArray[np.float64] = np.minimum(low + (high - low) * part, high)  # despite rounding
         return shares
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConfidenceBand:
-    """Bounds on a cumulative distribution function that hold everywhere at once.
+    """A confidence band: bounds on a cumulative distribution function that hold at all points together.
 
     Attributes
     ----------
     distribution : CDFRelease
-        Released. What it is a band about.
+        Released. The estimate that the band belongs to.
     lower, upper : ndarray of float64 of shape (k,)
-        Released. The bounds at the knots of the distribution, never falling.
+        Released. Bounds at the knots of the distribution, nondecreasing.
     """
 
     distribution: CDFRelease
@@ -345,20 +356,26 @@ class ConfidenceBand:
 
 
 def distribution_of(levels: list[Level], plan: CDFPlan) -> CDFRelease:
-    """Return the distribution that a tree of noisy counts says the records have.
+    """Return the distribution function estimated from a tree of noisy counts.
 
     Parameters
     ----------
     levels : list of Level
         From `tree_counts`.
     plan : CDFPlan
-        By which they were counted.
+        The plan of the counts.
+
+    Returns
+    -------
+    CDFRelease
 
     Notes
     -----
-    The estimates at the knots are made monotone by least squares, which no greatest error is enlarged by:
-    each becomes a maximum of minima of means of runs of estimates, and so lies between what comes of all
-    being as much too low, and too high, as any.
+    Isotonic regression (least squares) makes the estimates at the knots monotone. It does not increase the
+    greatest error: each result is a maximum of minima of means of consecutive estimates. This expression is
+    monotone in the estimates and adds a constant if the same constant is added to all of them. So if all
+    estimates have errors between -e and e, the results lie between those of the exact values minus e and plus
+    e, and the exact values are already monotone.
     """
     n = plan.n_samples
     leaves = prefix_counts(levels)
@@ -370,19 +387,24 @@ def distribution_of(levels: list[Level], plan: CDFPlan) -> CDFRelease:
 
 
 def distribution_of_points(points: list[int], plan: CDFPlan) -> CDFRelease:
-    """Return the distribution of records that have a point in each of their blocks.
+    """Return the distribution function estimated from the points of blocks of the sorted records.
 
     Parameters
     ----------
     points : list of int
         From `block_points`.
     plan : CDFPlan
-        By which blocks were cut.
+        The plan of the blocks.
+
+    Returns
+    -------
+    CDFRelease
 
     Notes
     -----
-    A point that no other equals has the middle rank of its block, and no probability of its own. One that
-    several share has all their records: from half-way to the point before up to half-way to the next.
+    A point that equals no other point is a knot at the middle rank of its block, without probability mass. A
+    code that is the point of several blocks has probability mass: its ranks extend from halfway to the middle
+    rank of the block before to halfway to that of the block after.
     """
     n, size, blocks = plan.n_samples, plan.domain.size, plan.mechanism_plan
     assert isinstance(blocks, BlockPlan)
@@ -397,7 +419,7 @@ def distribution_of_points(points: list[int], plan: CDFPlan) -> CDFRelease:
     starts, stops = np.isin(knots, alone), np.isin(knots, alone + 1)
     ranks[starts] += (middles - halfway[:-1])[behind[starts]]
     ranks[stops] += (middles - halfway[1:])[behind[stops] - 1]
-    # The points below a knot have `least` records at most them, and `most` are below the next point.
+    # At least `least` records are at most the last point below a knot; at most `most` precede the next point.
     bounds = np.append(0, least)[behind], np.append(most, n)[behind]
     shares, low, high = (np.concatenate([[0], part[1:-1] / n, [1]]) for part in (ranks, *bounds))
     levels = np.ones(knots.size, dtype=np.int64)
@@ -406,7 +428,7 @@ def distribution_of_points(points: list[int], plan: CDFPlan) -> CDFRelease:
 
 
 def _steps(part: NDArray[np.float64], lengths: NDArray[Any]) -> NDArray[Any]:
-    """Return the place, in a piece of so many codes, of the code at which a share `part` of it is reached."""
+    """Return the index, in a piece of `lengths` equally probable codes, of its quantile `part`."""
     if lengths.dtype == object:
         exact = (part * (1 << _FINE)).astype(np.int64).tolist()
         steps = np.empty(part.size, dtype=object)

@@ -1,8 +1,8 @@
-"""From released answers to a distribution that gives nearly the same answers: a linear program.
+"""Distribution learning from released query answers, by a linear program.
 
 >>> import numpy as np
->>> at_most = np.tri(4)  # query i: the share of records that are at most i
->>> learned = learned_distribution(at_most, [0.1, 0.4, 0.38, 1.0])  # noise made one answer fall
+>>> at_most = np.tri(4)  # query i: the fraction of records that are at most i
+>>> learned = learned_distribution(at_most, [0.1, 0.4, 0.38, 1.0])  # noisy answers, not monotone
 >>> round(learned.discrepancy, 4), bool(learned.weights[2] < 1e-9)
 (0.01, True)
 """
@@ -29,7 +29,7 @@ class LearnedDistribution:
     weights : ndarray of float64 of shape (n_values,)
         The probability of each value.
     discrepancy : float
-        The greatest distance between a released answer and the distribution's.
+        The greatest absolute difference between a released answer and that of the distribution.
     """
 
     weights: NDArray[np.float64]
@@ -37,14 +37,15 @@ class LearnedDistribution:
 
 
 def learned_distribution(queries: Any, answers: Any) -> LearnedDistribution:
-    """Return a distribution whose answers are as near to released ones as can be. Costs no privacy.
+    """Return the distribution whose query answers are nearest to the released ones; costs no privacy.
 
     Parameters
     ----------
     queries : array-like or sparse matrix of float of shape (n_queries, n_values)
-        Public. What each query gives for each value of the domain, from 0 to 1; a query's answer is its mean.
+        Public. Value of each query on each value of the domain, from 0 to 1; the answer to a query is its
+        mean over the records.
     answers : array-like of float of shape (n_queries,)
-        Released. By whatever mechanism; they may contradict each other.
+        Released. Answers of any mechanism; they may be inconsistent.
 
     Returns
     -------
@@ -53,17 +54,18 @@ def learned_distribution(queries: Any, answers: Any) -> LearnedDistribution:
     Raises
     ------
     ValueError
-        If the shapes do not fit, or a number is not as described.
+        If the shapes do not match, or a number is not as described.
 
     Notes
     -----
     **Accuracy.** If each answer is within alpha of the records' mean, the discrepancy is at most alpha, since
-    the records' own distribution attains that; so the learned distribution gives each query within 2 alpha
-    of the records' mean. For independent records these are within a of the population's means, where a is
-    what `generalisation_failure` bounds or, for all thresholds, `dkw_bound`: add it.
+    the empirical distribution of the records attains this; so each answer of the learned distribution is
+    within 2 alpha of the records' mean. For independent records, the records' means are within some a of the
+    means of the population, which `generalisation_failure` or, for all thresholds, `dkw_bound` bounds; the
+    total error is at most 2 alpha + a.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 4.8; Dwork, Naor, Reingold, Rothblum and
-    Vadhan (2009). Here the distance is minimised, so that no alpha need be known.
+    Vadhan (2009). Here the discrepancy is minimised, so that alpha need not be known.
     """
     rows, wanted = csr_array(queries, dtype=np.float64), np.asarray(answers, dtype=np.float64)
     if wanted.shape != rows.shape[:1] or not rows.shape[1] or not wanted.size:
@@ -76,7 +78,7 @@ def learned_distribution(queries: Any, answers: Any) -> LearnedDistribution:
         raise ValueError(_NO_ANSWER)
     # Minimise t over weights w >= 0 of sum 1, where -t <= Q w - answers <= t.
     apart = csr_array(np.full((wanted.size, 1), -1.0))
-    bounds: Any = vstack([hstack([rows, apart]), hstack([-rows, apart])])  # the stubs know no sparse ones
+    bounds: Any = vstack([hstack([rows, apart]), hstack([-rows, apart])])  # the type stubs lack sparse arrays
     n_values = rows.shape[1]
     found = linprog(
         np.append(np.zeros(n_values), 1.0),

@@ -1,4 +1,4 @@
-"""Warnings that records are so few that a release tells next to nothing; from public numbers alone.
+"""Warnings for releases with too few records for a useful guarantee, from public numbers.
 
 >>> from fractions import Fraction
 >>> [text] = quantile_warnings(569, [Fraction(1, 2)], 2**64, epsilon=Fraction(1, 30))
@@ -16,28 +16,33 @@ from dplearn.releases.tree_errors import TreePlan
 
 __all__ = ["count_warnings", "few_records_warnings", "quantile_warnings", "written"]
 
-_EXACT = 1 << 20  # numbers of values that are written out
+_EXACT = 1 << 20  # smaller numbers of values are written as digits
 _HALF = 0.5
-_BETA = 0.05  # of what is guaranteed of a distribution
+_BETA = 0.05  # probability of failure of the error bound of a distribution function
 
 
 def few_records_warnings(
     n_samples: int, error: float, *, enough: float, problem: str, remedy: str = ""
 ) -> tuple[str, ...]:
-    """Return a warning if the error of a release may be so large that it is worthless; else nothing.
+    """Return a warning if the error bound of a release is too large, else no warning.
 
     Parameters
     ----------
     n_samples : int
-        Number of records, which is public.
+        Public. Number of records.
     error : float
         The bound on the error.
     enough : float
-        The least error that is warned of.
+        The least error bound that gives a warning.
     problem : str
         The consequence, and its cause.
     remedy : str, default=""
         A remedy besides a smaller domain and a larger epsilon.
+
+    Returns
+    -------
+    tuple of str
+        One text, or none.
     """
     if error < enough:
         return ()
@@ -50,44 +55,49 @@ def few_records_warnings(
 def quantile_warnings(
     n_samples: int, q: Sequence[Fraction], size: int, *, epsilon: Fraction, columns: int = 1
 ) -> tuple[str, ...]:
-    """Return warnings of quantiles that may lie outside the data, anywhere in the domain.
+    """Return warnings for quantiles that may lie outside the data, anywhere in the domain.
 
     Parameters
     ----------
     n_samples : int
         Number of records.
     q : sequence of Fraction
-        The quantiles. No number of records is enough for 0 and 1, which have a warning of their own.
+        The quantiles. No number of records is enough for 0 and 1, which have a separate warning.
     size : int
-        The number of values in the domain.
+        Number of values in the domain.
     epsilon : Fraction
-        The cost of one column.
+        Privacy cost of one column.
     columns : int, default=1
-        The number of columns.
+        Number of columns.
+
+    Returns
+    -------
+    tuple of str
+        At most two texts.
     """
     inner = tuple(each for each in q if 0 < each < 1)
     ends: tuple[str, ...] = ()
     if len(inner) < len(q):
         ends = (
-            f"n_samples is {n_samples}: however many records there are, quantiles 0 and 1 may be any value"
-            " beyond the data; take some further in, such as 0.01 and 0.99",
+            f"n_samples is {n_samples}: for any number of records, quantiles 0 and 1 may be any value"
+            " beyond the data; use inner quantiles instead, such as 0.01 and 0.99",
         )
     missed = _errors(inner, size, n_samples, epsilon)
-    # Off by q n ranks or more, a value may be below all data; by (1 - q) n, above.
+    # With an error of q n ranks or more a value may be below all data; with (1 - q) n, above all data.
     shares = [float(off / min(each, 1 - each)) for off, each in zip(missed, inner, strict=True)]
     return ends + few_records_warnings(
         n_samples,
         max(shares, default=0.0),
         enough=n_samples,
         problem=f"with epsilon {float(epsilon):.3g}{' a column' if columns > 1 else ''}, quantiles among"
-        f" {written(size)} values may miss by {max(missed, default=0)} ranks, so that any value may come"
-        " out",
+        f" {written(size)} values may miss by {max(missed, default=0)} ranks, so that every value of the"
+        " domain is possible",
         remedy=", or take fewer columns" if columns > 1 else "",
     )
 
 
 def count_warnings(n_samples: int, plan: TreePlan) -> tuple[str, ...]:
-    """Return a warning if the noise in counts of nested intervals is so large that no median is guaranteed.
+    """Return a warning if the error bound of a tree of noisy counts gives no guarantee for the median.
 
     Parameters
     ----------
@@ -96,10 +106,16 @@ def count_warnings(n_samples: int, plan: TreePlan) -> tuple[str, ...]:
     plan : TreePlan
         The plan of the counts.
 
+    Returns
+    -------
+    tuple of str
+        One text, or none.
+
     Notes
     -----
-    From `plan.n_inside` records on a median of theirs lies among them. The released distribution is
-    guaranteed to be off by less than half, somewhere, only from several times as many on.
+    With `plan.n_inside` records or more, the median lies between the least and the greatest record with
+    probability .95. The error bound of the whole distribution function falls below one half only at several
+    times that number.
     """
     error = plan.error(n_samples, _BETA)
     if error < _HALF:
@@ -109,9 +125,9 @@ def count_warnings(n_samples: int, plan: TreePlan) -> tuple[str, ...]:
         error,
         enough=_HALF,
         problem=f"with epsilon {float(plan.guarantee.epsilon):.3g}, counts among {written(plan.size)} values"
-        f" may be off by {100 * error:.0f} % of the records, so that nothing is guaranteed of a median;"
-        f" {plan.sample_size(_HALF, _BETA)} records would do, as cdf_plan(..., alpha=0.5).n_needed tells",
-        remedy=", or tell fewer floats apart, with Floats(significand_bits=...)",
+        f" may be off by {100 * error:.0f} % of the records, so that there is no guarantee for the median;"
+        f" {plan.sample_size(_HALF, _BETA)} records would be enough, see cdf_plan(..., alpha=0.5).n_needed",
+        remedy=", or use a coarser domain of floats, Floats(significand_bits=...)",
     )
 
 

@@ -1,4 +1,4 @@
-"""A number that lies between the least and the greatest of private numbers.
+"""Private release of an interior point: a number between the least and the greatest of private numbers.
 
 >>> values = [20.5] * 100 + [31.0] * 150
 >>> point = interior_point(values, epsilon=1, random_state=0)
@@ -35,20 +35,21 @@ _METHODS = (AUTO, "exponential", "recursive")
 
 @dataclass(frozen=True)
 class InteriorPointPlan(ReleasePlan):
-    """What `interior_point` runs on.
+    """The plan of `interior_point`.
 
     Attributes
     ----------
     guarantee : ApproxDP
-        What it guarantees.
+        The guarantee of the release.
     n_samples : int
         Number of records.
     method : {"exponential", "recursive"}
-        The method; of "auto", the one that was taken.
+        The method; for "auto", the one that it chose.
     domain : NumberDomain
-        The values that are told apart.
+        The possible values.
     n_needed : int
-        From how many records on what is released is an interior point with probability at least 1 - beta.
+        Number of records from which on the released value is an interior point with probability at least
+        1 - beta.
     beta : float
         Probability of failure.
     """
@@ -57,31 +58,32 @@ class InteriorPointPlan(ReleasePlan):
     domain: NumberDomain
     n_needed: int
     beta: float
-    sizes: Any = hidden()  # of "recursive" only
+    sizes: Any = hidden()  # RecursiveSizes for "recursive", else None
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warn of fewer records than are needed."""
+        """A warning if there are fewer records than `n_needed`."""
         if self.n_samples >= self.n_needed:
             return ()
         return (
-            f"{self.n_samples} records are fewer than the {self.n_needed} from which on the {self.method}"
-            f" method finds an interior point with probability {1 - self.beta:g}",
+            f"{self.n_samples} records are fewer than the {self.n_needed} that the {self.method} method needs"
+            f" to find an interior point with probability {1 - self.beta:g}",
         )
 
 
 @dataclass(frozen=True)
 class InteriorPoint(Released):
-    """What was released of an interior point.
+    """The result of `interior_point`.
 
     Attributes
     ----------
     value : number or None
-        Released. A number of the domain; None where "recursive" found no prefix that enough records share.
+        Released. A number of the domain; None (abstention) if "recursive" found no prefix that enough records
+        share.
     plan : InteriorPointPlan
-        Public. What the release ran on: its method, and how many records it needs.
+        Public. The plan of the release.
     guarantee : ApproxDP
-        Public. What the release guarantees, and spent.
+        Public. The guarantee of the release.
     """
 
     value: Any
@@ -109,20 +111,22 @@ def interior_point(
     domain : "float64" or NumberDomain, default="float64"
         Public. "float64": all finite floats.
     method : {"auto", "exponential", "recursive"}, default="auto"
-        "exponential" needs records in proportion to the logarithm of the domain's size, "recursive" hardly
-        more for a huge domain than for a small one, and a positive delta. "auto" takes what needs fewer.
+        "exponential": the number of records needed grows with the logarithm of the domain's size.
+        "recursive": it hardly grows with the domain's size; needs a positive delta. "auto": the method that
+        needs fewer records.
     epsilon : float, default=1.0
         Positive, at least 1e-9.
     delta : float, default=0.0
         Spent by "recursive" only.
     beta : float, default=0.05
-        Probability of failure that the plan's `n_needed` and the sizes of "recursive" are for, in (0, 1).
+        Probability of failure, in (0, 1), for the plan's `n_needed` and the sizes of "recursive".
     constants : {"tight", "paper"}, default="tight"
-        The sizes of "recursive", and what `n_needed` is computed with.
+        The constants for `n_needed` and the sizes of "recursive"; see `interior_point_sample_size`.
     ledger : PrivacyLedger, optional
-        Is charged before any draw.
+        The account that is charged, before any draw.
     random_state : None, int or numpy random generator, optional
-        None: the operating system's entropy. Anything else repeats itself, and the guarantee says so.
+        None: the operating system's entropy. Any other value makes the release reproducible, for tests only;
+        the guarantee records this.
 
     Returns
     -------
@@ -135,12 +139,12 @@ def interior_point(
     TypeError, ValueError
         If a parameter is not as described.
     BudgetExceededError
-        If the ledger's budget does not hold it; nothing is spent.
+        If the guarantee does not fit the ledger's remaining budget; nothing is spent.
 
     Warns
     -----
     UserWarning
-        If there are fewer records than the plan's `n_needed`; their number is public.
+        If there are fewer records than the plan's `n_needed`; the number of records is public.
 
     Notes
     -----
@@ -148,8 +152,8 @@ def interior_point(
 
     **Assumes.** The number of records and the domain are public.
 
-    **Accuracy.** From `plan.n_needed` records on the value is an interior point with probability at least
-    1 - beta.
+    **Accuracy.** With `plan.n_needed` records or more, the value is an interior point with probability at
+    least 1 - beta.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 3; see `interior_point_code` and
     `recursive_interior_point`.
@@ -167,7 +171,7 @@ def interior_point_plan(
     beta: Any = 0.05,
     constants: str = "tight",
 ) -> InteriorPointPlan:
-    """Return what a release of an interior point would run on, without any data.
+    """Return the plan of `interior_point`, without data.
 
     Parameters
     ----------
@@ -189,7 +193,7 @@ def interior_point_plan(
 
 
 class _InteriorPoint(Release[InteriorPointPlan, InteriorPoint]):
-    """An interior point; which method "auto" is depends on public numbers alone."""
+    """The stages of `interior_point`; the method that "auto" chooses depends on public numbers only."""
 
     def __init__(
         self,

@@ -1,6 +1,7 @@
-"""How many records make an interior point likely, and the sizes that the recursive method runs on.
+"""Sample sizes of private interior points, and the public sizes of the recursive method.
 
-The number of records grows with the domain's logarithm for one method, with its iterated logarithm for this:
+The number of records needed grows with the logarithm of the domain's size for the exponential method, and
+with its iterated logarithm for the recursive method:
 
 >>> [interior_point_sample_size(method, domain_size=2**65536, epsilon=1, delta=1e-6)
 ...  for method in ("exponential", "recursive")]
@@ -25,18 +26,18 @@ __all__ = ["interior_point_method", "interior_point_sample_size", "iterated_loga
 
 _METHODS = ("exponential", "recursive")
 _CONSTANTS = ("tight", "paper")
-_SMALLEST = Fraction(1, 10**9)  # epsilon: nobody has as many records as less would take
-_PARTS = 1 << 10  # epsilon is shared out in so many equal parts
-_ROUNDS = 6  # of adjusting the shares to each other
-_SLACK = 1e-12  # for rounding: relative
-_PAPER_BASE = 32  # domains up to this size need no recursion in the paper
+_SMALLEST = Fraction(1, 10**9)  # least epsilon; a smaller one would need an impossible number of records
+_PARTS = 1 << 10  # epsilon is divided in units of 1/1024
+_ROUNDS = 6  # iterations of the division of epsilon
+_SLACK = 1e-12  # relative bound on rounding errors
+_PAPER_BASE = 32  # the paper uses no recursion for domains up to this size
 
 
 def iterated_logarithm(size: int) -> int:
-    """Return log* of an integer: how often log2 is taken until what is left is at most 1."""
+    """Return log*(size): the number of times log2 is applied until the result is at most 1."""
     times, tower = 0, 1
     while tower < size:
-        # Where 2**tower has more bits than size, it is more than size: no need to write it down.
+        # A power of 2 with more bits than `size` already ends the loop; the full power is not computed.
         times, tower = times + 1, 1 << min(tower, size.bit_length())
     return times
 
@@ -44,14 +45,14 @@ def iterated_logarithm(size: int) -> int:
 def interior_point_sample_size(
     method: str, *, domain_size: int, epsilon: Any, delta: Any = 0, beta: Any = 0.05, constants: str = "tight"
 ) -> int:
-    """Return how many records make an interior point likely, whatever they are.
+    """Return the number of records with which a method finds an interior point of any data.
 
     Parameters
     ----------
     method : {"exponential", "recursive"}
-        Which method.
+        The method.
     domain_size : int
-        How many codes there are, up to any size.
+        Number of codes in the domain; an integer of any size.
     epsilon : number
         Positive, at least 1e-9.
     delta : number, default=0
@@ -59,11 +60,13 @@ def interior_point_sample_size(
     beta : number, default=0.05
         Probability of failure, in (0, 1).
     constants : {"tight", "paper"}, default="tight"
-        "tight": what is proved here. "paper": the published constants.
+        "tight": the constants proved here. "paper": the published constants.
 
     Returns
     -------
     int
+        With this number of records or more, the released code is an interior point with probability at least
+        1 - beta.
 
     Raises
     ------
@@ -72,15 +75,16 @@ def interior_point_sample_size(
 
     Notes
     -----
-    "exponential", tight, is the least number of all. Proof: let r be the ratio of the selection, so that a
-    code of depth q weighs r ** -q, and let v be the first value that n/2 or more records do not exceed. Its
-    depth is n/2 + u, u >= 0, the number of records up to it or that from it on; the next value on that side,
-    if there is one, has depth n/2 - u. Together they weigh r ** -(n/2) (r ** -u + r ** u), least where u is 0
-    (n even) or 1/2 (n odd), and at most domain_size - 2 codes are outside the data, of weight 1 each.
-    Halves of the records at two neighbouring codes attain both. If there is no next value, all are alike: one
-    code weighs r ** -n and all others 1. "paper": ``(4 / epsilon) ln(|X| / beta)``, from Proposition 3.5.
+    "exponential" with "tight" is the least possible number. Proof: let r be the ratio of the selection, so
+    that a code of depth q has weight r ** -q, and let v be the first value that n/2 or more records do not
+    exceed. Its depth is n/2 + u, u >= 0, the number of records at most v or that of records at least v; the
+    next value on that side, if there is one, has depth n/2 - u. Their weights add up to
+    r ** -(n/2) (r ** -u + r ** u), which is least for u = 0 (n even) or 1/2 (n odd), and at most
+    domain_size - 2 codes are outside the data, with weight 1 each. Two halves of the records at two
+    neighbouring codes attain both bounds. If there is no next value, all records are equal: one code has
+    weight r ** -n and all others weight 1. "paper": ``(4 / epsilon) ln(|X| / beta)``, from Proposition 3.5.
 
-    "recursive" is `recursive_sizes`; "paper" is Theorem 3.4.
+    "recursive": see `recursive_sizes`; "paper" is Theorem 3.4.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 3.
     """
@@ -98,7 +102,7 @@ def interior_point_sample_size(
 def interior_point_method(
     domain_size: int, *, epsilon: Any, delta: Any = 0, beta: Any = 0.05, constants: str = "tight"
 ) -> str:
-    """Return the method that needs fewer records, "exponential" if both need as many or delta is 0.
+    """Return the method that needs fewer records; "exponential" if both need equally many or delta is 0.
 
     Parameters
     ----------
@@ -118,54 +122,70 @@ def interior_point_method(
 def recursive_sizes(
     domain_size: int, *, epsilon: Any, delta: Any, beta: Any = 0.05, constants: str = "tight"
 ) -> RecursiveSizes:
-    """Return the sizes with which `recursive_interior_point` succeeds with probability 1 - beta.
+    """Return sizes with which `recursive_interior_point` succeeds with probability at least 1 - beta.
 
     Parameters
     ----------
     domain_size : int
-        How many codes there are, up to any size.
+        Number of codes in the domain; an integer of any size.
     epsilon, delta : number
-        What all calls together may spend; positive.
+        Budget of all calls together; positive.
     beta : number, default=0.05
         Probability of failure, in (0, 1).
     constants : {"tight", "paper"}, default="tight"
-        "tight": thresholds from exact tails, and the shares and depth that need the fewest records.
-        "paper": k = floor((386 / e) ln(4 / (b e d))), 2 k records aside, threshold 3 k / 2, and the n of
-        Theorem 3.4, with b = beta / (3 L), e = epsilon / (2 L), d = delta / (2 L) in each call,
-        ``L = log*|X|``; epsilon at most 1. (The choosing mechanism's threshold is ours in both.)
+        "tight": thresholds from exact tails, and the division of epsilon and the depth that need the fewest
+        records. "paper": k = floor((386 / e) ln(4 / (b e d))), 2 k unpaired records, threshold 3 k / 2, and
+        the n of Theorem 3.4, with b = beta / (3 L), e = epsilon / (2 L), d = delta / (2 L) in each call,
+        ``L = log*|X|``; epsilon at most 1. (The threshold of the choosing mechanism is exact in both.)
+
+    Returns
+    -------
+    RecursiveSizes
+
+    Raises
+    ------
+    ValueError
+        If a parameter is not as described.
 
     Notes
     -----
-    **Accuracy.** Call an answer x good for t if some record is at most x and t or more are at least x. A call
-    that must be good for t asks of the next, over the lengths z_j of the pairs' common prefixes, to be good
-    for t'. With f = beta / (3 levels + 1) each of these fails with probability at most f, or it is proved:
+    **Accuracy.** Call a result x good for t if at least one record is at most x and at least t are at least
+    x. For a result that is good for t, a call needs from the next call, over the lengths z_j of the pairs'
+    common prefixes, a result that is good for some t'. Let f = beta / (3 levels + 1). In each call, steps 1,
+    3 and 5 fail with probability at most f each; steps 2 and 4 always hold.
 
-    1. Fewer than t' pairs are close: of the paired records, sorted, their places differ by at most d.
-       Proof: let N be the number of close pairs of m records in random pairs. In any m' of the m places, at
-       most d (m' - (d + 1) / 2) pairs of places are close. So j disjoint ones can be taken in turn in at most
-       the product over i < j of d (m - 2 i - (d + 1) / 2) ways; all are matched with probability 1 over the
-       product of m - 2 i - 1, which is no less. Hence E[C(N, j)] <= d ** j / j!, and by Markov's inequality
-       P[N >= t'] <= d ** j / j! / C(t', j): with j = t' - d it is d! d ** (t' - d) / t'!.
-    2. The next call's z is good for t': t' pairs, so one that is not close, agree on z bits or more, and with
-       them d + 2 or more paired records. Half of these agree on one bit more, if there is one: a prefix has
-       quality q = (d + 3) // 2 or more. With d = 2 q - 3 that is q.
-    3. The choosing mechanism answers: q = threshold - 1 + quantile, and P[Z <= -quantile] <= f. It answers a
-       prefix L of some paired record x. Let L0 and L1 be the least and the greatest code with prefix L.
-    4. One of L0, L1 is good. No paired record exceeds one that is aside; so aside + 1 records, t or more, are
-       no less than x, and as many no less than any other paired record. If L is a whole code, L0 = x is good.
-       Else z_j <= z for some pair, whose records disagree within L's length: one of them, y, lies outside
-       L0..L1. If y > L1, then L1 is good: x is at most L1, and aside + 1 records exceed it. If y < L0, then
-       L0 is good: y is less, and aside + 1 records are no less than x >= L0.
-    5. The comparison: let w be the quantile of its noise, P[Z >= w] <= f, aside = t + 2 w - 3, and
-       threshold = t - 1 + w. If L1 is not good, fewer than t records reach it: Z >= w would be needed to
-       answer it. If L0 is not good, y > L1, and t + 2 w - 2 records reach L1: Z <= -w would be needed to
-       answer L0. Both are never bad, so that f is enough for the two.
+    1. Fewer than t' pairs are close, where two of the sorted paired records are close if their positions
+       differ by at most d. Proof: let N be the number of close pairs in a uniformly random pairing of m
+       records. Among any m' of the m positions, at most d (m' - (d + 1) / 2) pairs of positions are close. So
+       there are at most the product over i < j of d (m - 2 i - (d + 1) / 2) ordered choices of j disjoint
+       close pairs; the probability that all pairs of one choice are in the pairing is 1 over the product of
+       m - 2 i - 1, whose factors are at least m - 2 i - (d + 1) / 2. Hence E[C(N, j)] <= d ** j / j!, and by
+       Markov's inequality P[N >= t'] <= d ** j / j! / C(t', j): with j = t' - d it is d! d ** (t' - d) / t'!.
+    2. The result z of the next call is good for t', so t' pairs, and by step 1 one that is not close, agree
+       on z bits or more, and so do the d + 2 or more paired records from one of its two records to the other.
+       Half of these agree on one more bit, if there is one: some prefix has quality at least (d + 3) // 2,
+       which is q for d = 2 q - 3.
+    3. The choosing mechanism does not abstain: q = threshold - 1 + quantile, and P[Z <= -quantile] <= f. It
+       selects the prefix L of some paired record x. Let L0 and L1 be the least and the greatest code with
+       prefix L.
+    4. L0 or L1 is good for t. No paired record exceeds an unpaired one; so aside + 1 >= t or more records are
+       at least x, and the same holds for every other paired record. If L is a whole code, L0 = x is good.
+       Otherwise z_j <= z for some pair, whose records differ within the length of L: one of them, y, lies
+       outside L0..L1. If y > L1, then L1 is good: x is at most L1, and aside + 1 records exceed L1. If
+       y < L0, then L0 is good: y is less than L0, and aside + 1 records are at least x >= L0.
+    5. The comparison selects a good one. Let w be the quantile of its noise, P[Z >= w] <= f,
+       aside = t + 2 w - 3, and threshold = t - 1 + w. If L1 is not good, fewer than t records are at least
+       L1, and L1 is selected only if Z >= w. If L0 is not good, then y > L1, and t + 2 w - 2 records are at
+       least L1, so L0 is selected only if Z <= -w. At most one of the two is not good, so the failure
+       probability is at most f.
 
-    The outermost call must be good for t = 1. The exponential method, at the end, is without the t' - 1
-    greatest records: an interior point of the others is good for t'. Further records do no harm in any step.
+    The result of the outermost call must be good for t = 1. The exponential method in the innermost call
+    leaves out the t' - 1 greatest records: an interior point of the others is good for t'. All steps hold for
+    more records too.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 3.4 and Lemma 3.11. There, by Claim 3.12,
-    fewer than t' pairs are closer than t' / 12. Step 4 is why only prefixes of paired records are counted.
+    fewer than t' pairs are closer than t' / 12. Step 4 requires that only prefixes of paired records are
+    counted.
     """
     published = check_choice("constants", constants, _CONSTANTS) == "paper"
     check_number("delta", delta, above=0, below=1)
@@ -184,15 +204,15 @@ def _checked(size: Any, epsilon: Any, delta: Any, beta: Any) -> tuple[int, Fract
 
 @lru_cache(maxsize=1024)
 def _records_for_exponential(size: int, epsilon: Fraction, beta: Fraction) -> int:
-    """Return the least n for which neither worst case fails with more than beta."""
+    """Return the least n for which both worst cases fail with probability at most beta."""
     ratio, odds = selection_ratio(epsilon), beta / (1 - beta)
     if size == 1:
         return 1
-    # All alike: (size - 1) / (size - 1 + r**-n) <= beta.
+    # All records equal: (size - 1) / (size - 1 + r**-n) <= beta.
     alike = power_at_most(ratio, odds / (size - 1))
     if size == 2:
         return max(1, alike)
-    # In halves, n = 2 h or 2 h + 1: 2 r**-h or (1 + 1 / r) r**-h is inside, size - 2 outside.
+    # Two halves, n = 2 h or 2 h + 1: weight 2 r**-h or (1 + 1 / r) r**-h inside, size - 2 outside.
     even = 2 * power_at_most(ratio, 2 * odds / (size - 2))
     odd = 2 * power_at_most(ratio, (1 + 1 / ratio) * odds / (size - 2)) + 1
     return max(1, alike, min(even, odd))
@@ -200,7 +220,7 @@ def _records_for_exponential(size: int, epsilon: Fraction, beta: Fraction) -> in
 
 @lru_cache(maxsize=64)
 def _tight_sizes(size: int, epsilon: Fraction, delta: Fraction, beta: Fraction) -> RecursiveSizes:
-    """Return the sizes of the depth that needs the fewest records; one more is tried while it helps."""
+    """Return the sizes with the depth that needs the fewest records; depths are tried while it decreases."""
     chain = [size]
     best: RecursiveSizes | None = None
     while True:
@@ -212,10 +232,10 @@ def _tight_sizes(size: int, epsilon: Fraction, delta: Fraction, beta: Fraction) 
 
 
 def _at_depth(chain: Sequence[int], epsilon: Fraction, delta: Fraction, beta: Fraction) -> RecursiveSizes:
-    """Return the best sizes found for one number of levels, with epsilon shared out as it pays.
+    """Return the best sizes found for one number of levels, with an optimised division of epsilon.
 
-    Records that a part of epsilon costs fall about as 1 / epsilon, c / epsilon_i: their sum is least where
-    each epsilon_i is proportional to the square root of its c. Whatever the shares are, the sizes are proved.
+    A share epsilon_i of epsilon needs about c_i / epsilon_i records. The sum is least if each epsilon_i is
+    proportional to the square root of c_i. The proof of the sizes holds for every division.
     """
     depth = len(chain) - 1
     weights = [1.0] * (2 * depth + 1)
@@ -238,10 +258,10 @@ def _shares(weights: Sequence[float], epsilon: Fraction) -> list[Fraction]:
 def _sizes_for_shares(
     base_size: int, shares: Sequence[Fraction], delta: Fraction, failure: Fraction
 ) -> tuple[RecursiveSizes, list[int]]:
-    """Return the sizes for given shares of epsilon, and how many records each of the shares costs.
+    """Return the sizes for a given division of epsilon, and the number of records that each share needs.
 
-    Shares are of the choice and the comparison of each level, then of the base; delta and failure are those
-    of one choice and of one of the events that `recursive_sizes` numbers.
+    `shares` holds the epsilons of the choice and the comparison of each level, then that of the base. `delta`
+    is that of one choice, `failure` the f in the proof of `recursive_sizes`.
     """
     wanted, levels, costs = 1, list[PrefixLevel](), list[int]()
     for i, (choice, comparison) in enumerate(zip(shares[:-1:2], shares[1::2], strict=True)):
@@ -260,9 +280,9 @@ def _sizes_for_shares(
 
 
 def _more_than_are_close(distance: int, failure: Fraction) -> int:
-    """Return the least t with d! d**(t - d) / t! <= failure: so many pairs are hardly ever within d."""
+    """Return the least t with d! d**(t - d) / t! <= failure, step 1 of the proof of `recursive_sizes`."""
     if distance < 1:
-        return 1  # no two places are as close as that
+        return 1  # no two positions differ by less than 1
     level, step = log_bounds(failure)[0], math.log(distance)
 
     def rare(t: int) -> bool:

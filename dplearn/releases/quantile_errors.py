@@ -1,4 +1,4 @@
-"""By how many ranks private quantiles may miss, from public numbers alone.
+"""Bounds on the rank errors of private quantiles, and sample sizes, from public numbers.
 
 >>> quantile_errors([Fraction(1, 2)], 2**64, 10_000, epsilon=1)
 array([95])
@@ -30,18 +30,18 @@ __all__ = ["quantile_errors", "quantile_range_sample_size", "quantile_sample_siz
 def quantile_errors(
     q: Sequence[Any], size: int, n_samples: int, *, epsilon: Any, beta: Any = 0.05
 ) -> NDArray[np.int64]:
-    """Return by how many ranks each of several quantiles may miss.
+    """Return a bound on the rank error of each of several private quantiles.
 
     Parameters
     ----------
     q : sequence of float of length k
-        Strictly rising, from 0 to 1.
+        Strictly increasing, from 0 to 1.
     size : int
-        How many values the domain has; up to any size.
+        Number of values in the domain; an integer of any size.
     n_samples : int
         Number of records, n.
     epsilon : float
-        Privacy budget of all together.
+        Privacy budget of all quantiles together.
     beta : float, default=0.05
         Probability of failure, in (0, 1).
 
@@ -49,14 +49,15 @@ def quantile_errors(
     -------
     ndarray of int64 of shape (k,)
         Errors e, at most n: with probability at least 1 - beta, for every i at most q[i] * n + e[i] of the
-        data are less than value i, and at least q[i] * n - e[i] are not greater.
+        data are less than value i, and at least q[i] * n - e[i] are at most value i.
 
     Notes
     -----
-    Some code of a cell costs 0, so one of cost k or more is chosen with probability at most
-    size * ratio**k, which is at most beta over the number of quantiles. Told apart, n equal values take up to
-    2 n codes each. A code released may be a datum itself: it cuts to within one rank of where it stands. The
-    next target lies between two cuts: its rank is off by the mean of their errors, weighted as the target is.
+    Some code of a cell has selection cost 0, so a code of cost k or more is chosen with probability at most
+    size * ratio**k, which must be at most beta over the number of quantiles. The map that makes n equal
+    values distinct multiplies the number of codes by less than 2 n. A released code may be a datum: it splits
+    its cell within one rank of its position. The next target lies in a cell between two released codes: its
+    inherited error is the mean of their errors, weighted by the position of the target between them.
 
     Raises
     ------
@@ -84,20 +85,20 @@ def quantile_errors(
 
 
 def quantile_sample_size(q: Sequence[Any], size: int, *, epsilon: Any, alpha: Any, beta: Any = 0.05) -> int:
-    """Return from how many records on several quantiles are accurate.
+    """Return the number of records from which on all rank errors are at most a fraction alpha of the records.
 
     Parameters
     ----------
     q, size, epsilon, beta
         As for `quantile_errors`.
     alpha : float
-        Error that is wanted, as a share of the records, in (0, 1).
+        Target error, as a fraction of the records, in (0, 1).
 
     Returns
     -------
     int
-        A number of records for which each of `quantile_errors` is at most alpha of them, and one fewer is
-        not enough. More are enough too, but for a rank where a fraction is rounded to another.
+        A number n for which every `quantile_errors` is at most alpha n, while n - 1 is not enough. Greater
+        numbers are enough too, up to one rank where a fraction is rounded.
 
     Raises
     ------
@@ -109,7 +110,7 @@ def quantile_sample_size(q: Sequence[Any], size: int, *, epsilon: Any, alpha: An
 
 
 def quantile_range_sample_size(q: Sequence[Any], size: int, *, epsilon: Any, beta: Any = 0.05) -> int | None:
-    """Return from how many records on several quantiles lie between the least and the greatest of the data.
+    """Return the number of records from which on all quantiles lie in the range of the data.
 
     Parameters
     ----------
@@ -119,9 +120,9 @@ def quantile_range_sample_size(q: Sequence[Any], size: int, *, epsilon: Any, bet
     Returns
     -------
     int or None
-        A number of records for which they all do with probability at least 1 - beta, by `quantile_errors`;
-        otherwise as for `quantile_sample_size`. None if 0 or 1 is among q: every value of the domain at or
-        below the data is as good a quantile 0 as any other.
+        A number n for which, by `quantile_errors`, all quantiles lie between the least and the greatest of
+        the data with probability at least 1 - beta, while n - 1 is not enough. None if 0 or 1 is among q:
+        every value of the domain at or below the data is an exact quantile 0.
 
     Raises
     ------
@@ -130,10 +131,10 @@ def quantile_range_sample_size(q: Sequence[Any], size: int, *, epsilon: Any, bet
 
     Notes
     -----
-    **Accuracy.** At least q n - e of the data are not greater than the value, and some are if e < q n; at
-    most q n + e are less, and not all if e < (1 - q) n. For a median it is nearly sharp: of n equal data the
-    value is another with probability (size - 1) r**n / (1 + (size - 1) r**n), r = exp(-epsilon / 4), and that
-    exceeds beta where n < (4 / epsilon) ln((size - 1) (1 - beta) / beta).
+    **Accuracy.** At least q n - e of the data are at most the value, so at least one is if e < q n; at most
+    q n + e are less, so not all are if e < (1 - q) n. For a median the bound is nearly sharp: for n equal
+    data a different value is released with probability (size - 1) r**n / (1 + (size - 1) r**n),
+    r = exp(-epsilon / 4), which exceeds beta if n < (4 / epsilon) ln((size - 1) (1 - beta) / beta).
     """
     tails = [min(each, 1 - each) for each in (check_number("q", each, low=0, high=1) for each in q)]
 
@@ -145,14 +146,14 @@ def quantile_range_sample_size(q: Sequence[Any], size: int, *, epsilon: Any, bet
 
 
 def _from(suffices: Callable[[int], bool]) -> int:
-    """Return a number of records that suffices, and so do more; one fewer does not."""
+    """Return a number n such that n and greater numbers suffice and n - 1 does not."""
     low = 1
     while True:
         enough = low
         while not suffices(enough):
             enough *= 2
         n = first(suffices, low, enough)
-        # Past a power of two, equal values take twice the codes to be told apart, and errors grow by a step.
+        # Beyond a power of two, distinct equal values need twice as many codes, and the errors jump.
         low = (1 << (n - 1).bit_length()) + 1
         if suffices(low):
             return n

@@ -1,4 +1,4 @@
-"""Quantiles of private numbers, without bounds to guess; and what they would give, before any value is seen.
+"""Private release of quantiles, without bounds on the values, and plans with error bounds.
 
 >>> plan = quantiles_plan(10_000, [0.25, 0.5, 0.75], epsilon=1)
 >>> plan.errors, plan.n_inside, plan.n_needed
@@ -11,9 +11,9 @@
 3700.0
 >>> print(median_plan(100))
 1 quantile of 100 records, epsilon 1.
-With probability 0.95 it is off by at most 95 ranks.
-An error of at most 0.05 of the records takes 1900 records.
-100 records are fewer than 191: what is released may lie outside the data, anywhere in the domain.
+With probability 0.95 its error is at most 95 ranks.
+An error of at most 0.05 of the records needs 1900 records.
+100 records are fewer than 191: the released value may lie outside the data, anywhere in the domain.
 """
 
 from collections.abc import Sequence
@@ -56,37 +56,38 @@ __all__ = [
     "release_quantiles",
 ]
 
-#: Of which domains numbers of a type fill an interval, where codes rise with them.
+#: Types of columns, and the domains for which such numbers form an interval on which codes are increasing.
 _INTERVALS = {"f": (Floats, Grid), "i": (Floats, Grid, IntegerRange), "u": (Floats, Grid, IntegerRange)}
 
 
 @dataclass(frozen=True)
 class QuantilesPlan(ReleasePlan):
-    """What `quantiles` and `median` run on; printed, it says in words what they would give.
+    """The plan of `quantiles` and `median`; as text, a summary of its error bounds.
 
     Attributes
     ----------
     guarantee : ApproxDP
-        What they guarantee.
+        The guarantee of the release.
     n_samples : int
-        Number of records.
+        Number of records, n.
     q : tuple of float
-        Which quantiles.
+        The quantiles.
     domain : NumberDomain
-        The values that are told apart.
+        The possible values.
     alpha, beta : float
-        As asked for; .05 each in the plan of a release.
+        Target error and probability of failure, as given; 0.05 each in the plan of a release.
     errors : tuple of int
-        With probability at least 1 - beta, for all of them at once, at most q n + error of the data are less
-        than the value released, and at least q n - error are not greater.
+        Rank errors: with probability at least 1 - beta, for all quantiles together, at most q n + error of
+        the data are less than the released value, and at least q n - error are at most the released value.
     error : int
         The greatest of these.
     n_inside : int or None
-        From how many records on all values lie between the least and the greatest of the data with
-        probability at least 1 - beta; None: 0 or 1 is among q, and they need not, however many there are.
-        With fewer a value may be any of the domain: of all floats, half exceed 1 in magnitude, up to 1e308.
+        Number of records from which on all values lie between the least and the greatest of the data with
+        probability at least 1 - beta. With fewer records a released value may be any value of the domain: of
+        all floats, half exceed 1 in magnitude, up to 1e308. None if 0 or 1 is among q: then no number of
+        records is enough.
     n_needed : int
-        From how many records on no error exceeds alpha n.
+        Number of records from which on no error exceeds alpha n.
     """
 
     _computed: ClassVar[tuple[str, ...]] = ("errors", "n_inside", "n_needed")
@@ -99,32 +100,32 @@ class QuantilesPlan(ReleasePlan):
 
     @property
     def errors(self) -> tuple[int, ...]:
-        """By how many ranks each may miss."""
+        """Bound on the rank error of each quantile."""
         return _errors(self.fractions, self.domain.size, self.n_samples, self.guarantee.epsilon, self.beta)
 
     @property
     def error(self) -> int:
-        """The greatest error."""
+        """The greatest rank error."""
         return max(self.errors)
 
     @property
     def n_inside(self) -> int | None:
-        """Number of records, or None."""
+        """Number of records from which on all values lie within the data, or None."""
         return _n_inside(self.fractions, self.domain.size, self.guarantee.epsilon, self.beta)
 
     @property
     def n_needed(self) -> int:
-        """Number of records."""
+        """Number of records from which on no error exceeds alpha n."""
         return _n_needed(self.fractions, self.domain.size, self.guarantee.epsilon, self.alpha, self.beta)
 
     @property
     def inside(self) -> bool:
-        """Whether all values lie between the least and the greatest of the data, most likely."""
+        """Whether all values lie within the data with probability at least 1 - beta."""
         return self.n_inside is not None and self.n_samples >= self.n_inside
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warn of values that may be any of the domain."""
+        """Warnings if a released value may be any value of the domain."""
         size, epsilon = self.domain.size, self.guarantee.epsilon
         return quantile_warnings(self.n_samples, self.fractions, size, epsilon=epsilon)
 
@@ -133,35 +134,35 @@ class QuantilesPlan(ReleasePlan):
         lines = [
             f"{len(self.q)} quantile{'s' * several} of {self.n_samples} records,"
             f" epsilon {float(self.guarantee.epsilon):g}.",
-            f"With probability {1 - self.beta:g} {'each' if several else 'it'} is off by at most"
+            f"With probability {1 - self.beta:g} {'each' if several else 'its'} error is at most"
             f" {self.error} ranks.",
-            f"An error of at most {self.alpha:g} of the records takes {self.n_needed} records.",
+            f"An error of at most {self.alpha:g} of the records needs {self.n_needed} records.",
         ]
         if self.n_inside is None:
             lines.append(
-                "What is released for 0 or 1 may lie outside the data, anywhere in the domain: ask for"
-                " quantiles a little further in."
+                "A released quantile 0 or 1 may lie outside the data, anywhere in the domain: use inner"
+                " quantiles instead."
             )
         elif not self.inside:
             lines.append(
-                f"{self.n_samples} records are fewer than {self.n_inside}: what is released may lie outside"
-                " the data, anywhere in the domain."
+                f"{self.n_samples} records are fewer than {self.n_inside}: the released value{'s' * several}"
+                " may lie outside the data, anywhere in the domain."
             )
         return "\n".join(lines)
 
 
 @dataclass(frozen=True, eq=False)
 class Quantiles(Released):
-    """What was released of quantiles.
+    """The result of `quantiles` and `median`.
 
     Attributes
     ----------
     values : ndarray of shape (k,)
-        Released. Numbers of the domain, rising; neighbours may be equal.
+        Released. The quantiles: numbers of the domain, in nondecreasing order.
     plan : QuantilesPlan
-        Public. What the release ran on; its `q` are the k quantiles.
+        Public. The plan of the release.
     guarantee : ApproxDP
-        Public. What the release guarantees, and spent.
+        Public. The guarantee of the release.
     """
 
     values: NDArray[Any]
@@ -169,18 +170,18 @@ class Quantiles(Released):
 
     @property
     def q(self) -> tuple[float, ...]:
-        """Public. Which quantiles they are."""
+        """Public. The k fractions, from 0 to 1."""
         return self.plan.q
 
     @property
     def value(self) -> Any:
-        """The value, where there is only one."""
+        """Released. The value of a single quantile."""
         if len(self.values) != 1:
-            raise ValueError(f"value is for a single quantile, got {len(self.values)}: take values")
+            raise ValueError(f"value needs a single quantile, got {len(self.values)}: use values instead")
         return self.values.tolist()[0]
 
     def __float__(self) -> float:
-        """Return the value as a float, where there is only one."""
+        """Return the value of a single quantile as a float."""
         return float(self.value)
 
 
@@ -200,19 +201,21 @@ def quantiles(
     values : array-like of shape (n,)
         Private. Numbers of the domain.
     q : float or sequence of float of length k
-        Public. From 0 to 1, strictly rising; 0.25 is the lower quartile.
+        Public. Fractions from 0 to 1, strictly increasing; 0.25 is the lower quartile.
     epsilon : float, default=1.0
-        Positive, at least 1e-9; what all of them spend together.
+        Privacy cost of all quantiles together; at least 1e-9.
     domain : "float64" or NumberDomain, default="float64"
-        Public. "float64": all finite floats, so that no bounds need be guessed.
+        Public. The possible values; "float64": all finite floats, for which no bounds are needed.
     ledger : PrivacyLedger, optional
-        Is charged before any draw.
+        The account that is charged, before any draw.
     random_state : None, int or numpy random generator, optional
-        None: the operating system's entropy. Anything else repeats itself, and the guarantee says so.
+        None: the operating system's entropy. Any other value makes the release reproducible, for tests only;
+        the guarantee records this.
 
     Returns
     -------
     Quantiles
+        The values, the plan and the guarantee.
 
     Raises
     ------
@@ -221,23 +224,24 @@ def quantiles(
     TypeError, ValueError
         If a parameter is not as described.
     BudgetExceededError
-        If the ledger's budget does not hold it; nothing is spent.
+        If the guarantee does not fit the ledger's remaining budget; nothing is spent.
 
     Warns
     -----
     UserWarning
-        If the records are so few that a value may be any of the domain; their number is public.
+        If there are so few records that a released value may be any value of the domain; the number of
+        records is public.
 
     Notes
     -----
-    **Privacy.** (epsilon, 0) for one replaced record; proof in `codes_at_fractions`.
+    **Privacy.** (epsilon, 0) for one replaced record; the proof is in `codes_at_fractions`.
 
-    **Assumes.** What `guarantee.assumes` lists: the number of records is public, and all of them lie in the
-    domain.
+    **Assumes.** The entries of `guarantee.assumes`: the number of records is public, and all values lie in
+    the domain.
 
-    **Accuracy.** The errors of `quantiles_plan`, which takes no data: by how many ranks they may miss.
+    **Accuracy.** `quantiles_plan` returns bounds on the rank errors, without data.
 
-    **Source.** Smith (2011) for one quantile; Kaplan, Schnapp and Stemmer (2022) for several, mended for
+    **Source.** Smith (2011) for one quantile; Kaplan, Schnapp and Stemmer (2022) for several, corrected for
     ties and for replaced records.
     """
     return _Quantiles("quantiles", q, epsilon, domain, random_state).run(values, ledger)
@@ -252,7 +256,7 @@ def quantiles_plan(
     alpha: Any = 0.05,
     beta: Any = 0.05,
 ) -> QuantilesPlan:
-    """Return what a release of quantiles would run on: how far off they may be, without any data.
+    """Return the plan of `quantiles`, with bounds on the rank errors, without data.
 
     Parameters
     ----------
@@ -261,7 +265,7 @@ def quantiles_plan(
     q, epsilon, domain
         As for `quantiles`.
     alpha : float, default=0.05
-        Error that is wanted, as a share of the records, in (0, 1).
+        Target error for `n_needed`, as a fraction of the records, in (0, 1).
     beta : float, default=0.05
         Probability of failure, in (0, 1).
 
@@ -276,7 +280,7 @@ def quantiles_plan(
 
     See Also
     --------
-    dplearn.theory.quantile_errors : The bound, and why it holds.
+    dplearn.theory.quantile_errors : The bound and its proof.
     """
     return _Quantiles("quantiles", q, epsilon, domain).plan(n_samples, alpha=alpha, beta=beta)
 
@@ -289,7 +293,7 @@ def median(
     ledger: PrivacyLedger | None = None,
     random_state: Any = None,
 ) -> Quantiles:
-    """Release the median of private numbers; its number is `median(...).value`.
+    """Release the median of private numbers; `median(...).value` is the number.
 
     Parameters
     ----------
@@ -299,7 +303,7 @@ def median(
     Returns
     -------
     Quantiles
-        With a single one, 0.5.
+        The result for the single quantile 0.5.
     """
     return _Quantiles("median", 0.5, epsilon, domain, random_state).run(values, ledger)
 
@@ -312,7 +316,7 @@ def median_plan(
     alpha: Any = 0.05,
     beta: Any = 0.05,
 ) -> QuantilesPlan:
-    """Return what a release of a median would run on, without any data.
+    """Return the plan of `median`, with a bound on the rank error, without data.
 
     Parameters
     ----------
@@ -327,7 +331,7 @@ def median_plan(
 
 
 class _Quantiles(Release[QuantilesPlan, Quantiles]):
-    """Quantiles under the name that the ledger is to show."""
+    """The stages of `quantiles` and `median`; `name` is the function's name in the ledger."""
 
     def __init__(self, name: str, q: Any, epsilon: Any, domain: Any, random_state: Any = None):
         self.domain = as_number_domain(domain)
@@ -377,20 +381,20 @@ def _n_needed(q: tuple[Fraction, ...], size: int, epsilon: Fraction, alpha: floa
 
 
 def check_fractions(name: str, q: Sequence[Any]) -> list[Fraction]:
-    """Return strictly rising numbers from 0 to 1, exactly; `name` is the parameter, for the message."""
+    """Return strictly increasing numbers from 0 to 1 as Fractions; errors name the parameter `name`."""
     fractions: list[Fraction] = []
-    # Whoever swaps the arguments gives the data here, of which no error shows any.
+    # If the caller swaps the arguments, `q` holds private data, which no error message may show.
     with suppress(TypeError, ValueError) if len(q) > 1 else nullcontext():
         fractions = [check_number(name, each, low=0, high=1) for each in q]
     if not fractions or any(low >= high for low, high in pairwise(fractions)):
         raise ValueError(
-            f"{name} must be a number from 0 to 1, or several, each greater than that before, got {shown(q)}"
+            f"{name} must be a number from 0 to 1, or several in strictly increasing order, got {shown(q)}"
         )
     return fractions
 
 
 def _ranks(values: Any, domain: NumberDomain, fractions: Sequence[Fraction]) -> Ranks:
-    """Return private numbers by their rank, once all are known to lie in the domain."""
+    """Return the ranks of private numbers, after a check that all lie in the domain."""
     column = read_column(values)
     if len(fractions) > 1:
         return SortedCodes(domain.encode(column))
@@ -402,9 +406,9 @@ def _ranks(values: Any, domain: NumberDomain, fractions: Sequence[Fraction]) -> 
 
 
 def _check(numbers: NDArray[Any], domain: NumberDomain) -> None:
-    """Refuse what is outside the domain, an interval of such numbers."""
+    """Raise DomainError if a number is outside the domain, which is an interval of such numbers."""
     if isinstance(domain, Floats):
-        as_numbers(numbers, domain)  # refuses what is not finite
+        as_numbers(numbers, domain)  # raises if a number is not finite
     else:
         domain.encode(np.array([numbers.min(), numbers.max()]))  # both are NaN if any is
 
@@ -413,16 +417,16 @@ def _check(numbers: NDArray[Any], domain: NumberDomain) -> None:
 def release_quantiles(
     ranks: Ranks, domain: NumberDomain, fractions: Sequence[Fraction], *, privacy: ApproxDP, dice: Dice
 ) -> NDArray[Any]:
-    """Return numbers of a domain at fractions of private codes; see `codes_at_fractions`.
+    """Return private quantiles as numbers of a domain; see `codes_at_fractions`.
 
     Parameters
     ----------
     ranks : Ranks
-        Private. The data's codes.
+        Private. The codes of the data.
     domain : NumberDomain
         Public.
     fractions : sequence of Fraction of length k
-        Strictly rising, from 0 to 1.
+        Strictly increasing, from 0 to 1.
     privacy : ApproxDP
         Its `epsilon` is spent whole.
     dice : Dice
@@ -431,9 +435,9 @@ def release_quantiles(
     Returns
     -------
     ndarray of shape (k,)
-        Rising.
+        In nondecreasing order.
     """
     codes = codes_at_fractions(ranks, domain.size, fractions, privacy=privacy, dice=dice)
-    # Left to choose a type for small and large integers, numpy would take floats.
+    # Without an explicit dtype, numpy would convert a mix of small and large integers to floats.
     exact = np.array(codes, dtype=object if domain.size > 1 << 64 else np.uint64)
     return domain.decode(exact)

@@ -1,4 +1,4 @@
-"""Read a column of private numbers as codes of a public domain; no error tells what it holds."""
+"""Reading of a column of private numbers as codes of a public domain; errors show no private value."""
 
 from contextlib import suppress
 from typing import Any
@@ -16,7 +16,7 @@ _NUMBERS = "give numbers, such as pd.to_numeric(d); stable_counts counts text"
 
 
 def as_number_domain(domain: Any) -> NumberDomain:
-    """Return the domain that a parameter `domain` names: "float64", all finite floats, or itself."""
+    """Return the domain for a parameter `domain`: all finite floats for "float64", else the domain itself."""
     if isinstance(domain, str) and domain == "float64":
         return _ALL_FLOATS
     if not isinstance(domain, NumberDomain):
@@ -27,13 +27,13 @@ def as_number_domain(domain: Any) -> NumberDomain:
 
 
 def _advice(domain: Any) -> str:
-    """Return what somebody may have meant by what is no domain of numbers."""
+    """Return advice for a value that is not a domain of numbers, to be added to the error message."""
     if isinstance(domain, Schema):
         return f": take that of the column, schema.columns[{domain.names[0]!r}]"
     if is_pair(domain):
         low, high = (f"{end:.15g}" for end in domain)
         return (
-            f"; for numbers from {low} to {high}, take Grid({low}, {high}, 1001) or, of whole ones,"
+            f"; for numbers from {low} to {high}, take Grid({low}, {high}, 1001) or, for integers,"
             f" IntegerRange({low}, {high}) from dplearn.domains"
         )
     if isinstance(domain, dict):
@@ -46,7 +46,7 @@ def _advice(domain: Any) -> str:
 
 
 def is_pair(domain: Any) -> bool:
-    """Return whether something is two numbers, which are no domain, though somebody may mean one by them."""
+    """Return whether a value is a pair of numbers, which a caller may have meant as bounds."""
     return (
         isinstance(domain, (list, tuple))
         and len(domain) == 2
@@ -55,9 +55,9 @@ def is_pair(domain: Any) -> bool:
 
 
 def read_column(values: Any) -> Any:
-    """Return a list, array or series of shape (n,) as an array; no value in it is looked at.
+    """Return a list, array or series of shape (n,) as an array, without reading its values.
 
-    A list is read cell by cell: a common type would depend on all records.
+    A list becomes an array of objects: a common type would depend on all records.
     """
     if is_frame(values):
         name = next(iter(values.columns)) if values.shape[1] else "..."
@@ -76,7 +76,7 @@ def read_column(values: Any) -> Any:
 
 
 def _refuse_types(dtype: Any) -> None:
-    """Refuse a column whose type, which is public, has no numbers: dates, durations, text."""
+    """Raise TypeError if the type of a column, which is public, is not numeric: dates, durations, text."""
     kind = getattr(dtype, "kind", "")
     if holds_times(dtype):
         raise TypeError(f"values are {times_as_numbers(dtype)}")
@@ -95,14 +95,19 @@ def read_codes(values: Any, domain: NumberDomain, *, takes_missing: bool = True)
     domain : NumberDomain
         Public.
     takes_missing : bool, default=True
-        Whether the caller would take a domain with missing values, so that an error may advise one.
+        Whether the caller accepts domains with missing values; only then may an error advise one.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Private. Codes from 0 to domain.size - 1.
 
     Raises
     ------
     DomainError
         If a value is outside the domain; the message shows no value.
     TypeError
-        If the type of the column has no numbers: dates, durations, text.
+        If the type of the column is not numeric: dates, durations, text.
     ValueError
         If `values` has another shape, or is empty.
     """

@@ -1,7 +1,8 @@
-"""Interior points from counts or from a threshold learner, and a threshold learner from interior points.
+"""Reductions between private interior points, counts of records at or below a code, and threshold learning.
 
 Each function takes private codes of an ordered domain, from 0 to size - 1, and a private algorithm as a
-callable; it says what one replaced record changes in what the callable gets, and so what is guaranteed.
+callable. Its docstring bounds the change in the callable's input for one replaced record, and so gives the
+guarantee.
 
 >>> interior_point_from_counts([40, 50, 60], 100, n_padded=5, release=lambda codes: (
 ...     lambda code: sum(value <= code for value in codes)
@@ -33,28 +34,38 @@ def interior_point_from_counts(
     n_padded: int,
     release: Callable[[list[int]], Callable[[int], float]],
 ) -> int:
-    """Return an interior point, from noisy numbers of records at or below each code.
+    """Return an interior point from noisy counts of the records at or below each code.
 
     Parameters
     ----------
     codes : sequence of int of length n
         Private.
     size : int
-        How many codes there are.
+        Number of codes in the domain.
     n_padded : int
-        How many codes `release` takes; n, or more by an even number.
+        Number of codes that `release` takes: n, or more by an even number.
     release : callable
-        Private algorithm: takes n_padded codes, and returns a function from a code to about how many of them
-        are at it or below. It is asked at about log2(size) codes.
+        Private algorithm: takes a list of n_padded codes, and returns a function from a code to an estimate
+        of the number of these that are at most the code. The function is called at about log2(size) codes.
+
+    Returns
+    -------
+    int
+        A code; an interior point if all estimates have errors of less than n / 2.
+
+    Raises
+    ------
+    ValueError
+        If n_padded - n is negative or odd.
 
     Notes
     -----
     **Privacy.** That of `release`: one replaced record replaces one of its codes.
 
-    **Accuracy.** Half the padding is the least code and half the greatest. If every number is wrong by less
-    than n / 2, at the code that is found more than the lower half of the padding is at it or below, and at
-    the code before it less than all but the upper half: some of the data are at it or below, and some at it
-    or above.
+    **Accuracy.** Half of the padding is the least code and half the greatest. If every estimate has an error
+    of less than n / 2, more codes than the lower half of the padding are at most the returned code, and at
+    the code before it fewer than all codes except the upper half: so some of the data are at most the
+    returned code, and some are at least it.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 4.6, item 1.
     """
@@ -62,7 +73,7 @@ def interior_point_from_counts(
     if padding % 2:
         raise ValueError("n_padded must exceed the number of codes by an even number")
     count = release([*[0] * (padding // 2), *codes, *[size - 1] * (padding // 2)])
-    low, high = -1, size - 1  # fewer than half are at low or below, but for noise, and more than that at high
+    low, high = -1, size - 1  # up to noise, fewer than half of the codes are <= low, at least half <= high
     while high - low > 1:
         middle = (low + high) // 2
         if 2 * count(middle) >= n_padded:
@@ -80,7 +91,7 @@ def threshold_from_interior_point(
     m: int,
     interior_point: Callable[[list[int], int], int],
 ) -> int:
-    """Return a threshold t, from -1 to size - 1: records at it or below are labelled 1, the others 0.
+    """Return a threshold t, from -1 to size - 1, learned from interior points: codes <= t have label 1.
 
     Parameters
     ----------
@@ -89,36 +100,43 @@ def threshold_from_interior_point(
     labels : sequence of int, or ndarray of int or bool, of length n
         Private. Labels 0 and 1.
     size : int
-        How many codes there are.
+        Number of codes in the domain.
     m : int
-        How many examples of each label to look at.
+        Number of examples of each label that are used; at least 1.
     interior_point : callable
         Private algorithm: takes 2 m codes of a domain of size + 1 and that size, and returns a code.
 
+    Returns
+    -------
+    int
+        The threshold t.
+
     Notes
     -----
-    The points are the m greatest examples labelled 1, filled up with m times one step below the domain; and
-    the m least labelled 0, each moved one step down, filled up with m times the top.
+    The 2 m points are the m greatest examples with label 1, padded with copies of the value one step below
+    the domain; and the m least examples with label 0, each moved one step down, padded with copies of the
+    greatest code.
 
     **Privacy.** That of `interior_point` for two replaced records, `ApproxDP.for_group(2)`. Proof: an example
-    that is replaced and keeps its label replaces one of that label's m points at most. One that changes it is
-    taken from one label and given to the other, which replaces one point of each at most.
+    that is replaced by one with the same label replaces at most one of that label's m points. An example that
+    is replaced by one with the other label is removed from one label and added to the other, which replaces
+    at most one point of each.
 
-    **Accuracy.** Let some threshold t have no error. A threshold c < t with k examples labelled 1 above it
-    has at most m - min(m, k) points not above it: all points of examples labelled 0, moved down, are at t or
-    above, and so above c. A threshold c > t that k examples labelled 0 are at or below has at most
-    m - min(m, k) points not below it. And t has m of each kind. So every interior point makes at most m - 1
-    errors, and a threshold with m - k points or more on each side, its own included, at most k.
-    `dplearn.theory.interior_point_examples` goes on to data that no threshold labels without error.
+    **Accuracy.** Suppose that some threshold t has no error. If k examples with label 1 are above a threshold
+    c < t, at most m - min(m, k) points are at most c: all points of examples with label 0, moved down, are at
+    least t and so above c. If k examples with label 0 are at most a threshold c > t, at most m - min(m, k)
+    points are at least c. At t there are m points on each side. So every interior point makes at most m - 1
+    errors, and a threshold with m - k points or more on each side, points at the threshold included, makes at
+    most k. `dplearn.theory.interior_point_examples` extends this to data without an error-free threshold.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, item 1 (and so Theorem 5.6, item 1). There
-    no example is moved, and ties break it: of two records at the top, both labelled 0, m = 1 of which is
-    looked at, the top may be the interior point, and the threshold there is wrong at both.
+    no example is moved, and the lemma fails for ties: if two records with label 0 are at the greatest code
+    and m = 1, that code may be the interior point, and the threshold there is wrong on both.
     """
     check_count("m", m, low=1)
     values = codes if isinstance(codes, np.ndarray) else np.array(codes, dtype=object)
     is_one = np.asarray(labels, dtype=bool)
-    # Thresholds begin one step below the domain, so that code c becomes c + 1, and one step down of it c.
+    # Thresholds start one step below the domain: code c becomes c + 1, and c moved one step down becomes c.
     ones = [code + 1 for code in np.sort(values[is_one])[-m:].tolist()]
     zeros = np.sort(values[~is_one])[:m].tolist()
     points = [0] * (m - len(ones)) + ones + zeros + [size] * (m - len(zeros))
@@ -132,32 +150,42 @@ def interior_point_from_threshold_learner(
     n_padded: int,
     learn: Callable[[list[int], list[int], int], int],
 ) -> int:
-    """Return an interior point, from an algorithm that learns thresholds.
+    """Return an interior point from an algorithm that learns thresholds.
 
     Parameters
     ----------
     codes : sequence of int of length n
-        Private; n even.
+        Private; n is even.
     size : int
-        How many codes there are.
+        Number of codes in the domain.
     n_padded : int
-        How many examples `learn` takes; n, or more by an even number.
+        Number of examples that `learn` takes: n, or more by an even number.
     learn : callable
         Private algorithm: takes n_padded codes of a domain of 2 size, their labels and that size, and returns
         a threshold as `threshold_from_interior_point` does.
 
+    Returns
+    -------
+    int
+        A code; an interior point if the threshold makes fewer than n / 2 errors.
+
+    Raises
+    ------
+    ValueError
+        If n or n_padded is odd, or n_padded is less than n.
+
     Notes
     -----
-    **Privacy.** That of `learn` for two replaced records: a replaced code, and the one in the middle, whose
+    **Privacy.** That of `learn` for two replaced records: a replaced code, and the code in the middle, whose
     label may change.
 
-    **Accuracy.** The lower half of the data is labelled 1 and the upper half 0; the padding is at both ends.
-    Zeros stand half a step above, so that a threshold without errors exists whatever the ties. A threshold
-    below all data is wrong at all n / 2 ones, one above all at all n / 2 zeros: with fewer errors than n / 2
-    it is an interior point.
+    **Accuracy.** The lower half of the data has label 1 and the upper half label 0; the padding is at both
+    ends. Codes with label 0 are moved half a step up, so that an error-free threshold exists for all ties. A
+    threshold below all data is wrong on all n / 2 examples with label 1, a threshold above all data on all
+    n / 2 with label 0: with fewer than n / 2 errors it is an interior point.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, item 2 (and, with `SecretSampleClassifier`,
-    Theorem 5.6, item 2), but for the half step.
+    Theorem 5.6, item 2). The half step is added here.
     """
     n = len(codes)
     padding = check_count("n_padded", n_padded, low=n) - n

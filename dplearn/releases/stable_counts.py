@@ -1,4 +1,4 @@
-"""Which keys occur, and how often: codes, words, names, without a list of those that can.
+"""Private release of the frequent keys of a column and their noisy counts, without a list of possible keys.
 
 >>> codes = ["J45"] * 400 + ["E11"] * 250 + [None] * 90 + ["E84"] * 2
 >>> found = stable_counts(codes, epsilon=1.0, delta=1e-6, random_state=0)
@@ -12,7 +12,7 @@ StableCountsPlan
   n_samples  742
   threshold  28
   error      6  (of a count)
-  n_needed   33  (of a key, for it to be named)
+  n_needed   33  (records of a key, for its release)
   beta       0.05
   n_keys     1
 """
@@ -46,69 +46,73 @@ _ASSUMES = (
 
 @dataclass(frozen=True)
 class StableCountsPlan(ReleasePlan):
-    """What `stable_counts` runs on.
+    """The plan of `stable_counts`.
 
     Attributes
     ----------
     guarantee : ApproxDP
-        What it guarantees.
+        The guarantee of the release.
     n_samples : int
         Number of records.
     threshold : int
-        The least noisy count that is named.
+        The least noisy count that is released.
     error : int
         With probability at least 1 - beta, the noise of `n_keys` counts is at most this in magnitude.
     n_needed : int
-        From how many records of a key on it is named: `n_keys` keys together with probability at least
+        `n_keys` keys with at least this many records each are all released with probability at least
         1 - beta.
     beta : float
-        As asked for; .05 in the plan of a release.
+        Probability of failure, as given; 0.05 in the plan of a release.
     n_keys : int
-        As asked for; 1 in the plan of a release.
+        Number of keys for which the bounds hold together, as given; 1 in the plan of a release.
     """
 
     threshold: int
     error: int = field(metadata=noted("of a count"))
-    n_needed: int = field(metadata=noted("of a key, for it to be named"))
+    n_needed: int = field(metadata=noted("records of a key, for its release"))
     beta: float
     n_keys: int
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warn of a threshold that no count can reach."""
+        """A warning if no noisy count can reach the threshold."""
         if self.n_samples >= self.threshold:
             return ()
         return (
-            f"n_samples is {self.n_samples}: no key is named, because its noisy count would have to be at"
-            f" least {self.threshold}; spend more epsilon or delta",
+            f"n_samples is {self.n_samples}: no key can be released, because released counts are at least"
+            f" {self.threshold}; spend more epsilon or delta",
         )
 
 
 @dataclass(frozen=True)
 class StableCounts(Released):
-    """The keys that are frequent enough to be named, and their noisy counts.
+    """The result of `stable_counts`: the frequent keys and their noisy counts.
 
     Attributes
     ----------
     counts : dict
-        Released. From key to noisy count, the greatest first; keys of equal count in sorted order. None is a
-        missing value.
+        Released. Maps keys to noisy counts, greatest count first; keys of equal count in sorted order. The
+        key None is a missing value.
     plan : StableCountsPlan
-        Public. What the release ran on; no noisy count below its `threshold` is named.
+        Public. The plan of the release; no noisy count below its `threshold` is released.
     guarantee : ApproxDP
-        Public. What the release guarantees, and spent.
+        Public. The guarantee of the release.
     """
 
     counts: dict[Hashable, int]
     plan: StableCountsPlan
 
     def most_common(self, k: int | None = None) -> list[tuple[Hashable, int]]:
-        """Return the `k` most frequent keys with their noisy counts, or all.
+        """Return the `k` keys with the greatest noisy counts, and these counts.
 
         Parameters
         ----------
         k : int, optional
-            At least 0.
+            At least 0; all keys by default.
+
+        Returns
+        -------
+        list of tuples (key, int)
         """
         return list(self.counts.items())[: None if k is None else check_count("k", k)]
 
@@ -120,15 +124,15 @@ class StableCounts(Released):
         beta : float, default=0.05
             Probability that the bound fails, in (0, 1).
         n_keys : int, default=1
-            For how many keys, chosen beforehand, it is to hold together; the number of records is always
-            enough.
+            Number of keys, chosen independently of the release, for which the bound holds together. With the
+            number of records it holds for all keys.
 
         Returns
         -------
         int
-            The least t such that with probability at least 1 - beta the noise of all these is at most t in
-            magnitude: a named count is then off by at most t, and a key that is not named has a count
-            below the plan's `threshold` + t.
+            The least t such that with probability at least 1 - beta the noise of all these counts is at most
+            t in magnitude: then a released count has an error of at most t, and a key that is not released
+            has a count below the plan's `threshold` + t.
         """
         return _error(self.guarantee, beta, n_keys)
 
@@ -141,49 +145,50 @@ def stable_counts(
     ledger: PrivacyLedger | None = None,
     random_state: Any = None,
 ) -> StableCounts:
-    """Return which keys occur often, and how often, whatever the set of possible keys.
+    """Release the frequent keys of private records and their noisy counts, for any set of possible keys.
 
     Parameters
     ----------
     keys : series, array, or list of shape (n,)
-        Private. The key of each record, not counts of them: text, bytes, whole numbers, or tuples of these,
-        such as `list(zip(df.sex, df.race))` for pairs. Missing values of any kind are the key None; whole
-        floats read like integers, True like 1.
+        Private. One key a record (not counts of keys): text, bytes, whole numbers, or tuples of these, such
+        as `list(zip(df.sex, df.race))` for pairs. Missing values of any kind are the key None; whole floats
+        are read as integers, True as 1.
     epsilon : float, default=1.0
-        Privacy budget; positive. The decimal that is written is meant: 0.1 is 1/10.
+        Privacy cost; positive. A float stands for its shortest decimal: 0.1 is exactly 1/10.
     delta : float
-        Probability with which the guarantee may fail, in (0, 1): a key of a single record is named with
-        probability at most delta.
+        Delta of the guarantee, in (0, 1): a key of a single record is released with probability at most
+        delta.
     ledger : PrivacyLedger, optional
-        The budget that the release is charged to.
+        The account that is charged, before any draw.
     random_state : None, int or numpy random generator, default=None
-        None draws from the operating system. Anything else makes the release repeatable, for tests only: the
-        guarantee then says so.
+        None: the operating system's entropy. Any other value makes the release reproducible, for tests only;
+        the guarantee records this.
 
     Returns
     -------
     StableCounts
+        The keys, their noisy counts, the plan and the guarantee.
 
     Raises
     ------
     DomainError
         If a key is of another type; the message shows no key, and nothing is spent.
     BudgetExceededError
-        If the ledger's budget does not hold it; nothing is spent.
+        If the guarantee does not fit the ledger's remaining budget; nothing is spent.
 
     Warns
     -----
     UserWarning
-        If there are so few records that no key can be named; their number is public.
+        If there are so few records that no key can be released; the number of records is public.
 
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record.
 
-    **Assumes.** What `guarantee.assumes` lists.
+    **Assumes.** The entries of `guarantee.assumes`.
 
-    **Accuracy.** See `StableCounts.error`. A key with a count of at least the plan's `threshold` + t is named
-    unless its noise is below -t.
+    **Accuracy.** See `StableCounts.error`. A key with a count of at least the plan's `threshold` + t is
+    released unless its noise is below -t.
 
     **Source.** As for `dplearn.mechanisms.stable_histogram`.
     """
@@ -193,7 +198,7 @@ def stable_counts(
 def stable_counts_plan(
     n_samples: int, *, epsilon: float = 1.0, delta: float, beta: float = 0.05, n_keys: int = 1
 ) -> StableCountsPlan:
-    """Return what a release of counts would run on: which keys it would name, and how noisy counts are.
+    """Return the plan of `stable_counts`: the threshold and bounds on the noise, without data.
 
     Parameters
     ----------
@@ -204,7 +209,7 @@ def stable_counts_plan(
     beta : float, default=0.05
         Probability of failure, in (0, 1).
     n_keys : int, default=1
-        For how many keys, chosen beforehand, `error` and `n_needed` are to hold together.
+        Number of keys, chosen independently of the release, for which `error` and `n_needed` hold together.
 
     Returns
     -------
@@ -219,7 +224,7 @@ def stable_counts_plan(
 
 
 class _StableCounts(Release[StableCountsPlan, StableCounts]):
-    """Counts of keys that nobody declared."""
+    """The stages of `stable_counts`."""
 
     def __init__(self, epsilon: Any, delta: Any, random_state: Any = None):
         guarantee = ApproxDP(
@@ -237,7 +242,7 @@ class _StableCounts(Release[StableCountsPlan, StableCounts]):
     def plan(self, n_samples: int, *, beta: Any = 0.05, n_keys: Any = 1) -> StableCountsPlan:
         failure, together = check_number("beta", beta, above=0, below=1), check_count("n_keys", n_keys, low=1)
         threshold = stable_histogram_threshold(self.guarantee)
-        # A key of count c is not named if its noise is below threshold - c: P[Z >= c - threshold + 1].
+        # A key of count c is not released if its noise is below threshold - c: P[Z >= c - threshold + 1].
         enough = threshold - 1 + laplace_quantile(_ratio(self.guarantee), failure / together)
         return StableCountsPlan(
             self.guarantee,
@@ -256,7 +261,7 @@ class _StableCounts(Release[StableCountsPlan, StableCounts]):
 
 
 def _error(guarantee: ApproxDP, beta: Any, n_keys: Any) -> int:
-    """Return what the noise of several counts exceeds in magnitude with probability at most beta."""
+    """Return the least t such that the noise of several counts exceeds t with probability at most beta."""
     share = check_number("beta", beta, above=0, below=1) / check_count("n_keys", n_keys, low=1)
     # P[abs(Z) >= t + 1] is twice P[Z >= t + 1].
     return laplace_quantile(_ratio(guarantee), share / 2) - 1
@@ -268,7 +273,7 @@ def _ratio(guarantee: ApproxDP) -> Fraction:
 
 
 def _read(keys: Any) -> list[Hashable]:
-    """Return the keys as values of built-in types, without floats."""
+    """Return the keys as values of built-in types other than float."""
     if isinstance(keys, np.ndarray) or hasattr(keys, "dtype"):
         cells = _cells_of_array(keys)
     elif isinstance(keys, (list, tuple)):

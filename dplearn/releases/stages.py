@@ -1,15 +1,15 @@
-"""How every release runs: from public parameters to a result, in one order of stages.
+"""The stages that every release runs in, from public parameters to a result.
 
-A release is a function of private values, such as `quantiles`, and a function that plans it without any, such
-as `quantiles_plan`. Both make the same `Release`, an object of checked parameters, whose stages only `run`
-calls:
+A release has a function of private values, such as `quantiles`, and a function that returns its plan without
+data, such as `quantiles_plan`. Both construct the same `Release`, an object of checked parameters. Only `run`
+calls its stages, in this order:
 
-1. check what is public (the constructor), and that the ledger affords `guarantee`;
+1. check the public parameters (the constructor), and that `guarantee` fits the ledger's remaining budget;
 2. `read` the values: validate and encode them;
-3. `plan` from the parameters and the number of records, and give the plan's warnings;
+3. `plan` from the parameters and the number of records, and issue the plan's warnings;
 4. charge the ledger with the plan's guarantee;
-5. `summarize` what was read, without a draw;
-6. `release`: all secret draws, from the summary and the plan alone.
+5. `summarize` the records, without a draw;
+6. `release`: all secret draws, from the summary and the plan only.
 """
 
 import warnings
@@ -26,22 +26,20 @@ from dplearn.privacy.plan import Plan
 
 __all__ = ["N_IS_PUBLIC", "Release", "ReleasePlan", "Released"]
 
-#: The first entry of what every release assumes.
+#: The first entry of `assumes` in the guarantee of every release.
 N_IS_PUBLIC = "the number of records is public"
 
-_USER = (
-    3  # frames from a warning to who called the function of a release: `run` and that function are between
-)
+_USER = 3  # stacklevel of warnings: the caller of the release function, which calls `run`
 
 
 @dataclass(frozen=True)
 class ReleasePlan(Plan):
-    """What a release runs on, from public values alone.
+    """Base of the plans of releases, which are made from public values only.
 
     Attributes
     ----------
     guarantee : ApproxDP
-        What it guarantees, and spends.
+        The guarantee of the release, which is also its privacy cost.
     n_samples : int
         Number of records.
     """
@@ -51,13 +49,13 @@ class ReleasePlan(Plan):
 
 
 class Released:
-    """Base of what releases return: frozen dataclasses that keep the plan they were made by."""
+    """Base of the results of releases: frozen dataclasses that keep the plan of the release."""
 
     plan: Any
 
     @property
     def guarantee(self) -> ApproxDP:
-        """Public. What the release guarantees, and spent: that of the plan."""
+        """Public. The guarantee of the release: that of the plan."""
         found: ApproxDP = self.plan.guarantee
         return found
 
@@ -72,13 +70,13 @@ class Release(ABC, Generic[AnyPlan, Result]):
     Parameters
     ----------
     name : str
-        Of the function, for the ledger's history.
+        Name of the release function, for the ledger's history.
     guarantee : ApproxDP
-        What the release guarantees, whatever the number of records.
+        The guarantee of the release, for every number of records.
     context : tuple of str
-        What, besides the name, the draws of a seeded release depend on.
+        Texts that, with the name, determine the random stream of a seeded release.
     random_state : None, int or numpy random generator
-        As the function was given it.
+        As given to the release function.
     """
 
     def __init__(self, name: str, guarantee: ApproxDP, context: tuple[str, ...], random_state: Any):
@@ -88,14 +86,14 @@ class Release(ABC, Generic[AnyPlan, Result]):
         self.random_state = random_state
 
     def run(self, values: Any, ledger: PrivacyLedger | None) -> Result:
-        """Release something of private values.
+        """Run all stages on private values and return the result.
 
         Parameters
         ----------
         values : object
-            Private. One of each record.
+            Private. One value a record.
         ledger : PrivacyLedger or None
-            Is charged once, before any draw.
+            The account that is charged, once, before any draw.
         """
         charge = open_account(ledger, self.guarantee, name=self.name)
         dice = dice_for(self.random_state, self.name, *self.context)
@@ -109,16 +107,16 @@ class Release(ABC, Generic[AnyPlan, Result]):
 
     @abstractmethod
     def read(self, values: Any) -> Sized:
-        """Validate and encode private values; inside the declared domain nothing here depends on them."""
+        """Validate and encode private values; inside the domain no error, warning or type depends on them."""
 
     @abstractmethod
     def plan(self, n_samples: int) -> AnyPlan:
-        """Return the plan of a release of so many records."""
+        """Return the plan of a release of `n_samples` records."""
 
     def summarize(self, rows: Any, plan: AnyPlan) -> Any:  # noqa: ARG002 - of use to subclasses
-        """Return what the release needs to know of the records, without a draw."""
+        """Return a summary of the records for `release`, without a draw."""
         return rows
 
     @abstractmethod
     def release(self, summary: Any, plan: AnyPlan, dice: Dice) -> Result:
-        """Make all secret draws, and return what was released."""
+        """Make all secret draws and return the result."""

@@ -1,6 +1,7 @@
-"""The plan of a tree of noisy counts, and how far off the distribution made from it may be, without data.
+"""Plans and error bounds for distribution functions released from a tree of noisy counts.
 
-`tree_plan` fixes the intervals and bounds the error of the distribution, from public numbers alone:
+`tree_plan` fixes the intervals, and the plan bounds the error of the distribution function, both from public
+numbers:
 
 >>> plan = tree_plan(2**32, ApproxDP(1))
 >>> plan.fan_out, plan.depth, plan.threshold
@@ -32,28 +33,28 @@ from dplearn.privacy.plan import Plan
 
 __all__ = ["TreePlan", "dkw_bound", "tree_plan"]
 
-_WIDEST = 256  # children of a node
-_OFTEN = 64  # an empty node has one cut child in so many generations
-_SHARES = np.geomspace(1e-4, 0.999, 400)  # of the exponent in Chernoff's bound, as a share of its limit
+_WIDEST = 256  # greatest fan-out
+_OFTEN = 64  # noise splits on average at most 1 / _OFTEN of the children of an empty split node
+_SHARES = np.geomspace(1e-4, 0.999, 400)  # exponents tried in Chernoff's bound, as fractions of their limit
 _MOST = 1 << 62
 
 
 @dataclass(frozen=True)
 class TreePlan(Plan):
-    """A tree of noisy counts over a domain, fixed before any value is seen.
+    """The plan of a tree of noisy counts over a domain, made without data.
 
     Attributes
     ----------
     size : int
-        How many codes the domain has.
+        Number of codes in the domain.
     fan_out, depth : int
-        The most parts that a node is cut into, and the levels below the root.
+        Greatest number of children of a node, and number of levels below the root.
     threshold : int
-        The noisy count from which on a node is cut.
+        A node is split if its noisy count is at least this.
     privacy : ApproxDP or ZeroConcentratedDP
-        What `tree_counts` is to spend: an epsilon on Laplace noise or a rho on Gaussian noise.
+        Budget of `tree_counts`: an epsilon for Laplace noise or a rho for Gaussian noise.
     guarantee : ApproxDP
-        What that keeps; its delta is 0 with Laplace noise.
+        The guarantee for that budget; its delta is 0 with Laplace noise.
     """
 
     size: int = field(repr=False)  # Python writes no integer of more than 4,300 digits
@@ -64,14 +65,14 @@ class TreePlan(Plan):
     guarantee: ApproxDP
 
     def radius(self, levels: Any, beta: float) -> NDArray[np.float64]:
-        """Return by how many records the estimate at a knot may be off.
+        """Return a bound on the error of the estimates at knots, in records.
 
         Parameters
         ----------
         levels : array-like of int of any shape
-            The depths at which the knots were first cut, as in `Knots`.
+            The depths at which the knots were created, as in `Knots`.
         beta : float
-            Above 0 and below 1: the probability that any knot of the tree is off by more.
+            Above 0 and below 1: the probability that any knot of the tree has a greater error.
 
         Returns
         -------
@@ -79,14 +80,14 @@ class TreePlan(Plan):
 
         Notes
         -----
-        Take the tree as if all of it were opened: a knot's estimate depends on its ancestors alone. On each
-        level above it the error is a sum of a_i Z_i over the children of one node. For k of m children a_i is
-        1 - k / m for the first k and -k / m for the others, and further down a mean of two such; so the sum
-        of a_i ** 2 is at most k (m - k) / m, at most `fan_out` / 4. The logarithm of E[exp(t Z)] is a convex
-        function of t ** 2 that is 0 at 0 (discrete Laplace), or at most sigma2 t ** 2 / 2 (discrete
-        Gaussian): so that of the whole sum is at most levels * fan_out / 4 times that of one Z at t.
-        Chernoff's bound, over both signs and all of at most fan_out ** level knots of a level, each level
-        having beta / depth.
+        Suppose that all nodes are split; the estimate at a knot depends on its ancestors only. On each level
+        above the knot the error is a sum of a_i Z_i over the children of one node. With k of its m children
+        before the knot, a_i is 1 - k / m for the first k children and -k / m for the others, and on deeper
+        levels a mean of two such values; so the sum of a_i ** 2 is at most k (m - k) / m, at most
+        `fan_out` / 4. The logarithm of E[exp(t Z)] is a convex function of t ** 2 that is 0 at 0 (discrete
+        Laplace), or at most sigma2 t ** 2 / 2 (discrete Gaussian): so that of the whole sum is at most
+        levels * fan_out / 4 times that of one Z at t. The result is Chernoff's bound with a union bound over
+        both signs and the at most fan_out ** level knots of each level, with beta / depth for each level.
         """
         depths = np.asarray(levels)
         beta = float(check_number("beta", beta, above=0, below=1))
@@ -104,27 +105,28 @@ class TreePlan(Plan):
         return found
 
     def error(self, n: int, beta: float) -> float:
-        """Return how far a cumulative distribution function made from the tree may be off, anywhere.
+        """Return a bound on the greatest error of the distribution function made from the tree.
 
         Parameters
         ----------
         n : int
             Number of records.
         beta : float
-            Above 0 and below 1: the probability that it is off by more.
+            Above 0 and below 1: the probability that the error is greater.
 
         Returns
         -------
         float
-            At most 1: a share of the records.
+            Greatest absolute difference, as a fraction of the records; at most 1.
 
         Notes
         -----
-        Half of beta is for the knots; making their estimates monotone enlarges no greatest error. Between two
-        knots both functions rise from the one to the other, so they are apart by at most as many records as
-        lie between, and the knots' error. An uncut node with more than one code, and a record in it, has less
-        than the threshold unless its noise is negative: the other half of beta is for the noise of at most n
-        nonempty nodes of each level.
+        Half of beta is used for the knots; isotonic regression does not increase their greatest error.
+        Between two neighbouring knots both functions increase from one knot to the other, so their difference
+        is at most the error at the knots plus the number of records between the knots. A node that is not
+        split, with more than one code and at least one record, has a noisy count below the threshold, so its
+        count exceeds the threshold - 1 only by the magnitude of negative noise: the other half of beta is
+        used for the noise of the at most n nonempty nodes of each level.
         """
         n = check_count("n", n, low=1)
         half = float(check_number("beta", beta, above=0, below=1)) / 2
@@ -150,10 +152,10 @@ class TreePlan(Plan):
 
     @property
     def n_inside(self) -> int:
-        """Return from how many records on one knot is off by less than half of them, with probability .95.
+        """Return the number of records from which on one knot has an error below n / 2, with probability .95.
 
-        With fewer, a knot below all data may seem to have half of them below it: a median may be any value
-        of the domain.
+        With fewer records, a knot below all data may have an estimate of one half: then the median may be any
+        value of the domain.
         """
         half = self.fan_out // 2
         spread = self.depth * half * (self.fan_out - half) / self.fan_out
@@ -177,13 +179,16 @@ class TreePlan(Plan):
         return decay_rate(self._ratio)
 
     def _tail(self, spread: float, log_odds: float) -> float:
-        """Return what a sum with weights of squared length `spread` exceeds at odds of exp(-log_odds)."""
+        """Return a bound that a sum of noises with squared weights summing to `spread` exceeds rarely.
+
+        The probability is at most exp(-log_odds).
+        """
         if isinstance(self.privacy, ZeroConcentratedDP):
             return math.sqrt(2 * self.variance * spread * log_odds)
         return float(partial_sum_bound(self._ratio, spread, log_odds, shares=_SHARES))
 
     def _noise_tail(self, log_odds: float) -> float:
-        """Return what one count's noise exceeds with probability at most exp(-log_odds)."""
+        """Return a bound that the noise of one count exceeds with probability at most exp(-log_odds)."""
         if isinstance(self.privacy, ZeroConcentratedDP):
             return math.sqrt(2 * self.variance * log_odds)
         return log_odds / self._rate
@@ -191,23 +196,29 @@ class TreePlan(Plan):
 
 @lru_cache(maxsize=256)
 def tree_plan(size: int, privacy: ApproxDP) -> TreePlan:
-    """Return the tree, and the noise, whose knots have the least mean squared error.
+    """Return the plan with the fan-out and the noise that minimise the mean squared error of the knots.
 
     Parameters
     ----------
     size : int
-        How many codes the domain has.
+        Number of codes in the domain.
     privacy : ApproxDP
-        Epsilon positive. Gaussian noise is taken if delta is positive and it is the better.
+        Budget; epsilon positive. Gaussian noise is used if delta is positive and the error is smaller.
+
+    Returns
+    -------
+    TreePlan
 
     Notes
     -----
-    With noise of variance v the mean over the m knots of a node of k (m - k) / m * v, the error within it, is
-    (m * m - 1) / (6 m) * v. A path has `depth` such nodes; v grows like the square of `depth` for Laplace
-    noise, in proportion to it for Gaussian noise. In a large domain 16 and 8 children are best.
+    With noise of variance v, the error within a node of m children at its k-th knot has variance
+    k (m - k) / m * v, with mean (m * m - 1) / (6 m) * v over the m knots. A path has `depth` such nodes; v is
+    proportional to the square of `depth` for Laplace noise, and to `depth` for Gaussian noise. In a large
+    domain 16 (Laplace) and 8 (Gaussian) children are best.
 
-    The threshold is such that noise cuts at most one of 64 times `fan_out` empty nodes, so that an empty node
-    has one cut descendant in 63; it also keeps those from being cut whose records are fewer than the noise.
+    The threshold is such that noise splits an empty node with probability at most 1 / (64 `fan_out`), so that
+    an empty node has on average at most 1/63 split descendants; the threshold also prevents splits of nodes
+    with fewer records than the noise.
     """
     check_count("size", size, low=1)
     choices = _noises(privacy)
@@ -218,20 +229,20 @@ def tree_plan(size: int, privacy: ApproxDP) -> TreePlan:
 
 
 def _noises(privacy: ApproxDP) -> list[tuple[ApproxDP | ZeroConcentratedDP, ApproxDP]]:
-    """Return what can be spent, and what it keeps."""
+    """Return the possible budgets of the tree, each with its guarantee."""
     pure = ApproxDP(epsilon_of(privacy))
     if not privacy.delta:
         return [(pure, pure)]
     target = ApproxDP(pure.epsilon, privacy.delta)
     rise = -math.log(privacy.delta)
-    # rho + 2 sqrt(rho ln(1 / delta)) <= epsilon holds at `low`, but for roundings.
+    # rho + 2 sqrt(rho ln(1 / delta)) <= epsilon holds at `low`, up to rounding.
     low = (float(target.epsilon) / (math.sqrt(rise + float(target.epsilon)) + math.sqrt(rise))) ** 2
     rho = calibrate(ZeroConcentrated, target, low=low * 0.999, high=low * 1e4)
     return [(pure, pure), (ZeroConcentratedDP(rho), target)]
 
 
 def _fan_outs(size: int) -> list[int]:
-    """Return the least fan-out for each depth that some fan-out needs."""
+    """Return, for each depth that is possible, the least fan-out with that depth."""
     least: dict[int, int] = {}
     for fan_out in range(2, max(2, min(size, _WIDEST)) + 1):
         least.setdefault(depth_of(size, fan_out), fan_out)
@@ -255,14 +266,19 @@ def _knot_variance(plan: TreePlan) -> float:
 
 
 def dkw_bound(n: int, beta: float) -> float:
-    """Return how far the distribution of a sample may be from the population's, anywhere.
+    """Return the Dvoretzky-Kiefer-Wolfowitz bound on the error of an empirical distribution function.
 
     Parameters
     ----------
     n : int
         Number of independent records.
     beta : float
-        Above 0 and below 1: the probability that it is further.
+        Above 0 and below 1: the probability that the error is greater.
+
+    Returns
+    -------
+    float
+        Bound on the greatest difference between the distribution functions of the sample and the population.
 
     Notes
     -----

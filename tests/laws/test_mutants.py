@@ -79,7 +79,7 @@ SHOWN_ON = {
 }
 FROZEN, REPLAY, UNSEEDED = (
     "differs from the frozen distribution",
-    "violates replay: the same tape",
+    "violates replay: the same path",
     "an unseeded fall-back to numpy's generator",
 )
 OTHERWISE = {

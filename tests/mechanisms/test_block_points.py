@@ -216,5 +216,5 @@ def test_where_no_point_is_found_the_one_before_is_taken(monkeypatch):
 
 
 def test_a_plan_that_spends_more_is_refused():
-    with pytest.raises(ValueError, match="plan must spend no more than"):
+    with pytest.raises(ValueError, match="plan must cost at most"):
         block_points([1], plan_of(3, 1, 1, 1, 1, 1), privacy=ApproxDP(3), dice=SeededDice(0))

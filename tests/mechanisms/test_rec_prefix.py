@@ -146,7 +146,7 @@ def test_too_few_records_are_no_answer_whatever_they_are(n):
 def test_sizes_that_spend_more_are_refused():
     sizes = tiny_sizes(0, choice=ApproxDP(8, Fraction(1, 20)), comparison=1, base=1)
     for privacy in (ApproxDP(9, Fraction(1, 20)), ApproxDP(10, Fraction(1, 21))):
-        with pytest.raises(ValueError, match="sizes must spend no more than"):
+        with pytest.raises(ValueError, match="sizes must cost at most"):
             recursive_interior_point([0] * 4, 8, sizes=sizes, privacy=privacy, dice=SeededDice(0))
 
 

@@ -18,7 +18,7 @@ from dplearn.privacy.stable_answers import stable_answers_noise
 
 posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 ONE = ApproxDP(1, "1e-6")
-STOPPED = "max_abstentions queries were left unanswered: the release has stopped"
+STOPPED = "max_abstentions abstentions have occurred: the release has stopped"
 FAR = 10**6
 
 
@@ -237,7 +237,7 @@ def test_what_are_no_integers_is_refused_by_name_without_a_value_and_costs_nothi
 def test_answers_and_distances_of_different_length_are_refused_and_cost_nothing():
     dice = FaultyDice(SeededDice(0))
     asked = release(dice=dice)
-    with pytest.raises(ValueError, match=r"^answers and distances must have one length$"):
+    with pytest.raises(ValueError, match=r"^answers and distances must have equal lengths$"):
         asked.answer([777, 777], [777])
     assert (dice.n_draws, asked.abstentions_left) == (0, 2)
 

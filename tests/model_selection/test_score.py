@@ -82,7 +82,7 @@ def test_labels_may_be_strings_and_a_model_of_ours_may_be_scored():
 
 
 def test_what_answers_from_a_budget_is_refused():
-    with pytest.raises(TypeError, match="answers from a budget"):
+    with pytest.raises(TypeError, match="predictions spend a budget"):
         private_score(SubsampleAggregateClassifier(), np.zeros((3, 1)), [0, 1, 1])
     with pytest.raises(TypeError, match="estimator must have a method predict"):
         private_score("model", np.zeros((3, 1)), [0, 1, 1])
@@ -91,7 +91,7 @@ def test_what_answers_from_a_budget_is_refused():
 def test_an_error_of_the_model_shows_no_record_and_spends_nothing():
     ledger = PrivacyLedger(epsilon=1)
     model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(DomainError, match="does not predict one label each for") as caught:
+    with pytest.raises(DomainError, match="does not predict one label each") as caught:
         private_score(model, np.array([["secret"], ["x"]], dtype=object), [0, 1], ledger=ledger)
     assert "secret" not in str(caught.value)
     assert caught.value.__context__ is None  # which would quote it
@@ -145,7 +145,7 @@ def test_an_ensemble_within_a_pipeline_is_refused_too_fitted_or_not():
     unfitted = make_pipeline(FunctionTransformer(), ensemble)
     fitted = clone(unfitted).fit(X, y)
     for model in (unfitted, fitted, FrozenEstimator(fitted), VotingClassifier([("a", unfitted)])):
-        with pytest.raises(TypeError, match="answers from a budget"):
+        with pytest.raises(TypeError, match="predictions spend a budget"):
             private_score(model, X, y)
 
 

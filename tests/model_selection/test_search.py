@@ -64,7 +64,7 @@ def test_a_search_releases_one_candidate_and_promises_what_it_was_given(method, 
         assert clone(fitted.best_estimator_).get_params()["classes"] == [0, 1]
     else:
         assert not hasattr(fitted, "best_estimator_")
-        with pytest.raises(AttributeError, match="no best_estimator_"):
+        with pytest.raises(AttributeError, match="best_estimator_ is absent"):
             fitted.predict(X)
 
 
@@ -93,7 +93,7 @@ def test_a_search_leaves_its_parameters_as_they_are():
 def test_what_was_promised_lists_splits_and_what_candidates_assume():
     assumes = search(method="random_stopping").fit(X, Y).guarantee_.assumes
     assert "labels are among the declared classes" in assumes
-    assert "which records train and which test depends on their places alone" in assumes
+    assert "the split into training and test records depends only on the records' positions" in assumes
     assert any("not observed" in words for words in assumes)
     isolated_turn = ExponentialMechanismClassifier(domain=IntegerRange(0, 99))
     assumes = search(isolated_turn, method="permute_and_flip").fit(X, Y).guarantee_.assumes
@@ -399,7 +399,7 @@ def test_estimators_that_answer_from_a_budget_or_have_none_are_refused(estimator
         ({"epsilon": 0}, "epsilon must be"),
         ({"delta": 1}, "delta must be"),
         ({"cv": StratifiedKFold(2)}, "cv must be"),
-        ({"estimator": clone(STUMPS).set_params(ledger=PrivacyLedger(epsilon=1))}, "no ledger of its own"),
+        ({"estimator": clone(STUMPS).set_params(ledger=PrivacyLedger(epsilon=1))}, "must not have a ledger"),
         ({"estimator": clone(STUMPS).set_params(epsilon=-1)}, "epsilon must be"),
     ],
 )

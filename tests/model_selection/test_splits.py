@@ -48,7 +48,7 @@ def test_exposure_is_how_often_one_record_trains_and_tests_at_most(cv, exposure)
 
 @pytest.mark.parametrize("cv", [StratifiedKFold(2), GroupShuffleSplit(2), "2", True, [([0], [1])]], ids=repr)
 def test_splitters_that_may_look_at_values_are_refused(cv):
-    with pytest.raises(TypeError, match="cv must be None, an int or a splitter that looks at places alone"):
+    with pytest.raises(TypeError, match="cv must be None, an int or a splitter that uses positions only"):
         splits_by_position(cv, 20)
 
 

@@ -24,8 +24,8 @@ def test_the_message_says_how_many_what_may_happen_and_what_helps():
     [message] = quantile_warnings(569, [HALF], 2**64, epsilon=Fraction(1, 30), columns=30)
     assert message == (
         "n_samples is 569: with epsilon 0.0333 a column, quantiles among 2^64 values may miss by 569 ranks,"
-        " so that any value may come out; declare a smaller domain=, such as Grid(0, 100, 1001), spend more"
-        " epsilon, or take fewer columns"
+        " so that every value of the domain is possible; declare a smaller domain=, such as"
+        " Grid(0, 100, 1001), spend more epsilon, or take fewer columns"
     )
     [message] = quantile_warnings(3, [HALF], 121, epsilon=Fraction(1))
     assert "among 121 values may miss by 3 ranks" in message
@@ -55,9 +55,9 @@ def test_counts_are_warned_of_where_the_promised_error_is_a_half():
         assert message.startswith(f"n_samples is {n}: with epsilon 1, counts")
     assert message == (
         "n_samples is 9923: with epsilon 1, counts among 2^64 values may be off by 50 % of the records, so"
-        " that nothing is guaranteed of a median; 9924 records would do, as"
-        " cdf_plan(..., alpha=0.5).n_needed tells; declare a smaller domain=, such as Grid(0, 100, 1001),"
-        " spend more epsilon, or tell fewer floats apart, with Floats(significand_bits=...)"
+        " that there is no guarantee for the median; 9924 records would be enough, see"
+        " cdf_plan(..., alpha=0.5).n_needed; declare a smaller domain=, such as Grid(0, 100, 1001),"
+        " spend more epsilon, or use a coarser domain of floats, Floats(significand_bits=...)"
     )
     assert count_warnings(enough, plan) == ()
     assert count_warnings(1, tree_plan(1, ApproxDP(1))) == ()

@@ -207,13 +207,13 @@ def test_the_ends_are_said_to_lie_anywhere_however_many_records(q):
     plan = quantiles_plan(10**9, q)
     assert plan.n_inside is None
     assert not plan.inside
-    assert "for 0 or 1 may lie outside the data" in str(plan)
+    assert "quantile 0 or 1 may lie outside the data" in str(plan)
     assert abs(quantiles(np.full(3000, 37.5), [0], random_state=0).value) > 1e10
 
 
 def test_several_are_spoken_of_as_several():
     assert str(quantiles_plan(7, [0.2, 0.6])).startswith("2 quantiles of 7 records, epsilon 1.")
-    assert "each is off by at most 7 ranks" in str(quantiles_plan(7, [0.2, 0.6]))
+    assert "each error is at most 7 ranks" in str(quantiles_plan(7, [0.2, 0.6]))
 
 
 @pytest.mark.parametrize(

@@ -190,7 +190,7 @@ def test_so_few_records_that_none_can_be_named_are_warned_of():
     assert stable_counts_plan(threshold, delta=1e-6).warnings == ()
     [text] = stable_counts_plan(threshold - 1, delta=1e-6).warnings
     assert text == (
-        "n_samples is 27: no key is named, because its noisy count would have to be at least 28; spend more"
+        "n_samples is 27: no key can be released, because released counts are at least 28; spend more"
         " epsilon or delta"
     )
     assert stable_counts(["a"] * (threshold - 1), delta=1e-6).counts == {}

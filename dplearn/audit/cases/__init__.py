@@ -1,8 +1,8 @@
-"""What is verified: each mechanism and learner over a small universe, and its frozen exact distribution.
+"""Audit cases of all mechanisms and learners on small universes, with frozen exact output distributions.
 
-Each module here holds the cases of one family, as `CASES`; a new module is found by being there. The frozen
-distributions ship with the package, so that anyone can run the code they installed over every outcome and
-compare. `python -m dplearn.audit.cases [NAME ...]` writes them anew, a deliberate act that a diff shows.
+Each module of this package holds the cases of one family in `CASES`; new modules are found automatically. The
+frozen distributions ship with the package, so that users can enumerate the installed code and compare.
+`python -m dplearn.audit.cases [NAME ...]` writes new frozen distributions, and the diff shows the change.
 
 >>> CASES["small_classifier"].verifies
 ('ExponentialMechanismClassifier',)

@@ -1,4 +1,4 @@
-"""Run cases over every outcome, and freeze what was found: `python -m dplearn.audit.cases [NAME ...]`."""
+"""Enumeration of cases and freezing of their reports: `python -m dplearn.audit.cases [NAME ...]`."""
 
 import json
 import sys
@@ -11,20 +11,20 @@ __all__ = ["freeze_cases"]
 
 
 def freeze_cases(names: Sequence[str], path: Path) -> None:
-    """Run the named cases, or all, and write what was found.
+    """Enumerate the named cases, or all, and write their reports.
 
     Parameters
     ----------
     names : sequence of str
-        Of cases; all cases if there are none.
+        Names of cases; all cases if empty.
     path : Path
-        The file of frozen reports, which is changed: named cases get new reports, and reports of cases that
-        are no more are left out.
+        The file of frozen reports. Reports of the named cases are replaced, and reports of cases that no
+        longer exist are removed.
 
     Raises
     ------
     KeyError
-        If a name is that of no case; nothing is written.
+        If no case has one of the names; nothing is written.
     """
     record = json.loads(path.read_text(encoding="utf-8"))
     for name in names or CASES:

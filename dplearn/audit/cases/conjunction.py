@@ -1,4 +1,4 @@
-"""Cases of conjunctions: the fit of either model."""
+"""Audit cases of the conjunction learner: its fit in both trust models."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any
@@ -31,19 +31,19 @@ def conjunction_case(
     Parameters
     ----------
     name : str
-        Of the case.
+        Name of the case.
     values : sequence of int
-        How many values each column has; 2 are bits, others make two bins.
+        Number of values of each column; 2 are bits, others make two bins.
     universe : sequence of tuple of int
         Records: a value of each column, and a label.
     n : int
         Number of records.
     required : Required
-        Of the case.
+        Required evidence of the case.
     staged : bool, default=True
-        Whether the stages before the draws run once a table; else all of the fit runs on each path.
+        True: the stages before the draws run once a table. False: the whole fit runs on each path.
     **parameters
-        Of the classifier.
+        Parameters of the classifier.
     """
     domain: list[Domain] = [Bits(None) if size == 2 else IntegerRange(0, size - 1) for size in values]
     chosen: dict[str, Any] = {"domain": domain, "n_bins": 2, "classes": (0, 1), "random_state": 0}

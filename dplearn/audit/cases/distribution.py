@@ -1,8 +1,9 @@
-"""Cases of released distributions: small domains, cut by noisy counts within public ends; and blocks.
+"""Audit cases of released distribution functions, by trees of noisy counts and by blocks, on small domains.
 
-With one block on a side the noise of its length is walked whole. With more the first lengths have an open
-end, whose rest is charged to a small delta. Blocks use a twentieth to a seventh of their claim: it has each
-of three blocks at its worst, for all noises at once, which blocks of so few records are not.
+With one block on each side, the noise of its length is enumerated completely. With more blocks, the noise of
+the first lengths has infinite support, and a small delta covers the probability that is left out. The exact
+epsilon of blocks is a twentieth to a seventh of the claim: the claim adds up the worst cases of three blocks
+for all noises together, which blocks of few records do not attain.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +34,7 @@ _RELEASES = ("CDFRelease",)
 #: A replaced record moves two counts of a level by 1.
 _LEVELS: Mapping[str, Rule] = {**RULES, "discrete_laplace": moved_by(2)}
 
-#: The noise of a block's length is drawn without a look at the data.
+#: The draws of the noise of a block's length do not depend on the data.
 _LENGTHS: Mapping[str, Rule] = {**RULES, "discrete_laplace": RULES["below"]}
 
 
@@ -148,7 +149,7 @@ def block_case(
     Parameters
     ----------
     name : str
-        Of the case.
+        Name of the case.
     universe : sequence of int
         Codes that records take.
     n : int
@@ -166,7 +167,7 @@ def block_case(
     tail_bits : int, optional
         How far open ends are walked. Needed where a side has more than one block.
     required : Required
-        Of the case.
+        Required evidence of the case.
     """
     spent = ApproxDP(point) if sizes is None else sizes.privacy
     plan = BlockPlan(size or len(universe), 1, *sides, spacing, ApproxDP(noise), spent, sizes, _ANY)

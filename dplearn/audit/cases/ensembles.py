@@ -1,9 +1,9 @@
-"""Cases of ensembles: fit and predict over four shards of two records each.
+"""Audit cases of ensembles: fit and predict with four shards of two records each.
 
-Six of the eight records take every value of the universe, fewer where a student is trained for each outcome,
-where there are many of them, and in the small cases that every change can afford; the others stand still. A
-shard that holds one label votes for that label; otherwise its teacher votes for the label of its greatest
-record, or of its least, as the query asks. Four teachers are too few for the greatest distances, so that not
+Six of the eight records take every value of the universe; fewer if a student is trained for each outcome, if
+there are many outcomes, and in the small cases of the quick test suite. The other records are fixed. The
+teacher of a shard with one label votes for that label; otherwise it votes for the label of its greatest
+record (queries above 0) or of its least record. Four teachers are too few for the greatest distances, so not
 all cases attain their claims.
 """
 
@@ -108,21 +108,21 @@ class Spread(Extreme):
 
 @dataclass(frozen=True)
 class AnsweringFit(TableFit):
-    """The fit of an ensemble, and all that it answers.
+    """The fit of an ensemble and its answers to queries.
 
-    Fitting draws nothing, which the dice that it is given make sure of: so the whole fit runs once a table,
-    and its one-time state, of which each path gets a copy, answers anew on each path.
+    The fit makes no draw (its dice raise an error at any draw), so it runs once a table; each path answers
+    the queries from a copy of the one-time state.
 
     Attributes
     ----------
     make : callable
-        Returns an unfitted ensemble.
+        Factory of the unfitted ensemble.
     table : callable
-        From records to X and y.
+        Maps records to X and y.
     method : str
-        By which queries are asked.
+        Name of the method that answers queries.
     queries : ndarray of shape (n_queries, 1)
-        What is asked.
+        The queries.
     """
 
     make: Callable[[], Any]
@@ -131,7 +131,7 @@ class AnsweringFit(TableFit):
     queries: NDArray[Any]
 
     def on(self, rows: Rows) -> Callable[[Dice], tuple[str, Any]]:
-        """Return the answers on one table; its teachers are trained when they are first asked."""
+        """Return the computation on one table; its teachers are trained at the first call."""
         taught: list[tuple[Any, bytes, list[str]]] = []
 
         def run(dice: Dice) -> tuple[str, Any]:
@@ -142,7 +142,7 @@ class AnsweringFit(TableFit):
         return run
 
     def _teach(self, rows: Rows) -> tuple[Any, bytes, list[str]]:
-        """Return the fitted ensemble, its one-time state, and what it warned of."""
+        """Return the fitted ensemble, its one-time state, and its warnings."""
         fitted = self.make()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -171,14 +171,14 @@ def ensemble_case(
     method: str = "predict",
     **options: Any,
 ) -> AuditCase:
-    """Return a case of fitting an ensemble of four teachers, and of all that it answers.
+    """Return a case of the fit of an ensemble of four teachers and its answers to queries.
 
     Parameters
     ----------
     name : str
-        Of the case.
+        Name of the case.
     model : SubsampleAggregateClassifier
-        Is built anew for each dataset, with these parameters.
+        Unfitted; each dataset is fitted by a new estimator with these parameters.
     labels : str
         Of the records 0, 1, 2, ... of the universe, a letter each.
     claim : ApproxDP
@@ -211,14 +211,14 @@ def transfer_case(
     staged: bool = True,
     **options: Any,
 ) -> AuditCase:
-    """Return a case of a transfer from four teachers: all that the student answers, and the student.
+    """Return a case of a transfer from four teachers: the student and its predictions.
 
     Parameters
     ----------
     name, model, labels, claim, free, **options
-        As for `ensemble_case`. Where the model protects labels, a record is a label and features stand still.
+        As for `ensemble_case`. If the model protects labels, a record is a label and features are fixed.
     staged : bool, default=True
-        Whether the stages before the draws run once a table; else all of the fit runs on each path.
+        True: the stages before the draws run once a table. False: the whole fit runs on each path.
     """
     by_label = model.protects == "labels"
     universe = list(labels) if by_label else list(enumerate(labels))
@@ -293,7 +293,7 @@ _transfers = partial(
 )
 _transfer = partial(_transfers, transfer_case)
 
-#: Too many outcomes even for a night in which all the others run: three labels where every count is noisy.
+#: Cases with too many outcomes for the nightly suite: three labels, with noise on every count.
 LONG_CASES = tuple(
     _ensemble(
         f"{aggregation}_of_three_labels",

@@ -1,8 +1,8 @@
-"""Cases of the generic learner: the fit of a classifier on a column of small integers.
+"""Audit cases of the generic learner: the fit of a classifier on a column of small integers.
 
-A case whose name begins with "small" is another with fewer records or values: what every change can afford.
-None attains its claim: the exponential mechanism normalises, and universes this small do not hold the worst
-data.
+A case whose name starts with "small" has fewer records or values, for the quick test suite. No case attains
+its claim, because of the normalisation of the exponential mechanism, and because universes of this size do
+not contain the worst data.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,9 +35,9 @@ def learner_case(
     Parameters
     ----------
     name : str
-        Of the case.
+        Name of the case.
     estimator : ExponentialMechanismClassifier
-        Is built anew for each dataset, with these parameters.
+        Unfitted; each dataset is fitted by a new estimator with these parameters.
     values : int
         How many integers there are.
     labels : sequence of str
@@ -45,9 +45,9 @@ def learner_case(
     n : int
         Number of records.
     required : Required
-        Of the case.
+        Required evidence of the case.
     staged : bool, default=True
-        Whether the stages before the draws run once a table; else all of the fit runs on each path.
+        True: the stages before the draws run once a table. False: the whole fit runs on each path.
     """
     whole = whole_fit(refitted(estimator))
     universe = list(product(range(values), labels))

@@ -1,16 +1,17 @@
-"""Cases of interior points: both methods whole, over domains of a few codes.
+"""Audit cases of interior points: both methods on domains of a few codes.
 
-The exponential method attains its claim where nearly all codes lie between two records of which one moves:
-the weight of a code on the one side falls, and the sum of all others' rises. RecPrefix spends a share on each
-of its steps, and its cases are chosen so that each shows. The lengths alone nearly attain their share, as the
-exponential method does. The choice of a prefix attains half of its epsilon at most (a replaced record raises
-one prefix by 1 and lowers another, so the sum of weights falls little while one of them rises), but its delta
-up to rounding. The whole shows all three together where all records but one are alike.
+The exponential method attains its claim if nearly all codes lie between two records, one of which is moved:
+the weight of a code on one side decreases, and the sum of all other weights increases. RecPrefix has a budget
+for each of its steps, and the cases are chosen such that each step is visible. The step of the lengths nearly
+attains its budget, as the exponential method does. The choice of a prefix attains at most half of its epsilon
+(a replaced record raises the quality of one prefix by 1 and lowers another, so the sum of the weights falls
+only little while one weight rises), but its delta up to rounding. The whole recursion combines all three if
+all records but one are equal.
 
-RecPrefix is not replayed: its proof maps the ways to pair the one data set to those to pair the other, and a
-record that moves past others takes all between to other pairs in the same draws; nor are the candidates of a
-choice the same, since only prefixes that some record has are listed. Where the moved record keeps its place
-among the sorted and all prefixes stay, replay does hold: tests/distributions/test_interior_point_mutants.py.
+RecPrefix is not replayed: its proof maps the pairings of one data set to those of the other, and a record
+that moves past others changes the pairs of all records in between for the same draws. The candidates of a
+choice differ too, since only prefixes of some record are listed. If the moved record keeps its rank and all
+prefixes are unchanged, replay holds: tests/laws/test_interior_point_mutants.py.
 """
 
 from collections.abc import Sequence
@@ -77,7 +78,7 @@ def recursive_case(
     Parameters
     ----------
     name : str
-        Of the case.
+        Name of the case.
     sizes : RecursiveSizes
         Public sizes; what they spend is the claim.
     universe : sequence of int
@@ -85,7 +86,7 @@ def recursive_case(
     n, size : int
         Number of records, and of codes in the domain.
     required : Required
-        Of the case.
+        Required evidence of the case.
     """
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:

@@ -1,6 +1,6 @@
-"""Cases of logistic regression: on the coarsest grid a whole fit, and each further query that a fit may ask.
+"""Audit cases of logistic regression: a whole fit on the coarsest grid, and each further query of a fit.
 
-Rows are 1, 0 or -1 then, and all that is asked for is small: so that every outcome can be walked.
+On the coarsest grid rows are 1, 0 or -1 and all query answers are small, so that all paths can be enumerated.
 """
 
 from dataclasses import replace
@@ -70,7 +70,7 @@ def logistic_fit_case(
     Parameters
     ----------
     name : str
-        Of the case.
+        Name of the case.
     n : int
         Number of records.
     universe : sequence of tuples of numbers
@@ -80,9 +80,9 @@ def logistic_fit_case(
     moves : int, default=2
         By how much a query's totals may move.
     required : Required
-        Of the case.
+        Required evidence of the case.
     **parameters
-        Of the classifier.
+        Parameters of the classifier.
     """
     classes = sorted({row[-1] for row in universe})
     chosen: dict[str, Any] = {"classes": classes, "delta": 0, "random_state": 0} | parameters
@@ -121,7 +121,7 @@ def logistic_plan_case(
     Parameters
     ----------
     name : str
-        Of the case.
+        Name of the case.
     plan : LogisticPlan
         Of a fit.
     universe : sequence of tuples of numbers
@@ -129,7 +129,7 @@ def logistic_plan_case(
     n : int, default=1
         Number of records.
     required : Required
-        Of the case.
+        Required evidence of the case.
     """
     claim = ApproxDP(1)
 

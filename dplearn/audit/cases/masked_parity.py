@@ -1,4 +1,4 @@
-"""Cases of masked parity: the fit over one bit, in both models and ways of asking; two local rounds.
+"""Audit cases of masked parity: the fit over one bit, in both models and ways of asking; two local rounds.
 
 The universes hold what differs: with mask or without, and either label. Centrally two bits have too many
 noisy counts for all to be enumerated; the oracle's own cases stand for them.
@@ -42,17 +42,17 @@ def masked_parity_case(
     Parameters
     ----------
     name : str
-        Of the case.
+        Name of the case.
     model : MaskedParityClassifier
-        Is built anew for each dataset, with these parameters.
+        Unfitted; each dataset is fitted by a new estimator with these parameters.
     universe : sequence of tuple of int
         Records: columns, and the label.
     n : int
         Number of records.
     required : Required
-        Of the case.
+        Required evidence of the case.
     staged : bool, default=True
-        Whether the stages before the draws run once a table; else all of the fit runs on each path.
+        True: the stages before the draws run once a table. False: the whole fit runs on each path.
     """
     whole = WholeFit(refitted(model), _split, _shown)
     # A record's report is drawn whatever it holds. Counts move by 2 in all: a single signed one by itself.

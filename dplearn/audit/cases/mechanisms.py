@@ -1,9 +1,9 @@
-"""Cases of mechanisms: each is given, as a function of the records, what its docstring assumes and no more.
+"""Audit cases of mechanisms, on inputs that satisfy the assumptions of their docstrings exactly.
 
-Every case is built by a function that takes the mechanism, so that the same universe runs its mutants. Some
-do not attain their claims: the exponential mechanism normalises, a concentrated guarantee loses in
-conversion, and the choosing mechanism and the stable histogram have a delta that their universes do not use
-up.
+Every case is built by a function of the mechanism, so that mutants run on the same universe. Some cases do
+not attain their claims: because of the normalisation of the exponential mechanism, because the conversion of
+a concentrated guarantee is not tight, and because the exact delta of the choosing mechanism and the stable
+histogram is below the claimed one on small universes.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -169,9 +169,9 @@ _CHOOSING = ApproxDP(4, Fraction(1, 100))
     required=Required(121, 0.4),
 )
 def over_supporters(mechanism: Any) -> Fit:
-    """Every record supports any of two solutions; one that nobody supports is not listed.
+    """Every record supports any subset of two solutions; solutions without support are not listed.
 
-    No replay: selection is among the solutions that have support, and which they are is private.
+    No replay: the selection is among the solutions with support, and the set of these is private.
     """
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
@@ -337,9 +337,9 @@ _KEYS = ApproxDP(2, Fraction(1, 20))
     required=Required(28, 0.85),
 )
 def over_keys(mechanism: Any) -> Fit:
-    """Every record has one of three keys, which the mechanism is not told.
+    """Every record has one of three keys, from an undeclared set.
 
-    No replay: noise is drawn for the keys that are present, and which they are is private.
+    No replay: noise is drawn for the keys that are present, and the set of these is private.
     """
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
@@ -359,7 +359,7 @@ def over_keys(mechanism: Any) -> Fit:
     required=Required(16, 0.999999),
 )
 def over_values(mechanism: Any) -> Fit:
-    """Two records, each with one of four values, answer for themselves."""
+    """Randomised responses of two records, each with one of four values."""
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         reports = mechanism(rows, 4, privacy=ApproxDP(1), dice=dice)
@@ -382,7 +382,7 @@ _TWO_VOTES = ((0, 0), (0, 1), (1, 1))
     required=Required(21, 0.7),
 )
 def over_teachers(mechanism: Any) -> Fit:
-    """Every record is a teacher with a vote in two queries; who replaces another may move both."""
+    """Every record is a teacher with a vote in two queries; a replaced teacher may change both votes."""
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         ones = _sums(rows)

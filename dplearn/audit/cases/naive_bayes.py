@@ -1,6 +1,6 @@
-"""Cases of naive Bayes: the fit of either model, its tables released as they are.
+"""Audit cases of naive Bayes: its fit in both trust models.
 
-Columns have more values than bins, so that which value it is within a bin must not be seen.
+Columns have more values than bins; the output must not depend on the value within a bin.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -34,19 +34,19 @@ def naive_bayes_case(
     Parameters
     ----------
     name : str
-        Of the case.
+        Name of the case.
     values : sequence of int
-        How many values each column has, at most 3; 2 are bits.
+        Number of values of each column, at most 3; 2 are bits.
     universe : sequence of tuple of int
         Records: a value of each column, and a class.
     n : int
         Number of records.
     required : Required
-        Of the case.
+        Required evidence of the case.
     staged : bool, default=True
-        Whether the stages before the draws run once a table; else all of the fit runs on each path.
+        True: the stages before the draws run once a table. False: the whole fit runs on each path.
     **parameters
-        Of the classifier.
+        Parameters of the classifier.
     """
     domain: list[Domain] = [Bits(None) if size == 2 else IntegerRange(0, size - 1) for size in values]
     chosen: dict[str, Any] = {"domain": domain, "n_bins": 2, "classes": (0, 1), "random_state": 0}

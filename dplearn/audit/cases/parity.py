@@ -1,7 +1,7 @@
-"""Cases of parity: the fit over records of one, two and three bits, each with every label.
+"""Audit cases of the parity learner: its fit on records of one, two and three bits, with every label.
 
-Where there are more records than take every value of the universe, the others are equations that agree, so
-that a vote can be won by much.
+In some cases only some records take every value of the universe; the others are consistent equations, so that
+a vote can be won by a large margin.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -36,9 +36,9 @@ def parity_case(
     Parameters
     ----------
     name : str
-        Of the case.
+        Name of the case.
     model : ParityClassifier
-        Is built anew for each dataset, with these parameters.
+        Unfitted; each dataset is fitted by a new estimator with these parameters.
     n_features, n_outputs : int
         Bits of a record, and labels.
     n : int
@@ -46,9 +46,9 @@ def parity_case(
     free : int, optional
         How many of them take every value; all, if left out. The others are unit vectors, with labels 0.
     required : Required
-        Of the case.
+        Required evidence of the case.
     staged : bool, default=True
-        Whether the stages before the draws run once a table; else all of the fit runs on each path.
+        True: the stages before the draws run once a table. False: the whole fit runs on each path.
     """
     universe = list(product((0, 1), repeat=n_features + n_outputs))
     units = np.eye(n_features, n_features + n_outputs, dtype=int)

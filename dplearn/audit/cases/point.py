@@ -1,4 +1,4 @@
-"""Cases of points: one key or bucket of a kind, where keys are of several types, and one is missing."""
+"""Audit cases of the point-function learner, with keys of several types and a missing key."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -33,19 +33,19 @@ def point_case(
     Parameters
     ----------
     name : str
-        Of the case.
+        Name of the case.
     model : PrivateClassifier
-        Is built anew for each dataset, with these parameters.
+        Unfitted; each dataset is fitted by a new estimator with these parameters.
     claim : ApproxDP
-        What is to be verified.
+        The guarantee to verify.
     keys : sequence
         Each comes with either label.
     n : int
         Number of records.
     staged : bool, default=True
-        Whether the stages before the draws run once a table; else all of the fit runs on each path.
+        True: the stages before the draws run once a table. False: the whole fit runs on each path.
     **options
-        Of the case.
+        Further fields of the case.
     """
     whole = WholeFit(refitted(model), _split, _shown)
     universe = list(product(keys, (0, 1)))

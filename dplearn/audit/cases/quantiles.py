@@ -1,9 +1,9 @@
-"""Cases of quantiles: few records of few values, whose order makes no difference to anything that is done.
+"""Audit cases of quantiles, with few records and values; the output does not depend on the records' order.
 
-A single quantile, and a level, are replayed: the costs of all codes move by no more than they are selected
-for. Of several levels only the first could be: a replayed selection names codes by their cost, so that
-neighbours find different ones, and the next level looks at different cells. None attains its claim: so few
-records do not reach the worst cells.
+A single quantile and a single level are replayed: the selection costs of all codes move by at most the
+sensitivity of the selection. With several levels only the first could be replayed: a replayed selection
+identifies codes by their cost, so neighbours find different codes, and the next level reads different cells.
+No case attains its claim, because the worst cells need more records.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,13 +49,13 @@ def quantiles_case(
     Parameters
     ----------
     name : str
-        Of the case.
+        Name of the case.
     q : sequence of Fraction
         Which quantiles.
     values, n, epsilon : int
         How many numbers there are, how many records, and what they spend.
     required : Required
-        Of the case.
+        Required evidence of the case.
     """
     claim = ApproxDP(epsilon)
     stages = _Quantiles(name, q, epsilon, IntegerRange(0, values - 1))
@@ -100,13 +100,13 @@ def level_case(
     Parameters
     ----------
     name : str
-        Of the case.
+        Name of the case.
     fraction : Fraction
         Of the data of either cell that is wanted below the code.
     width, n, epsilon : int
         How many codes a cell has, how many records there are in both, and what the level spends.
     required : Required
-        Of the case.
+        Required evidence of the case.
     """
     claim = ApproxDP(epsilon)
 

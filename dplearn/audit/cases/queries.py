@@ -1,4 +1,4 @@
-"""Cases of statistical queries: each oracle, asked of a few records in one round or two."""
+"""Audit cases of statistical-query oracles, with one or two rounds of queries on a few records."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -59,7 +59,7 @@ def oracle_case(
     Parameters
     ----------
     name : str
-        Of the case.
+        Name of the case.
     factory : callable
         From records, privacy and dice to an oracle.
     rounds : sequence of (queries, share)
@@ -73,7 +73,7 @@ def oracle_case(
     moves : int
         By how much totals may move.
     **options
-        Of the case.
+        Further fields of the case.
     """
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:

@@ -1,6 +1,6 @@
-"""Cases of private search and private scores: whole searches for a tiny learner, and the mechanism within.
+"""Audit cases of private search: whole searches over a minimal learner, and random stopping alone.
 
-The learner makes as few draws as one can, so that a search of several fits can be run over every outcome.
+The learner makes as few draws as possible, so that all paths of a search with several fits can be enumerated.
 """
 
 from dataclasses import dataclass
@@ -37,13 +37,13 @@ def best_of_runs_case(name: str, stopping: RandomStopping, claim: ApproxDP, **op
     Parameters
     ----------
     name : str
-        Of the case.
+        Name of the case.
     stopping : RandomStopping
         How many runs there are.
     claim : ApproxDP
-        What is to be verified; each run spends ln(8 / 5), less than 1/2.
+        The guarantee to verify; each run spends ln(8 / 5), less than 1/2.
     **options
-        Of the case.
+        Further fields of the case.
     """
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
@@ -66,12 +66,12 @@ class OneAnswerPlan(Plan):
 
 
 class OneAnswer(PrivateClassifier):
-    """Predict one label always: what one of the training records answers, most likely.
+    """Predict one constant label: the randomised response of one of the training records.
 
     Parameters
     ----------
     place : int
-        Which record is asked.
+        Position of that record.
     epsilon, delta : float
         With probability `delta` it answers its label, else by randomised response.
     classes : sequence
@@ -129,17 +129,17 @@ def search_case(
     Parameters
     ----------
     name : str
-        Of the case.
+        Name of the case.
     claim : ApproxDP
         What is to be verified, and what the search is given.
     required : Required
-        Of the case.
+        Required evidence of the case.
     n : int, default=2
         Number of records; their labels are private.
     refit : bool, default=False
         As for the search.
     **parameters
-        Of the search.
+        Parameters of the search.
     """
 
     def make() -> PrivateSearchCV:

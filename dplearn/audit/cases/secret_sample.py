@@ -1,4 +1,4 @@
-"""Cases of secret samples: a sample that answers for itself, and a learner that sees a sample alone."""
+"""Audit cases of secret samples: randomised response on a sample, and a learner fitted on a sample."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ __all__ = ["CASES"]
 
 
 def _answers_of_a_sample(rows: Rows, dice: Dice) -> tuple[str, Any]:
-    """Two rows drawn in secret answer for themselves, and their answers come in a public order."""
+    """Release randomised responses of a secret sample of two rows, in a public order."""
     places = dice.below(len(rows), size=2)
     drawn = np.array(rows)[places]
     reports = np.sort(mechanisms.randomized_response(drawn, 2, privacy=ApproxDP(1), dice=dice))

@@ -1,7 +1,6 @@
-"""Cases of stable counts: the whole release of counts of keys that nobody declared.
+"""Audit cases of stable counts: the whole release, on keys from an undeclared set.
 
-Keys are of several types, and one is missing; records are read as a user's are. The claim's delta is not used
-up by so few records.
+Keys have several types, and one is missing. With so few records the exact delta is below the claimed one.
 """
 
 from fractions import Fraction

@@ -1,8 +1,9 @@
-"""Cases of thresholds: the fit on columns of small integers, and the step between two labels by itself.
+"""Audit cases of the threshold learner: its fit on columns of small integers, and `threshold_between` alone.
 
-In a universe this small a fit looks at all examples of either label; the step is run with fewer. No order of
-records is seen by either: each multiset is run once. None attains its claim: the exponential mechanism
-normalises, and universes this small do not hold the worst data.
+On universes of this size a fit uses all examples of both labels; `threshold_between` is run with fewer.
+Neither depends on the order of records, so each multiset is run once. No case attains its claim, because of
+the normalisation of the exponential mechanism, and because universes of this size do not contain the worst
+data.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,19 +39,19 @@ def threshold_case(
     Parameters
     ----------
     name : str
-        Of the case.
+        Name of the case.
     method : str
         How it is learned.
     values : sequence of int
-        How many values each column has.
+        Number of values of each column.
     n : int
         Number of records.
     required : Required
-        Of the case.
+        Required evidence of the case.
     staged : bool, default=True
-        Whether the stages before the draws run once a table; else all of the fit runs on each path.
+        True: the stages before the draws run once a table. False: the whole fit runs on each path.
     **parameters
-        Of the classifier.
+        Parameters of the classifier.
     """
     domain = [IntegerRange(0, size - 1) for size in values]
     chosen: dict[str, Any] = {"epsilon": 1.0, "classes": ("no", "yes"), "domain": domain}
