@@ -189,7 +189,8 @@ def enumerate_paths(
         result = function(dice)
         if len(dice.branches) < len(path):
             raise RuntimeError(
-                "a path was not followed to its end: some state passes from one path to the next"
+                "a path was not followed to its end: some randomness does not come from the dice, or some"
+                " state passes from one path to the next"
             )
         yield result, dice.probability
         path = _next_path(dice)

@@ -5,7 +5,7 @@
 1. `_params(reproducible)` checks the constructor's parameters; `cost` is the most that a fit may spend.
 2. `_read(X, y, params)` validates and encodes the table, and spends nothing.
 3. `_plan(params, public)` fixes the guarantee from public values; `plan()` returns the same object.
-4. `_summarize(records, plan)` turns records into sums, rows or an oracle, without a draw.
+4. `_summarize(records, plan)` turns records into rows or an oracle, without a draw.
 5. `_release(summary, plan, dice)` makes all secret draws.
 6. `_publish(outcome, plan)` sets the fitted attributes; it sees neither records nor summary.
 
@@ -188,7 +188,10 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         return self._plan(params, replace(public, n_samples=n_samples), **more)
 
     def _summarize(self, table: Table, plan: Any) -> Any:  # noqa: ARG002 - of use to subclasses
-        """Return a summary of the table: sums, rows or an oracle; nothing is drawn."""
+        """Return the encoded rows, or an object whose `records` they are; nothing is drawn.
+
+        The summary of consecutive parts of the table consists of the same parts of the summary.
+        """
         return table.rows
 
     def _release(self, summary: Any, plan: Any, dice: Dice) -> Any:

@@ -25,7 +25,7 @@ probability of failure is at most |H| (2 exp(-2 n alpha**2 / 9) + exp(-epsilon n
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil, log
 from typing import Any
@@ -46,7 +46,7 @@ from dplearn.estimator import RuleClassifier
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import Plan, hidden
+from dplearn.privacy.plan import Plan, hidden, noted
 from dplearn.records.reading import (
     TABLE,
     as_product,
@@ -362,8 +362,8 @@ class GenericPlan(Plan):
     method: str
     class_size: int
     n_samples: int
-    excess_error: float
-    n_needed: int
+    excess_error: float = field(metadata=noted("on these records"))
+    n_needed: int = field(metadata=noted("for a true error of alpha"))
     alpha: float
     beta: float
     concepts: Any = hidden()

@@ -65,7 +65,7 @@ class LogisticPlan(Plan):
     n_queries: int = field(init=False)
     deviation: float = 0.0
     tolerance: float = 0.0
-    noise_to_signal: float = field(default=0.0, metadata=noted("compare settings by this: smaller is better"))
+    noise_to_signal: float = field(default=0.0, metadata=noted("smaller is better; for one domain"))
     beta: float = 0.05
     design: Any = hidden()  # the encoding as a matrix of numbers; None: the table is one
     public: Any = hidden()

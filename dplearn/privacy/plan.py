@@ -54,21 +54,24 @@ def hidden(default: Any = None) -> Any:
     return field(default=default, repr=False, compare=False, kw_only=True)
 
 
-def records_needed(plan_for: Callable[[int], Any], suffices: Callable[[Any], bool]) -> int | None:
+def records_needed(plan_for: Callable[[int], Any] | None, suffices: Callable[[Any], bool]) -> int | None:
     """Return a number of records for which a plan suffices, at most 1 % more than the least such number.
 
     Parameters
     ----------
-    plan_for : callable
-        From a number of records to the plan of a fit on them; a ValueError means too few records.
+    plan_for : callable or None
+        From a number of records to the plan of a fit on them; a ValueError means too few records. None in
+        the plan of a running fit, which needs no such number.
     suffices : callable
         Whether a plan is good enough; if it is for some number of records, then for all greater ones.
 
     Returns
     -------
     int or None
-        None if 10**10 records do not suffice.
+        None if 10**10 records do not suffice, or without `plan_for`.
     """
+    if plan_for is None:
+        return None
 
     def holds(n: int) -> bool:
         try:

@@ -95,9 +95,12 @@ def test_rules_are_what_the_page_says():
     assert str(point) == "'sick' if ward == 'east', else 'healthy'"
 
 
-def test_the_case_that_contributing_shows_is_right():
-    lines, _ = run(DOCS / "contributing.md")
-    assert lines == [(True,)]
+def test_the_mechanism_and_the_learner_that_contributing_shows_are_right():
+    lines, scope = run(DOCS / "contributing.md")
+    assert lines == [(True,), ("no",), (True,)]
+    report, case = scope["case"].run(), scope["case"]
+    assert report.n_distributions >= case.required.n_distributions
+    assert report.tightness(case.claim) >= case.required.tightness
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))

@@ -25,7 +25,7 @@ def test_every_learner_is_exported_and_so_found_by_these_laws():
         for module in modules
         for thing in vars(module).values()
         if isinstance(thing, type) and issubclass(thing, PrivateClassifier)
-        if thing.__module__.startswith("dplearn.learners") and not thing.__doc__.startswith("Base of")
+        if thing.__module__.startswith("dplearn.learners") and not thing.__doc__.startswith("Base class of")
     }
     assert len(defined) >= 13
     assert {kind.__name__ for kind in defined} <= set(learners.__all__) & set(dplearn.__all__)
