@@ -124,8 +124,8 @@ def exact_distribution(
         probabilities[seen] = probabilities.get(seen, Fraction(0)) + probability
     if sum(probabilities.values()) > 1:
         raise RuntimeError(
-            "probabilities sum to more than 1: some randomness does not come from the dice, or some state passes"
-            " from one path to the next"
+            "probabilities sum to more than 1: some randomness does not come from the dice, or some state"
+            " passes from one path to the next"
         )
     total = lcm(*(p.denominator for p in probabilities.values()))
     masses = {seen: p.numerator * (total // p.denominator) for seen, p in probabilities.items()}

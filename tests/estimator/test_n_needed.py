@@ -1,0 +1,37 @@
+"""Every learner's plan says how many records are needed."""
+
+import pytest
+
+from dplearn import (
+    KnowledgeTransferClassifier,
+    SoftLabelAggregateClassifier,
+    StatisticalQueryLogisticRegression,
+    StatisticalQueryNaiveBayes,
+    SubsampleAggregateClassifier,
+)
+
+COLUMNS, LABELS = {"n_features": 10, "n_labels": 2}, {"n_labels": 2}
+PLANS = [
+    (StatisticalQueryNaiveBayes(), COLUMNS, lambda plan: plan.tolerance <= 0.05),
+    (
+        StatisticalQueryNaiveBayes(trust_model="local", epsilon=3),
+        COLUMNS,
+        lambda plan: plan.tolerance <= 0.05,
+    ),
+    (StatisticalQueryLogisticRegression(), COLUMNS, lambda plan: plan.tolerance <= 0.05),
+    (SubsampleAggregateClassifier(), LABELS, lambda plan: plan.least_lead <= plan.n_teachers * 2 / 3),
+    (KnowledgeTransferClassifier(), LABELS, lambda plan: plan.least_lead <= plan.n_teachers * 2 / 3),
+    (SoftLabelAggregateClassifier(), LABELS, lambda plan: plan.error <= 0.05),
+]
+
+
+@pytest.mark.parametrize(("learner", "public", "suffices"), PLANS, ids=repr)
+def test_so_many_records_suffice_and_notably_fewer_do_not(learner, public, suffices):
+    n = learner.plan(100, **public).n_needed
+    assert n == learner.plan(3 * n, **public).n_needed
+    assert suffices(learner.plan(n, **public))
+    assert not suffices(learner.plan(int(0.95 * n), **public))
+
+
+def test_no_number_of_records_suffices_for_too_few_teachers():
+    assert SubsampleAggregateClassifier(n_teachers=5).plan(1000, n_labels=2).n_needed is None
