@@ -25,7 +25,9 @@ PLANS = [
 ]
 
 
-@pytest.mark.parametrize(("learner", "public", "suffices"), PLANS, ids=repr)
+@pytest.mark.parametrize(
+    ("learner", "public", "suffices"), PLANS, ids=[repr(learner) for learner, *_ in PLANS]
+)
 def test_so_many_records_suffice_and_notably_fewer_do_not(learner, public, suffices):
     n = learner.plan(100, **public).n_needed
     assert n == learner.plan(3 * n, **public).n_needed
