@@ -310,7 +310,7 @@ def read_labels(y: Any, n: int, classes: Sequence[Hashable] | None) -> tuple[NDA
         return _found_labels(labels)
     public = check_classes(classes)
     place = {label: code for code, label in enumerate(public.tolist())}
-    codes = np.array([_place(place, label) for label in labels.tolist()], dtype=np.intp)
+    codes = _places(place, labels)
     if (codes < 0).any():
         raise DomainError(f"y holds a label that is not among the declared classes{_listed(public)}")
     return public, codes
@@ -424,6 +424,14 @@ def _is_bytes(label: Any) -> bool:
 def _is_label_number(label: Any) -> bool:
     """Return True for a number other than NaN; a comparison of decimal's signaling NaN would raise."""
     return is_number(label) and not is_missing(label) and not (isinstance(label, Decimal) and label.is_nan())
+
+
+def _places(place: dict[Any, int], labels: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the place of each label, -1 for others; each distinct number is looked up once."""
+    found, inverse = (
+        np.unique(labels, return_inverse=True) if labels.dtype.kind in "iufb" else (labels, slice(None))
+    )
+    return np.array([_place(place, label) for label in found.tolist()], dtype=np.intp)[inverse]
 
 
 def _place(place: dict[Any, int], label: Any) -> int:
