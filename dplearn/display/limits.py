@@ -17,7 +17,7 @@ LIMITS: Mapping[str, str] = {
     " which this guarantee does not cover. Nor does it cover the choice of this model among several by such"
     " accuracies, as GridSearchCV makes it. Measure on public data, or use dplearn's private_score and"
     " PrivateSearchCV.",
-    "The process": "The guarantee covers the release. It does not protect against somebody who can read the"
+    "The process": "The guarantee covers the release. It does not protect against a person who can read the"
     " memory of the computer during the fit.",
     "The small universe": "The code can be run over every outcome for small tables only. For larger tables"
     " the guarantee rests on its proof, and on the fact that the same code runs.",

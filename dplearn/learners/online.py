@@ -94,18 +94,18 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         ValueError
             If the file does not contain teachers of this class; the file is not consumed.
         """
-        holder: OneTimeState[Ensemble] = OneTimeState.load(path)
-        with holder.use() as ensemble:
+        state: OneTimeState[Ensemble] = OneTimeState.load(path)
+        with state.use() as ensemble:
             found = type(ensemble) is self._kind
             if found:
                 ensemble.aggregator.attach(dice_for(None))
                 published = dict(ensemble.published)
         if not found:
-            holder.export(path)
+            state.export(path)
             raise ValueError(f"{os.fspath(path)}: not the teachers of a {type(self).__name__}")
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
-        self.__dict__.update(published, _one_time_state=holder)
+        self.__dict__.update(published, _one_time_state=state)
         return self
 
     @property

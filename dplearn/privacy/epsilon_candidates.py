@@ -1,12 +1,12 @@
-"""Candidate bounds on what noisy-max answers cost on given votes, and public tables that tell which hold.
+"""Candidate bounds on the cost of noisy-max answers on given votes, with public tables to test them.
 
 A query in which the winner leads by a gap g costs at most h(g), by `dplearn.privacy.likely_outcome` with
 q = (n_labels - 1) P[difference of two noises >= g]. One teacher moves every gap by at most 2. So for a number
-c count by how many teachers' votes all gaps could shrink before the answers, and the release of the bound,
-would cost more than c: that count moves by at most 1 when one teacher changes her votes.
+c, count the teachers whose changed votes would reduce all gaps so far that the answers and the release of the
+bound cost more than c: this count changes by at most 1 if one teacher changes the votes.
 
 Everything about h is computed in floats from public numbers, once; it is then rounded up to integer
-multiples of a public unit, so that what is computed from the votes is exact.
+multiples of a public unit, so that all computations on the votes are exact.
 
 >>> candidates = epsilon_candidates(
 ...     n_queries=100, n_labels=2, n_teachers=50, sigma2=100, delta=1e-5, epsilon=Fraction(1), beta=0.05
@@ -45,7 +45,7 @@ _MARGIN = 2.0**-44
 
 @dataclass(frozen=True)
 class EpsilonCandidates:
-    """Public candidates, and tables that tell which of them hold on given votes; see `epsilon_candidates`.
+    """Public candidates, and tables to test them on given votes; see `epsilon_candidates`.
 
     Attributes
     ----------

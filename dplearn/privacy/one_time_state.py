@@ -1,9 +1,9 @@
-"""One-time state: private state for queries after a fit, which only one holder in one process can use.
+"""One-time state: private state for queries after a fit, which only one object in one process can use.
 
->>> holder = OneTimeState([3, 1, 2])
->>> holder
+>>> kept = OneTimeState([3, 1, 2])
+>>> kept
 <OneTimeState>
->>> with holder.use() as votes:
+>>> with kept.use() as votes:
 ...     max(votes)
 3
 """
@@ -29,12 +29,12 @@ _HEADER = b"dplearn private state, version 1\n"
 
 
 class OneTimeState(Generic[State]):
-    """A holder of private state that cannot be duplicated.
+    """Private state for one user at a time, which cannot be duplicated.
 
     Two copies of a sparse vector would give twice as many answers as were charged. Therefore a copy of the
-    holder (`copy`, `deepcopy`, scikit-learn's `clone` of an estimator with a holder) is the holder itself,
-    pickling is refused, and in a forked child the holder is closed. `export` moves the state to a file and
-    closes the holder; `load` moves it from the file to a new holder and deletes the file.
+    object (`copy`, `deepcopy`, scikit-learn's `clone` of an estimator that has one) is the object itself,
+    pickling is refused, and in a forked child the object is closed. `export` moves the state to a file and
+    closes the object; `load` moves it from the file to a new object and deletes the file.
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ class OneTimeState(Generic[State]):
 
     Notes
     -----
-    **Privacy.** The holder has no attributes. The state does not appear in `vars`, `repr`, `get_params`, HTML
-    or pickles of objects that have a holder, or in a traceback that shows the variables of this module. The
-    holder does not protect against a debugger in this process, against code that enumerates the garbage
+    **Privacy.** The object has no attributes. The state does not appear in `vars`, `repr`, `get_params`, HTML
+    or pickles of objects that have one, or in a traceback that shows the variables of this module. The
+    object does not protect against a debugger in this process, against code that enumerates the garbage
     collector's objects, or against access to the process's memory. Do not fork inside `use`: the child would
     have a copy of the state.
     """
@@ -62,7 +62,7 @@ class OneTimeState(Generic[State]):
         Raises
         ------
         RuntimeError
-            If the holder is closed, or this thread is using it already.
+            If the object is closed, or this thread is using it already.
         """
         with _KEPT[self].opened() as kept:
             yield kept.state.content
@@ -74,7 +74,7 @@ class OneTimeState(Generic[State]):
         return kept.why_closed != "" or kept.owner != process_identity()
 
     def close(self) -> None:
-        """Delete the state; on a closed holder, do nothing.
+        """Delete the state; on a closed object, do nothing.
 
         Raises
         ------
@@ -87,7 +87,7 @@ class OneTimeState(Generic[State]):
                 kept.state = _Sealed(None)
 
     def export(self, path: str | os.PathLike[str]) -> None:
-        """Write the state to a new file with access for its owner only, and close this holder.
+        """Write the state to a new file with access for its owner only, and close this object.
 
         Parameters
         ----------
@@ -97,21 +97,21 @@ class OneTimeState(Generic[State]):
         Raises
         ------
         RuntimeError
-            If the holder is closed, or this thread is using the state.
+            If the object is closed, or this thread is using the state.
         OSError
-            If the file exists or cannot be written; the holder stays open.
+            If the file exists or cannot be written; the object stays open.
 
         Notes
         -----
         A process that is killed during the export may leave a second name of the file, which begins with
-        ".holder-"; `load` then refuses both names until one is removed.
+        ".state-"; `load` then refuses both names until one is removed.
         """
         target = Path(path)
-        draft = target.with_name(f".holder-{os.urandom(8).hex()}")
+        draft = target.with_name(f".state-{os.urandom(8).hex()}")
         with _KEPT[self].opened() as kept:
             try:
                 _write(draft, _Sealed(pickle.dumps(kept.state.content)))
-                # Closed before the file appears: this holder and one that loads the file are never both open.
+                # Closed before the file appears: this object and one that loads the file are never both open.
                 kept.why_closed = f"it was exported to {str(target)!r}"
                 try:
                     os.link(draft, target)  # unlike a rename, a link never replaces a file
@@ -128,7 +128,7 @@ class OneTimeState(Generic[State]):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Return a holder of the state in a file of `export`, and delete the file.
+        """Return a one-time state from a file of `export`, and delete the file.
 
         If several processes load the same file, exactly one gets the state. An earlier copy of the file
         cannot be detected.
@@ -148,7 +148,7 @@ class OneTimeState(Generic[State]):
         """
         source = Path(path).resolve()  # the file itself must be deleted, not a symbolic link to it
         _read(source)
-        claimed = source.with_name(f".holder-{os.urandom(8).hex()}")
+        claimed = source.with_name(f".state-{os.urandom(8).hex()}")
         try:
             source.rename(claimed)  # atomic: of two concurrent loads, one fails here
         except FileNotFoundError:
@@ -175,7 +175,7 @@ class OneTimeState(Generic[State]):
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(
             "private state is not pickled: two copies would give more answers than were charged; move it with"
-            " OneTimeState.export(path), which closes this holder, and OneTimeState.load(path)"
+            " OneTimeState.export(path), which closes this object, and OneTimeState.load(path)"
         )
 
     def __repr__(self) -> str:
@@ -195,7 +195,7 @@ class _Sealed:
 
 
 class _Kept:
-    """The private content of a holder: state, owner process and lock."""
+    """The private content of a one-time state: state, owner process and lock."""
 
     def __init__(self, state: Any):
         self.state = _Sealed(state)
@@ -205,7 +205,7 @@ class _Kept:
         self.why_closed = ""
 
     def __repr__(self) -> str:
-        return "<content of a holder>"
+        return "<content of a one-time state>"
 
     @contextmanager
     def locked(self) -> Iterator[Self]:
@@ -221,7 +221,7 @@ class _Kept:
 
     @contextmanager
     def opened(self) -> Iterator[Self]:
-        """Admit one thread, unless the holder is closed."""
+        """Admit one thread, unless the object is closed."""
         with self.locked():
             if self.why_closed:
                 raise RuntimeError(f"this private state cannot be used any more: {self.why_closed}")
@@ -232,7 +232,7 @@ class _Kept:
                 self.in_use = False
 
 
-# The content is no attribute of the holder, so that tools that inspect attributes do not find it.
+# The content is no attribute of the object, so that tools that inspect attributes do not find it.
 _KEPT: WeakKeyDictionary[OneTimeState[Any], _Kept] = WeakKeyDictionary()
 
 
@@ -263,7 +263,7 @@ def _refuse_other_names(claimed: Path, source: Path) -> None:
     if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
         raise ValueError(
             f"{source}: private state that has {status.st_nlink} names (links), under each of which it could"
-            " be loaded; remove the others (a name that begins with .holder- comes from an export or a load"
+            " be loaded; remove the others (a name that begins with .state- comes from an export or a load"
             " that was killed)"
         )
 

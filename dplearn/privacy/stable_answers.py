@@ -1,9 +1,9 @@
 """The noise of a sparse vector that answers stable queries, calibrated to an epsilon and a delta.
 
-A sparse vector asks of each query whether its distance to instability is large. It answers a query of
-distance d if d - G2 >= threshold - G1. G1, the threshold's noise, and G2, fresh for each query, are
-geometric: P[G1 >= k] = a**k and P[G2 >= k] = b**k. Each None counts, and after `max_abstentions` of them it
-stops.
+The sparse vector tests for each query whether its distance to instability is large: a query of distance d is
+answered if d - G2 >= threshold - G1. The noise of the threshold, G1, and the noise of the query, G2, which is
+independent for each query, are geometric: P[G1 >= k] = a**k and P[G2 >= k] = b**k. The sparse vector stops
+after `max_abstentions` abstentions.
 
 >>> from dplearn.privacy import ApproxDP
 >>> noise = stable_answers_noise(ApproxDP(1, 1e-5), 10)
@@ -31,8 +31,8 @@ from dplearn.privacy.theorems import least_epsilon
 
 __all__ = ["StableAnswersNoise", "stable_answers_noise"]
 
-_LEAST = Fraction(1, 10**12)  # smaller epsilons need thresholds that no sparse vector takes
-_LARGEST = Fraction(700)  # greater ones count as this where floats choose
+_LEAST = Fraction(1, 10**12)  # smaller epsilons need thresholds beyond the range of the sparse vector
+_LARGEST = Fraction(700)  # greater epsilons are replaced by it in float computations
 _DIVISIONS = [Fraction(k, 8) for k in range(1, 9)]  # of delta, for spoiled epochs
 _ODDS = [Fraction(2) ** (j // 8) * (8 + j % 8) / 8 for j in range(-32, 240)]  # of tests to threshold
 _STEPS = 1 << 11  # into which the range of an epoch's epsilon is cut
@@ -40,20 +40,20 @@ _STEPS = 1 << 11  # into which the range of an epoch's epsilon is cut
 
 @dataclass(frozen=True)
 class StableAnswersNoise:
-    """The noise of a sparse vector that answers stable queries, and what follows from it.
+    """The noise of a sparse vector that answers stable queries, with its bounds.
 
     Attributes
     ----------
     threshold : int
-        w: the distance from which on queries are answered, but for noise.
+        w: the distance from which on queries are answered, up to noise.
     of_threshold : Fraction
-        a: ratio of the noise of the threshold.
+        a: the ratio of the noise of the threshold.
     of_test : Fraction
-        b: ratio of the noise of each query.
+        b: the ratio of the noise of each query.
     renew : bool
-        Whether the threshold's noise is drawn anew after each None.
+        Whether the noise of the threshold is drawn again after each abstention.
     max_abstentions : int
-        T: after so many Nones it stops.
+        T: the number of abstentions after which the sparse vector stops.
     """
 
     threshold: int
@@ -63,7 +63,7 @@ class StableAnswersNoise:
     max_abstentions: int
 
     def spoiled(self) -> Fraction:
-        """Return a bound on the probability that any query is answered whose answer a neighbour changes.
+        """Return a bound on the probability that a query with different answers on neighbours is answered.
 
         Returns
         -------
@@ -78,12 +78,12 @@ class StableAnswersNoise:
         return min(Fraction(1), epochs * rare * (1 - kept) / (1 - a * kept))
 
     def refusal_probability(self, distance: int) -> float:
-        """Return the probability that the first query of an epoch gets None.
+        """Return the probability of an abstention for the first query of an epoch.
 
         Parameters
         ----------
         distance : int
-            Of that query, at least 0.
+            The distance of that query, at least 0.
 
         Returns
         -------
@@ -99,14 +99,14 @@ class StableAnswersNoise:
         return float((1 - a) / both) * math.exp((1 - short) * _log(b))
 
     def least_distance(self, n_queries: int, beta: Any) -> int:
-        """Return a distance at which many queries all get answers, unless others use up the Nones.
+        """Return a distance at which many queries are all answered, if the other queries leave an abstention.
 
         Parameters
         ----------
         n_queries : int
-            How many queries are at that distance or further, at least 1.
+            The number of queries at that distance or further, at least 1.
         beta : number
-            Probability that one of them gets None, above 0 and below 1.
+            The probability of an abstention for one of them, above 0 and below 1.
 
         Returns
         -------
@@ -115,14 +115,15 @@ class StableAnswersNoise:
 
         Notes
         -----
-        Among any other queries, and however all are chosen from earlier answers: *Redrawn:* the epoch so far
-        had answers only, which makes a large G1 likelier. So given the past a far query gets None with
-        probability at most r, that of the epoch's first query, and all n are answered with probability
-        (1 - r)**n or more. *Never redrawn:* given G1 = z far queries fail independently; with probability
-        (1 - b**(d - w + 1 + z))**n or more all are answered, and the mean of an n-th power is at least that
-        power of the mean, 1 - r.
+        This holds among any other queries, also if all queries are chosen adaptively. *Threshold redrawn:*
+        all earlier queries of the epoch were answered, which makes a large G1 more likely. So, given the
+        past, the probability of an abstention for a far query is at most r, that of the first query of an
+        epoch, and all n are answered with probability at least (1 - r)**n. *Threshold never redrawn:* given
+        G1 = z, abstentions for far queries are independent; all are answered with probability at least
+        (1 - b**(d - w + 1 + z))**n, and the mean of an n-th power is at least that power of the mean, 1 - r.
 
-        Those in the way must be fewer than `max_abstentions`: with so many Nones it stops.
+        The other queries must cause fewer than `max_abstentions` abstentions, after which the sparse vector
+        stops.
         """
         return self.threshold + _beyond(self.of_threshold, self.of_test, _refusals(n_queries, beta))
 
@@ -135,20 +136,21 @@ def stable_answers_noise(
     beta: Any = 0.05,
     renew_threshold: bool | None = None,
 ) -> StableAnswersNoise:
-    """Return the noise with which `privacy` lets the least distances be answered.
+    """Return the noise that answers queries at the least distances, for a given guarantee.
 
     Parameters
     ----------
     privacy : ApproxDP
-        Epsilon at least 1e-12, delta positive: what all answers together may cost.
+        The cost of all answers together: epsilon at least 1e-12, delta positive.
     max_abstentions : int
-        T: after so many Nones the sparse vector stops; from 1 to 10**9.
+        T: the number of abstentions after which the sparse vector stops; from 1 to 10**9.
     n_queries : int, default=1000
-        Noise is chosen for so many stable queries. Privacy does not depend on it.
+        The number of stable queries for which the noise is chosen. Privacy does not depend on it.
     beta : number, default=0.05
-        Noise is chosen to answer all these with probability 1 - beta.
+        The noise is chosen such that all of them are answered with probability 1 - beta.
     renew_threshold : bool, optional
-        Whether to draw the threshold's noise anew after each None; None: whichever answers smaller distances.
+        Whether to draw the noise of the threshold again after each abstention. None selects the variant
+        that answers queries at smaller distances.
 
     Returns
     -------
@@ -178,9 +180,9 @@ def stable_answers_noise(
     at most 1 - b**(T (z - w + 1)). The sum over z >= w of (1 - a) a**z times that is
     delta = a**w (1 - b**T) / (1 - a b**T): the number of queries does not enter.
 
-    *Redrawn after each None.* Then each of T epochs ends with its first None: the same with T = 1 gives
-    delta1 = a**w (1 - b) / (1 - a b) and a**-1 b**-2 <= exp(epsilon1). What an epoch is asked depends on
-    those before it, but its cost was fixed in advance: T releases of cost (epsilon1, delta1) compose.
+    *Redrawn after each abstention.* Then each of T epochs ends with its first abstention: the same with T = 1
+    gives delta1 = a**w (1 - b) / (1 - a b) and a**-1 b**-2 <= exp(epsilon1). What an epoch is asked depends
+    on those before it, but its cost was fixed in advance: T releases of cost (epsilon1, delta1) compose.
 
     **Accuracy.** `StableAnswersNoise.least_distance`.
 
@@ -214,7 +216,7 @@ def _best(
 def _run(
     epsilon: Fraction, spoil: Fraction, nones: int, refusals: Fraction
 ) -> tuple[int, Fraction, Fraction]:
-    """Return threshold and ratios of a run that ends with its last None.
+    """Return the threshold and the ratios of a run that ends with its last abstention.
 
     Floats choose how epsilon is split; whatever they choose, the ratios cost at most epsilon, since those
     returned by `decay_ratio` are too large if anything, and the threshold is exact.
@@ -246,7 +248,7 @@ def _beyond(a: Fraction, b: Fraction, refusals: Fraction) -> int:
 
 
 def _distance(epsilon: Fraction, odds: Fraction, spoil: Fraction, nones: int, refusals: Fraction) -> float:
-    """Return about what `least_distance` will be."""
+    """Return an approximation of `least_distance`."""
     size = float(min(epsilon, _LARGEST))
     of_threshold, test = size / float(1 + odds), size / float(1 + 1 / odds) / (2 * nones)
     passed = math.expm1(-test * nones) / math.expm1(-of_threshold - test * nones)

@@ -1,4 +1,4 @@
-"""How frequent values were, estimated from what randomised response released.
+"""Estimates of the frequencies of values from the reports of randomised response.
 
 >>> import numpy as np
 >>> from dplearn.chance import SeededDice
@@ -25,12 +25,12 @@ __all__ = ["estimated_frequencies"]
 
 
 def estimated_frequencies(reports: Any, n_values: int, *, epsilon: Any) -> NDArray[np.float64]:
-    """Return unbiased estimates of how frequent each value was before randomised response; costs no privacy.
+    """Return unbiased estimates of the frequencies of values before randomised response, at no privacy cost.
 
     Parameters
     ----------
     reports : array-like of int of shape (n,)
-        What `randomized_response` released.
+        The output of `randomized_response`.
     n_values : int
         As for `randomized_response`.
     epsilon : number

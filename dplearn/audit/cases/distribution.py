@@ -165,7 +165,7 @@ def block_case(
     sizes : RecursiveSizes, optional
         Of the recursive method; the exponential one otherwise.
     tail_bits : int, optional
-        How far open ends are walked. Needed where a side has more than one block.
+        The precision of open ends, in bits. Needed where a side has more than one block.
     required : Required
         Required evidence of the case.
     """

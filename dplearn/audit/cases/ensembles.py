@@ -182,7 +182,7 @@ def ensemble_case(
     labels : str
         Of the records 0, 1, 2, ... of the universe, a letter each.
     claim : ApproxDP
-        The model's guarantee, and what a tape leaves out.
+        The guarantee of the model; its delta includes the probability that paths leave out.
     free : int
         How many records take every value.
     method : str, default="predict"

@@ -44,7 +44,7 @@ _FAR = 1e17  # so far that nothing of a row's intercept is left
 UNIVERSE = ((-_FAR, 0), (-_FAR, 1), (0.0, 0), (0.0, 1), (_FAR, 0), (_FAR, 1))
 #: One record of one column and one of two labels: all that the size of an answer depends on.
 _SHAPE = Public(1, 1, 2)
-#: Plans of which all outcomes can be walked: with a step, and with second moments.
+#: Plans of which all outcomes can be enumerated: with a step, and with second moments.
 STEP = LogisticPlan(ApproxDP(1), "laplace", 2, second_moments=False, public=_SHAPE, bits=0, levels=0)
 MOMENTS = LogisticPlan(ApproxDP(1), "laplace", 1, second_moments=True, public=_SHAPE, bits=0, levels=0)
 _PLAIN = ((-2.0, 0), (0.0, 1), (1.0, 2), (3.0, 1))
@@ -204,7 +204,7 @@ CASES = (
     ),
 )
 
-#: Whole fits that are too large to walk, to be replayed on neighbours.
+#: Whole fits that are too large to enumerate; they are replayed on neighbours.
 LOGISTIC_REPLAYS = (
     logistic_fit_case("logistic_laplace", 4, _PLAIN, bits=10, moves=1 << 22, n_steps=3),
     logistic_fit_case("logistic_gaussian", 4, _PLAIN, bits=10, delta=1e-6, n_steps=8),

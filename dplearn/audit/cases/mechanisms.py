@@ -27,7 +27,9 @@ __all__ = ["CASES", "MECHANISM_FITS"]
 #: From the name of a case to what makes its computation from the mechanism, or from a mutant of it.
 MECHANISM_FITS: dict[str, Callable[[Any], Fit]] = {}
 _CASES: list[AuditCase] = []
-_LEFT_OUT = Fraction(1, 1 << 30)  # the delta that pays for what a tape leaves out of noise with an open end
+_LEFT_OUT = Fraction(
+    1, 1 << 30
+)  # the delta for the probability that paths leave out of noise with an open end
 
 
 def _case(
