@@ -42,13 +42,13 @@ _COARSE = 1 << 10
 
 
 class Ranks(Protocol):
-    """Interface of a multiset of n codes with access by rank, the position of a code in increasing order."""
+    """Interface of a multiset of n codes with access by rank, the position in nondecreasing order."""
 
     def __len__(self) -> int:
         """Return n."""
 
     def window(self, start: int, stop: int) -> list[int]:
-        """Return the codes of the ranks start..stop-1, increasing; 0 <= start <= stop <= n."""
+        """Return the codes of the ranks start..stop-1, in nondecreasing order; 0 <= start <= stop <= n."""
 
     def count(self, code: int) -> tuple[int, int]:
         """Return the number of codes less than `code`, and the number of codes at most `code`."""

@@ -1,4 +1,4 @@
-r"""Fill a template of HTML or of plain text with values, every one of which is escaped.
+r"""Fill a template of HTML or of plain text with values, which are escaped unless marked `verbatim`.
 
 A field of a template holds the name of a value and the markup of one entry of this value. Empty lines divide
 a template into parts. A part is omitted, with its heading, if all its fields are empty.
@@ -35,7 +35,7 @@ class Table(NamedTuple):
     head : sequence of str
         The headings of the columns.
     rows : sequence of sequence of str
-        As many cells each.
+        The rows; each has as many cells as `head`.
     """
 
     caption: str

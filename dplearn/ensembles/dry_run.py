@@ -1,4 +1,4 @@
-"""A dry run fits an estimator on public or made-up rows, to report its errors before a fit is charged.
+"""A dry run of an estimator on public or made-up rows, which finds exceptions before a fit is charged.
 
 An error on a shard is never reported, since it depends on records. An estimator with an invalid parameter
 would fail on every shard, and each teacher would answer its shard's most frequent label. So the estimator is

@@ -8,8 +8,8 @@ A task may hold private records, and its result must depend on no other task. Th
 
 - A process never runs two tasks at once. Threads share Python's warning filters, and some libraries turn
   warnings into errors for a moment to detect a failure. That would make a task in another thread fail.
-- Each task is pickled by itself. A task that cannot be pickled, or whose result cannot be pickled, runs in
-  this process, without an error.
+- Each task is pickled by itself. A task that cannot be pickled runs in this process, without an
+  error; if only its result cannot be pickled, it runs again in this process.
 - If worker processes are in use, the tasks that run in this process and their results are pickled and
   unpickled too. Pickling can change an object, and the result must not depend on the process.
 - Every process, this one included, gives native libraries the same number of threads. The number of threads

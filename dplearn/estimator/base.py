@@ -4,14 +4,14 @@
 
 1. `_params(reproducible)` checks the constructor's parameters; `cost` is the most that a fit may spend.
 2. `_read(X, y, params)` validates and encodes the table, and spends nothing.
-3. `_plan(params, public)` fixes the guarantee from public values; `plan()` returns the same object.
+3. `_plan(params, public)` fixes the guarantee from public values; `plan()` returns its result without data.
 4. `_summarize(records, plan)` turns records into rows or an oracle, without a draw.
 5. `_release(summary, plan, dice)` makes all secret draws.
 6. `_publish(outcome, plan)` sets the fitted attributes; it sees neither records nor summary.
 
-The ledger is checked after stage 1 and charged after stage 3. A summary does not depend on how the table is
-cut into consecutive parts. An audit calls the same stages with enumerating dice, so the code that users run
-is the code that is verified.
+The ledger is checked after stage 1 and charged after stage 3. If a table is cut into
+consecutive parts, the summaries of the parts are the parts of the summary of the table. An audit calls the
+same stages with enumerating dice, so the code that users run is the code that is verified.
 """
 
 import warnings
@@ -45,8 +45,9 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     """Base of all private estimators.
 
     A subclass has the parameters `epsilon`, `ledger` and `random_state`, and the stages `_params`, `_read`,
-    `_plan`, `_summarize`, `_release` and `_publish`, which only this class calls. Only `_params` reads the
-    constructor's parameters, because code that runs while the data are read could change them.
+    `_plan`, `_summarize`, `_release` and `_publish`, which this class calls in a fit. Of the stages, only
+    `_params` reads the constructor's parameters, because code that runs while the data are read could change
+    them.
     """
 
     _read_private_rows = frozenset(

@@ -66,7 +66,8 @@ class LogisticModel:
     order : {1, 2}
         The order of the row norm.
     metric : ndarray of float64 of shape (d, d)
-        Released. The length of a row is the norm of the row, with a 1 added, times this matrix; about 1.
+        Released. The length of a row x is the norm of the vector (x, 1) @ metric; it is about 1 for a typical
+        row.
     weights : ndarray of float64 of shape (d, n_classes)
         Released. The weights; the last row belongs to the added 1.
     offsets : ndarray of float64 of shape (n_classes,)

@@ -88,8 +88,9 @@ class MaskedParityClassifier(RuleClassifier):
         "central": a trusted curator adds noise to sums over all records. "local": each record answers one
         query by a randomised report, so that no trusted curator is needed.
     interactive : bool, default=True
-        Whether there is a second round. Without it, all records with mask 0 are predicted the more frequent
-        label among them, which is correct for half of them.
+        Whether there is a second round. Without it, one label is predicted for all records
+        with mask 0: an estimate of the more frequent label among them. It is correct for half of them if the
+        bits are fair coins.
     beta : float, default=0.05
         Probability of failure that is allowed, in (0, 1); for `plan` and a warning.
     binarize : float or None, default=0.0

@@ -1,4 +1,4 @@
-"""Private point functions: one key has the second label, from a key set of any size.
+"""Private point functions, which assign the second label to one key of a set of any size.
 
 >>> rows = [["ward 7"]] * 80 + [[f"ward {i}"] for i in range(100, 220)]
 >>> labels = ["outbreak"] * 80 + ["none"] * 120
@@ -11,7 +11,8 @@
 The sample complexity of point functions does not depend on the number of keys.
 
 A point function is 1 at one key and 0 elsewhere, or 0 everywhere. Records are independent and labelled by a
-point function. A learner fails if its hypothesis has error above alpha on a new record.
+point function. A learner fails if its hypothesis predicts a wrong label for a new record with probability
+above alpha.
 
 >>> stable_point_sample_size(epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.05)
 370
@@ -177,10 +178,10 @@ class PointClassifier(RuleClassifier):
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record with "stability", (epsilon, 0)
-    with "hashing", for every value of the hash. Proof: with "stability", the distance is 0 if one replaced
-    record can change the leading key, and one replaced record changes it by at most 1
-    (`core.points.leading_key`); these are the conditions of `release_if_stable`. With "hashing", one replaced
-    record changes the errors of each bucket's point function by at most 1.
+    with "hashing", for every value of the hash. Proof: with "stability", the distance of the table to a
+    change of the leading key is 0 if one replaced record can change that key, and one replaced record changes
+    this distance by at most 1 (`core.points.leading_key`); these are the conditions of `release_if_stable`.
+    With "hashing", one replaced record changes the errors of each bucket's point function by at most 1.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 

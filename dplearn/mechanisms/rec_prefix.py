@@ -71,11 +71,12 @@ def recursive_interior_point(
     these are equal. Hence there is a bijection of the m least records of one data set to those of the other
     under which at most one record differs. It maps pairs to pairs, and uniformly random pairs to uniformly
     random pairs; at most one pair differs, and so at most one shared length z_j. For each way to form the
-    pairs, the next call releases a function of z with its own guarantee. Given z, one record adds 1 to the
-    quality of one prefix and subtracts 1 from that of another, so the choice satisfies `choice`. Given the
-    prefix, the count moves by at most 1, so the comparison satisfies `comparison`. Epsilons and deltas add,
-    as in `sizes.privacy`, and the average over all ways to form pairs satisfies the same guarantee. With one
-    epsilon and delta for every step, N calls, the last of which is exponential, are
+    pairs, the next call releases a function of z with its own guarantee. Given the released length, one
+    replaced record adds 1 to the quality of one prefix and subtracts 1 from that of another, so the choice of
+    a prefix has the guarantee `choice`. Given the prefix, one replaced record changes the number of records
+    at or above the greater candidate by at most 1, so the comparison has the guarantee `comparison`. Epsilons
+    and deltas add, as in `sizes.privacy`, and the average over all ways to form pairs satisfies the same
+    guarantee. With one epsilon and delta for every step, N calls, the last of which is exponential, are
     ((2 N - 1) epsilon, (N - 1) delta)-private, and so (2 N epsilon, 2 N delta)-private.
 
     **Assumes.** All values lie in the domain, which is public; n and `sizes` are public.

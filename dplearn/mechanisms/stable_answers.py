@@ -64,8 +64,8 @@ class StableAnswers:
     another answer, and moves by at most 1 between neighbours; the number of queries depends on no private
     data except the answers.
 
-    **Accuracy.** With probability at least 1 - beta, among m queries all with a distance of at least
-    `stable_answers_noise(privacy, max_abstentions).least_distance(m, beta)` are answered, until the object
+    **Accuracy.** With probability at least 1 - beta, every one of m queries that has a distance of at least
+    `stable_answers_noise(privacy, max_abstentions).least_distance(m, beta)` is answered, until the object
     stops.
 
     **Source.** Bassily, Thakkar and Thakurta (2018), Algorithm 3 and Theorem 3.6. There the noise is Laplace,

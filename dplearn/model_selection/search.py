@@ -85,9 +85,9 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
     method : {"auto", "permute_and_flip", "random_stopping"}, default="auto"
         Method of selection. "permute_and_flip": fit every candidate with an equal share of the budget, and
         select one by permute-and-flip on the numbers of errors. "random_stopping": fit randomly drawn
-        candidates, a random number of times, and keep the run with the least noisy number of errors; each run
-        has a third of the search's budget for any number of candidates (with `concentration=1`). "auto": the
-        method with the larger budget for each fit.
+        candidates, a random number of times, and keep the run for which the number of errors plus noise is
+        least; each run has a third of the search's budget for any number of candidates (with
+        `concentration=1`). "auto": the method with the larger budget for each fit.
     n_iter : int, optional
         With random stopping, the greatest number of runs; 4 for each candidate by default.
     concentration : int, default=1
@@ -99,9 +99,9 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         search has the whole budget, and the fit on the training records is kept if there is one split.
     cv : None, int or splitter, default=None
         The training and test records. None: a fifth of the positions, publicly drawn, are tested. An int: the
-        number of folds of consecutive records; each record then trains in all folds but one, and each fit has
-        a proportionally smaller budget. Or scikit-learn's KFold, PredefinedSplit, RepeatedKFold, ShuffleSplit
-        or TimeSeriesSplit. Splitters that use labels are refused.
+        number of folds of consecutive records; each record is then a training record in all splits but one,
+        and the budget of each fit is smaller in proportion. Or scikit-learn's KFold, PredefinedSplit,
+        RepeatedKFold, ShuffleSplit or TimeSeriesSplit. Splitters that use labels are refused.
     stateless : collection of str, default=()
         Names of pipeline steps that, as the caller knows, learn nothing from data; see
         `dplearn.privacy.pipeline_guarantee`.
@@ -198,7 +198,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         n_samples : int
             Number of records.
         beta : float, default=0.05
-            Probability that the noise moves a score by `score_error` or more.
+            A bound on the probability that the noise changes a score by `score_error` or more.
 
         Returns
         -------

@@ -88,9 +88,10 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
 
     Notes
     -----
-    **Privacy.** Basic composition: the input of a step is the data after the preceding steps, which are fixed
-    once they are released and transform each record into one record. A step that is fitted on the data
-    without a guarantee publishes what it learned without any bound, so the pipeline has no guarantee.
+    **Privacy.** Basic composition. Once the preceding steps are released, they are fixed functions that
+    transform each record into one record. The input of a step is the output of these functions. A step that
+    is fitted on the data without a guarantee publishes what it learned without any bound, so the pipeline has
+    no guarantee.
 
     **Assumes.** The assumptions that the guarantee lists: no step mixes records when it transforms, and the
     pipeline was fitted once. (A search fits many pipelines and keeps one; a ledger has the cost of all.)

@@ -55,9 +55,10 @@ class Rejection:
     """Draws a random record's reports, given its earlier reports, by rejection sampling.
 
     A candidate w is drawn with the probability q(w) that a reference record reports it. For a record z let
-    h(z) be the probability that z makes w and all earlier reports, divided by that of the reference record:
-    it is between 1/E and E. If w is accepted with a probability proportional to the mean of h over records,
-    an accepted candidate has the distribution of a random record's reports, given its earlier ones.
+    h(z) be the probability that z reports w and all earlier reports, divided by the same probability for the
+    reference record. Let E be exp of the sum of the epsilons of these requests, rounded up; h(z) is between
+    1/E and E. If w is accepted with a probability proportional to the mean of h over records, an accepted
+    candidate has the distribution of a random record's reports, given its earlier ones.
 
     Parameters
     ----------

@@ -83,9 +83,9 @@ class QuantilesPlan(ReleasePlan):
         The greatest of these.
     n_inside : int or None
         Number of records from which on all values lie between the least and the greatest of the data with
-        probability at least 1 - beta. With fewer records a released value may be any value of the domain: of
-        all floats, half exceed 1 in magnitude, up to 1e308. None if 0 or 1 is among q: then no number of
-        records is enough.
+        probability at least 1 - beta. With fewer records a released value may be any value of the domain, and
+        so very large: half of all floats exceed 1 in magnitude, up to 1.8e308. None if 0 or 1 is among q:
+        then no number of records is enough.
     n_needed : int
         Number of records from which on no error exceeds alpha n.
     """

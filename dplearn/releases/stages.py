@@ -1,8 +1,8 @@
 """The stages that every release runs in, from public parameters to a result.
 
 A release has a function of private values, such as `quantiles`, and a function that returns its plan without
-data, such as `quantiles_plan`. Both construct the same `Release`, an object of checked parameters. Only `run`
-calls its stages, in this order:
+data, such as `quantiles_plan`. Both construct the same `Release`, an object of checked parameters. A release
+calls `run`, which runs the stages in this order; a plan calls stage 3 alone:
 
 1. check the public parameters (the constructor), and that `guarantee` fits the ledger's remaining budget;
 2. `read` the values: validate and encode them;
