@@ -73,9 +73,7 @@ def test_parts_of_a_table_are_summarised_as_parts_of_the_whole(classifier, iris)
     model = clone(classifier).set_params(classes=np.unique(y).tolist())
     for name in ("n_teachers", "n_parts"):
         if name in model.get_params():
-            model.set_params(
-                **{name: 1}
-            )  # the distribution is of summaries; a part of one record has one shard
+            model.set_params(**{name: 1})  # the law is about summaries; a part of one record has one shard
     assert_parts_are_summarised_alike(model, X, y)
 
 

@@ -4,6 +4,7 @@ import inspect
 import warnings
 from collections.abc import Sized
 from dataclasses import FrozenInstanceError, replace
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from dplearn.chance import SeededDice
 from dplearn.domains import IntegerRange
 from dplearn.privacy import BudgetExceededError, PrivacyLedger
 from dplearn.releases import stages
+from dplearn.releases.quantiles import _Quantiles
 from dplearn.releases.stages import Release, Released, ReleasePlan
 
 AGES = IntegerRange(0, 120)
@@ -183,3 +185,32 @@ def test_the_warnings_of_a_release_are_those_of_its_plan_and_come_before_the_cha
         with pytest.raises(UserWarning, match=r"\b3\b"):
             getattr(releases, name)(few, ledger=ledger, **parameters)
     assert ledger.history() == []
+
+
+def elements(rows):
+    """Return the records of a summary, which may hold them in sorted order."""
+    held = rows.window(0, len(rows)) if hasattr(rows, "window") else rows
+    return sorted(map(repr, held))
+
+
+def test_the_summaries_of_consecutive_parts_are_parts_of_the_summary(release, monkeypatch):
+    made = []
+    monkeypatch.setattr(Release, "run", lambda self, values, ledger: made.append(self))
+    release(VALUES)
+    [each] = made
+    plan = each.plan(N)
+
+    def summary(values):
+        return elements(each.summarize(each.read(values), plan))
+
+    parts = [summary(VALUES[start:stop]) for start, stop in ((0, 1), (1, 700), (700, N))]
+    assert [len(part) for part in parts] == [1, 699, N - 700]
+    assert sorted(chain(*parts)) == summary(VALUES)
+
+
+def test_a_summary_that_depends_on_all_records_is_no_union_of_its_parts(monkeypatch):
+    read = _Quantiles.read
+    monkeypatch.setattr(_Quantiles, "read", lambda self, values: read(self, np.array(values) - min(values)))
+    each = _Quantiles("quantiles", [0.5], 1.0, AGES, None)
+    whole, parts = VALUES, (VALUES[:1], VALUES[1:])
+    assert elements(each.read(whole)) != sorted(chain(*(elements(each.read(part)) for part in parts)))
