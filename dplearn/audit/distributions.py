@@ -122,13 +122,13 @@ def exact_distribution(
 
     for seen, probability in enumerate_paths(watched, tail_bits):
         probabilities[seen] = probabilities.get(seen, Fraction(0)) + probability
-    if sum(probabilities.values()) > 1:
+    total = lcm(*(p.denominator for p in probabilities.values()))
+    masses = {seen: p.numerator * (total // p.denominator) for seen, p in probabilities.items()}
+    if sum(masses.values()) > total:
         raise RuntimeError(
             "probabilities sum to more than 1: some randomness does not come from the dice, or some state"
             " passes from one path to the next"
         )
-    total = lcm(*(p.denominator for p in probabilities.values()))
-    masses = {seen: p.numerator * (total // p.denominator) for seen, p in probabilities.items()}
     return OutputDistribution(masses, total)
 
 

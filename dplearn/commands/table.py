@@ -115,9 +115,7 @@ def run_fit(options: argparse.Namespace) -> None:
         )
     if ledger is not None:
         _require_all(ledger, learners.values())  # before the table is read
-    check_out(options.out, options.table, options.schema, options.test, options.ledger)
-    if options.test is not None and same_file(options.test, options.table):
-        raise Refusal("--test must not be the private table: an accuracy measured on it is a release")
+    _check_files(options)
     table = read_table(options.table, form)
     names = _feature_columns(table, options.target, schema)
     learner = learners[best_learner(learners, len(table.columns[0]))]
@@ -153,6 +151,13 @@ def run_fit(options: argparse.Namespace) -> None:
     if test is not None:
         accuracy = np.mean(_predicted(model, test[0]) == test[1])
         sys.stdout.write(f"Accuracy on {options.test}, declared public: {accuracy:.4f}\n")
+
+
+def _check_files(options: argparse.Namespace) -> None:
+    """Refuse an output that is an input, and the private table as the public test file."""
+    check_out(options.out, options.table, options.schema, options.test, options.ledger)
+    if options.test is not None and same_file(options.test, options.table):
+        raise Refusal("--test must not be the private table: an accuracy measured on it is a release")
 
 
 def run_predict(options: argparse.Namespace) -> None:

@@ -146,11 +146,14 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         try:
             yield
         except BaseException:
-            for name in [name for name in vars(self) if name.endswith("_")]:
-                delattr(self, name)
+            self._delete_fitted_attributes()
             for name, value in kept.items():
                 setattr(self, name, value)
             raise
+
+    def _delete_fitted_attributes(self) -> None:
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
 
     def _begin(self, X: Any, y: Any, params: Params, **public: Any) -> tuple[Table, Any]:
         """Read the table and plan the fit, without a draw or a charge."""

@@ -103,8 +103,7 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         if not found:
             state.export(path)
             raise ValueError(f"{os.fspath(path)}: not the teachers of a {type(self).__name__}")
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
+        self._delete_fitted_attributes()
         self.__dict__.update(published, _one_time_state=state)
         return self
 

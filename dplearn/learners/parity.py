@@ -48,6 +48,7 @@ from dplearn.records.reading import (
     read_features,
     read_rows,
 )
+from dplearn.records.rows import shape_of
 
 __all__ = ["ParityClassifier", "ParityPlan"]
 
@@ -210,7 +211,7 @@ class ParityClassifier(PrivateClassifier):
 
     def _cost(self, params: Params, X: Any, y: Any) -> ApproxDP | None:
         """Return the cost of a fit as a function of shapes; not every method spends delta."""
-        shape = _shape_of(X)
+        shape = shape_of(X)
         if shape is None:
             return None
         return chosen_plan(params, ParityTable(*shape, n_outputs=n_outputs_of(y))).guarantee
@@ -337,16 +338,6 @@ class ParityClassifier(PrivateClassifier):
         tags.classifier_tags.multi_label = tags.target_tags.multi_output = many
         tags.input_tags.sparse = True
         return tags
-
-
-def _shape_of(X: Any) -> tuple[int, int] | None:
-    """Return the numbers of rows and columns if X is an array, a frame or nested lists, else None."""
-    shape = getattr(X, "shape", None)
-    if shape is None and isinstance(X, (list, tuple)) and X and isinstance(X[0], (list, tuple)):
-        shape = len(X), len(X[0])
-    if shape is None or len(shape) != 2 or not all(shape):
-        return None  # `_read` raises the error
-    return int(shape[0]), int(shape[1])
 
 
 def _is_positive(delta: Any) -> bool:

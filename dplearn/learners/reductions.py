@@ -34,7 +34,7 @@ from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.privacy.subsampled import subsampled
 from dplearn.records.reading import read_rows
-from dplearn.records.rows import taken
+from dplearn.records.rows import shape_of, taken
 
 __all__ = ["SecretSampleClassifier", "SecretSamplePlan"]
 
@@ -133,7 +133,11 @@ class SecretSampleClassifier(PrivateClassifier):
     def _cost(self, params: Params, X: Any, y: Any) -> ApproxDP | None:
         """Return the cost of a fit, which depends on the number of rows."""
         n = _n_rows(X)
-        inner = params.inner._cost(params.inner_params, _sample_shape(X, params.sample_size), y)
+        shape = shape_of(X)
+        sample = (
+            None if shape is None else np.broadcast_to(0, (params.sample_size, shape[1]))
+        )  # its shape alone
+        inner = params.inner._cost(params.inner_params, sample, y)
         return None if n is None or inner is None else _guaranteed(inner, params.sample_size, n)
 
     def _read(self, X: Any, y: Any, params: Params) -> Table:
@@ -259,14 +263,6 @@ def _planned(params: Params, n: int, inner_plan: Any) -> SecretSamplePlan:
     """Return the plan of a fit of n records."""
     m, guarantee = params.sample_size, inner_plan.guarantee
     return SecretSamplePlan(_guaranteed(guarantee, m, n), n, m, _largest(guarantee, n), inner_plan)
-
-
-def _sample_shape(X: Any, m: int) -> Any:
-    """Return an array without values of the shape of a sample of m rows; None if the shape is unknown."""
-    shape = getattr(X, "shape", None)
-    if shape is None and isinstance(X, (list, tuple)) and X and isinstance(X[0], (list, tuple)):
-        shape = len(X), len(X[0])
-    return np.broadcast_to(0, (m, int(shape[1]))) if shape is not None and len(shape) == 2 else None
 
 
 def _n_rows(X: Any) -> int | None:

@@ -428,10 +428,14 @@ def _is_label_number(label: Any) -> bool:
 
 def _places(place: dict[Any, int], labels: NDArray[Any]) -> NDArray[np.intp]:
     """Return the place of each label, -1 for others; each distinct number is looked up once."""
-    found, inverse = (
-        np.unique(labels, return_inverse=True) if labels.dtype.kind in "iufb" else (labels, slice(None))
-    )
-    return np.array([_place(place, label) for label in found.tolist()], dtype=np.intp)[inverse]
+    if labels.dtype.kind not in "iufb":
+        return _looked_up(place, labels)
+    found, inverse = _unique(labels)
+    return _looked_up(place, found)[inverse]
+
+
+def _looked_up(place: dict[Any, int], labels: NDArray[Any]) -> NDArray[np.intp]:
+    return np.array([_place(place, label) for label in labels.tolist()], dtype=np.intp)
 
 
 def _place(place: dict[Any, int], label: Any) -> int:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-__all__ = ["Columns", "Examples", "Records", "as_records", "count_of", "taken"]
+__all__ = ["Columns", "Examples", "Records", "as_records", "count_of", "shape_of", "taken"]
 
 _TABLES = {(library, kind) for library in ("pandas", "polars") for kind in ("DataFrame", "Series")}
 
@@ -136,6 +136,27 @@ def count_of(records: Any) -> int:
         From `as_records`.
     """
     return int(records.shape[0]) if hasattr(records, "shape") else len(records)
+
+
+def shape_of(X: Any) -> tuple[int, int] | None:
+    """Return the numbers of rows and columns without reading a value.
+
+    Parameters
+    ----------
+    X : object
+        Private. Not yet validated.
+
+    Returns
+    -------
+    tuple of int or None
+        None unless X is an array, a data frame or nested lists, with at least one row and one column.
+    """
+    shape = getattr(X, "shape", None)
+    if shape is None and isinstance(X, (list, tuple)) and X and isinstance(X[0], (list, tuple)):
+        shape = len(X), len(X[0])
+    if shape is None or len(shape) != 2 or not all(shape):
+        return None
+    return int(shape[0]), int(shape[1])
 
 
 def taken(records: Any, places: NDArray[np.int64]) -> Any:

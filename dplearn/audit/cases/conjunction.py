@@ -3,11 +3,9 @@
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-import numpy as np
-
 from dplearn.audit.case import AuditCase, Required
-from dplearn.audit.cases.naive_bayes import REPLACED
-from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
+from dplearn.audit.cases.naive_bayes import REPLACED, split
+from dplearn.audit.fits import StagedFit, WholeFit, refitted
 from dplearn.audit.rules import RULES
 from dplearn.domains import Bits, Domain, IntegerRange
 from dplearn.learners.conjunction import ConjunctionClassifier
@@ -48,7 +46,7 @@ def conjunction_case(
     domain: list[Domain] = [Bits(None) if size == 2 else IntegerRange(0, size - 1) for size in values]
     chosen: dict[str, Any] = {"domain": domain, "n_bins": 2, "classes": (0, 1), "random_state": 0}
     model = ConjunctionClassifier(**chosen | parameters)
-    whole = WholeFit(refitted(model), _split, _shown)
+    whole = WholeFit(refitted(model), split, _shown)
     local = model.trust_model == "local"
     return AuditCase(
         name,
@@ -61,10 +59,6 @@ def conjunction_case(
         verifies=("ConjunctionClassifier",),
         required=required,
     )
-
-
-def _split(rows: Rows) -> tuple[Any, Any]:
-    return np.array([row[:-1] for row in rows]), np.array([row[-1] for row in rows])
 
 
 def _shown(fitted: ConjunctionClassifier) -> tuple[str, Any]:

@@ -16,7 +16,7 @@ from dplearn.domains import Bits, Domain, IntegerRange
 from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
 from dplearn.privacy import ApproxDP
 
-__all__ = ["CASES", "REPLACED", "naive_bayes_case"]
+__all__ = ["CASES", "REPLACED", "naive_bayes_case", "split"]
 
 
 def naive_bayes_case(
@@ -51,7 +51,7 @@ def naive_bayes_case(
     domain: list[Domain] = [Bits(None) if size == 2 else IntegerRange(0, size - 1) for size in values]
     chosen: dict[str, Any] = {"domain": domain, "n_bins": 2, "classes": (0, 1), "random_state": 0}
     model = StatisticalQueryNaiveBayes(**chosen | parameters)
-    whole = WholeFit(refitted(model), _split, _shown)
+    whole = WholeFit(refitted(model), split, _shown)
     local = model.trust_model == "local"
     return AuditCase(
         name,
@@ -66,7 +66,8 @@ def naive_bayes_case(
     )
 
 
-def _split(rows: Rows) -> tuple[Any, Any]:
+def split(rows: Rows) -> tuple[Any, Any]:
+    """Return the columns and the labels of records of both."""
     return np.array([row[:-1] for row in rows]), np.array([row[-1] for row in rows])
 
 
