@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self
 
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
 from sklearn.utils import Tags
 
 from dplearn._writing import in_full, shortened
@@ -33,7 +33,7 @@ from dplearn.estimator.stages import Params, Public, Table
 from dplearn.privacy import ApproxDP, Guarantee, PrivacyLedger, open_account
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
 
-__all__ = ["PrivateClassifier", "PrivateEstimator", "PrivateTransformer"]
+__all__ = ["PrivateClassifier", "PrivateEstimator", "PrivateRegressor", "PrivateTransformer"]
 
 _USER = 4  # the stack level of a user's call: above `_fit`, `_fit_privately` and `fit`
 # Parameters that do not enter the context of a seeded fit: the seed enters by itself, and the others do not
@@ -55,6 +55,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
             "decision_function",
             "inverse_transform",
             "predict",
+            "predict_interval",
             "predict_log_proba",
             "predict_proba",
             "score",
@@ -243,6 +244,45 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # because of noise; tests at large epsilon check the accuracy
+        return tags
+
+
+class PrivateRegressor(RegressorMixin, PrivateEstimator):
+    """Base of all private regressors, of targets within a declared range."""
+
+    def fit(self, X: Any, y: Any, **fit_parameters: Any) -> Self:
+        """Fit privately; the data are used for this one release and are not kept.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Private. Values within the declared domain. A sparse matrix is refused unless the class supports
+            it.
+        y : array-like of shape (n_samples,)
+            Private. Numbers within the declared range of the target.
+        **fit_parameters : None
+            Not supported: a `sample_weight` other than None is refused.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        DomainError
+            If a value is outside its declared domain or range; nothing is spent.
+        TypeError
+            If weights are given; nothing is spent.
+        BudgetExceededError
+            If the cost exceeds the ledger's remaining budget; nothing is spent. `except Exception` does not
+            catch this error.
+        """
+        refuse_parameters(type(self).__name__, fit_parameters)
+        return self._fit_privately(X, y)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # because of noise; tests at large epsilon check the accuracy
         return tags
 
 

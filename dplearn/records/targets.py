@@ -1,0 +1,159 @@
+"""Private targets of regression, encoded as integers on a public grid over their declared range.
+
+>>> target = TargetRange.of((0, 100))
+>>> codes = read_target([0, 50, 99.5], 3, target)
+>>> codes.tolist()
+[-65536, 0, 64881]
+>>> target.decode(codes / STEPS).round(3).tolist()
+[0.0, 50.0, 99.5]
+"""
+
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn._validation import check_number, shown
+from dplearn.core.float_errors import ignores_float_errors
+from dplearn.domains import DomainError
+from dplearn.domains.numbers import Floats, as_numbers
+from dplearn.records.reading import label_cells
+
+__all__ = ["STEPS", "TargetRange", "read_target"]
+
+#: The code of the upper bound; that of the lower bound is its negative. A step is 2**-16 of half the range.
+STEPS = 1 << 16
+
+_NOT_FINITE = (
+    "Input y contains NaN, infinity or a value that is not a number; drop records without a target if their"
+    " number may be public"
+)
+
+
+@dataclass(frozen=True)
+class TargetRange:
+    """The declared range of a target.
+
+    Attributes
+    ----------
+    low, high : float
+        Public bounds on the target, low < high.
+    clip : bool, default=False
+        Whether a target outside the range is moved to the nearest bound. False: it is refused.
+    """
+
+    low: float
+    high: float
+    clip: bool = False
+
+    @classmethod
+    def of(cls, bounds: Any, *, clip: Any = False) -> "TargetRange":
+        """Return the range, given a learner's parameters.
+
+        Parameters
+        ----------
+        bounds : pair of numbers
+            The parameter `target_range`.
+        clip : bool, default=False
+            The parameter `clip_target`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter is invalid.
+        """
+        if not isinstance(bounds, (Sequence, np.ndarray)) or isinstance(bounds, str) or len(bounds) != 2:
+            raise ValueError(
+                "target_range must be a pair (low, high) of public bounds on y, known without looking at the"
+                f" data, got {shown(bounds)}"
+            )
+        if not isinstance(clip, (bool, np.bool_)):
+            raise TypeError(f"clip_target must be True or False, got {shown(clip)}")
+        low, high = (float(check_number("target_range", bound)) for bound in bounds)
+        if not math.isfinite(low) or not math.isfinite(high) or not high / 2 - low / 2 > 0:
+            raise ValueError(f"target_range must be a pair (low, high) with low < high, got {shown(bounds)}")
+        return cls(low, high, bool(clip))
+
+    @property
+    def middle(self) -> float:
+        """The middle of the range."""
+        return self.low / 2 + self.high / 2
+
+    @property
+    def half(self) -> float:
+        """Half the width of the range."""
+        return self.high / 2 - self.low / 2
+
+    @property
+    def assumption(self) -> str:
+        """The precondition on the target, as listed in a guarantee."""
+        ends = f"from {self.low} to {self.high}"
+        if self.clip:
+            return f"targets are numbers; they are clipped to the range {ends}"
+        return f"targets are numbers {ends}"
+
+    def decode(self, scaled: Any) -> NDArray[np.float64]:
+        """Return targets, given numbers on the scale on which the range is [-1, 1]."""
+        return np.asarray(self.middle + self.half * np.asarray(scaled, dtype=np.float64))
+
+    @ignores_float_errors
+    def encode(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the code of each finite number, from -STEPS to STEPS.
+
+        A code is a function of its own number, and is compared with the bounds as an integer. Numbers beyond
+        a bound by at most half a step, such as a rounded float32, have the code of the bound.
+
+        Raises
+        ------
+        DomainError
+            If a number is outside the range, unless `clip`; the message shows the range only.
+        """
+        steps = np.rint((numbers.astype(np.float64) - self.middle) / self.half * STEPS)
+        codes = steps.clip(-STEPS - 1, STEPS + 1).astype(np.int64)
+        if not self.clip and (np.abs(codes) > STEPS).any():
+            raise DomainError(
+                f"y holds a target outside target_range=({self.low}, {self.high}); clip_target=True moves"
+                " such targets to the nearest bound"
+            )
+        return codes.clip(-STEPS, STEPS)
+
+
+def read_target(y: Any, n: int, target: TargetRange) -> NDArray[np.int64]:
+    """Return the code of each record's target.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Private. Numbers; a column of shape (n, 1) is accepted with scikit-learn's warning.
+    n : int
+        The number of records.
+    target : TargetRange
+        Public. The declared range.
+
+    Returns
+    -------
+    ndarray of int64 of shape (n,)
+        Private. Integers from -STEPS, for the lower bound, to STEPS, for the upper bound.
+
+    Raises
+    ------
+    DomainError
+        If a target is not a finite number, or is outside the range.
+    ValueError
+        If y is missing, or has the wrong shape.
+    """
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    cells = label_cells(y)
+    if len(cells) != n:
+        raise ValueError(f"X and y must have equal numbers of samples, got {n} and {len(cells)}")
+    numbers = None
+    with suppress(DomainError):  # the error below must not have one about a column of X as its context
+        numbers = as_numbers(cells, Floats())
+    if numbers is None:
+        raise DomainError(_NOT_FINITE)
+    return target.encode(numbers)

@@ -1,0 +1,140 @@
+"""Targets are read one by one, encoded on a public grid, and refused without being shown."""
+
+import datetime
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.exceptions import DataConversionWarning
+
+from dplearn.domains import DomainError
+from dplearn.records.targets import STEPS, TargetRange, read_target
+
+SCORES = TargetRange.of((0, 100))
+SECRET = 41.937
+
+
+@pytest.mark.parametrize(
+    "targets",
+    [
+        [0, 50, 100],
+        (0.0, 50.0, 100.0),
+        np.array([0, 50, 100], dtype=np.int8),
+        np.array([0, 50, 100], dtype=np.float32),
+        np.array([0, 50, 100], dtype=">f8"),
+        np.array([0, Fraction(50), Decimal(100)], dtype=object),
+        pd.Series([0, 50, 100], index=[7, 7, 0]),
+        pd.Series([0, 50, 100], dtype="Int64"),
+        pl.Series([0.0, 50.0, 100.0]),
+        pd.DataFrame({"score": [0, 50, 100]}),
+    ],
+    ids=lambda targets: type(targets).__name__,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
+def test_numbers_of_any_type_have_the_same_codes(targets):
+    codes = read_target(targets, 3, SCORES)
+    assert (codes.tolist(), codes.dtype) == ([-STEPS, 0, STEPS], np.int64)
+
+
+def test_booleans_are_numbers():
+    assert read_target([True, False], 2, TargetRange.of((0, 1))).tolist() == [STEPS, -STEPS]
+
+
+def test_a_column_is_read_with_scikit_learns_warning():
+    with pytest.warns(DataConversionWarning, match="column-vector"):
+        assert read_target(np.array([[0], [50]]), 2, SCORES).tolist() == [-STEPS, 0]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        np.nan,
+        np.inf,
+        -np.inf,
+        None,
+        "41.937",
+        b"41.937",
+        pd.NA,
+        41.937 + 0.5j,
+        np.timedelta64(3, "s"),
+        datetime.date(2020, 1, 1),
+        Decimal("sNaN"),
+        [41.937, 2.0],
+    ],
+    ids=repr,
+)
+def test_other_values_are_refused_by_a_message_without_them(bad):
+    listed = np.empty(2, dtype=object)
+    listed[:] = [SECRET, bad]
+    with pytest.raises(ValueError, match=r"y contains NaN|y must hold|Complex") as refused:
+        read_target(listed, 2, SCORES)
+    shown = "".join(map(str, (refused.value, refused.value.__cause__, refused.value.__context__)))
+    assert "41" not in shown
+
+
+@pytest.mark.parametrize(
+    "targets", [["a", "b"], np.array(["1", "2"]), pd.Series(["1", "2"], dtype="category")]
+)
+def test_text_is_refused(targets):
+    with pytest.raises(DomainError, match="not a number"):
+        read_target(targets, 2, SCORES)
+
+
+def test_targets_outside_the_range_are_refused_or_clipped():
+    for targets in ([SECRET, 100.1], [SECRET, -1e300], [SECRET, 10**400], np.array([SECRET, -1e308])):
+        with pytest.raises(DomainError, match=r"outside target_range=\(0.0, 100.0\); clip_target") as refused:
+            read_target(targets, 2, SCORES)
+        assert "41" not in str(refused.value)
+    clipped = read_target([1e300, -(10**400), 50], 3, TargetRange.of((0, 100), clip=True))
+    assert clipped.tolist() == [STEPS, -STEPS, 0]
+
+
+def test_a_rounded_bound_is_inside():
+    narrow = np.array([0.7, 0.1], dtype=np.float32)  # of which the first is below .7
+    assert read_target(narrow, 2, TargetRange.of((0.1, 0.7))).tolist() == [STEPS, -STEPS]
+
+
+def test_the_code_of_a_target_depends_on_no_other():
+    targets = np.random.default_rng(0).uniform(0, 100, 50)
+    alone = [read_target([each], 1, SCORES)[0] for each in targets]
+    assert read_target(targets, 50, SCORES).tolist() == alone
+    assert np.abs(SCORES.decode(np.array(alone) / STEPS) - targets).max() <= 50 / STEPS / 2 * 1.0001
+
+
+@pytest.mark.parametrize("targets", [np.zeros(3), np.zeros((3, 2)), np.zeros((2, 2)), None, 5])
+def test_other_shapes_are_refused(targets):
+    with pytest.raises(ValueError, match=r"y|samples"):
+        read_target(targets, 2, SCORES)
+
+
+@pytest.mark.parametrize(
+    "bounds", [None, 3, "ab", (1,), (1, 1), (2, 1), (0, np.inf), (np.nan, 1), (0, 1, 2), (0, 5e-324), "learn"]
+)
+def test_other_ranges_are_refused_by_name(bounds):
+    with pytest.raises(ValueError, match="target_range must be"):
+        TargetRange.of(bounds)
+
+
+def test_bounds_of_other_types_are_refused_by_name():
+    with pytest.raises(TypeError, match="target_range must be"):
+        TargetRange.of((None, 1))
+    with pytest.raises(TypeError, match="clip_target must be"):
+        TargetRange.of((0, 1), clip="yes")
+
+
+@pytest.mark.parametrize("bounds", [(-1.7e308, 1.7e308), (0, 1e-300), [1e17, 1e17 + 64], np.array([-1, 1])])
+def test_ranges_of_any_width_are_encoded(bounds):
+    target = TargetRange.of(bounds, clip=True)
+    with np.errstate(all="raise"):
+        codes = read_target(np.array([bounds[0], bounds[1], 1e308, -1e308, 0.0, 5e-324]), 6, target)
+    assert codes[:2].tolist() == [-STEPS, STEPS]
+    assert np.abs(codes).max() == STEPS
+    assert target.decode([-1, 1]).tolist() == [float(each) for each in bounds]
+
+
+def test_the_assumption_says_what_happens_outside():
+    assert SCORES.assumption == "targets are numbers from 0.0 to 100.0"
+    assert "clipped" in TargetRange.of((0, 1), clip=True).assumption
