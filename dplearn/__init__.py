@@ -3,6 +3,8 @@
 from dplearn._version import __version__
 from dplearn.ensembles import PublicData, QueriesExhaustedError
 from dplearn.learners import (
+    AdditiveClassifier,
+    AdditiveRegressor,
     ConjunctionClassifier,
     ExponentialMechanismClassifier,
     KnowledgeTransferClassifier,
@@ -20,6 +22,8 @@ from dplearn.learners import (
 from dplearn.privacy import ApproxDP, BudgetExceededError, LedgerError, PrivacyLedger, ZeroConcentratedDP
 
 __all__ = [
+    "AdditiveClassifier",
+    "AdditiveRegressor",
     "ApproxDP",
     "BudgetExceededError",
     "ConjunctionClassifier",

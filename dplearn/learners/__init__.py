@@ -1,5 +1,6 @@
 """Private learners: one family of estimators in each module."""
 
+from dplearn.learners.additive import AdditiveClassifier, AdditivePlan, AdditiveRegressor, ColumnShape
 from dplearn.learners.conjunction import ConjunctionClassifier, ConjunctionPlan
 from dplearn.learners.generic import ExponentialMechanismClassifier, GenericPlan
 from dplearn.learners.knowledge_transfer import KnowledgeTransferClassifier
@@ -16,7 +17,11 @@ from dplearn.learners.subsample_aggregate import SubsampleAggregateClassifier
 from dplearn.learners.threshold import ThresholdClassifier, ThresholdPlan
 
 __all__ = [
+    "AdditiveClassifier",
+    "AdditivePlan",
+    "AdditiveRegressor",
     "ChosenPoint",
+    "ColumnShape",
     "ConjunctionClassifier",
     "ConjunctionPlan",
     "ExponentialMechanismClassifier",

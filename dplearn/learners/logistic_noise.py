@@ -8,7 +8,8 @@ from dplearn.estimator.stages import Params, Public
 from dplearn.learners.logistic_plan import LogisticPlan
 from dplearn.learners.logistic_queries import kinds_of_queries
 from dplearn.privacy.shares import concentrated_budget
-from dplearn.queries import LocalRandomizer, StatisticalQuery
+from dplearn.queries import StatisticalQuery
+from dplearn.queries.planned_noise import planned_deviation, planned_reports
 from dplearn.records.design_matrix import DesignMatrix
 
 __all__ = ["STEPS", "deviation_of", "logistic_plan", "tolerance_of"]
@@ -29,7 +30,6 @@ _NOISE_DOMINATED = {1: 0.6, 2: 1.0}
 _MOST_COLUMNS = 1 << 12  # the most columns of the matrix of second moments, and of the metric
 _MOST_LOCAL = 1 << 13  # the most numbers in a local query, of which a record reports one
 _WIDEST = 1 << 56  # the bound on sigma2 in the Gaussian sampler
-_FAR = 1 << 500  # above every useful standard deviation, and within the range of floats
 
 
 def logistic_plan(
@@ -88,14 +88,7 @@ def deviation_of(plan: LogisticPlan, query: StatisticalQuery, share: Fraction) -
     share : Fraction
         The share of the budget for the query.
     """
-    if plan.noise == "local":
-        randomizer, count = _reports(plan, query, share)
-        return math.sqrt(randomizer.variance / count) * float(query.unit)
-    if plan.noise == "gaussian":
-        squared = query.squared_l2 / (2 * concentrated_budget(plan.guarantee) * share)
-    else:
-        squared = 2 * (query.l1 / (plan.guarantee.epsilon * share)) ** 2
-    return math.sqrt(min(squared, Fraction(_FAR))) * float(query.unit) / int(plan.public.n_samples)
+    return planned_deviation(plan.noise, plan.guarantee, int(plan.public.n_samples), query, share)
 
 
 def tolerance_of(plan: LogisticPlan, query: StatisticalQuery, share: Fraction, beta: Fraction) -> float:
@@ -109,18 +102,12 @@ def tolerance_of(plan: LogisticPlan, query: StatisticalQuery, share: Fraction, b
         Allowed probability of failure, in (0, 1).
     """
     if plan.noise == "local":
-        randomizer, count = _reports(plan, query, share)
+        randomizer, count = planned_reports(plan.guarantee, int(plan.public.n_samples), query, share)
         return randomizer.bounds(count)[0].at(beta) * float(query.unit)
     log = math.log(2 * query.size / beta)
     # Laplace noise of scale s has standard deviation s sqrt(2).
     times = log / math.sqrt(2) if plan.noise == "laplace" else math.sqrt(2 * log)
     return deviation_of(plan, query, share) * times
-
-
-def _reports(plan: LogisticPlan, query: StatisticalQuery, share: Fraction) -> tuple[LocalRandomizer, int]:
-    """Return the local randomiser of a query, and the number of records that answer it."""
-    count = max(1, math.floor(share * plan.public.n_samples))
-    return query.randomizer(plan.guarantee.epsilon, "bit", count), count
 
 
 def _with_noise(plan: LogisticPlan, beta: Fraction) -> LogisticPlan:

@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import AUTO, check_count, check_count_or_auto, check_number
 from dplearn.chance.dice import Dice
+from dplearn.core.simplex import nearest_shares
 from dplearn.domains import Floats
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.stages import Params, Public, Table, planned_table
@@ -514,7 +515,7 @@ def _class_shares(shares: Sequence[Floats64], deviations: Sequence[float]) -> tu
     precise = (off.min() / off) ** 2 if off.min() else (off == 0).astype(np.float64)
     weights = precise / precise.sum()
     found = np.einsum("j,jk->k", weights, np.array([share.sum(axis=1) for share in shares]))
-    return _nearest_shares(found), float(np.linalg.norm(weights * off))
+    return nearest_shares(found), float(np.linalg.norm(weights * off))
 
 
 def _log_ratios(shares: Floats64, classes: Floats64, pseudo: float) -> Floats64:
@@ -527,13 +528,5 @@ def _log_ratios(shares: Floats64, classes: Floats64, pseudo: float) -> Floats64:
     """
     size = shares.shape[1]
     agreed = shares + (classes - shares.sum(axis=1))[:, None] / size  # sums to the pooled class shares
-    expected = np.outer(classes, _nearest_shares(agreed.sum(axis=0)))
+    expected = np.outer(classes, nearest_shares(agreed.sum(axis=0)))
     return np.asarray(np.log((agreed.clip(0) + pseudo) / (expected + pseudo)), dtype=np.float64)
-
-
-def _nearest_shares(values: Floats64) -> Floats64:
-    """Return the Euclidean projection of the values onto the probability simplex."""
-    falling = np.sort(values)[::-1]
-    excess = (np.cumsum(falling) - 1) / np.arange(1, len(falling) + 1)
-    last = np.flatnonzero(falling > excess)[-1]
-    return np.asarray((values - excess[last]).clip(0), dtype=np.float64)

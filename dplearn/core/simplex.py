@@ -1,0 +1,65 @@
+"""Shares that sum to 1: the nearest to given numbers, and those whose images under a matrix are nearest.
+
+>>> nearest_shares(np.array([0.9, 0.4, -0.5])).tolist()
+[0.75, 0.25, 0.0]
+>>> rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
+>>> fitted_shares(rows, np.array([0.5, 0.5])).round(2).tolist()
+[0.33, 0.33, 0.33]
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["fitted_shares", "nearest_shares"]
+
+_ROUNDS = 500
+
+
+def nearest_shares(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the Euclidean projection of values onto the probability simplex.
+
+    Parameters
+    ----------
+    values : ndarray of float64 of shape (n,)
+
+    Returns
+    -------
+    ndarray of float64 of shape (n,)
+        Nonnegative, with sum 1.
+    """
+    falling = np.sort(values)[::-1]
+    excess = (np.cumsum(falling) - 1) / np.arange(1, len(falling) + 1)
+    last = np.flatnonzero(falling > excess)[-1]
+    return np.asarray((values - excess[last]).clip(0), dtype=np.float64)
+
+
+def fitted_shares(
+    rows: NDArray[np.float64], image: NDArray[np.float64], rounds: int = _ROUNDS
+) -> NDArray[np.float64]:
+    """Return shares for which `shares @ rows` is near `image`, by accelerated projected gradient descent.
+
+    Parameters
+    ----------
+    rows : ndarray of float64 of shape (n, r)
+        Not all zero.
+    image : ndarray of float64 of shape (r,)
+    rounds : int, default=500
+        The number of steps.
+
+    Returns
+    -------
+    ndarray of float64 of shape (n,)
+        Nonnegative, with sum 1.
+    """
+    gram, aim = rows @ rows.T, rows @ image
+    step = 1 / np.linalg.eigvalsh(gram)[-1]
+    found = ahead = np.full(len(rows), 1 / len(rows))
+    pace = 1.0
+    for _ in range(rounds):
+        moved = nearest_shares(ahead - step * (gram @ ahead - aim))
+        later = (1 + math.sqrt(1 + 4 * pace**2)) / 2
+        ahead = moved + (pace - 1) / later * (moved - found)
+        found, pace = moved, later
+    return np.asarray(found)

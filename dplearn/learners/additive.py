@@ -1,0 +1,565 @@
+"""Private additive models: the sum of one smooth effect of each column, for labels and for numbers.
+
+>>> from sklearn.datasets import load_breast_cancer
+>>> X, y = load_breast_cancer(return_X_y=True)
+>>> learner = AdditiveClassifier(epsilon=3.0, classes=[0, 1], random_state=0).fit(X, y)
+>>> learner.score(X, y) > 0.8
+True
+>>> shape = learner.shapes_[0]
+>>> shape.name, shape.effects.shape, learner.guarantee_.epsilon
+('x0', (202,), Fraction(3, 1))
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from dplearn._validation import check_count, check_number
+from dplearn.chance.dice import Dice
+from dplearn.domains import Floats, Product
+from dplearn.estimator import PrivateClassifier, PrivateRegressor
+from dplearn.estimator.base import PrivateEstimator
+from dplearn.estimator.stages import Params, Public, Table, planned_table
+from dplearn.learners.additive_losses import (
+    RESIDUAL_BITS,
+    LogisticLoss,
+    Loss,
+    SoftmaxLoss,
+    SquaredLoss,
+)
+from dplearn.learners.additive_plan import FINEST, AdditivePlan, additive_plan
+from dplearn.learners.additive_steps import AdditiveModel, learn_additive
+from dplearn.learners.bins import declared_columns
+from dplearn.privacy import PrivacyLedger
+from dplearn.queries import Examples
+from dplearn.queries.factories import cost_of, oracle_for
+from dplearn.records.reading import (
+    TABLE,
+    as_product,
+    check_classes,
+    check_given,
+    declared_classes,
+    labels_assumed,
+    read_features,
+    read_labels,
+)
+from dplearn.records.rows import Columns
+from dplearn.records.targets import STEPS, TargetRange, read_target
+
+__all__ = ["AdditiveClassifier", "AdditivePlan", "AdditiveRegressor", "ColumnShape"]
+
+_NUMBERS = Floats()  # the assumed domain of each undeclared column
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ColumnShape:
+    """The released effect of one column on the margin of a label, or on a predicted number.
+
+    Attributes
+    ----------
+    name : str
+        Public. The name of the column.
+    cells : tuple of str
+        Public. A description of each cell.
+    values : ndarray of float64 of shape (n_cells,) or None
+        Public. The least number of each cell, NaN for the cell of missing numbers; None for categories.
+    effects : ndarray of float64 of shape (n_cells,), or (n_cells, n_classes) of more than two classes
+        Released. The effect of a value in each cell, with mean 0 over all records.
+    deviations : ndarray of float64, of the shape of `effects`
+        Released. The standard deviation of each effect, because of privacy noise and smoothing.
+    masses : ndarray of float64 of shape (n_cells,)
+        Released. The approximate share of records in each cell.
+    """
+
+    name: str
+    cells: tuple[str, ...]
+    values: NDArray[np.float64] | None
+    effects: NDArray[np.float64]
+    deviations: NDArray[np.float64]
+    masses: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        return f"ColumnShape({self.name!r}, {len(self.cells)} cells)"
+
+    @property
+    def importance(self) -> float:
+        """The root mean square effect over all records."""
+        squares = np.square(self.effects).reshape(len(self.masses), -1).mean(axis=1)
+        return float(np.sqrt(self.masses @ squares))
+
+
+class _Additive(PrivateEstimator):
+    """The stages that classifiers and regressors share."""
+
+    _finest = FINEST  # bits of the grid of the rows; audits use fewer
+
+    def _values(self, reproducible: bool) -> dict[str, Any]:
+        """Return the checked parameters that classifiers and regressors share."""
+        return {
+            "cost": cost_of(self.trust_model, self.epsilon, self.delta, reproducible=reproducible),
+            "trust_model": self.trust_model,
+            "declared": declared_columns(self.domain, _NUMBERS),
+            "finest": self._finest,
+            "random_state": self.random_state,
+        }
+
+    def _columns(self, X: Any, params: Params) -> tuple[Columns, dict[str, Any]]:
+        """Return the codes of a table's columns, and its public values."""
+        stream = self._public_stream(params)
+        X = read_features(self, X, domain=params.declared, reset=True)
+        names = getattr(self, "feature_names_in_", None)
+        domain = as_product(params.declared, X.shape[1], names)
+        known = {"n_samples": len(X), "n_features": X.shape[1], "names": names, "stream": stream}
+        return Columns(domain.encode(X)), known
+
+    def _additive_plan(
+        self, params: Params, public: Public, loss_of: Any, assumed: str, beta: Any
+    ) -> AdditivePlan:
+        failure = check_number("beta", beta, above=0, below=1)
+        domain = as_product(params.declared, public.n_features, public.names)
+        plan = additive_plan(params, public, loss_of, domain, beta=failure)
+        return replace(plan, guarantee=replace(params.cost, assumes=(*TABLE, *domain.assumes, assumed)))
+
+    def _summarize(self, table: Table, plan: AdditivePlan) -> Examples:
+        # One replaced record replaces one row of cells and one target.
+        cells = np.empty((len(table.rows), len(plan.columns)), dtype=np.int16, order="F")
+        for place, (column, codes) in enumerate(zip(plan.columns, table.rows.X.columns, strict=True)):
+            cells[:, place] = column.of(codes)
+        return Examples(cells, table.rows.y)
+
+    def _release(self, summary: Examples, plan: AdditivePlan, dice: Dice) -> AdditiveModel:
+        oracle = oracle_for(plan.noise, summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream)
+        return learn_additive(oracle, plan)
+
+    def _publish_model(self, model: AdditiveModel, plan: AdditivePlan, unit: float, origin: float) -> None:
+        """Set the attributes that classifiers and regressors share; margins are multiplied by `unit`."""
+        self.guarantee_, self.noise_, self.domain_ = plan.guarantee, plan.noise, plan.domain
+        self.intercept_ = origin + unit * model.intercept
+        self.columns_ = plan.columns
+        self.shapes_ = [
+            ColumnShape(
+                name,
+                column.described(),
+                column.values,
+                _squeezed(unit * effects),
+                _squeezed(unit * deviations),
+                masses,
+            )
+            for name, column, effects, deviations, masses in zip(
+                plan.domain.names, plan.columns, model.effects, model.deviations, model.masses, strict=True
+            )
+        ]
+
+    def _sums(self, X: Any) -> NDArray[np.float64]:
+        """Return intercept plus effects of each row, of shape (n, k); unknown categories have the effect 0."""
+        check_is_fitted(self)
+        X = read_features(self, X, domain=self.domain_, reset=False)
+        total = np.zeros((len(X), len(self.intercept_)))
+        total += self.intercept_
+        for column, shape, codes in zip(self.columns_, self.shapes_, self.domain_.nearest(X), strict=True):
+            total += _with_unknown(shape.effects)[column.of(codes)]
+        return total
+
+    def _variances(self, X: Any) -> NDArray[np.float64]:
+        """Return the sums of the squared deviations of the effects of each row, of shape (n, k)."""
+        X = read_features(self, X, domain=self.domain_, reset=False)
+        total = np.zeros((len(X), len(self.intercept_)))
+        for column, shape, codes in zip(self.columns_, self.shapes_, self.domain_.nearest(X), strict=True):
+            total += np.square(_with_unknown(shape.deviations)[column.of(codes)])
+        return total
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        domain = declared_columns(self.domain, _NUMBERS)
+        tags.input_tags.allow_nan = domain.accepts_missing
+        tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
+        return tags
+
+
+class AdditiveClassifier(PrivateClassifier, _Additive):
+    """Classification by the sum of one smooth effect of each column: an additive logistic model.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail; choose it far below 1 / n_samples. 0: Laplace noise,
+        and pure differential privacy, with less accurate shapes. With "local" no delta is spent.
+    trust_model : {"central", "local"}, default="central"
+        "central": noise is added to sums over all records. "local": each record reports one randomised bit on
+        one number of one sum, so that no trusted curator is needed; this requires very many records.
+    domain : Domain, sequence of Domain, Product or Schema, optional
+        The possible values: one domain for all columns, or one for each. Declare bounds and categories where
+        they are known. None: finite numbers without bounds, in cells of a quarter of a power of two; numbers
+        far from 0 of small spread, such as years, then share cells.
+    classes : sequence, optional
+        All labels that can occur. None: the labels of the schema, or else the labels that occur in `y`; the
+        guarantee then assumes that the set of labels is public.
+    ledger : PrivacyLedger, optional
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
+
+    Attributes
+    ----------
+    shapes_ : list of ColumnShape
+        Released. For each column the effects of its cells, in logits, with their standard deviations.
+    intercept_ : ndarray of float64 of shape (1,), or (n_classes,) of more than two classes
+        Released. The mean margins.
+    residual_clip_ : float
+        Public. The greatest norm of a residual in the fit.
+    noise_ : str
+        Public. The noise: "laplace", "gaussian" or "local".
+    domain_ : Product
+        Public. The domain of each column.
+    columns_ : tuple of Column
+        Public. The cells of each column.
+    classes_ : ndarray of shape (n_classes,)
+        Public. The labels, sorted; declared, or assumed to be public.
+    guarantee_ : ApproxDP
+        Public. The guarantee of the fit, with its assumptions.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    See Also
+    --------
+    AdditiveRegressor : The same model of a number.
+    StatisticalQueryLogisticRegression : A linear model.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record; "local" with delta 0, and then
+    also towards the collector of the reports. Proof: each query is a sum over records of integer vectors,
+    each of which is a function of its own record and of earlier answers. The first is a histogram of labels.
+    The second is for the smooth rows of the cells, from public tables whose rows have known distances. The
+    others are for products of a residual and a row, whose norms are bounded, after rounding, in integers, and
+    for products of two normal scores of a row of bounded norm. The oracle's noise is calibrated
+    to these bounds and to the query's share of the budget, and the shares sum to 1. All else is
+    post-processing of the answers.
+
+    **Assumes.** The entries of `guarantee_.assumes`.
+
+    **Accuracy.** `plan(n_samples).deviation` is the noise of the first shapes; a fit warns if the noise
+    dominates (`resolution` below 10), which depends on public numbers only.
+
+    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5: every
+    statistical-query algorithm has a local simulation. Generalised additive models are by Hastie and
+    Tibshirani (1986); the private algorithm is ours.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        trust_model: str = "central",
+        domain: Any = None,
+        classes: Sequence[Any] | None = None,
+        ledger: PrivacyLedger | None = None,
+        random_state: Any = None,
+    ):
+        self.epsilon = epsilon
+        self.delta = delta
+        self.trust_model = trust_model
+        self.domain = domain
+        self.classes = classes
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def plan(
+        self,
+        n_samples: int,
+        *,
+        n_features: int | None = None,
+        n_labels: int | None = None,
+        beta: float = 0.05,
+    ) -> AdditivePlan:
+        """Return the plan of a fit: its guarantee, its queries and its noise. No data is read.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records.
+        n_features : int, optional
+            Number of columns; required unless `domain` determines it.
+        n_labels : int, optional
+            Number of labels; required unless `classes` or the schema determines it.
+        beta : float, default=0.05
+            Allowed probability of failure, in (0, 1).
+        """
+        params = self._params(self.random_state is not None)
+        public = planned_table(params, n_samples, n_features=n_features, n_labels=n_labels)
+        plan = self._plan(params, public, beta=beta)
+        return replace(plan, replan=partial(self._plan_for, params, public, beta=beta))
+
+    def _params(self, reproducible: bool) -> Params:
+        classes = declared_classes(self.classes, self.domain)
+        if classes is not None:
+            check_classes(classes)
+        return Params(**self._values(reproducible), classes=classes)
+
+    def _read(self, X: Any, y: Any, params: Params) -> Table:
+        columns, known = self._columns(X, params)
+        classes, codes = read_labels(y, len(columns), params.classes)
+        return Table(Public(**known, classes=classes), Examples(columns, codes))
+
+    def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> AdditivePlan:
+        if public.n_labels < 2:
+            raise ValueError(
+                f"y must have at least 2 classes, got {public.n_labels} class; classes=[...] declares all"
+            )
+        loss_of = partial(_label_loss, public.n_labels)
+        return self._additive_plan(params, public, loss_of, labels_assumed(params.classes), beta)
+
+    def _publish(self, outcome: AdditiveModel, plan: AdditivePlan) -> None:
+        self.classes_ = plan.public.classes
+        self._publish_model(outcome, plan, 1.0, 0.0)
+        self.residual_clip_ = plan.loss.reach / 2.0**RESIDUAL_BITS
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the margin of each class, or with two classes that of the second; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `fit`; a number outside the domain is replaced by the nearest value in it, and an unknown
+            category has the effect 0.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_classes) of more than two
+        """
+        return _squeezed(self._sums(X))
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probability of each class; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        sums = self._sums(X)
+        return _label_loss(len(self.classes_), 2, self.residual_clip_ == 1).probabilities(sums)
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the logarithms of the probabilities of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return np.asarray(np.log(self.predict_proba(X)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict labels; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Entries of `classes_`.
+        """
+        sums = self._sums(X)
+        codes = (sums[:, 0] > 0).astype(np.intp) if sums.shape[1] == 1 else sums.argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[codes]
+        return labels
+
+
+class AdditiveRegressor(PrivateRegressor, _Additive):
+    """Regression by the sum of one smooth effect of each column.
+
+    Parameters
+    ----------
+    epsilon, delta, trust_model, domain, ledger, random_state
+        As for `AdditiveClassifier`.
+    target_range : pair of numbers
+        Public bounds (low, high) on the target, known without looking at the data; required.
+    clip_target : bool, default=False
+        Whether a target outside the range is moved to the nearest bound. False: it is refused.
+
+    Attributes
+    ----------
+    shapes_ : list of ColumnShape
+        Released. For each column the effects of its cells, in the unit of the target, with their standard
+        deviations.
+    intercept_ : ndarray of float64 of shape (1,)
+        Released. The mean prediction.
+    residual_std_ : float
+        Released. The root mean square of the differences of targets and predictions, approximately.
+    target_range_ : tuple of float
+        Public. The declared range of the target.
+    noise_ : str
+        Public. The noise: "laplace", "gaussian" or "local".
+    domain_ : Product
+        Public. The domain of each column.
+    columns_ : tuple of Column
+        Public. The cells of each column.
+    guarantee_ : ApproxDP
+        Public. The guarantee of the fit, with its assumptions.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    See Also
+    --------
+    AdditiveClassifier : The same model of a label.
+
+    Notes
+    -----
+    **Privacy.** As for `AdditiveClassifier`. The first query is for the means of the target and of its
+    square, a vector of bounded norm; residuals are clipped at a released spread of residuals, which two
+    histograms of magnitudes show.
+
+    **Assumes.** The entries of `guarantee_.assumes`.
+
+    **Accuracy.** As for `AdditiveClassifier`.
+
+    **Source.** As for `AdditiveClassifier`; clipped residuals are those of Huber (1964).
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        trust_model: str = "central",
+        domain: Any = None,
+        target_range: Any = None,
+        clip_target: bool = False,
+        ledger: PrivacyLedger | None = None,
+        random_state: Any = None,
+    ):
+        self.epsilon = epsilon
+        self.delta = delta
+        self.trust_model = trust_model
+        self.domain = domain
+        self.target_range = target_range
+        self.clip_target = clip_target
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def plan(self, n_samples: int, *, n_features: int | None = None, beta: float = 0.05) -> AdditivePlan:
+        """Return the plan of a fit: its guarantee, its queries and its noise. No data is read.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records.
+        n_features : int, optional
+            Number of columns; required unless `domain` determines it.
+        beta : float, default=0.05
+            Allowed probability of failure, in (0, 1).
+        """
+        params = self._params(self.random_state is not None)
+        declared = len(params.declared) if isinstance(params.declared, Product) else n_features
+        public = Public(
+            check_count("n_samples", n_samples, low=1), check_given("n_features", declared, source="domain")
+        )
+        plan = self._plan(params, public, beta=beta)
+        return replace(plan, replan=partial(self._plan_for, params, public, beta=beta))
+
+    def _params(self, reproducible: bool) -> Params:
+        target = TargetRange.of(self.target_range, clip=self.clip_target)
+        return Params(**self._values(reproducible), target=target)
+
+    def _read(self, X: Any, y: Any, params: Params) -> Table:
+        columns, known = self._columns(X, params)
+        codes = read_target(y, len(columns), params.target)
+        return Table(Public(**known), Examples(columns, codes))
+
+    def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> AdditivePlan:
+        return self._additive_plan(params, public, _number_loss, params.target.assumption, beta)
+
+    def _publish(self, outcome: AdditiveModel, plan: AdditivePlan) -> None:
+        loss = outcome.base.loss
+        assert isinstance(loss, SquaredLoss)
+        unit = plan.target.half * loss.scale / STEPS
+        self._publish_model(outcome, plan, unit, float(plan.target.decode(loss.centre / STEPS)))
+        self.residual_std_ = unit * outcome.spread
+        self.target_range_ = (plan.target.low, plan.target.high)
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict targets, clipped to the declared range; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `fit`; a number outside the domain is replaced by the nearest value in it, and an unknown
+            category has the effect 0.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_samples,)
+        """
+        predicted: NDArray[np.float64] = self._sums(X)[:, 0].clip(*self.target_range_)
+        return predicted
+
+    def predict_interval(self, X: Any, beta: float = 0.05) -> NDArray[np.float64]:
+        """Return intervals for the targets of new records; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `predict`.
+        beta : float, default=0.05
+            Probability, for each record, that the interval does not contain its target, in (0, 1).
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_samples, 2)
+            Lower and upper ends, within the declared range. They cover the residual and the noise of the
+            effects, both assumed to be normal.
+        """
+        failure = float(check_number("beta", beta, above=0, below=1))
+        middle = self._sums(X)[:, 0]
+        half = ndtri(1 - failure / 2) * np.sqrt(self._variances(X)[:, 0] + self.residual_std_**2)
+        return np.stack([middle - half, middle + half], axis=1).clip(*self.target_range_)
+
+
+def _label_loss(n_labels: int, order: int, clear: bool) -> LogisticLoss | SoftmaxLoss:
+    """Return the loss of labels; residuals of two labels are clipped at 1/2 unless the noise is small."""
+    if n_labels > 2:
+        return SoftmaxLoss(n_labels, order)
+    return LogisticLoss(Fraction(1) if clear else Fraction(1, 2))
+
+
+def _number_loss(order: int, clear: bool) -> Loss:  # noqa: ARG001 - the residual of a number is always clipped
+    """Return the loss of numbers."""
+    return SquaredLoss()
+
+
+def _squeezed(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the only column of a matrix, or the matrix if it has several."""
+    return values[:, 0] if values.shape[1] == 1 else values
+
+
+def _with_unknown(effects: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return effects of shape (n_cells + 1, k), the last for values that are in no cell."""
+    return np.pad(effects.reshape(len(effects), -1), ((0, 1), (0, 0)))

@@ -1,0 +1,205 @@
+"""The public cells of a column, and the public kernels that say how smooth a function of the cells is.
+
+The cell of a value is a function of the value and its declared domain. A kernel is a covariance matrix of the
+values of a smooth function at the cells: a straight line, or a line with bends over several lengths.
+
+>>> import numpy as np
+>>> from dplearn.domains import Categories, Floats, IntegerRange
+>>> age = column_of(IntegerRange(18, 90))
+>>> age.size, age.of(np.array([0, 1, 72])).tolist(), age.values.tolist()[:3]
+(73, [0, 1, 72], [18.0, 19.0, 20.0])
+>>> income = column_of(Floats(missing=True))  # no bounds: cells are quarters of powers of two
+>>> income.size, income.gap, bool(np.isnan(income.values[0])), income.values[-3:].tolist()
+(203, 1, True, [81920.0, 98304.0, 114688.0])
+>>> kernel(age, 0).shape, np.allclose(kernel(column_of(Categories(["a", "b", "c"])), 5), np.eye(3))
+((73, 73), True)
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.domains import Domain, Floats
+from dplearn.domains.base import NumberDomain
+
+__all__ = ["LEVELS", "MOST_CELLS", "Column", "column_of", "kernel", "smooth_rows"]
+
+#: The number of kernels of an ordered column, from stiff to flexible.
+LEVELS = 6
+#: The most cells of a column of categories; with more values, values share cells.
+MOST_CELLS = 512
+_EACH = 128  # an ordered domain with at most this many numbers has a cell for each
+_EVEN = 64  # the number of cells of equal width
+_WIDE = 256.0  # a range is wide if its end is this many times its start, or more
+_QUARTERS = 4  # cells between two powers of two
+_EXPONENTS = (-8, 17)  # powers of two; smaller magnitudes share a cell with 0, greater ones share the last
+_SMALL = 2e-3  # eigenvalues below this share of the greatest are dropped
+
+# The weights of a straight line and of functions of correlation length size / 1.5, size / 12, 3 and 0.2
+# cells, for each level.
+_MIXTURES = (
+    (1.0, 0.0, 0.0, 0.0, 0.0),
+    (0.5, 0.5, 0.0, 0.0, 0.0),
+    (0.2, 0.45, 0.35, 0.0, 0.0),
+    (0.1, 0.3, 0.3, 0.3, 0.0),
+    (0.05, 0.3, 0.25, 0.25, 0.15),
+    (0.05, 0.15, 0.1, 0.1, 0.6),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """The cells of one column.
+
+    Attributes
+    ----------
+    domain : Domain
+        The domain of the column.
+    starts : ndarray of uint64 of shape (size,) or None
+        The first code of each cell, ascending; None for categories, whose cell is the code modulo `size`.
+    size : int
+        The number of cells.
+    """
+
+    domain: Domain
+    starts: NDArray[np.uint64] | None
+    size: int
+
+    @property
+    def ordered(self) -> bool:
+        """Whether adjacent cells contain adjacent values."""
+        return self.starts is not None
+
+    @property
+    def gap(self) -> int:
+        """The number of cells before the numbers: 1 if cell 0 is that of missing numbers, else 0."""
+        return int(self.ordered and self.domain.accepts_missing)
+
+    @property
+    def values(self) -> NDArray[np.float64] | None:
+        """The least number of each cell, NaN for a missing number; None for a column without numbers."""
+        if self.starts is None or not isinstance(self.domain, NumberDomain):
+            return None
+        return np.asarray(self.domain.decode(self.starts), dtype=np.float64)
+
+    def described(self) -> tuple[str, ...]:
+        """Return a description of each cell."""
+        values = self.values
+        if values is None:
+            shared = self.size < self.domain.size
+            return tuple(
+                f"group {cell}" if shared else self.domain.describe_test(cell).removeprefix("== ")
+                for cell in range(self.size)
+            )
+        numbers = [f"{value:g}" for value in values[self.gap :]]
+        return ("missing",) * self.gap + tuple(numbers)
+
+    def of(self, codes: NDArray[Any]) -> NDArray[np.int16]:
+        """Return the cell of each value; `size` for a code outside the domain.
+
+        Parameters
+        ----------
+        codes : ndarray of unsigned int of shape (n,)
+            Codes from `domain.encode` or `domain.nearest`.
+
+        Returns
+        -------
+        ndarray of int16 of shape (n,)
+        """
+        if self.starts is None:
+            return np.where(codes == self.domain.size, self.size, codes % self.size).astype(np.int16)
+        if self.size == self.domain.size:
+            return codes.astype(np.int16)
+        places = np.searchsorted(self.starts, codes.astype(np.uint64), side="right") - 1
+        return np.where(codes == self.domain.size, self.size, places).astype(np.int16)
+
+
+def column_of(domain: Domain) -> Column:
+    """Return the cells of a column.
+
+    Parameters
+    ----------
+    domain : Domain
+        The domain. Categories have a cell each; so have at most 128 ordered values. Wide ranges and unbounded
+        floats have four cells between two powers of two, and other ranges 64 cells of equal width. Missing
+        numbers have a cell of their own, the first.
+    """
+    if not domain.ordered:
+        return Column(domain, None, min(domain.size, MOST_CELLS))
+    gap = int(domain.accepts_missing)
+    numbers = domain.size - gap
+    if numbers <= _EACH:
+        starts = np.arange(domain.size, dtype=np.uint64)
+    else:
+        first = _first_codes(domain, gap, numbers)
+        starts = np.unique(np.array([*range(gap + 1), *first], dtype=np.uint64))
+    return Column(domain, starts, len(starts))
+
+
+def kernel(column: Column, level: int) -> NDArray[np.float64]:
+    """Return the kernel of a column, of shape (size, size) and with diagonal at most 1.
+
+    Parameters
+    ----------
+    column : Column
+        The cells. Cells without an order, and that of missing values, are independent of all others.
+    level : int
+        From 0, a straight line, to LEVELS - 1.
+    """
+    return _kernel(column.size, column.gap, column.ordered, level)
+
+
+def smooth_rows(column: Column, level: int) -> NDArray[np.float64]:
+    """Return a row for each cell, of norm at most 1: their products are nearly proportional to the kernel.
+
+    Parameters
+    ----------
+    column, level
+        As for `kernel`.
+
+    Returns
+    -------
+    ndarray of float64 of shape (size, r)
+    """
+    return _rows(column.size, column.gap, column.ordered, level)
+
+
+@lru_cache(maxsize=256)
+def _kernel(size: int, gap: int, ordered: bool, level: int) -> NDArray[np.float64]:
+    numbers = size - gap
+    if not ordered or numbers <= 2:
+        return np.eye(size)
+    places = np.arange(numbers)
+    apart = np.abs(places[:, None] - places[None, :])
+    line = np.linspace(-1.0, 1.0, numbers)
+    lengths = (numbers / 1.5, numbers / 12, 3.0, 0.2)
+    parts = [np.outer(line, line), *(np.exp(-apart / length) for length in lengths)]
+    full = np.zeros((size, size))
+    full[:gap, :gap] = 1.0
+    full[gap:, gap:] = sum(weight * part for weight, part in zip(_MIXTURES[level], parts, strict=True))
+    return full
+
+
+@lru_cache(maxsize=256)
+def _rows(size: int, gap: int, ordered: bool, level: int) -> NDArray[np.float64]:
+    if not ordered or size - gap <= 2:
+        return np.eye(size)
+    values, vectors = np.linalg.eigh(_kernel(size, gap, ordered, level))
+    kept = values > _SMALL * values.max()
+    rows = vectors[:, kept] * np.sqrt(values[kept])
+    return np.asarray(rows / np.linalg.norm(rows, axis=1).max())
+
+
+def _first_codes(domain: Domain, gap: int, numbers: int) -> Any:
+    """Return the first codes of the cells of an ordered domain with many numbers."""
+    assert isinstance(domain, NumberDomain)
+    low, high = (float(each) for each in domain.decode(np.array([gap, domain.size - 1], dtype=np.uint64)))
+    if not isinstance(domain, Floats) and not (low >= 0 and high >= _WIDE * max(low, 1.0)):
+        return [gap + numbers * place // _EVEN for place in range(_EVEN)]
+    quarters = 1 + np.arange(_QUARTERS) / _QUARTERS
+    steps = (2.0 ** np.arange(*_EXPONENTS)[:, None] * quarters).ravel()
+    steps = np.concatenate([-steps[::-1], [0.0], steps])
+    return domain.nearest(steps[(steps > low) & (steps <= high)])

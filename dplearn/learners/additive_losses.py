@@ -1,0 +1,316 @@
+"""Losses of additive models: the residual of a record, in integers, given its margins and its target.
+
+A residual is minus the derivative of the loss in the margins, with its norm clipped. Margins are integers in
+units of 2**-MARGIN_BITS, residuals in units of 2**-RESIDUAL_BITS, and every step between them is exact:
+a residual depends on the margins and on the target of its own record alone.
+
+>>> import numpy as np
+>>> loss = LogisticLoss(clip=Fraction(1, 2))
+>>> margins = np.array([[0], [-3 << MARGIN_BITS]])  # probabilities .5 and .05
+>>> (loss.residuals(margins, np.array([1, 0])) / 2**RESIDUAL_BITS).round(2).tolist()
+[[0.5], [-0.05]]
+>>> loss.probabilities(np.array([[0.0], [-3.0]])).round(2).tolist()  # those that the clipped loss fits
+[[0.5, 0.5], [0.91, 0.09]]
+>>> loss = SquaredLoss(centre=20_000, scale=30_000)  # residuals are clipped at 30,000
+>>> loss.residuals(np.zeros((2, 1), int), np.array([20_000 + 15_000, -60_000])).tolist()
+[[2048], [-4096]]
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+
+from dplearn.core.simplex import nearest_shares
+from dplearn.queries import Answer, Examples, HistogramQuery, StatisticalQuery, VectorQuery
+from dplearn.records.targets import STEPS
+
+__all__ = ["MARGIN_BITS", "RESIDUAL_BITS", "Base", "LogisticLoss", "Loss", "SoftmaxLoss", "SquaredLoss"]
+
+MARGIN_BITS = 12
+RESIDUAL_BITS = 12
+
+_ONE = 1 << RESIDUAL_BITS
+_SURE = 16  # a class whose margin is lower by this has probability 0: exp(-16) < 2**-23
+_COARSER = 4  # a probability is looked up in steps of 2**(_COARSER - MARGIN_BITS) of the margin
+_FINE = 20  # bits of a likelihood
+_SHORTER = 10  # bits of the factor that shortens a residual
+_RAREST = 0.002  # the least share of a label
+# The mean curvature of the loss during the steps, as a share of p (1 - p) at the margins of the base: most
+# records are surer than that, and clipped ones have none.
+_CURVED = 0.44
+_UNCLIPPED = 0.85  # the same for the squared loss: the share of residuals that are not clipped
+_DEVIATIONS = 2.5  # the target is clipped at so many standard deviations
+_SQUARES = 10  # bits of a target and of its square in the first query
+_LEAST_SPREAD = 1e-3  # the least standard deviation of a target, as a share of half its range
+
+Integers = NDArray[np.int64]
+Floats64 = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Base:
+    """The distribution of the targets, as far as the first query shows it.
+
+    Attributes
+    ----------
+    loss : Loss
+        The loss, in the unit that suits the targets.
+    targets : ndarray of shape (k,)
+        Released. The mean of `loss.targets`, in units of 1.
+    curvature, variance : ndarray of shape (k,)
+        Released. The curvature of the loss in each margin at the base, and the variance of the targets.
+    step_curvature : ndarray of shape (k,)
+        Released. The mean curvature expected near the fitted model.
+    margins : ndarray of shape (k,)
+        Released. The margins that fit the distribution of the targets.
+    unit : float
+        Released. The unit of variances of margins.
+    """
+
+    loss: "Loss"
+    targets: Floats64
+    curvature: Floats64
+    variance: Floats64
+    step_curvature: Floats64
+    margins: Floats64
+    unit: float = 1.0
+
+
+class Loss(ABC):
+    """A loss of the margins of one record.
+
+    Attributes
+    ----------
+    n_outputs : int
+        The number of margins of a record.
+    reach : int
+        The greatest norm of a residual, in units of 2**-RESIDUAL_BITS.
+    target_reach : int
+        The greatest norm of a row of `targets`.
+    """
+
+    n_outputs = 1
+    reach: int
+    target_reach: int
+
+    @abstractmethod
+    def base_query(self) -> StatisticalQuery:
+        """Return the first query, for the distribution of the targets."""
+
+    @abstractmethod
+    def base(self, answer: Answer) -> Base:
+        """Return the base, given the answer to the first query."""
+
+    @abstractmethod
+    def targets(self, y: NDArray[Any]) -> Integers:
+        """Return the residuals of the first sums, before anything else is known.
+
+        Parameters
+        ----------
+        y : ndarray of int of shape (n,)
+            Private. Codes of labels, or of targets.
+
+        Returns
+        -------
+        ndarray of int64 of shape (n, n_outputs)
+            Of norm at most `target_reach`.
+        """
+
+    @abstractmethod
+    def residuals(self, margins: Integers, y: NDArray[Any]) -> Integers:
+        """Return the residuals of records, of norm at most `reach`.
+
+        Parameters
+        ----------
+        margins : ndarray of int64 of shape (n, n_outputs)
+            Private. In units of 2**-MARGIN_BITS.
+        y : ndarray of int of shape (n,)
+            Private. Codes of labels, or of targets.
+        """
+
+
+class LogisticLoss(Loss):
+    """The logistic loss of two labels, with one margin: the logit of the second label.
+
+    Parameters
+    ----------
+    clip : Fraction
+        Public. The greatest residual. With 1/2 the loss is linear where the model is wrong, and convex.
+    """
+
+    def __init__(self, clip: Fraction):
+        self.clip = float(clip)
+        self.reach = math.floor(clip * _ONE)
+        self.target_reach = _ONE // 2
+        half = _SURE << (MARGIN_BITS - _COARSER)
+        steps = np.arange(-half, half + 1) * 2.0 ** (_COARSER - MARGIN_BITS)
+        self._probabilities = np.rint(_ONE * expit(steps)).astype(np.int64)
+
+    def base_query(self) -> StatisticalQuery:
+        """Return the histogram of the labels."""
+        return HistogramQuery(lambda records: records.y, categories=2)
+
+    def base(self, answer: Answer) -> Base:
+        """Return the base with the released shares of the labels."""
+        p = _shares(answer.means)[1:]
+        curvature = p * (1 - p)
+        return Base(self, p - 0.5, curvature, curvature, _CURVED * curvature, np.log(p / (1 - p)))
+
+    def targets(self, y: NDArray[Any]) -> Integers:
+        """Return 1/2 for the second label and -1/2 for the first."""
+        return np.where(y == 1, _ONE // 2, -(_ONE // 2)).astype(np.int64)[:, None]
+
+    def residuals(self, margins: Integers, y: NDArray[Any]) -> Integers:
+        """Return label minus probability, clipped."""
+        places = (margins[:, 0] >> _COARSER) + (len(self._probabilities) >> 1)
+        likely = self._probabilities[places.clip(0, len(self._probabilities) - 1)]
+        apart = np.where(y == 1, _ONE, 0) - likely
+        return np.asarray(apart.clip(-self.reach, self.reach)[:, None], dtype=np.int64)
+
+    def probabilities(self, margins: Floats64) -> Floats64:
+        """Return the probabilities of both labels that minimise the clipped loss at these margins.
+
+        Clipped at c, the residuals q (1 - e) and -q e of labels of probability p, where e = expit(margin) <=
+        c, cancel if p min(1 - e, c) = (1 - p) e.
+        """
+        rarer = expit(-np.abs(margins[:, 0]))
+        other = np.minimum(1 - rarer, self.clip)
+        rarer = rarer / (rarer + other)
+        second = np.where(margins[:, 0] > 0, 1 - rarer, rarer)
+        return np.stack([1 - second, second], axis=1)
+
+
+class SoftmaxLoss(Loss):
+    """The logistic loss of several labels, with a margin for each.
+
+    Parameters
+    ----------
+    n_outputs : int
+        The number of labels, at least 3.
+    order : {1, 2}, default=2
+        Public. The order of the norm of residuals. 2: it is at most 1; longer residuals are shortened. 1: it
+        is at most 2.
+    """
+
+    def __init__(self, n_outputs: int, order: int = 2):
+        self.n_outputs = n_outputs
+        self._order = order
+        self._portion = _ONE // n_outputs
+        self.reach = _ONE if order == 2 else 2 * _ONE
+        # The indicator minus 1 / k has the squared norm (k - 1) / k, and the L1 norm 2 (k - 1) / k.
+        square = self._portion**2 * n_outputs * (n_outputs - 1)
+        self.target_reach = math.isqrt(square - 1) + 1 if order == 2 else 2 * self._portion * (n_outputs - 1)
+        behind = np.arange((_SURE << (MARGIN_BITS - _COARSER)) + 1) * 2.0 ** (_COARSER - MARGIN_BITS)
+        self._likelihoods = np.rint(2.0**_FINE * np.exp(-behind))
+        self._likelihoods[-1] = 0.0
+
+    def base_query(self) -> StatisticalQuery:
+        """Return the histogram of the labels."""
+        return HistogramQuery(lambda records: records.y, categories=self.n_outputs)
+
+    def base(self, answer: Answer) -> Base:
+        """Return the base with the released shares of the labels."""
+        p = _shares(answer.means)
+        curvature, logs = p * (1 - p), np.log(p)
+        return Base(
+            self, p - 1 / self.n_outputs, curvature, curvature, _CURVED * curvature, logs - logs.mean()
+        )
+
+    def targets(self, y: NDArray[Any]) -> Integers:
+        """Return the indicator of the label, minus 1 / n_outputs."""
+        whole = self._portion * self.n_outputs
+        parts = (y[:, None] == np.arange(self.n_outputs)) * whole - self._portion
+        return np.asarray(parts, dtype=np.int64)
+
+    def residuals(self, margins: Integers, y: NDArray[Any]) -> Integers:
+        """Return the indicator of the label minus the probabilities, shortened."""
+        behind = (margins.max(axis=1, keepdims=True) - margins) >> _COARSER
+        likely = self._likelihoods[np.minimum(behind, len(self._likelihoods) - 1)]
+        # No quotient of such numbers is so near to the next integer that floats round it up to this integer.
+        parts = np.floor(likely * _ONE / likely.sum(axis=1, keepdims=True)).astype(np.int64)
+        apart = (y[:, None] == np.arange(self.n_outputs)) * _ONE - parts
+        if self._order == 1:
+            return np.asarray(apart, dtype=np.int64)  # parts sum to at most _ONE
+        squares = np.maximum(np.einsum("ij,ij->i", apart, apart), 1)
+        # The root of a whole number below 2**52 is exact after rounding down.
+        factors = np.sqrt((self.reach**2 << (2 * _SHORTER)) // squares).astype(np.int64)
+        shorter = apart * np.minimum(factors, 1 << _SHORTER)[:, None]
+        return np.asarray(np.sign(shorter) * (np.abs(shorter) >> _SHORTER))  # rounded towards 0
+
+    def probabilities(self, margins: Floats64) -> Floats64:
+        """Return the probability of each label."""
+        return np.asarray(softmax(margins, axis=1))
+
+
+class SquaredLoss(Loss):
+    """The squared loss of a number, with one margin: the prediction. Clipped, it is Huber's loss.
+
+    Parameters
+    ----------
+    centre, scale : int
+        Public, or released. In steps of a target. A margin of 0 predicts the centre, a margin of 1 is the
+        scale, and residuals are clipped at the scale.
+    """
+
+    def __init__(self, centre: int = 0, scale: int = STEPS):
+        self.centre, self.scale = centre, scale
+        self.reach = self.target_reach = _ONE
+
+    def base_query(self) -> StatisticalQuery:
+        """Return the query for the means of the target and of its square."""
+        reach = 1 << _SQUARES
+
+        def moments(records: Examples) -> Integers:
+            y = records.y.astype(np.int64)
+            bits = STEPS.bit_length() - 1
+            return np.stack([y >> (bits - _SQUARES), (y * y) >> (2 * bits - _SQUARES)], axis=1)
+
+        return VectorQuery(moments, size=2, norm=math.isqrt(2 * reach**2) + 1, unit=Fraction(1, reach))
+
+    def base(self, answer: Answer) -> Base:
+        """Return the base around the released mean, in the unit of the released standard deviation."""
+        noise = math.sqrt(2 * answer.noise.linear**2 + answer.noise.root**2 / 2)
+        mean = float(answer.means[0].clip(-1.0, 1.0))
+        square = float(answer.means[1]) - mean**2 + noise  # too wide a spread clips less
+        spread = math.sqrt(min(max(square, noise, _LEAST_SPREAD**2), 1.0))
+        scale = max(1, round(min(_DEVIATIONS * spread, 2.0) * STEPS))
+        return SquaredLoss(round(mean * STEPS), scale)._base(spread * STEPS / scale)
+
+    def narrowed(self, spread: float, width: float) -> Base:
+        """Return the base in the unit of the released spread of residuals.
+
+        Parameters
+        ----------
+        spread : float
+            Released. The root mean square of residuals, in units of the scale.
+        width : float
+            Public. Residuals are clipped at so many spreads.
+        """
+        scale = max(1, round(min(spread * width, 1.0) * self.scale))
+        return SquaredLoss(self.centre, scale)._base(spread * self.scale / scale)
+
+    def _base(self, spread: float) -> Base:
+        one, variance = np.ones(1), np.full(1, spread**2)
+        return Base(self, 0 * one, one, variance, _UNCLIPPED * one, 0 * one, unit=spread**2)
+
+    def targets(self, y: NDArray[Any]) -> Integers:
+        """Return the clipped target."""
+        return self.residuals(np.zeros((len(y), 1), dtype=np.int64), y)
+
+    def residuals(self, margins: Integers, y: NDArray[Any]) -> Integers:
+        """Return target minus prediction, clipped."""
+        assert MARGIN_BITS == RESIDUAL_BITS
+        scaled = ((y.astype(np.int64) - self.centre) * _ONE + self.scale // 2) // self.scale
+        return (scaled[:, None] - margins).clip(-self.reach, self.reach)
+
+
+def _shares(means: Floats64) -> Floats64:
+    """Return the nearest shares of labels of which none is rarer than _RAREST."""
+    shares = nearest_shares(means).clip(_RAREST)
+    return np.asarray(shares / shares.sum())

@@ -1,0 +1,241 @@
+"""The plan of a fit of an additive model: public values, the shares of the budget, and the noise.
+
+>>> from dplearn.learners.additive_losses import LogisticLoss
+>>> from dplearn.domains import Categories, IntegerRange, Product
+>>> from dplearn.estimator.stages import Params, Public
+>>> domain = Product([IntegerRange(0, 99), Categories(["north", "south"])])
+>>> params = Params(ApproxDP(1, "1e-6"), trust_model="central", finest=9)
+>>> loss_of = lambda order, clear: LogisticLoss(Fraction(1, 2))
+>>> plan = additive_plan(params, Public(10_000, 2, 2), loss_of, domain)
+>>> plan.noise, plan.n_steps, plan.level, plan.resolution
+('gaussian', 24, 4, 955.8)
+>>> [float(share) for share in plan.shares]
+[0.02, 0.1, 0.32, 0.04, 0.0, 0.52]
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from dplearn.estimator.stages import Params, Public
+from dplearn.learners.additive_columns import LEVELS, Column, column_of
+from dplearn.learners.additive_losses import Loss, SquaredLoss
+from dplearn.learners.additive_queries import residual_norm
+from dplearn.privacy import ApproxDP
+from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
+from dplearn.privacy.shares import concentrated_budget
+from dplearn.queries import VectorQuery
+from dplearn.queries.planned_noise import planned_deviation
+
+__all__ = ["AdditivePlan", "additive_plan"]
+
+#: Rows are integers of norm at most 2**9, and residuals times shortening factors have 11 bits after the
+#: binary point.
+FINEST = 9
+
+# The shares of the budget for the distribution of the target, the masses, the shapes and the correlations;
+# the steps have the rest, of which each query for the spread of residuals takes a part.
+_TARGET, _MASSES, _SHAPES, _CORRELATIONS = (Fraction(part, 100) for part in (2, 10, 32, 4))
+_SPREAD = Fraction(2, 100)
+_STEPS = {1: 4, 2: 24}  # shares of epsilon add up linearly, shares of rho or of the records in quadrature
+#: The resolutions from which on the more flexible kernels are used, after the first three.
+_FINER = (250, 500, 1000)
+_CLEAR = 2000  # the resolution from which on residuals of labels are not clipped
+_NOISE_DOMINATED = 10  # the resolution below which a fit warns
+_MOST_CORRELATED = 256  # columns
+_MOST_NUMBERS, _MOST_LOCAL = 1 << 21, 1 << 13  # the most numbers in an answer
+_WIDEST = 1 << 56  # the bound on sigma2 in the Gaussian sampler
+_UNIT_BITS = 10
+
+
+@dataclass(frozen=True)
+class AdditivePlan(Plan):
+    """The plan of a fit of `AdditiveClassifier` or `AdditiveRegressor`.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        The guarantee of the fit.
+    noise : {"laplace", "gaussian", "local"}
+        The noise.
+    n_steps : int
+        The number of gradient steps after the first shapes.
+    n_queries : int
+        The number of queries, all sequential.
+    resolution : float
+        The mass of a whole column in standard deviations of the noise of an answer with all of the budget.
+        Below 10 the fit is noise-dominated, and it warns.
+    level : int
+        The flexibility of the shapes, from 0 for straight lines to 5; it depends on the resolution.
+    deviation : float
+        The standard deviation of the noise in a number of the query for the shapes, in units of the norm of a
+        row times the greatest target.
+    beta : float
+        The argument of `plan`.
+    """
+
+    guarantee: ApproxDP
+    noise: str
+    n_steps: int
+    n_queries: int
+    resolution: float
+    level: int
+    deviation: float
+    beta: float = 0.05
+    columns: tuple[Column, ...] = hidden(())
+    loss: Any = hidden()
+    domain: Any = hidden()
+    public: Any = hidden()
+    target: Any = hidden()  # the range of the target of a regression
+    bits: tuple[int, int] = hidden((FINEST, FINEST + 2))  # of rows, and of residuals times shortening factors
+    replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
+
+    _computed = ("n_needed",)
+
+    @property
+    def n_needed(self) -> int | None:
+        """A number of records for which `deviation` is at most 0.005; None if 10**10 do not suffice."""
+        return records_needed(self.replan, lambda plan: plan.deviation <= ALPHA / 10)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A warning if the shapes are noise-dominated; a function of public numbers."""
+        n = self.public.n_samples
+        if self.public.n_labels >= n or self.resolution >= _NOISE_DOMINATED:
+            return ()
+        delta = ", or a delta such as 1e-6" if self.noise == "laplace" else ""
+        return (
+            f"n_samples is {n}: noise is larger than the signal for {len(self.columns)} columns; use more"
+            f" records or a larger epsilon{delta}; plan(n_samples, n_features=...) reports `resolution`"
+            " without data",
+        )
+
+    @property
+    def order(self) -> int:
+        """The order of the norm of rows: 1 for Laplace noise, 2 for all other noise."""
+        return 1 if self.noise == "laplace" else 2
+
+    @property
+    def correlated(self) -> bool:
+        """Whether the correlations of the columns are queried."""
+        return self.order == 2 and 2 <= len(self.columns) <= _MOST_CORRELATED
+
+    @property
+    def narrows(self) -> bool:
+        """Whether the spread of residuals is queried: once before the steps, and once after them."""
+        return isinstance(self.loss, SquaredLoss)
+
+    @property
+    def shares(self) -> tuple[Fraction, ...]:
+        """The shares of the budget: target, masses, shapes, correlations, each spread, all steps together."""
+        correlations = _CORRELATIONS if self.correlated else Fraction(0)
+        spread = _SPREAD if self.narrows else Fraction(0)
+        rest = 1 - _TARGET - _MASSES - _SHAPES - correlations - 2 * spread
+        return _TARGET, _MASSES, _SHAPES, correlations, spread, rest
+
+    def step_share(self, step: int) -> Fraction:
+        """Return the share of a step; the shares rise linearly, to three times the first."""
+        later = Fraction(step, self.n_steps - 1) if self.n_steps > 1 else Fraction(1, 2)
+        return self.shares[-1] * (Fraction(1, 2) + later) / self.n_steps
+
+
+def additive_plan(
+    params: Params,
+    public: Public,
+    loss_of: Callable[[int, bool], Loss],
+    domain: Any,
+    *,
+    beta: Fraction = Fraction(1, 20),
+) -> AdditivePlan:
+    """Return the plan of a fit; its guarantee is the cost, without assumptions yet.
+
+    Parameters
+    ----------
+    params : Params
+        The parameters of the fit.
+    public : Public
+        The public values of the table.
+    loss_of : callable
+        From the order of norms, and whether residuals need no clipping, to the loss.
+    domain : Product
+        The domains of the columns.
+    beta : Fraction, default=1/20
+        Allowed probability of failure, in (0, 1).
+    """
+    noise = "local" if params.trust_model == "local" else "gaussian" if params.cost.delta else "laplace"
+    order = 1 if noise == "laplace" else 2
+    columns = tuple(column_of(each) for each in domain.domains)
+    bare = AdditivePlan(params.cost, noise, 0, 0, 0.0, 0, 0.0, public=public)
+    resolution = _resolution(bare, len(columns))
+    level = min(LEVELS - 1, 2 + sum(resolution >= limit for limit in _FINER))
+    loss = loss_of(order, resolution >= _CLEAR)
+    plan = replace(
+        bare,
+        n_steps=_STEPS[order],
+        resolution=resolution,
+        level=level,
+        beta=float(beta),
+        columns=columns,
+        loss=loss,
+        domain=domain,
+        target=getattr(params, "target", None),
+    )
+    _check_size(plan)
+    plan = replace(plan, n_queries=3 + plan.correlated + 2 * plan.narrows + plan.n_steps)
+    for fewer in range(2 * params.finest + 1):
+        bits = (params.finest - fewer // 2, params.finest + 2 - (fewer + 1) // 2)
+        rounded = replace(plan, bits=bits)
+        if _can_be_drawn(rounded):
+            return replace(rounded, deviation=_deviation(rounded, loss.target_reach, plan.shares[2]))
+    raise ValueError(
+        f"epsilon must be large enough for noise to be drawn, got {float(params.cost.epsilon):g}"
+    )
+
+
+def _resolution(plan: AdditivePlan, n_columns: int) -> float:
+    """Return the mass of a column in standard deviations of the noise of a sum of rows of n_columns units."""
+    unit = 1 << _UNIT_BITS
+    norm = math.isqrt(n_columns * unit**2)
+    query = VectorQuery(len, size=n_columns, norm=norm, unit=Fraction(1, unit))
+    query.l1 = 2 * n_columns * unit
+    return round(min(math.sqrt(3 / 2) / _planned(plan, query, Fraction(1)), 1e9), 1)
+
+
+def _deviation(plan: AdditivePlan, reach: int, share: Fraction) -> float:
+    """Return the standard deviation of a residual query, for residuals and rows of norm 1."""
+    norm = residual_norm(reach, 1 << plan.bits[0], plan.bits[1])
+    query = VectorQuery(len, size=len(plan.columns), norm=norm, unit=Fraction(1, norm))
+    query.l1 = 2 * norm
+    return _planned(plan, query, share)
+
+
+def _planned(plan: AdditivePlan, query: VectorQuery, share: Fraction) -> float:
+    return planned_deviation(plan.noise, plan.guarantee, plan.public.n_samples, query, share)
+
+
+def _can_be_drawn(plan: AdditivePlan) -> bool:
+    """Return whether the Gaussian sampler supports the noise of all residual queries."""
+    if plan.noise != "gaussian":
+        return True
+    rho = concentrated_budget(plan.guarantee)
+    asked = [(plan.loss.target_reach, plan.shares[2]), (plan.loss.reach, plan.step_share(0))]
+    norms = [(residual_norm(reach, 1 << plan.bits[0], plan.bits[1]), share) for reach, share in asked]
+    return all(4 * norm**2 < 2 * rho * share * _WIDEST for norm, share in norms)
+
+
+def _check_size(plan: AdditivePlan) -> None:
+    n, numbers = plan.public.n_samples, plan.loss.n_outputs * sum(column.size for column in plan.columns)
+    most = _MOST_LOCAL if plan.noise == "local" else _MOST_NUMBERS
+    if numbers > most:
+        raise ValueError(
+            f"X must have at most {most} cells (of all columns, times labels), got {numbers}: declare fewer"
+            " categories or drop columns by a rule that uses no records"
+        )
+    shares = [share for share in (*plan.shares[:-1], plan.step_share(0)) if share]
+    least = max(math.ceil(1 / share) for share in shares)
+    if plan.noise == "local" and n < least:
+        raise ValueError(
+            f"trust_model='local' needs a record for each query, at least {least}, got n_samples={n}"
+        )

@@ -1,0 +1,362 @@
+"""The queries of additive models: sums over records of rows of bounded norm, looked up in released tables.
+
+A record's row is the concatenation of one row for each column, from a table with a row for each cell of the
+column, and of a constant. Long rows are multiplied by an integer factor that shortens them to a public norm.
+A query asks for the sum of residual times row, over all records. All numbers are integers, and the norm
+bounds hold for them as they are, after rounding.
+
+>>> import numpy as np
+>>> tables = [np.array([[1.0], [-1.0]]), np.array([[2.0], [0.0]])]
+>>> rows = Rows.of(tables, constant=1.0, length=2.0, bits=3)
+>>> rows.tables[1].tolist(), rows.constant, rows.reach  # in units of length / 8
+([[8], [0]], 4, 8)
+>>> records = Examples(np.array([[0, 0], [1, 1]]), np.array([0, 1]))
+>>> (rows.weights(records) / 2**WEIGHT_BITS).round(2).tolist()  # the norms are 9.8 and 5.7
+[0.82, 1.0]
+>>> halves = lambda records: np.array([[2048], [-2048]])
+>>> query = residual_query(rows, halves, n_outputs=1, reach=2048, bits=2)
+>>> query.values(records).tolist(), query.norm  # 1.6 is rounded to 1: 2 times a norm of 9.8 exceeds 16
+([[4, 8, 4], [8, 0, -8]], 16)
+>>> query.total(records).tolist()
+[12, 8, -4]
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.learners.additive_losses import RESIDUAL_BITS
+from dplearn.queries import Examples, StatisticalQuery, VectorQuery
+
+__all__ = ["WEIGHT_BITS", "Rows", "mass_query", "moment_query", "residual_norm", "residual_query"]
+
+WEIGHT_BITS = 10  # bits of the factor that shortens a row
+
+#: The weights of entries on and off the diagonal in `moment_query`: since 49 < 2 * 25, the norm of the
+#: weighted upper triangle is at most 5 times the Frobenius norm of the matrix.
+ON, OFF = 5, 7
+
+_BLOCK = 1 << 14  # records that are summed at once, few enough for the cache
+
+Integers = NDArray[np.int64]
+Residuals = Callable[[Examples], Integers]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The tables from which the rows of records are looked up, and the norm to which rows are shortened.
+
+    Attributes
+    ----------
+    tables : list of ndarray of int64 of shape (cells, r)
+        Released. For each column, a row of integers for each cell.
+    constant : int
+        Released. The last number of each row.
+    reach : int
+        Public. The greatest norm of a shortened row.
+    unit : float
+        Released. The value of one step of the integers.
+    order : {1, 2}
+        Public. The order of the norm.
+    """
+
+    tables: Sequence[Integers]
+    constant: int
+    reach: int
+    unit: float
+    order: int = 2
+    _kept: list[Any] = field(default_factory=lambda: [None, None])  # the last records, and their factors
+
+    @classmethod
+    def of(
+        cls,
+        tables: Sequence[NDArray[np.float64]],
+        *,
+        constant: float,
+        length: float,
+        bits: int,
+        order: int = 2,
+    ) -> "Rows":
+        """Return tables of floats as integers, in the unit in which `length` is 2**bits.
+
+        Parameters
+        ----------
+        tables : sequence of ndarray of float64 of shape (cells, r)
+            Released.
+        constant : float
+            Released. Nonnegative.
+        length : float
+            Released. The norm to which rows are shortened; positive.
+        bits : int
+            Public.
+        order : {1, 2}, default=2
+            Public.
+        """
+        unit = length * 2.0**-bits
+        whole = [np.rint(table / unit).astype(np.int64) for table in tables]
+        return cls(whole, round(constant / unit), 1 << bits, unit, order)
+
+    @property
+    def size(self) -> int:
+        """The number of numbers in a row."""
+        return 1 + sum(int(table.shape[1]) for table in self.tables)
+
+    @property
+    def width(self) -> float:
+        """The greatest norm of a shortened row, in units of 1."""
+        return self.reach * self.unit
+
+    def lengths(self) -> list[Integers]:
+        """Return the norm, to the power of `order`, of each row of each table."""
+        return [_lengths(table, self.order) for table in self.tables]
+
+    def weights(self, records: Examples) -> Integers:
+        """Return the factors that shorten rows, in units of 2**-WEIGHT_BITS; cached for the same object.
+
+        Parameters
+        ----------
+        records : Examples
+            Private. X of shape (n, d) holds cells.
+        """
+        if self._kept[0] is not records:
+            total = np.full(len(records), self.constant**self.order, dtype=np.int64)
+            for place, lengths in enumerate(self.lengths()):
+                total += lengths[records.X[:, place]]
+            self._kept[:] = records, self.shortened(total)
+        return np.asarray(self._kept[1])
+
+    def shortened(self, lengths: Integers) -> Integers:
+        """Return the greatest factors k for which k * norm <= reach * 2**WEIGHT_BITS, at most 2**WEIGHT_BITS.
+
+        Parameters
+        ----------
+        lengths : ndarray of int64
+            Norms to the power of `order`.
+        """
+        quotients = (self.reach**self.order << (self.order * WEIGHT_BITS)) // np.maximum(lengths, 1)
+        if self.order == 2:  # the quotient is below 2**52, so its root, rounded down, is exact
+            quotients = np.sqrt(quotients).astype(np.int64)
+        return np.asarray(np.minimum(quotients, 1 << WEIGHT_BITS))
+
+    def of_records(self, records: Examples) -> Integers:
+        """Return the rows of records, not shortened, of shape (n, size)."""
+        parts = [table[records.X[:, place]] for place, table in enumerate(self.tables)]
+        constant = np.full((len(records), 1), self.constant, dtype=np.int64)
+        return np.concatenate([*parts, constant], axis=1)
+
+    def sums(
+        self, records: Examples, factors: Callable[[Examples, slice], Integers], n_outputs: int
+    ) -> Integers:
+        """Return the sum over records of row times factor, of shape (size, n_outputs).
+
+        Parameters
+        ----------
+        records : Examples
+            Private.
+        factors : callable
+            From a block of records, and its place among all records, to integers of shape (n, n_outputs), of
+            magnitude below 2**20, so that the sums below are exact in floats.
+        n_outputs : int
+        """
+        by_cell = [np.zeros((n_outputs, len(table))) for table in self.tables]
+        constant = np.zeros(n_outputs, dtype=np.int64)
+        for place in _blocks(len(records)):
+            block = Examples(records.X[place], records.y[place])
+            given = factors(block, place)
+            constant += given.sum(axis=0)
+            for output, column in enumerate(np.ascontiguousarray(given.T, dtype=np.float64)):
+                for sums, cells in zip(by_cell, block.X.T, strict=True):
+                    sums[output] += np.bincount(cells, weights=column, minlength=sums.shape[1])
+        parts = [table.T @ sums.T.astype(np.int64) for table, sums in zip(self.tables, by_cell, strict=True)]
+        return np.concatenate([*parts, self.constant * constant[None, :]])
+
+
+class _BoundedQuery(VectorQuery):
+    """A query for a sum of vectors, with sensitivities that are known better than from the norm."""
+
+    def __init__(self, function: Any, *, l1: int | None = None, squared_l2: int | None = None, **known: Any):
+        super().__init__(function, **known)
+        self.l1 = self.l1 if l1 is None else l1
+        self.squared_l2 = self.squared_l2 if squared_l2 is None else squared_l2
+
+
+def mass_query(rows: Rows) -> StatisticalQuery:
+    """Return the query for the sum of all rows, not shortened; the constant is left out.
+
+    Parameters
+    ----------
+    rows : Rows
+        Public. With a constant of 0.
+
+    Notes
+    -----
+    A replaced record moves the part of each column from one row of the table to another. The bounds are sums
+    over columns of the greatest distance of two rows.
+    """
+    norm = math.isqrt(sum(int(_lengths(table, 2).max()) for table in rows.tables)) + 1
+
+    def total(records: Examples) -> Integers:
+        return rows.sums(records, lambda block, _: np.ones((len(block), 1), dtype=np.int64), 1)[:-1, 0]
+
+    return _BoundedQuery(
+        lambda records: rows.of_records(records)[:, :-1],
+        size=rows.size - 1,
+        norm=norm,
+        unit=Fraction(1, rows.reach),
+        total=total,
+        squared_l2=max(1, sum(_widest(table, 2) for table in rows.tables)),
+        l1=max(1, sum(_widest(table, 1) for table in rows.tables)),
+    )
+
+
+def residual_norm(reach: int, row_reach: int, bits: int) -> int:
+    """Return the bound on the norm of residual times row in `residual_query`.
+
+    Parameters
+    ----------
+    reach, bits
+        As for `residual_query`.
+    row_reach : int
+        The greatest norm of a shortened row.
+    """
+    return -((-reach * row_reach) >> (RESIDUAL_BITS - bits))
+
+
+def residual_query(
+    rows: Rows, residuals: Residuals, *, n_outputs: int, reach: int, bits: int
+) -> StatisticalQuery:
+    """Return the query for the sum of residual times shortened row.
+
+    Parameters
+    ----------
+    rows : Rows
+        Released.
+    residuals : callable
+        From records to integers of shape (n, n_outputs), in units of 2**-RESIDUAL_BITS, with norm at most
+        `reach`.
+    n_outputs, reach : int
+        Public.
+    bits : int
+        Public. The product of residual and shortening factor is rounded to multiples of 2**-bits.
+
+    Notes
+    -----
+    With r the residual and f <= 1 the shortening factor, |r| <= reach and f |row| <= rows.reach, in norms of
+    order `rows.order`. The integers nearest to f r may be longer than f r; where they are longer than f
+    reach, f r is rounded towards 0 instead. So the norm of the product of rounded numbers and row is at most
+    reach * rows.reach, and two such products are at most twice that apart.
+    """
+
+    def factors(records: Examples, weights: Integers) -> Integers:
+        return _rounded(residuals(records), weights, reach, bits, rows.order)
+
+    def total(records: Examples) -> Integers:
+        weights = rows.weights(records)
+        return rows.sums(records, lambda block, place: factors(block, weights[place]), n_outputs).ravel()
+
+    def each(records: Examples) -> Integers:
+        given = factors(records, rows.weights(records))
+        products = rows.of_records(records)[:, :, None] * given[:, None, :]
+        return products.reshape(len(records), -1)
+
+    norm = residual_norm(reach, rows.reach, bits)
+    return _BoundedQuery(
+        each,
+        size=rows.size * n_outputs,
+        norm=norm,
+        unit=Fraction(1, rows.reach << bits),
+        total=total,
+        l1=2 * norm if rows.order == 1 else None,
+    )
+
+
+def moment_query(rows: Rows) -> StatisticalQuery:
+    """Return the query for second moments: the products of numbers i <= j of a shortened row.
+
+    Parameters
+    ----------
+    rows : Rows
+        Released. Tables with one column each, and a constant of 0.
+
+    Notes
+    -----
+    For rows v, w of norm at most R, |vv' - ww'|^2 = |v|^4 + |w|^4 - 2 (v w)^2 <= 2 R^4, in the Frobenius
+    norm. With weights 5 and 7, the norm of the weighted upper triangle is at most 5 times that of the
+    matrix, and the inner product for two rows is still nonnegative: the terms 25 v_i^2 w_i^2 and 49 v_i v_j
+    w_i w_j sum to (49 (v w)^2 + sum v_i^2 w_i^2) / 2.
+    """
+    d = rows.size - 1
+    upper = np.triu_indices(d)
+    weights = np.where(upper[0] == upper[1], ON, OFF)
+    norm = ON * rows.reach**2
+
+    def short(records: Examples) -> NDArray[np.float64]:
+        return _short_rows(rows.of_records(records)[:, :-1], rows.weights(records), rows.reach)
+
+    def total(records: Examples) -> Integers:
+        moments = np.zeros((d, d), dtype=np.int64)
+        for place in _blocks(len(records)):
+            part = short(Examples(records.X[place], records.y[place]))
+            moments += (part.T @ part).astype(np.int64)
+        return moments[upper] * weights
+
+    def each(records: Examples) -> Integers:
+        part = short(records)
+        return (
+            np.stack([part[:, i] * part[:, j] for i, j in zip(*upper, strict=True)], axis=1).astype(np.int64)
+            * weights
+        )
+
+    return _BoundedQuery(
+        each,
+        size=len(weights),
+        norm=norm,
+        unit=Fraction(1, rows.reach**2),
+        total=total,
+        squared_l2=2 * norm**2,
+    )
+
+
+def _blocks(n: int) -> list[slice]:
+    return [slice(start, start + _BLOCK) for start in range(0, n, _BLOCK)]
+
+
+def _lengths(rows: Integers, order: int) -> Integers:
+    """Return the norm of each row to the power of its order."""
+    if order == 1:
+        return np.asarray(np.abs(rows).sum(axis=1))
+    return np.asarray(np.einsum("ij,ij->i", rows, rows))
+
+
+def _widest(table: Integers, order: int) -> int:
+    """Return the greatest distance of two rows of a table: L1, or squared Euclidean."""
+    if order == 2:
+        products = (table.astype(np.float64) @ table.T.astype(np.float64)).astype(
+            np.int64
+        )  # exact: below 2**53
+        squares = np.diag(products)
+        return int((squares[:, None] + squares[None, :] - 2 * products).max())
+    return max(int(np.abs(table - row).sum(axis=1).max()) for row in table)
+
+
+def _rounded(residuals: Integers, weights: Integers, reach: int, bits: int, order: int) -> Integers:
+    """Return the products of residuals and shortening factors, in units of 2**-bits; see `residual_query`."""
+    shift = RESIDUAL_BITS + WEIGHT_BITS - bits
+    products = residuals * weights[:, None]
+    near = (products + (1 << (shift - 1))) >> shift
+    longest = (reach * weights) >> shift
+    below = np.sign(products) * (np.abs(products) >> shift)
+    return np.where((_lengths(near, order) > longest**order)[:, None], below, near)
+
+
+def _short_rows(rows: Integers, weights: Integers, reach: int) -> NDArray[np.float64]:
+    """Return rows times their shortening factors, in integers, with norm at most `reach`."""
+    products = rows * weights[:, None]
+    near = (products + (1 << (WEIGHT_BITS - 1))) >> WEIGHT_BITS
+    below = np.sign(products) * (np.abs(products) >> WEIGHT_BITS)
+    return np.where((_lengths(near, 2) > reach**2)[:, None], below, near).astype(np.float64)

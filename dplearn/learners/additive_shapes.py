@@ -1,0 +1,275 @@
+"""The first shapes of an additive model: masses of cells and, column by column, smooth effects of cells.
+
+The masses of the cells of a column are shares of records, fitted to noisy sums of the smooth rows of the
+cells. With them the rows are centred, which makes them short: usual values say almost nothing. Noisy sums of
+centred rows times targets are linear in the effects of the cells, so the effects have a Gaussian posterior,
+given the kernel of the column and the known noise. The amplitude and the flexibility of the prior are chosen
+by their marginal likelihood; a column without effect has an amplitude of 0.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+from scipy.special import ndtr, ndtri
+
+from dplearn.chance import PublicStream
+from dplearn.core.simplex import fitted_shares, nearest_shares
+from dplearn.learners.additive_columns import Column, kernel, smooth_rows
+from dplearn.learners.additive_losses import Base
+from dplearn.learners.additive_plan import AdditivePlan
+from dplearn.learners.additive_queries import Rows, mass_query, residual_query
+from dplearn.queries import Answer, Examples, Oracle
+
+__all__ = ["Shape", "ask_masses", "ask_residuals", "ask_shapes", "synthetic_cells", "variance_of"]
+
+Floats64 = NDArray[np.float64]
+
+_MASS_BITS = 7  # of the rows of the first sums, of norm 1 in each column
+_LEAST_MASS = 0.02  # of a cell, as a share of the mean mass
+_CONSTANT = 0.1  # the square of the constant, as a share of the mean square of centred rows
+_LENGTH = 0.85  # the norm to which rows are shortened, in root mean squares
+_LEAST_SQUARE = 1e-3  # of centred rows
+_AMPLITUDES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # prior variances of an effect
+_USUAL, _PENALTY = 0.1, 0.1  # the log-likelihood falls by the penalty times the log-distance from the usual
+_LEAST_AMPLITUDE = 0.003  # for that distance
+_TINY = 1e-10  # keeps covariances regular without noise
+_DRAWN, _PARTS = 2000, 25  # synthetic records, and quantiles of their norms
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """The effects of the cells of one column.
+
+    Attributes
+    ----------
+    effects : ndarray of shape (cells, k)
+        Released. On each of the k margins, with mean 0 over the masses.
+    covariance : ndarray of shape (cells, cells)
+        Released. The posterior covariance of the effects on one margin.
+    """
+
+    effects: Floats64
+    covariance: Floats64
+
+
+def ask_masses(oracle: Oracle, plan: AdditivePlan) -> list[Floats64]:
+    """Query the sums of smooth rows, and return the masses of the cells of each column.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        For `Examples` with cells in X.
+    plan : AdditivePlan
+        The plan of the fit.
+
+    Returns
+    -------
+    list of ndarray of shape (cells,)
+        Positive, with sum 1.
+    """
+    tables = _tables(plan)
+    rows = Rows.of(tables, constant=0.0, length=1.0, bits=_MASS_BITS if plan.order == 2 else 0)
+    answer = oracle.ask(mass_query(rows), plan.shares[1])[0]
+    masses, start = [], 0
+    for table in tables:
+        image = answer.means[start : start + table.shape[1]]
+        start += table.shape[1]
+        alone = np.array_equal(table, np.eye(len(table)))
+        mass = np.maximum(
+            nearest_shares(image) if alone else fitted_shares(table, image), _LEAST_MASS / len(table)
+        )
+        masses.append(mass / mass.sum())
+    return masses
+
+
+def ask_shapes(oracle: Oracle, plan: AdditivePlan, base: Base, masses: Sequence[Floats64]) -> list[Shape]:
+    """Query the sums of centred rows times targets, and return the shape of each column.
+
+    Parameters
+    ----------
+    oracle, plan
+        As for `ask_masses`.
+    base : Base
+        The distribution of the targets.
+    masses : sequence of ndarray
+        From `ask_masses`.
+    """
+    rows = _centred_rows(plan, masses)
+    loss = base.loss
+    sums, variance = ask_residuals(
+        oracle, plan, rows, lambda records: loss.targets(records.y), loss.target_reach, plan.shares[2]
+    )
+    shapes, start = [], 0
+    for column, table, mass, kept in zip(
+        plan.columns, rows.tables, masses, _usual_factors(rows, masses), strict=True
+    ):
+        rows_of_cells, seen = np.asarray(table * rows.unit, dtype=np.float64), mass * kept
+        stop = start + table.shape[1]
+        # Without effects the sums would be those of the mean target.
+        beyond = sums[start:stop] - np.outer(seen @ rows_of_cells, base.targets)
+        start = stop
+        shape = _posterior(
+            rows_of_cells, seen, beyond, _kernels(column, plan.level), base, variance, plan.public.n_samples
+        )
+        shapes.append(Shape(shape.effects - mass @ shape.effects, shape.covariance))
+    return shapes
+
+
+def ask_residuals(
+    oracle: Oracle,
+    plan: AdditivePlan,
+    rows: Rows,
+    residuals: Callable[[Examples], NDArray[np.int64]],
+    reach: int,
+    share: Fraction,
+) -> tuple[Floats64, float]:
+    """Return the noisy mean of residual times shortened row, of shape (size, k), and the noise's variance.
+
+    Parameters
+    ----------
+    oracle, plan
+        As for `ask_masses`.
+    rows, residuals, reach
+        As for `residual_query`.
+    share : Fraction
+        The share of the budget.
+    """
+    k = plan.loss.n_outputs
+    query = residual_query(rows, residuals, n_outputs=k, reach=reach, bits=plan.bits[1])
+    answer = oracle.ask(query, share)[0]
+    return answer.means.reshape(rows.size, k) * rows.width, variance_of(answer) * rows.width**2
+
+
+def synthetic_cells(
+    masses: Sequence[Floats64], orders: Sequence[NDArray[np.intp]], correlations: Floats64, n: int
+) -> NDArray[np.int64]:
+    """Return the cells of n synthetic records, from a Gaussian copula: public draws, given released values.
+
+    Parameters
+    ----------
+    masses : sequence of ndarray of shape (cells,)
+        Released.
+    orders : sequence of ndarray of int of shape (cells,)
+        Released. The cells of each column in the order in which correlations count them.
+    correlations : ndarray of shape (d, d)
+        Released. Positive definite, with ones on the diagonal.
+    n : int
+        Number of records.
+
+    Returns
+    -------
+    ndarray of int64 of shape (n, d)
+    """
+    d = len(masses)
+    uniform = (PublicStream(0, "synthetic").labels(1 << 32, n * d).reshape(n, d) + 0.5) / 2.0**32
+    places = ndtr(ndtri(uniform) @ np.linalg.cholesky(correlations).T)
+    cells = np.empty((n, d), dtype=np.int64)
+    for column, (order, mass) in enumerate(zip(orders, masses, strict=True)):
+        ends = np.cumsum(mass[order])[:-1]
+        cells[:, column] = order[np.searchsorted(ends, places[:, column])]
+    return cells
+
+
+def variance_of(answer: Answer) -> float:
+    """Return the variance of the noise in each number of an answer, from its bound."""
+    return 2 * answer.noise.linear**2 + answer.noise.root**2 / 2
+
+
+def _tables(plan: AdditivePlan) -> list[Floats64]:
+    """Return a row for each cell: smooth, or with L1 norms one number for each cell."""
+    if plan.order == 1:
+        return [np.eye(column.size) for column in plan.columns]
+    return [smooth_rows(column, plan.level) for column in plan.columns]
+
+
+def _centred_rows(plan: AdditivePlan, masses: Sequence[Floats64]) -> Rows:
+    tables = _tables(plan)
+    if plan.order == 1:  # centring would make sparse rows long; each has the norm d
+        d = len(tables)
+        return Rows([table.astype(np.int64) for table in tables], 0, d, 1.0, order=1)
+    tables = [table - mass @ table for table, mass in zip(tables, masses, strict=True)]
+    squares = [float(mass @ (table**2).sum(axis=1)) for table, mass in zip(tables, masses, strict=True)]
+    mean = max(sum(squares), _LEAST_SQUARE)
+    constant, length = math.sqrt(_CONSTANT * mean), _LENGTH * math.sqrt((1 + _CONSTANT) * mean)
+    return Rows.of(tables, constant=constant, length=length, bits=plan.bits[0])
+
+
+def _usual_factors(rows: Rows, masses: Sequence[Floats64]) -> list[Floats64]:
+    """Return the mean shortening factor given each cell of each column, for independent columns."""
+    lengths = [length.astype(np.float64) for length in rows.lengths()]
+    orders = [np.arange(len(mass)) for mass in masses]
+    cells = synthetic_cells(masses, orders, np.eye(len(masses)), _DRAWN)
+    drawn = np.stack([length[cells[:, place]] for place, length in enumerate(lengths)], axis=1)
+    total = drawn.sum(axis=1) + rows.constant**rows.order
+    factors = []
+    for place, length in enumerate(lengths):
+        others = np.quantile(total - drawn[:, place], (np.arange(_PARTS) + 0.5) / _PARTS)
+        norms = np.maximum(others[None, :] + length[:, None], 1.0) ** (1 / rows.order)
+        factors.append(np.minimum(1.0, rows.reach / norms).mean(axis=1))
+    return factors
+
+
+def _kernels(column: Column, level: int) -> list[Floats64]:
+    """Return the kernels up to a level; a column without smoothness has one."""
+    rough = not column.ordered or column.size - column.gap <= 2
+    return [kernel(column, each) for each in range(1 if rough else level + 1)]
+
+
+def _posterior(
+    rows: Floats64,
+    seen: Floats64,
+    sums: Floats64,
+    kernels: Sequence[Floats64],
+    base: Base,
+    variance: float,
+    n: int,
+) -> Shape:
+    """Return the posterior mean and covariance of effects, given noisy sums that are linear in them.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (cells, r)
+        Released. Centred rows.
+    seen : ndarray of shape (cells,)
+        Released. Masses times shortening factors.
+    sums : ndarray of shape (r, k)
+        Released. The mean of row times target, beyond that of the mean target.
+    kernels : sequence of ndarray of shape (cells, cells)
+        The possible prior covariances, times an amplitude.
+    base : Base
+        The distribution of the targets.
+    variance : float
+        The variance of the noise in each number of `sums`.
+    n : int
+        Number of records; their sampling error is part of the noise.
+    """
+    weighted = seen[:, None] * rows
+    gram = rows.T @ weighted
+    noises = [(variance + _TINY) * np.eye(len(gram)) + (each / n) * gram for each in base.variance]
+    best: Any = None
+    for each in kernels:
+        signal = weighted.T @ each @ weighted
+        for amplitude in _AMPLITUDES:
+            distance = math.log(max(amplitude, _LEAST_AMPLITUDE) / _USUAL)
+            likely, halves = -_PENALTY * abs(distance), []
+            for out, (noise, curvature) in enumerate(zip(noises, base.curvature, strict=True)):
+                total = noise + (amplitude * base.unit * curvature**2) * signal
+                root = np.linalg.cholesky(total)
+                scaled = solve_triangular(root, sums[:, out], lower=True)
+                likely -= 0.5 * float(scaled @ scaled) + float(np.log(np.diag(root)).sum())
+                halves.append((root, scaled))
+            if best is None or likely > best[0] + 1e-9:
+                best = likely, amplitude * base.unit, each, halves
+    _, amplitude, prior, halves = best
+    effects, covariance = np.zeros((len(seen), len(halves))), np.zeros_like(prior)
+    for out, (root, scaled) in enumerate(halves):
+        response = solve_triangular(root, amplitude * base.curvature[out] * (weighted.T @ prior), lower=True)
+        effects[:, out] = response.T @ scaled
+        covariance += (amplitude * prior - response.T @ response) / len(halves)
+    return Shape(effects, covariance)
