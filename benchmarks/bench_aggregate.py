@@ -201,7 +201,7 @@ def ensemble_rows(data: str, splits: Sequence[Split], epsilons: Sequence[float],
                 outcomes = []
                 for place, split in enumerate(splits):
                     ballot = planned_ballot(
-                        aggregation,
+                        AGGREGATIONS[aggregation],
                         ApproxDP(epsilon, DELTA),
                         n_samples=len(split.y),
                         n_labels=len(np.unique(split.y)),

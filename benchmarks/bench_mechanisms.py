@@ -35,11 +35,11 @@ from dplearn.mechanisms import (
     release_if_stable,
     report_noisy_max,
     sparse_vector,
+    stability,
     stable_histogram,
 )
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.shares import _equal_epsilon, equal_epsilon
-from dplearn.theory import bars as theory_bars
 from dplearn.theory import (
     choosing_threshold,
     release_probabilities,
@@ -199,7 +199,7 @@ def stable(epsilon: str) -> Contenders:
         return release_if_stable("yes", distance, privacy=privacy, dice=dice)
 
     def cold() -> str | None:
-        theory_bars._speaking_table.cache_clear()
+        stability._speaking_table.cache_clear()
         return ours()
 
     def float_table() -> list[float]:

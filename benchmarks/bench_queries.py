@@ -197,18 +197,20 @@ def references(problem: Problem) -> Iterator[Row]:
 
 def our_rows(problem: Problem, epsilons: Sequence[float]) -> Iterator[Row]:
     for name, learner in LEARNERS.items():
-        for model in ("central", "local"):
+        for trust in ("central", "local"):
             for epsilon in epsilons:
                 make = partial(
                     learner,
                     epsilon=epsilon,
                     delta=DELTA,
-                    trust_model=model,
+                    trust_model=trust,
                     domain=problem.domain,
                     classes=problem.classes,
                 )
-                found = row(problem, name, accuracies(make, problem.splits), model=model, epsilon=epsilon)
-                bar = BARS.get((problem.name, epsilon)) if (name, model) == (REGRESSION, "central") else None
+                found = row(
+                    problem, name, accuracies(make, problem.splits), trust_model=trust, epsilon=epsilon
+                )
+                bar = BARS.get((problem.name, epsilon)) if (name, trust) == (REGRESSION, "central") else None
                 yield found if bar is None else found | {"bar": bar, "passed": found["mean"] >= bar}
 
 
@@ -231,13 +233,22 @@ def their_rows(python: str | None, problem: Problem, epsilons: Sequence[float]) 
 
 
 def accuracies_shown(rows: Sequence[Row]) -> str:
-    lines = [["data", "learner", "model", "epsilon", "fits", "mean", "sd", "bar"]]
+    lines = [["data", "learner", "trust model", "epsilon", "fits", "mean", "sd", "bar"]]
     for r in rows:
         bar = f"{r['bar']:g}: {'pass' if r['passed'] else 'FAIL'}" if "bar" in r else ""
         mean = figure(r["mean"], ".1f") or "absent"
         epsilon, fits = figure(r.get("epsilon"), "g"), str(len(r["values"]))
         lines.append(
-            [r["data"], r["learner"], r.get("model", ""), epsilon, fits, mean, figure(r["sd"], ".1f"), bar]
+            [
+                r["data"],
+                r["learner"],
+                r.get("trust_model", ""),
+                epsilon,
+                fits,
+                mean,
+                figure(r["sd"], ".1f"),
+                bar,
+            ]
         )
     return lined_up(lines, left=3)
 

@@ -120,6 +120,7 @@ def main() -> int:
     parser.add_argument("--diffprivlib-python", help="python of an environment with diffprivlib")
     options = parser.parse_args()
     warnings.simplefilter("error")
+    warnings.filterwarnings("ignore", "n_samples is", UserWarning)  # interior_point needs more records
     rows = list(accuracies(options.fits, options.diffprivlib_python))
     print(accuracies_shown(rows), "\n")
     timed = times()

@@ -27,18 +27,18 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any, TypeVar
 
 import numpy as np
-import scipy.special
 import sklearn
 from joblib import parallel_config
 from numpy.random import MT19937, mtrand  # noqa: TID251 - as above
+
+from dplearn.core.float_errors import scipy_errors_ignored
 
 __all__ = ["attempt", "isolated", "isolated_turn", "turn"]
 
 Outcome = TypeVar("Outcome")
 
-#: The default handling of floating-point errors in numpy and scipy; the stubs do not allow call=None.
+#: The default handling of floating-point errors in numpy; the stubs do not allow call=None.
 _DEFAULTS: Any = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn", "call": None}
-_DEFAULTS_OF_SCIPY: Any = {"all": "ignore"}
 
 _SEEDS = 1 << 32  # numpy takes seeds below this
 
@@ -135,7 +135,7 @@ def turn(seed: int) -> Iterator[None]:
     with (
         warnings.catch_warnings(),
         np.errstate(**_DEFAULTS),
-        scipy.special.errstate(**_DEFAULTS_OF_SCIPY),
+        scipy_errors_ignored(),  # scipy's default
         sklearn.config_context(),
         parallel_config(backend="sequential"),
         open(os.devnull, "w", encoding="utf-8", errors="backslashreplace") as nowhere,

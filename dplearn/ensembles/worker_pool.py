@@ -14,7 +14,9 @@ A task may hold private records, and its result must depend on no other task. Th
   unpickled too. Pickling can change an object, and the result must not depend on the process.
 - Every process, this one included, gives native libraries the same number of threads. The number of threads
   changes how sums of floats are rounded, and the tasks' run times determine which process runs which task.
-- The batch size depends only on the number of tasks and the number of workers.
+- The size of a worker's batch depends only on the number of tasks and the number of workers. The tasks in
+  this process need no size: after a fixed time the next task begins a new batch, and each result is the same
+  in any batch.
 
 Warnings are suppressed while tasks run.
 
@@ -29,7 +31,7 @@ from concurrent.futures import BrokenExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
 from math import ceil
-from time import sleep
+from time import perf_counter, sleep
 from typing import Any
 
 import numpy as np
@@ -50,7 +52,7 @@ _DIED_AGAIN = (
     " short, estimator may end its process, or workers may be unable to import dplearn; try n_jobs=1"
 )
 _BATCHES_PER_WORKER = 16  # workers end at about the same time, and few tasks are in memory at once
-_BATCHES_HERE = 64  # progress is reported, and other threads may enter the context, after each batch
+_SECONDS_HERE = 0.05  # of a batch in this process; then progress is reported and other threads may enter
 _PAUSE = 1e-4  # seconds between batches in this process
 
 _one_batch_at_a_time = threading.Lock()
@@ -103,14 +105,10 @@ def run_tasks(
     with muted_output(), native_threads(threads):
         run = _Run(function, task_of, count, threads, progress)
         if run.can_be_sent:
-            run.in_processes(n_jobs, _batch_size(count, workers * _BATCHES_PER_WORKER))
+            run.in_processes(n_jobs, max(1, ceil(count / (workers * _BATCHES_PER_WORKER))))
         else:
-            run.in_this_process(context, _batch_size(count, _BATCHES_HERE))
+            run.in_this_process(context)
     return [run.results[i] for i in range(count)]
-
-
-def _batch_size(count: int, batches: int) -> int:
-    return max(1, ceil(count / batches))
 
 
 class _Run:
@@ -140,13 +138,17 @@ class _Run:
         """Return True if worker processes are in use and the function can be pickled."""
         return self._sent is not None
 
-    def in_this_process(self, context: Callable[[], AbstractContextManager[None]], size: int) -> None:
+    def in_this_process(self, context: Callable[[], AbstractContextManager[None]]) -> None:
         """Run all tasks one after the other."""
-        for batch in self._batches(size):
+        while len(self.results) < self._count:
+            before = len(self.results)
             with context():
-                for i in batch:
+                end = perf_counter() + _SECONDS_HERE
+                for i in range(before, self._count):
                     self.results[i] = self._result_here(i)
-            self._report(len(batch))
+                    if perf_counter() >= end:
+                        break
+            self._report(len(self.results) - before)
             sleep(_PAUSE)  # another thread may enter the context
 
     def in_processes(self, n_jobs: int | None, size: int) -> None:

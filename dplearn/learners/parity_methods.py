@@ -12,6 +12,7 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -40,7 +41,7 @@ from dplearn.mechanisms.exponential import select_exponential
 from dplearn.mechanisms.permute_and_flip import select_permute_and_flip
 from dplearn.records.rows import Records
 
-__all__ = ["PARITY_METHODS", "Equations", "ParityMethod", "chosen_plan"]
+__all__ = ["PARITY_METHODS", "Equations", "ParityMethod", "Wanted", "chosen_plan"]
 
 Parity = NDArray[np.uint8]  # of shape (n_outputs, n_unknowns)
 
@@ -65,6 +66,31 @@ class Equations(Records):
 
     def __getitem__(self, places: NDArray[np.int64]) -> "Equations":
         return Equations(self.matrix[places], self.bits[places])
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The public values that determine the sizes of a plan.
+
+    Attributes
+    ----------
+    n_samples, n_features : int
+        The sizes of the table.
+    epsilon, delta : Fraction
+        The budget.
+    alpha, beta, fit_intercept, n_parts, test_size : object
+        The parameters of the estimator; the last two are None if the method chooses them.
+    """
+
+    n_samples: int
+    n_features: int
+    epsilon: Fraction
+    delta: Fraction
+    alpha: float
+    beta: float
+    fit_intercept: bool
+    n_parts: int | None
+    test_size: int | None
 
 
 class ParityMethod(ABC):
@@ -97,7 +123,18 @@ class ParityMethod(ABC):
             raise ValueError(
                 f"n_parts must be at most the number of records, {public.n_samples}, got {params.n_parts}"
             )
-        n_parts, test_size, n_needed, failure = self.sizes(params, public)
+        wanted = Wanted(
+            n_samples=public.n_samples,
+            n_features=public.n_features,
+            epsilon=params.cost.epsilon,
+            delta=params.cost.delta,
+            alpha=params.alpha,
+            beta=params.beta,
+            fit_intercept=params.fit_intercept,
+            n_parts=params.n_parts,
+            test_size=params.test_size,
+        )
+        n_parts, test_size, n_needed, failure = _sizes(self, wanted)
         return ParityPlan(
             guarantee=params.cost if self.spends_delta else replace(params.cost, delta=Fraction(0)),
             method=self.name,
@@ -113,7 +150,7 @@ class ParityMethod(ABC):
         )
 
     @abstractmethod
-    def sizes(self, params: Params, public: ParityTable) -> tuple[int, int, int, float]:
+    def sizes(self, wanted: Wanted) -> tuple[int, int, int, float]:
         """Return `n_parts`, `test_size`, `n_needed` and `failure` of the plan."""
 
     @abstractmethod
@@ -131,6 +168,11 @@ class ParityMethod(ABC):
         """
 
 
+@lru_cache(maxsize=256)  # a fit plans before it reads, and again afterwards
+def _sizes(method: ParityMethod, wanted: Wanted) -> tuple[int, int, int, float]:
+    return method.sizes(wanted)
+
+
 class Elimination(ParityMethod):
     """Solve a random sample of the equations of each part, and select a solution on further records.
 
@@ -141,24 +183,24 @@ class Elimination(ParityMethod):
 
     name = "elimination"
 
-    def sizes(self, params: Params, public: ParityTable) -> tuple[int, int, int, float]:
+    def sizes(self, wanted: Wanted) -> tuple[int, int, int, float]:
         """Return the sizes with the fewest records for `alpha` and `beta`, scaled to the table."""
-        n, d = public.n_samples, public.n_features + params.fit_intercept
-        wanted: dict[str, Any] = {"epsilon": params.cost.epsilon, "alpha": params.alpha, "beta": params.beta}
-        if params.test_size is not None and params.test_size >= n:
-            raise ValueError(f"test_size must be below the number of records, {n}, got {params.test_size}")
-        split = elimination_split(n, d, **wanted)
-        parts = split.n_parts if params.n_parts is None else params.n_parts
-        tested = split.test_size if params.test_size is None else params.test_size
+        n, d = wanted.n_samples, wanted.n_features + wanted.fit_intercept
+        goal: dict[str, Any] = {"epsilon": wanted.epsilon, "alpha": wanted.alpha, "beta": wanted.beta}
+        if wanted.test_size is not None and wanted.test_size >= n:
+            raise ValueError(f"test_size must be below the number of records, {n}, got {wanted.test_size}")
+        split = elimination_split(n, d, **goal)
+        parts = split.n_parts if wanted.n_parts is None else wanted.n_parts
+        tested = split.test_size if wanted.test_size is None else wanted.test_size
         failure = elimination_failure(
             d,
             n_parts=parts,
             part_size=max(n - tested, 0) // parts,
             test_size=tested,
-            epsilon=params.cost.epsilon,
-            alpha=params.alpha,
+            epsilon=wanted.epsilon,
+            alpha=wanted.alpha,
         )
-        return parts, tested, elimination_sizes(d, **wanted).n_samples, failure
+        return parts, tested, elimination_sizes(d, **goal).n_samples, failure
 
     def release(self, equations: Equations, plan: ParityPlan, dice: Dice) -> Parity | None:
         """Return the selected candidate; None if all parts abstained."""
@@ -192,15 +234,15 @@ class Stable(ParityMethod):
     spends_delta = True
     many_outputs = True
 
-    def sizes(self, params: Params, public: ParityTable) -> tuple[int, int, int, float]:
+    def sizes(self, wanted: Wanted) -> tuple[int, int, int, float]:
         """Return the least number of parts that reaches `beta` on uniform rows, or else the best number."""
-        n, d = public.n_samples, public.n_features
-        wanted: dict[str, Any] = {"epsilon": params.cost.epsilon, "delta": params.cost.delta}
-        wanted |= {"fit_intercept": params.fit_intercept}
-        needed = stable_parity_sizes(d, beta=params.beta, **wanted).n_samples
-        split = stable_parity_split(n, d, beta=params.beta, **wanted)
-        parts = split.n_parts if params.n_parts is None else params.n_parts
-        failure = stable_parity_failure(d, n_parts=parts, part_size=n // parts, **wanted)
+        n, d = wanted.n_samples, wanted.n_features
+        budget: dict[str, Any] = {"epsilon": wanted.epsilon, "delta": wanted.delta}
+        budget |= {"fit_intercept": wanted.fit_intercept}
+        needed = stable_parity_sizes(d, beta=wanted.beta, **budget).n_samples
+        split = stable_parity_split(n, d, beta=wanted.beta, **budget)
+        parts = split.n_parts if wanted.n_parts is None else wanted.n_parts
+        failure = stable_parity_failure(d, n_parts=parts, part_size=n // parts, **budget)
         return parts, 0, needed, failure
 
     def release(self, equations: Equations, plan: ParityPlan, dice: Dice) -> Parity | None:
@@ -233,12 +275,12 @@ class Agnostic(ParityMethod):
             return f"compares all parities of at most {most} columns, got {d}"
         return super().objection(params, public)
 
-    def sizes(self, params: Params, public: ParityTable) -> tuple[int, int, int, float]:
+    def sizes(self, wanted: Wanted) -> tuple[int, int, int, float]:
         """Return one part of all records."""
-        d = public.n_features + params.fit_intercept
-        wanted: dict[str, Any] = {"epsilon": params.cost.epsilon, "alpha": params.alpha}
-        needed = parity_sample_size(d, beta=params.beta, method="agnostic", **wanted)
-        return 1, 0, needed, agnostic_failure(d, public.n_samples, **wanted)
+        d = wanted.n_features + wanted.fit_intercept
+        goal: dict[str, Any] = {"epsilon": wanted.epsilon, "alpha": wanted.alpha}
+        needed = parity_sample_size(d, beta=wanted.beta, method="agnostic", **goal)
+        return 1, 0, needed, agnostic_failure(d, wanted.n_samples, **goal)
 
     def release(self, equations: Equations, plan: ParityPlan, dice: Dice) -> Parity:
         """Return a parity selected by the exponential mechanism."""

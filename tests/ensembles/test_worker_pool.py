@@ -1,5 +1,6 @@
 """The process that runs a task changes no result; tasks are isolated, and died workers are replaced once."""
 
+import math
 import os
 import threading
 import tracemalloc
@@ -432,7 +433,8 @@ def test_only_some_shards_are_copied_at_a_time(backend, share):
     assert peak < share * table.nbytes
 
 
-def test_the_context_is_entered_for_batches_here_and_not_while_processes_work(monkeypatch):
+@pytest.mark.parametrize(("seconds", "batches"), [(0.0, 3), (math.inf, 1)])
+def test_the_context_is_entered_for_batches_here_and_not_while_processes_work(monkeypatch, seconds, batches):
     held, entered, given = [], [], []
 
     @contextmanager
@@ -445,11 +447,11 @@ def test_the_context_is_entered_for_batches_here_and_not_while_processes_work(mo
     def progress():
         given.append(len(held))
 
-    monkeypatch.setattr(worker_pool, "_BATCHES_HERE", 2)
+    monkeypatch.setattr(worker_pool, "_SECONDS_HERE", seconds)
     how = {"context": context, "progress": progress}
     assert run_tasks(lambda i: (i, len(held)), lambda i: i, 3, **how) == [(0, 1), (1, 1), (2, 1)]
-    assert len(entered) == 2
+    assert len(entered) == batches
     with parallel_config(backend="loky", n_jobs=2):
         assert run_tasks(abs, lambda i: -i - len(held), 3, **how) == [0, 1, 2]
-    assert len(entered) == 2
+    assert len(entered) == batches
     assert given == [0] * 6
