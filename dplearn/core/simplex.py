@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 __all__ = ["fitted_shares", "nearest_shares"]
 
-_ROUNDS = 500
+_ROUNDS = 200
 
 
 def nearest_shares(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -45,7 +45,7 @@ def fitted_shares(
     rows : ndarray of float64 of shape (n, r)
         Not all zero.
     image : ndarray of float64 of shape (r,)
-    rounds : int, default=500
+    rounds : int, default=200
         The number of steps.
 
     Returns

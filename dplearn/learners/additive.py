@@ -159,7 +159,7 @@ class _Additive(PrivateEstimator):
         ]
 
     def _sums(self, X: Any) -> NDArray[np.float64]:
-        """Return intercept plus effects of each row, of shape (n, k); unknown categories have the effect 0."""
+        """Return intercept plus effects of each row, of shape (n, k); unknown categories have no effect."""
         check_is_fitted(self)
         X = read_features(self, X, domain=self.domain_, reset=False)
         total = np.zeros((len(X), len(self.intercept_)))
@@ -543,16 +543,16 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         return np.stack([middle - half, middle + half], axis=1).clip(*self.target_range_)
 
 
-def _label_loss(n_labels: int, order: int, clear: bool) -> LogisticLoss | SoftmaxLoss:
+def _label_loss(n_labels: int, order: int, clear: bool, bits: int = 0) -> LogisticLoss | SoftmaxLoss:  # noqa: ARG001
     """Return the loss of labels; residuals of two labels are clipped at 1/2 unless the noise is small."""
     if n_labels > 2:
         return SoftmaxLoss(n_labels, order)
     return LogisticLoss(Fraction(1) if clear else Fraction(1, 2))
 
 
-def _number_loss(order: int, clear: bool) -> Loss:  # noqa: ARG001 - the residual of a number is always clipped
+def _number_loss(order: int, clear: bool, bits: int) -> Loss:  # noqa: ARG001 - residuals are always clipped
     """Return the loss of numbers."""
-    return SquaredLoss()
+    return SquaredLoss(bits=bits)
 
 
 def _squeezed(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -46,7 +46,7 @@ _RAREST = 0.002  # the least share of a label
 _CURVED = 0.44
 _UNCLIPPED = 0.85  # the same for the squared loss: the share of residuals that are not clipped
 _DEVIATIONS = 2.5  # the target is clipped at so many standard deviations
-_SQUARES = 10  # bits of a target and of its square in the first query
+_SHARE_VARIANCE, _MEAN_VARIANCE = 0.05, 0.2  # prior variances of a share and of a mean target
 _LEAST_SPREAD = 1e-3  # the least standard deviation of a target, as a share of half its range
 
 Integers = NDArray[np.int64]
@@ -158,7 +158,7 @@ class LogisticLoss(Loss):
 
     def base(self, answer: Answer) -> Base:
         """Return the base with the released shares of the labels."""
-        p = _shares(answer.means)[1:]
+        p = _shares(answer)[1:]
         curvature = p * (1 - p)
         return Base(self, p - 0.5, curvature, curvature, _CURVED * curvature, np.log(p / (1 - p)))
 
@@ -216,7 +216,7 @@ class SoftmaxLoss(Loss):
 
     def base(self, answer: Answer) -> Base:
         """Return the base with the released shares of the labels."""
-        p = _shares(answer.means)
+        p = _shares(answer)
         curvature, logs = p * (1 - p), np.log(p)
         return Base(
             self, p - 1 / self.n_outputs, curvature, curvature, _CURVED * curvature, logs - logs.mean()
@@ -256,27 +256,30 @@ class SquaredLoss(Loss):
     centre, scale : int
         Public, or released. In steps of a target. A margin of 0 predicts the centre, a margin of 1 is the
         scale, and residuals are clipped at the scale.
+    bits : int, default=10
+        Public. The bits of a target and of its square in the first query.
     """
 
-    def __init__(self, centre: int = 0, scale: int = STEPS):
-        self.centre, self.scale = centre, scale
+    def __init__(self, centre: int = 0, scale: int = STEPS, bits: int = 10):
+        self.centre, self.scale, self._bits = centre, scale, bits
         self.reach = self.target_reach = _ONE
 
     def base_query(self) -> StatisticalQuery:
         """Return the query for the means of the target and of its square."""
-        reach = 1 << _SQUARES
+        reach = 1 << self._bits
 
         def moments(records: Examples) -> Integers:
             y = records.y.astype(np.int64)
             bits = STEPS.bit_length() - 1
-            return np.stack([y >> (bits - _SQUARES), (y * y) >> (2 * bits - _SQUARES)], axis=1)
+            return np.stack([y >> (bits - self._bits), (y * y) >> (2 * bits - self._bits)], axis=1)
 
         return VectorQuery(moments, size=2, norm=math.isqrt(2 * reach**2) + 1, unit=Fraction(1, reach))
 
     def base(self, answer: Answer) -> Base:
         """Return the base around the released mean, in the unit of the released standard deviation."""
-        noise = math.sqrt(2 * answer.noise.linear**2 + answer.noise.root**2 / 2)
-        mean = float(answer.means[0].clip(-1.0, 1.0))
+        variance = answer.noise_variance
+        noise = math.sqrt(variance)
+        mean = float(answer.means[0].clip(-1.0, 1.0)) * _MEAN_VARIANCE / (_MEAN_VARIANCE + variance)
         square = float(answer.means[1]) - mean**2 + noise  # too wide a spread clips less
         spread = math.sqrt(min(max(square, noise, _LEAST_SPREAD**2), 1.0))
         scale = max(1, round(min(_DEVIATIONS * spread, 2.0) * STEPS))
@@ -310,7 +313,8 @@ class SquaredLoss(Loss):
         return (scaled[:, None] - margins).clip(-self.reach, self.reach)
 
 
-def _shares(means: Floats64) -> Floats64:
-    """Return the nearest shares of labels of which none is rarer than _RAREST."""
-    shares = nearest_shares(means).clip(_RAREST)
+def _shares(answer: Answer) -> Floats64:
+    """Return shares of labels of which none is rarer than _RAREST, shrunk towards equal shares."""
+    kept = _SHARE_VARIANCE / (_SHARE_VARIANCE + answer.noise_variance)
+    shares = nearest_shares(kept * answer.means + (1 - kept) / len(answer.means)).clip(_RAREST)
     return np.asarray(shares / shares.sum())

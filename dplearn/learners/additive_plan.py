@@ -5,10 +5,10 @@
 >>> from dplearn.estimator.stages import Params, Public
 >>> domain = Product([IntegerRange(0, 99), Categories(["north", "south"])])
 >>> params = Params(ApproxDP(1, "1e-6"), trust_model="central", finest=9)
->>> loss_of = lambda order, clear: LogisticLoss(Fraction(1, 2))
+>>> loss_of = lambda order, clear, bits: LogisticLoss(Fraction(1, 2))
 >>> plan = additive_plan(params, Public(10_000, 2, 2), loss_of, domain)
 >>> plan.noise, plan.n_steps, plan.level, plan.resolution
-('gaussian', 24, 4, 955.8)
+('gaussian', 16, 4, 955.8)
 >>> [float(share) for share in plan.shares]
 [0.02, 0.1, 0.32, 0.04, 0.0, 0.52]
 """
@@ -22,7 +22,7 @@ from typing import Any
 from dplearn.estimator.stages import Params, Public
 from dplearn.learners.additive_columns import LEVELS, Column, column_of
 from dplearn.learners.additive_losses import Loss, SquaredLoss
-from dplearn.learners.additive_queries import residual_norm
+from dplearn.learners.additive_queries import ON, residual_norm
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
 from dplearn.privacy.shares import concentrated_budget
@@ -39,7 +39,7 @@ FINEST = 9
 # the steps have the rest, of which each query for the spread of residuals takes a part.
 _TARGET, _MASSES, _SHAPES, _CORRELATIONS = (Fraction(part, 100) for part in (2, 10, 32, 4))
 _SPREAD = Fraction(2, 100)
-_STEPS = {1: 4, 2: 24}  # shares of epsilon add up linearly, shares of rho or of the records in quadrature
+_STEPS = {1: 4, 2: 16}  # shares of epsilon add up linearly, shares of rho or of the records in quadrature
 #: The resolutions from which on the more flexible kernels are used, after the first three.
 _FINER = (250, 500, 1000)
 _CLEAR = 2000  # the resolution from which on residuals of labels are not clipped
@@ -48,6 +48,43 @@ _MOST_CORRELATED = 256  # columns
 _MOST_NUMBERS, _MOST_LOCAL = 1 << 21, 1 << 13  # the most numbers in an answer
 _WIDEST = 1 << 56  # the bound on sigma2 in the Gaussian sampler
 _UNIT_BITS = 10
+
+
+@dataclass(frozen=True)
+class Bits:
+    """The bits of the integers in the queries.
+
+    Attributes
+    ----------
+    rows : int
+        Rows are shortened to a norm of 2**rows.
+    factors : int
+        Bits after the binary point of a residual times a shortening factor.
+    masses : int
+        The norm of a row in the query for the masses is at most 2**masses in each column.
+    moments : int
+        Rows of normal scores are shortened to a norm of 2**moments.
+    targets : int
+        The greatest target of a regression is 2**targets in the first query.
+    """
+
+    rows: int
+    factors: int
+    masses: int
+    moments: int
+    targets: int
+
+    @classmethod
+    def of(cls, finest: int, fewer: int) -> "Bits":
+        """Return at most `finest` bits of each number, of which half or all of `fewer` are left out."""
+        half = fewer // 2
+        return cls(
+            finest - half,
+            finest + 2 - (fewer - half),
+            max(0, min(7, finest) - half),
+            max(0, min(7, finest) - half),
+            max(0, min(10, finest + 2) - half),
+        )
 
 
 @dataclass(frozen=True)
@@ -89,7 +126,7 @@ class AdditivePlan(Plan):
     domain: Any = hidden()
     public: Any = hidden()
     target: Any = hidden()  # the range of the target of a regression
-    bits: tuple[int, int] = hidden((FINEST, FINEST + 2))  # of rows, and of residuals times shortening factors
+    bits: Any = hidden()
     replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
 
     _computed = ("n_needed",)
@@ -135,16 +172,16 @@ class AdditivePlan(Plan):
         rest = 1 - _TARGET - _MASSES - _SHAPES - correlations - 2 * spread
         return _TARGET, _MASSES, _SHAPES, correlations, spread, rest
 
-    def step_share(self, step: int) -> Fraction:
-        """Return the share of a step; the shares rise linearly, to three times the first."""
-        later = Fraction(step, self.n_steps - 1) if self.n_steps > 1 else Fraction(1, 2)
-        return self.shares[-1] * (Fraction(1, 2) + later) / self.n_steps
+    @property
+    def step_share(self) -> Fraction:
+        """The share of each step; with equal shares, the sampler makes its tables for one variance only."""
+        return self.shares[-1] / self.n_steps
 
 
 def additive_plan(
     params: Params,
     public: Public,
-    loss_of: Callable[[int, bool], Loss],
+    loss_of: Callable[[int, bool, int], Loss],
     domain: Any,
     *,
     beta: Fraction = Fraction(1, 20),
@@ -158,7 +195,7 @@ def additive_plan(
     public : Public
         The public values of the table.
     loss_of : callable
-        From the order of norms, and whether residuals need no clipping, to the loss.
+        From the order of norms, whether residuals need no clipping, and the bits of a target, to the loss.
     domain : Product
         The domains of the columns.
     beta : Fraction, default=1/20
@@ -170,7 +207,6 @@ def additive_plan(
     bare = AdditivePlan(params.cost, noise, 0, 0, 0.0, 0, 0.0, public=public)
     resolution = _resolution(bare, len(columns))
     level = min(LEVELS - 1, 2 + sum(resolution >= limit for limit in _FINER))
-    loss = loss_of(order, resolution >= _CLEAR)
     plan = replace(
         bare,
         n_steps=_STEPS[order],
@@ -178,15 +214,16 @@ def additive_plan(
         level=level,
         beta=float(beta),
         columns=columns,
-        loss=loss,
+        loss=loss_of(order, resolution >= _CLEAR, 0),
         domain=domain,
         target=getattr(params, "target", None),
     )
     _check_size(plan)
     plan = replace(plan, n_queries=3 + plan.correlated + 2 * plan.narrows + plan.n_steps)
     for fewer in range(2 * params.finest + 1):
-        bits = (params.finest - fewer // 2, params.finest + 2 - (fewer + 1) // 2)
-        rounded = replace(plan, bits=bits)
+        bits = Bits.of(params.finest, fewer)
+        loss = loss_of(order, resolution >= _CLEAR, bits.targets)
+        rounded = replace(plan, bits=bits, loss=loss)
         if _can_be_drawn(rounded):
             return replace(rounded, deviation=_deviation(rounded, loss.target_reach, plan.shares[2]))
     raise ValueError(
@@ -205,7 +242,7 @@ def _resolution(plan: AdditivePlan, n_columns: int) -> float:
 
 def _deviation(plan: AdditivePlan, reach: int, share: Fraction) -> float:
     """Return the standard deviation of a residual query, for residuals and rows of norm 1."""
-    norm = residual_norm(reach, 1 << plan.bits[0], plan.bits[1])
+    norm = residual_norm(reach, 1 << plan.bits.rows, plan.bits.factors)
     query = VectorQuery(len, size=len(plan.columns), norm=norm, unit=Fraction(1, norm))
     query.l1 = 2 * norm
     return _planned(plan, query, share)
@@ -216,13 +253,24 @@ def _planned(plan: AdditivePlan, query: VectorQuery, share: Fraction) -> float:
 
 
 def _can_be_drawn(plan: AdditivePlan) -> bool:
-    """Return whether the Gaussian sampler supports the noise of all residual queries."""
+    """Return whether the Gaussian sampler supports the noise of all queries."""
     if plan.noise != "gaussian":
         return True
-    rho = concentrated_budget(plan.guarantee)
-    asked = [(plan.loss.target_reach, plan.shares[2]), (plan.loss.reach, plan.step_share(0))]
-    norms = [(residual_norm(reach, 1 << plan.bits[0], plan.bits[1]), share) for reach, share in asked]
-    return all(4 * norm**2 < 2 * rho * share * _WIDEST for norm, share in norms)
+    rho, bits = concentrated_budget(plan.guarantee), plan.bits
+    norms = [
+        residual_norm(reach, 1 << bits.rows, bits.factors)
+        for reach in (plan.loss.target_reach, plan.loss.reach)
+    ]
+    moved = [
+        plan.loss.base_query().squared_l2,
+        4 * len(plan.columns) << (2 * bits.masses),
+        4 * norms[0] ** 2,
+        2 * (ON << (2 * bits.moments)) ** 2,
+        2,
+        4 * norms[1] ** 2,
+    ]
+    asked = zip(moved, (*plan.shares[:-1], plan.step_share), strict=True)
+    return all(square < 2 * rho * share * _WIDEST for square, share in asked if share)
 
 
 def _check_size(plan: AdditivePlan) -> None:
@@ -233,7 +281,7 @@ def _check_size(plan: AdditivePlan) -> None:
             f"X must have at most {most} cells (of all columns, times labels), got {numbers}: declare fewer"
             " categories or drop columns by a rule that uses no records"
         )
-    shares = [share for share in (*plan.shares[:-1], plan.step_share(0)) if share]
+    shares = [share for share in (*plan.shares[:-1], plan.step_share) if share]
     least = max(math.ceil(1 / share) for share in shares)
     if plan.noise == "local" and n < least:
         raise ValueError(

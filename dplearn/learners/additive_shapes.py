@@ -24,13 +24,12 @@ from dplearn.learners.additive_columns import Column, kernel, smooth_rows
 from dplearn.learners.additive_losses import Base
 from dplearn.learners.additive_plan import AdditivePlan
 from dplearn.learners.additive_queries import Rows, mass_query, residual_query
-from dplearn.queries import Answer, Examples, Oracle
+from dplearn.queries import Examples, Oracle
 
-__all__ = ["Shape", "ask_masses", "ask_residuals", "ask_shapes", "synthetic_cells", "variance_of"]
+__all__ = ["Shape", "ask_masses", "ask_residuals", "ask_shapes", "synthetic_cells"]
 
 Floats64 = NDArray[np.float64]
 
-_MASS_BITS = 7  # of the rows of the first sums, of norm 1 in each column
 _LEAST_MASS = 0.02  # of a cell, as a share of the mean mass
 _CONSTANT = 0.1  # the square of the constant, as a share of the mean square of centred rows
 _LENGTH = 0.85  # the norm to which rows are shortened, in root mean squares
@@ -74,7 +73,7 @@ def ask_masses(oracle: Oracle, plan: AdditivePlan) -> list[Floats64]:
         Positive, with sum 1.
     """
     tables = _tables(plan)
-    rows = Rows.of(tables, constant=0.0, length=1.0, bits=_MASS_BITS if plan.order == 2 else 0)
+    rows = Rows.of(tables, constant=0.0, length=1.0, bits=plan.bits.masses if plan.order == 2 else 0)
     answer = oracle.ask(mass_query(rows), plan.shares[1])[0]
     masses, start = [], 0
     for table in tables:
@@ -141,9 +140,9 @@ def ask_residuals(
         The share of the budget.
     """
     k = plan.loss.n_outputs
-    query = residual_query(rows, residuals, n_outputs=k, reach=reach, bits=plan.bits[1])
+    query = residual_query(rows, residuals, n_outputs=k, reach=reach, bits=plan.bits.factors)
     answer = oracle.ask(query, share)[0]
-    return answer.means.reshape(rows.size, k) * rows.width, variance_of(answer) * rows.width**2
+    return answer.means.reshape(rows.size, k) * rows.width, answer.noise_variance * rows.width**2
 
 
 def synthetic_cells(
@@ -176,11 +175,6 @@ def synthetic_cells(
     return cells
 
 
-def variance_of(answer: Answer) -> float:
-    """Return the variance of the noise in each number of an answer, from its bound."""
-    return 2 * answer.noise.linear**2 + answer.noise.root**2 / 2
-
-
 def _tables(plan: AdditivePlan) -> list[Floats64]:
     """Return a row for each cell: smooth, or with L1 norms one number for each cell."""
     if plan.order == 1:
@@ -197,7 +191,7 @@ def _centred_rows(plan: AdditivePlan, masses: Sequence[Floats64]) -> Rows:
     squares = [float(mass @ (table**2).sum(axis=1)) for table, mass in zip(tables, masses, strict=True)]
     mean = max(sum(squares), _LEAST_SQUARE)
     constant, length = math.sqrt(_CONSTANT * mean), _LENGTH * math.sqrt((1 + _CONSTANT) * mean)
-    return Rows.of(tables, constant=constant, length=length, bits=plan.bits[0])
+    return Rows.of(tables, constant=constant, length=length, bits=plan.bits.rows)
 
 
 def _usual_factors(rows: Rows, masses: Sequence[Floats64]) -> list[Floats64]:

@@ -27,7 +27,6 @@ from dplearn.learners.additive_shapes import (
     ask_residuals,
     ask_shapes,
     synthetic_cells,
-    variance_of,
 )
 from dplearn.queries import Examples, HistogramQuery, Oracle
 
@@ -40,7 +39,6 @@ Integers = NDArray[np.int64]
 _EXTREME = 2.5  # the greatest normal score
 _LEAST_WEIGHT = 1 / 4  # of a column, as a share of the greatest
 _LEAST_VARIANCE = 0.05
-_MOMENT_BITS = 7
 _LEAST_EIGENVALUE = 0.02
 # Features
 _KEPT = 0.6  # the prior weight of a shape
@@ -55,7 +53,7 @@ _CONSTANT = 0.5
 _LENGTH = 0.85  # the norm to which rows are shortened, in root mean squares
 _SYNTHETIC, _CELLS = 3000, 200_000  # the most synthetic records, and the most of their cells
 _FLOOR = 0.01  # added to the second moments, as a share of the squared norm of a row
-_RATE = 0.25  # of a step, as a share of Newton's
+_RATE = 0.35  # of a step, as a share of Newton's
 _WARM = 0.25  # the share of the steps before the first that counts
 _PRIORS = (0.1, 0.3, 1.0, 3.0)  # variances of the weights
 _PENALTY = 0.1  # the log-likelihood falls by this times the log-variance
@@ -145,7 +143,7 @@ def _ask_spread(
         return np.digitize(np.abs(base.loss.residuals(margins(records), records.y))[:, 0], edges, right=True)
 
     answer = oracle.ask(HistogramQuery(magnitude, categories=_BINS), plan.shares[4])[0]
-    noise = math.sqrt(variance_of(answer))
+    noise = math.sqrt(answer.noise_variance)
     seen = np.where(answer.means > 2 * noise, answer.means, 0.0)
     if not seen.any():
         return 1.0
@@ -181,7 +179,7 @@ def _ask_correlations(
     )
     weights = np.maximum(np.sqrt(energies / max(float(energies.max()), _TINY)), _LEAST_WEIGHT)
     tables = [weight * score[:, None] for weight, score in zip(weights, scores, strict=True)]
-    rows = Rows.of(tables, constant=0.0, length=float(np.linalg.norm(weights)), bits=_MOMENT_BITS)
+    rows = Rows.of(tables, constant=0.0, length=float(np.linalg.norm(weights)), bits=plan.bits.moments)
     answer = oracle.ask(moment_query(rows), plan.shares[3])[0]
     first, second = np.triu_indices(d)
     units = rows.width**2 / np.outer(weights, weights)
@@ -190,7 +188,7 @@ def _ask_correlations(
     found = np.zeros((d, d))
     found[first, second] = answer.means / np.where(first == second, ON, OFF)
     found = units * (found + np.triu(found, 1).T)
-    noise = units * math.sqrt(variance_of(answer)) / OFF
+    noise = units * math.sqrt(answer.noise_variance) / OFF
     found = (found**3 / (found**2 + noise**2)).clip(-0.99, 0.99)  # shrunk where it is mostly noise
     np.fill_diagonal(found, 1.0)
     values, vectors = np.linalg.eigh(found)
@@ -264,7 +262,7 @@ def _rows_of_features(plan: AdditivePlan, base: Base, tables: Sequence[Floats64]
     )
     norms = norms + constant**plan.order
     length = _LENGTH * float(np.mean(norms)) ** (1 / plan.order)
-    return Rows.of(tables, constant=constant, length=length, bits=plan.bits[0], order=plan.order)
+    return Rows.of(tables, constant=constant, length=length, bits=plan.bits.rows, order=plan.order)
 
 
 def _feature_rows(rows: Rows, cells: Integers) -> Floats64:
@@ -307,30 +305,24 @@ def _steps(
     each, since their mean is the result.
     """
     n, identity = plan.public.n_samples, np.eye(rows.size)
-    weights, total, used, variance = start.copy(), np.zeros_like(start), 0.0, 0.0
+    weights, total, first, variance = start.copy(), np.zeros_like(start), int(_WARM * plan.n_steps), 0.0
     moves: list[tuple[Floats64, Floats64]] = []
     for step in range(plan.n_steps):
-        share = plan.step_share(step)
         residuals = _residuals(base, rows, weights)
-        mean, noise = ask_residuals(oracle, plan, rows, residuals, base.loss.reach, share)
-        gradient, part = mean * n, float(share / plan.shares[-1])
+        mean, noise = ask_residuals(oracle, plan, rows, residuals, base.loss.reach, plan.step_share)
+        gradient, variance = mean * n, noise * n**2
         if not moves:
-            # Noise of L1 norms adds up linearly over the steps, other noise in quadrature.
-            every = noise * n**2 * (part if plan.order == 2 else part**2 * plan.n_steps)
-            ridges = [identity + every * np.linalg.inv(each) for each in curvatures]
+            ridges = [identity + variance / plan.n_steps * np.linalg.inv(each) for each in curvatures]
             moves = [
                 (np.linalg.inv(each + ridge), ridge) for each, ridge in zip(curvatures, ridges, strict=True)
             ]
-        if step >= int(_WARM * plan.n_steps):
-            used += part
-            total += part * (
-                gradient + np.stack([h @ w for h, w in zip(curvatures, weights.T, strict=True)], axis=1)
-            )
-            variance += part**2 * noise * n**2
+        if step >= first:
+            total += gradient + np.stack([h @ w for h, w in zip(curvatures, weights.T, strict=True)], axis=1)
         for out, (inverse, ridge) in enumerate(moves):
             moved = gradient[:, out] - ridge @ (weights[:, out] - start[:, out])
             weights[:, out] += _RATE * (inverse @ moved)
-    return total / used, variance / used**2
+    counted = plan.n_steps - first
+    return total / counted, variance / counted
 
 
 def _residuals(base: Base, rows: Rows, weights: Floats64) -> Callable[[Examples], Integers]:

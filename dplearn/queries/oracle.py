@@ -44,6 +44,14 @@ class Answer:
     sampling: TailBound
 
     @property
+    def noise_variance(self) -> float:
+        """The variance of the noise in each mean, as its bound implies it.
+
+        Laplace noise of scale s has the variance 2 s**2, and `root` is sqrt(2) Gaussian standard deviations.
+        """
+        return 2 * self.noise.linear**2 + self.noise.root**2 / 2
+
+    @property
     def mean(self) -> float:
         """The mean, if the query has a single number."""
         if len(self.means) != 1:
