@@ -28,7 +28,7 @@ IN_FULL = re.compile("ledger|mutants|enumeration|replay|private|faults|filter|on
 
 
 def choices(item):
-    """Return the values of a test's parameters: one for each `parametrize`, and one for all others together."""
+    """Return what a test has of each `parametrize`, and of all other parameters together."""
     params, calls = item.callspec.params, []
     for mark in item.iter_markers("parametrize"):
         names = mark.args[0]
@@ -43,12 +43,16 @@ def few_with_every_value(chosen):
     while missing:
 
         def merit(place):
-            return len(missing.intersection(chosen[place])), -sum(times[each] for each in chosen[place]), -place
+            return (
+                len(missing.intersection(chosen[place])),
+                -sum(times[each] for each in chosen[place]),
+                -place,
+            )
 
         best = max(range(len(chosen)), key=merit)
         places.add(best)
         times.update(chosen[best])
-        missing -= set(chosen[best])
+        missing.difference_update(chosen[best])
     return places
 
 
@@ -57,9 +61,9 @@ def pytest_collection_modifyitems(items):
     """Of several `parametrize`, run each value of each with every change, and all combinations at night."""
     tests = defaultdict(list)
     for item in items:
-        if hasattr(item, "callspec") and not IN_FULL.search(item.path.name):
-            if not item.get_closest_marker("nightly"):
-                tests[item.path, item.originalname].append(item)
+        in_full = IN_FULL.search(item.path.name) or item.get_closest_marker("nightly")
+        if hasattr(item, "callspec") and not in_full:
+            tests[item.path, item.originalname].append(item)
     for together in tests.values():
         chosen = [choices(item) for item in together]
         if len(chosen[0]) > 1:
@@ -163,7 +167,7 @@ def server(tmp_path_factory):
     process.wait()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def program(server, tmp_path_factory):
     """Run a program as in a new process, at most so many more seconds of CPU time; return how it ended."""
 

@@ -325,11 +325,21 @@ def budget(classifier):
 @pytest.fixture
 def iris(classifier):
     """Iris, with two of the three species where the classifier knows no more."""
+    return iris_for(classifier)
+
+
+def iris_for(classifier):
     X, y = load_iris(return_X_y=True)
     keep = y != 1 if not classifier.__sklearn_tags__().classifier_tags.multi_class else np.ones(len(y), bool)
     return X[keep], y[keep]
 
 
+@cache
+def once_fitted(classifier):
+    return clone(classifier).fit(*iris_for(classifier))
+
+
 @pytest.fixture
-def fitted(classifier, iris):
-    return clone(classifier).fit(*iris)
+def fitted(classifier):
+    """A fit that tests share, and so neither change nor ask."""
+    return once_fitted(classifier)

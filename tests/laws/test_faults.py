@@ -33,7 +33,9 @@ def pytest_generate_tests(metafunc):
     distributions = metafunc.config.pluginmanager.get_plugin(str(Path(__file__).with_name("conftest.py")))
     faults = AT_A_DRAW if "at_any_draw" in metafunc.function.__name__ else AT_A_CALL
     classifiers = distributions.chosen_classifiers(metafunc.fixturenames)
-    metafunc.parametrize("classifier, fault", distributions.faulty(classifiers, faults, USUAL), ids=cache(repr))
+    metafunc.parametrize(
+        "classifier, fault", distributions.faulty(classifiers, faults, USUAL), ids=cache(repr)
+    )
 
 
 def fixed_shards(classifier):
