@@ -97,21 +97,25 @@ def check_number(
     except ValueError:
         raise ValueError(f"{rule()}, got {shown(value)}") from None
     inside = (
-        (low is None or number >= as_fraction(low))
-        and (high is None or number <= as_fraction(high))
-        and (above is None or number > as_fraction(above))
-        and (below is None or number < as_fraction(below))
+        (low is None or number >= _exact(low))
+        and (high is None or number <= _exact(high))
+        and (above is None or number > _exact(above))
+        and (below is None or number < _exact(below))
     )
     if not inside:
         raise ValueError(f"{rule()}, got {_written(value)}")
     return number
 
 
+def _exact(bound: float | Fraction) -> int | Fraction:
+    return bound if type(bound) is int else as_fraction(bound)
+
+
 def check_count(name: str, value: Any, *, low: int = 0, high: int | float = math.inf) -> int:
     """Return `value` as a Python integer if it is an integer within low..high."""
     wanted = f"at least {low}" if high == math.inf else f"from {low} to {high}"
     rule = f"{name} must be an integer {wanted}"
-    if isinstance(value, bool) or not isinstance(value, Integral):
+    if type(value) is not int and (isinstance(value, bool) or not isinstance(value, Integral)):
         raise TypeError(f"{rule}, got {shown(value)}")
     count = int(value)
     if not low <= count <= high:

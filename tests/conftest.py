@@ -1,11 +1,14 @@
 """What all tests share: one process that has imported the package, of which programs that need a process of
 their own are forked; and with several workers, each of them uses one thread for linear algebra."""
 
+import gc
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 import pytest
@@ -20,20 +23,76 @@ def pytest_configure():
         threadpool_limits(1)
 
 
+#: Files of which all combinations of parameters run with every change.
+IN_FULL = re.compile("ledger|mutants|enumeration|replay|private|faults|filter|one_time")
+
+
+def choices(item):
+    """Return what a test has of each `parametrize`, and of all other parameters together."""
+    params, calls = item.callspec.params, []
+    for mark in item.iter_markers("parametrize"):
+        names = mark.args[0]
+        calls.append(tuple(re.findall(r"\w+", names)) if isinstance(names, str) else tuple(names))
+    calls.append(tuple(name for name in params if name not in set().union(*calls)))
+    return [(names, tuple(id(params[name]) for name in names)) for names in calls if names]
+
+
+def few_with_every_value(chosen):
+    """Return the places of a few tests that have every value of each parameter, each about equally often."""
+    places, times, missing = set(), Counter(), set().union(*chosen)
+    while missing:
+
+        def merit(place):
+            return (
+                len(missing.intersection(chosen[place])),
+                -sum(times[each] for each in chosen[place]),
+                -place,
+            )
+
+        best = max(range(len(chosen)), key=merit)
+        places.add(best)
+        times.update(chosen[best])
+        missing.difference_update(chosen[best])
+    return places
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are selected by marks
+def pytest_collection_modifyitems(items):
+    """Of several `parametrize`, run each value of each with every change, and all combinations at night."""
+    tests = defaultdict(list)
+    for item in items:
+        in_full = IN_FULL.search(item.path.name) or item.get_closest_marker("nightly")
+        if hasattr(item, "callspec") and not in_full:
+            tests[item.path, item.originalname].append(item)
+    for together in tests.values():
+        chosen = [choices(item) for item in together]
+        if len(chosen[0]) > 1:
+            kept = few_with_every_value(chosen)
+            for place, item in enumerate(together):
+                if place not in kept:
+                    item.add_marker(pytest.mark.nightly)
+
+
+def pytest_collection_finish():
+    # What was imported and collected stays to the end: each garbage collection of a test would visit it.
+    gc.collect()
+    gc.freeze()
+
+
 #: Of so many examples that a property is tried on, one is tried with every change, and all at night.
 SHARES = [3, pytest.param(1, marks=pytest.mark.nightly)]
 
 
 def pytest_generate_tests(metafunc):
     if getattr(metafunc.function, "is_hypothesis_test", False):
+        # Not an autouse fixture, which all other tests would set up too.
+        metafunc.fixturenames.append("share_of_examples")
         metafunc.parametrize("share_of_examples", SHARES, ids=["some", "all"], indirect=True)
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def share_of_examples(request, monkeypatch):
-    """Try a property on some of the examples that it asks for; return which part, or None for other tests."""
-    if not hasattr(request, "param"):
-        return None
+    """Try a property on some of the examples that it asks for; return which part."""
     asked = request.function._hypothesis_internal_use_settings
     fewer = settings(asked, max_examples=-(-asked.max_examples // request.param))
     monkeypatch.setattr(request.function, "_hypothesis_internal_use_settings", fewer)
@@ -42,9 +101,11 @@ def share_of_examples(request, monkeypatch):
 
 #: Has nothing done but import. For each connection it forks who waits for the program, and the program.
 SERVER = """
-import json, os, socket, sys
+import gc, json, os, socket, sys
 import dplearn, dplearn.mechanisms, dplearn.privacy
 
+gc.freeze()  # a program's garbage collections do not visit what it was forked with
+del gc
 listener = socket.socket(fileno=int(sys.argv[1]))
 while True:
     connection, _ = listener.accept()
@@ -106,7 +167,7 @@ def server(tmp_path_factory):
     process.wait()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def program(server, tmp_path_factory):
     """Run a program as in a new process, at most so many more seconds of CPU time; return how it ended."""
 

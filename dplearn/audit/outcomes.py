@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from datetime import date, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -32,7 +33,7 @@ from dplearn.privacy.unrepeatable import without_mark
 __all__ = ["freeze", "kept_by"]
 
 _OF_ANY_CLASS = ("__dict__", "__weakref__", "__module__", "__qualname__")
-_PLAIN = (type(None), int, str, bytes)
+_PLAIN = frozenset({type(None), int, str, bytes})
 _IMMUTABLE = (np.generic, np.dtype, Fraction, Decimal, complex, range, date, time, timedelta)
 _CALLABLE = (type, FunctionType, BuiltinFunctionType, MethodType, ModuleType)
 
@@ -71,6 +72,16 @@ def freeze(value: Any) -> Any:
     return _Freezer().freeze(value)
 
 
+@lru_cache(maxsize=4096)
+def _is_callable(kind: type) -> bool:
+    return issubclass(kind, _CALLABLE)
+
+
+@lru_cache(maxsize=4096)
+def _is_immutable(kind: type) -> bool:
+    return issubclass(kind, _IMMUTABLE)
+
+
 class _Freezer:
     """Freezes one value; a repeated mutable object is represented by the index of its first occurrence."""
 
@@ -79,7 +90,7 @@ class _Freezer:
         self._kept: list[Any] = []  # keeps objects alive, so that no id is reused
 
     def freeze(self, value: Any) -> Any:
-        kind = type(value)
+        kind: Any = type(value)
         if kind in _PLAIN:
             return value
         if kind is bool:  # True == 1 as a key, so a bool carries its type
@@ -88,9 +99,9 @@ class _Freezer:
             return "float", struct.pack("<d", value).hex()
         if kind in (tuple, frozenset):
             return kind.__name__, self._all(value)
-        if isinstance(value, _CALLABLE) and (name := _name(value)) is not None:
+        if _is_callable(kind) and (name := _name(value)) is not None:
             return "name", name
-        if isinstance(value, _IMMUTABLE):
+        if _is_immutable(kind):
             return self._object(value)
         if id(value) in self._met:
             return "met before", self._met[id(value)]
@@ -99,7 +110,7 @@ class _Freezer:
         return self._mutable(kind, value)
 
     def _all(self, values: Iterable[Any]) -> tuple[Any, ...]:
-        return tuple(map(self.freeze, values))
+        return tuple([each if type(each) in _PLAIN else self.freeze(each) for each in values])
 
     def _mutable(self, kind: type, value: Any) -> Any:
         if kind in (list, set):
@@ -116,7 +127,7 @@ class _Freezer:
         if isinstance(value, CodeType):
             held = (value.co_code, value.co_consts, value.co_names, value.co_varnames, value.co_freevars)
             return "code", self._all(held)
-        return self._callable(value) if isinstance(value, _CALLABLE) else self._object(value)
+        return self._callable(value) if _is_callable(kind) else self._object(value)
 
     def _array(self, array: np.ndarray) -> Any:
         flags = array.flags
@@ -205,6 +216,7 @@ def _imported(module: Any, name: str) -> Any:
     return found
 
 
+@lru_cache(maxsize=4096)
 def _slots(base: type) -> tuple[str, ...]:
     """Return the attribute names of a class's slots, with private names mangled."""
     slots = base.__dict__.get("__slots__", ())

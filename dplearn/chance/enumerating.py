@@ -37,12 +37,55 @@ __all__ = ["EnumeratingDice", "enumerate_paths"]
 
 Result = TypeVar("Result")
 
-_power_probabilities = lru_cache(maxsize=4096)(power_probabilities)
-_permute_and_flip_probabilities = lru_cache(maxsize=4096)(permute_and_flip_probabilities)
-_laplace_probabilities = lru_cache(maxsize=4096)(laplace_probabilities)
-_geometric_probabilities = lru_cache(maxsize=4096)(geometric_probabilities)
 _power_at_most = lru_cache(maxsize=4096)(power_at_most)
 _NoiseDistribution = Callable[[Fraction, int, int], list[Fraction]]
+_GroupDistribution = Callable[[Fraction, tuple[int, ...], tuple[int, ...]], Sequence[Fraction]]
+_Branches = tuple[tuple[int, ...], tuple[Fraction, ...]]  # outcomes of positive probability, and these
+
+
+def _branches(outcomes: Sequence[int], distribution: Sequence[Fraction]) -> _Branches:
+    kept = [i for i, p in enumerate(distribution) if p]
+    return tuple(outcomes[i] for i in kept), tuple(distribution[i] for i in kept)
+
+
+# The keys of these caches contain a ratio as two integers: the hash of a Fraction costs more than a draw.
+
+
+@lru_cache(maxsize=4096)
+def _group_branches(
+    distribution: _GroupDistribution,
+    numerator: int,
+    denominator: int,
+    exponents: tuple[int, ...],
+    multiplicities: tuple[int, ...],
+) -> _Branches:
+    masses = distribution(Fraction(numerator, denominator), exponents, multiplicities)
+    return _branches(range(len(masses)), masses)
+
+
+@lru_cache(maxsize=4096)
+def _noise_branches(
+    distribution: _NoiseDistribution,
+    numerator: int,
+    denominator: int,
+    low: int | None,
+    high: int | None,
+    tail_bits: int,
+) -> _Branches:
+    """Return the branches of one draw; an open end is cut where less than 2**-tail_bits remains."""
+    ratio = Fraction(numerator, denominator)
+    reach = _power_at_most(ratio, Fraction(1, 1 << tail_bits))
+    first = min(-reach, (high or 0) - 1) if low is None else low
+    last = max(reach, (low or 0) + 1) if high is None else high
+    masses = distribution(ratio, first, last)
+    kept = slice(low is None, last - first + (high is not None))
+    return _branches(range(first, last + 1)[kept], masses[kept])
+
+
+@lru_cache(maxsize=256)
+def _gaussian_branches(numerator: int, denominator: int, tail_bits: int) -> _Branches:
+    support, masses, _ = gaussian_probabilities(Fraction(numerator, denominator), tail_bits)
+    return _branches(support, masses)
 
 
 class EnumeratingDice:
@@ -86,61 +129,62 @@ class EnumeratingDice:
 
     def power_weighted(self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]) -> int:
         """Enumerate the nonempty groups with probabilities proportional to their power weights."""
-        indices, e, m = check_groups(exponents, multiplicities)
-        return self._choose(indices, _power_probabilities(check_ratio(ratio), _from_zero(e), tuple(m)))
+        return self._group(power_probabilities, ratio, exponents, multiplicities)
 
     def permute_and_flip(
         self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]
     ) -> int:
         """Enumerate the nonempty groups with their permute-and-flip probabilities."""
-        indices, e, m = check_groups(exponents, multiplicities)
-        return self._choose(
-            indices, _permute_and_flip_probabilities(check_ratio(ratio), _from_zero(e), tuple(m))
-        )
+        return self._group(permute_and_flip_probabilities, ratio, exponents, multiplicities)
 
     def discrete_laplace(
         self, ratio: Fraction, low: End = None, high: End = None, size: int | None = None
     ) -> Any:
         """Enumerate low..high; at an open end, a tail of probability below 2**-tail_bits is omitted."""
-        return self._noise(_laplace_probabilities, ratio, low, high, size)
+        return self._noise(laplace_probabilities, ratio, low, high, size)
 
     def geometric(self, ratio: Fraction, low: End = 0, high: End = None, size: int | None = None) -> Any:
         """Enumerate low..high; at an open end, a tail of probability below 2**-tail_bits is omitted."""
-        return self._noise(_geometric_probabilities, ratio, low, high, size)
+        return self._noise(geometric_probabilities, ratio, low, high, size)
 
     def discrete_gaussian(self, sigma2: Fraction, size: int | None = None) -> Any:
         """Enumerate the discrete Gaussian without its tails: the paths' probabilities sum to less than 1."""
         if not isinstance(sigma2, (int, Fraction)) or sigma2 <= 0:
             raise ValueError(f"sigma2 must be a positive Fraction, got {sigma2!r}")
-        support, masses, _ = gaussian_probabilities(Fraction(sigma2), self._tail_bits)
-        return self._repeat(lambda: self._choose(support, masses), size)
+        branches = _gaussian_branches(*sigma2.as_integer_ratio(), self._tail_bits)
+        return self._repeat(lambda: self._take(*branches), size)
+
+    def _group(
+        self,
+        distribution: _GroupDistribution,
+        ratio: Fraction,
+        exponents: Sequence[int],
+        multiplicities: Sequence[int],
+    ) -> int:
+        indices, e, m = check_groups(exponents, multiplicities)
+        power = check_ratio(ratio).as_integer_ratio()
+        return indices[self._take(*_group_branches(distribution, *power, _from_zero(e), tuple(m)))]
 
     def _noise(
         self, distribution: _NoiseDistribution, ratio: Fraction, low: End, high: End, size: int | None
     ) -> Any:
         lows, highs = check_ends(low, high, check_size(size))
-        check_ratio(ratio)
+        power = check_ratio(ratio).as_integer_ratio()
         count = 1 if size is None else size
-        drawn = [self._between(distribution, ratio, _end(lows, i), _end(highs, i)) for i in range(count)]
+        drawn = [
+            self._take(*_noise_branches(distribution, *power, _end(lows, i), _end(highs, i), self._tail_bits))
+            for i in range(count)
+        ]
         return one_or_many(as_array(drawn), size)
-
-    def _between(
-        self, distribution: _NoiseDistribution, ratio: Fraction, low: int | None, high: int | None
-    ) -> int:
-        """Enumerate one draw; an open end is cut where less than 2**-tail_bits of the probability remains."""
-        reach = _power_at_most(ratio, Fraction(1, 1 << self._tail_bits))
-        first = min(-reach, (high or 0) - 1) if low is None else low
-        last = max(reach, (low or 0) + 1) if high is None else high
-        masses = distribution(ratio, first, last)
-        kept = slice(low is None, last - first + (high is not None))
-        return self._choose(range(first, last + 1)[kept], masses[kept])
 
     def _repeat(self, draw: Callable[[], int], size: int | None) -> int | Integers:
         return draw() if check_size(size) is None else as_array([draw() for _ in range(size or 0)])
 
     def _choose(self, outcomes: Sequence[int], distribution: Sequence[Fraction]) -> int:
-        possible = [i for i, p in enumerate(distribution) if p]
-        return outcomes[possible[self._branch(len(possible), *(distribution[i] for i in possible))]]
+        return self._take(*_branches(outcomes, distribution))
+
+    def _take(self, outcomes: Sequence[int], probabilities: Sequence[Fraction]) -> int:
+        return outcomes[self._branch(len(outcomes), *probabilities)]
 
     def _branch(self, width: int, *probabilities: Fraction) -> int:
         """Take the next branch of the path; a single probability stands for `width` equal ones."""

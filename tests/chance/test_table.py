@@ -147,7 +147,7 @@ def distributions() -> dict:
 LAWS = distributions()
 every_law = pytest.mark.parametrize("name", LAWS)
 #: On and beside how many of a distribution's boundaries.
-at_boundaries = pytest.mark.parametrize("most", [3, pytest.param(24, marks=pytest.mark.nightly)])
+at_boundaries = pytest.mark.parametrize("most", [2, pytest.param(24, marks=pytest.mark.nightly)])
 # A group of 2**400 makes the first enclosures too wide to decide anything: exact all the same, but with
 # more bits.
 every_narrow_law = pytest.mark.parametrize("name", [name for name in LAWS if name != "huge group"])

@@ -278,11 +278,13 @@ def test_audit_fails_when_a_law_is_not_the_frozen_one(capsys, monkeypatch):
     assert "differ from the frozen" in out
 
 
-def test_the_main_job_runs_alone_as_a_program():
-    done = subprocess.run(
-        [sys.executable, "-m", "dplearn"], capture_output=True, text=True, timeout=120, check=True
-    )
-    assert done.stderr == ""
+@pytest.mark.parametrize("anew", [False, pytest.param(True, marks=pytest.mark.nightly)])
+def test_the_main_job_runs_alone_as_a_program(program, anew):
+    if anew:
+        done = subprocess.run([sys.executable, "-m", "dplearn"], capture_output=True, text=True, timeout=120)
+    else:
+        done = program("import runpy; runpy.run_module('dplearn', run_name='__main__', alter_sys=True)")
+    assert (done.returncode, done.stderr) == (0, "")
     rows = {line[:28].strip(): float(line.split()[-3]) for line in done.stdout.splitlines() if " +- " in line}
     assert set(rows) >= {"private, epsilon = 1", "scikit-learn's stump", "majority class"}
     assert rows["private, epsilon = 3"] > rows["majority class"] + 0.15

@@ -3,7 +3,7 @@ or `any_transformer`; with `one_a_class` too, one setting of each class runs wit
 """
 
 from dataclasses import dataclass, fields
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from inspect import signature
 
 import numpy as np
@@ -206,6 +206,12 @@ NIGHTLY = [
 STAND_FOR_ALL = list({type(each): each for each in reversed([*CLASSIFIERS, *TRANSFORMERS])}.values())
 
 
+@cache
+def written(each):
+    """Return the repr of an estimator, once: it is in the names of hundreds of tests."""
+    return repr(each)
+
+
 def is_among(each, estimators):
     return any(each is other for other in estimators)
 
@@ -277,15 +283,15 @@ def pytest_generate_tests(metafunc):
     one_a_class = "one_a_class" in metafunc.fixturenames
     if "classifier" in metafunc.fixturenames and "fault" not in metafunc.fixturenames:
         chosen = settings(chosen_classifiers(metafunc.fixturenames), one_a_class)
-        metafunc.parametrize("classifier", chosen, ids=repr)
+        metafunc.parametrize("classifier", chosen, ids=written)
     if "any_transformer" in metafunc.fixturenames:
-        metafunc.parametrize("any_transformer", settings(TRANSFORMERS, one_a_class), ids=repr)
+        metafunc.parametrize("any_transformer", settings(TRANSFORMERS, one_a_class), ids=written)
     if "common_check" in metafunc.fixturenames:
         checks = parametrize_with_checks(
             [*CLASSIFIERS, *TRANSFORMERS], expected_failed_checks=expected_failures
         )
         parameters = [in_its_time(check) for check in checks.args[1]]
-        metafunc.parametrize("checked_estimator, common_check", parameters, ids=checks.kwargs["ids"])
+        metafunc.parametrize("checked_estimator, common_check", parameters, ids=cache(checks.kwargs["ids"]))
 
 
 @pytest.fixture
@@ -319,11 +325,21 @@ def budget(classifier):
 @pytest.fixture
 def iris(classifier):
     """Iris, with two of the three species where the classifier knows no more."""
+    return iris_for(classifier)
+
+
+def iris_for(classifier):
     X, y = load_iris(return_X_y=True)
     keep = y != 1 if not classifier.__sklearn_tags__().classifier_tags.multi_class else np.ones(len(y), bool)
     return X[keep], y[keep]
 
 
+@cache
+def once_fitted(classifier):
+    return clone(classifier).fit(*iris_for(classifier))
+
+
 @pytest.fixture
-def fitted(classifier, iris):
-    return clone(classifier).fit(*iris)
+def fitted(classifier):
+    """A fit that tests share, and so neither change nor ask."""
+    return once_fitted(classifier)

@@ -95,12 +95,15 @@ show("counts", lambda: stable_counts(keys, delta=1e-6, random_state=0).counts)
 
 
 @pytest.fixture(scope="module")
-def given():
+def given(program):
     """What the script prints, and its warnings, with a flag of Python's."""
 
     @cache
     def with_flag(flag):
-        command = [sys.executable, *flag.split(), "-c", SCRIPT]
+        if not flag:
+            ended = program(SCRIPT)
+            return ended.stdout, ended.stderr
+        command = [sys.executable, flag, "-c", SCRIPT]
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
         return ended.stdout, ended.stderr
 

@@ -7,9 +7,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from dplearn.audit import enumerate_privacy, exact_distribution, least_exp_epsilon
+from dplearn.audit import enumerate_privacy, least_exp_epsilon
 from dplearn.audit.cases import distribution as cdf_cases
 from dplearn.audit.cases.distribution import CASES, released
+from dplearn.audit.enumeration import distribution_on
 from dplearn.core.exact import at_most_exp
 from dplearn.core.intervals import children_of, counted, sorted_codes, whole
 from dplearn.mechanisms.noisy_counts import laplace_counts
@@ -23,7 +24,7 @@ FOUR, THREE, GAUSSIAN, *BLOCK_CASES = CASES
 
 
 def laws_of(fit, pair):
-    return [exact_distribution(lambda dice, rows=rows: fit(rows, dice)) for rows in pair]
+    return [distribution_on(fit, rows) for rows in pair]
 
 
 def breaks(case, pair, fit=None):

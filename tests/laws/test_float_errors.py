@@ -76,7 +76,7 @@ def of_arrays(*arrays):
     return [np.asarray(array).tolist() for array in arrays]
 
 
-def test_classifiers(classifier):
+def test_classifiers(one_a_class, classifier):
     rows = X.clip(-1e150, 1e150) if getattr(classifier, "protects", "") == "labels" else X  # public there
 
     def fitted_and_asked():

@@ -7,8 +7,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from dplearn.audit import exact_distribution, least_exp_epsilon
+from dplearn.audit import least_exp_epsilon
 from dplearn.audit.cases.interior_point import CASES as INTERIOR_POINT_CASES
+from dplearn.audit.enumeration import distribution_on
 from dplearn.audit.replay import replay_violations
 from dplearn.chance import SeededDice
 from dplearn.core.exact import at_most_exp, decay_ratio
@@ -20,7 +21,7 @@ CASES = {case.name.removeprefix("interior_point_"): case for case in INTERIOR_PO
 
 
 def laws_of(case, pair):
-    return [exact_distribution(lambda dice, rows=rows: case.fit(rows, dice)) for rows in pair]
+    return [distribution_on(case.fit, rows) for rows in pair]
 
 
 def keeps(case, pair):

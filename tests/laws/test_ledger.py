@@ -143,10 +143,15 @@ def test_two_workers_charge_the_same_account_and_show_its_end(backend, place, er
             cross_val_score(learner(ledger, epsilon=2), X, Y, cv=FOLDS, n_jobs=2)
 
 
-def test_a_ledger_in_memory_refuses_before_anything_is_fitted_in_another_process():
+@pytest.mark.parametrize("backend", ["multiprocessing", pytest.param("loky", marks=pytest.mark.nightly)])
+def test_a_ledger_in_memory_refuses_before_anything_is_fitted_in_another_process(backend):
     ledger = PrivacyLedger(2)
-    with pytest.raises(LedgerError, match=r"lives in the memory of another process; give it a path"):
-        GridSearchCV(learner(ledger), TWO, cv=FOLDS, n_jobs=2).fit(X, Y)
+    search = GridSearchCV(learner(ledger), TWO, cv=FOLDS, n_jobs=2)
+    with (
+        parallel_backend(backend, n_jobs=2),
+        pytest.raises(LedgerError, match=r"lives in the memory of another process; give it a path"),
+    ):
+        search.fit(X, Y)
     assert ledger.history() == []
 
 

@@ -8,8 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dplearn.audit import exact_distribution, least_exp_epsilon
+from dplearn.audit import least_exp_epsilon
 from dplearn.audit.cases.masked_parity import CASES as MASKED_PARITY_CASES
+from dplearn.audit.enumeration import distribution_on
 from dplearn.core.exact import at_most_exp
 from dplearn.learners import masked_parity
 from dplearn.learners.masked_parity import MaskedParityClassifier
@@ -22,7 +23,7 @@ LOCAL, LOCAL_CELLS = CASES["masked_parity_local"], CASES["masked_parity_local_ce
 
 def worst(case, pair):
     """The greatest exp(epsilon) between two datasets, both ways; None if no epsilon will do."""
-    one, other = (exact_distribution(lambda dice, rows=rows: case.fit(rows, dice)) for rows in pair)
+    one, other = (distribution_on(case.fit, rows) for rows in pair)
     found = [least_exp_epsilon(*distributions)[0] for distributions in ((one, other), (other, one))]
     return None if None in found else max(found)
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from dplearn.audit import exact_distribution, least_exp_epsilon
+from dplearn.audit import least_exp_epsilon
 from dplearn.audit.cases.naive_bayes import CASES as NAIVE_BAYES_CASES
+from dplearn.audit.enumeration import distribution_on
 from dplearn.core.exact import at_most_exp
 from dplearn.learners import naive_bayes
 from dplearn.mechanisms.noisy_counts import laplace_counts
@@ -27,7 +28,7 @@ def test_the_whole_fit_keeps_its_claim_and_spends_nearly_all_of_it(name):
 
 def epsilons(case, pair):
     """exp of the exact epsilon between two datasets, both ways; None: no epsilon will do."""
-    one, other = (exact_distribution(lambda dice, rows=rows: case.fit(rows, dice)) for rows in pair)
+    one, other = (distribution_on(case.fit, rows) for rows in pair)
     return [
         least_exp_epsilon(*distributions, case.claim.delta)[0]
         for distributions in ((one, other), (other, one))

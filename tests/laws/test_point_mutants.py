@@ -5,8 +5,9 @@ import importlib
 import numpy as np
 import pytest
 
-from dplearn.audit import exact_distribution, least_exp_epsilon
+from dplearn.audit import least_exp_epsilon
 from dplearn.audit.cases import CASES
+from dplearn.audit.enumeration import distribution_on
 from dplearn.core import points as point_core
 from dplearn.core.exact import at_most_exp
 from dplearn.learners import point
@@ -16,9 +17,7 @@ HISTOGRAM = importlib.import_module("dplearn.mechanisms.stable_histogram")
 
 
 def holds_between(case, rows, others):
-    one, other = (
-        exact_distribution(lambda dice, given=given: case.fit(given, dice)) for given in (rows, others)
-    )
+    one, other = (distribution_on(case.fit, given) for given in (rows, others))
     worst = [
         least_exp_epsilon(*distributions, case.claim.delta)[0]
         for distributions in ((one, other), (other, one))

@@ -10,6 +10,7 @@ from dplearn.audit import exact_distribution, least_exp_epsilon
 from dplearn.audit.cases import quantiles as quantile_cases
 from dplearn.audit.cases.quantiles import CASES as QUANTILE_CASES
 from dplearn.audit.cases.quantiles import level_case, quantiles_case
+from dplearn.audit.enumeration import distribution_on
 from dplearn.core import ranks as ranked
 from dplearn.core.exact import at_most_exp
 from dplearn.core.ranks import Cell, SortedCodes
@@ -21,7 +22,7 @@ QUARTER, HALF = Fraction(1, 4), Fraction(1, 2)
 
 
 def distribution(case, rows):
-    return exact_distribution(lambda dice: case.fit(rows, dice))
+    return distribution_on(case.fit, rows)
 
 
 def worst(case, pair):

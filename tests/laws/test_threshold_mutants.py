@@ -8,6 +8,7 @@ import pytest
 
 from dplearn.audit import exact_distribution, least_exp_epsilon
 from dplearn.audit.cases.threshold import CASES as THRESHOLD_CASES
+from dplearn.audit.enumeration import distribution_on
 from dplearn.core.exact import at_most_exp
 from dplearn.learners import threshold
 from dplearn.learners.threshold import threshold_between
@@ -37,7 +38,7 @@ def test_the_order_of_records_is_not_seen(case):
 
 
 def laws_of(case, pair):
-    return [exact_distribution(lambda dice, rows=rows: case.fit(rows, dice)) for rows in pair]
+    return [distribution_on(case.fit, rows) for rows in pair]
 
 
 def keeps(case, pair):

@@ -112,7 +112,13 @@ def tables(X):
     }
 
 
-@pytest.mark.parametrize("kind", tables(X[:2]))
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(each, marks=() if each in ("sparse", "pandas") else pytest.mark.nightly)
+        for each in tables(X[:2])
+    ],
+)
 @pytest.mark.parametrize(
     "how", [{"epsilon": 1e3, "n_teachers": 40}, pytest.param({"epsilon": 20.0}, marks=pytest.mark.nightly)]
 )

@@ -316,6 +316,7 @@ def test_what_is_published_is_of_the_plain_type_whatever_a_subclass_does():
     assert set(released) == {3, "ulm", ("ulm",)}
 
 
+@pytest.mark.nightly  # tests/laws/test_bytes_warnings.py asks for such counts with every change
 def test_text_is_never_compared_with_bytes():
     code = (
         "from dplearn.chance import SystemDice; from dplearn.privacy import ApproxDP;"

@@ -21,6 +21,8 @@ KINDS = {
 #: With Laplace noise at night: enumeration runs it over all outcomes with every change.
 each_kind = pytest.mark.parametrize("kind", ["gaussian", pytest.param("laplace", marks=pytest.mark.nightly)])
 
+samples = pytest.mark.parametrize("n_samples", [100, pytest.param(200, marks=pytest.mark.nightly)])
+
 
 def sampled(epsilon, parameters, n_samples):
     model = StatisticalQueryLogisticRegression(epsilon=epsilon, classes=[0, 1], **parameters)
@@ -34,12 +36,14 @@ def sampled(epsilon, parameters, n_samples):
 
 
 @each_kind
-def test_the_claim_is_not_refuted(kind):
-    report = sampled(1, KINDS[kind], 200)
+@samples
+def test_the_claim_is_not_refuted(kind, n_samples):
+    report = sampled(1, KINDS[kind], n_samples)
     assert not report.refutes, report
 
 
 @each_kind
-def test_a_looser_fit_with_the_same_claim_is_refuted(kind):
-    report = sampled(200, KINDS[kind], 200)
+@samples
+def test_a_looser_fit_with_the_same_claim_is_refuted(kind, n_samples):
+    report = sampled(200, KINDS[kind], n_samples)
     assert report.refutes, report
