@@ -45,7 +45,7 @@ _RAREST = 0.002  # the least share of a label
 # records are surer than that, and clipped ones have none.
 _CURVED = 0.44
 _UNCLIPPED = 0.85  # the same for the squared loss: the share of residuals that are not clipped
-_DEVIATIONS = 2.5  # the target is clipped at so many standard deviations
+_DEVIATIONS = 2.0  # the target is clipped at so many standard deviations
 _SHARE_VARIANCE, _MEAN_VARIANCE = 0.05, 0.2  # prior variances of a share and of a mean target
 _LEAST_SPREAD = 1e-3  # the least standard deviation of a target, as a share of half its range
 

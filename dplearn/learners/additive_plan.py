@@ -38,7 +38,7 @@ FINEST = 9
 # The shares of the budget for the distribution of the target, the masses, the shapes and the correlations;
 # the steps have the rest, of which each query for the spread of residuals takes a part.
 _TARGET, _MASSES, _SHAPES, _CORRELATIONS = (Fraction(part, 100) for part in (2, 10, 32, 4))
-_SPREAD = Fraction(2, 100)
+_SPREAD, _MOMENTS = Fraction(2, 100), Fraction(5, 100)  # of a regression
 _STEPS = {1: 4, 2: 16}  # shares of epsilon add up linearly, shares of rho or of the records in quadrature
 #: The resolutions from which on the more flexible kernels are used, after the first three.
 _FINER = (250, 500, 1000)
@@ -169,8 +169,9 @@ class AdditivePlan(Plan):
         """The shares of the budget: target, masses, shapes, correlations, each spread, all steps together."""
         correlations = _CORRELATIONS if self.correlated else Fraction(0)
         spread = _SPREAD if self.narrows else Fraction(0)
-        rest = 1 - _TARGET - _MASSES - _SHAPES - correlations - 2 * spread
-        return _TARGET, _MASSES, _SHAPES, correlations, spread, rest
+        target = _MOMENTS if self.narrows else _TARGET
+        rest = 1 - target - _MASSES - _SHAPES - correlations - 2 * spread
+        return target, _MASSES, _SHAPES, correlations, spread, rest
 
     @property
     def step_share(self) -> Fraction:

@@ -61,7 +61,7 @@ _TINY = 1e-9
 _GREATEST = 1e6  # margins beyond are clipped
 # Spread of residuals
 _BINS = 24  # each the root of 1/2 of the one before, in magnitude
-_FIRST_WIDTH, _LAST_WIDTH = 2.0, 8.0  # clip of the steps, and of the last query, in root mean squares
+_WIDTH = 1.5  # the clip of the steps, in root mean squares
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +125,7 @@ def _narrowed(
     assert isinstance(base.loss, SquaredLoss)
     effects = [_KEPT * shape.effects for shape in shapes]
     spread = _ask_spread(oracle, plan, base, _margins(effects, base.margins))
-    narrow = base.loss.narrowed(spread, _FIRST_WIDTH)
+    narrow = base.loss.narrowed(spread, _WIDTH)
     assert isinstance(narrow.loss, SquaredLoss)
     wider = base.loss.scale / narrow.loss.scale
     scaled = [Shape(shape.effects * wider, shape.covariance * wider**2) for shape in shapes]
@@ -300,9 +300,9 @@ def _steps(
 ) -> tuple[Floats64, float]:
     """Take all steps, and return the mean of gradient plus curvature times weights, and its variance.
 
-    With the prior variance 1 and noise of variance v in a gradient, the weights of a step move by (H + 1 +
-    v / H)^-1 (gradient - (1 + v / H) (weights - start)), times the rate: the noise of all steps counts in
-    each, since their mean is the result.
+    With prior variance 1 and noise of variance v, the weights of a step move by (H + 1 + v / H)^-1 (gradient
+    - (1 + v / H) (weights - start)), times the rate. The v is that of the mean of all gradients, which gives
+    the result.
     """
     n, identity = plan.public.n_samples, np.eye(rows.size)
     weights, total, first, variance = start.copy(), np.zeros_like(start), int(_WARM * plan.n_steps), 0.0
@@ -362,9 +362,9 @@ def _posterior_weights(
     greatest marginal likelihood.
     """
     beyond, squared, best = measured - curvature @ start, curvature @ curvature, None
-    identity = np.eye(len(start))
+    noise = max(variance, _TINY * float(squared.trace())) * np.eye(len(start))
     for prior in _PRIORS:
-        root = np.linalg.cholesky(max(variance, _TINY * float(squared.trace())) * identity + prior * squared)
+        root = np.linalg.cholesky(noise + prior * squared)
         scaled = solve_triangular(root, beyond, lower=True)
         likely = (
             -0.5 * float(scaled @ scaled)
@@ -376,7 +376,7 @@ def _posterior_weights(
     assert best is not None
     _, prior, root, scaled = best
     response = prior * solve_triangular(root, curvature, lower=True)
-    return start + response.T @ scaled, prior * identity - response.T @ response
+    return start + response.T @ scaled, prior * np.eye(len(start)) - response.T @ response
 
 
 def _model(
