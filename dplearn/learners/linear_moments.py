@@ -106,8 +106,12 @@ def moments_query(plan: LinearPlan) -> RowQuery:
     of norm at most sqrt(E), where E is `LinearPlan.energy`. With weights 5 and 7, the squared norm of the
     released numbers of v is 25 sum v_i^4 + 49 sum_{i<j} v_i^2 v_j^2 <= 25 |v|^4, since 49 < 2 * 25. The inner
     product of those of v and w is (49 (v w)^2 + sum v_i^2 w_i^2) / 2 >= 0, so their squared distance is at
-    most 2 * (5 E)^2. With weights 1 and 2 the L1 norm of the numbers of v is the square of the L1 norm of v,
-    at most E, so their L1 distance is at most 2 E.
+    most 2 * (5 E)^2.
+
+    With weights 1 and 2, let the columns with the constant have the L1 norm r at most, and the targets be y
+    and z, at most t <= 2 r in magnitude. The products of columns move by at most 2 r^2, those with the target
+    by 2 r (|y| + |z|), and that of the target with itself by |y^2 - z^2|. The sum is convex in |y| and |z|,
+    and greatest at |y| = |z| = t, where it is 2 r^2 + 4 r t.
     """
     weights = _weights(plan)
     first, second = np.triu_indices(plan.n_numbers)
@@ -131,7 +135,9 @@ def moments_query(plan: LinearPlan) -> RowQuery:
         order=plan.order,
         acute=plan.order == 2,
     )
-    # No number of a row exceeds `reach`.
+    if plan.order == 1:
+        query.l1 = 2 * plan.reach * (plan.reach + 2 * plan.target_reach)
+    # No number of a row exceeds `reach`, or `target_reach`.
     largest = int(weights.max()) * max(plan.reach, plan.target_reach) ** 2
     query.low, query.high = -largest, largest
     return query

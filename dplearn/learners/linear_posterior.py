@@ -75,7 +75,9 @@ class LinearModel:
         weight = float(moments[-2, -2])  # the mean square of the constant in shortened rows
         residual = max(float(moments[-1, -1]) - explained, 0.0) + noise
         covariance = (vectors * own) @ vectors.T
-        return cls(weights / unit, covariance / unit**2, residual / max(weight - noise, weight / 2, _LEAST) / unit**2)
+        return cls(
+            weights / unit, covariance / unit**2, residual / max(weight - noise, weight / 2, _LEAST) / unit**2
+        )
 
 
 def _without_noise(found: NDArray[np.float64], variance: float) -> NDArray[np.float64]:
