@@ -101,9 +101,9 @@ def _check_numbers(plan: LinearPlan) -> None:
     if plan.n_numbers > _MOST_NUMBERS:
         raise ValueError(
             f"X must have at most {_MOST_NUMBERS - 2} numeric columns, where a column of categories or of"
-            f" hashes counts once for each value, got {plan.n_numbers - 2}: declare fewer buckets, drop columns"
-            " by a rule that uses no records, or project them onto fewer (GaussianRandomProjection, of"
-            " sklearn.random_projection, uses only the number of columns)"
+            f" hashes counts once for each value, got {plan.n_numbers - 2}: declare fewer buckets, drop"
+            " columns by a rule that uses no records, or project them onto fewer (GaussianRandomProjection,"
+            " of sklearn.random_projection, uses only the number of columns)"
         )
     if plan.noise == "local" and plan.n_moments > _MOST_LOCAL:
         raise ValueError(

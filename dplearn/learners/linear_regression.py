@@ -262,7 +262,7 @@ class LinearRegressor(PrivateRegressor):
         check_is_fitted(self)
         times = _quantile(beta)
         rows, largest = self._rows(X)
-        own = np.einsum("ij,jk,ik->i", rows, self.covariance_, rows)
+        own = ((rows @ self.covariance_) * rows).sum(axis=1)
         half = times * np.sqrt(np.maximum(own, 0.0) * largest**2 + self.residual_std_**2)
         middle = self.predict(X)
         return np.stack([middle - half, middle + half], axis=1).clip(*self.target_range_)
