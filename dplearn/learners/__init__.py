@@ -4,6 +4,8 @@ from dplearn.learners.additive import AdditiveClassifier, AdditivePlan, Additive
 from dplearn.learners.conjunction import ConjunctionClassifier, ConjunctionPlan
 from dplearn.learners.generic import ExponentialMechanismClassifier, GenericPlan
 from dplearn.learners.knowledge_transfer import KnowledgeTransferClassifier
+from dplearn.learners.linear_plan import LinearPlan
+from dplearn.learners.linear_regression import LinearRegressor
 from dplearn.learners.logistic_plan import LogisticPlan
 from dplearn.learners.logistic_regression import StatisticalQueryLogisticRegression
 from dplearn.learners.masked_parity import MaskedParityClassifier, MaskedParityPlan
@@ -27,6 +29,8 @@ __all__ = [
     "ExponentialMechanismClassifier",
     "GenericPlan",
     "KnowledgeTransferClassifier",
+    "LinearPlan",
+    "LinearRegressor",
     "LogisticPlan",
     "MaskedParityClassifier",
     "MaskedParityPlan",

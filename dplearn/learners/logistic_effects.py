@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dplearn.learners.logistic_steps import LogisticModel
 
-__all__ = ["Effects"]
+__all__ = ["Effects", "identified"]
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,7 @@ class Effects:
         **Accuracy.** The standard deviations include, to first order, the noise in the label query, in the
         steps and in the scale of the margins; they ignore the noise in the metric.
         """
-        taken = np.eye(len(model.weights))
-        for block in blocks:
-            size = block.stop - block.start
-            taken[block, block] -= 1 / size
-            taken[-1, block] = 1 / size
+        taken = identified(len(model.weights), blocks)
         weights = taken @ model.weights
         two = weights.shape[1] == 2
         effects = (weights[:, 1:] - weights[:, :1] if two else weights).T
@@ -69,3 +65,26 @@ class Effects:
         coef = effects[:, :-1]
         deviation = np.sqrt(np.maximum(own, 0.0) + (model.slope_deviation * coef) ** 2)
         return cls(coef, deviation, effects[:, -1])
+
+
+def identified(size: int, blocks: Sequence[slice]) -> NDArray[np.float64]:
+    """Return the matrix that shifts the weights of each block to sum 0, without changing any margin.
+
+    Parameters
+    ----------
+    size : int
+        The number of weights; the last is that of the intercept.
+    blocks : sequence of slice
+        Blocks of one-hot columns: in each row, exactly one column of a block is 1 and the others are 0.
+
+    Returns
+    -------
+    ndarray of float64 of shape (size, size)
+        It multiplies weights from the left.
+    """
+    taken = np.eye(size)
+    for block in blocks:
+        width = block.stop - block.start
+        taken[block, block] -= 1 / width
+        taken[-1, block] = 1 / width
+    return taken

@@ -7,6 +7,7 @@
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -18,7 +19,7 @@ from dplearn.core.unit_rows import unit_rows
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, Plan, hidden, noted, records_needed
 
-__all__ = ["FINEST", "LogisticPlan", "row_order"]
+__all__ = ["FINEST", "LogisticPlan", "row_basis", "row_order"]
 
 #: Rows and residuals are integers of magnitude at most 2**10, so that float sums over 2**33 records are
 #: exact.
@@ -160,10 +161,7 @@ class LogisticPlan(Plan):
 
     def basis(self) -> NDArray[np.float64]:
         """Return an orthonormal basis, in columns, of the span of all possible rows."""
-        constant = np.zeros((self.n_columns, len(self.blocks)))
-        for place, block in enumerate(self.blocks):
-            constant[block, place], constant[-1, place] = 1.0, -1.0
-        return np.asarray(np.linalg.qr(constant, mode="complete")[0][:, len(self.blocks) :])
+        return row_basis(self.n_columns, self.blocks)
 
     @property
     def shares(self) -> tuple[Fraction, Fraction, Fraction]:
@@ -204,6 +202,22 @@ class LogisticPlan(Plan):
         shown = parts[:, 1:] if self.n_classes == 2 else parts
         middle = self.portion if self.order == 2 or self.n_classes == 2 else 0
         return np.asarray(shown - middle, dtype=np.float64)
+
+
+def row_basis(n_columns: int, blocks: Sequence[slice]) -> NDArray[np.float64]:
+    """Return an orthonormal basis, in columns, of the span of all possible rows, whose last number is the 1.
+
+    Parameters
+    ----------
+    n_columns : int
+        Number of numbers in a row, the 1 of the intercept included.
+    blocks : sequence of slice
+        Blocks of one-hot columns: in each row, exactly one column of a block is 1 and the others are 0.
+    """
+    constant = np.zeros((n_columns, len(blocks)))
+    for place, block in enumerate(blocks):
+        constant[block, place], constant[-1, place] = 1.0, -1.0
+    return np.asarray(np.linalg.qr(constant, mode="complete")[0][:, len(blocks) :])
 
 
 def row_order(noise: str) -> int:

@@ -65,6 +65,9 @@ FITS = {
     "KnowledgeTransferClassifier": lambda X, y, seed: dplearn.KnowledgeTransferClassifier(
         GaussianNB(), GaussianNB(), random_state=seed, **FEW_TEACHERS
     ).fit(X, y, X_public=PublicData(np.eye(2).repeat(20, 0))),
+    "LinearRegressor": lambda X, y, seed: dplearn.LinearRegressor(target_range=(0, 1), random_state=seed).fit(
+        X, y
+    ),
     "MaskedParityClassifier": lambda X, y, seed: dplearn.MaskedParityClassifier(random_state=seed).fit(
         np.hstack([bits(X), bits(-X)]), y
     ),

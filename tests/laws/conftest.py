@@ -1,5 +1,6 @@
-"""All estimators, in the settings that differ: a law over them is a test with the fixture `classifier`
-or `any_transformer`; with `one_a_class` too, one setting of each class runs with every change, all at night.
+"""All estimators, in the settings that differ: a law over them is a test with the fixture `classifier`,
+which is a classifier or a regressor, or `any_transformer`; with `one_a_class` too, one setting of each class
+runs with every change, all at night.
 """
 
 from dataclasses import dataclass, fields
@@ -22,6 +23,7 @@ from dplearn import (
     ConjunctionClassifier,
     ExponentialMechanismClassifier,
     KnowledgeTransferClassifier,
+    LinearRegressor,
     MaskedParityClassifier,
     ParityClassifier,
     PointClassifier,
@@ -179,6 +181,14 @@ CLASSIFIERS += tuple(
     and each not in set(map(type, CLASSIFIERS))
     and all(one.default is not one.empty for one in signature(each).parameters.values())
 )
+#: Targets of scikit-learn's checks are within this range, or nearly.
+ANY_TARGET = {"target_range": (-1000, 1000), "clip_target": True}
+REGRESSORS = (
+    LinearRegressor(**ANY_TARGET),
+    LinearRegressor(delta=0, **ANY_TARGET),
+    LinearRegressor(trust_model="local", **ANY_TARGET),
+)
+PREDICTORS = (*CLASSIFIERS, *REGRESSORS)
 TRANSFORMERS = (
     CellEncoder(),
     PrivateQuantileTransformer(),
@@ -203,7 +213,7 @@ NIGHTLY = [
 
 
 #: One setting of each class, the first: it stands for all in laws that do not depend on settings.
-STAND_FOR_ALL = list({type(each): each for each in reversed([*CLASSIFIERS, *TRANSFORMERS])}.values())
+STAND_FOR_ALL = list({type(each): each for each in reversed([*PREDICTORS, *TRANSFORMERS])}.values())
 
 
 @cache
@@ -248,7 +258,7 @@ def is_fitted_soon(each):
 
 #: As STAND_FOR_ALL, but of each class the first that is fitted soon, for scikit-learn's checks fit it often.
 CHECKED = list(
-    {type(each): each for each in reversed([*CLASSIFIERS, *TRANSFORMERS]) if is_fitted_soon(each)}.values()
+    {type(each): each for each in reversed([*PREDICTORS, *TRANSFORMERS]) if is_fitted_soon(each)}.values()
 )
 
 
@@ -272,8 +282,8 @@ def expected_failures(estimator):
 
 
 def chosen_classifiers(fixtures):
-    """Return the classifiers that a test with these fixtures is for."""
-    chosen = CLASSIFIERS
+    """Return the classifiers and regressors that a test with these fixtures is for."""
+    chosen = PREDICTORS
     if "fit_draws" in fixtures:
         chosen = [each for each in chosen if not get_tags(each).non_deterministic]
     return [each for each in chosen if each not in SILENT] if "speaks" in fixtures else chosen
@@ -288,7 +298,7 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("any_transformer", settings(TRANSFORMERS, one_a_class), ids=written)
     if "common_check" in metafunc.fixturenames:
         checks = parametrize_with_checks(
-            [*CLASSIFIERS, *TRANSFORMERS], expected_failed_checks=expected_failures
+            [*PREDICTORS, *TRANSFORMERS], expected_failed_checks=expected_failures
         )
         parameters = [in_its_time(check) for check in checks.args[1]]
         metafunc.parametrize("checked_estimator, common_check", parameters, ids=cache(checks.kwargs["ids"]))
@@ -330,7 +340,8 @@ def iris(classifier):
 
 def iris_for(classifier):
     X, y = load_iris(return_X_y=True)
-    keep = y != 1 if not classifier.__sklearn_tags__().classifier_tags.multi_class else np.ones(len(y), bool)
+    tags = get_tags(classifier).classifier_tags
+    keep = y != 1 if tags is not None and not tags.multi_class else np.ones(len(y), bool)
     return X[keep], y[keep]
 
 

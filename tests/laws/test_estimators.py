@@ -11,8 +11,9 @@ from sklearn.base import clone
 
 import dplearn
 from dplearn import learners
-from dplearn.estimator import PrivateClassifier
+from dplearn.estimator import PrivateClassifier, PrivateRegressor
 from dplearn.privacy import OneTimeState
+from tests.laws.conftest import REGRESSORS
 
 # Tables of scikit-learn's checks are small, and so is epsilon below; what is pickled is not meant to predict.
 pytestmark = pytest.mark.filterwarnings("ignore:n_(teachers|samples) is", "ignore:a pickle of")
@@ -24,11 +25,13 @@ def test_every_learner_is_exported_and_so_found_by_these_laws():
         thing
         for module in modules
         for thing in vars(module).values()
-        if isinstance(thing, type) and issubclass(thing, PrivateClassifier)
+        if isinstance(thing, type) and issubclass(thing, (PrivateClassifier, PrivateRegressor))
         if thing.__module__.startswith("dplearn.learners") and not thing.__doc__.startswith("Base class of")
     }
-    assert len(defined) >= 13
+    assert len(defined) >= 14
     assert {kind.__name__ for kind in defined} <= set(learners.__all__) & set(dplearn.__all__)
+    regressors = {kind for kind in defined if issubclass(kind, PrivateRegressor)}
+    assert regressors <= {type(each) for each in REGRESSORS}  # none has a default for its target's range
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")  # array API: an opt-in of SciPy

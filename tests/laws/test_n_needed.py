@@ -4,6 +4,7 @@ import pytest
 
 from dplearn import (
     KnowledgeTransferClassifier,
+    LinearRegressor,
     SoftLabelAggregateClassifier,
     StatisticalQueryLogisticRegression,
     StatisticalQueryNaiveBayes,
@@ -19,6 +20,7 @@ PLANS = [
         lambda plan: plan.tolerance <= 0.05,
     ),
     (StatisticalQueryLogisticRegression(), COLUMNS, lambda plan: plan.tolerance <= 0.05),
+    (LinearRegressor(target_range=(0, 1)), {"n_features": 10}, lambda plan: plan.tolerance <= 0.05),
     (SubsampleAggregateClassifier(), LABELS, lambda plan: plan.least_lead <= plan.n_teachers * 2 / 3),
     (KnowledgeTransferClassifier(), LABELS, lambda plan: plan.least_lead <= plan.n_teachers * 2 / 3),
     (SoftLabelAggregateClassifier(), LABELS, lambda plan: plan.error <= 0.05),

@@ -25,7 +25,7 @@ def pytest_generate_tests(metafunc):
     if "private" in metafunc.fixturenames:
         everyone = [
             each
-            for each in (*distributions.CLASSIFIERS, *distributions.TRANSFORMERS)
+            for each in (*distributions.PREDICTORS, *distributions.TRANSFORMERS)
             if hasattr(each, "epsilon")
         ]
         metafunc.parametrize("private", everyone, ids=repr)

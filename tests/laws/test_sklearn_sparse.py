@@ -27,7 +27,7 @@ def pytest_generate_tests(metafunc):
     distributions = metafunc.config.pluginmanager.get_plugin(str(Path(__file__).with_name("conftest.py")))
     if "dense" in metafunc.fixturenames:
         every = [
-            *distributions.CLASSIFIERS,
+            *distributions.PREDICTORS,
             *distributions.TRANSFORMERS,
             SecretSampleClassifier(ThresholdClassifier(), sample_size=5),
         ]

@@ -19,7 +19,7 @@ WEIGHTS = np.full(12, 7.0)
 
 def pytest_generate_tests(metafunc):
     distributions = metafunc.config.pluginmanager.get_plugin(str(Path(__file__).with_name("conftest.py")))
-    everyone = [*distributions.CLASSIFIERS, *distributions.TRANSFORMERS]
+    everyone = [*distributions.PREDICTORS, *distributions.TRANSFORMERS]
     if "estimator" in metafunc.fixturenames:
         metafunc.parametrize("estimator", everyone, ids=repr)
 

@@ -66,7 +66,7 @@ def test_sample_sizes_are_as_the_page_says(shown):
 
 def test_learners_are_about_as_accurate_as_the_page_says(shown):
     (regression,), (bayes,), (local_bayes,) = shown[0][6]
-    (found,), (left,) = shown[0][7]
+    (found,), (left,) = shown[0][8]
     # The first three had means of .865, .815 and .311 over 40 fits each, the fourth of .815 over 30 fits;
     # standard deviations were .01 to .07.
     np.testing.assert_allclose([regression, bayes, found], [0.86, 0.81, 0.82], atol=0.12)
@@ -74,8 +74,16 @@ def test_learners_are_about_as_accurate_as_the_page_says(shown):
     assert left == 0
 
 
+def test_linear_regression_is_about_as_accurate_as_the_page_says(shown):
+    (noise_to_signal,), (score,), (predictions,), (coefficients,) = shown[0][7]
+    assert round(noise_to_signal, 2) == 0.27
+    np.testing.assert_allclose(score, 0.3, atol=0.15)  # five standard deviations
+    assert predictions.shape == coefficients.shape == (2, 2)
+    assert (np.diff(predictions) > 100).all()
+
+
 def test_plans_are_as_the_page_says(shown):
-    assert shown[0][8] == [("gaussian", 64, 4, 0.014), ("local", 64, 2, 0.071)]
+    assert shown[0][9] == [("gaussian", 64, 4, 0.014), ("local", 64, 2, 0.071)]
     scope = shown[1]
     plan = scope["plan"]
     n_cells = 10 * plan.n_bins
@@ -83,19 +91,19 @@ def test_plans_are_as_the_page_says(shown):
 
 
 def test_every_block_and_every_link_is_there(shown):
-    assert len(shown[0]) == 13
+    assert len(shown[0]) == 14
     for link in re.findall(r"\]\(([^)]+)\)", PAGE.read_text()):
         assert link.startswith("#") or (PAGE.parent / link).exists()
 
 
 def test_reports_and_queries_simulate_each_other_as_the_page_says(shown):
-    [(estimate,)] = shown[0][9]
+    [(estimate,)] = shown[0][10]
     assert abs(estimate[0] - 42) < 4
-    [(middle, needed, adaptive)] = shown[0][10]
+    [(middle, needed, adaptive)] = shown[0][11]
     assert abs(middle - 42) <= 4
     assert (needed, adaptive) == (9240, True)
-    assert shown[0][11] == [(16,), (9, 100)]
-    [(hidden,)] = shown[0][12]
+    assert shown[0][12] == [(16,), (9, 100)]
+    [(hidden,)] = shown[0][13]
     rule = "if x11: 1 if x8..x10 is 1 or 5, else 0; otherwise: 1 if x1 + x5 is even, else 0"
     assert str(hidden) == rule  # wrong less than once in a million
     assert rule in PAGE.read_text()

@@ -1,0 +1,147 @@
+"""Audit cases of linear regression: a whole local fit, and the central moments, on the coarsest grid.
+
+On the coarsest grid the numbers of a row are 1, 0 or -1, and a far record has lost its constant and its
+target. The moments of two rows that share no number move most, by 5 of the claimed 6: no row has a target but
+not a constant. With Gaussian noise the support of the moments is too large; fits with it are replayed
+on neighbours, and the noise itself is enumerated by the case of `gaussian_counts`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
+from dplearn.audit.fits import Fit, Rows, StagedFit, TableFit, WholeFit
+from dplearn.audit.rules import RULES, moved_by
+from dplearn.chance.dice import Dice
+from dplearn.learners.linear_moments import moments_query
+from dplearn.learners.linear_regression import LinearRegressor
+from dplearn.privacy import ApproxDP
+from dplearn.queries import CentralOracle
+
+__all__ = ["CASES", "LINEAR_REPLAYS", "UNIVERSE", "linear_case"]
+
+_FAR = 1e17  # so far that nothing of a row's constant is left
+#: One column's value and a target within -1..1.
+UNIVERSE = ((-_FAR, 0), (0.0, -1), (0.0, 0), (0.0, 1), (_FAR, 0))
+_PLAIN = ((-2.0, 0.5), (0.0, -1.0), (1.0, 0.25), (3.0, 1.0))
+
+
+def linear_case(
+    name: str,
+    n: int,
+    universe: Any = UNIVERSE,
+    bits: int = 0,
+    moves: int = 6,
+    *,
+    staged: bool = True,
+    required: Required = NOTHING_REQUIRED,
+    **parameters: Any,
+) -> AuditCase:
+    """Return a case of a fit for targets within -1..1.
+
+    Parameters
+    ----------
+    name : str
+        Name of the case.
+    n : int
+        Number of records.
+    universe : sequence of tuples of numbers
+        Records, the target last.
+    bits : int, default=0
+        Of the grid that rows are on.
+    moves : int, default=6
+        By how much the totals of the query may move.
+    staged : bool, default=True
+        Whether the stages without draws run once a table. False: the whole fit runs on each path.
+    required : Required
+        Required evidence of the case.
+    **parameters
+        Parameters of the regressor.
+    """
+    chosen: dict[str, Any] = {"target_range": (-1, 1), "delta": 0, "random_state": 0} | parameters
+    model = LinearRegressor(**chosen)
+
+    def make() -> LinearRegressor:
+        learner = LinearRegressor(**model.get_params(deep=False))
+        learner._finest = bits
+        return learner
+
+    whole = WholeFit(make, _split, _shown)
+    fit: Fit = StagedFit(whole) if staged else whole
+    return AuditCase(
+        name,
+        fit,
+        universe,
+        n,
+        ApproxDP(model.epsilon, 0 if model.trust_model == "local" else model.delta),
+        ordered=model.trust_model == "local",
+        rules={**RULES, "discrete_laplace": moved_by(moves)},
+        verifies=("LinearRegressor",),
+        required=required,
+    )
+
+
+def _split(rows: Rows) -> tuple[Any, Any]:
+    table = np.array(rows)
+    return table[:, :-1], table[:, -1]
+
+
+def _shown(fitted: LinearRegressor) -> tuple[str, Any]:
+    released = (fitted.coef_, fitted.intercept_, fitted.covariance_, fitted.residual_std_)
+    return str([np.round(part, 6).tolist() for part in released]), fitted
+
+
+def moments_case(name: str, universe: Any, n: int = 1, *, required: Required = NOTHING_REQUIRED) -> AuditCase:
+    """Return a case of the released moments of a fit with Laplace noise, on the coarsest grid.
+
+    Parameters
+    ----------
+    name : str
+        Name of the case.
+    universe : sequence of tuples of numbers
+        Records, the target last.
+    n : int, default=1
+        Number of records.
+    required : Required
+        Required evidence of the case.
+    """
+    case = linear_case(name, n, universe, required=required)
+    fit: Any = case.fit
+    return replace(case, fit=_Moments(fit, case.claim), verifies=(), part_of=("LinearRegressor",))
+
+
+@dataclass(frozen=True)
+class _Moments(TableFit):
+    """The released moments of a fit; the stages without draws run once a table."""
+
+    staged: StagedFit
+    claim: ApproxDP
+
+    def on(self, rows: Rows) -> Callable[[Dice], Any]:
+        learner = self.staged.whole.make()
+        table, plan = learner._begin(*_split(rows), learner._params(False))
+        summary, query = learner._summarize(table, plan), moments_query(plan)
+
+        def run(dice: Dice) -> tuple[str, Any]:
+            oracle = CentralOracle(summary, privacy=self.claim, dice=dice)
+            return str(oracle.ask(query)[0].means.tolist()), oracle.rounds
+
+        return run
+
+
+CASES = (
+    linear_case(
+        "linear_local", 1, UNIVERSE[3:], trust_model="local", staged=False, required=Required(2, 0.4)
+    ),
+    moments_case("linear_moments", UNIVERSE[3:], required=Required(2, 0.833)),
+)
+
+#: Fits that are too large to enumerate; they are replayed on neighbours.
+LINEAR_REPLAYS = (
+    linear_case("linear_laplace", 4, _PLAIN, bits=8, moves=1 << 22),
+    linear_case("linear_gaussian", 4, _PLAIN, bits=12, delta=1e-6),
+    linear_case("linear_local_replay", 15, _PLAIN, bits=8, trust_model="local"),
+)
