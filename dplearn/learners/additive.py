@@ -28,6 +28,7 @@ from dplearn.domains import Floats, Product
 from dplearn.estimator import PrivateClassifier, PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator
 from dplearn.estimator.stages import Params, Public, Table, planned_table
+from dplearn.learners.additive_columns import Column
 from dplearn.learners.additive_losses import (
     RESIDUAL_BITS,
     LogisticLoss,
@@ -67,10 +68,8 @@ class ColumnShape:
     ----------
     name : str
         Public. The name of the column.
-    cells : tuple of str
-        Public. A description of each cell.
-    values : ndarray of float64 of shape (n_cells,) or None
-        Public. The least number of each cell, NaN for the cell of missing numbers; None for categories.
+    column : Column
+        Public. The cells of the column.
     effects : ndarray of float64 of shape (n_cells,), or (n_cells, n_classes) of more than two classes
         Released. The effect of a value in each cell, with mean 0 over all records.
     deviations : ndarray of float64, of the shape of `effects`
@@ -80,14 +79,23 @@ class ColumnShape:
     """
 
     name: str
-    cells: tuple[str, ...]
-    values: NDArray[np.float64] | None
+    column: Column
     effects: NDArray[np.float64]
     deviations: NDArray[np.float64]
     masses: NDArray[np.float64]
 
     def __repr__(self) -> str:
-        return f"ColumnShape({self.name!r}, {len(self.cells)} cells)"
+        return f"ColumnShape({self.name!r}, {len(self.masses)} cells)"
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """A description of each cell."""
+        return self.column.described()
+
+    @property
+    def values(self) -> NDArray[np.float64] | None:
+        """The least number of each cell, NaN for the cell of missing numbers; None for categories."""
+        return self.column.values
 
     @property
     def importance(self) -> float:
@@ -143,12 +151,10 @@ class _Additive(PrivateEstimator):
         """Set the attributes that classifiers and regressors share; margins are multiplied by `unit`."""
         self.guarantee_, self.noise_, self.domain_ = plan.guarantee, plan.noise, plan.domain
         self.intercept_ = origin + unit * model.intercept
-        self.columns_ = plan.columns
         self.shapes_ = [
             ColumnShape(
                 name,
-                column.described(),
-                column.values,
+                column,
                 _squeezed(unit * effects),
                 _squeezed(unit * deviations),
                 masses,
@@ -164,16 +170,16 @@ class _Additive(PrivateEstimator):
         X = read_features(self, X, domain=self.domain_, reset=False)
         total = np.zeros((len(X), len(self.intercept_)))
         total += self.intercept_
-        for column, shape, codes in zip(self.columns_, self.shapes_, self.domain_.nearest(X), strict=True):
-            total += _with_unknown(shape.effects)[column.of(codes)]
+        for shape, codes in zip(self.shapes_, self.domain_.nearest(X), strict=True):
+            total += _with_unknown(shape.effects)[shape.column.of(codes)]
         return total
 
     def _variances(self, X: Any) -> NDArray[np.float64]:
         """Return the sums of the squared deviations of the effects of each row, of shape (n, k)."""
         X = read_features(self, X, domain=self.domain_, reset=False)
         total = np.zeros((len(X), len(self.intercept_)))
-        for column, shape, codes in zip(self.columns_, self.shapes_, self.domain_.nearest(X), strict=True):
-            total += np.square(_with_unknown(shape.deviations)[column.of(codes)])
+        for shape, codes in zip(self.shapes_, self.domain_.nearest(X), strict=True):
+            total += np.square(_with_unknown(shape.deviations)[shape.column.of(codes)])
         return total
 
     def __sklearn_tags__(self) -> Tags:
@@ -222,8 +228,6 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
         Public. The noise: "laplace", "gaussian" or "local".
     domain_ : Product
         Public. The domain of each column.
-    columns_ : tuple of Column
-        Public. The cells of each column.
     classes_ : ndarray of shape (n_classes,)
         Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
@@ -418,8 +422,6 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         Public. The noise: "laplace", "gaussian" or "local".
     domain_ : Product
         Public. The domain of each column.
-    columns_ : tuple of Column
-        Public. The cells of each column.
     guarantee_ : ApproxDP
         Public. The guarantee of the fit, with its assumptions.
     n_features_in_ : int

@@ -19,6 +19,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dplearn import (
+    AdditiveClassifier,
+    AdditiveRegressor,
     ApproxDP,
     ConjunctionClassifier,
     ExponentialMechanismClassifier,
@@ -136,6 +138,9 @@ CLASSIFIERS = (
     MORE_STEPS,
     StatisticalQueryLogisticRegression(epsilon=100.0, delta=1e-6),
     StatisticalQueryLogisticRegression(trust_model="local"),
+    AdditiveClassifier(),
+    AdditiveClassifier(delta=0),
+    AdditiveClassifier(trust_model="local", epsilon=10.0),
     ConjunctionClassifier(),
     ConjunctionClassifier(trust_model="local"),
     MaskedParityClassifier(),
@@ -187,6 +192,9 @@ REGRESSORS = (
     LinearRegressor(**ANY_TARGET),
     LinearRegressor(delta=0, **ANY_TARGET),
     LinearRegressor(trust_model="local", **ANY_TARGET),
+    AdditiveRegressor(**ANY_TARGET),
+    AdditiveRegressor(delta=0, **ANY_TARGET),
+    AdditiveRegressor(trust_model="local", **ANY_TARGET),
 )
 PREDICTORS = (*CLASSIFIERS, *REGRESSORS)
 TRANSFORMERS = (
