@@ -40,6 +40,7 @@ from dplearn.concepts.base import ChosenConcept, Concept, Labels
 from dplearn.core.search import first
 from dplearn.domains import Bits
 from dplearn.estimator import RuleClassifier
+from dplearn.estimator.schema_learning import learns_schema
 from dplearn.estimator.stages import Params, Public, Table, planned_table
 from dplearn.learners.bins import MOST_BINS, Bins, binned, declared_columns, stacked
 from dplearn.privacy import ApproxDP, PrivacyLedger
@@ -75,6 +76,7 @@ _UNDECLARED = Bits()
 _MOST = 1 << 62
 
 
+@learns_schema()
 class ConjunctionClassifier(RuleClassifier):
     """Learn a conjunction such as "yes if smoker and not retired and age > 40" by statistical queries.
 

@@ -43,6 +43,7 @@ from dplearn.core.exact import selection_ratio
 from dplearn.core.search import first
 from dplearn.domains import Domain, DomainError, Product
 from dplearn.estimator import RuleClassifier
+from dplearn.estimator.schema_learning import learns_schema
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
 from dplearn.privacy import ApproxDP, PrivacyLedger
@@ -68,6 +69,7 @@ _METHODS = {"exponential": select_exponential, "permute_and_flip": select_permut
 _TINY = 1e-100  # below it, squares and quotients of floats underflow or overflow
 
 
+@learns_schema()
 class ExponentialMechanismClassifier(RuleClassifier):
     """The exponential mechanism over a finite concept class, scored by training errors.
 

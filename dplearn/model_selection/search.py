@@ -29,6 +29,7 @@ from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.estimator.base import PrivateClassifier
+from dplearn.estimator.schema_learning import learns_schema
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.model_selection.candidates import (
     check_candidate,
@@ -62,6 +63,7 @@ def _predicts_likelihoods(search: Any) -> bool:
     return hasattr(search.estimator, "predict_proba")
 
 
+@learns_schema(parameter="estimator__domain")
 class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
     """Private grid search: select the best candidate on held-out records, within one privacy budget.
 

@@ -38,13 +38,12 @@ from dplearn.mechanisms.rank_selection import code_near_rank
 from dplearn.privacy import ApproxDP, PrivacyLedger, ZeroConcentratedDP
 from dplearn.privacy.calibration import calibrate
 from dplearn.privacy.composition import Composition
-from dplearn.privacy.events import BoundedRange, ZeroConcentrated
+from dplearn.privacy.events import BoundedRange, Event, ZeroConcentrated
 from dplearn.privacy.plan import hidden, noted
 from dplearn.records.rows import Columns
 from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan
 
 __all__ = [
-    "TYPES_ARE_PUBLIC",
     "LearnedSchema",
     "LearnedSchemaPlan",
     "SchemaStages",
@@ -52,14 +51,13 @@ __all__ = [
     "learned_schema_plan",
 ]
 
-#: The assumption about a table whose schema is learned.
-TYPES_ARE_PUBLIC = "the number, names and types of the columns are public; no cell determines a type"
+_TYPES_ARE_PUBLIC = "the number, names and types of the columns are public"
 #: The numbers among which ranges are found: 20 significand bits resolve spreads of a millionth of a value.
 NUMBERS = Floats(significand_bits=20, smallest=2.0**-64, largest=2.0**64, missing=True, outside="accept")
 _FALLBACK = Floats(missing=True, outside="accept")  # where no range is released
 _BOOLEANS = Categories([False, True, None], other=True)
 _POINTS = 1025  # of the grid in a learned range; integers with at most so many values are kept apart
-_MOST_CODES = 2048  # codes of all columns of categories together, so that encoded tables stay narrow
+_MOST_CODES = 2048  # of a one-hot encoded record, unless more columns need more; tables stay narrow
 _LEAST_TAIL, _MOST_TAIL, _TAILS = 5, 250, 1000  # of the records beyond either end of a range, in thousandths
 _MOST_COUNT = 4  # lists of categories need this many times the threshold
 _STEPS = 8  # a range consists of 8 to 18 steps, each a power of two
@@ -123,16 +121,26 @@ class LearnedSchemaPlan(ReleasePlan):
 
     @property
     def most(self) -> int:
-        """The greatest number of listed categories of a column."""
-        return max(1, _MOST_CODES // max(1, len(self.columns.of_categories)))
+        """The greatest number of listed categories of a column: all codes together are few."""
+        d_lists, d_numbers = len(self.columns.of_categories), len(self.columns.of_numbers)
+        return max(1, (_MOST_CODES - 2 * d_numbers) // max(1, d_lists) - 2)
+
+    @property
+    def narrowest(self) -> Product:
+        """A public schema with as few codes as a learned one can have."""
+        return self._public_schema(1)
 
     @property
     def widest(self) -> Product:
         """A public schema with as many codes as a learned one can have."""
+        return self._public_schema(self.most)
+
+    def _public_schema(self, n_listed: int) -> Product:
         number = Grid(0.0, 1.0, _POINTS, "accept", missing=True) if self.tail is not None else _FALLBACK
-        listed = Hashed() if self.threshold is None else _categories(list(range(self.most)))
+        listed = Hashed() if self.threshold is None else _categories(list(range(n_listed)))
         of_kind = {"numbers": number, "integers": number, "booleans": _BOOLEANS, "categories": listed}
-        return self.columns.schema(of_kind[kind] for kind in self.columns.kinds)
+        kinds: ColumnKinds = self.columns
+        return kinds.schema(of_kind[kind] for kind in kinds.kinds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,10 +253,8 @@ def learned_schema_plan(
         If a parameter is not as described.
     """
     stages = SchemaStages.of(columns, epsilon, delta)
-    declared = declared_kinds(columns)
-    if declared is None:
+    if columns is None:
         raise ValueError("columns must give the kind of each column, since a plan reads no table")
-    stages.kinds = declared
     return stages.plan(n_samples, beta=beta)
 
 
@@ -287,6 +293,8 @@ class SchemaStages(Release[LearnedSchemaPlan, LearnedSchema]):
         numbers: Floats = NUMBERS,
     ):
         self.columns, self.rho, self.numbers = columns, rho, numbers
+        if (declared := declared_kinds(columns)) is not None:
+            self.kinds = declared
         context = str(guarantee.epsilon), str(guarantee.delta), repr(columns)
         super().__init__("learned_schema", guarantee, context, random_state)
 
@@ -296,7 +304,7 @@ class SchemaStages(Release[LearnedSchemaPlan, LearnedSchema]):
         guarantee = ApproxDP(
             check_number("epsilon", epsilon, low=Fraction(1, 10**9)),
             check_number("delta", delta, low=0, below=1),
-            assumes=(N_IS_PUBLIC, TYPES_ARE_PUBLIC),
+            assumes=(N_IS_PUBLIC, _TYPES_ARE_PUBLIC),
             reproducible=random_state is not None,
         )
         return cls(columns, guarantee, random_state=random_state)
@@ -428,8 +436,8 @@ def _calibrated(target: ApproxDP, ends: int, lists: int) -> Fraction:
     """Return the greatest rho found for which selections of this rho, and lists of it, have `target`."""
 
     def events(rho: Fraction) -> Composition:
-        selections = {BoundedRange(_selection_epsilon(rho, ends)): ends} if ends else {}
-        return Composition({**selections, **({ZeroConcentrated(rho): 1} if lists else {})})
+        counts: dict[Event, int] = {BoundedRange(_selection_epsilon(rho, ends)): ends} if ends else {}
+        return Composition(counts | ({ZeroConcentrated(rho): 1} if lists else {}))
 
     high = target.epsilon**2 + target.epsilon + 1
     return calibrate(events, target, low=high / (1 << 120), high=high)
