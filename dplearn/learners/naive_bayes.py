@@ -82,8 +82,9 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
     trust_model : {"central", "local"}, default="central"
         "central": noise is added to counts over all records. "local": each record reports the value of one
         column and its label by randomised response, so that no trusted curator is needed.
-    domain : Domain, sequence of Domain, Product or Schema, optional
-        The possible values: one domain for all columns, or one for each. None: all finite floats, in bins
+    domain : Domain, sequence of Domain, Product, Schema, "learn" or Learn, optional
+        The possible values: one domain for all columns, or one for each. "learn": a fit releases a schema
+        from a tenth of its budget first; see `Learn`. None: all finite floats, in bins
         between powers of two; bounds, such as those of `Grid(0, 100)`, give more informative bins.
     n_bins : int or "auto", default="auto"
         Number of bins of equal width of each numeric column, at least 2. "auto": from 2 ("central": 4) to 32,
@@ -118,6 +119,8 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
         Public. The guarantee of the fit, with its assumptions.
+    schema_ : Product
+        Released. The learned domain of a record, if `domain` is "learn".
     domain_ : Product
         Public. The domain of a record.
     n_features_in_ : int

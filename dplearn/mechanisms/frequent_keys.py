@@ -73,9 +73,11 @@ def frequent_keys(
     """
     check_choice("neighbors", privacy.neighbors, ("replace_one",))
     present = [counted_keys(column) for column in columns]
-    if not columns or len(columns[0]) < frequent_keys_threshold(len(columns), privacy=privacy, delta=delta):
-        return [[] for _ in columns]
+    if not columns:
+        return []
     threshold = frequent_keys_threshold(len(columns), privacy=privacy, delta=delta)
+    if len(columns[0]) < threshold:
+        return [[] for _ in columns]
     counts = np.array([count for column in present for _, count in column], dtype=np.int64)
     noisy = gaussian_counts(counts, privacy=privacy, dice=dice, squared_sensitivity=2 * len(columns))
     ends = list(accumulate(map(len, present), initial=0))

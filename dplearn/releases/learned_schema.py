@@ -54,7 +54,6 @@ __all__ = [
 _TYPES_ARE_PUBLIC = "the number, names and types of the columns are public"
 #: The numbers among which ranges are found: 20 significand bits resolve spreads of a millionth of a value.
 NUMBERS = Floats(significand_bits=20, smallest=2.0**-64, largest=2.0**64, missing=True, outside="accept")
-_FALLBACK = Floats(missing=True, outside="accept")  # where no range is released
 _BOOLEANS = Categories([False, True, None], other=True)
 _POINTS = 1025  # of the grid in a learned range; integers with at most so many values are kept apart
 _MOST_CODES = 2048  # of a one-hot encoded record, unless more columns need more; tables stay narrow
@@ -97,7 +96,7 @@ class LearnedSchemaPlan(ReleasePlan):
     beta: float
     columns: Any = hidden()  # ColumnKinds
     parts: Any = hidden()
-    numbers: Any = hidden()
+    numbers: Any = hidden()  # the domain of numbers without a range
 
     @property
     def is_free(self) -> bool:
@@ -136,7 +135,7 @@ class LearnedSchemaPlan(ReleasePlan):
         return self._public_schema(self.most)
 
     def _public_schema(self, n_listed: int) -> Product:
-        number = Grid(0.0, 1.0, _POINTS, "accept", missing=True) if self.tail is not None else _FALLBACK
+        number = Grid(0.0, 1.0, _POINTS, "accept", missing=True) if self.tail is not None else self.numbers
         listed = Hashed() if self.threshold is None else _categories(list(range(n_listed)))
         of_kind = {"numbers": number, "integers": number, "booleans": _BOOLEANS, "categories": listed}
         kinds: ColumnKinds = self.columns
@@ -473,7 +472,7 @@ def _key(cell: Any) -> Hashable:
 def _number_domain(codes: NDArray[Any], kind: str, plan: LearnedSchemaPlan, dice: Dice) -> Domain:
     """Release the range of one column of numbers, and return its domain."""
     if plan.tail is None:
-        return _FALLBACK
+        return plan.numbers  # type: ignore[no-any-return]
     size, tail, privacy = (
         plan.numbers.size,
         _tail(plan.error or 0, plan.n_samples),
@@ -485,7 +484,7 @@ def _number_domain(codes: NDArray[Any], kind: str, plan: LearnedSchemaPlan, dice
     low = 1 + _selected(moved, size, tail, privacy, dice)
     high = _selected(codes, size, 1 - tail, privacy, dice)
     if low == size or high == 0:  # most numbers are missing
-        return _FALLBACK
+        return plan.numbers  # type: ignore[no-any-return]
     # The numbers of a code lie between those of its two neighbours.
     ends = [max(1, min(low, high) - 1), min(size - 1, max(low, high) + 1)]
     first, last = map(Fraction, plan.numbers.decode(ends).tolist())
