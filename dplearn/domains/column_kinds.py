@@ -99,7 +99,7 @@ class ColumnKinds:
         return Schema(dict(zip(self.names, domains, strict=True)))
 
 
-def kinds_of(X: Any, columns: Any = None) -> ColumnKinds:
+def kinds_of(X: Any, columns: Any = None, dtype: Any = None) -> ColumnKinds:
     """Return the kinds of the columns of a table, from declarations and types; no cell is read.
 
     Parameters
@@ -108,6 +108,8 @@ def kinds_of(X: Any, columns: Any = None) -> ColumnKinds:
         Only its shape, its names and its types are read.
     columns : mapping, sequence or None
         As for `Learn`. For an array, a mapping lists all columns in their order.
+    dtype : dtype, optional
+        The type of the array that X was made from; by default, that of X.
 
     Raises
     ------
@@ -117,7 +119,7 @@ def kinds_of(X: Any, columns: Any = None) -> ColumnKinds:
         If `columns` does not describe the columns of `X`.
     """
     d, frame, declared = X.shape[1], is_frame(X), declared_kinds(columns)
-    types = [column_type(X, place) for place in range(d)] if frame else [X.dtype] * d
+    types = [column_type(X, place) for place in range(d)] if frame else [X.dtype if dtype is None else dtype] * d
     given = tuple(map(str, X.columns)) if frame else tuple(f"x{place}" for place in range(d))
     kinds = [_of_type(dtype, name) for dtype, name in zip(types, given, strict=True)]
     named = frame and len({name for name in X.columns if isinstance(name, str)}) == d

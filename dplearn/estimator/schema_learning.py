@@ -250,8 +250,9 @@ class _SchemaParams(Params):
 
 
 def _read(learner: Any, X: Any, y: Any, params: Any) -> Table:
+    dtype = getattr(X, "dtype", None)
     X = read_features(learner, X, domain=_ANY, reset=True)
-    kinds = kinds_of(X, params.learn.columns)
+    kinds = kinds_of(X, params.learn.columns, dtype)
     classes, codes = read_labels(y, X.shape[0], params.classes)
     # The inner learner reads the table with a schema that accepts every cell: its errors come before the
     # charge, and depend on no value of X.

@@ -312,7 +312,7 @@ class SchemaStages(Release[LearnedSchemaPlan, LearnedSchema]):
         table = values if is_frame(values) else cells_of(values)
         if not all(table.shape):
             raise ValueError(f"X must have at least one row and one column, got shape {table.shape}")
-        self.kinds = kinds_of(table, self.columns)
+        self.kinds = kinds_of(table, self.columns, getattr(values, "dtype", None))
         of_numbers = set(self.kinds.of_numbers)
         return Columns(
             [
