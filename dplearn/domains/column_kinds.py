@@ -119,7 +119,9 @@ def kinds_of(X: Any, columns: Any = None, dtype: Any = None) -> ColumnKinds:
         If `columns` does not describe the columns of `X`.
     """
     d, frame, declared = X.shape[1], is_frame(X), declared_kinds(columns)
-    types = [column_type(X, place) for place in range(d)] if frame else [X.dtype if dtype is None else dtype] * d
+    types = (
+        [column_type(X, place) for place in range(d)] if frame else [X.dtype if dtype is None else dtype] * d
+    )
     given = tuple(map(str, X.columns)) if frame else tuple(f"x{place}" for place in range(d))
     kinds = [_of_type(dtype, name) for dtype, name in zip(types, given, strict=True)]
     named = frame and len({name for name in X.columns if isinstance(name, str)}) == d

@@ -35,6 +35,8 @@ from dplearn.domains import Categories, Learn, Product
 from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.composition import Composition
+from dplearn.privacy.events import ZeroConcentrated
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.privacy.shares import concentrated_budget
 from dplearn.records.reading import TABLE, labels_assumed, read_features, read_labels
@@ -300,13 +302,13 @@ def _divided(
     cost, share = params.cost, params.learn.share
     if cost.delta:
         failure = cost.delta * share
-        # rho grows as the square of epsilon, so the schema has about `share` of the rho of the whole.
-        rest = replace(cost, epsilon=cost.epsilon * (1 - share / 2), delta=cost.delta - failure)
-        whole = concentrated_budget(ApproxDP(cost.epsilon, rest.delta))
-        rho = whole - concentrated_budget(ApproxDP(rest.epsilon, rest.delta))
+        whole = concentrated_budget(ApproxDP(cost.epsilon, cost.delta - failure))
+        left = Composition({ZeroConcentrated((1 - share) * whole): 1}).total(delta=cost.delta - failure)
+        rest = replace(cost, epsilon=left.epsilon, delta=cost.delta - failure)
+        rho = whole - concentrated_budget(ApproxDP(rest.epsilon, rest.delta))  # about share * whole
         stages = params.stages(kinds, replace(cost, epsilon=cost.epsilon * share, delta=failure), rho)
-        inner = params.inner_plan(stages, rest, public, **more)
-        if params.concentrated(inner):
+        inner = params.inner_plan(stages, rest, public, **more) if rho > 0 else None
+        if inner is not None and params.concentrated(inner):
             return stages, rest, inner
     part, left = (
         replace(cost, epsilon=cost.epsilon * each, delta=cost.delta * each) for each in (share, 1 - share)
