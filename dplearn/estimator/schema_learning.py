@@ -83,6 +83,7 @@ def learns_schema(
     def decorated(kind: Kind) -> Kind:
         for name, stage in _stages(kind, parameter, concentrated or _never).items():
             setattr(kind, name, wraps(getattr(kind, name))(stage))
+        kind.can_learn_schema = True  # type: ignore[attr-defined]
         return kind
 
     return decorated
