@@ -2,5 +2,13 @@
 
 from dplearn.estimator.base import PrivateClassifier, PrivateEstimator, PrivateTransformer
 from dplearn.estimator.rule import RuleClassifier
+from dplearn.estimator.schema_learning import SchemaFitPlan, learns_schema
 
-__all__ = ["PrivateClassifier", "PrivateEstimator", "PrivateTransformer", "RuleClassifier"]
+__all__ = [
+    "PrivateClassifier",
+    "PrivateEstimator",
+    "PrivateTransformer",
+    "RuleClassifier",
+    "SchemaFitPlan",
+    "learns_schema",
+]

@@ -41,7 +41,7 @@ from dplearn.privacy.plan import Plan, hidden
 from dplearn.privacy.shares import concentrated_budget
 from dplearn.records.reading import TABLE, labels_assumed, read_features, read_labels
 from dplearn.records.rows import Examples
-from dplearn.releases.learned_schema import NUMBERS, LearnedSchemaPlan, SchemaStages
+from dplearn.releases.learned_schema import NUMBERS, ConcentratedPart, LearnedSchemaPlan, SchemaStages
 
 __all__ = ["SchemaFitPlan", "learns_schema"]
 
@@ -136,7 +136,8 @@ class SchemaFitPlan(Plan):
     schema : LearnedSchemaPlan
         The plan of the schema; its guarantee is that of the schema alone.
     rest : ApproxDP
-        The budget of the inner fit.
+        The budget of the inner fit. If rho is divided, the epsilons of both parts add up to more than that of
+        `guarantee`, because rho adds up and epsilon is proportional to its root.
     inner : object
         The plan of the inner fit with the narrowest schema that can be released, for which its noise is
         least.
@@ -246,10 +247,11 @@ class _SchemaParams(Params):
         wide._plan(wide._params(self.cost.reproducible), public, **more)
         return narrow._plan(narrow._params(self.cost.reproducible), public, **more)
 
-    def stages(self, kinds: ColumnKinds, cost: ApproxDP, rho: Fraction | None = None) -> SchemaStages:
+    def stages(
+        self, kinds: ColumnKinds, cost: ApproxDP, part: ConcentratedPart | None = None
+    ) -> SchemaStages:
         """Return the stages of the schema's release at a cost."""
-        cost = replace(cost, assumes=TABLE)
-        return SchemaStages(kinds, cost, rho=rho, numbers=self.numbers)
+        return SchemaStages(kinds, replace(cost, assumes=TABLE), concentrated=part, numbers=self.numbers)
 
 
 def _read(learner: Any, X: Any, y: Any, params: Any) -> Table:
@@ -280,7 +282,7 @@ def _plan(learner: Any, params: Any, public: Any, **more: Any) -> SchemaFitPlan:
     stages, rest, inner = _divided(params, kinds, found, more)
     schema = stages.plan(public.n_samples)
     delta = params.cost.delta
-    if stages.rho is None:
+    if stages.concentrated is None:
         delta = inner.guarantee.delta + (0 if schema.is_free else schema.guarantee.delta)
     assumed = [*TABLE, labels_assumed(params.classes)]  # the types of the columns, and of no value
     dropped = {*schema.narrowest.assumes, *getattr(public, "accepted", ()), labels_assumed(())}
@@ -302,21 +304,29 @@ def _divided(
     """Return the stages of the schema, the budget of the inner fit, and its plan."""
     cost, share = params.cost, params.learn.share
     if cost.delta:
+        # Both parts are concentrated, and their rho add up; the schema fails with probability `failure`.
         failure = cost.delta * share
-        whole = concentrated_budget(ApproxDP(cost.epsilon, cost.delta - failure))
-        left = Composition({ZeroConcentrated((1 - share) * whole): 1}).total(delta=cost.delta - failure)
-        rest = replace(cost, epsilon=left.epsilon, delta=cost.delta - failure)
-        rho = whole - concentrated_budget(ApproxDP(rest.epsilon, rest.delta))  # about share * whole
-        stages = params.stages(kinds, replace(cost, epsilon=cost.epsilon * share, delta=failure), rho)
-        inner = params.inner_plan(stages, rest, public, **more) if rho > 0 else None
-        if inner is not None and params.concentrated(inner):
-            return stages, rest, inner
+        own = cost.delta - failure
+        whole = concentrated_budget(ApproxDP(cost.epsilon, own))
+        rest = replace(cost, epsilon=_epsilon((1 - share) * whole, own), delta=own)
+        rho = whole - concentrated_budget(ApproxDP(rest.epsilon, own))  # about share * whole
+        if rho > 0:
+            alone = replace(cost, epsilon=_epsilon(rho, own))
+            stages = params.stages(kinds, alone, ConcentratedPart(rho, failure))
+            inner = params.inner_plan(stages, rest, public, **more)
+            if params.concentrated(inner) and not stages.plan(public.n_samples).is_free:
+                return stages, rest, inner
     part, left = (
         replace(cost, epsilon=cost.epsilon * each, delta=cost.delta * each) for each in (share, 1 - share)
     )
     stages = params.stages(kinds, part)
     rest = cost if stages.plan(public.n_samples).is_free else left
     return stages, rest, params.inner_plan(stages, rest, public, **more)
+
+
+def _epsilon(rho: Fraction, delta: Fraction) -> Fraction:
+    """Return the epsilon that rho implies at a delta."""
+    return Composition({ZeroConcentrated(rho): 1}).total(delta=delta).epsilon
 
 
 def _summarize(learner: Any, table: Table, plan: SchemaFitPlan) -> Examples:  # noqa: ARG001 - a stage
@@ -331,7 +341,9 @@ def _release(learner: Any, summary: Examples, plan: SchemaFitPlan, dice: Dice) -
     params, classes = plan.params, plan.public.classes
     inner = params.inner(schema, classes=classes, budget=plan.rest)
     table, inner_plan = inner._begin(summary.X, classes[summary.y], inner._params(params.cost.reproducible))
-    assert plan.stages.rho is None or params.concentrated(inner_plan)  # as the division of the budget assumes
+    assert plan.stages.concentrated is None or params.concentrated(
+        inner_plan
+    )  # as the division of the budget assumes
     released = inner._release(inner._summarize(table, inner_plan), inner_plan, dice)
     return _Outcome(schema, inner_plan, released)
 

@@ -44,6 +44,8 @@ from dplearn.records.rows import Columns
 from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan
 
 __all__ = [
+    "NUMBERS",
+    "ConcentratedPart",
     "LearnedSchema",
     "LearnedSchemaPlan",
     "SchemaStages",
@@ -266,9 +268,9 @@ class SchemaStages(Release[LearnedSchemaPlan, LearnedSchema]):
         Public. The declared kinds.
     guarantee : ApproxDP
         The cost of the release.
-    rho : Fraction, optional
-        The cost of the release except for a failure with probability `guarantee.delta`, if a larger
-        composition accounts for it. None: the release has `guarantee`.
+    concentrated : ConcentratedPart, optional
+        The division of the budget in a larger composition, which then accounts for it; it implies
+        `guarantee`. None: the release divides `guarantee`.
     random_state : None, int or numpy random generator
         As given to the release function.
     numbers : Floats
@@ -287,11 +289,11 @@ class SchemaStages(Release[LearnedSchemaPlan, LearnedSchema]):
         columns: Any,
         guarantee: ApproxDP,
         *,
-        rho: Fraction | None = None,
+        concentrated: "ConcentratedPart | None" = None,
         random_state: Any = None,
         numbers: Floats = NUMBERS,
     ):
-        self.columns, self.rho, self.numbers = columns, rho, numbers
+        self.columns, self.concentrated, self.numbers = columns, concentrated, numbers
         if (declared := declared_kinds(columns)) is not None:
             self.kinds = declared
         context = str(guarantee.epsilon), str(guarantee.delta), repr(columns)
@@ -325,11 +327,16 @@ class SchemaStages(Release[LearnedSchemaPlan, LearnedSchema]):
         n, failure = check_count("n_samples", n_samples, low=1), check_number("beta", beta, above=0, below=1)
         d_numbers, d_lists = len(self.kinds.of_numbers), len(self.kinds.of_categories)
         uses = product((d_numbers, 0), (d_lists, 0)) if self.guarantee.delta else [(d_numbers, 0), (0, 0)]
-        every = _Parts.of(self.guarantee, self.rho, d_numbers, d_lists if self.guarantee.delta else 0)
+        every = _Parts.of(
+            self.guarantee, self.concentrated, d_numbers, d_lists if self.guarantee.delta else 0
+        )
         parts = next(
             found
             for use in uses
-            if (found := _Parts.of(self.guarantee, self.rho, *use)).n_needed(self.numbers.size, failure) <= n
+            if (found := _Parts.of(self.guarantee, self.concentrated, *use)).n_needed(
+                self.numbers.size, failure
+            )
+            <= n
         )
         error = parts.error(self.numbers.size, failure)
         return LearnedSchemaPlan(
@@ -358,6 +365,22 @@ class SchemaStages(Release[LearnedSchemaPlan, LearnedSchema]):
 
 
 @dataclass(frozen=True)
+class ConcentratedPart:
+    """A budget: rho-concentrated, except for a failure.
+
+    Attributes
+    ----------
+    rho : Fraction
+        The cost without the failure.
+    failure : Fraction
+        The probability of a failure.
+    """
+
+    rho: Fraction
+    failure: Fraction
+
+
+@dataclass(frozen=True)
 class _Parts:
     """The division of the budget.
 
@@ -380,14 +403,14 @@ class _Parts:
     failure: Fraction = Fraction(0)
 
     @classmethod
-    def of(cls, cost: ApproxDP, rho: Fraction | None, numbers: int, lists: int) -> "_Parts":
+    def of(cls, cost: ApproxDP, given: "ConcentratedPart | None", numbers: int, lists: int) -> "_Parts":
         """Return the division for this many columns of numbers and of lists."""
         ends = 2 * numbers
         if not ends and not lists:
             return cls(0, 0)
-        if rho is not None:
-            half = rho / ((ends > 0) + (lists > 0))
-            return cls(ends, lists, _selection_epsilon(half, ends), half, cost.delta)
+        if given is not None:
+            half = given.rho / ((ends > 0) + (lists > 0))
+            return cls(ends, lists, _selection_epsilon(half, ends), half, given.failure)
         if not lists and not cost.delta:
             return cls(ends, 0, cost.epsilon / ends)
         failure = cost.delta / 2 if lists else Fraction(0)

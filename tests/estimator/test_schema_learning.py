@@ -113,9 +113,12 @@ def test_gaussian_learners_divide_rho(learner):
     assert isinstance(plan, SchemaFitPlan)
     whole = concentrated_budget(ApproxDP(2, Fraction(9, 10**7)))
     inner = concentrated_budget(ApproxDP(plan.rest.epsilon, plan.rest.delta))
-    assert plan.stages.rho + inner == whole
-    assert plan.stages.rho == pytest.approx(0.1 * whole, rel=0.001)
-    assert plan.rest.delta + plan.schema.guarantee.delta == plan.guarantee.delta == Fraction("1e-6")
+    assert plan.stages.concentrated.rho + inner == whole
+    assert plan.stages.concentrated.rho == pytest.approx(0.1 * whole, rel=0.001)
+    assert plan.rest.delta + plan.schema.parts.failure == plan.guarantee.delta == Fraction("1e-6")
+    assert concentrated_budget(ApproxDP(plan.schema.guarantee.epsilon, plan.rest.delta)) >= 0.99 * float(
+        plan.stages.concentrated.rho
+    )
 
 
 @pytest.mark.parametrize(
@@ -129,7 +132,7 @@ def test_gaussian_learners_divide_rho(learner):
 )
 def test_other_learners_divide_epsilon_and_delta(learner):
     plan = learner.plan(10**6, n_features=3, n_labels=2)
-    assert plan.stages.rho is None
+    assert plan.stages.concentrated is None
     assert plan.schema.guarantee.epsilon == Fraction(1, 10)
     assert plan.rest.epsilon == plan.inner.guarantee.epsilon == Fraction(9, 10)
     assert plan.guarantee.epsilon == 1

@@ -15,7 +15,7 @@ from dplearn.privacy.composition import Composition
 from dplearn.privacy.events import BoundedRange, ZeroConcentrated
 from dplearn.privacy.shares import concentrated_budget
 from dplearn.releases import learned_schema, learned_schema_plan
-from dplearn.releases.learned_schema import NUMBERS, SchemaStages
+from dplearn.releases.learned_schema import NUMBERS, ConcentratedPart, SchemaStages
 
 N = 20_000
 RNG = np.random.default_rng(0)
@@ -169,7 +169,8 @@ def test_the_parts_compose_to_at_most_the_guarantee(epsilon, delta, kinds):
 
 def test_a_budget_in_rho_is_divided_and_not_exceeded():
     rho = concentrated_budget(ApproxDP(1, 1e-6))
-    stages = SchemaStages(["numbers"] * 3 + ["categories"], ApproxDP(1, 1e-7), rho=rho)
+    part = ConcentratedPart(rho, Fraction(1, 10**7))
+    stages = SchemaStages(["numbers"] * 3 + ["categories"], ApproxDP(1, 1e-6), concentrated=part)
     parts = stages.plan(10**6).parts
     spent = parts.ends * parts.epsilon**2 / 8 + parts.rho
     assert spent <= rho
