@@ -56,6 +56,12 @@ class Learn:
         object.__setattr__(self, "columns", declared_kinds(self.columns))
         object.__setattr__(self, "share", check_number("share", self.share, above=0, below=1))
 
+    def __repr__(self) -> str:
+        declared: ColumnKinds | None = self.columns
+        given = [] if declared is None else [repr(declared.listed)]
+        share = [f"share={str(self.share)!r}"] if self.share != _SHARE else []
+        return f"Learn({', '.join(given + share)})"
+
 
 def as_learn(domain: Any) -> Learn | None:
     """Return the parameter `domain` of an estimator as `Learn`, or None if it declares the domains."""
@@ -81,6 +87,12 @@ class ColumnKinds:
 
     def __len__(self) -> int:
         return len(self.kinds)
+
+    @property
+    def listed(self) -> list[str] | dict[str, str]:
+        """The kinds as a list, or by name."""
+        kinds = list(self.kinds)
+        return kinds if self.names is None else dict(zip(self.names, kinds, strict=True))
 
     @property
     def of_numbers(self) -> list[int]:

@@ -100,3 +100,6 @@ def test_the_parameter_domain_is_learn_or_declares_domains():
     assert as_learn(None) is None
     assert Learn({"age": "numbers"}) == Learn({"age": "numbers"})
     assert Learn(["numbers"]).columns == ColumnKinds(("numbers",))
+    for learn in (Learn(), Learn(["numbers"], share="1/3"), Learn({"age": "numbers"}), Learn(share="1/3")):
+        assert eval(repr(learn)) == learn
+    assert repr(Learn({"age": "numbers"})) == "Learn({'age': 'numbers'})"
