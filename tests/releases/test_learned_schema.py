@@ -126,7 +126,7 @@ def test_few_records_and_many_columns_fall_back_with_a_warning_from_public_numbe
     )
     with pytest.warns(UserWarning, match="categories are not listed, and are hashed"):
         [domain] = learned_schema([["a"]], ["categories"]).schema.domains
-    assert domain == Hashed()
+    assert domain == Hashed(32)
     wide = np.zeros((50, 3000))
     found = released(wide)
     assert len(found.schema) == 3000
@@ -140,7 +140,7 @@ def test_few_records_and_many_columns_fall_back_with_a_warning_from_public_numbe
 
 def test_no_delta_hashes_categories_and_spends_all_on_ranges():
     found = released(FRAME[["year", "town"]], delta=0)
-    assert found.schema.columns["town"] == Hashed()
+    assert found.schema.columns["town"] == Hashed(32)
     assert isinstance(found.schema.columns["year"], IntegerRange)
     assert found.guarantee.delta == 0
     assert found.plan.parts.epsilon == Fraction(1, 2)
