@@ -27,6 +27,7 @@ __all__ = ["CASES", "SMALL", "keys_case", "schema_case"]
 #: The numbers among which ranges are found in audits.
 SMALL = Floats(significand_bits=0, smallest=1, largest=1, missing=True, outside="accept")
 _TAIL_BITS = 30
+_PAIR = [(0, "no"), (1, "yes")]
 
 
 def keys_case(
@@ -132,7 +133,9 @@ class _SmallStumps(ExponentialMechanismClassifier):
     _schema_numbers = SMALL
 
 
-def _fit_case(name: str, n: int, *, staged: bool, required: Required) -> AuditCase:
+def _fit_case(
+    name: str, values: Sequence[tuple[Any, str]], n: int, *, staged: bool, required: Required
+) -> AuditCase:
     """Return a case of a fit that learns the range of one column first."""
 
     def make() -> ExponentialMechanismClassifier:
@@ -151,7 +154,7 @@ def _fit_case(name: str, n: int, *, staged: bool, required: Required) -> AuditCa
     return AuditCase(
         name,
         StagedFit(whole) if staged else whole,
-        [(0, "no"), (1, "yes")],
+        values,
         n,
         ApproxDP(44),
         ordered=False,
@@ -187,6 +190,6 @@ CASES = (
         claim=ApproxDP(26, Fraction(1, 10)),
         required=Required(9, 0.28),
     ),
-    _fit_case("fit_with_learned_schema", 4, staged=True, required=Required(5, 0.52)),
-    _fit_case("small_fit_with_learned_schema", 4, staged=False, required=Required(5, 0.52)),
+    _fit_case("fit_with_learned_schema", [*_PAIR, (None, "no")], 4, staged=True, required=Required(15, 0.52)),
+    _fit_case("small_fit_with_learned_schema", _PAIR, 4, staged=False, required=Required(5, 0.52)),
 )
