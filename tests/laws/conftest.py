@@ -171,7 +171,7 @@ CLASSIFIERS = (
     PrivateSearchCV(
         ExponentialMechanismClassifier(domain="learn"),
         {"method": ["exponential", "permute_and_flip"]},
-        epsilon=100.0,
+        epsilon=1000.0,
     ),
     KnowledgeTransferClassifier(protects="labels"),
     SoftLabelTransferClassifier(None, make_pipeline(StandardScaler(), Ridge()), protects="labels"),
