@@ -7,7 +7,7 @@
 True
 >>> shape = learner.shapes_[0]
 >>> shape.name, shape.effects.shape, learner.guarantee_.epsilon
-('x0', (202,), Fraction(3, 1))
+('x0', (203,), Fraction(3, 1))
 """
 
 from collections.abc import Sequence
@@ -27,6 +27,7 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import Floats, Product
 from dplearn.estimator import PrivateClassifier, PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator
+from dplearn.estimator.schema_learning import learns_schema
 from dplearn.estimator.stages import Params, Public, Table, planned_table
 from dplearn.learners.additive_columns import Column
 from dplearn.learners.additive_losses import (
@@ -190,6 +191,7 @@ class _Additive(PrivateEstimator):
         return tags
 
 
+@learns_schema(concentrated=lambda plan: plan.noise == "gaussian")
 class AdditiveClassifier(PrivateClassifier, _Additive):
     """Classification by the sum of one smooth effect of each column: an additive logistic model.
 
@@ -203,10 +205,12 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
     trust_model : {"central", "local"}, default="central"
         "central": noise is added to sums over all records. "local": each record reports one randomised bit on
         one number of one sum, so that no trusted curator is needed; this requires very many records.
-    domain : Domain, sequence of Domain, Product or Schema, optional
-        The possible values: one domain for all columns, or one for each. Declare bounds and categories where
-        they are known. None: finite numbers without bounds, in cells of a quarter of a power of two; numbers
-        far from 0 of small spread, such as years, then share cells.
+    domain : Domain, sequence of Domain, Product, Schema, "learn", Learn or None, default="learn"
+        The possible values: one domain for all columns, or one for each. "learn": a fit releases a schema
+        first, `schema_`, from a tenth of its budget; see `dplearn.releases.learned_schema`. Then only the
+        types of the columns are public, and a cell of any kind is accepted. None: finite numbers without
+        bounds, in cells of a quarter of a power of two; numbers far from 0 of small spread, such as years,
+        then share cells.
     classes : sequence, optional
         All labels that can occur. None: the labels of the schema, or else the labels that occur in `y`; the
         guarantee then assumes that the set of labels is public.
@@ -228,6 +232,8 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
         Public. The noise: "laplace", "gaussian" or "local".
     domain_ : Product
         Public. The domain of each column.
+    schema_ : Product
+        Released. The learned domain of a record, if `domain` is "learn".
     classes_ : ndarray of shape (n_classes,)
         Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
@@ -269,7 +275,7 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
         epsilon: float = 1.0,
         delta: float = 1e-6,
         trust_model: str = "central",
-        domain: Any = None,
+        domain: Any = "learn",
         classes: Sequence[Any] | None = None,
         ledger: PrivacyLedger | None = None,
         random_state: Any = None,
@@ -395,6 +401,7 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
         return labels
 
 
+@learns_schema(concentrated=lambda plan: plan.noise == "gaussian")
 class AdditiveRegressor(PrivateRegressor, _Additive):
     """Regression by the sum of one smooth effect of each column.
 
@@ -418,6 +425,8 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         Released. The root mean square of the differences of targets and predictions, approximately.
     target_range_ : tuple of float
         Public. The declared range of the target.
+    schema_ : Product
+        Released. The learned domain of a record, if `domain` is "learn".
     noise_ : str
         Public. The noise: "laplace", "gaussian" or "local".
     domain_ : Product
@@ -452,7 +461,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         epsilon: float = 1.0,
         delta: float = 1e-6,
         trust_model: str = "central",
-        domain: Any = None,
+        domain: Any = "learn",
         target_range: Any = None,
         clip_target: bool = False,
         ledger: PrivacyLedger | None = None,

@@ -134,6 +134,8 @@ CLASSIFIERS = (
     ThresholdClassifier(method="interior_point", epsilon=50.0),
     StatisticalQueryNaiveBayes(epsilon=50.0, n_bins=2, domain=Grid(-1000, 1000, outside="clip")),
     StatisticalQueryNaiveBayes(epsilon=50.0, n_bins=4, trust_model="local"),
+    StatisticalQueryNaiveBayes(epsilon=500.0, n_bins=2, domain="learn"),
+    StatisticalQueryLogisticRegression(epsilon=500.0, domain="learn"),
     StatisticalQueryLogisticRegression(),
     MORE_STEPS,
     StatisticalQueryLogisticRegression(epsilon=100.0, delta=1e-6),
@@ -172,6 +174,11 @@ CLASSIFIERS = (
         epsilon=100.0,
         method="random_stopping",
         n_iter=3,
+    ),
+    PrivateSearchCV(
+        ExponentialMechanismClassifier(domain="learn"),
+        {"method": ["exponential", "permute_and_flip"]},
+        epsilon=1000.0,
     ),
     KnowledgeTransferClassifier(protects="labels"),
     SoftLabelTransferClassifier(None, make_pipeline(StandardScaler(), Ridge()), protects="labels"),
@@ -216,6 +223,8 @@ NIGHTLY = [
     if getattr(each, "aggregation", None) in ("confident_gnmax", "lnmax", "mean")
     or (isinstance(each, SoftLabelTransferClassifier) and each.estimator is None)
     or each is MORE_STEPS
+    or (isinstance(each, StatisticalQueryLogisticRegression) and each.domain == "learn")
+    or (isinstance(each, PrivateSearchCV) and each.estimator.domain == "learn")
     or each is ONE_ROUND
 ]
 
