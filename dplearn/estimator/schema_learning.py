@@ -67,7 +67,8 @@ def learns_schema(
 
     Notes
     -----
-    **Privacy.** The guarantee of the learner's parameters. Proof: the schema and the inner fit are composed.
+    **Privacy.** The guarantee of the learner's parameters. A learner with `trust_model="local"` learns
+    nothing: its schema is public. Proof: the schema and the inner fit are composed.
     Either epsilon and delta are divided, and both parts have their (epsilon, delta). Or both parts are
     zero-concentrated, the schema except for a failure of probability delta_s: the inner fit has the budget
     (e, delta - delta_s), hence rho' = concentrated_budget of it, and the schema has the difference of
@@ -255,7 +256,10 @@ class _SchemaParams(Params):
         self, kinds: ColumnKinds, cost: ApproxDP, part: ConcentratedPart | None = None
     ) -> SchemaStages:
         """Return the stages of the schema's release at a cost."""
-        return SchemaStages(kinds, replace(cost, assumes=TABLE), concentrated=part, numbers=self.numbers)
+        # A local learner has no curator, who would see the records of the schema.
+        curated = getattr(self, "trust_model", "central") == "central"
+        guarantee = replace(cost, assumes=TABLE)
+        return SchemaStages(kinds, guarantee, concentrated=part, numbers=self.numbers, curated=curated)
 
 
 def _read(learner: Any, X: Any, y: Any, params: Any) -> Table:

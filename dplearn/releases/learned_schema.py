@@ -100,6 +100,7 @@ class LearnedSchemaPlan(ReleasePlan):
     columns: Any = hidden()  # ColumnKinds
     parts: Any = hidden()
     numbers: Any = hidden()  # the domain of numbers without a range
+    curated: bool = hidden(True)  # False: nothing may be released
 
     @property
     def is_free(self) -> bool:
@@ -109,7 +110,9 @@ class LearnedSchemaPlan(ReleasePlan):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings if ranges or lists are not released, because there are too few records."""
-        texts = []
+        texts: list[str] = []
+        if not self.curated:
+            return ()
         if self.tail is None and self.columns.of_numbers:
             texts.append("numbers have no learned range, and are told apart by their powers of two")
         if self.threshold is None and self.columns.of_categories and self.guarantee.delta:
@@ -276,6 +279,9 @@ class SchemaStages(Release[LearnedSchemaPlan, LearnedSchema]):
         As given to the release function.
     numbers : Floats
         The numbers among which ranges are found; audits use fewer.
+    curated : bool, default=True
+        Whether a trusted curator holds the records. False: nothing is released, numbers have no range, and
+        categories are hashed.
 
     Attributes
     ----------
@@ -293,8 +299,10 @@ class SchemaStages(Release[LearnedSchemaPlan, LearnedSchema]):
         concentrated: "ConcentratedPart | None" = None,
         random_state: Any = None,
         numbers: Floats = NUMBERS,
+        curated: bool = True,
     ):
         self.columns, self.concentrated, self.numbers = columns, concentrated, numbers
+        self.curated = curated
         if (declared := declared_kinds(columns)) is not None:
             self.kinds = declared
         context = str(guarantee.epsilon), str(guarantee.delta), repr(columns)
@@ -327,7 +335,11 @@ class SchemaStages(Release[LearnedSchemaPlan, LearnedSchema]):
     def plan(self, n_samples: int, *, beta: Any = 0.05) -> LearnedSchemaPlan:
         n, failure = check_count("n_samples", n_samples, low=1), check_number("beta", beta, above=0, below=1)
         d_numbers, d_lists = len(self.kinds.of_numbers), len(self.kinds.of_categories)
-        uses = product((d_numbers, 0), (d_lists, 0)) if self.guarantee.delta else [(d_numbers, 0), (0, 0)]
+        uses = list(
+            product((d_numbers, 0), (d_lists, 0)) if self.guarantee.delta else [(d_numbers, 0), (0, 0)]
+        )
+        if not self.curated:
+            uses = uses[-1:]
         every = _Parts.of(
             self.guarantee, self.concentrated, d_numbers, d_lists if self.guarantee.delta else 0
         )
@@ -351,6 +363,7 @@ class SchemaStages(Release[LearnedSchemaPlan, LearnedSchema]):
             columns=self.kinds,
             parts=parts,
             numbers=self.numbers,
+            curated=self.curated,
         )
 
     def release(self, summary: Columns, plan: LearnedSchemaPlan, dice: Dice) -> LearnedSchema:
