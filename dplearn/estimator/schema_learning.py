@@ -257,7 +257,7 @@ class _SchemaParams(Params):
     ) -> SchemaStages:
         """Return the stages of the schema's release at a cost."""
         # A local learner has no curator, who would see the records of the schema.
-        curated = getattr(self, "trust_model", "central") == "central"
+        curated = getattr(self.learner, "trust_model", "central") == "central"
         guarantee = replace(cost, assumes=TABLE)
         return SchemaStages(kinds, guarantee, concentrated=part, numbers=self.numbers, curated=curated)
 

@@ -99,7 +99,8 @@ class Rows:
         """
         unit = length * 2.0**-bits
         whole = [np.rint(table / unit).astype(np.int64) for table in tables]
-        return cls(whole, round(constant / unit), 1 << bits, unit, order)
+        fixed = max(1, round(constant / unit)) if constant else 0  # a positive constant stays positive
+        return cls(whole, fixed, 1 << bits, unit, order)
 
     @property
     def size(self) -> int:
