@@ -18,6 +18,8 @@ from dplearn.estimator import PrivateClassifier, PrivateRegressor
 from dplearn.privacy import PrivacyLedger
 from dplearn.privacy.pipelines import pipeline_guarantee
 
+REGRESSION = ["--task", "regression", "--target-range", "0,1"]
+
 #: Why others are not offered.
 _NEED_MORE = {
     "KnowledgeTransferClassifier": "public rows",
@@ -90,7 +92,7 @@ def test_words_are_learned_from_without_a_schema_and_nothing_of_them_is_kept(cap
     rows = "".join(f"{job},{'yes' if job == 'farmer' else 'no'}\n" for job in jobs)
     for file in ("t.csv", "public.csv"):
         (tmp_path / file).write_text("job,label\n" + rows)
-    for name in ("naive_bayes", "logistic_regression", "stump"):
+    for name in ("additive", "naive_bayes", "logistic_regression", "stump"):
         fit = ["fit", tmp_path / "t.csv", "--target", "label", "--learner", name, "--out", tmp_path / "m"]
         status, given, _ = run(
             capsys, *fit, "--epsilon", "20", "--delta", "0", "--test", tmp_path / "public.csv"
@@ -201,7 +203,7 @@ def test_the_message_about_a_ledger_without_delta_advises_delta_0(capsys, table,
     assert PrivacyLedger.open(tmp_path / "a.ledger").spent().epsilon == 1
 
 
-@pytest.mark.parametrize("learner", [[], ["--learner", "naive_bayes"]])
+@pytest.mark.parametrize("learner", [[], ["--learner", "naive_bayes"], [*REGRESSION, "--target", "a"]])
 def test_a_ledger_without_delta_is_charged_none(capsys, table, tmp_path, learner):
     PrivacyLedger(3, path=tmp_path / "a.ledger")
     fit = ["fit", table, "--target", "label", "--out", tmp_path / "m", "--ledger", tmp_path / "a.ledger"]
