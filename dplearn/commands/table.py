@@ -1,4 +1,4 @@
-"""The commands `fit` and `predict`: fit a private classifier on a CSV file, and predict with it."""
+"""The commands `fit` and `predict`: fit a private learner of labels or numbers on a CSV file, and predict."""
 
 import argparse
 import csv
@@ -24,11 +24,13 @@ from dplearn._version import __version__
 from dplearn.commands.csv_table import CsvFormat, Table, add_format, format_of, listed, read_table
 from dplearn.commands.learners import (
     AUTO,
-    LEARNERS,
+    CLASSIFIERS,
+    REGRESSORS,
     assembled,
     best_learner,
     candidates,
     columns_of,
+    encoded,
     last_of,
     numbers_wanted,
     set_column_names,
@@ -36,6 +38,7 @@ from dplearn.commands.learners import (
 from dplearn.commands.ledger import missing_ledger
 from dplearn.commands.output import check_out, replacing, same_file
 from dplearn.commands.refusal import Refusal, public
+from dplearn.commands.tasks import TASKS, Task
 from dplearn.domains import Schema
 from dplearn.estimator.stages import cost_of_fit
 from dplearn.privacy import ApproxDP, BudgetExceededError, Guarantee, PrivacyLedger
@@ -43,20 +46,20 @@ from dplearn.privacy.base import in_words
 
 __all__ = ["add_commands"]
 
-_MANY_LABELS, _FEW_LABELS, _PER_LABEL = 200, 20, 5  # see `_most_labels`
 _VERSION = "dplearn_version_"  # the attribute of a model with the version that wrote it
-_FEW = 8  # the greatest number of labels that are listed
+_OFFERED = {*CLASSIFIERS.values(), *REGRESSORS.values()}
 _PREDICTED = "prediction"  # the name of the column that `predict` writes
-_FIT = """Fit a private classifier on a CSV file, compressed by gzip or not, and write it as a scikit-learn
-estimator.
+_FIT = """Fit a private classifier, or with --task regression a private regressor, on a CSV file, compressed
+by gzip or not, and write it as a scikit-learn estimator.
 
-Without --schema every cell is encoded by itself, as a number if it is one and as a hash of its text. No
-column type and no list of categories is inferred from the table, since an encoder would publish them. If you
-know the columns, describe them in a JSON file with --schema, for better accuracy and readable rules. If you
-only know which columns hold numbers, declare these with --numbers and --integers: all others are categories,
-and a tenth of the budget is spent on a schema, of ranges and frequent categories. The names and the number of
-columns and the number of rows count as public. So does the set of labels, which is
-taken from the table unless --labels or the schema lists them.
+No column type is inferred from the table, since this would publish it. There are three ways to read the
+columns. With --numbers or --integers, the listed columns are of numbers and all others of categories; a tenth
+of the budget is spent on a schema of ranges and frequent categories, which is published with the model. It
+is usually the most accurate way without a file. With --schema, a JSON file describes the columns. With
+neither, each column is read as two: the number in a cell, if it is one, and a hash of its text.
+
+The names and the number of columns and the number of rows count as public. So does the set of labels, which
+is taken from the table unless --labels or the schema lists them.
 """
 
 
@@ -65,12 +68,19 @@ def add_commands(commands: Any) -> None:
     fit = commands.add_parser("fit", help="fit on a CSV file", description=_FIT)
     fit.add_argument("table", type=Path, help="CSV file, .csv or .csv.gz; private")
     fit.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
+    fit.add_argument(
+        "--task",
+        choices=list(TASKS),
+        default=next(iter(TASKS)),
+        help="classification (default): the target is a label; regression: a number",
+    )
     fit.add_argument("--out", required=True, type=Path, metavar="MODEL", help="where to write the model")
     fit.add_argument(
         "--learner",
         default=AUTO,
         metavar="NAME",
-        help=f"{', '.join(LEARNERS)}, or {AUTO} (default): naive_bayes, or stump for few records",
+        help=f"{', '.join(CLASSIFIERS)}, or {AUTO} (default): additive, or stump for few records; for numbers"
+        f" {', '.join(REGRESSORS)}, or {AUTO}: additive",
     )
     fit.add_argument("--epsilon", default="1", metavar="E", help="privacy budget of this fit (default 1)")
     fit.add_argument("--delta", metavar="D", help="the same for delta (default: the learner's own)")
@@ -90,9 +100,22 @@ def add_commands(commands: Any) -> None:
     )
     fit.add_argument("--integers", metavar="A,B,...", help="columns of integers; otherwise as --numbers")
     fit.add_argument("--labels", metavar="A,B,...", help="all labels that can occur, separated by commas")
+    fit.add_argument(
+        "--target-range",
+        metavar="LOW,HIGH",
+        help="public bounds on a target of regression; --target-range=-5,5 if LOW is negative",
+    )
+    fit.add_argument(
+        "--clip-target",
+        action="store_true",
+        help="move targets outside the range to the nearest bound; without it they are refused",
+    )
     fit.add_argument("--ledger", type=Path, metavar="FILE", help="the ledger to charge the fit to")
     fit.add_argument(
-        "--test", type=Path, metavar="FILE", help="CSV file to measure accuracy on; you declare it public"
+        "--test",
+        type=Path,
+        metavar="FILE",
+        help="CSV file to measure accuracy on, or R^2; you declare it public",
     )
     add_format(fit)
     fit.set_defaults(run=run_fit)
@@ -102,7 +125,21 @@ def add_commands(commands: Any) -> None:
     )
     predict.add_argument("table", type=Path, help="CSV file with the columns that the model was fitted on")
     predict.add_argument(
-        "--out", required=True, type=Path, metavar="CSV", help="where to write the labels: .csv or .csv.gz"
+        "--out",
+        required=True,
+        type=Path,
+        metavar="CSV",
+        help="where to write the predictions: .csv or .csv.gz",
+    )
+    predict.add_argument(
+        "--probabilities",
+        action="store_true",
+        help="also write a column for each label, named 'probability of LABEL'",
+    )
+    predict.add_argument(
+        "--intervals",
+        action="store_true",
+        help="also write the columns low and high, the ends of 95 %% intervals of new targets",
     )
     add_format(predict)
     predict.set_defaults(run=run_predict)
@@ -110,16 +147,17 @@ def add_commands(commands: Any) -> None:
 
 def run_fit(options: argparse.Namespace) -> None:
     """Fit, write the model, and print the released rule and its guarantee."""
-    form = format_of(options)
+    form, task = format_of(options), TASKS[options.task]
     ledger = _open_ledger(options)
     with public():
         schema = None if options.schema is None else Schema.from_json(options.schema)
         learners = candidates(
             options.learner,
+            task.learners,
             epsilon=options.epsilon,
             delta=_delta(options, ledger),
             settings=options.settings,
-            classes=_classes(options, schema),
+            given=task.parameters(options, schema),
         )
     if ledger is not None:
         _require_all(ledger, learners.values())  # before the table is read
@@ -129,24 +167,18 @@ def run_fit(options: argparse.Namespace) -> None:
     learner = learners[best_learner(learners, len(table.columns[0]))]
     with public():
         model = assembled(learner, schema, names, _kinds(options, names))
-    X, y = _cells(table, names, model), _labels(table, options.target, options.table)
-    if learner.classes is None and len(set(y.tolist())) >= (most := _most_labels(len(y))):
-        raise Refusal(
-            f"--target must be a column of few labels, got {most} or more in {options.target!r}, and"
-            " none is declared: if it is a number to predict, cut it into a few public ranges first; if they"
-            " are labels, --labels A,B,... declares them: those taken from the table are published"
-        )
-    _check_declared(y, learner, options)
+    X, y = _cells(table, names, model), task.read(table, options, options.table)
+    about = task.check(y, learner, options)
     _check_numbers(
         X,
         model,
         table,
         names,
         f"--learner: {type(learner).__name__}",
-        "; naive_bayes and stump take any cells",
+        "; additive, naive_bayes and stump take any cells",
     )
-    _check_shape(model, len(y), len(names), y)
-    test = None if options.test is None else _read_test(options, form, names, model)
+    _check_shape(model, len(y), len(names), about)
+    test = None if options.test is None else _read_test(task, options, form, names, model)
     with _warnings_shown():
         learner.set_params(ledger=ledger)
         model.fit(X, y)
@@ -155,10 +187,10 @@ def run_fit(options: argparse.Namespace) -> None:
     setattr(model, _VERSION, __version__)
     with replacing(options.out) as draft:
         joblib.dump(model, draft)
-    _print_release(model, names, len(y), ledger, options)
+    _print_release(task, model, names, len(y), ledger, options)
     if test is not None:
-        accuracy = np.mean(_predicted(model, test[0]) == test[1])
-        sys.stdout.write(f"Accuracy on {options.test}, declared public: {accuracy:.4f}\n")
+        score, value = task.score(test[1], _predicted(model, test[0]))
+        sys.stdout.write(f"{score} on {options.test}, declared public: {value:.4f}\n")
 
 
 def _check_files(options: argparse.Namespace) -> None:
@@ -169,7 +201,7 @@ def _check_files(options: argparse.Namespace) -> None:
 
 
 def run_predict(options: argparse.Namespace) -> None:
-    """Write the predicted label of each row."""
+    """Write the predicted label or number of each row."""
     form = format_of(options)
     check_out(options.out, options.table, options.model)
     model = _load(options.model)
@@ -177,18 +209,38 @@ def run_predict(options: argparse.Namespace) -> None:
     names = columns_of(model)
     if names is None:
         raise Refusal(
-            f"{options.model}: not a model that fit wrote, nor a fitted classifier of dplearn with the names"
-            " of its columns"
+            f"{options.model}: not a model that fit wrote, nor a fitted classifier or regressor of dplearn"
+            " with the names of its columns"
         )
+    _check_more(options, model)
     table = read_table(options.table, form)
     cells = _cells(table, names, model)
     _check_numbers(cells, model, table, names, f"{options.model}: the model", "", new=True)
-    labels = _predicted(model, cells)
+    predicted = _predicted(model, cells)
+    columns, parts = [_PREDICTED], [predicted[:, None].astype(object)]
+    with _without_names():
+        if options.probabilities:
+            columns += [f"probability of {label}" for label in last_of(model).classes_.tolist()]
+            parts.append(model.predict_proba(cells).astype(object))
+        if options.intervals:
+            columns += ["low", "high"]
+            parts.append(last_of(model).predict_interval(encoded(model, cells)).astype(object))
     with replacing(options.out) as draft, _text_file(draft, options.out) as file:
         writer = csv.writer(file)
-        writer.writerow([_PREDICTED])
-        writer.writerows([label] for label in labels.tolist())
-    sys.stdout.write(f"{len(labels)} labels written to {options.out}\n")
+        writer.writerow(columns)
+        writer.writerows(np.concatenate(parts, axis=1).tolist())
+    what = "labels" if hasattr(last_of(model), "classes_") else "numbers"
+    sys.stdout.write(f"{len(predicted)} {what} written to {options.out}\n")
+
+
+def _check_more(options: argparse.Namespace, model: Any) -> None:
+    """Refuse probabilities or intervals of a model that has none."""
+    for option, method, kind in (
+        ("probabilities", "predict_proba", "labels that predicts probabilities"),
+        ("intervals", "predict_interval", "numbers that predicts intervals"),
+    ):
+        if getattr(options, option) and not hasattr(last_of(model), method):
+            raise Refusal(f"--{option} needs a model of {kind}, which {type(last_of(model)).__name__} is not")
 
 
 def _text_file(draft: Path, out: Path) -> TextIO:
@@ -220,11 +272,18 @@ def _warn_of_version(model: Any, path: Path) -> None:
 
 
 def _predicted(model: Any, cells: NDArray[Any]) -> NDArray[Any]:
-    """Return the predicted label of each row, with cells in the order of the model's columns."""
+    """Return the predicted label or number of each row, with cells in the order of the model's columns."""
+    with _without_names():
+        predicted: NDArray[Any] = model.predict(cells)
+    return predicted
+
+
+@contextmanager
+def _without_names() -> Iterator[None]:
+    """Suppress the warning that cells in the order of the model's columns have no names."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")
-        labels: NDArray[Any] = model.predict(cells)
-    return labels
+        yield
 
 
 @contextmanager
@@ -279,12 +338,6 @@ def _require(ledger: PrivacyLedger, cost: Guarantee) -> None:
         raise
 
 
-def _classes(options: argparse.Namespace, schema: Schema | None) -> list[str] | None:
-    if options.labels is not None:
-        return listed(options.labels)
-    return None if schema is None or schema.labels is None else [str(label) for label in schema.labels]
-
-
 def _feature_columns(table: Table, target: str, schema: Schema | None) -> list[str]:
     """Return the names of the feature columns: the schema's, or all but the target."""
     if target not in table.names:
@@ -334,16 +387,6 @@ def _cell(text: str, numeric: bool) -> Any:
     return text
 
 
-def _check_declared(y: NDArray[Any], learner: Any, options: argparse.Namespace) -> None:
-    """Refuse a label that is not declared, with a message about the command's options."""
-    if learner.classes is not None and not set(y.tolist()) <= set(learner.classes):
-        where = "--labels" if options.labels is not None else str(options.schema)
-        raise Refusal(
-            f"{options.table}: column {options.target!r} must hold only the labels that {where} lists"
-            f" ({_some(learner.classes)}), and holds another"
-        )
-
-
 def _check_numbers(
     X: NDArray[Any],
     model: Any,
@@ -361,7 +404,7 @@ def _check_numbers(
             (domain.nearest if new else domain.encode)(X)
         return
     tags = get_tags(model).input_tags
-    if type(model) not in LEARNERS.values() or domain is not None or tags.string:
+    if type(model) not in _OFFERED or domain is not None or tags.string:
         return
     for name, column in zip(names, X.T, strict=True):
         if not all(_is_number(cell, tags.allow_nan) for cell in column.tolist()):
@@ -374,43 +417,25 @@ def _is_number(cell: Any, gaps: bool) -> bool:
     """Return True if a cell from `_cell` is a finite number, or is missing and `gaps` are allowed."""
     if cell is None or isinstance(cell, str):
         return gaps and cell is None
-    return (gaps and cell != cell) or math.isfinite(cell)
+    return bool((gaps and cell != cell) or -math.inf < cell < math.inf)
 
 
-def _labels(table: Table, target: str, path: Path) -> NDArray[Any]:
-    if target not in table.names:
-        raise Refusal(f"{path}: must have the target column {target!r}{table.missing(target)}")
-    labels = table.column(target)
-    if "" in labels:
-        raise Refusal(
-            f"{path}: column {target!r} must have no empty cell: leave records without a label out, if how"
-            " many remain may be public, or give them a label of their own, such as unknown"
-        )
-    return np.array(labels)
-
-
-def _most_labels(n: int) -> int:
-    """Return the number of labels from which on labels that are not declared are refused.
-
-    So many labels are probably numbers of a regression target, or names with a few records each.
-    """
-    return min(_MANY_LABELS, max(_FEW_LABELS, n // _PER_LABEL))
-
-
-def _check_shape(model: Any, n: int, d: int, y: NDArray[Any]) -> None:
-    """Refuse numbers of records, columns or labels, all public, that the learner does not support."""
+def _check_shape(model: Any, n: int, d: int, about: dict[str, int]) -> None:
+    """Refuse numbers of records and columns, and public numbers about the target, without a plan."""
     learner = last_of(model)
-    labels = learner.classes if learner.classes is not None else sorted(set(y.tolist()))
-    if len(labels) != 2 and not get_tags(learner).classifier_tags.multi_class:
-        raise Refusal(f"--learner: {type(learner).__name__} takes two labels, got {len(labels)}")
-    given = {"n_features": d if model is learner else 2 * d, "n_labels": len(labels)}
+    given = {"n_features": d if model is learner else 2 * d, **about}
     known = signature(learner.plan).parameters
     with public():
         learner.plan(n, **{name: value for name, value in given.items() if name in known})
 
 
 def _print_release(
-    model: Any, names: list[str], n: int, ledger: PrivacyLedger | None, options: argparse.Namespace
+    task: Task,
+    model: Any,
+    names: list[str],
+    n: int,
+    ledger: PrivacyLedger | None,
+    options: argparse.Namespace,
 ) -> None:
     learner = last_of(model)
     guarantee = learner.guarantee_
@@ -433,22 +458,15 @@ def _print_release(
         )
     if hasattr(learner, "schema_"):
         lines.append(f"Learned schema, released: {learner.schema_}")
-    if learner.classes is None:
-        lines.append(
-            f"Labels taken from the table, and so published: {_some(learner.classes_)}; --labels A,B,..."
-            " declares them."
-        )
+    lines += task.notes(learner)
     sys.stdout.write("\n".join([*lines, f"Model written to {options.out}\n"]))
 
 
-def _some(classes: Iterable[Any]) -> str:
-    labels = [repr(str(label)) for label in classes]
-    return ", ".join(labels[:_FEW]) + (f" and {len(labels) - _FEW} more" if len(labels) > _FEW else "")
-
-
 def _read_test(
-    options: argparse.Namespace, form: CsvFormat, names: list[str], model: Any
+    task: Task, options: argparse.Namespace, form: CsvFormat, names: list[str], model: Any
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the cells and labels of the public test file, before anything is spent."""
+    """Return the cells and targets of the public test file, before anything is spent."""
     table = read_table(options.test, form)
-    return _cells(table, names, model), _labels(table, options.target, options.test)
+    y = task.read(table, options, options.test)
+    task.check_test(y, options.test)
+    return _cells(table, names, model), y
