@@ -28,6 +28,7 @@ from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.domains import Domain, Floats, Product
 from dplearn.estimator import PrivateRegressor
+from dplearn.estimator.schema_learning import learns_schema
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.learners.bins import declared_columns
 from dplearn.learners.linear_moments import bounded_rows, matrix_of, moments_query
@@ -48,6 +49,7 @@ __all__ = ["LinearPlan", "LinearRegressor"]
 _NUMBERS = Product([Floats()])  # the assumed domain of each undeclared column
 
 
+@learns_schema(concentrated=lambda plan: plan.noise == "gaussian")
 class LinearRegressor(PrivateRegressor):
     """Linear regression from the noisy second moments of columns and target, released once.
 
@@ -65,8 +67,9 @@ class LinearRegressor(PrivateRegressor):
     trust_model : {"central", "local"}, default="central"
         "central": noise is added to sums over all records. "local": each record reports one randomised bit on
         one number, so that no trusted curator is needed; this requires very many records.
-    domain : Domain, sequence of Domain, Product or Schema, optional
-        The possible values: one domain for all columns, or one for each. Unordered values are one-hot
+    domain : Domain, sequence of Domain, Product, Schema, "learn" or Learn, optional
+        The possible values: one domain for all columns, or one for each. "learn": a fit releases a schema
+        from a tenth of its budget first, and needs no declaration; see `Learn`. Unordered values are one-hot
         encoded, and bounded numbers are scaled to [-1, 1]: declare bounds where they are known, for example
         `Grid(0, 500, outside="clip")`. The values of the unbounded `Floats()` are transformed to
         arsinh(x) / 12. A domain with `missing=True` adds a column that is 1 where a number is missing. See
@@ -99,6 +102,8 @@ class LinearRegressor(PrivateRegressor):
         Released. An upper estimate of the standard deviation of the residuals.
     noise_ : str
         Public. The noise: "laplace", "gaussian" or "local".
+    schema_ : Product
+        Released. The learned domain of a record, if `domain` is "learn".
     design_ : DesignMatrix or None
         Public. The encoding of columns as numeric columns; its `names` are in the order of `coef_`.
     target_range_ : tuple of float
