@@ -1,12 +1,14 @@
 """The shapes of an additive model: the effect of each column, with error bands.
 
 >>> import numpy as np
->>> from dplearn.learners import ColumnShape
->>> steps, flat = np.array([-1.0, 0.0, 1.0]), np.zeros(3)
->>> names, values, masses = ("0", "1", "2"), np.arange(3.0), np.full(3, 1 / 3)
->>> age = ColumnShape("age", names, values, steps, 0.1 + flat, masses)
->>> city = ColumnShape("city", ("'a'", "'b'", "'c'"), None, 0.5 * steps, 0.1 + flat, masses)
->>> display = ShapesDisplay([city, age], classes=["no", "yes"])
+>>> from dplearn import AdditiveClassifier
+>>> from dplearn.domains import Categories, IntegerRange, Schema
+>>> rng = np.random.default_rng(0)
+>>> schema = Schema({"city": Categories([0, 1, 2]), "age": IntegerRange(18, 90)})
+>>> X = np.column_stack([rng.integers(0, 3, 5000), rng.integers(18, 91, 5000)])
+>>> model = AdditiveClassifier(epsilon=1.0, domain=schema, classes=["no", "yes"])
+>>> model = model.fit(X, np.where(X[:, 1] > 40, "yes", "no"))
+>>> display = ShapesDisplay(model.shapes_, classes=model.classes_)
 >>> [shape.name for shape in display.shapes]
 ['age', 'city']
 """
@@ -21,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn._validation import check_count
 from dplearn._writing import brief, cut
 from dplearn.display.axes import panels_or_new
-from dplearn.display.shape_cells import LONGEST_NAME, ShownCells, scale_of
+from dplearn.display.shape_cells import LONGEST_NAME, ShownCells, scale_of, ticks_of
 from dplearn.learners import AdditiveClassifier, AdditiveRegressor, ColumnShape
 
 __all__ = ["ShapesDisplay"]
@@ -75,9 +77,9 @@ class ShapesDisplay:
     -----
     **Privacy.** The display costs nothing: it reads `shapes_` and `classes_`, which the fit has released.
 
-    The step of a cell begins at the least number of the cell. The axis of a column ends where less than 1 %
-    of the records, by the released masses, lie beyond both ends together. It is logarithmic if most records
-    lie in cells that would be too narrow to be seen. All panels have the same vertical axis. Of more than
+    The step of a cell begins at the least number of the cell. The axis of a column ends where at most 1 %
+    of the records, by the released masses, lie beyond each end. It is logarithmic if many records lie in
+    cells that would be too narrow to be seen. All panels have the same vertical axis. Of more than
     twelve categories, those with most records are shown. A band contains the noise of privacy and the
     smoothing, not the sampling error of the records.
     """
@@ -86,7 +88,7 @@ class ShapesDisplay:
         given = list(shapes)
         if not given or not all(isinstance(shape, ColumnShape) for shape in given):
             raise TypeError(f"shapes must be a list of ColumnShape, at least one, got {brief(shapes)}")
-        labels = None if classes is None else list(classes)
+        labels = None if classes is None else np.asarray(classes).tolist()
         outputs = {1 if shape.effects.ndim == 1 else shape.effects.shape[1] for shape in given}
         wanted = 1 if labels is None or len(labels) == 2 else len(labels)
         if outputs != {wanted}:
@@ -155,7 +157,10 @@ class ShapesDisplay:
         curves = self._curves(label)
         self.axes_ = panels_or_new(axes, count)
         self.figure_ = self.axes_[0].figure
-        self.lines_, self.bands_, self.missing_, self.masses_ = [], [], [], []
+        self.lines_: list[list[Any]] = []
+        self.bands_: list[list[Any]] = []
+        self.missing_: list[list[Any]] = []
+        self.masses_: list[Any] = []
         low, high = np.inf, -np.inf
         for panel, shape in zip(self.axes_, self.shapes, strict=False):
             cells = ShownCells.of(shape)
@@ -164,7 +169,7 @@ class ShapesDisplay:
         space = (high - low) or 1.0
         for panel in self.axes_:
             panel.set_ylim(low - _BELOW * space, high + _ABOVE * space)
-        self._describe(axes is None, curves, label)
+        self._describe(axes is None, curves)
         return self
 
     def _curves(self, label: Any) -> list[tuple[str, int, float]]:
@@ -199,7 +204,9 @@ class ShapesDisplay:
         self.lines_.append([line for line, _ in drawn])
         self.bands_.append([band for _, band in drawn])
         self.masses_.append(_shares(panel, shape, cells))
-        self.missing_.append(_axis(panel, shape, cells, centres, widths))
+        _axis(panel, shape, cells)
+        place = cells.missing
+        self.missing_.append([] if place is None else _missing(panel, drawn, centres, widths, place))
         hidden = f" ({len(cells.places)} of {len(cells.places) + cells.hidden})" if cells.hidden else ""
         panel.set_title(cut(shape.name, LONGEST_NAME) + hidden, fontsize="medium")
         seen = [*cells.places, *([] if cells.missing is None else [cells.missing])]
@@ -207,17 +214,18 @@ class ShapesDisplay:
         highs = [(centre + half)[seen].max() for centre, half in zip(centres, widths, strict=True)]
         return float(min(lows)), float(max(highs))
 
-    def _describe(self, own: bool, curves: list[Any], label: Any) -> None:
+    def _describe(self, own: bool, curves: list[Any]) -> None:
         """Write the label of the vertical axis and the legend: beside the panels of an own figure."""
         if self.classes is None:
             text = "effect on the prediction"
         elif len(curves) == 1:
-            text = f"effect on the {'logit' if len(self.classes) == 2 else 'margin'} of {cut(curves[0][0], 24)}"
+            text = (
+                f"effect on the {'logit' if len(self.classes) == 2 else 'margin'} of {cut(curves[0][0], 24)}"
+            )
         else:
             text = "effect on the margin"
         names = [cut(name, 24) if len(curves) > 1 else "effect" for name, _, _ in curves]
-        first = [line for line in self.lines_[0]]
-        handles = [*first, self.bands_[0][0], self.masses_[0]]
+        handles = [*self.lines_[0], self.bands_[0][0], self.masses_[0]]
         names += [f"± {_DEVIATIONS:g} standard deviations", "share of records"]
         if not own:
             for panel in self.axes_:
@@ -228,7 +236,12 @@ class ShapesDisplay:
         left_out = len(self.shapes) - len(self.axes_)
         title = f"the {len(self.axes_)} most important of {len(self.shapes)} columns" if left_out else None
         self.figure_.legend(
-            handles, names, title=title, loc="outside lower center", ncols=min(len(names), 6), fontsize="small"
+            handles,
+            names,
+            title=title,
+            loc="outside lower center",
+            ncols=min(len(names), 6),
+            fontsize="small",
         )
 
 
@@ -277,41 +290,53 @@ def _shares(panel: Any, shape: ColumnShape, cells: ShownCells) -> Any:
     return panel.bar(lefts, heights, widths, transform=panel.get_xaxis_transform(), **style)
 
 
-def _axis(
-    panel: Any,
-    shape: ColumnShape,
-    cells: ShownCells,
-    centres: list[NDArray[np.float64]],
-    halves: list[NDArray[np.float64]],
-) -> list[Any]:
-    """Set the scale, the limits and the ticks, and draw the effects of a missing number beside them."""
+def _axis(panel: Any, shape: ColumnShape, cells: ShownCells) -> None:
+    """Set the scale, the limits and the ticks; missing numbers have a place at the left."""
     if cells.edges is None:
         count = len(cells.places)
         turned = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if count > 2 else {}
         panel.set_xticks(range(count), cells.labels, fontsize="small", **turned)
         low, high = -0.6, count - 0.4
+        panel.set_xlim(low, high)
     else:
-        panel.set_xscale(**scale_of(cells.edges, shape.masses[cells.places]))
-        low, high = cells.edges[[0, -1]]
-    panel.set_xlim(low, high)
+        low, high = map(float, cells.edges[[0, -1]])
+        scale = scale_of(cells.edges, shape.masses[cells.places])
+        panel.set_xscale(**scale)
+        panel.set_xlim(low, high)
+        if scale["value"] == "linear":
+            ticks = [tick for tick in panel.get_xticks() if low <= tick <= high]
+            panel.set_xticks(ticks)
+        else:
+            ticks, others = ticks_of(scale, panel.xaxis.get_transform().transform, low, high)
+            panel.set_xticks(ticks, [_short(tick) for tick in ticks])
+            panel.set_xticks(others, [""] * len(others), minor=True)
     if cells.missing is None:
-        return []
-    ticks = [tick for tick in panel.get_xticks() if low <= tick <= high]
-    if cells.edges is not None:
-        panel.set_xticks(ticks)
-    scale = panel.xaxis.get_transform()
-    first, last = scale.transform(np.array([low, high], dtype=np.float64))
+        return
+    along = panel.xaxis.get_transform()
+    first, last = along.transform(np.array([low, high]))
     room = _MISSING / (1 - _MISSING) * (last - first)
-    panel.set_xlim(scale.inverted().transform(np.array([first - room]))[0], high)
+    panel.set_xlim(float(along.inverted().transform(np.array([first - room]))[0]), high)
     panel.axvline(low, color="0.6", linewidth=0.8, linestyle=":")
-    panel.text(_MISSING / 2, 0.98, "missing", rotation=90, fontsize="x-small", color="0.4", ha="center",
-               va="top", transform=panel.transAxes)  # fmt: skip
-    place = cells.missing
+    where = {"transform": panel.transAxes, "rotation": 90, "ha": "center", "va": "top"}
+    panel.text(_MISSING / 2, 0.98, "missing", fontsize="x-small", color="0.4", **where)
+
+
+def _missing(panel: Any, drawn: list[Any], centres: list[Any], halves: list[Any], place: int) -> list[Any]:
+    """Draw the effects of a missing number, side by side, in the colours of the lines."""
     middles = _MISSING * (np.arange(len(centres)) + 1) / (len(centres) + 1)
-    return [
-        panel.errorbar(
-            [x], [centre[place]], [half[place]], fmt="o", markersize=4, color=f"C{i % 10}",
-            transform=panel.get_yaxis_transform(),
-        )  # fmt: skip
-        for i, (x, centre, half) in enumerate(zip(middles, centres, halves, strict=True))
+    colours = [
+        line.get_color() if hasattr(line, "get_color") else f"C{i % 10}" for i, (line, _) in enumerate(drawn)
     ]
+    how = {"fmt": "o", "markersize": 4, "transform": panel.get_yaxis_transform()}
+    return [
+        panel.errorbar([x], [centre[place]], [half[place]], color=colour, **how)
+        for x, centre, half, colour in zip(middles, centres, halves, colours, strict=True)
+    ]
+
+
+def _short(tick: float) -> str:
+    return (
+        f"{tick:g}"
+        if 1e-3 <= abs(tick) < 1e5 or not tick
+        else f"{tick:.0e}".replace("e+0", "e").replace("e-0", "e-")
+    )
