@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from dplearn._writing import cut
 from dplearn.learners import ColumnShape
 
-__all__ = ["LONGEST_NAME", "ShownCells", "scale_of", "ticks_of"]
+__all__ = ["LONGEST_NAME", "ShownCells", "named", "scale_of", "ticks_of"]
 
 LONGEST_NAME = 24  # characters of the name of a column
 _LONGEST_CELL = 16  # characters of the name of a category
@@ -82,7 +82,7 @@ class ShownCells:
             common = np.argsort(-shape.masses[gap:], kind="stable")[:_MOST_BARS]
             places = gap + np.sort(common)
             cells = shape.cells
-            labels = tuple(cut(_bare(cells[place]), _LONGEST_CELL) for place in places)
+            labels = tuple(named(cells[place]) for place in places)
             return cls(places, None, labels, missing, len(shape.masses) - gap - len(places))
         first, last = _usual(shape.masses[gap:])
         return cls(np.arange(gap + first, gap + last), _edges(values[gap:], first, last), (), missing, 0)
@@ -149,6 +149,17 @@ def ticks_of(
     return sorted(found), sorted(others)
 
 
+def named(cell: str) -> str:
+    """Return the description of a cell without the quotes of a string, shortened.
+
+    Parameters
+    ----------
+    cell : str
+        From the `cells` of a shape.
+    """
+    return cut(re.sub(r"^(?:np\.str_\()?(['\"])(.+)\1\)?$", r"\2", cell), _LONGEST_CELL)
+
+
 def _usual(masses: NDArray[np.float64]) -> tuple[int, int]:
     """Return the first cell that holds records, and the one after the last, of ordered cells."""
     seen = np.where(masses > _EMPTY * masses.mean(), masses, 0.0)
@@ -161,8 +172,3 @@ def _edges(values: NDArray[np.float64], first: int, last: int) -> NDArray[np.flo
     inner = np.diff(values[1:])
     start = values[0] if values[1] - values[0] <= _OPEN * inner[0] else values[1] - inner[0]
     return np.concatenate([[start], values[1:], [values[-1] + inner[-1]]])[first : last + 1]
-
-
-def _bare(cell: str) -> str:
-    """Return the description of a category without the quotes of a string."""
-    return re.sub(r"^(?:np\.str_\()?(['\"])(.+)\1\)?$", r"\2", cell)
