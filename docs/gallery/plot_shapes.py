@@ -31,9 +31,9 @@ display = ShapesDisplay.from_estimator(model, most=6)
 plt.show()
 
 # %%
-# The same values as numbers, for the most important column.
-shape = display.shapes[0]
-for start, effect, deviation, mass in list(
-    zip(shape.values, shape.effects, shape.deviations, shape.masses, strict=True)
-)[8:40:4]:
-    print(f"{shape.name} from {start:7.1f}: {effect:5.2f} ± {deviation:.2f}, share of records {mass:.3f}")
+# The same values as numbers, for the first column.
+shape = model.shapes_[0]
+for start, effect, deviation in list(zip(shape.values, shape.effects, shape.deviations, strict=True))[
+    10:50:6
+]:
+    print(f"{shape.name} from {start:4.1f}: {effect:5.2f} ± {deviation:.2f}")

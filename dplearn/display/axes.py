@@ -7,7 +7,7 @@ import numpy as np
 
 __all__ = ["axes_or_new", "dry_run", "panels_or_new"]
 
-_ACROSS = 4  # panels in a row
+_ACROSS = 4  # the most panels in a row
 _WIDTH, _HEIGHT = 3.0, 2.4  # inches of a panel
 
 
@@ -49,8 +49,8 @@ def panels_or_new(axes: Any, count: int) -> Any:
         If there are fewer axes than panels.
     """
     if axes is None:
-        across = min(count, _ACROSS)
-        down = math.ceil(count / across)
+        down = math.ceil(count / _ACROSS)
+        across = math.ceil(count / down)
         size = (max(_WIDTH * across, 2 * _WIDTH), _HEIGHT * down + 0.6)
         figure = _pyplot().figure(figsize=size, layout="constrained")
         grid = figure.subplots(down, across, sharey=True, squeeze=False).ravel()

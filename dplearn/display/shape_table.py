@@ -74,5 +74,10 @@ def row_of(shape: ColumnShape, classes: Any) -> tuple[str, str, str, str]:
         place = shown[row]
         label = f" for {cut(str(classes[output]), LONGEST_NAME)}" if effects.shape[1] > 1 else ""
         spread = 2 * deviations[place, output]
-        ends.append(f"{effects[place, output]:.2g} ± {spread:.1g} at {named(shape.cells[place])}{label}")
+        ends.append(f"{effects[place, output]:.2g} ± {spread:.1g} at {_cell(shape, place)}{label}")
     return cut(shape.name, 2 * LONGEST_NAME), f"{shape.importance:.3g}", ends[0], ends[1]
+
+
+def _cell(shape: ColumnShape, place: int) -> str:
+    values = shape.values
+    return named(shape.cells[place]) if values is None or np.isnan(values[place]) else f"{values[place]:.4g}"
