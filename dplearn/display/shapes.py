@@ -33,7 +33,8 @@ _GROUP = 0.8  # the width of all bars of one cell
 _MASS = 0.18  # the height of the greatest share of records, as a share of the panel
 _BELOW, _ABOVE = 0.25, 0.06  # the space below and above the effects, as a share of their range
 _MISSING = 0.14  # the width of the place of missing numbers, as a share of the panel
-_SHADE, _GREY = {"alpha": 0.25, "linewidth": 0}, "0.85"
+_SHADE, _CROWD = 0.25, 3  # the opacity of a band, which is less with more lines than three
+_GREY = "0.85"
 
 
 class ShapesDisplay:
@@ -195,8 +196,9 @@ class ShapesDisplay:
         centres = [sign * effects[:, place] for _, place, sign in curves]
         widths = [halves[:, place] for _, place, _ in curves]
         panel.axhline(0.0, color="0.6", linewidth=0.8, zorder=1)
+        shade = _SHADE * min(1.0, _CROWD / len(curves))
         drawn = [
-            _steps(panel, cells, centre, half, f"C{place % 10}", line_kw)
+            _steps(panel, cells, centre, half, (f"C{place % 10}", shade), line_kw)
             if cells.edges is not None
             else _bars(panel, cells, centre, half, f"C{place % 10}", (place, len(curves)))
             for place, (centre, half) in enumerate(zip(centres, widths, strict=True))
@@ -250,16 +252,18 @@ def _steps(
     cells: ShownCells,
     centre: NDArray[np.float64],
     half: NDArray[np.float64],
-    colour: str,
+    style: tuple[str, float],
     line_kw: dict[str, Any],
 ) -> tuple[Any, Any]:
-    """Draw the effects of numbers as steps, and their band."""
+    """Draw the effects of numbers as steps, and their band; `style` is a colour and the band's opacity."""
     places = np.append(cells.places, cells.places[-1])  # the last step ends at the last edge
     (line,) = panel.step(
-        cells.edges, centre[places], where="post", **{"color": colour, "zorder": 3} | line_kw
+        cells.edges, centre[places], where="post", **{"color": style[0], "zorder": 3} | line_kw
     )
     low, high = (centre - half)[places], (centre + half)[places]
-    band = panel.fill_between(cells.edges, low, high, step="post", color=line.get_color(), **_SHADE)
+    band = panel.fill_between(
+        cells.edges, low, high, step="post", color=line.get_color(), alpha=style[1], linewidth=0
+    )
     return line, band
 
 
@@ -283,7 +287,7 @@ def _bars(
 def _shares(panel: Any, shape: ColumnShape, cells: ShownCells) -> Any:
     """Draw the shares of records along the lower edge."""
     heights = shape.masses[cells.places]
-    heights = _MASS * heights / max(heights.max(), *shape.masses[: 1 if cells.missing == 0 else 0], 1e-12)
+    heights = _MASS * heights / heights.max()
     lefts = np.arange(len(heights)) - _GROUP / 2 if cells.edges is None else cells.edges[:-1]
     widths = _GROUP if cells.edges is None else np.diff(cells.edges)
     style = {"align": "edge", "color": _GREY, "zorder": 0}
