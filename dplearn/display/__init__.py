@@ -9,6 +9,7 @@ from dplearn.display.card import PrivacyCard, privacy_card
 from dplearn.display.distribution import DistributionDisplay
 from dplearn.display.epsilon import EpsilonDisplay
 from dplearn.display.sample_size import SampleSizeDisplay
+from dplearn.display.shapes import ShapesDisplay
 
 __all__ = [
     "DistributionDisplay",
@@ -16,6 +17,7 @@ __all__ = [
     "PrivacyCard",
     "QueryBudgetDisplay",
     "SampleSizeDisplay",
+    "ShapesDisplay",
     "TeacherAgreementDisplay",
     "privacy_card",
 ]

@@ -1,8 +1,14 @@
 """Axes for displays, and a dry run that finds errors in drawing before anything is spent."""
 
+import math
 from typing import Any
 
-__all__ = ["axes_or_new", "dry_run"]
+import numpy as np
+
+__all__ = ["axes_or_new", "dry_run", "panels_or_new"]
+
+_ACROSS = 4  # the most panels in a row
+_WIDTH, _HEIGHT = 3.0, 2.4  # inches of a panel
 
 
 def axes_or_new(ax: Any) -> Any:
@@ -18,13 +24,51 @@ def axes_or_new(ax: Any) -> Any:
     ImportError
         If matplotlib is not installed and `ax` is None.
     """
-    if ax is not None:
-        return ax
+    return _pyplot().subplots()[1] if ax is None else ax
+
+
+def panels_or_new(axes: Any, count: int) -> Any:
+    """Return the first `count` of the given axes, or those of a new figure with that many panels.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes, array-like of them, or None
+        The axes to draw on.
+    count : int
+        The number of panels.
+
+    Returns
+    -------
+    ndarray of Axes of shape (count,)
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed and `axes` is None.
+    ValueError
+        If there are fewer axes than panels.
+    """
+    if axes is None:
+        down = math.ceil(count / _ACROSS)
+        across = math.ceil(count / down)
+        size = (max(_WIDTH * across, 2 * _WIDTH), _HEIGHT * down + 0.6)
+        figure = _pyplot().figure(figsize=size, layout="constrained")
+        grid = figure.subplots(down, across, sharey=True, squeeze=False).ravel()
+        for empty in grid[count:]:
+            empty.remove()
+        return grid[:count]
+    given = np.array(axes, dtype=object).ravel()
+    if len(given) < count:
+        raise ValueError(f"axes must hold one Axes for each of {count} panels, got {len(given)}")
+    return given[:count]
+
+
+def _pyplot() -> Any:
     try:
         from matplotlib import pyplot
     except ImportError:
         raise ImportError("plot needs matplotlib: pip install '.[plot]'") from None
-    return pyplot.subplots()[1]
+    return pyplot
 
 
 def dry_run(display: Any, ax: Any, **how: Any) -> None:

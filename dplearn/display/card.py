@@ -32,6 +32,7 @@ from dplearn.display.evidence import Check, checks_of, evidence_of
 from dplearn.display.guarantee_text import beliefs, figures, in_groups, in_words, warnings_of
 from dplearn.display.limits import limits_of
 from dplearn.display.settings import settings_of
+from dplearn.display.shape_table import shapes_of
 from dplearn.display.template import Table, filled_html, filled_text
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.preprocessing import CellEncoder
@@ -56,7 +57,7 @@ _ENUMERATION = (
 
 @dataclass(frozen=True, repr=False)
 class PrivacyCard:
-    """A card, which contains no private and no released value.
+    """A card, which contains no private value, and no released value but the effects that were asked for.
 
     Attributes
     ----------
@@ -115,6 +116,7 @@ def privacy_card(
     notes: Iterable[str] = (),
     stateless: Collection[str] = (),
     date: datetime.date | None = None,
+    shapes: bool = False,
 ) -> PrivacyCard:
     """Return a card with the guarantee of a release, its assumptions, cost, verification and limits.
 
@@ -134,6 +136,9 @@ def privacy_card(
         As for `dplearn.privacy.pipeline_guarantee`.
     date : datetime.date, optional
         The date of the card; None takes today, in UTC.
+    shapes : bool, default=False
+        Whether the card has a table of the released effects of the most important columns of an additive
+        model.
 
     Returns
     -------
@@ -147,12 +152,14 @@ def privacy_card(
         If `estimator` has neither a guarantee nor steps, such as scikit-learn's searches, or a parameter is
         not as described.
     ValueError
-        If the steps have several ledgers and none is given.
+        If the steps have several ledgers and none is given, or `shapes` is True for a release that has no
+        shapes.
 
     Notes
     -----
     **Privacy.** The card costs nothing: it reads public settings, the guarantee and the ledger, which are
-    fixed before a fit looks at data, and no released value.
+    fixed before a fit looks at data, and no released value, except with `shapes`: these the fit has
+    released.
     """
     paragraphs = _checked_notes(notes)
     if title is not None and not isinstance(title, str):
@@ -162,6 +169,9 @@ def privacy_card(
     guarantee, refusal = _guaranteed(estimator, stateless)
     parts = _parts_of(estimator)
     account = _account(parts) if ledger is None else ledger
+    effects = shapes_of([part for _, part in parts]) if shapes else []
+    if shapes and not effects:
+        raise ValueError(f"shapes must be False for {type(estimator).__name__}, which is no additive model")
     kind = type(estimator)
     values = {
         "title": f"Privacy card: {kind.__name__}" if title is None else title,
@@ -170,7 +180,7 @@ def privacy_card(
         **_charges(account),
         "limits": _limits(guarantee, parts),
         "notes": paragraphs,
-        "about": [_about(date)],
+        "about": [_about(date, shapes)],
     }
     if guarantee is None:
         refused = f"Do not publish this: no statement about its privacy can be made. The reason: {refusal}"
@@ -184,6 +194,7 @@ def privacy_card(
         "beliefs": [beliefs(guarantee)],
         "groups": [in_groups(guarantee)],
         "assumptions": guarantee.assumes or ["no assumption is recorded"],
+        "effects": effects,
         **_verification(parts),
     }
     return PrivacyCard(values, guarantee)
@@ -359,10 +370,10 @@ def _limits(guarantee: Guarantee | None, parts: list[tuple[str, Any]]) -> list[t
     )
 
 
-def _about(date: datetime.date | None) -> str:
+def _about(date: datetime.date | None, shapes: bool) -> str:
     day = datetime.datetime.now(datetime.UTC).date() if date is None else date
     return (
         f"Made on {day:%Y-%m-%d} with dplearn {__version__}, scikit-learn {sklearn.__version__} and Python"
         f" {platform.python_version()} from public settings, the guarantee and the ledger. The card contains"
-        " no value of the private data and no released value."
+        " no value of the private data and no released value" + (", except the effects." if shapes else ".")
     )

@@ -56,6 +56,12 @@ def bits(X):
 
 #: One small fit of each class: from X, y and a seed to the estimator or release of the card.
 FITS = {
+    "AdditiveClassifier": lambda X, y, seed: dplearn.AdditiveClassifier(domain=DOMAIN, random_state=seed).fit(
+        X.round().clip(-9, 9), y
+    ),
+    "AdditiveRegressor": lambda X, y, seed: dplearn.AdditiveRegressor(
+        domain=DOMAIN, target_range=(0, 1), random_state=seed
+    ).fit(X.round().clip(-9, 9), y),
     "ConjunctionClassifier": lambda X, y, seed: dplearn.ConjunctionClassifier(random_state=seed).fit(
         bits(X), y
     ),
@@ -373,3 +379,35 @@ def test_a_meta_estimator_has_no_card_and_the_error_names_the_table_of_them():
     meta = OneVsOneClassifier(ThresholdClassifier(classes=[0, 1], epsilon=50)).fit(X, y)
     with pytest.raises(TypeError, match=r"got OneVsOneClassifier: docs/scikit_learn\.md has a table"):
         privacy_card(meta)
+
+
+def test_the_effects_of_an_additive_model_are_shown_on_request_only():
+    model = fitted("AdditiveClassifier", X, Y)
+    plain, shown = privacy_card(model, date=DAY), privacy_card(model, date=DAY, shapes=True)
+    assert "Released effects" not in str(plain) + plain.html
+    assert "no released value." in " ".join(str(plain).split())
+    assert "no released value, except the effects." in " ".join(str(shown).split())
+    first = max(model.shapes_, key=lambda shape: shape.importance)
+    (table,) = shown.values["effects"]
+    assert table.rows[0][:2] == (first.name, f"{first.importance:.3g}")
+    assert table.rows[0][2].startswith(f"{first.effects.min():.2g} ± ")
+    page = Balanced()
+    page.feed(shown.html)
+    assert page.open == []
+    assert words(page.text) == words(str(shown))
+
+
+def test_effects_on_several_labels_name_the_label_and_long_tables_are_cut():
+    many = np.repeat(X.round().clip(-9, 9), 6, axis=1)
+    model = dplearn.AdditiveClassifier(domain=DOMAIN, classes=["<a>", "b", "c"], epsilon=50.0)
+    card = privacy_card(model.fit(many, np.array(["<a>", "b", "c"])[Y + (X[:, 1] > 0)]), shapes=True)
+    (table,) = card.values["effects"]
+    assert len(table.rows) == 10
+    assert "the 10 most important of 12 columns" in table.caption
+    assert all(re.search(r" for (<a>|b|c)$", cell) for row in table.rows for cell in row[2:])
+    assert "for <a>" not in card.html
+
+
+def test_shapes_of_a_model_without_shapes_are_refused():
+    with pytest.raises(ValueError, match="shapes must be False for ExponentialMechanismClassifier"):
+        privacy_card(learned(), shapes=True)

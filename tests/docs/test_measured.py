@@ -178,10 +178,9 @@ def test_the_learner_that_guides_name_first_is_the_most_accurate_of_ours_on_adul
         if r["data"] == "Adult" and r.get("epsilon") == 1.0 and r["by"] == "dplearn"
     }
     first = max((r for r in found.values()), key=lambda r: r["accuracy"])
-    assert first["learner"] == "StatisticalQueryLogisticRegression"
     assert first["seconds"] < found["KnowledgeTransferClassifier"]["seconds"]
     text = (DOCS / "choose_a_learner.md").read_text(encoding="utf-8")
-    named = re.findall(r"\*\*`(\w+)`\*\*", text)
+    named = [name for name in re.findall(r"\*\*`(\w+)`\*\*", text) if name in found]
     assert named[0] == first["learner"]
     assert named.index("KnowledgeTransferClassifier") > named.index("StatisticalQueryNaiveBayes")
 

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from textwrap import dedent
 
+import numpy as np
 import pytest
 
 import dplearn
@@ -16,7 +17,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "changelog.d" not in page.parts)
 BLOCK = re.compile(r"^( *)```python\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
 #: Pages that only these tests run; others have test files of their own.
-RUN_HERE = ("composition", "contributing", "getting_started", "index", "rules")
+RUN_HERE = ("additive", "composition", "contributing", "getting_started", "index", "rules")
 
 
 def run(page):
@@ -25,6 +26,15 @@ def run(page):
     for _, block in BLOCK.findall(page.read_text(encoding="utf-8")):
         exec(compile(dedent(block), page.name, "exec"), scope)
     return lines, scope
+
+
+@pytest.fixture(autouse=True)
+def figures():
+    """Draw figures on no screen, and close them after each test."""
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
+    yield
+    pyplot.close("all")
 
 
 @pytest.mark.parametrize("name", RUN_HERE)
@@ -48,6 +58,23 @@ def test_getting_started_shows_what_it_says():
     assert assumed == "the number of records and the number, names and types of the columns are public"
     assert "asked epsilon 0.5, delta 0; spent epsilon 1" in str(refusal)
     assert scope["piped"].score(scope["columns"], scope["table"]["member"]) > 0.7
+
+
+def test_additive_shows_what_it_says():
+    lines, scope = run(DOCS / "additive.md")
+    (score,), (likely,), chosen, (starts, n_cells), _, _, (intercept,), (titles,), *plans = lines[:10]
+    assert score > 0.8
+    assert np.allclose(likely.sum(axis=1), 1, atol=0.02)
+    assert chosen[0] in titles
+    assert (starts.tolist(), n_cells) == ([0, 0.63, 1.25], 64)
+    assert (len(titles), intercept.shape) == (4, (1,))
+    assert plans == [(18.2, 2), (854.8, 4)]
+    (fit,), (linear,), (covered,), (spread,) = lines[10:]
+    assert 0.84 < fit < 0.9
+    assert 0.69 < linear < 0.73
+    assert 0.86 < covered < 0.92
+    assert 1.5 < spread < 1.9
+    assert scope["model"].guarantee_.epsilon == 1
 
 
 def test_new_records_outside_a_schema_are_predicted_as_getting_started_says():

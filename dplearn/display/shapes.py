@@ -1,0 +1,346 @@
+"""The shapes of an additive model: the effect of each column, with error bands.
+
+>>> import numpy as np
+>>> from dplearn import AdditiveClassifier
+>>> from dplearn.domains import Categories, IntegerRange, Schema
+>>> rng = np.random.default_rng(0)
+>>> schema = Schema({"city": Categories([0, 1, 2]), "age": IntegerRange(18, 90)})
+>>> X = np.column_stack([rng.integers(0, 3, 5000), rng.integers(18, 91, 5000)])
+>>> model = AdditiveClassifier(epsilon=1.0, domain=schema, classes=["no", "yes"])
+>>> model = model.fit(X, np.where(X[:, 1] > 40, "yes", "no"))
+>>> display = ShapesDisplay(model.shapes_, classes=model.classes_)
+>>> [shape.name for shape in display.shapes]
+['age', 'city']
+"""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from dplearn._validation import check_count
+from dplearn._writing import brief, cut
+from dplearn.display.axes import panels_or_new
+from dplearn.display.shape_cells import LONGEST_NAME, ShownCells, scale_of, ticks_of
+from dplearn.learners import AdditiveClassifier, AdditiveRegressor, ColumnShape
+
+__all__ = ["ShapesDisplay"]
+
+_DEVIATIONS = 2.0  # half the width of a band
+_GROUP = 0.8  # the width of all bars of one cell
+_MASS = 0.18  # the height of the greatest share of records, as a share of the panel
+_BELOW, _ABOVE = 0.25, 0.06  # the space below and above the effects, as a share of their range
+_MISSING = 0.14  # the width of the place of missing numbers, as a share of the panel
+_SHADE, _CROWD = 0.25, 3  # the opacity of a band, which is less with more lines than three
+_GREY = "0.85"
+
+
+class ShapesDisplay:
+    """The effects of the columns of an additive model, one panel for each column.
+
+    Parameters
+    ----------
+    shapes : sequence of ColumnShape
+        Released. The `shapes_` of a fitted model, or some of them.
+    classes : sequence, optional
+        Public. The labels, in the order of `classes_`; None for the shapes of a regression.
+
+    Attributes
+    ----------
+    shapes : list of ColumnShape
+        Released. In falling order of `importance`.
+    classes : list or None
+        As given.
+    lines_ : list of list
+        Released. After `plot`: for each panel, and for each label drawn, a Line2D for numbers, or a
+        BarContainer for categories.
+    bands_ : list of list
+        Released. After `plot`: for each panel, and for each label drawn, the band (a PolyCollection) or the
+        error bars (an ErrorbarContainer).
+    missing_ : list of list of ErrorbarContainer
+        Released. After `plot`: for each panel, the effect of a missing number on each label drawn; empty if
+        the column's domain has no missing numbers.
+    masses_ : list of BarContainer
+        Released. After `plot`: for each panel, the shares of records in the cells drawn. Their heights
+        compare cells of one panel.
+    axes_ : ndarray of Axes of shape (n_panels,)
+        After `plot`.
+    figure_ : matplotlib Figure
+        After `plot`.
+
+    See Also
+    --------
+    from_estimator : Draw the shapes of a fitted model.
+
+    Notes
+    -----
+    **Privacy.** The display costs nothing: it reads `shapes_` and `classes_`, which the fit has released.
+
+    The step of a cell begins at the least number of the cell. The axis of a column ends where at most 1 %
+    of the records, by the released masses, lie beyond each end. It is logarithmic if many records lie in
+    cells that would be too narrow to be seen. All panels have the same vertical axis. Of more than
+    twelve categories, those with most records are shown. A band contains the noise of privacy and the
+    smoothing, not the sampling error of the records.
+    """
+
+    def __init__(self, shapes: Sequence[ColumnShape], *, classes: Sequence[Any] | None = None):
+        given = list(shapes)
+        if not given or not all(isinstance(shape, ColumnShape) for shape in given):
+            raise TypeError(f"shapes must be a list of ColumnShape, at least one, got {brief(shapes)}")
+        labels = None if classes is None else np.asarray(classes).tolist()
+        outputs = {1 if shape.effects.ndim == 1 else shape.effects.shape[1] for shape in given}
+        wanted = 1 if labels is None or len(labels) == 2 else len(labels)
+        if outputs != {wanted}:
+            raise ValueError(
+                f"classes must be those of the model, got {brief(labels)} for effects on"
+                f" {', '.join(map(str, sorted(outputs)))} margins"
+            )
+        self.shapes = sorted(given, key=lambda shape: -shape.importance)
+        self.classes = labels
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, axes: Any = None, most: int = 12, label: Any = None, **line_kw: Any
+    ) -> Self:
+        """Draw the shapes of a fitted additive model.
+
+        Parameters
+        ----------
+        estimator : AdditiveClassifier or AdditiveRegressor
+            Fitted. Its `shapes_` were released by the fit, so the display costs no privacy.
+        axes, most, label, **line_kw
+            As for `plot`.
+
+        Returns
+        -------
+        ShapesDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        NotFittedError
+            If `estimator` is not fitted.
+        TypeError
+            If `estimator` is not an additive model.
+        """
+        if not isinstance(estimator, AdditiveClassifier | AdditiveRegressor):
+            raise TypeError(
+                "estimator must be a fitted AdditiveClassifier or AdditiveRegressor, got"
+                f" {type(estimator).__name__}"
+            )
+        check_is_fitted(estimator)
+        classes = estimator.classes_ if isinstance(estimator, AdditiveClassifier) else None
+        return cls(estimator.shapes_, classes=classes).plot(axes, most=most, label=label, **line_kw)
+
+    def plot(self, axes: Any = None, *, most: int = 12, label: Any = None, **line_kw: Any) -> Self:
+        """Draw the most important shapes, one in each panel.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes or array-like of Axes, optional
+            The axes to draw on, at least one for each panel; None takes a new figure.
+        most : int, default=12
+            The greatest number of panels.
+        label : object, optional
+            One of `classes`: only the effects on its margin are drawn. None: those on the margins of all
+            labels, or, of two labels, on the margin of the second.
+        **line_kw
+            Arguments for matplotlib's `step`, which draws the lines of numbers.
+
+        Returns
+        -------
+        self : ShapesDisplay
+        """
+        count = min(check_count("most", most, low=1), len(self.shapes))
+        curves = self._curves(label)
+        self.axes_ = panels_or_new(axes, count)
+        self.figure_ = self.axes_[0].figure
+        self.lines_: list[list[Any]] = []
+        self.bands_: list[list[Any]] = []
+        self.missing_: list[list[Any]] = []
+        self.masses_: list[Any] = []
+        low, high = np.inf, -np.inf
+        for panel, shape in zip(self.axes_, self.shapes, strict=False):
+            cells = ShownCells.of(shape)
+            ends = self._draw(panel, shape, cells, curves, line_kw)
+            low, high = min(low, ends[0]), max(high, ends[1])
+        space = (high - low) or 1.0
+        for panel in self.axes_:
+            panel.set_ylim(low - _BELOW * space, high + _ABOVE * space)
+        self._describe(axes is None, curves)
+        return self
+
+    def _curves(self, label: Any) -> list[tuple[str, int, float]]:
+        """Return the name, the place and the sign of each margin to be drawn."""
+        names = [str(each) for each in self.classes or [""]]
+        if label is None:
+            return [(names[-1], 0, 1.0)] if len(names) <= 2 else [(n, i, 1.0) for i, n in enumerate(names)]
+        if self.classes is None:
+            raise ValueError(f"label must be None for a regression, got {brief(label)}")
+        if label not in self.classes:
+            raise ValueError(f"label must be one of {brief(self.classes)}, got {brief(label)}")
+        place = self.classes.index(label)
+        if len(names) == 2:
+            return [(names[place], 0, 1.0 if place else -1.0)]
+        return [(names[place], place, 1.0)]
+
+    def _draw(
+        self, panel: Any, shape: ColumnShape, cells: ShownCells, curves: list[Any], line_kw: dict[str, Any]
+    ) -> tuple[float, float]:
+        """Draw one shape, and return the least and the greatest number that must be visible."""
+        effects = shape.effects.reshape(len(shape.masses), -1)
+        halves = _DEVIATIONS * shape.deviations.reshape(len(shape.masses), -1)
+        centres = [sign * effects[:, place] for _, place, sign in curves]
+        widths = [halves[:, place] for _, place, _ in curves]
+        panel.axhline(0.0, color="0.6", linewidth=0.8, zorder=1)
+        shade = _SHADE * min(1.0, _CROWD / len(curves))
+        drawn = [
+            _steps(panel, cells, centre, half, (f"C{place % 10}", shade), line_kw)
+            if cells.edges is not None
+            else _bars(panel, cells, centre, half, f"C{place % 10}", (place, len(curves)))
+            for place, (centre, half) in enumerate(zip(centres, widths, strict=True))
+        ]
+        self.lines_.append([line for line, _ in drawn])
+        self.bands_.append([band for _, band in drawn])
+        self.masses_.append(_shares(panel, shape, cells))
+        _axis(panel, shape, cells)
+        place = cells.missing
+        self.missing_.append([] if place is None else _missing(panel, drawn, centres, widths, place))
+        hidden = f" ({len(cells.places)} of {len(cells.places) + cells.hidden})" if cells.hidden else ""
+        panel.set_title(cut(shape.name, LONGEST_NAME) + hidden, fontsize="medium")
+        seen = [*cells.places, *([] if cells.missing is None else [cells.missing])]
+        lows = [(centre - half)[seen].min() for centre, half in zip(centres, widths, strict=True)]
+        highs = [(centre + half)[seen].max() for centre, half in zip(centres, widths, strict=True)]
+        return float(min(lows)), float(max(highs))
+
+    def _describe(self, own: bool, curves: list[Any]) -> None:
+        """Write the label of the vertical axis and the legend: beside the panels of an own figure."""
+        if self.classes is None:
+            text = "effect on the prediction"
+        elif len(curves) == 1:
+            text = (
+                f"effect on the {'logit' if len(self.classes) == 2 else 'margin'} of {cut(curves[0][0], 24)}"
+            )
+        else:
+            text = "effect on the margin"
+        names = [cut(name, 24) if len(curves) > 1 else "effect" for name, _, _ in curves]
+        handles = [*self.lines_[0], self.bands_[0][0], self.masses_[0]]
+        names += [f"± {_DEVIATIONS:g} standard deviations", "share of records"]
+        if not own:
+            for panel in self.axes_:
+                panel.set_ylabel(text)
+            self.axes_[0].legend(handles, names, fontsize="small")
+            return
+        self.figure_.supylabel(text, fontsize="medium")
+        left_out = len(self.shapes) - len(self.axes_)
+        title = f"the {len(self.axes_)} most important of {len(self.shapes)} columns" if left_out else None
+        self.figure_.legend(
+            handles,
+            names,
+            title=title,
+            loc="outside lower center",
+            ncols=min(len(names), 6),
+            fontsize="small",
+        )
+
+
+def _steps(
+    panel: Any,
+    cells: ShownCells,
+    centre: NDArray[np.float64],
+    half: NDArray[np.float64],
+    style: tuple[str, float],
+    line_kw: dict[str, Any],
+) -> tuple[Any, Any]:
+    """Draw the effects of numbers as steps, and their band; `style` is a colour and the band's opacity."""
+    places = np.append(cells.places, cells.places[-1])  # the last step ends at the last edge
+    (line,) = panel.step(
+        cells.edges, centre[places], where="post", **{"color": style[0], "zorder": 3} | line_kw
+    )
+    low, high = (centre - half)[places], (centre + half)[places]
+    band = panel.fill_between(
+        cells.edges, low, high, step="post", color=line.get_color(), alpha=style[1], linewidth=0
+    )
+    return line, band
+
+
+def _bars(
+    panel: Any,
+    cells: ShownCells,
+    centre: NDArray[np.float64],
+    half: NDArray[np.float64],
+    colour: str,
+    part: tuple[int, int],
+) -> tuple[Any, Any]:
+    """Draw the effects of categories as bars, and their error bars; `part` is the place within a group."""
+    width = _GROUP / part[1]
+    x = np.arange(len(cells.places)) + (part[0] - (part[1] - 1) / 2) * width
+    bars = panel.bar(x, centre[cells.places], width, color=colour, alpha=0.7, zorder=2)
+    return bars, panel.errorbar(
+        x, centre[cells.places], half[cells.places], fmt="none", ecolor=colour, zorder=3
+    )
+
+
+def _shares(panel: Any, shape: ColumnShape, cells: ShownCells) -> Any:
+    """Draw the shares of records along the lower edge."""
+    heights = shape.masses[cells.places]
+    heights = _MASS * heights / heights.max()
+    lefts = np.arange(len(heights)) - _GROUP / 2 if cells.edges is None else cells.edges[:-1]
+    widths = _GROUP if cells.edges is None else np.diff(cells.edges)
+    style = {"align": "edge", "color": _GREY, "zorder": 0}
+    return panel.bar(lefts, heights, widths, transform=panel.get_xaxis_transform(), **style)
+
+
+def _axis(panel: Any, shape: ColumnShape, cells: ShownCells) -> None:
+    """Set the scale, the limits and the ticks; missing numbers have a place at the left."""
+    if cells.edges is None:
+        count = len(cells.places)
+        turned = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if count > 2 else {}
+        panel.set_xticks(range(count), cells.labels, fontsize="small", **turned)
+        low, high = -0.6, count - 0.4
+        panel.set_xlim(low, high)
+    else:
+        low, high = map(float, cells.edges[[0, -1]])
+        scale = scale_of(cells.edges, shape.masses[cells.places])
+        panel.set_xscale(**scale)
+        panel.set_xlim(low, high)
+        if scale["value"] == "linear":
+            ticks = [tick for tick in panel.get_xticks() if low <= tick <= high]
+            panel.set_xticks(ticks)
+        else:
+            ticks, others = ticks_of(scale, panel.xaxis.get_transform().transform, low, high)
+            panel.set_xticks(ticks, [_short(tick) for tick in ticks])
+            panel.set_xticks(others, [""] * len(others), minor=True)
+    if cells.missing is None:
+        return
+    along = panel.xaxis.get_transform()
+    first, last = along.transform(np.array([low, high]))
+    room = _MISSING / (1 - _MISSING) * (last - first)
+    panel.set_xlim(float(along.inverted().transform(np.array([first - room]))[0]), high)
+    panel.axvline(low, color="0.6", linewidth=0.8, linestyle=":")
+    where = {"transform": panel.transAxes, "rotation": 90, "ha": "center", "va": "top"}
+    panel.text(_MISSING / 2, 0.98, "missing", fontsize="x-small", color="0.4", **where)
+
+
+def _missing(panel: Any, drawn: list[Any], centres: list[Any], halves: list[Any], place: int) -> list[Any]:
+    """Draw the effects of a missing number, side by side, in the colours of the lines."""
+    middles = _MISSING * (np.arange(len(centres)) + 1) / (len(centres) + 1)
+    colours = [
+        line.get_color() if hasattr(line, "get_color") else f"C{i % 10}" for i, (line, _) in enumerate(drawn)
+    ]
+    how = {"fmt": "o", "markersize": 4, "transform": panel.get_yaxis_transform()}
+    return [
+        panel.errorbar([x], [centre[place]], [half[place]], color=colour, **how)
+        for x, centre, half, colour in zip(middles, centres, halves, colours, strict=True)
+    ]
+
+
+def _short(tick: float) -> str:
+    return (
+        f"{tick:g}"
+        if 1e-3 <= abs(tick) < 1e5 or not tick
+        else f"{tick:.0e}".replace("e+0", "e").replace("e-0", "e-")
+    )

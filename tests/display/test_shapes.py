@@ -1,0 +1,268 @@
+"""The display of the shapes of an additive model draws what the fit has released, and nothing else."""
+
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from dplearn import (
+    AdditiveClassifier,
+    AdditiveRegressor,
+    ExponentialMechanismClassifier,
+    StatisticalQueryLogisticRegression,
+)
+from dplearn.display import ShapesDisplay
+from dplearn.display.shape_cells import ShownCells, scale_of, ticks_of
+from dplearn.domains import Bits, Categories, Floats, IntegerRange, Schema
+from dplearn.learners import ColumnShape
+from dplearn.learners.additive_columns import column_of
+
+RNG = np.random.default_rng(0)
+N = 3000
+LONG = "a column whose name is much longer than any panel"
+TOWNS = [f"a town of the long name {place}" for place in range(30)]
+SCHEMA = Schema(
+    {
+        "age": IntegerRange(18, 89),
+        "gain": Floats(missing=True),
+        LONG: Categories(TOWNS),
+        "same": IntegerRange(0, 900),
+        "bit": Bits(),
+    }
+)
+X = np.empty((N, 5), dtype=object)
+X[:, 0] = RNG.integers(18, 90, N)
+X[:, 1] = np.where(RNG.random(N) < 0.2, np.nan, RNG.lognormal(3, 2, N))
+X[:, 2] = RNG.choice(TOWNS, N)
+X[:, 3] = 7
+X[:, 4] = RNG.integers(0, 2, N)
+MARGIN = np.where(np.isnan(X[:, 1].astype(float)), -2, 1) + (X[:, 0].astype(int) - 50) / 20
+
+
+def fitted(kind=AdditiveClassifier, y=None, **parameters):
+    given = {"classes": ["no", "yes"]} if kind is AdditiveClassifier else {"target_range": (-5, 5)}
+    labels = np.where(MARGIN > 0, "yes", "no") if kind is AdditiveClassifier else MARGIN
+    learner = kind(epsilon=3.0, domain=SCHEMA, random_state=0, **given | parameters)
+    return learner.fit(X, labels if y is None else y)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fitted()
+
+
+@pytest.fixture(scope="module")
+def of_three():
+    return fitted(y=np.digitize(MARGIN, [-1, 1]), classes=[0, 1, 2])
+
+
+def shape_of(domain, masses, effects=None):
+    column, masses = column_of(domain), np.asarray(masses, dtype=float)
+    effects = 0 * masses if effects is None else np.asarray(effects, dtype=float)
+    return ColumnShape("x", column, effects, 0.1 + 0 * effects, masses)
+
+
+def test_panels_have_the_shapes_in_falling_order_of_importance(pyplot, model):
+    display = ShapesDisplay.from_estimator(model)
+    importances = [shape.importance for shape in display.shapes]
+    assert importances == sorted((shape.importance for shape in model.shapes_), reverse=True)
+    assert len(display.axes_) == len(display.lines_) == len(display.bands_) == len(display.masses_) == 5
+    titles = [axes.get_title() for axes in display.axes_]
+    assert titles[:2] == [shape.name for shape in display.shapes[:2]]
+    assert max(map(len, titles)) < 40
+    assert {axes.figure for axes in display.axes_} == {display.figure_}
+    assert len({axes.get_ylim() for axes in display.axes_}) == 1
+
+
+def test_lines_and_bands_of_numbers_are_the_released_effects_and_deviations(pyplot, model):
+    display = ShapesDisplay.from_estimator(model)
+    (place,) = (place for place, shape in enumerate(display.shapes) if shape.name == "age")
+    shape, cells = display.shapes[place], ShownCells.of(display.shapes[place])
+    (line,), (band,) = display.lines_[place], display.bands_[place]
+    assert line.get_xdata()[:-1].tolist() == shape.values[cells.places].tolist()
+    assert line.get_ydata()[:-1].tolist() == shape.effects[cells.places].tolist()
+    assert line.get_drawstyle() == "steps-post"
+    ends = band.get_paths()[0].vertices[:, 1]
+    low, high = (shape.effects + sign * 2 * shape.deviations for sign in (-1, 1))
+    assert np.isclose(ends.min(), low[cells.places].min())
+    assert np.isclose(ends.max(), high[cells.places].max())
+    assert display.missing_[place] == []
+    heights = np.array([bar.get_height() for bar in display.masses_[place]])
+    np.testing.assert_allclose(heights / heights.sum(), shape.masses[cells.places] / shape.masses.sum())
+
+
+def test_the_cell_of_missing_numbers_is_drawn_beside_the_axis_of_numbers(pyplot, model):
+    display = ShapesDisplay.from_estimator(model)
+    (place,) = (place for place, shape in enumerate(display.shapes) if shape.name == "gain")
+    shape, axes = display.shapes[place], display.axes_[place]
+    ((mark, _, (bar,)),) = display.missing_[place]
+    assert mark.get_ydata().tolist() == [shape.effects[0]]
+    ends = bar.get_segments()[0][:, 1]
+    np.testing.assert_allclose(ends, shape.effects[0] + 2 * shape.deviations[0] * np.array([-1, 1]))
+    assert "missing" in [text.get_text() for text in axes.texts]
+    assert axes.get_xlim()[0] < display.lines_[place][0].get_xdata()[0]
+    assert axes.get_xscale() in ("log", "symlog")
+    assert not np.isnan(display.lines_[place][0].get_xdata()).any()
+
+
+def test_bars_of_categories_are_the_released_effects_of_the_most_frequent_ones(pyplot, model):
+    display = ShapesDisplay.from_estimator(model)
+    (place,) = (place for place, shape in enumerate(display.shapes) if shape.name == LONG)
+    shape = display.shapes[place]
+    common = np.sort(np.argsort(-shape.masses, kind="stable")[:12])
+    heights = [bar.get_height() for bar in display.lines_[place][0]]
+    np.testing.assert_allclose(heights, shape.effects[common])
+    segments = display.bands_[place][0].lines[2][0].get_segments()
+    half = [(segment[1, 1] - segment[0, 1]) / 2 for segment in segments]
+    np.testing.assert_allclose(half, 2 * shape.deviations[common])
+    names = [text.get_text() for text in display.axes_[place].get_xticklabels()]
+    assert all(name.startswith("a town") and len(name) <= 16 for name in names)
+    assert display.axes_[place].get_title().endswith("(12 of 30)")
+
+
+def test_most_limits_the_number_of_panels_and_the_legend_says_so(pyplot, model):
+    display = ShapesDisplay.from_estimator(model, most=2)
+    assert len(display.axes_) == len(display.figure_.axes) == 2
+    assert display.figure_.legends[0].get_title().get_text() == "the 2 most important of 5 columns"
+    with pytest.raises(ValueError, match="most must be an integer at least 1, got 0"):
+        display.plot(most=0)
+
+
+def test_of_a_hundred_columns_twelve_are_drawn(pyplot):
+    shapes = [shape_of(IntegerRange(0, 9), np.full(10, 0.1), np.arange(10) * k) for k in range(100)]
+    display = ShapesDisplay(shapes, classes=[0, 1]).plot()
+    assert len(display.axes_) == 12
+    assert display.lines_[0][0].get_ydata()[:-1].tolist() == (99 * np.arange(10)).tolist()
+
+
+def test_given_axes_are_drawn_on_and_too_few_are_refused(pyplot, model):
+    figure, axes = pyplot.subplots(2, 2)
+    display = ShapesDisplay.from_estimator(model, most=3, axes=axes)
+    assert display.axes_.tolist() == axes.ravel()[:3].tolist()
+    assert display.figure_ is figure
+    assert axes[0, 0].get_ylabel() == "effect on the logit of yes"
+    one = pyplot.subplots()[1]
+    assert ShapesDisplay.from_estimator(model, most=1, axes=one, color="k").axes_[0] is one
+    with pytest.raises(ValueError, match="axes must hold one Axes for each of 5 panels, got 1"):
+        ShapesDisplay.from_estimator(model, axes=one)
+
+
+def test_of_three_labels_each_has_a_line_and_a_name_in_the_legend(pyplot, of_three):
+    display = ShapesDisplay.from_estimator(of_three)
+    assert {len(lines) for lines in display.lines_} == {3}
+    names = [text.get_text() for text in display.figure_.legends[0].get_texts()]
+    assert names == ["0", "1", "2", "± 2 standard deviations", "share of records"]
+    single = ShapesDisplay.from_estimator(of_three, label=2, most=1)
+    assert len(single.lines_[0]) == 1
+    np.testing.assert_array_equal(single.lines_[0][0].get_ydata(), display.lines_[0][2].get_ydata())
+    assert single.figure_.get_supylabel() == "effect on the margin of 2"
+
+
+def test_the_first_of_two_labels_has_the_effects_of_the_second_with_the_other_sign(pyplot, model):
+    first, second = (ShapesDisplay.from_estimator(model, label=label) for label in ("no", "yes"))
+    np.testing.assert_array_equal(first.lines_[0][0].get_ydata(), -second.lines_[0][0].get_ydata())
+    with pytest.raises(ValueError, match=r"label must be one of \['no', 'yes'\], got 'maybe'"):
+        first.plot(label="maybe")
+
+
+def test_a_regression_has_one_line_and_no_label(pyplot):
+    display = ShapesDisplay.from_estimator(fitted(AdditiveRegressor))
+    assert {len(lines) for lines in display.lines_} == {1}
+    assert display.figure_.get_supylabel() == "effect on the prediction"
+    with pytest.raises(ValueError, match="label must be None for a regression, got 1"):
+        display.plot(label=1)
+
+
+def test_only_released_shapes_and_public_labels_are_read(pyplot, model):
+    bare = AdditiveClassifier()
+    vars(bare).update(shapes_=model.shapes_, classes_=model.classes_)
+    assert len(ShapesDisplay.from_estimator(bare).axes_) == 5
+
+
+@pytest.mark.parametrize(
+    ("estimator", "error", "message"),
+    [
+        (AdditiveClassifier(), NotFittedError, "AdditiveClassifier instance is not fitted yet"),
+        (AdditiveRegressor(), NotFittedError, "AdditiveRegressor instance is not fitted yet"),
+        (StatisticalQueryLogisticRegression(), TypeError, "got StatisticalQueryLogisticRegression"),
+        (ExponentialMechanismClassifier(), TypeError, "estimator must be a fitted AdditiveClassifier or"),
+        ([1.5], TypeError, "got list"),
+    ],
+    ids=["classifier", "regressor", "linear", "rule", "list"],
+)
+def test_other_estimators_are_refused(estimator, error, message):
+    with pytest.raises(error, match=message):
+        ShapesDisplay.from_estimator(estimator)
+
+
+def test_shapes_and_classes_must_agree():
+    shape = shape_of(IntegerRange(0, 9), np.full(10, 0.1))
+    with pytest.raises(ValueError, match=r"classes must be those of the model, got \[0, 1, 2\]"):
+        ShapesDisplay([shape], classes=[0, 1, 2])
+    for wrong in ([], [1.5]):
+        with pytest.raises(TypeError, match="shapes must be a list of ColumnShape"):
+            ShapesDisplay(wrong)
+
+
+def test_without_matplotlib_the_error_says_what_to_install(monkeypatch, model):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"plot needs matplotlib: pip install '.\[plot\]'"):
+        ShapesDisplay.from_estimator(model)
+
+
+def test_empty_cells_at_the_ends_do_not_stretch_the_axis(pyplot):
+    domain = Floats()
+    values, size = column_of(domain).values, column_of(domain).size
+    masses = np.where((values >= 10) & (values < 100), 1.0, 0.001)
+    shape = shape_of(domain, masses / masses.sum(), np.where(values < 10, -50.0, 0.0))
+    display = ShapesDisplay([shape], classes=[0, 1]).plot()
+    assert size > 200
+    low, high = display.axes_[0].get_xlim()
+    assert (low, high) == (10, 112)
+    assert display.axes_[0].get_ylim()[0] > -1  # effects of hidden cells do not stretch the other axis
+
+
+def test_a_spike_at_zero_and_a_wide_range_are_drawn_on_a_logarithmic_axis():
+    values = column_of(Floats(missing=False)).values
+    masses = np.where((values >= 100) & (values < 50_000), 0.1 / 30, 1e-6)
+    masses[values == 0] = 0.9
+    cells = ShownCells.of(shape_of(Floats(), masses / masses.sum()))
+    scale = scale_of(cells.edges, masses[cells.places])
+    assert scale["value"] == "symlog"
+    assert 50 < scale["linthresh"] < 500
+    assert scale_of(np.array([1.0, 2, 4, 8, 16, 1e6]), np.full(5, 0.2)) == {"value": "log"}
+    assert scale_of(np.arange(10.0), np.full(9, 1 / 9)) == {"value": "linear"}
+
+
+def test_ticks_of_a_logarithmic_axis_are_powers_of_ten_with_room_for_their_labels():
+    labelled, others = ticks_of({"value": "log"}, np.log10, 1.0, 1e9)
+    assert len(labelled) <= 6
+    assert sorted(labelled + others) == [10.0**k for k in range(10)]
+    assert ticks_of({"value": "log"}, np.log10, 15.0, 60.0)[0] == [20.0, 50.0]
+
+
+@pytest.mark.parametrize(
+    ("domain", "masses"),
+    [
+        (IntegerRange(0, 900), None),
+        (Floats(), None),
+        (IntegerRange(4, 4), None),
+        (Categories(["only"]), None),
+        (Bits(), None),
+        (IntegerRange(0, 1, missing=True), None),
+        (IntegerRange(0, 5, missing=True), [1, 0, 0, 0, 0, 0, 0]),
+    ],
+    ids=["integers", "floats", "one integer", "one category", "bits", "two or missing", "all missing"],
+)
+def test_constant_columns_can_be_drawn(pyplot, domain, masses):
+    size = column_of(domain).size
+    masses = np.eye(size)[size // 2] + 1e-4 if masses is None else np.array(masses) + 1e-4
+    shape = shape_of(domain, masses / masses.sum())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        display = ShapesDisplay([shape], classes=[0, 1]).plot()
+        display.figure_.canvas.draw()
+    low, high = display.axes_[0].get_xlim()
+    assert low < high < 1e6
