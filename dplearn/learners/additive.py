@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.domains import Floats, Product
+from dplearn.ensembles.native_threads import native_threads
 from dplearn.estimator import PrivateClassifier, PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator
 from dplearn.estimator.schema_learning import learns_schema
@@ -146,7 +147,8 @@ class _Additive(PrivateEstimator):
 
     def _release(self, summary: Examples, plan: AdditivePlan, dice: Dice) -> AdditiveModel:
         oracle = oracle_for(plan.noise, summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream)
-        return learn_additive(oracle, plan)
+        with native_threads(None):  # the matrices are small, and more threads would wait for each other
+            return learn_additive(oracle, plan)
 
     def _publish_model(self, model: AdditiveModel, plan: AdditivePlan, unit: float, origin: float) -> None:
         """Set the attributes that classifiers and regressors share; margins are multiplied by `unit`."""

@@ -343,7 +343,7 @@ def _margins(effects: Sequence[Floats64], intercept: Floats64) -> Callable[[Exam
     def margins(records: Examples) -> Integers:
         total = np.repeat(first[None, :], len(records), axis=0)
         for each, cells in zip(whole, records.X.T, strict=True):
-            total += each[cells]
+            total += each.take(cells, axis=0)
         return total
 
     return margins
