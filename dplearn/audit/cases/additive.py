@@ -19,7 +19,7 @@ import numpy as np
 
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
 from dplearn.audit.cases.queries import local_oracle
-from dplearn.audit.fits import Rows, WholeFit
+from dplearn.audit.fits import Fit, Rows, WholeFit
 from dplearn.audit.rules import RULES, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Floats
@@ -32,10 +32,19 @@ from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, Examples, StatisticalQuery
 from dplearn.records.targets import STEPS
 
-__all__ = ["ADDITIVE_REPLAYS", "CASES", "SIGNS", "additive_case", "additive_query_case", "signed_tables"]
+__all__ = [
+    "ADDITIVE_REPLAYS",
+    "CASES",
+    "SIGNS",
+    "additive_case",
+    "additive_query_case",
+    "signed_tables",
+    "with_far_noise",
+]
 
 _CLASSIFIER, _REGRESSOR = "AdditiveClassifier", "AdditiveRegressor"
 _COARSEST = Bits(rows=0, factors=1, masses=0, moments=0, targets=0)
+_FAR = 1 << 60
 _HALF = LogisticLoss(Fraction(1, 2))
 
 
@@ -283,15 +292,43 @@ _SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
+class _FarNoise:
+    """Dice with Gaussian noise so large that answers are at their ends, by the signs of the drawn noise.
+
+    A replay repeats noise, not answers; but how many numbers a query has depends on earlier answers.
+    """
+
+    def __init__(self, dice: Any):
+        self._dice = dice
+
+    def __getattr__(self, primitive: str) -> Any:
+        return getattr(self._dice, primitive)
+
+    def discrete_gaussian(self, sigma2: Fraction, size: int | None = None) -> Any:
+        return np.where(self._dice.discrete_gaussian(sigma2, size=size) > 0, _FAR, -_FAR)
+
+
+def with_far_noise(fit: Fit) -> Fit:
+    """Return a computation whose answers with Gaussian noise are the same for all records."""
+
+    def run(rows: Rows, dice: Dice) -> Any:
+        far: Any = _FarNoise(dice)
+        return fit(rows, far)
+
+    return run
+
+
 def _replay(name: str, kind: str, n_labels: int, **settings: Any) -> AuditCase:
     n = 100 if kind == "local" else 4
     if not n_labels:
         regressor = AdditiveRegressor(domain=_MIXED, target_range=(-1, 1), random_state=0, **settings)
-        return additive_case(name, regressor, n, _NUMBERS, steps=3, bins=24, moves=1 << 22)
+        case = additive_case(name, regressor, n, _NUMBERS, steps=3, bins=24, moves=1 << 22)
+        return case.with_fit(with_far_noise(case.fit))
     records = [(*record[:-1], record[-1] % n_labels) for record in _RECORDS]
     classes = list(range(n_labels))
     classifier = AdditiveClassifier(domain=_MIXED, classes=classes, random_state=0, **settings)
-    return additive_case(name, classifier, n, records, steps=3, bins=24, moves=1 << 22)
+    case = additive_case(name, classifier, n, records, steps=3, bins=24, moves=1 << 22)
+    return case.with_fit(with_far_noise(case.fit))
 
 
 #: Fits that are too large to enumerate; they are replayed on neighbours.
