@@ -1,4 +1,4 @@
-"""Additive models: what they learn, from what input, what they refuse, and that no fit fails once it is paid."""
+"""Additive models: what they learn and refuse, and that no fit fails once it is paid."""
 
 import pickle
 import warnings
