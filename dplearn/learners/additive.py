@@ -35,7 +35,7 @@ from dplearn.learners.additive_losses import (
     SoftmaxLoss,
     SquaredLoss,
 )
-from dplearn.learners.additive_plan import BINS, FINEST, AdditivePlan, additive_plan
+from dplearn.learners.additive_plan import BINS, FINEST, AdditivePlan, Bits, additive_plan
 from dplearn.learners.additive_steps import AdditiveModel, learn_additive
 from dplearn.learners.bins import declared_columns
 from dplearn.privacy import PrivacyLedger
@@ -101,8 +101,8 @@ class _Additive(PrivateEstimator):
 
     # The sizes of a fit; audits use smaller ones.
     _finest = FINEST  # bits of the grid of the rows
-    _bits = None  # all bits; None: at most those of `_finest`, as many as noise allows
-    _steps = None  # None: by the noise
+    _bits: Bits | None = None  # all bits; None: at most those of `_finest`, as many as noise allows
+    _steps: int | None = None  # None: by the noise
     _bins = BINS
 
     def _values(self, reproducible: bool) -> dict[str, Any]:

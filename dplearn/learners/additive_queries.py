@@ -330,7 +330,8 @@ def moment_query(rows: Rows) -> StatisticalQuery:
 
 def _whole(values: NDArray[np.float64]) -> Integers:
     """Return the nearest integers within -_FAR.._FAR, 0 for NaN: no norm overflows, whatever was released."""
-    return np.rint(np.nan_to_num(values, nan=0.0).clip(-_FAR, _FAR)).astype(np.int64)
+    near = np.rint(np.nan_to_num(values, nan=0.0).clip(-_FAR, _FAR))
+    return np.asarray(near, dtype=np.int64)
 
 
 def _blocks(n: int) -> list[slice]:
