@@ -33,6 +33,7 @@ def questions(draws: int) -> dict[str, Contenders]:
         "discrete Laplace, scale 10": laplace(10, draws),
         "discrete Gaussian, sigma 10": gaussian(10, draws),
         "discrete Gaussian, sigma 1000": gaussian(1000, draws),
+        "discrete Gaussian, sigma 1000, 300 draws": gaussian(1000, 300),
         "Bernoulli, p = 1/3": bernoulli(draws),
         "below 1000": below(1000, draws),
     }

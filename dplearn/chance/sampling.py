@@ -10,9 +10,10 @@ difference
 - permute-and-flip is the exponential mechanism with some draws rejected (see `permute_and_flip`).
 """
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import ceil, floor, isqrt
 from typing import Any, NoReturn
 
@@ -39,7 +40,7 @@ from dplearn.chance.table import (
     power_blocks,
     power_weights,
 )
-from dplearn.core.exact import decay_bounds, exp_bounds, log_bounds
+from dplearn.core.exact import fixed_decay, fixed_power, log_bounds
 
 __all__ = ["ByteDice"]
 
@@ -305,35 +306,68 @@ def _block_width(sigma2: Fraction) -> int:
 @lru_cache(maxsize=32)
 def _gaussian_table(sigma2: Fraction) -> Table:
     """Return the table of blocks, weighted by their ends nearest to zero."""
+    return Table(partial(_gaussian_blocks, sigma2))
+
+
+def _gaussian_blocks(sigma2: Fraction, bits: int) -> Enclosure:
+    """Return the weights exp(-near**2 / (2 sigma2)) of all blocks up to the first one below 1 unit.
+
+    They are powers of one number q = exp(-1 / (2 sigma2)), computed by products of powers. If q is too low by
+    less than `error` units of 2**-fine, each weight is too low by less than near**2 * error such units, and
+    exact if near is 0 (see `fixed_power`).
+    """
     width = _block_width(sigma2)
+    # The bounds hold for any number of additional bits. With these they are close: the ends of listed
+    # blocks have near**2 of about 2 sigma2 * bits or less, so the errors are some 2**-40 units of 2**-bits.
+    spare = (ceil(2 * sigma2) * (bits + 1)).bit_length() + 40
+    fine = bits + spare
+    q, high = fixed_decay(1 / (2 * sigma2), fine)
+    error = high - q + 1
+    lows: list[int] = []
+    errors: list[int] = []
+    for near, weight in _gaussian_ends(q, width, fine):
+        lows.append(weight >> spare)
+        errors.append(-(-(weight + near * near * error) >> spare) - lows[-1])
+        if not lows[-1]:
+            break
+    # The remaining blocks, j and up on both sides, weigh less than a geometric series that starts below
+    # 1 unit. Its ratio is at most exp(-width**2 / (2 sigma2)) < exp(-1 / 2048), since sigma < 32 * width, and
+    # the ratio's error is below 2**-30: `rest`, a lower bound on 1 - ratio, is positive.
+    j = len(lows) // 2
+    exponent = (2 * j + 1) * width * width
+    rest = (1 << fine) - fixed_power(q, exponent, fine) - exponent * error
+    return Enclosure(lows, errors, -(-(2 * (lows[-1] + errors[-1]) << fine) // rest))
 
-    def enclose(bits: int) -> Enclosure:
-        digits = 20 + bits // 3
-        lows: list[int] = []
-        errors: list[int] = []
-        while not lows or lows[-1]:
-            near = len(lows) // 2 * width + len(lows) % 2
-            low, high = decay_bounds(Fraction(near * near) / (2 * sigma2), digits, bits + 1)
-            lows.append(floor(low * (1 << bits)))
-            errors.append(ceil(high * (1 << bits)) - lows[-1])
-        # The remaining blocks, j and up on both sides, weigh less than a geometric series that starts below
-        # 1 unit.
-        j = len(lows) // 2
-        fall = decay_bounds(Fraction((2 * j + 1) * width * width) / (2 * sigma2), digits, bits + 1)[1]
-        return Enclosure(lows, errors, ceil(2 * (lows[-1] + errors[-1]) / (1 - fall)))
 
-    return Table(enclose)
+def _gaussian_ends(q: int, width: int, bits: int) -> Iterator[tuple[int, int]]:
+    """Yield each block's end nearest to zero, and q**(end**2) in units of 2**-bits, by products of powers.
+
+    The squares of the edges, (j * width)**2, have differences (2 j + 1) * width**2, which increase by
+    2 * width**2. The square of an edge's mirror image, j * width + 1, is greater by 2 j * width + 1.
+    """
+    edge, fall, more = 1 << bits, fixed_power(q, width * width, bits), fixed_power(q, 2 * width * width, bits)
+    beside, step = q, fixed_power(q, 2 * width, bits)
+    for near in itertools.count(0, width):
+        yield near, edge
+        yield near + 1, edge * beside >> bits
+        edge, fall, beside = edge * fall >> bits, fall * more >> bits, beside * step >> bits
 
 
 @lru_cache(maxsize=128)
 def _survival_cuts(rate: Fraction, position: int) -> NDArray[np.int64]:
-    """Return floor(2**16 exp(-rate * digit * 256**position)) for each digit 0..255."""
-    cuts = []
-    for digit in range(256):
-        digits = 20
-        low = high = Fraction(-1)
-        while low < 0 or floor(low * 65536) != floor(high * 65536):
-            low, high = exp_bounds(-rate * (digit << (_DIGIT * position)), digits)
-            digits *= 2
-        cuts.append(floor(low * 65536))
-    return np.array(cuts, dtype=np.int64)
+    """Return floor(2**16 exp(-rate * digit * 256**position)) for each digit 0..255.
+
+    They are powers of one enclosed number, exp(-rate * 256**position); see `fixed_power` for their errors.
+    If the floors of the bounds differ, the number is enclosed with more bits.
+    """
+    bits = 64
+    while True:
+        bits *= 2
+        base, high = fixed_decay(rate * (1 << _DIGIT * position), bits)
+        powers = [1 << bits]
+        for _ in range(255):
+            powers.append(powers[-1] * base >> bits)
+        cuts = [power >> bits - 16 for power in powers]
+        error = high - base + 1
+        if cuts == [power + digit * error >> bits - 16 for digit, power in enumerate(powers)]:
+            return np.array(cuts, dtype=np.int64)

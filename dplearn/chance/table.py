@@ -16,13 +16,12 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import accumulate
-from math import ceil, floor
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.exact import exp_bounds
+from dplearn.core.exact import fixed_decay, fixed_power
 
 __all__ = ["BitSource", "Enclosure", "Table", "Weights", "exponential_event", "power_blocks", "power_weights"]
 
@@ -83,8 +82,7 @@ def exponential_event(rate: Fraction) -> Weights:
     """Return the weights of two outcomes: outcome 0 has probability exp(-rate)."""
 
     def enclose(bits: int) -> Enclosure:
-        low, high = exp_bounds(-rate, 20 + bits // 3)
-        return _event(floor(low * (1 << bits)), ceil(high * (1 << bits)), bits)
+        return _event(*fixed_decay(rate, bits), bits)
 
     return enclose
 
@@ -115,19 +113,12 @@ def power_blocks(ratio: Fraction, unit: int, count: int) -> Weights:
 
 def _event(low: int, high: int, bits: int) -> Enclosure:
     """Return the weights of an event with probability in [low, high] / 2**bits and its complement."""
-    high = min(high, 1 << bits)
     return Enclosure([low, (1 << bits) - high], [high - low] * 2)
 
 
 def _fixed_power(ratio: Fraction, exponent: int, bits: int) -> int:
     """Return ratio**exponent in units of 2**-bits, too low by at most 2 * exponent units."""
-    base = (ratio.numerator << bits) // ratio.denominator
-    power = 1 << bits
-    for digit in bin(exponent)[2:]:
-        power = power * power >> bits
-        if digit == "1":
-            power = power * base >> bits
-    return power
+    return fixed_power((ratio.numerator << bits) // ratio.denominator, exponent, bits)
 
 
 class _Cumulated(NamedTuple):
@@ -143,6 +134,16 @@ class _Cumulated(NamedTuple):
         low = self.lows[i]
         rest_high = self.lows[-1] - low + self.errors[-1] - self.errors[i] + self.enclosure.tail
         return (low << bits) // (low + rest_high) if low else 0
+
+    def ends(self, bits: int) -> "_Ends":
+        """Return `bounds` for all listed outcomes, computed together."""
+        total, above = self.lows[-1], self.lows[-1] + self.errors[-1] + self.enclosure.tail
+        pairs = list(zip(self.lows, self.errors, strict=True))
+        # low + rest_high = above - error, and high + rest_low = total + error.
+        return _Ends(
+            [(low << bits) // (above - error) for low, error in pairs],
+            [-(-(low + error << bits) // (total + error)) for low, error in pairs],
+        )
 
 
 class Table:
@@ -217,8 +218,7 @@ class Table:
 
     def _all_ends(self) -> "_Ends":
         if self._ends is None:
-            bounds = [self.bounds(i, 64) for i in range(len(self.enclosure(64 + _GUARD).lows))]
-            self._ends = _Ends([low for low, _ in bounds], [high for _, high in bounds])
+            self._ends = self._cumulated(64 + _GUARD).ends(64)
         return self._ends
 
     def resume(self, uniform: int, bits: int, source: BitSource) -> int:
@@ -258,9 +258,28 @@ class _Lookup:
         self._lows = np.array(ends.lows[:last], dtype=np.uint64)
         self._above = np.array([max(high, 1) - 1 for high in ends.highs[:last]], dtype=np.uint64)
         self._outcomes = len(ends.lows)
-        starts = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
-        first, final = self.long(starts), self.long(starts | np.uint64((1 << 48) - 1))
-        self.short = np.where(first == final, first, -1).astype(np.int32)
+        self.short = self._by_sixteen_bits()
+
+    def _by_sixteen_bits(self) -> NDArray[np.int32]:
+        """Return `long` for each 16-bit word w if it is the same for all 64-bit numbers that begin with w.
+
+        The upper end of outcome i leaves open the words from lows[i] >> 48 to above[i] >> 48, if there are
+        any, and the word of lows[i] also if this is not its first number. Bounds increase with i, so the
+        words between the open ones of i - 1 and those of i are outcome i.
+        """
+        short = np.uint64(48)
+        shifted = self._lows >> short
+        inner = (shifted << short) != self._lows
+        first = shifted.astype(np.int64)
+        stop = np.maximum((self._above >> short).astype(np.int64), first - ~inner) + 1
+        # Runs of words: outcome 0, open, outcome 1, open, ..., and those after the last end.
+        edges = np.zeros(2 * first.size + 2, dtype=np.int64)
+        edges[1:-1:2], edges[2:-1:2], edges[-1] = first, stop, 1 << 16
+        runs = np.full(2 * first.size + 1, -1, dtype=np.int32)
+        runs[::2] = np.arange(first.size + 1)
+        if first.size == self._outcomes:
+            runs[-1] = -1  # an outcome that is not listed
+        return np.repeat(runs, np.diff(np.maximum.accumulate(edges)))
 
     def long(self, uniform: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return the outcome of each 64-bit number; -1 if more bits are needed."""

@@ -1,7 +1,7 @@
 """The learners of the command line, which need only a table, a target, epsilon and delta."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any
@@ -11,7 +11,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import get_tags
 
 from dplearn.commands.refusal import Refusal
-from dplearn.domains import Categories, Domain, Schema
+from dplearn.domains import Categories, Domain, Learn, Schema
+from dplearn.domains.column_kinds import as_learn
 from dplearn.estimator import PrivateClassifier
 from dplearn.learners import (
     ConjunctionClassifier,
@@ -60,7 +61,7 @@ _ENOUGH = 5000
 _ELSEWHERE = {
     "epsilon": "--epsilon does",
     "delta": "--delta does",
-    "domain": "--schema describes the columns",
+    "domain": "--schema describes the columns, or --numbers declares which are of numbers",
     "classes": "--labels lists the labels",
     "ledger": "--ledger names one",
     "random_state": "noise that can be drawn again can be subtracted",
@@ -174,8 +175,13 @@ def _number(text: str) -> Any:
         return text
 
 
-def assembled(learner: PrivateClassifier, schema: Schema | None, names: Sequence[str]) -> Any:
-    """Return the model: the learner with its domain; without a schema, behind an encoder of cells.
+def assembled(
+    learner: PrivateClassifier,
+    schema: Schema | None,
+    names: Sequence[str],
+    kinds: Mapping[str, str] | None = None,
+) -> Any:
+    """Return the model: the learner with its domain; without schema and kinds, behind an encoder of cells.
 
     Parameters
     ----------
@@ -185,11 +191,17 @@ def assembled(learner: PrivateClassifier, schema: Schema | None, names: Sequence
         The domain of the columns.
     names : sequence of str
         The names of the columns.
+    kinds : mapping of str to str, optional
+        The declared kinds of all columns; the learner then learns the schema.
 
     Returns
     -------
     PrivateClassifier or Pipeline
     """
+    if kinds is not None and not learner.can_learn_schema:
+        raise Refusal(f"--numbers does not go with {type(learner).__name__}, which does not learn a schema")
+    if kinds is not None:
+        return learner.set_params(domain=Learn(kinds))
     given = "domain" in learner.get_params(deep=False)
     if schema is not None and not given:
         raise Refusal(f"--schema does not go with {type(learner).__name__}, which takes no domain")
@@ -224,7 +236,9 @@ def set_column_names(model: Any, names: Sequence[str]) -> None:
 
 def numbers_wanted(model: Any, d: int) -> list[bool]:
     """Return, for each of d columns, whether the model needs its numbers as numbers instead of texts."""
-    schema = _schema_of(last_of(model))
+    schema, learn = _schema_of(last_of(model)), as_learn(getattr(last_of(model), "domain", None))
+    if learn is not None and learn.columns is not None:
+        return [kind in ("numbers", "integers") for kind in learn.columns.kinds]
     if schema is not None:
         return [_wants_numbers(domain) for domain in schema.domains]
     return [not get_tags(model).input_tags.string] * d

@@ -52,8 +52,10 @@ estimator.
 
 Without --schema every cell is encoded by itself, as a number if it is one and as a hash of its text. No
 column type and no list of categories is inferred from the table, since an encoder would publish them. If you
-know the columns, describe them in a JSON file with --schema, for better accuracy and readable rules. The
-names and the number of columns and the number of rows count as public. So does the set of labels, which is
+know the columns, describe them in a JSON file with --schema, for better accuracy and readable rules. If you
+only know which columns hold numbers, declare these with --numbers and --integers: all others are categories,
+and a tenth of the budget is spent on a schema, of ranges and frequent categories. The names and the number of
+columns and the number of rows count as public. So does the set of labels, which is
 taken from the table unless --labels or the schema lists them.
 """
 
@@ -81,6 +83,12 @@ def add_commands(commands: Any) -> None:
         help="a parameter of the learner, such as method=permute_and_flip; may be repeated",
     )
     fit.add_argument("--schema", type=Path, metavar="FILE", help="JSON description of the columns")
+    fit.add_argument(
+        "--numbers",
+        metavar="A,B,...",
+        help="columns of numbers; all others are categories, and the schema is learned privately",
+    )
+    fit.add_argument("--integers", metavar="A,B,...", help="columns of integers; otherwise as --numbers")
     fit.add_argument("--labels", metavar="A,B,...", help="all labels that can occur, separated by commas")
     fit.add_argument("--ledger", type=Path, metavar="FILE", help="the ledger to charge the fit to")
     fit.add_argument(
@@ -120,7 +128,7 @@ def run_fit(options: argparse.Namespace) -> None:
     names = _feature_columns(table, options.target, schema)
     learner = learners[best_learner(learners, len(table.columns[0]))]
     with public():
-        model = assembled(learner, schema, names)
+        model = assembled(learner, schema, names, _kinds(options, names))
     X, y = _cells(table, names, model), _labels(table, options.target, options.table)
     if learner.classes is None and len(set(y.tolist())) >= (most := _most_labels(len(y))):
         raise Refusal(
@@ -289,6 +297,22 @@ def _feature_columns(table: Table, target: str, schema: Schema | None) -> list[s
     return names
 
 
+def _kinds(options: argparse.Namespace, names: list[str]) -> dict[str, str] | None:
+    """Return the declared kinds of the columns, or None if --numbers and --integers are not given."""
+    given = {"numbers": options.numbers, "integers": options.integers}
+    if options.numbers is None and options.integers is None:
+        return None
+    if options.schema is not None:
+        raise Refusal("--numbers and --integers do not go with --schema, which describes the columns")
+    kinds = dict.fromkeys(names, "categories")
+    for kind, text in given.items():
+        for name in [] if text is None else listed(text):
+            if name not in kinds:
+                raise Refusal(f"--{kind} must list columns of the table other than the target, got {name!r}")
+            kinds[name] = kind
+    return kinds
+
+
 def _cells(table: Table, names: list[str], model: Any) -> NDArray[Any]:
     """Return the named columns: texts, or numbers if the model needs numbers; None for an empty cell."""
     absent = [name for name in names if name not in table.names]
@@ -407,6 +431,8 @@ def _print_release(
             f" NAME#text, a hash of the cell's text into one of {model[0].buckets} buckets, which are the"
             " public categories."
         )
+    if hasattr(learner, "schema_"):
+        lines.append(f"Learned schema, released: {learner.schema_}")
     if learner.classes is None:
         lines.append(
             f"Labels taken from the table, and so published: {_some(learner.classes_)}; --labels A,B,..."

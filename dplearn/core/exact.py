@@ -26,6 +26,8 @@ __all__ = [
     "decay_rate",
     "decay_ratio",
     "exp_bounds",
+    "fixed_decay",
+    "fixed_power",
     "float_above",
     "log_bounds",
     "selection_ratio",
@@ -95,6 +97,52 @@ def decay_bounds(rate: Fraction, digits: int, bits: int) -> tuple[Fraction, Frac
     if rate >= bits:  # exp(-rate) < 2**-rate
         return Fraction(0), Fraction(1, 1 << bits)
     return exp_bounds(-rate, digits)
+
+
+def fixed_decay(rate: Fraction, bits: int) -> tuple[int, int]:
+    """Return integers below and above 2**bits * exp(-rate), which differ by at most 2.
+
+    Parameters
+    ----------
+    rate : Fraction
+        Nonnegative, of any size.
+    bits : int
+        Number of bits after the binary point.
+
+    Returns
+    -------
+    low, high : int
+        0 <= low <= 2**bits * exp(-rate) <= high <= 2**bits; both are 2**bits if the rate is 0.
+    """
+    # The rational bounds differ by a few units of 10**-(20 + bits // 3), which is below 2**-bits / 10**19.
+    low, high = decay_bounds(rate, 20 + bits // 3, bits)
+    return math.floor(low * (1 << bits)), min(math.ceil(high * (1 << bits)), 1 << bits)
+
+
+def fixed_power(base: int, exponent: int, bits: int) -> int:
+    """Return a lower bound on b**exponent in units of 2**-bits, by squaring.
+
+    Let `base` be a lower bound on b in [0, 1], too low by at most e units. Then any power b**k that is
+    computed by fixed-point products of powers, rounded down, is too low by at most k (e + 1) - 1 units if k
+    is at least 1; b**0 is exact, and so is a product with it. Proof by induction: if x and y in [0, 1] are
+    too low by at most f and g units, x' and y', then x y - x' y' = x (y - y') + y' (x - x') is at most f + g
+    units, and rounding subtracts less than 1; and k (e + 1) - 1 + l (e + 1) - 1 + 1 = (k + l)(e + 1) - 1.
+
+    Parameters
+    ----------
+    base : int
+        From 0 to 2**bits.
+    exponent : int
+        Nonnegative.
+    bits : int
+        Number of bits after the binary point.
+    """
+    power = 1 << bits
+    for digit in bin(exponent)[2:]:
+        power = power * power >> bits
+        if digit == "1":
+            power = power * base >> bits
+    return power
 
 
 def log_bounds(z: Fraction, digits: int = 40) -> tuple[Fraction, Fraction]:

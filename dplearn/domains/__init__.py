@@ -2,6 +2,7 @@
 
 from dplearn.domains.base import Domain, DomainError, NumberDomain
 from dplearn.domains.categories import Bits, Categories, Hashed
+from dplearn.domains.column_kinds import Learn
 from dplearn.domains.large import LargeIntegerRange
 from dplearn.domains.numbers import Floats, Grid, IntegerRange
 from dplearn.domains.product import Product
@@ -17,6 +18,7 @@ __all__ = [
     "Hashed",
     "IntegerRange",
     "LargeIntegerRange",
+    "Learn",
     "NumberDomain",
     "Product",
     "Schema",

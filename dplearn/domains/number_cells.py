@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from dplearn.domains.base import Domain
 from dplearn.domains.cells import as_cells, is_missing, is_number
 
-__all__ = ["as_numbers"]
+__all__ = ["any_as_numbers", "as_numbers"]
 
 _LARGEST = sys.float_info.max
+_WIDTH = 8  # bytes of the widest supported integers
 
 
 def as_numbers(values: Any, domain: Domain, missing: bool = False) -> NDArray[Any]:
@@ -53,6 +54,38 @@ def as_numbers(values: Any, domain: Domain, missing: bool = False) -> NDArray[An
     if array.dtype.kind == "f" and array.size and not _is_finite(array, missing):
         raise domain.refuse()
     return array
+
+
+def any_as_numbers(values: Any) -> NDArray[Any]:
+    """Return cells of any kind as a numeric array; no cell is refused.
+
+    Parameters
+    ----------
+    values : array-like of any shape
+        Private.
+
+    Returns
+    -------
+    ndarray of the same shape
+        Integers unchanged; else float64 without infinities: an infinity becomes the largest float of its
+        sign, and NaN stands for a missing value and for a cell that is no number, such as text.
+    """
+    array = as_cells(values)
+    if array.dtype.kind in "iub" and array.dtype.itemsize <= _WIDTH:
+        return array.astype(np.uint8) if array.dtype.kind == "b" else array
+    if array.dtype.kind == "O":
+        cells = [_float_or_nan(cell) for cell in array.ravel().tolist()]
+        array = np.array(cells, dtype=np.float64).reshape(array.shape)
+    if array.dtype.kind != "f":
+        return np.full(array.shape, np.nan)
+    return np.clip(array.astype(np.float64, copy=False), -_LARGEST, _LARGEST)
+
+
+def _float_or_nan(cell: Any) -> float:
+    try:
+        return _as_float(cell, missing=True)
+    except Exception:  # an arbitrary cell may raise any error
+        return math.nan
 
 
 def _as_float(cell: Any, missing: bool) -> float:

@@ -13,14 +13,16 @@ from numpy.typing import NDArray
 from dplearn._validation import check_choice, check_count, check_number
 from dplearn.domains.base import GAPS, NO_GAPS, Codes, NumberDomain, smallest_uint
 from dplearn.domains.cells import as_cells, floor_of, is_missing, is_number
-from dplearn.domains.number_cells import as_numbers
+from dplearn.domains.number_cells import any_as_numbers, as_numbers
 
 __all__ = ["Floats", "Grid", "IntegerRange", "as_numbers"]
 
-_OUTSIDE = ("refuse", "clip")
+_OUTSIDE = ("refuse", "clip", "accept")
+_OF_FLOATS = ("refuse", "accept")
 _INTEGERS_WITH_GAPS = 'IntegerRange(low, high, missing=True), {"type": "integers", ..., "missing": true}'
 _GRID_WITH_GAPS = 'Grid(low, high, missing=True), {"type": "grid", ..., "missing": true}'
 _FLOATS_WITH_GAPS = 'Floats(missing=True), {"type": "floats", "missing": true}'
+_ANY = "values are of any kind"  # the assumption of a domain that refuses no cell
 _LARGEST = sys.float_info.max
 _INT64 = (-(1 << 63), (1 << 63) - 1)
 _EXACT = 1 << 53  # floats represent all integers up to here
@@ -34,9 +36,10 @@ class IntegerRange(NumberDomain):
     ----------
     low, high : int
         Public ends, both included; signed 64-bit integers, fewer than 2**64 in total.
-    outside : {"refuse", "clip"}, default="refuse"
+    outside : {"refuse", "clip", "accept"}, default="refuse"
         "refuse": a number outside the range, or not whole, is refused. "clip": a number is rounded down and
-        moved to the nearest end.
+        moved to the nearest end. "accept", with `missing` only: as "clip", and no cell is refused; an
+        infinity is moved to the nearest end, and any other cell counts as missing.
     missing : bool, default=False
         True if a missing value (NaN, None) has a code, below all numbers; otherwise it is refused. For its
         role in quantiles see `Floats`.
@@ -58,6 +61,7 @@ class IntegerRange(NumberDomain):
         object.__setattr__(self, "high", check_count("high", self.high, low=self.low, high=_INT64[1]))
         check_choice("outside", self.outside, _OUTSIDE)
         object.__setattr__(self, "accepts_missing", _checked_missing(self.missing))
+        object.__setattr__(self, "numeric", _refuses(self.outside, self.missing))
         smallest_uint(self.size)
 
     def __repr__(self) -> str:
@@ -86,7 +90,7 @@ class IntegerRange(NumberDomain):
 
     def _codes(self, values: Any) -> tuple[Codes, NDArray[np.bool_]]:
         """Return the codes of the clipped values, and a mask of the values that were not changed."""
-        array = as_cells(values)
+        array = any_as_numbers(values) if self.outside == "accept" else as_cells(values)
         if array.dtype.kind != "O":
             return self._codes_of_numbers(as_numbers(array, self, missing=self.missing))
         codes: list[int] = []
@@ -151,7 +155,7 @@ class IntegerRange(NumberDomain):
             return "is missing"
         value = self.low + code - self.missing
         suffix = " (or missing)" if self.missing else ""
-        if self.outside == "clip":
+        if self.outside != "refuse":
             return ("is any number" if value == self.high else f"< {value + 1}") + suffix
         return f"<= {value}" + suffix
 
@@ -159,6 +163,8 @@ class IntegerRange(NumberDomain):
     def assumption(self) -> str:
         """The precondition on the column, as listed in a guarantee."""
         gaps = " or missing" if self.missing else ""
+        if self.outside == "accept":
+            return _ANY
         if self.outside == "clip":
             ends = f"from {self.low} to {self.high}"
             return f"values are numbers{gaps}; they are rounded down and clipped to integers {ends}"
@@ -189,8 +195,10 @@ class Grid(NumberDomain):
         Public bounds.
     size : int, default=256
         The number of points, both bounds included; at least 2 and at most 2**32.
-    outside : {"refuse", "clip"}, default="refuse"
-        "refuse": a number outside the bounds is refused. "clip": it is moved to the nearest bound.
+    outside : {"refuse", "clip", "accept"}, default="refuse"
+        "refuse": a number outside the bounds is refused. "clip": it is moved to the nearest bound. "accept",
+        with `missing` only: as "clip", and no cell is refused; an infinity is moved to the nearest bound, and
+        any other cell counts as missing.
     missing : bool, default=False
         True if a missing value (NaN, None) has a code, below all numbers; otherwise it is refused. For its
         role in quantiles see `Floats`.
@@ -230,6 +238,7 @@ class Grid(NumberDomain):
         object.__setattr__(self, "outside", check_choice("outside", outside, _OUTSIDE))
         object.__setattr__(self, "missing", _checked_missing(missing))
         object.__setattr__(self, "accepts_missing", missing)
+        object.__setattr__(self, "numeric", _refuses(outside, missing))
         if not math.isfinite(self._scale):
             raise ValueError(
                 f"high - low must be finite, and enough for {self.points} points,"
@@ -261,14 +270,16 @@ class Grid(NumberDomain):
 
     def encode(self, values: Any) -> Codes:
         """Return the index of the greatest grid point not above each value; with `missing`, from 1."""
-        return self._codes(values, clip=self.outside == "clip")
+        return self._codes(values, clip=self.outside != "refuse")
 
     def nearest(self, values: Any) -> Codes:
         """Return the codes of the values after clipping to the bounds."""
         return self._codes(values, clip=True)
 
     def _codes(self, values: Any, clip: bool) -> Codes:
-        if getattr(values, "dtype", None) != np.float64:
+        if self.outside == "accept":
+            values = any_as_numbers(values).astype(np.float64)
+        elif getattr(values, "dtype", None) != np.float64:
             values = as_numbers(values, self, missing=self.missing).astype(np.float64)
         if not self.missing:
             return self._reached(values, clip)
@@ -325,6 +336,8 @@ class Grid(NumberDomain):
     def assumption(self) -> str:
         """The precondition on the column, as listed in a guarantee."""
         gaps, bounds = " or missing" if self.missing else "", f"from {self.low:g} to {self.high:g}"
+        if self.outside == "accept":
+            return _ANY
         if self.outside == "clip":
             return (
                 f"values are numbers{gaps}; they are clipped and rounded down to"
@@ -362,9 +375,12 @@ class Floats(NumberDomain):
         A public guess of the relevant magnitudes, which makes the domain smaller. Magnitudes below `smallest`
         become 0, magnitudes above `largest` become `largest`. No finite number is refused.
     missing : bool, default=False
-        True if NaN has a code, below all numbers; otherwise it is refused. Infinities are always refused.
+        True if NaN has a code, below all numbers; otherwise it is refused. Infinities are refused.
         Missing values count in a quantile: if 30% of the values are missing, the quantiles up to .3 are NaN,
         and the median is the quantile 2/7 of the numbers.
+    outside : {"refuse", "accept"}, default="refuse"
+        "accept", with `missing` only: no cell is refused; infinities become `largest` with their sign, and
+        any other cell counts as missing.
 
     Notes
     -----
@@ -384,6 +400,7 @@ class Floats(NumberDomain):
     smallest: float = 5e-324
     largest: float = sys.float_info.max
     missing: bool = False
+    outside: str = "refuse"
 
     def __post_init__(self) -> None:
         check_count("significand_bits", self.significand_bits, high=52)
@@ -393,7 +410,18 @@ class Floats(NumberDomain):
         check_number("largest", largest, high=_LARGEST)
         object.__setattr__(self, "smallest", float(smallest))
         object.__setattr__(self, "largest", float(largest))
+        check_choice("outside", self.outside, _OF_FLOATS)
         object.__setattr__(self, "accepts_missing", _checked_missing(self.missing))
+        object.__setattr__(self, "numeric", _refuses(self.outside, self.missing))
+
+    def __repr__(self) -> str:
+        return _written(self)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The arguments that make an equal domain; `outside` only where it is "accept"."""
+        given = super().parameters
+        return given if self.outside == "accept" else {k: v for k, v in given.items() if k != "outside"}
 
     @cached_property
     def _shift(self) -> int:
@@ -415,7 +443,9 @@ class Floats(NumberDomain):
 
     def encode(self, values: Any) -> Codes:
         """Return the position of each rounded value in the order of all rounded values."""
-        values = as_numbers(values, self, missing=self.missing).astype(np.float64, copy=False)
+        accepted = self.outside == "accept"
+        values = any_as_numbers(values) if accepted else as_numbers(values, self, missing=self.missing)
+        values = values.astype(np.float64, copy=False)
         bits = np.asarray(values, order="C").view(np.int64)
         steps = np.bitwise_and(bits, _INT64[1], out=np.empty_like(bits))
         steps >>= self._shift
@@ -463,6 +493,8 @@ class Floats(NumberDomain):
     @property
     def assumption(self) -> str:
         """The precondition on the column, as listed in a guarantee."""
+        if self.outside == "accept":
+            return _ANY
         return "values are finite numbers" + (" or missing" if self.missing else "")
 
     @property
@@ -478,6 +510,13 @@ def _checked_missing(missing: Any) -> bool:
     if not isinstance(missing, bool):
         raise TypeError(f"missing must be True or False, got {missing!r}")
     return missing
+
+
+def _refuses(outside: str, missing: bool) -> bool:
+    """Return whether a domain refuses cells that are no numbers; raise an error if it needs `missing`."""
+    if outside == "accept" and not missing:
+        raise ValueError("outside='accept' needs missing=True, since some cells count as missing")
+    return outside != "accept"
 
 
 def _if_missing(missing: bool) -> dict[str, bool]:

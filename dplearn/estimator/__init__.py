@@ -2,6 +2,7 @@
 
 from dplearn.estimator.base import PrivateClassifier, PrivateEstimator, PrivateRegressor, PrivateTransformer
 from dplearn.estimator.rule import RuleClassifier
+from dplearn.estimator.schema_learning import SchemaFitPlan, learns_schema
 
 __all__ = [
     "PrivateClassifier",
@@ -9,4 +10,6 @@ __all__ = [
     "PrivateRegressor",
     "PrivateTransformer",
     "RuleClassifier",
+    "SchemaFitPlan",
+    "learns_schema",
 ]

@@ -63,6 +63,8 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         }
     )
     ledger: PrivacyLedger | None
+    #: Whether `domain="learn"` is a value of the parameter `domain`; see `learns_schema`.
+    can_learn_schema = False
 
     __metadata_request__fit = ROUTED
 

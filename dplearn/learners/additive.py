@@ -7,7 +7,7 @@
 True
 >>> shape = learner.shapes_[0]
 >>> shape.name, shape.effects.shape, learner.guarantee_.epsilon
-('x0', (202,), Fraction(3, 1))
+('x0', (203,), Fraction(3, 1))
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,9 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import Floats, Product
 from dplearn.estimator import PrivateClassifier, PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator
+from dplearn.estimator.schema_learning import learns_schema
 from dplearn.estimator.stages import Params, Public, Table, planned_table
+from dplearn.learners.additive_columns import Column
 from dplearn.learners.additive_losses import (
     RESIDUAL_BITS,
     LogisticLoss,
@@ -67,10 +69,8 @@ class ColumnShape:
     ----------
     name : str
         Public. The name of the column.
-    cells : tuple of str
-        Public. A description of each cell.
-    values : ndarray of float64 of shape (n_cells,) or None
-        Public. The least number of each cell, NaN for the cell of missing numbers; None for categories.
+    column : Column
+        Public. The cells of the column.
     effects : ndarray of float64 of shape (n_cells,), or (n_cells, n_classes) of more than two classes
         Released. The effect of a value in each cell, with mean 0 over all records.
     deviations : ndarray of float64, of the shape of `effects`
@@ -80,14 +80,23 @@ class ColumnShape:
     """
 
     name: str
-    cells: tuple[str, ...]
-    values: NDArray[np.float64] | None
+    column: Column
     effects: NDArray[np.float64]
     deviations: NDArray[np.float64]
     masses: NDArray[np.float64]
 
     def __repr__(self) -> str:
-        return f"ColumnShape({self.name!r}, {len(self.cells)} cells)"
+        return f"ColumnShape({self.name!r}, {len(self.masses)} cells)"
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """A description of each cell."""
+        return self.column.described()
+
+    @property
+    def values(self) -> NDArray[np.float64] | None:
+        """The least number of each cell, NaN for the cell of missing numbers; None for categories."""
+        return self.column.values
 
     @property
     def importance(self) -> float:
@@ -150,12 +159,10 @@ class _Additive(PrivateEstimator):
         """Set the attributes that classifiers and regressors share; margins are multiplied by `unit`."""
         self.guarantee_, self.noise_, self.domain_ = plan.guarantee, plan.noise, plan.domain
         self.intercept_ = origin + unit * model.intercept
-        self.columns_ = plan.columns
         self.shapes_ = [
             ColumnShape(
                 name,
-                column.described(),
-                column.values,
+                column,
                 _squeezed(unit * effects),
                 _squeezed(unit * deviations),
                 masses,
@@ -171,16 +178,16 @@ class _Additive(PrivateEstimator):
         X = read_features(self, X, domain=self.domain_, reset=False)
         total = np.zeros((len(X), len(self.intercept_)))
         total += self.intercept_
-        for column, shape, codes in zip(self.columns_, self.shapes_, self.domain_.nearest(X), strict=True):
-            total += _with_unknown(shape.effects)[column.of(codes)]
+        for shape, codes in zip(self.shapes_, self.domain_.nearest(X), strict=True):
+            total += _with_unknown(shape.effects)[shape.column.of(codes)]
         return total
 
     def _variances(self, X: Any) -> NDArray[np.float64]:
         """Return the sums of the squared deviations of the effects of each row, of shape (n, k)."""
         X = read_features(self, X, domain=self.domain_, reset=False)
         total = np.zeros((len(X), len(self.intercept_)))
-        for column, shape, codes in zip(self.columns_, self.shapes_, self.domain_.nearest(X), strict=True):
-            total += np.square(_with_unknown(shape.deviations)[column.of(codes)])
+        for shape, codes in zip(self.shapes_, self.domain_.nearest(X), strict=True):
+            total += np.square(_with_unknown(shape.deviations)[shape.column.of(codes)])
         return total
 
     def __sklearn_tags__(self) -> Tags:
@@ -191,6 +198,7 @@ class _Additive(PrivateEstimator):
         return tags
 
 
+@learns_schema(concentrated=lambda plan: plan.noise == "gaussian")
 class AdditiveClassifier(PrivateClassifier, _Additive):
     """Classification by the sum of one smooth effect of each column: an additive logistic model.
 
@@ -204,10 +212,12 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
     trust_model : {"central", "local"}, default="central"
         "central": noise is added to sums over all records. "local": each record reports one randomised bit on
         one number of one sum, so that no trusted curator is needed; this requires very many records.
-    domain : Domain, sequence of Domain, Product or Schema, optional
-        The possible values: one domain for all columns, or one for each. Declare bounds and categories where
-        they are known. None: finite numbers without bounds, in cells of a quarter of a power of two; numbers
-        far from 0 of small spread, such as years, then share cells.
+    domain : Domain, sequence of Domain, Product, Schema, "learn", Learn or None, default="learn"
+        The possible values: one domain for all columns, or one for each. "learn": a fit releases a schema
+        first, `schema_`, from a tenth of its budget; see `dplearn.releases.learned_schema`. Then only the
+        types of the columns are public, and a cell of any kind is accepted. None: finite numbers without
+        bounds, in cells of a quarter of a power of two; numbers far from 0 of small spread, such as years,
+        then share cells.
     classes : sequence, optional
         All labels that can occur. None: the labels of the schema, or else the labels that occur in `y`; the
         guarantee then assumes that the set of labels is public.
@@ -229,8 +239,8 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
         Public. The noise: "laplace", "gaussian" or "local".
     domain_ : Product
         Public. The domain of each column.
-    columns_ : tuple of Column
-        Public. The cells of each column.
+    schema_ : Product
+        Released. The learned domain of a record, if `domain` is "learn".
     classes_ : ndarray of shape (n_classes,)
         Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
@@ -272,7 +282,7 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
         epsilon: float = 1.0,
         delta: float = 1e-6,
         trust_model: str = "central",
-        domain: Any = None,
+        domain: Any = "learn",
         classes: Sequence[Any] | None = None,
         ledger: PrivacyLedger | None = None,
         random_state: Any = None,
@@ -398,6 +408,7 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
         return labels
 
 
+@learns_schema(concentrated=lambda plan: plan.noise == "gaussian")
 class AdditiveRegressor(PrivateRegressor, _Additive):
     """Regression by the sum of one smooth effect of each column.
 
@@ -421,12 +432,12 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         Released. The root mean square of the differences of targets and predictions, approximately.
     target_range_ : tuple of float
         Public. The declared range of the target.
+    schema_ : Product
+        Released. The learned domain of a record, if `domain` is "learn".
     noise_ : str
         Public. The noise: "laplace", "gaussian" or "local".
     domain_ : Product
         Public. The domain of each column.
-    columns_ : tuple of Column
-        Public. The cells of each column.
     guarantee_ : ApproxDP
         Public. The guarantee of the fit, with its assumptions.
     n_features_in_ : int
@@ -457,7 +468,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         epsilon: float = 1.0,
         delta: float = 1e-6,
         trust_model: str = "central",
-        domain: Any = None,
+        domain: Any = "learn",
         target_range: Any = None,
         clip_target: bool = False,
         ledger: PrivacyLedger | None = None,

@@ -99,13 +99,9 @@ class Rows:
             Public.
         """
         unit = length * 2.0**-bits
-        return cls(
-            [_whole(table / unit) for table in tables],
-            int(_whole(np.array([constant / unit]))[0]),
-            1 << bits,
-            unit,
-            order,
-        )
+        # A positive constant stays positive.
+        fixed = max(1, int(_whole(np.array(constant / unit)))) if constant else 0
+        return cls([_whole(table / unit) for table in tables], fixed, 1 << bits, unit, order)
 
     @property
     def size(self) -> int:

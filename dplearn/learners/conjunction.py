@@ -40,6 +40,7 @@ from dplearn.concepts.base import ChosenConcept, Concept, Labels
 from dplearn.core.search import first
 from dplearn.domains import Bits
 from dplearn.estimator import RuleClassifier
+from dplearn.estimator.schema_learning import learns_schema
 from dplearn.estimator.stages import Params, Public, Table, planned_table
 from dplearn.learners.bins import MOST_BINS, Bins, binned, declared_columns, stacked
 from dplearn.privacy import ApproxDP, PrivacyLedger
@@ -75,6 +76,7 @@ _UNDECLARED = Bits()
 _MOST = 1 << 62
 
 
+@learns_schema()
 class ConjunctionClassifier(RuleClassifier):
     """Learn a conjunction such as "yes if smoker and not retired and age > 40" by statistical queries.
 
@@ -92,8 +94,9 @@ class ConjunctionClassifier(RuleClassifier):
     trust_model : {"central", "local"}, default="central"
         "central": noise is added to counts over all records. "local": each record reports by randomised
         response the value of one column, or that it is not positive.
-    domain : Domain, sequence of Domain, Product or Schema, optional
-        The possible values: one domain for all columns, or one for each. Conditions on numbers are ranges,
+    domain : Domain, sequence of Domain, Product, Schema, "learn" or Learn, optional
+        The possible values: one domain for all columns, or one for each. "learn": a fit releases a schema
+        from a tenth of its budget first; see `Learn`. Conditions on numbers are ranges,
         and conditions on categories are sets. None: `Bits()`, whose only conditions are that a number is
         above 0 or not; for other conditions on numbers, declare bounds.
     n_bins : int, default=8
@@ -125,6 +128,8 @@ class ConjunctionClassifier(RuleClassifier):
         Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
         Public. The guarantee of the fit, with its assumptions.
+    schema_ : Product
+        Released. The learned domain of a record, if `domain` is "learn".
     domain_ : Product
         Public. The domain of a record.
     n_features_in_ : int

@@ -43,6 +43,7 @@ from dplearn.core.exact import selection_ratio
 from dplearn.core.search import first
 from dplearn.domains import Domain, DomainError, Product
 from dplearn.estimator import RuleClassifier
+from dplearn.estimator.schema_learning import learns_schema
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
 from dplearn.privacy import ApproxDP, PrivacyLedger
@@ -68,6 +69,7 @@ _METHODS = {"exponential": select_exponential, "permute_and_flip": select_permut
 _TINY = 1e-100  # below it, squares and quotients of floats underflow or overflow
 
 
+@learns_schema()
 class ExponentialMechanismClassifier(RuleClassifier):
     """The exponential mechanism over a finite concept class, scored by training errors.
 
@@ -82,8 +84,9 @@ class ExponentialMechanismClassifier(RuleClassifier):
     method : {"exponential", "permute_and_flip"}, default="exponential"
         The selection mechanism. The expected error of permute-and-flip is at most that of the exponential
         mechanism at the same epsilon; the exponential mechanism composes more tightly.
-    domain : Domain, sequence of Domain, Product or Schema, optional
-        The possible values: one domain for all columns, or one for each. None: the default of the concept
+    domain : Domain, sequence of Domain, Product, Schema, "learn" or Learn, optional
+        The possible values: one domain for all columns, or one for each. "learn": a fit releases a schema
+        from a tenth of its budget first; see `Learn`. None: the default of the concept
         class. For stumps and thresholds this is all finite floats, on a nonuniform grid with 32 bits of
         precision for magnitudes between 2**-40 and 2**40, so that bounds are not needed; for bits, a number
         above 0 is a 1.
@@ -104,6 +107,8 @@ class ExponentialMechanismClassifier(RuleClassifier):
         Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
         Public. The guarantee of the fit, with its assumptions.
+    schema_ : Product
+        Released. The learned domain of a record, if `domain` is "learn".
     domain_ : Product
         Public. The domain of a record.
     n_features_in_ : int

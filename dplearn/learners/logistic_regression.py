@@ -25,6 +25,7 @@ from dplearn._validation import AUTO, check_count_or_auto, check_number
 from dplearn.chance.dice import Dice
 from dplearn.domains import Domain, Floats, Product, Schema
 from dplearn.estimator import PrivateClassifier
+from dplearn.estimator.schema_learning import learns_schema
 from dplearn.estimator.stages import Params, Public, Table, planned_table
 from dplearn.learners.bins import declared_columns
 from dplearn.learners.logistic_effects import Effects
@@ -51,6 +52,7 @@ __all__ = ["LogisticPlan", "StatisticalQueryLogisticRegression"]
 _NUMBERS = Product([Floats()])  # the assumed domain of each undeclared column
 
 
+@learns_schema(concentrated=lambda plan: plan.noise == "gaussian")
 class StatisticalQueryLogisticRegression(PrivateClassifier):
     """Logistic regression by statistical queries: private sums of vectors of bounded norm, one per record.
 
@@ -68,8 +70,9 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     trust_model : {"central", "local"}, default="central"
         "central": noise is added to sums over all records. "local": each record reports one randomised bit on
         one number of one sum, so that no trusted curator is needed; this requires very many records.
-    domain : Domain, sequence of Domain, Product or Schema, optional
-        The possible values: one domain for all columns, or one for each. Unordered values are one-hot
+    domain : Domain, sequence of Domain, Product, Schema, "learn" or Learn, optional
+        The possible values: one domain for all columns, or one for each. "learn": a fit releases a schema
+        from a tenth of its budget first; see `Learn`. Unordered values are one-hot
         encoded, and bounded numbers are scaled to [-1, 1]. Declare bounds where they are known: the values of
         the unbounded `Floats()` are transformed to arsinh(x) / 12, so that 40 becomes 0.37 and has less
         weight than a bounded column. A domain with `missing=True` adds a column that is 1 where a number is
@@ -114,6 +117,8 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
         Public. The guarantee of the fit, with its assumptions.
+    schema_ : Product
+        Released. The learned domain of a record, if `domain` is "learn".
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str

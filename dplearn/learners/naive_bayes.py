@@ -29,6 +29,7 @@ from dplearn.chance.dice import Dice
 from dplearn.core.simplex import nearest_shares
 from dplearn.domains import Floats
 from dplearn.estimator import RuleClassifier
+from dplearn.estimator.schema_learning import learns_schema
 from dplearn.estimator.stages import Params, Public, Table, planned_table
 from dplearn.learners.bins import MOST_BINS, Bins, binned, declared_columns, stacked
 from dplearn.privacy import ApproxDP, PrivacyLedger
@@ -64,6 +65,7 @@ _CAUTION = 4  # pseudo-count, in standard deviations of the noise: the best on s
 Floats64 = NDArray[np.float64]
 
 
+@learns_schema(concentrated=lambda plan: plan.noise == "gaussian")
 class StatisticalQueryNaiveBayes(RuleClassifier):
     """Naive Bayes by statistical queries for the distribution of each column in each class.
 
@@ -81,8 +83,9 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
     trust_model : {"central", "local"}, default="central"
         "central": noise is added to counts over all records. "local": each record reports the value of one
         column and its label by randomised response, so that no trusted curator is needed.
-    domain : Domain, sequence of Domain, Product or Schema, optional
-        The possible values: one domain for all columns, or one for each. None: all finite floats, in bins
+    domain : Domain, sequence of Domain, Product, Schema, "learn" or Learn, optional
+        The possible values: one domain for all columns, or one for each. "learn": a fit releases a schema
+        from a tenth of its budget first; see `Learn`. None: all finite floats, in bins
         between powers of two; bounds, such as those of `Grid(0, 100)`, give more informative bins.
     n_bins : int or "auto", default="auto"
         Number of bins of equal width of each numeric column, at least 2. "auto": from 2 ("central": 4) to 32,
@@ -117,6 +120,8 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
         Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
         Public. The guarantee of the fit, with its assumptions.
+    schema_ : Product
+        Released. The learned domain of a record, if `domain` is "learn".
     domain_ : Product
         Public. The domain of a record.
     n_features_in_ : int

@@ -2,6 +2,7 @@
 
 from dplearn.mechanisms.choosing import choosing_mechanism
 from dplearn.mechanisms.exponential import exponential_mechanism, select_exponential
+from dplearn.mechanisms.frequent_keys import frequent_keys
 from dplearn.mechanisms.halving import codes_at_fractions
 from dplearn.mechanisms.interior_point import interior_point_code
 from dplearn.mechanisms.noisy_counts import gaussian_counts, laplace_counts
@@ -27,6 +28,7 @@ __all__ = [
     "codes_at_fractions",
     "consistent_parity",
     "exponential_mechanism",
+    "frequent_keys",
     "gaussian_counts",
     "interior_point_code",
     "laplace_counts",

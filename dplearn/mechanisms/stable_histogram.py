@@ -22,6 +22,7 @@ from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import delta_of, epsilon_of
 
 __all__ = [
+    "counted_keys",
     "stable_histogram",
     "stable_histogram_threshold",
 ]
@@ -81,7 +82,7 @@ def stable_histogram(keys: Iterable[Hashable], *, privacy: ApproxDP, dice: Dice)
     """
     threshold, ratio = stable_histogram_threshold(privacy), decay_ratio(privacy.epsilon / 2)
     check_choice("neighbors", privacy.neighbors, ("replace_one",))
-    present = _counted(keys)
+    present = counted_keys(keys)
     values = np.array([count for _, count in present], dtype=np.int64)
     n = int(values.sum())
     if n < threshold:
@@ -94,7 +95,7 @@ def stable_histogram(keys: Iterable[Hashable], *, privacy: ApproxDP, dice: Dice)
     return counts_by_key(published)
 
 
-def _counted(keys: Iterable[Hashable]) -> list[tuple[Hashable, int]]:
+def counted_keys(keys: Iterable[Hashable]) -> list[tuple[Hashable, int]]:
     """Return the published form of each key and its count, in an order independent of the records' order.
 
     Keys of different types are never compared: "a" and b"a" have equal hashes, and `python -b` warns of their

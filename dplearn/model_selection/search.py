@@ -29,6 +29,7 @@ from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.estimator.base import PrivateClassifier
+from dplearn.estimator.schema_learning import learns_schema
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.model_selection.candidates import (
     check_candidate,
@@ -62,6 +63,7 @@ def _predicts_likelihoods(search: Any) -> bool:
     return hasattr(search.estimator, "predict_proba")
 
 
+@learns_schema(parameter="estimator__domain")
 class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
     """Private grid search: select the best candidate on held-out records, within one privacy budget.
 
@@ -71,7 +73,8 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         A classifier of dplearn whose predictions depend only on values released by its fit, or a pipeline
         that ends in one and whose other steps are private or stateless. The search sets `epsilon` and
         `delta`; in a pipeline the steps share each budget in proportion to their own epsilons. Must not have
-        a ledger.
+        a ledger. With `domain="learn"` of a classifier, the search learns the schema once, from its own
+        budget, before it fits any candidate.
     param_grid : dict or list of dicts
         Maps names of parameters to values, as for scikit-learn's GridSearchCV.
     epsilon : float, default=1.0
@@ -134,6 +137,8 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
         Public. The labels, sorted: declared for `estimator`, or assumed public.
     guarantee_ : ApproxDP
         Public. The guarantee of the whole search, for all published values, with its assumptions.
+    schema_ : Product
+        Released. The learned domain of a record, if the `domain` of `estimator` is "learn".
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str

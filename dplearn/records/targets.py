@@ -28,6 +28,7 @@ __all__ = ["STEPS", "TargetRange", "read_target"]
 #: The code of the upper bound; that of the lower bound is its negative. A step is 2**-16 of half the range.
 STEPS = 1 << 16
 
+_NARROWEST = 2.0**-34  # half the width of a range, as a share of its greatest magnitude
 _NOT_FINITE = (
     "Input y contains NaN, infinity or a value that is not a number; drop records without a target if their"
     " number may be public"
@@ -76,6 +77,11 @@ class TargetRange:
         low, high = (float(check_number("target_range", bound)) for bound in bounds)
         if not math.isfinite(low) or not math.isfinite(high) or not high / 2 - low / 2 > 0:
             raise ValueError(f"target_range must be a pair (low, high) with low < high, got {shown(bounds)}")
+        if high / 2 - low / 2 < max(abs(low), abs(high)) * _NARROWEST:
+            raise ValueError(
+                "target_range must be wide enough for floats to tell 2**18 numbers within it apart, got"
+                f" {shown(bounds)}: subtract a constant from y"
+            )
         return cls(low, high, bool(clip))
 
     @property

@@ -1,4 +1,4 @@
-"""Private releases about one column: quantiles, distribution functions, interior points, counts of keys.
+"""Private releases about one column, such as quantiles and counts of keys, and about the columns of a table.
 
 A release is a function `x` of private values that returns a frozen result. Each release has a function
 `x_plan` that returns the plan of the release from public parameters.
@@ -12,6 +12,12 @@ from dplearn.releases.interior_point import (
     InteriorPointPlan,
     interior_point,
     interior_point_plan,
+)
+from dplearn.releases.learned_schema import (
+    LearnedSchema,
+    LearnedSchemaPlan,
+    learned_schema,
+    learned_schema_plan,
 )
 from dplearn.releases.quantiles import (
     Quantiles,
@@ -40,6 +46,8 @@ __all__ = [
     "InteriorPoint",
     "InteriorPointPlan",
     "LearnedDistribution",
+    "LearnedSchema",
+    "LearnedSchemaPlan",
     "Quantiles",
     "QuantilesPlan",
     "StableCounts",
@@ -51,6 +59,8 @@ __all__ = [
     "interior_point_from_threshold_learner",
     "interior_point_plan",
     "learned_distribution",
+    "learned_schema",
+    "learned_schema_plan",
     "median",
     "median_plan",
     "quantiles",

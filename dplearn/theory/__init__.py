@@ -36,6 +36,7 @@ from dplearn.learners.threshold_sizes import (
     threshold_sample_size,
 )
 from dplearn.mechanisms.choosing import choosing_threshold
+from dplearn.mechanisms.frequent_keys import frequent_keys_threshold
 from dplearn.mechanisms.parity import parity_probabilities
 from dplearn.mechanisms.randomized_response import truth_probability
 from dplearn.mechanisms.rec_prefix import RecursiveSizes
@@ -125,6 +126,7 @@ __all__ = [
     "elimination_split",
     "estimated_frequencies",
     "example_order",
+    "frequent_keys_threshold",
     "full_rank_probability",
     "generalisation_failure",
     "generalisation_sample_size",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dplearn.chance import EnumeratingDice, SeededDice, SystemDice, sampling
 from dplearn.chance.sampling import ByteDice
-from dplearn.core.exact import decay_ratio
+from dplearn.core.exact import decay_ratio, log_bounds
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 ratios = st.fractions(min_value=Fraction(1, 50), max_value=Fraction(49, 50), max_denominator=50)
@@ -479,11 +479,92 @@ def test_a_survival_coin_is_exact_on_and_beside_its_boundary(rate, digit):
         assert dice._survive(np.array([digit]), rate).tolist() == [value(used) < p]
 
 
-@pytest.mark.parametrize("rate", [Fraction(1, 10**6), Fraction(1, 200)])
-@pytest.mark.parametrize("position", [0, 1])
+@pytest.mark.parametrize(
+    "rate",
+    [
+        *(Fraction(1, 10**6), Fraction(1, 200), Fraction(40), Fraction(10**9)),
+        *(Fraction(1, 2**57 - 2), Fraction(10**90, 10**90 * 2**30 + 7)),
+    ],
+    ids=float,
+)
+@pytest.mark.parametrize("position", [0, 1, 3, 6])
 def test_survival_cuts_are_the_floors_of_the_probabilities(rate, position):
     cuts = sampling._survival_cuts(rate, position).tolist()
     assert cuts == [int(exponential(rate * (digit << 8 * position)) * 65536) for digit in range(256)]
+
+
+@pytest.mark.parametrize("cut", [1, 30000, 65535])
+@pytest.mark.parametrize("digit", [1, 77, 255])
+def test_survival_cuts_are_floors_also_where_128_bits_leave_them_open(cut, digit, monkeypatch):
+    # exp(-rate * digit) is about 10**-60 above or below cut / 65536.
+    used, enclose = [], sampling.fixed_decay
+    monkeypatch.setattr(sampling, "fixed_decay", lambda rate, bits: used.append(bits) or enclose(rate, bits))
+    logarithms = log_bounds(Fraction(cut, 65536), 62)
+    found = [
+        sampling._survival_cuts.__wrapped__(-logarithm / digit, 0)[digit].item() for logarithm in logarithms
+    ]
+    assert found == [cut - 1, cut]
+    assert used == [128, 256, 128, 256]
+
+
+@pytest.mark.parametrize(
+    "sigma2",
+    [
+        *(Fraction(1, 10**40), Fraction(1, 100), Fraction(1, 2), Fraction(22, 7), Fraction(1023)),
+        *(Fraction(1024), Fraction(10**90 * 4000 + 1, 10**90), Fraction(10**9, 7), Fraction(2**56 - 1)),
+    ],
+    ids=float,
+)
+@pytest.mark.parametrize("bits", [0, 1, 20, 128, 300])
+def test_weights_of_gaussian_blocks_enclose_the_exponentials(sigma2, bits):
+    lows, errors, tail = sampling._gaussian_blocks(sigma2, bits)
+    width, rate = sampling._block_width(sigma2), 1 / (2 * sigma2)
+    nears = [k // 2 * width + k % 2 for k in range(2 * len(lows) + 200)]
+    with localcontext() as context:
+        context.prec = 160
+        step = -Decimal(rate.numerator) / Decimal(rate.denominator)
+        exact = [(step * near * near).exp() * (1 << bits) for near in nears]
+        # 160 digits leave open by which side an exponential of 0 or nearly 0 is missed.
+        for true, low, error in zip(exact, lows, errors, strict=False):
+            assert low <= true <= low + error
+        assert sum(exact[len(lows) :]) <= tail
+    assert (lows[0], errors[0]) == (1 << bits, 0)
+    assert set(errors[1:]) == {1}
+    assert all(lows[:-1])
+    assert lows[-1] == 0
+    assert tail < 2000
+
+
+def test_a_new_sigma2_costs_one_exponential_for_its_blocks_and_one_for_each_digit(monkeypatch):
+    # Was (dplearn/chance/sampling.py, _gaussian_table and _survival_cuts): about 800 exponentials for the
+    # blocks, and 256 for each digit.
+    asked, enclose = [], sampling.fixed_decay
+    monkeypatch.setattr(sampling, "fixed_decay", lambda rate, bits: asked.append(rate) or enclose(rate, bits))
+    sigma2 = Fraction(10**12) + Fraction(1, 10**7 + 19)
+    rate = 1 / (2 * sigma2)
+    SeededDice(0).discrete_gaussian(sigma2, size=1000)
+    assert asked == [rate * 256**k for k in (0, 0, 1, 2, 3, 4)]
+
+
+@pytest.mark.parametrize(
+    ("sigma2", "digest"),
+    [
+        (Fraction(1, 50), "c3865e513a2281b6"),
+        (Fraction(22, 7), "070ad5472b271458"),
+        (Fraction(1000), "a62b45a764107cad"),
+        (Fraction(10**6, 3), "de224c43982699ba"),
+        (10**12 + Fraction(1, 7), "207da4fb4362699c"),
+        (Fraction(2**56 - 1), "e9c178e29f860b96"),
+    ],
+    ids=str,
+)
+def test_seeded_gaussian_noise_is_that_of_tables_of_single_exponentials(sigma2, digest):
+    # The digests were computed when each entry of a table was an exponential of its own.
+    dice, hashed = SeededDice(1, "gaussian"), hashlib.sha256()
+    for size in (1, 63, 64, 2000):
+        hashed.update(dice.discrete_gaussian(sigma2, size=size).astype("<i8").tobytes())
+    hashed.update(dice._bytes(8))  # and as many bytes were used
+    assert hashed.hexdigest()[:16] == digest
 
 
 def test_survival_needs_a_coin_for_every_digit_of_the_exponent():

@@ -21,7 +21,9 @@ from dplearn.chance import sampling
 from dplearn.chance.table import (
     Enclosure,
     Table,
+    _Ends,
     _fixed_power,
+    _Lookup,
     exponential_event,
     power_blocks,
     power_weights,
@@ -285,6 +287,36 @@ def test_sixteen_bits_decide_only_what_is_decided(name):
     beside = {int(word) - 1 for word in words} | {int(word) for word in words}
     assert set(np.flatnonzero(~decided).tolist()) <= beside | cut
     assert short.size == 65536
+
+
+@every_law
+def test_sixteen_bits_decide_exactly_where_all_64_bits_that_follow_agree(name):
+    make, _ = LAWS[name]
+    lookup = _Lookup(make()._all_ends())
+    starts = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
+    first, final = lookup.long(starts), lookup.long(starts | np.uint64((1 << 48) - 1))
+    assert (lookup.short == np.where(first == final, first, -1)).all()
+
+
+@pytest.mark.parametrize("lows", [[], [0], [0, 0, 1], [1 << 48], [5 << 48, (5 << 48) + 1, 5 << 48 | 7 << 40]])
+@pytest.mark.parametrize("slack", [0, 1, 2, 1 << 48, 3 << 60])
+@pytest.mark.parametrize("last", [[6 << 48], [(1 << 64) - 1], [1 << 64], [1 << 64, 1 << 64]])
+def test_sixteen_bits_decide_exactly_as_much_for_ends_of_any_width(lows, slack, last):
+    lows = [*lows, *last]
+    lookup = _Lookup(_Ends(lows, [min(low + slack, 1 << 64) for low in lows]))
+    starts = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
+    first, final = lookup.long(starts), lookup.long(starts | np.uint64((1 << 48) - 1))
+    assert (lookup.short == np.where(first == final, first, -1)).all()
+
+
+@every_law
+def test_ends_computed_together_are_the_bounds_of_each_outcome(name):
+    make, _ = LAWS[name]
+    table = make()
+    ends = table._all_ends()
+    assert list(zip(ends.lows, ends.highs, strict=True)) == [
+        table.bounds(i, 64) for i in range(len(ends.lows))
+    ]
 
 
 @every_narrow_law

@@ -289,3 +289,45 @@ def test_the_main_job_runs_alone_as_a_program(program, anew):
     assert set(rows) >= {"private, epsilon = 1", "scikit-learn's stump", "majority class"}
     assert rows["private, epsilon = 3"] > rows["majority class"] + 0.15
     assert "exp(1)" in done.stdout
+
+
+def test_declared_kinds_learn_the_schema_and_predict_reads_cells_alike(capsys, table, tmp_path):
+    model, labels = tmp_path / "model.joblib", tmp_path / "labels.csv"
+    options = ["--target", "label", "--labels", "no,yes", "--epsilon", "60", "--out", model]
+    status, out, _ = run(capsys, "fit", table, *options, "--integers", "age")
+    assert status == 0
+    assert "Learned schema, released: Schema of 2 columns\n  'age': IntegerRange(low=" in out
+    assert "'job': Categories(" in out
+    assert (
+        "assumes that the number of records and the number, names and types of the columns are public;" in out
+    )
+    assert run(capsys, "predict", model, table, "--out", labels)[0] == 0
+    assert labels.read_text().splitlines()[1:] == ["yes", "no", "no", "no"] * 100
+    learner = joblib.load(model)
+    assert learner.guarantee_.epsilon == 60
+    assert learner.domain.columns.kinds == ("integers", "categories")
+
+
+@pytest.mark.parametrize(
+    ("extra", "holds"),
+    [
+        (["--numbers", "wage"], "--numbers must list columns of the table other than the target, got 'wage'"),
+        (["--integers", "label"], "--integers must list columns of the table other than the target"),
+        (
+            ["--numbers", "age", "--learner", "threshold"],
+            "--numbers does not go with ThresholdClassifier, which does not learn a schema",
+        ),
+    ],
+)
+def test_kinds_of_other_columns_or_learners_are_refused(capsys, table, tmp_path, extra, holds):
+    one_line(*run(capsys, "fit", table, "--target", "label", "--out", tmp_path / "m", *extra), holds=holds)
+
+
+def test_kinds_and_a_schema_exclude_each_other(capsys, table, tmp_path):
+    schema = tmp_path / "schema.json"
+    schema.write_text(json.dumps({"columns": {"age": {"type": "floats", "missing": True}}}))
+    given = ["--schema", schema, "--numbers", "age", "--out", tmp_path / "m"]
+    one_line(
+        *run(capsys, "fit", table, "--target", "label", *given),
+        holds="--numbers and --integers do not go with --schema",
+    )

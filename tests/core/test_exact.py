@@ -12,7 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn._validation import as_fraction
-from dplearn.core.exact import at_most_exp, decay_ratio, exp_bounds, float_above, log_bounds, short_above
+from dplearn.core.exact import (
+    at_most_exp,
+    decay_ratio,
+    exp_bounds,
+    fixed_decay,
+    fixed_power,
+    float_above,
+    log_bounds,
+    short_above,
+)
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 exponents = st.fractions(min_value=-60, max_value=60, max_denominator=10**9).filter(bool)
@@ -57,6 +66,51 @@ def test_exp_bounds_hold_at_very_different_exponents():
 
 def test_exp_of_zero_is_exactly_one():
     assert exp_bounds(Fraction(0)) == (1, 1)
+
+
+# fixed_decay and fixed_power
+
+
+@repeatable
+@given(exponents.map(abs), st.integers(0, 400))
+def test_fixed_point_bounds_enclose_the_series_and_are_at_most_two_apart(rate, bits):
+    low, high = fixed_decay(rate, bits)
+    series_low, series_high = (bound * (1 << bits) for bound in exp_by_series(-rate))
+    assert 0 <= low <= series_low
+    assert series_high <= high <= 1 << bits
+    assert high - low <= 2
+
+
+def test_fixed_point_bounds_hold_for_rates_of_any_size():
+    assert fixed_decay(Fraction(0), 64) == (1 << 64, 1 << 64)
+    assert fixed_decay(Fraction(10**40), 64) == (0, 1)
+    # 1 - 10**-40 rounds to one at this precision.
+    assert fixed_decay(Fraction(1, 10**40), 64) == ((1 << 64) - 1, 1 << 64)
+    assert fixed_decay(Fraction(1, 1 << 100), 100)[1] == 1 << 100
+    assert fixed_decay(Fraction(1, 1 << 100), 128)[1] <= (1 << 128) - (1 << 28) + 1
+
+
+@repeatable
+@given(
+    st.fractions(min_value=0, max_value=1, max_denominator=10**9),
+    st.integers(0, 300),
+    st.integers(1, 120),
+    st.integers(0, 9),
+)
+def test_fixed_powers_are_too_low_by_no_more_than_they_say(b, exponent, bits, error):
+    base = max(0, floor(b * (1 << bits)) - error)
+    lost = b**exponent * (1 << bits) - fixed_power(base, exponent, bits)
+    # The base is too low by less than error + 1 units.
+    assert 0 <= lost <= max(0, exponent * (error + 2) - 1)
+
+
+def test_half_of_what_fixed_powers_may_be_too_low_by_is_not_enough():
+    losses = []
+    for bits in range(64, 96):
+        b = 1 - Fraction(7, 10**9)
+        power = fixed_power(floor(b * (1 << bits)), 255, bits)
+        losses.append((b**255 * (1 << bits) - power) / (2 * 255 - 1))
+    assert Fraction(1, 2) < max(losses) <= 1
 
 
 # log_bounds

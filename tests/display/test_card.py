@@ -39,7 +39,7 @@ from dplearn.preprocessing import (
     PrivateRobustScaler,
 )
 from dplearn.privacy import LedgerError
-from dplearn.releases import cdf, interior_point, quantiles, stable_counts
+from dplearn.releases import cdf, interior_point, learned_schema, quantiles, stable_counts
 
 DAY = datetime.date(2030, 1, 2)
 DOMAIN = Grid(-9, 9, 19)  # small, so that so few records are enough
@@ -111,6 +111,7 @@ FITS = {
     "StableCounts": lambda X, _, seed: stable_counts(
         list(map(str, X[:, 0])), epsilon=1, delta=1e-6, random_state=seed
     ),
+    "LearnedSchema": lambda X, _, seed: learned_schema(X, random_state=seed),
     "CDFRelease": lambda X, _, seed: cdf(X[:, 0], epsilon=1, random_state=seed),
 }
 

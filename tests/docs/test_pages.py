@@ -36,7 +36,7 @@ def test_every_block_of_a_page_runs(name, tmp_path, monkeypatch):
 
 def test_getting_started_shows_what_it_says():
     lines, scope = run(DOCS / "getting_started.md")
-    (rule,), (score,), (guarantee,), plan, (own,), (quick,), both, (refusal,) = lines
+    (rule,), (score,), (guarantee,), plan, (own,), (quick,), both, (schema,), (assumed,), (refusal,) = lines
     assert "if x" in str(rule)
     assert score > 0.8
     assert (guarantee.epsilon, guarantee.delta, guarantee.reproducible) == (1, 0, False)
@@ -44,6 +44,8 @@ def test_getting_started_shows_what_it_says():
     for rule in (own, quick):
         assert "else 'no'" in str(rule) or "else 'yes'" in str(rule)
     assert both == (22247, 22559)
+    assert schema.names == ("age", "job", "wage")
+    assert assumed == "the number of records and the number, names and types of the columns are public"
     assert "asked epsilon 0.5, delta 0; spent epsilon 1" in str(refusal)
     assert scope["piped"].score(scope["columns"], scope["table"]["member"]) > 0.7
 

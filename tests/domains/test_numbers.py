@@ -823,3 +823,66 @@ def test_what_is_no_finite_number_is_refused_by_every_domain(domain, value):
 )
 def test_finite_numbers_beyond_all_floats_are_the_largest(domain, value):
     assert domain.encode(np.array([value], dtype=object)).tolist() == [domain.size - 1]
+
+
+ODD = np.array(
+    [
+        0.5,
+        None,
+        "text",
+        float("inf"),
+        float("-inf"),
+        float("nan"),
+        10**400,
+        -(10**400),
+        b"x",
+        (1, 2),
+        True,
+        {},
+    ],
+    dtype=object,
+)
+
+
+@pytest.mark.parametrize(
+    ("domain", "ends"),
+    [
+        (IntegerRange(0, 5, "accept", missing=True), (1, 6)),
+        (Grid(0, 5, 6, "accept", missing=True), (1, 6)),
+        (Floats(significand_bits=0, smallest=1, largest=2, missing=True, outside="accept"), (1, 5)),
+    ],
+    ids=lambda domain: type(domain).__name__,
+)
+def test_a_domain_that_accepts_all_cells_refuses_none(domain, ends):
+    low, high = ends
+    codes = domain.encode(ODD).tolist()
+    assert codes == domain.nearest(ODD).tolist()
+    missing = [place for place, code in enumerate(codes) if code == 0]
+    assert missing == [1, 2, 5, 8, 9, 11]
+    assert [codes[place] for place in (3, 4, 6, 7)] == [high, low, high, low]
+    for cells in (np.array(["a"]), np.array([b"a"]), np.array([1j]), np.array(["2020"], dtype="M8[D]")):
+        assert domain.encode(cells).tolist() == [0]
+    assert domain.encode(np.array([np.inf, np.nan, -np.inf])).tolist() == [high, 0, low]
+    assert domain.encode(np.array([True])).tolist() == domain.encode(np.array([1])).tolist()
+    assert not domain.numeric
+    assert domain.accepts_missing
+    assert domain.assumption == "values are of any kind"
+    assert eval(repr(domain)) == domain
+    assert (
+        type(domain)(
+            **{"size" if name == "points" else name: value for name, value in domain.parameters.items()}
+        )
+        == domain
+    )
+
+
+def test_accepting_all_cells_needs_a_code_for_missing_ones():
+    for make in (
+        lambda: IntegerRange(0, 1, "accept"),
+        lambda: Grid(0, 1, 2, "accept"),
+        lambda: Floats(outside="accept"),
+    ):
+        with pytest.raises(ValueError, match="outside='accept' needs missing=True"):
+            make()
+    with pytest.raises(ValueError, match="outside must be"):
+        Floats(outside="clip")

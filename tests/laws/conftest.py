@@ -19,6 +19,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dplearn import (
+    AdditiveClassifier,
+    AdditiveRegressor,
     ApproxDP,
     ConjunctionClassifier,
     ExponentialMechanismClassifier,
@@ -132,10 +134,15 @@ CLASSIFIERS = (
     ThresholdClassifier(method="interior_point", epsilon=50.0),
     StatisticalQueryNaiveBayes(epsilon=50.0, n_bins=2, domain=Grid(-1000, 1000, outside="clip")),
     StatisticalQueryNaiveBayes(epsilon=50.0, n_bins=4, trust_model="local"),
+    StatisticalQueryNaiveBayes(epsilon=500.0, n_bins=2, domain="learn"),
+    StatisticalQueryLogisticRegression(epsilon=500.0, domain="learn"),
     StatisticalQueryLogisticRegression(),
     MORE_STEPS,
     StatisticalQueryLogisticRegression(epsilon=100.0, delta=1e-6),
     StatisticalQueryLogisticRegression(trust_model="local"),
+    AdditiveClassifier(),
+    AdditiveClassifier(delta=0),
+    AdditiveClassifier(trust_model="local", epsilon=10.0),
     ConjunctionClassifier(),
     ConjunctionClassifier(trust_model="local"),
     MaskedParityClassifier(),
@@ -168,6 +175,11 @@ CLASSIFIERS = (
         method="random_stopping",
         n_iter=3,
     ),
+    PrivateSearchCV(
+        ExponentialMechanismClassifier(domain="learn"),
+        {"method": ["exponential", "permute_and_flip"]},
+        epsilon=1000.0,
+    ),
     KnowledgeTransferClassifier(protects="labels"),
     SoftLabelTransferClassifier(None, make_pipeline(StandardScaler(), Ridge()), protects="labels"),
     SoftLabelTransferClassifier(GaussianNB(), GaussianNB(), protects="labels"),
@@ -187,6 +199,9 @@ REGRESSORS = (
     LinearRegressor(**ANY_TARGET),
     LinearRegressor(delta=0, **ANY_TARGET),
     LinearRegressor(trust_model="local", **ANY_TARGET),
+    AdditiveRegressor(**ANY_TARGET),
+    AdditiveRegressor(delta=0, **ANY_TARGET),
+    AdditiveRegressor(trust_model="local", **ANY_TARGET),
 )
 PREDICTORS = (*CLASSIFIERS, *REGRESSORS)
 TRANSFORMERS = (
@@ -208,6 +223,8 @@ NIGHTLY = [
     if getattr(each, "aggregation", None) in ("confident_gnmax", "lnmax", "mean")
     or (isinstance(each, SoftLabelTransferClassifier) and each.estimator is None)
     or each is MORE_STEPS
+    or (isinstance(each, StatisticalQueryLogisticRegression) and each.domain == "learn")
+    or (isinstance(each, PrivateSearchCV) and each.estimator.domain == "learn")
     or each is ONE_ROUND
 ]
 

@@ -139,6 +139,9 @@ RELEASES = {
         np.floor(values), delta=1e-6, **how
     ),
     "cdf": lambda values, **how: releases.cdf(values, **how).ppf(0.5),
+    "learned_schema": lambda values, domain, **how: repr(
+        releases.learned_schema([[x] for x in values], ["numbers"], **how).schema.domains
+    ),
 }
 
 

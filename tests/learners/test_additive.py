@@ -19,11 +19,15 @@ AGES = IntegerRange(0, 40)
 
 
 def classifier(**parameters):
-    return AdditiveClassifier(**{"epsilon": 1e4, "classes": [0, 1], "random_state": 0} | parameters)
+    return AdditiveClassifier(
+        **{"epsilon": 1e4, "classes": [0, 1], "domain": None, "random_state": 0} | parameters
+    )
 
 
 def regressor(**parameters):
-    return AdditiveRegressor(**{"epsilon": 1e4, "target_range": (-2, 2), "random_state": 0} | parameters)
+    return AdditiveRegressor(
+        **{"epsilon": 1e4, "target_range": (-2, 2), "domain": None, "random_state": 0} | parameters
+    )
 
 
 def effect(ages):
@@ -112,7 +116,8 @@ def test_shapes_recover_known_effects(fitted):
 def test_margins_are_the_sums_of_intercept_and_effects(fitted):
     model, X, _, _ = fitted
     cells = [
-        column.of(codes) for column, codes in zip(model.columns_, model.domain_.nearest(X[:9]), strict=True)
+        shape.column.of(codes)
+        for shape, codes in zip(model.shapes_, model.domain_.nearest(X[:9]), strict=True)
     ]
     total = model.intercept_[0] + sum(
         shape.effects[cell] for shape, cell in zip(model.shapes_, cells, strict=True)
@@ -179,7 +184,7 @@ def test_a_frame_is_read_by_its_schema_and_unknown_values_have_no_effect():
 
 def test_undeclared_columns_and_labels_are_assumptions():
     X = np.random.default_rng(0).normal(size=(300, 2))
-    undeclared = AdditiveClassifier(random_state=0).fit(X, np.arange(300) % 2)
+    undeclared = AdditiveClassifier(domain=None, random_state=0).fit(X, np.arange(300) % 2)
     declared = AdditiveClassifier(classes=[0, 1], domain=Grid(-9, 9), random_state=0).fit(
         X, np.arange(300) % 2
     )
@@ -195,7 +200,7 @@ def test_undeclared_columns_and_labels_are_assumptions():
 def test_the_ledger_is_charged_with_the_guarantee(settings):
     ledger = PrivacyLedger(1, 1e-6)
     X = np.random.default_rng(0).normal(size=(200, 2))
-    model = AdditiveClassifier(classes=[0, 1], ledger=ledger, **settings)
+    model = AdditiveClassifier(domain=None, classes=[0, 1], ledger=ledger, **settings)
     model.fit(X, np.arange(200) % 2)
     assert ledger.spent().epsilon == model.guarantee_.epsilon == 1
     assert ledger.spent().delta == model.guarantee_.delta

@@ -14,7 +14,7 @@ SETTINGS = {"gaussian": {}, "laplace": {"delta": 0.0}, "local": {"trust_model": 
 
 
 def planned(kind="gaussian", d=3, n=10_000, numbers=False, **parameters):
-    given = SETTINGS[kind] | parameters
+    given = {"domain": None} | SETTINGS[kind] | parameters
     if numbers:
         return AdditiveRegressor(target_range=(0, 1), **given).plan(n, n_features=d)
     return AdditiveClassifier(classes=[0, 1], **given).plan(n, n_features=d)
@@ -101,4 +101,4 @@ def test_the_deviation_is_reported_to_users_and_fields_of_the_fit_are_not():
 @pytest.mark.parametrize("beta", [0, 1, -1])
 def test_beta_is_a_probability(beta):
     with pytest.raises(ValueError, match="beta"):
-        AdditiveClassifier(classes=[0, 1]).plan(100, n_features=1, beta=beta)
+        AdditiveClassifier(domain=None, classes=[0, 1]).plan(100, n_features=1, beta=beta)

@@ -57,7 +57,7 @@ def asked(kind, n_labels, n=800):
         patch.setattr(CentralOracle, "_answer", spied)
         patch.setattr(LocalOracle, "_answer", spied)
         model._fit(X, y, SeededDice(1))
-    return model.columns_, queries
+    return [shape.column for shape in model.shapes_], queries
 
 
 def greatest_move(query, columns, n_codes, order, rounds=30, crowd=24, seed=0):

@@ -18,7 +18,7 @@ from dplearn.domains import IntegerRange
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.preprocessing import PrivateQuantileTransformer
 from dplearn.privacy.plan import Plan
-from dplearn.releases import cdf_plan, interior_point_plan, stable_counts_plan
+from dplearn.releases import cdf_plan, interior_point_plan, learned_schema_plan, stable_counts_plan
 
 LEARNER = PointClassifier(epsilon=0.5)
 PLANS = [
@@ -32,6 +32,8 @@ PLANS = [
     cdf_plan(100_000, domain=IntegerRange(0, 9), method="blocks"),
     interior_point_plan(1000),
     stable_counts_plan(1000, delta=1e-6),
+    learned_schema_plan(1000, ["numbers", "categories"]),
+    ExponentialMechanismClassifier(domain="learn").plan(1000, n_features=2, n_labels=2),
 ]
 
 

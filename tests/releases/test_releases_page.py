@@ -19,7 +19,9 @@ def shown():
 
 def test_distributions_points_and_counts_are_near_what_the_page_says(shown):
     lines, scope = shown
-    (share,), (deciles,), (value, needed), (jobs,), (day,), (given,), (all_wages,), *_ = lines
+    (share,), (deciles,), (value, needed), (jobs,), (schema,), (plan,), (day,), (given,), (all_wages,), *_ = (
+        lines
+    )
     assert share == pytest.approx(0.66, abs=0.02)
     np.testing.assert_allclose(deciles, [25, 53, 82], atol=2)
     assert 18 <= value <= 89
@@ -27,6 +29,9 @@ def test_distributions_points_and_counts_are_near_what_the_page_says(shown):
     assert [key for key, _ in jobs] == ["clerk", "farmer"]
     assert len(scope["pairs"].counts) == 6
     assert len(scope["months"].counts) > 250
+    assert schema.names == ("age", "wage", "sex", "job")
+    assert plan.tail is not None
+    assert set(schema.columns["job"].values) == {"clerk", "farmer", "nurse", None}
     assert day.year == 2012
     assert given == pytest.approx(2980, rel=0.03)
     assert 0.88 * given < all_wages < given
@@ -46,7 +51,7 @@ def test_plans_rules_and_promises_are_those_of_the_page(shown):
     assert guaranteed == of_any == pytest.approx(0.1718, abs=1e-4)
     assert largest == 11640
     assert ledger.spent().epsilon < 10
-    assert len(ledger.history()) == 11
+    assert len(ledger.history()) == 12
 
 
 def test_a_synthetic_record_is_of_the_domain(shown):

@@ -1,0 +1,195 @@
+"""Audit cases of learned schemas: the lists of frequent keys, the whole release, and a fit that learns first.
+
+The ranges are found among four codes: missing, -1, 0 and 1. With so few records a range or a list needs a
+large epsilon, and no case attains its claim.
+"""
+
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dplearn.audit.case import AuditCase, Required
+from dplearn.audit.fits import Rows, StagedFit, WholeFit
+from dplearn.chance.dice import Dice
+from dplearn.domains import Floats, Learn
+from dplearn.domains.cells import object_array
+from dplearn.learners.generic import ExponentialMechanismClassifier
+from dplearn.mechanisms.frequent_keys import frequent_keys
+from dplearn.privacy import ApproxDP, ZeroConcentratedDP
+from dplearn.privacy.composition import Composition
+from dplearn.privacy.events import ZeroConcentrated
+from dplearn.releases.learned_schema import SchemaStages
+
+__all__ = ["CASES", "SMALL", "keys_case", "schema_case"]
+
+#: The numbers among which ranges are found in audits.
+SMALL = Floats(significand_bits=0, smallest=1, largest=1, missing=True, outside="accept")
+_TAIL_BITS = 30
+_PAIR = [(0, "no"), (1, "yes")]
+
+
+def keys_case(
+    name: str,
+    universe: Sequence[tuple[Hashable, ...]],
+    n: int,
+    *,
+    rho: int,
+    delta: Fraction,
+    required: Required,
+) -> AuditCase:
+    """Return a case of the frequent keys of all columns.
+
+    Parameters
+    ----------
+    name : str
+        Name of the case.
+    universe : sequence of tuple
+        Records: a key of each column.
+    n : int
+        Number of records.
+    rho : int
+        The cost of the noise.
+    delta : Fraction
+        The probability of failure, and that of the conversion into the claim.
+    required : Required
+        Required evidence of the case.
+    """
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        found = frequent_keys(
+            list(zip(*rows, strict=True)), privacy=ZeroConcentratedDP(rho), delta=delta, dice=dice
+        )
+        return str(found), found
+
+    epsilon = Composition([ZeroConcentrated(rho)]).total(delta=delta).epsilon
+    return AuditCase(
+        name,
+        fit,
+        universe,
+        n,
+        ApproxDP(epsilon, 2 * delta),
+        ordered=False,
+        tail_bits=_TAIL_BITS,
+        rules=None,  # the noise of the keys that occur
+        verifies=("frequent_keys",),
+        part_of=("LearnedSchema",),
+        required=required,
+    )
+
+
+def schema_case(
+    name: str,
+    kinds: Sequence[str],
+    universe: Sequence[tuple[Any, ...]],
+    n: int,
+    *,
+    claim: ApproxDP,
+    required: Required,
+) -> AuditCase:
+    """Return a case of the release of a schema.
+
+    Parameters
+    ----------
+    name : str
+        Name of the case.
+    kinds : sequence of str
+        The kind of each column.
+    universe : sequence of tuple
+        Records: a cell of each column; numbers are -1, 0, 1 or None.
+    n : int
+        Number of records.
+    claim : ApproxDP
+        The guarantee.
+    required : Required
+        Required evidence of the case.
+    """
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        stages = SchemaStages(kinds, claim, numbers=SMALL)
+        records = stages.read([list(row) for row in rows])
+        plan = stages.plan(len(records))
+        found = stages.release(stages.summarize(records, plan), plan, dice)
+        return repr(found.schema.domains), found.schema
+
+    return AuditCase(
+        name,
+        fit,
+        universe,
+        n,
+        claim,
+        ordered=False,
+        tail_bits=_TAIL_BITS,
+        rules=None,
+        verifies=("LearnedSchema",),
+        required=required,
+    )
+
+
+class _SmallStumps(ExponentialMechanismClassifier):
+    """A learner whose ranges are found among few numbers."""
+
+    _schema_numbers = SMALL
+
+
+def _fit_case(
+    name: str, values: Sequence[tuple[Any, str]], n: int, *, staged: bool, required: Required
+) -> AuditCase:
+    """Return a case of a fit that learns the range of one column first."""
+
+    def make() -> ExponentialMechanismClassifier:
+        return _SmallStumps(
+            "thresholds", epsilon=44, domain=Learn(["integers"], share="1/2"), classes=["no", "yes"]
+        )
+
+    def table(rows: Rows) -> tuple[Any, Any]:
+        X = object_array([value for value, _ in rows]).reshape(-1, 1)
+        return X, np.array([label for _, label in rows])
+
+    def shown(fitted: Any) -> tuple[str, Any]:
+        return f"{fitted.schema_.domains!r} {fitted.concept_}", (fitted.schema_.domains, str(fitted.concept_))
+
+    whole = WholeFit(make, table, shown)
+    return AuditCase(
+        name,
+        StagedFit(whole) if staged else whole,
+        values,
+        n,
+        ApproxDP(44),
+        ordered=False,
+        rules=None,
+        part_of=("ExponentialMechanismClassifier", "LearnedSchema"),
+        required=required,
+    )
+
+
+CASES = (
+    keys_case("frequent_keys", [("a",), ("b",)], 3, rho=2, delta=Fraction(1, 50), required=Required(4, 0.48)),
+    keys_case(
+        "frequent_keys_of_two_columns",
+        [("a", 1), (None, 1)],
+        4,
+        rho=2,
+        delta=Fraction(1, 50),
+        required=Required(5, 0.24),
+    ),
+    schema_case(
+        "learned_range",
+        ["integers"],
+        [(0,), (1,), (None,)],
+        4,
+        claim=ApproxDP(21),
+        required=Required(15, 0.46),
+    ),
+    schema_case(
+        "learned_schema",
+        ["numbers", "categories"],
+        [(0, "a"), (1, "b")],
+        8,
+        claim=ApproxDP(26, Fraction(1, 10)),
+        required=Required(9, 0.28),
+    ),
+    _fit_case("fit_with_learned_schema", [*_PAIR, (None, "no")], 4, staged=True, required=Required(15, 0.52)),
+    _fit_case("small_fit_with_learned_schema", _PAIR, 4, staged=False, required=Required(5, 0.52)),
+)

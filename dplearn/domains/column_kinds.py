@@ -1,0 +1,196 @@
+"""The public kinds of columns, from declarations and types, for tables whose domains are learned.
+
+A kind is declared, or derived from the type (dtype) of a column. No cell is read.
+
+>>> import numpy as np
+>>> kinds_of(np.zeros((5, 2), dtype=int)).kinds
+('integers', 'integers')
+>>> kinds_of(np.array([[31, "north"]], dtype=object), {"age": "integers", "town": "categories"}).names
+('age', 'town')
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dplearn._validation import check_number
+from dplearn._writing import brief
+from dplearn.domains.base import Domain
+from dplearn.domains.cells import column_type, holds_times, is_frame, times_as_numbers
+from dplearn.domains.product import Product
+from dplearn.domains.schema import Schema
+
+__all__ = ["KINDS", "ColumnKinds", "Learn", "as_learn", "declared_kinds", "kinds_of"]
+
+#: The kinds of columns.
+KINDS = ("numbers", "integers", "booleans", "categories")
+_OF_NUMBERS = ("numbers", "integers")
+#: The kinds of types by their names in numpy, pandas and polars; all other types are of categories.
+_TYPES = {r"bool": "booleans", r"u?int\d*$": "integers", r"float|decimal": "numbers"}
+_TEXTS = re.compile(r"<?u\d|\|?s\d|str|bytes|cat|enum|binary")
+_SHARE = Fraction(1, 10)
+
+
+@dataclass(frozen=True)
+class Learn:
+    """A value of the parameter `domain`: the fit learns the domains privately, from a share of its budget.
+
+    `domain="learn"` is `Learn()`.
+
+    Parameters
+    ----------
+    columns : mapping of str to str, or sequence of str, optional
+        Public. The kind of each column, or of some columns of a data frame by name: "numbers", "integers",
+        "booleans" or "categories". The kinds of all other columns follow from their types; a list and an
+        array of objects have no types, and their columns are categories.
+    share : number, default=1/10
+        The share of a fit's budget for the domains, in (0, 1).
+    """
+
+    columns: Any = None
+    share: Any = _SHARE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", declared_kinds(self.columns))
+        object.__setattr__(self, "share", check_number("share", self.share, above=0, below=1))
+
+    def __repr__(self) -> str:
+        declared: ColumnKinds | None = self.columns
+        given = [] if declared is None else [repr(declared.listed)]
+        share = [f"share={str(self.share)!r}"] if self.share != _SHARE else []
+        return f"Learn({', '.join(given + share)})"
+
+
+def as_learn(domain: Any) -> Learn | None:
+    """Return the parameter `domain` of an estimator as `Learn`, or None if it declares the domains."""
+    if isinstance(domain, str) and domain == "learn":
+        return Learn()
+    return domain if isinstance(domain, Learn) else None
+
+
+@dataclass(frozen=True)
+class ColumnKinds:
+    """The public kinds of a table's columns.
+
+    Attributes
+    ----------
+    kinds : tuple of str
+        The kind of each column, one of `KINDS`.
+    names : tuple of str or None
+        The names of the columns, if they have names.
+    """
+
+    kinds: tuple[str, ...]
+    names: tuple[str, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    @property
+    def listed(self) -> list[str] | dict[str, str]:
+        """The kinds as a list, or by name."""
+        kinds = list(self.kinds)
+        return kinds if self.names is None else dict(zip(self.names, kinds, strict=True))
+
+    @property
+    def of_numbers(self) -> list[int]:
+        """The places of the columns of numbers and of integers."""
+        return [place for place, kind in enumerate(self.kinds) if kind in _OF_NUMBERS]
+
+    @property
+    def of_categories(self) -> list[int]:
+        """The places of the columns of categories."""
+        return [place for place, kind in enumerate(self.kinds) if kind == "categories"]
+
+    def schema(self, domains: Iterable[Domain]) -> Product:
+        """Return the domain of a record: a schema if the columns have names."""
+        if self.names is None:
+            return Product(domains)
+        return Schema(dict(zip(self.names, domains, strict=True)))
+
+
+def kinds_of(X: Any, columns: Any = None, dtype: Any = None) -> ColumnKinds:
+    """Return the kinds of the columns of a table, from declarations and types; no cell is read.
+
+    Parameters
+    ----------
+    X : ndarray or data frame of shape (n, d)
+        Only its shape, its names and its types are read.
+    columns : mapping, sequence or None
+        As for `Learn`. For an array, a mapping lists all columns in their order.
+    dtype : dtype, optional
+        The type of the array that X was made from; by default, that of X.
+
+    Raises
+    ------
+    TypeError
+        If a column has dates, times or durations, or is declared to be of numbers and has a type of text.
+    ValueError
+        If `columns` does not describe the columns of `X`.
+    """
+    d, frame, declared = X.shape[1], is_frame(X), declared_kinds(columns)
+    types = (
+        [column_type(X, place) for place in range(d)] if frame else [X.dtype if dtype is None else dtype] * d
+    )
+    given = tuple(map(str, X.columns)) if frame else tuple(f"x{place}" for place in range(d))
+    kinds = [_of_type(dtype, name) for dtype, name in zip(types, given, strict=True)]
+    named = frame and len({name for name in X.columns if isinstance(name, str)}) == d
+    if declared is not None and declared.names is not None and frame:
+        kinds = _overwritten(kinds, given, declared)
+    elif declared is not None:
+        if len(declared) != d:
+            raise ValueError(f"columns must list {d} kinds, one for each column, got {len(declared)}")
+        kinds = list(declared.kinds)
+        given, named = declared.names or given, named or declared.names is not None
+    for place, kind in enumerate(kinds):
+        if kind in _OF_NUMBERS and _TEXTS.match(str(types[place]).lower()):
+            raise TypeError(
+                f"column {given[place]!r} is declared as {kind} and has a type of text, {types[place]}"
+            )
+    return ColumnKinds(tuple(kinds), given if named else None)
+
+
+def declared_kinds(columns: Any) -> ColumnKinds | None:
+    """Return declared kinds, or None if none are declared.
+
+    Parameters
+    ----------
+    columns : mapping, sequence, ColumnKinds or None
+        As for `Learn`.
+
+    Raises
+    ------
+    ValueError
+        If a kind is not one of `KINDS`.
+    """
+    if columns is None or isinstance(columns, ColumnKinds):
+        return columns
+    if isinstance(columns, Mapping):
+        return ColumnKinds(tuple(map(_checked, columns.values())), tuple(map(str, columns)))
+    return ColumnKinds(tuple(map(_checked, [columns] if isinstance(columns, str) else columns)))
+
+
+def _checked(kind: Any) -> str:
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise ValueError(f"columns must be of kinds {_listed()}, got {brief(kind)}")
+    return kind
+
+
+def _listed() -> str:
+    return ", ".join(map(repr, KINDS))
+
+
+def _of_type(dtype: Any, column: str) -> str:
+    if holds_times(dtype):
+        raise TypeError(f"column {column!r} is {times_as_numbers(dtype)}")
+    name = str(dtype).lower()
+    return next((kind for pattern, kind in _TYPES.items() if re.match(pattern, name)), "categories")
+
+
+def _overwritten(kinds: Sequence[str], names: Sequence[str], declared: ColumnKinds) -> list[str]:
+    kind_of = dict(zip(declared.names or (), declared.kinds, strict=True))
+    if absent := [name for name in kind_of if name not in names]:
+        raise ValueError(f"columns must name columns of X, got {absent[0]!r}")
+    return [kind_of.get(name, kind) for name, kind in zip(names, kinds, strict=True)]

@@ -1,0 +1,396 @@
+"""Fits with `domain="learn"`: a learner releases a schema first, then fits with it, within one budget.
+
+A learner with the parameter `domain` gets this by one line, the decorator of its class:
+
+    @learns_schema()
+    class MyClassifier(PrivateClassifier): ...
+
+If all noise of the learner's plan is Gaussian, and calibrated by `concentrated_budget(plan.guarantee)`, then
+`@learns_schema(concentrated=...)`, with a function of the plan that returns True, divides rho in place of
+epsilon: the same share of the budget gives a several times more accurate schema.
+
+The decorator replaces the stages. With any other `domain` they are the stages of the learner. With
+`domain="learn"`, or `Learn(...)`:
+
+1. `_params` checks the parameters of the learner; a fit costs the learner's epsilon and delta.
+2. `_read` keeps rows as they are, and reads them once with a public schema that accepts every cell, so that
+   the learner raises its errors before the charge.
+3. `_plan` divides the cost between the schema and the learner's own stages, the rest.
+4. `_summarize` returns rows and labels.
+5. `_release` releases the schema, and then runs the stages of an inner learner, with the schema as its
+   domain and the rest as its budget, on the rows. All cells lie in the schema, so nothing raises an error.
+6. `_publish` publishes the outcome of the inner learner, and the schema as `schema_`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import wraps
+from typing import Any, Self, TypeVar
+
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from dplearn.chance.dice import Dice
+from dplearn.domains import Categories, Learn, Product
+from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
+from dplearn.estimator.stages import Params, Public, Table
+from dplearn.privacy import ApproxDP
+from dplearn.privacy.composition import Composition
+from dplearn.privacy.events import ZeroConcentrated
+from dplearn.privacy.plan import Plan, hidden
+from dplearn.privacy.shares import concentrated_budget
+from dplearn.records.reading import TABLE, labels_assumed, read_features, read_labels
+from dplearn.records.rows import Examples
+from dplearn.records.targets import STEPS, read_target
+from dplearn.releases.learned_schema import NUMBERS, ConcentratedPart, LearnedSchemaPlan, SchemaStages
+
+__all__ = ["SchemaFitPlan", "learns_schema"]
+
+_ANY = Categories([None], other=True)  # accepts cells of any kind
+
+Kind = TypeVar("Kind", bound=type)
+
+
+def learns_schema(
+    *, concentrated: Callable[[Any], bool] | None = None, parameter: str = "domain"
+) -> Callable[[Kind], Kind]:
+    """Return a class decorator: with `domain="learn"` a fit learns the schema, from a share of its budget.
+
+    Parameters
+    ----------
+    concentrated : callable, optional
+        A function of the learner's plan: True if the learner's release with this plan is zero-concentrated
+        with rho = concentrated_budget(plan.guarantee). None: never.
+    parameter : str, default="domain"
+        The name of the parameter that is "learn", as for `set_params`.
+
+    Notes
+    -----
+    **Privacy.** The guarantee of the learner's parameters. A learner with `trust_model="local"` learns
+    nothing: its schema is public. Proof: the schema and the inner fit are composed.
+    Either epsilon and delta are divided, and both parts have their (epsilon, delta). Or both parts are
+    zero-concentrated, the schema except for a failure of probability delta_s: the inner fit has the budget
+    (e, delta - delta_s), hence rho' = concentrated_budget of it, and the schema has the difference of
+    concentrated_budget(epsilon, delta - delta_s) and rho'.
+
+    **Assumes.** A learner that accepts a table with `LearnedSchemaPlan.narrowest`, and the plan of
+    `LearnedSchemaPlan.widest`, accepts the table with every schema that can be released.
+
+    **Accuracy.** That of the learner with the rest of the budget and the released schema.
+
+    **Source.** Composition is by Dwork, Kenthapadi, McSherry, Mironov and Naor (2006), and by Bun and Steinke
+    (2016), Lemma 1.7 and Proposition 1.3; the division is ours.
+    """
+
+    def decorated(kind: Kind) -> Kind:
+        for name, stage in _stages(kind, parameter, concentrated or _never).items():
+            setattr(kind, name, wraps(getattr(kind, name))(stage))
+        kind.can_learn_schema = True  # type: ignore[attr-defined]
+        return kind
+
+    return decorated
+
+
+def _stages(kind: Any, parameter: str, concentrated: Callable[[Any], bool]) -> dict[str, Callable[..., Any]]:
+    """Return the stages of a class, each of which is the own one unless the fit learns the schema."""
+    own = {name: getattr(kind, name) for name in (*_OF_FITS, "_params", "_publish", "__sklearn_tags__")}
+
+    def params(learner: Any, reproducible: bool) -> Any:
+        learn = as_learn(_value(learner, parameter))
+        if learn is None:
+            return own["_params"](learner, reproducible)
+        return _SchemaParams.of(learner, learn, parameter, concentrated, reproducible)
+
+    def tags(learner: Any) -> Any:
+        learns = as_learn(_value(learner, parameter)) is not None
+        return own["__sklearn_tags__"](_with(learner, {parameter: _ANY}) if learns else learner)
+
+    def publish(learner: Any, outcome: Any, plan: Any) -> None:
+        learned = isinstance(plan, SchemaFitPlan)
+        own["_publish"](learner, *(outcome.with_guarantee(plan.guarantee) if learned else (outcome, plan)))
+        if learned:
+            learner.schema_ = outcome.schema
+
+    def dispatched(name: str, given: int) -> Callable[..., Any]:
+        def stage(learner: Any, *args: Any, **more: Any) -> Any:
+            if isinstance(args[given], (_SchemaParams, SchemaFitPlan)):
+                return _OF_FITS[name](learner, *args, **more)
+            return own[name](learner, *args, **more)
+
+        return stage
+
+    of_fits = {name: dispatched(name, given) for name, given in _GIVEN.items()}
+    return {**of_fits, "_params": params, "_publish": publish, "__sklearn_tags__": tags}
+
+
+def _never(plan: Any) -> bool:  # noqa: ARG001 - the rule of learners that are not concentrated
+    return False
+
+
+@dataclass(frozen=True)
+class SchemaFitPlan(Plan):
+    """The plan of a fit that learns the schema first.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        The guarantee of the fit, the schema included.
+    schema : LearnedSchemaPlan
+        The plan of the schema; its guarantee is that of the schema alone.
+    rest : ApproxDP
+        The budget of the inner fit. If rho is divided, the epsilons of both parts add up to more than that of
+        `guarantee`, because rho adds up and epsilon is proportional to its root.
+    inner : object
+        The plan of the inner fit with the narrowest schema that can be released, for which its noise is
+        least.
+    """
+
+    guarantee: ApproxDP
+    schema: LearnedSchemaPlan
+    rest: ApproxDP
+    inner: Any
+    params: Any = hidden()
+    public: Any = hidden()
+    stages: Any = hidden()
+    replan: Any = hidden()
+
+    _computed = ("n_needed",)
+
+    @property
+    def n_needed(self) -> int:
+        """The number of records from which on all ranges and all lists of the schema are released."""
+        return self.schema.n_needed
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The warnings of the schema and of the inner fit; functions of public numbers."""
+        inner: tuple[str, ...] = self.inner.warnings
+        return (*self.schema.warnings, *inner)
+
+
+@dataclass(frozen=True)
+class _SchemaPublic(Public):
+    """The public values of a table whose schema is learned.
+
+    Attributes
+    ----------
+    kinds : ColumnKinds
+        The kinds of the columns.
+    inner : Public
+        The public values that the inner learner found.
+    accepted : tuple of str
+        The assumptions of the public schema with which it read the table; all cells meet them.
+    """
+
+    kinds: Any = None
+    inner: Any = None
+    accepted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """The released schema, and the plan and the outcome of the inner fit."""
+
+    schema: Product
+    plan: Any
+    released: Any
+
+    def with_guarantee(self, guarantee: ApproxDP) -> tuple[Any, Any]:
+        """Return the outcome and the plan of the inner fit, with the guarantee of the whole fit."""
+        return self.released, replace(self.plan, guarantee=guarantee)
+
+
+class _SchemaParams(Params):
+    """The checked parameters of a fit that learns the schema; other attributes are those of `own`.
+
+    Attributes
+    ----------
+    own : Params
+        The parameters of the inner learner.
+    learner : PrivateEstimator
+        The inner learner: unfitted, without a ledger, and with a domain that accepts all cells.
+    learn : Learn
+        The parameter `domain`.
+    parameter, concentrated
+        As for `learns_schema`.
+    numbers : Floats
+        The numbers among which ranges are found.
+    """
+
+    @classmethod
+    def of(cls, learner: Any, learn: Learn, parameter: str, concentrated: Any, reproducible: bool) -> Self:
+        """Return the parameters of a learner, after its own checks."""
+        inner = _with(learner, {parameter: _ANY, "ledger": None})
+        own = inner._params(reproducible)
+        numbers = getattr(learner, "_schema_numbers", NUMBERS)
+        given = {"learn": learn, "parameter": parameter, "concentrated": concentrated, "numbers": numbers}
+        return cls(
+            own.cost, own=own, learner=inner, classes=getattr(own, "classes", None), declared=None, **given
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(vars(self)["own"], name)
+
+    def inner(self, domain: Any, *, classes: Any = None, budget: ApproxDP | None = None) -> Any:
+        """Return an unfitted inner learner with a domain, and with labels and a budget if they are given."""
+        given = {self.parameter: domain}
+        if classes is not None:
+            given[self.parameter.removesuffix("domain") + "classes"] = list(classes)
+        if budget is not None:
+            amounts = {"epsilon": budget.epsilon, "delta": budget.delta}
+            given |= {name: amounts[name] for name in amounts if name in self.learner.get_params(deep=False)}
+        return _with(self.learner, given)
+
+    def inner_plan(self, stages: SchemaStages, rest: ApproxDP, public: Any, **more: Any) -> Any:
+        """Return the plan of the inner fit with the narrowest schema; raise if the widest has none."""
+        schema = stages.plan(public.n_samples)
+        narrow, wide = (
+            self.inner(domain, classes=public.classes, budget=rest)
+            for domain in (schema.narrowest, schema.widest)
+        )
+        wide._plan(wide._params(self.cost.reproducible), public, **more)
+        return narrow._plan(narrow._params(self.cost.reproducible), public, **more)
+
+    def stages(
+        self, kinds: ColumnKinds, cost: ApproxDP, part: ConcentratedPart | None = None
+    ) -> SchemaStages:
+        """Return the stages of the schema's release at a cost."""
+        # A local learner has no curator, who would see the records of the schema.
+        curated = getattr(self.learner, "trust_model", "central") == "central"
+        guarantee = replace(cost, assumes=TABLE)
+        return SchemaStages(kinds, guarantee, concentrated=part, numbers=self.numbers, curated=curated)
+
+
+def _read(learner: Any, X: Any, y: Any, params: Any) -> Table:
+    dtype = getattr(X, "dtype", None)
+    X = read_features(learner, X, domain=_ANY, reset=True)
+    kinds = kinds_of(X, params.learn.columns, dtype)
+    classes, targets = _read_targets(y, X.shape[0], params)
+    # The inner learner reads the table with a schema that accepts every cell: its errors come before the
+    # charge, and depend on no value of X.
+    schema = params.stages(kinds, params.cost).plan(X.shape[0]).narrowest
+    reader = params.inner(schema, classes=classes)
+    rows = Examples(X, targets)
+    own = reader._params(params.cost.reproducible)
+    found = reader._read(X, _given_targets(rows, classes), own).public
+    public = _SchemaPublic(
+        X.shape[0],
+        X.shape[1],
+        names=getattr(learner, "feature_names_in_", None),
+        classes=classes,
+        kinds=kinds,
+        inner=found,
+        accepted=schema.assumes,
+    )
+    return Table(public, rows)
+
+
+def _read_targets(y: Any, n: int, params: Any) -> tuple[Any, NDArray[Any]]:
+    """Return labels and their codes, or for a regression None and the validated numbers."""
+    target = getattr(params, "target", None)
+    if target is None:
+        return read_labels(y, n, params.classes)
+    return None, target.decode(read_target(y, n, target) / STEPS)
+
+
+def _given_targets(rows: Examples, classes: Any) -> Any:
+    """Return the targets as the inner learner reads them."""
+    return rows.y if classes is None else classes[rows.y]
+
+
+def _plan(learner: Any, params: Any, public: Any, **more: Any) -> SchemaFitPlan:  # noqa: ARG001 - a stage
+    found = replace(getattr(public, "inner", public), n_samples=public.n_samples)
+    kinds = getattr(public, "kinds", None) or _planned_kinds(params.learn, public)
+    stages, rest, inner = _divided(params, kinds, found, more)
+    schema = stages.plan(public.n_samples)
+    delta = params.cost.delta
+    if stages.concentrated is None:
+        delta = inner.guarantee.delta + (0 if schema.is_free else schema.guarantee.delta)
+    assumed = [*TABLE]  # the types of the columns, and of no value
+    if public.n_labels:
+        assumed.append(labels_assumed(params.classes))
+    dropped = {*schema.narrowest.assumes, *getattr(public, "accepted", ()), labels_assumed(())}
+    assumed += [text for text in inner.guarantee.assumes if text not in dropped]
+    guarantee = replace(params.cost, delta=delta, assumes=tuple(dict.fromkeys(assumed)))
+    return SchemaFitPlan(guarantee, schema, rest, inner, params=params, public=public, stages=stages)
+
+
+def _planned_kinds(learn: Learn, public: Any) -> ColumnKinds:
+    """Return the kinds of the columns in a plan without a table: as declared, else numbers."""
+    declared: ColumnKinds | None = learn.columns
+    width = max(1, public.n_features)
+    return declared if declared is not None and len(declared) >= width else ColumnKinds(("numbers",) * width)
+
+
+def _divided(
+    params: Any, kinds: ColumnKinds, public: Any, more: dict[str, Any]
+) -> tuple[SchemaStages, ApproxDP, Any]:
+    """Return the stages of the schema, the budget of the inner fit, and its plan."""
+    cost, share = params.cost, params.learn.share
+    if cost.delta:
+        # Both parts are concentrated, and their rho add up; the schema fails with probability `failure`.
+        failure = cost.delta * share
+        own = cost.delta - failure
+        whole = concentrated_budget(ApproxDP(cost.epsilon, own))
+        rest = replace(cost, epsilon=_epsilon((1 - share) * whole, own), delta=own)
+        rho = whole - concentrated_budget(ApproxDP(rest.epsilon, own))  # about share * whole
+        if rho > 0:
+            alone = replace(cost, epsilon=_epsilon(rho, own))
+            stages = params.stages(kinds, alone, ConcentratedPart(rho, failure))
+            inner = params.inner_plan(stages, rest, public, **more)
+            if params.concentrated(inner) and not stages.plan(public.n_samples).is_free:
+                return stages, rest, inner
+    part, left = (
+        replace(cost, epsilon=cost.epsilon * each, delta=cost.delta * each) for each in (share, 1 - share)
+    )
+    stages = params.stages(kinds, part)
+    rest = cost if stages.plan(public.n_samples).is_free else left
+    return stages, rest, params.inner_plan(stages, rest, public, **more)
+
+
+def _epsilon(rho: Fraction, delta: Fraction) -> Fraction:
+    """Return the epsilon that rho implies at a delta."""
+    return Composition({ZeroConcentrated(rho): 1}).total(delta=delta).epsilon
+
+
+def _summarize(learner: Any, table: Table, plan: SchemaFitPlan) -> Examples:  # noqa: ARG001 - a stage
+    rows: Examples = table.rows  # in table order; each is encoded once the schema is known
+    return rows
+
+
+def _release(learner: Any, summary: Examples, plan: SchemaFitPlan, dice: Dice) -> _Outcome:  # noqa: ARG001
+    # The costs of the two releases add up; see `learns_schema`.
+    columns = plan.stages.read(summary.X)
+    schema = plan.stages.release(plan.stages.summarize(columns, plan.schema), plan.schema, dice).schema
+    params, classes = plan.params, plan.public.classes
+    inner = params.inner(schema, classes=classes, budget=plan.rest)
+    own, y = inner._params(params.cost.reproducible), _given_targets(summary, classes)
+    table, inner_plan = inner._begin(summary.X, y, own)
+    assert plan.stages.concentrated is None or params.concentrated(
+        inner_plan
+    )  # as the division of the budget assumes
+    released = inner._release(inner._summarize(table, inner_plan), inner_plan, dice)
+    return _Outcome(schema, inner_plan, released)
+
+
+#: The stages of a fit that learns the schema, and the position of their parameters or their plan.
+_OF_FITS: dict[str, Callable[..., Any]] = {
+    "_read": _read,
+    "_plan": _plan,
+    "_summarize": _summarize,
+    "_release": _release,
+}
+_GIVEN = {"_read": 2, "_plan": 0, "_summarize": 1, "_release": 1}
+
+
+def _with(learner: Any, given: dict[str, Any]) -> Any:
+    """Return an unfitted copy of a learner with other parameters."""
+    return clone(learner).set_params(**given)
+
+
+def _value(learner: Any, parameter: str) -> Any:
+    """Return the value of a parameter, or None if the learner has no such parameter."""
+    for name in parameter.split("__"):
+        learner = getattr(learner, name, None)
+    return learner

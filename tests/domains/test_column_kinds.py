@@ -1,0 +1,105 @@
+"""Kinds of columns come from declarations and types, and from no cell."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from dplearn.domains import Learn
+from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
+
+
+class Unread:
+    """An object whose cells cannot be looked at, with a public shape and type."""
+
+    def __init__(self, shape, dtype):
+        self.shape, self.dtype = shape, np.dtype(dtype)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kind"),
+    [
+        ("float64", "numbers"),
+        ("float32", "numbers"),
+        ("int8", "integers"),
+        ("uint64", "integers"),
+        ("bool", "booleans"),
+        ("object", "categories"),
+        ("U3", "categories"),
+        ("S3", "categories"),
+    ],
+)
+def test_the_type_of_an_array_is_the_kind_of_its_columns(dtype, kind):
+    assert kinds_of(Unread((5, 2), dtype)) == ColumnKinds((kind, kind))
+
+
+def test_the_types_of_a_data_frame_are_the_kinds_of_its_columns():
+    pandas = pd.DataFrame(
+        {
+            "a": [1, 2],
+            "b": pd.array([1, None], dtype="Int64"),
+            "c": [0.5, None],
+            "d": ["x", None],
+            "e": pd.Categorical(["x", "y"]),
+            "f": [True, False],
+            "g": pd.array([True, None], dtype="boolean"),
+            "h": pd.array([0.5, None], dtype="Float64"),
+        }
+    )
+    kinds = ("integers", "integers", "numbers", "categories", "categories", "booleans", "booleans", "numbers")
+    assert kinds_of(pandas) == ColumnKinds(kinds, tuple("abcdefgh"))
+    polars = pl.DataFrame({"a": [1, None], "b": [0.5, None], "c": ["x", None], "d": [True, None]})
+    assert kinds_of(polars).kinds == ("integers", "numbers", "categories", "booleans")
+
+
+def test_cells_have_no_influence_on_kinds():
+    for cells in ([1, 2], ["1", "x"], [None, 0.5]):
+        assert kinds_of(np.array([[cell] for cell in cells], dtype=object)).kinds == ("categories",)
+        assert kinds_of(np.array([[cell] for cell in cells], dtype=object), ["numbers"]).kinds == ("numbers",)
+
+
+def test_columns_are_declared_by_name_or_in_order():
+    frame = pd.DataFrame({"zip": [1, 2], "age": [3, 4], "town": ["a", "b"]})
+    found = kinds_of(frame, {"zip": "categories"})
+    assert found == ColumnKinds(("categories", "integers", "categories"), ("zip", "age", "town"))
+    assert found.of_numbers == [1]
+    assert found.of_categories == [0, 2]
+    assert kinds_of(frame, ["numbers", "numbers", "categories"]).kinds == ("numbers", "numbers", "categories")
+    table = frame.to_numpy(dtype=object)
+    listed = {"zip": "categories", "age": "numbers", "town": "categories"}
+    assert kinds_of(table, listed) == ColumnKinds(tuple(listed.values()), tuple(listed))
+    assert kinds_of(pd.DataFrame({0: [1], 1: [2]})).names is None
+
+
+def test_columns_that_do_not_exist_and_kinds_that_do_not_are_refused():
+    frame = pd.DataFrame({"age": [3, 4], "town": ["a", "b"]})
+    with pytest.raises(ValueError, match="columns must name columns of X, got 'size'"):
+        kinds_of(frame, {"size": "numbers"})
+    with pytest.raises(ValueError, match="columns must list 2 kinds, one for each column, got 1"):
+        kinds_of(frame, ["numbers"])
+    with pytest.raises(ValueError, match=r"columns must be of kinds 'numbers', .* got 'float'"):
+        Learn({"age": "float"})
+    with pytest.raises(ValueError, match="share must be"):
+        Learn(share=1)
+
+
+def test_a_column_of_text_is_no_column_of_numbers_and_dates_are_neither():
+    for column in (pd.Series(["3", "4"], dtype="string"), pd.Categorical(["3", "4"])):
+        with pytest.raises(TypeError, match="column 'age' is declared as numbers and has a type of text"):
+            kinds_of(pd.DataFrame({"age": column}), {"age": "numbers"})
+    with pytest.raises(TypeError, match="has a type of text, <U1"):
+        kinds_of(np.array([["3"]]), ["integers"])
+    with pytest.raises(TypeError, match="column 'day' is datetime64"):
+        kinds_of(pd.DataFrame({"day": pd.to_datetime(["2020-01-01"])}))
+
+
+def test_the_parameter_domain_is_learn_or_declares_domains():
+    assert as_learn("learn") == Learn()
+    assert as_learn(Learn(share="1/5")).share * 5 == 1
+    assert as_learn("float64") is None
+    assert as_learn(None) is None
+    assert Learn({"age": "numbers"}) == Learn({"age": "numbers"})
+    assert Learn(["numbers"]).columns == ColumnKinds(("numbers",))
+    for learn in (Learn(), Learn(["numbers"], share="1/3"), Learn({"age": "numbers"}), Learn(share="1/3")):
+        assert eval(repr(learn)) == learn
+    assert repr(Learn({"age": "numbers"})) == "Learn({'age': 'numbers'})"

@@ -1,0 +1,260 @@
+"""`domain="learn"`: the schema and the learner share one budget, and a fit refuses no cell."""
+
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+
+from dplearn import (
+    AdditiveClassifier,
+    AdditiveRegressor,
+    ConjunctionClassifier,
+    ExponentialMechanismClassifier,
+    PrivacyLedger,
+    StatisticalQueryLogisticRegression,
+    StatisticalQueryNaiveBayes,
+)
+from dplearn.domains import Learn, Schema
+from dplearn.estimator import schema_learning
+from dplearn.estimator.schema_learning import SchemaFitPlan
+from dplearn.model_selection import PrivateSearchCV
+from dplearn.preprocessing import PrivateMinMaxClipper
+from dplearn.privacy import ApproxDP
+from dplearn.privacy.shares import concentrated_budget
+from dplearn.records.reading import TABLE, labels_assumed
+from dplearn.releases.learned_schema import SchemaStages
+
+N = 20_000
+RNG = np.random.default_rng(0)
+FRAME = pd.DataFrame(
+    {
+        "year": RNG.integers(1990, 2021, N),
+        "height": RNG.normal(170, 10, N),
+        "town": RNG.choice(["north", "south", "west"], N, p=[0.5, 0.4, 0.1]),
+    }
+)
+LABELS = np.where((FRAME.year > 2005) ^ (RNG.random(N) < 0.1), "new", "old")
+CLASSES = ["new", "old"]
+CENTRAL = [
+    StatisticalQueryNaiveBayes(domain="learn", classes=CLASSES),
+    StatisticalQueryLogisticRegression(domain="learn", classes=CLASSES),
+    AdditiveClassifier(classes=CLASSES),
+]
+LEARNERS = [
+    *CENTRAL,
+    StatisticalQueryNaiveBayes(domain="learn", classes=CLASSES, delta=0, epsilon=3),
+    StatisticalQueryNaiveBayes(domain="learn", trust_model="local", classes=CLASSES, epsilon=8),
+    ExponentialMechanismClassifier(domain="learn", classes=CLASSES, epsilon=3),
+    ConjunctionClassifier(domain="learn", classes=CLASSES, epsilon=3),
+    PrivateSearchCV(
+        StatisticalQueryNaiveBayes(domain="learn", classes=CLASSES), {"n_bins": [4, 8]}, epsilon=3
+    ),
+]
+
+
+def fitted(learner, X=FRAME, y=LABELS, **parameters):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return clone(learner).set_params(**parameters).fit(X, y)
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+def test_a_raw_frame_is_learned_from_at_the_stated_cost_and_assumes_types_only(learner):
+    ledger = PrivacyLedger(10, 1e-3)
+    model = fitted(learner, ledger=ledger)
+    [record] = ledger.history()
+    assert record.guarantee == model.guarantee_
+    assert model.guarantee_.epsilon == learner.epsilon
+    assert model.guarantee_.delta <= Fraction("1e-6")
+    own = [text for text in model.guarantee_.assumes if "positions" not in text and "by itself" not in text]
+    assert own == [*TABLE, labels_assumed(CLASSES)]
+    assert isinstance(model.schema_, Schema)
+    assert model.schema_.names == tuple(FRAME.columns)
+    if getattr(learner, "trust_model", "central") == "central":
+        assert 1980 <= model.schema_.columns["year"].low <= 1992
+        if not isinstance(learner, ConjunctionClassifier):  # years are no conjunction of two halves
+            assert model.score(FRAME, LABELS) > 0.75
+    assert "schema_" not in vars(fitted(learner, **declared(learner, model.schema_)))
+
+
+def declared(learner, schema):
+    return {"estimator__domain" if isinstance(learner, PrivateSearchCV) else "domain": schema}
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+def test_new_records_of_any_cells_are_predicted(learner):
+    model = fitted(learner)
+    odd = pd.DataFrame(
+        {"year": [None, "text", 1e300], "height": [np.inf, None, b"x"], "town": [None, 7, "moon"]}
+    )
+    assert set(model.predict(odd)) <= set(CLASSES)
+    assert set(model.predict(odd.to_numpy(dtype=object))) <= set(CLASSES)
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+def test_a_table_of_any_cells_is_fitted_and_its_cost_is_the_same(learner):
+    rows = FRAME.to_numpy(dtype=object)
+    for place, cell in enumerate([None, "text", np.inf, np.nan, b"x", (1,), [2], 10**400]):
+        rows[place] = [cell] * 3
+    learn = Learn({"year": "integers", "height": "numbers", "town": "categories"})
+    model = fitted(learner, X=rows, **declared(learner, learn))
+    assert model.guarantee_ == fitted(learner).guarantee_
+
+
+@pytest.mark.parametrize("learner", CENTRAL, ids=repr)
+def test_gaussian_learners_divide_rho(learner):
+    learner = clone(learner).set_params(delta=1e-6, epsilon=2)
+    if isinstance(learner, StatisticalQueryNaiveBayes):
+        learner.set_params(domain=Learn(["numbers"] * 60))  # Gaussian noise is for many columns
+        plan = learner.plan(10**6, n_features=60)
+    else:
+        plan = learner.plan(10**6, n_features=3)
+    assert isinstance(plan, SchemaFitPlan)
+    whole = concentrated_budget(ApproxDP(2, Fraction(9, 10**7)))
+    inner = concentrated_budget(ApproxDP(plan.rest.epsilon, plan.rest.delta))
+    assert plan.stages.concentrated.rho + inner == whole
+    assert plan.stages.concentrated.rho == pytest.approx(0.1 * whole, rel=0.001)
+    assert plan.rest.delta + plan.schema.parts.failure == plan.guarantee.delta == Fraction("1e-6")
+    assert concentrated_budget(ApproxDP(plan.schema.guarantee.epsilon, plan.rest.delta)) >= 0.99 * float(
+        plan.stages.concentrated.rho
+    )
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        StatisticalQueryNaiveBayes(domain="learn", delta=0),
+        StatisticalQueryNaiveBayes(domain="learn"),  # Laplace noise for few columns
+        ExponentialMechanismClassifier(domain="learn"),
+    ],
+    ids=repr,
+)
+def test_other_learners_divide_epsilon_and_delta(learner):
+    plan = learner.plan(10**6, n_features=3, n_labels=2)
+    assert plan.stages.concentrated is None
+    assert plan.schema.guarantee.epsilon == Fraction(1, 10)
+    assert plan.rest.epsilon == plan.inner.guarantee.epsilon == Fraction(9, 10)
+    assert plan.guarantee.epsilon == 1
+    assert plan.guarantee.delta == plan.schema.guarantee.delta + plan.inner.guarantee.delta
+    half = clone(learner).set_params(domain=Learn(share="1/2")).plan(10**6, n_features=3, n_labels=2)
+    assert half.schema.guarantee.epsilon == Fraction(1, 2)
+
+
+def test_a_schema_that_releases_nothing_costs_nothing():
+    learner = StatisticalQueryNaiveBayes(domain="learn", delta=0)
+    plan = learner.plan(10, n_features=3, n_labels=2)
+    assert plan.schema.is_free
+    assert plan.rest.epsilon == plan.guarantee.epsilon == 1
+    assert any("no learned range" in text for text in plan.warnings)
+
+
+def test_plans_have_the_guarantee_of_fits():
+    for learner in LEARNERS[:2]:
+        sizes = {"n_features": 3, "n_labels": 2}
+        planned = learner.plan(N, **sizes).guarantee
+        assert planned.epsilon == fitted(learner).guarantee_.epsilon
+        assert learner.plan(N, **sizes).n_needed > 1
+        assert "schema.tail" in str(learner.plan(N, **sizes))
+    assert LEARNERS[-1].plan(N).guarantee.epsilon == 3
+
+
+def test_errors_of_the_learner_come_before_the_charge():
+    ledger = PrivacyLedger(10, 1e-3)
+    wide = np.zeros((50, 5000))
+    for learner, X, y, words in (
+        (StatisticalQueryLogisticRegression(), wide, ["a", "b"] * 25, "columns"),
+        (StatisticalQueryLogisticRegression(), FRAME, ["a"] * N, "at least 2 classes"),
+        (StatisticalQueryNaiveBayes(epsilon=-1), FRAME, LABELS, "epsilon must be"),
+        (StatisticalQueryNaiveBayes(), FRAME, LABELS[1:], "equal numbers of samples"),
+        (StatisticalQueryNaiveBayes(classes=["x", "y"]), FRAME, LABELS, "not among the declared classes"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            fitted(learner, X, y, domain="learn", ledger=ledger)
+    text, learn = pd.DataFrame({"age": pd.Series(["3"] * 100, dtype="string")}), Learn({"age": "numbers"})
+    with pytest.raises(TypeError, match="has a type of text"):
+        fitted(StatisticalQueryNaiveBayes(), text, LABELS[:100], domain=learn, ledger=ledger)
+    assert ledger.history() == []
+
+
+def test_the_schema_is_released_before_the_learner_reads_codes(monkeypatch):
+    """The draws of the schema come first, and the inner learner has no ledger and the rest of the budget."""
+    seen = []
+    release = SchemaStages.release
+    monkeypatch.setattr(
+        SchemaStages, "release", lambda self, *given: seen.append("schema") or release(self, *given)
+    )
+    own = schema_learning._SchemaParams.inner
+
+    def inner(self, domain, **more):
+        made = own(self, domain, **more)
+        seen.append((made.epsilon, made.ledger))
+        return made
+
+    monkeypatch.setattr(schema_learning._SchemaParams, "inner", inner)
+    fitted(StatisticalQueryNaiveBayes(), domain="learn", ledger=PrivacyLedger(1, 1e-5))
+    assert seen.count("schema") == 1
+    assert seen[-1] == (Fraction(9, 10), None)
+    assert seen.index("schema") == len(seen) - 2
+
+
+def test_a_search_learns_the_schema_once_and_before_any_candidate(monkeypatch):
+    released = []
+    release = SchemaStages.release
+
+    def counted(self, *given):
+        found = release(self, *given)
+        released.append(found.schema)
+        return found
+
+    monkeypatch.setattr(SchemaStages, "release", counted)
+    search = fitted(LEARNERS[-1])
+    assert len(released) == 1
+    assert search.best_estimator_.domain == search.schema_ == released[0]
+    assert search.best_estimator_.guarantee_ == search.guarantee_
+    assert sum(each.epsilon for each in (search.budgets_["fit"], search.budgets_["refit"])) < Fraction(27, 10)
+
+
+def test_candidates_in_pipelines_learn_their_schemas_themselves():
+    X = FRAME[["year", "height"]].to_numpy()
+    search = PrivateSearchCV(
+        make_pipeline(PrivateMinMaxClipper(), StatisticalQueryNaiveBayes(domain="learn", classes=CLASSES)),
+        {"statisticalquerynaivebayes__n_bins": [4, 8]},
+        epsilon=8,
+    )
+    model = fitted(search, X)
+    assert model.best_estimator_[-1].schema_ is not None
+    assert not hasattr(model, "schema_")
+
+
+def test_a_refused_fit_leaves_the_model_and_a_declared_domain_is_untouched():
+    model = fitted(CENTRAL[0])
+    schema = model.schema_
+    with pytest.raises(ValueError, match="equal numbers of samples"):
+        model.fit(FRAME, LABELS[1:])
+    assert model.schema_ is schema
+    assert type(fitted(CENTRAL[0], domain=schema)).__name__ == "StatisticalQueryNaiveBayes"
+
+
+@pytest.mark.parametrize("learner", [StatisticalQueryNaiveBayes, AdditiveClassifier, ConjunctionClassifier])
+def test_a_local_learner_learns_no_schema_however_many_records_there_are(learner):
+    X = np.arange(20_000.0).reshape(-1, 1) % 100
+    y = (X[:, 0] > 50).astype(int)
+    central = learner(epsilon=100.0, domain="learn", classes=[0, 1]).fit(X, y)
+    local = learner(epsilon=100.0, domain="learn", classes=[0, 1], trust_model="local").fit(X, y)
+    (numbers,) = local.schema_.domains
+    assert numbers.largest > 1e18  # the public range
+    assert central.schema_ != local.schema_
+    assert local.plan(20_000, n_features=1).schema.is_free
+
+
+def test_a_regressor_learns_the_schema_too():
+    y = (FRAME.year - 1990) / 31.0 + (FRAME.town == "west")
+    learner = fitted(AdditiveRegressor(epsilon=3.0, target_range=(0, 2)), y=y)
+    assert learner.score(FRAME, y) > 0.9
+    assert learner.guarantee_.assumes == (*TABLE, "targets are numbers from 0.0 to 2.0")
+    assert learner.schema_.names == tuple(FRAME.columns)

@@ -1,0 +1,265 @@
+"""Learned schemas: ranges, lists of categories, cells that are never refused, and what the plan states."""
+
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dplearn.audit.cases import CASES
+from dplearn.chance import SeededDice
+from dplearn.domains import Categories, Floats, Grid, Hashed, IntegerRange, Product, Schema
+from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
+from dplearn.privacy.composition import Composition
+from dplearn.privacy.events import BoundedRange, ZeroConcentrated
+from dplearn.privacy.shares import concentrated_budget
+from dplearn.releases import learned_schema, learned_schema_plan
+from dplearn.releases.learned_schema import NUMBERS, ConcentratedPart, SchemaStages
+
+N = 20_000
+RNG = np.random.default_rng(0)
+FRAME = pd.DataFrame(
+    {
+        "year": RNG.integers(1990, 2021, N),
+        "id": 10**9 + RNG.integers(0, 5000, N),
+        "height": RNG.normal(170, 10, N),
+        "town": RNG.choice(["north", "south", "west"], N, p=[0.5, 0.4, 0.1]),
+        "member": RNG.random(N) < 0.5,
+    }
+)
+ODD_CELLS = [None, "text", 0.5, float("inf"), float("nan"), 10**400, b"bytes", (1, 2), True, [1], {}]
+
+
+class Refusing:
+    """A cell that raises an error whatever is asked."""
+
+    def __hash__(self):
+        raise RuntimeError("secret")
+
+    __eq__ = __float__ = __str__ = lambda self, *_: hash(self)
+
+
+def released(X, columns=None, **how):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return learned_schema(X, columns, random_state=0, **how)
+
+
+def test_ranges_resolve_numbers_far_from_zero():
+    found = released(FRAME).schema.columns
+    assert isinstance(found["year"], IntegerRange)
+    assert 1980 <= found["year"].low <= 1992
+    assert 2018 <= found["year"].high <= 2030
+    ids = found["id"]
+    assert isinstance(ids, Grid)
+    assert 10**9 - 3000 <= ids.low <= 10**9 + 300
+    assert 10**9 + 4700 <= ids.high <= 10**9 + 8000
+    assert 100 <= found["height"].low <= 160
+    assert 180 <= found["height"].high <= 240
+
+
+def test_frequent_categories_are_listed_and_booleans_cost_nothing():
+    found = released(FRAME).schema.columns
+    assert found["town"] == Categories(["north", "south", "west", None], other=True)
+    assert found["member"] == Categories([False, True, None], other=True)
+    plan = learned_schema_plan(10, {"member": "booleans"})
+    assert plan.is_free
+    assert plan.n_needed == 1
+
+
+def test_names_make_a_schema_and_an_array_a_product():
+    assert isinstance(released(FRAME).schema, Schema)
+    assert type(released(FRAME[["year", "id"]].to_numpy()).schema) is Product
+    rows = FRAME[["year", "town"]].to_numpy(dtype=object)
+    found = released(rows, {"year": "integers", "town": "categories"}).schema
+    assert found.names == ("year", "town")
+    assert isinstance(found.domains[0], IntegerRange)
+
+
+@pytest.mark.parametrize("delta", [1e-6, 0])
+def test_no_cell_is_refused_by_a_learned_schema(delta):
+    # **Assumes** nothing about cells.
+    columns = {"a": "numbers", "b": "integers", "c": "booleans", "d": "categories"}
+    cells = [*ODD_CELLS, Refusing()]
+    rows = np.empty((N, 4), dtype=object)
+    rows[:] = 1
+    for place, cell in enumerate(cells):
+        for column in range(4):
+            rows[place, column] = cell
+    found = released(rows, columns, delta=delta, epsilon=5).schema
+    codes = found.encode(rows)
+    assert [each.tolist() for each in codes] == [each.tolist() for each in found.nearest(rows)]
+    assert all(
+        0 <= each.min() <= each.max() < domain.size for each, domain in zip(codes, found.domains, strict=True)
+    )
+
+
+@pytest.mark.parametrize("cells", [[None] * N, [1.5] * N, [float("inf")] * N, ["a"] * N, [Refusing()] * N])
+@pytest.mark.parametrize("kind", ["numbers", "integers", "booleans", "categories"])
+def test_constant_missing_and_infinite_columns_have_domains(cells, kind):
+    rows = np.fromiter(cells, dtype=object, count=N).reshape(-1, 1)
+    old = np.seterr(all="raise")
+    try:
+        [domain] = released(rows, [kind]).schema.domains
+        domain.encode(rows)
+    finally:
+        np.seterr(**old)
+    assert domain.size >= 2
+
+
+def test_a_range_of_half_missing_numbers_is_that_of_the_others():
+    heights = FRAME["height"].where(RNG.random(N) < 0.5)
+    [domain] = released(heights.to_frame()).schema.domains
+    assert 120 <= domain.low <= 165
+    assert 175 <= domain.high <= 220
+    [domain] = released(FRAME[["height"]].where(RNG.random((N, 1)) < 0.001)).schema.domains
+    assert domain == NUMBERS
+
+
+def test_few_records_and_many_columns_fall_back_with_a_warning_from_public_numbers():
+    text = r"n_samples is 1: with epsilon 1 for the schema, numbers have no learned range"
+    with pytest.warns(UserWarning, match=text):
+        [domain] = learned_schema([[3]], ["integers"]).schema.domains
+    assert domain == Floats(
+        significand_bits=20, smallest=2.0**-64, largest=2.0**64, missing=True, outside="accept"
+    )
+    with pytest.warns(UserWarning, match="categories are not listed, and are hashed"):
+        [domain] = learned_schema([["a"]], ["categories"]).schema.domains
+    assert domain == Hashed(32)
+    wide = np.zeros((50, 3000))
+    found = released(wide)
+    assert len(found.schema) == 3000
+    assert found.plan.tail is None
+    assert found.plan.warnings == learned_schema_plan(50, ["numbers"] * 3000).warnings
+    # With few columns of categories, ranges of many columns are given up first, and the reverse.
+    plan = learned_schema_plan(2000, ["numbers"] * 500 + ["categories"])
+    assert plan.tail is None
+    assert plan.threshold is not None
+
+
+def test_no_delta_hashes_categories_and_spends_all_on_ranges():
+    found = released(FRAME[["year", "town"]], delta=0)
+    assert found.schema.columns["town"] == Hashed(32)
+    assert isinstance(found.schema.columns["year"], IntegerRange)
+    assert found.guarantee.delta == 0
+    assert found.plan.parts.epsilon == Fraction(1, 2)
+    assert found.plan.warnings == ()
+
+
+@pytest.mark.parametrize("epsilon", ["1/10", 1, 8])
+@pytest.mark.parametrize("delta", ["1e-9", "1e-3"])
+@pytest.mark.parametrize("kinds", [["numbers"], ["categories"] * 3, ["numbers"] * 30 + ["categories"] * 30])
+def test_the_parts_compose_to_at_most_the_guarantee(epsilon, delta, kinds):
+    # **Privacy**: the events of the release, by the package's accounting.
+    plan = learned_schema_plan(10**7, kinds, epsilon=epsilon, delta=delta)
+    parts = plan.parts
+    events = Composition(
+        {BoundedRange(parts.epsilon): parts.ends, ZeroConcentrated(parts.rho): int(parts.lists > 0)}
+    )
+    total = events.total(delta=plan.guarantee.delta - parts.failure).epsilon
+    assert total <= plan.guarantee.epsilon
+    assert total > 0.99 * plan.guarantee.epsilon
+    assert parts.failure in (0, plan.guarantee.delta / 2)
+    assert plan.guarantee.assumes == (
+        "the number of records is public",
+        "the number, names and types of the columns are public",
+    )
+
+
+def test_a_budget_in_rho_is_divided_and_not_exceeded():
+    rho = concentrated_budget(ApproxDP(1, 1e-6))
+    part = ConcentratedPart(rho, Fraction(1, 10**7))
+    stages = SchemaStages(["numbers"] * 3 + ["categories"], ApproxDP(1, 1e-6), concentrated=part)
+    parts = stages.plan(10**6).parts
+    spent = parts.ends * parts.epsilon**2 / 8 + parts.rho
+    assert spent <= rho
+    assert float(spent) == pytest.approx(float(rho))
+    assert parts.failure == Fraction(1, 10**7)
+
+
+def test_few_records_lie_beyond_a_range():
+    # **Accuracy**: with probability .95, at most tail n + error records on either side.
+    values, n = RNG.exponential(size=3000), 3000
+    plan = learned_schema_plan(n, ["numbers"], epsilon=1)
+    for seed in range(60):
+        [domain] = learned_schema(values[:, None], epsilon=1, random_state=seed).schema.domains
+        assert max((values < domain.low).sum(), (values > domain.high).sum()) <= plan.tail * n + plan.error
+        assert domain.high < 4 * values.max()
+    assert plan.error == np.ceil(2 * np.log(NUMBERS.size * 2 / 0.05) / 0.5)
+
+
+def test_a_listed_category_reaches_the_threshold():
+    # **Accuracy** of lists.
+    threshold = learned_schema_plan(N, ["categories"], epsilon=1).threshold
+    counts = {"often": N - 5 - 5 * threshold, "seldom": 5, "enough": 5 * threshold}
+    column = np.repeat(list(counts), list(counts.values())).astype(object)
+    for seed in range(20):
+        [domain] = learned_schema(column[:, None], epsilon=1, random_state=seed).schema.domains
+        assert set(domain.values) == {"often", "enough", None}
+
+
+def test_ends_move_outward():
+    found = released(np.repeat([[0.0], [1.0]], N // 2, axis=0)).schema.domains[0]
+    assert found.low < 0
+    assert found.high > 1
+
+
+def test_a_column_of_text_declared_as_numbers_is_refused_before_the_charge():
+    ledger = PrivacyLedger(5, 1e-3)
+    with pytest.raises(TypeError, match="is declared as numbers and has a type of text"):
+        learned_schema(np.array([["1"]]), ["numbers"], ledger=ledger)
+    with pytest.raises(BudgetExceededError):
+        learned_schema(FRAME, epsilon=6, ledger=ledger)
+    assert ledger.history() == []
+    learned_schema(FRAME, ledger=ledger)
+    assert [record.estimator for record in ledger.history()] == ["learned_schema"]
+
+
+def test_parameters_are_checked():
+    for wrong, words in (({"epsilon": 0}, "epsilon must be"), ({"delta": 1}, "delta must be")):
+        with pytest.raises(ValueError, match=words):
+            learned_schema(FRAME, **wrong)
+    with pytest.raises(ValueError, match="columns must give the kind of each column"):
+        learned_schema_plan(100)
+    with pytest.raises(ValueError, match="X must have at least one row"):
+        learned_schema(np.empty((0, 2)))
+
+
+def test_a_table_of_lists_has_no_types_and_its_columns_are_categories():
+    found = released([[1, "a"], [2, "b"]] * 5000)
+    assert all(isinstance(domain, Categories) for domain in found.schema.domains)
+    assert found.schema.domains[0].values == (1, 2, None) or set(found.schema.domains[0].values) == {
+        1,
+        2,
+        None,
+    }
+
+
+def test_the_public_schemas_bound_what_can_be_released():
+    kinds = {"a": "numbers", "b": "categories", "c": "booleans"}
+    plan = learned_schema_plan(N, kinds)
+    assert [domain.size for domain in plan.narrowest.domains] == [1026, 3, 4]
+    assert [domain.size for domain in plan.widest.domains] == [1026, plan.most + 2, 4]
+    values = [f"{i}" for i in range(5000)] * 200
+    [domain] = released(np.array(values, dtype=object)[:, None], epsilon=50).schema.domains
+    assert domain.size <= 2048
+
+
+def test_the_same_cells_are_read_whatever_holds_them():
+    for cells in (
+        FRAME,
+        FRAME.astype({"town": "category"}),
+        FRAME.astype({"year": "Int64", "member": "boolean"}),
+    ):
+        assert released(cells).schema == released(FRAME).schema
+
+
+def test_the_release_is_the_one_that_audits_verify():
+    assert {"learned_range", "learned_schema"} <= {
+        name for name, case in CASES.items() if "LearnedSchema" in case.verifies
+    }
+    stages = SchemaStages(["integers"], ApproxDP(21))
+    records = stages.read([[0], [1]] * 500)
+    plan = stages.plan(1000)
+    assert stages.release(stages.summarize(records, plan), plan, SeededDice(0)).schema.domains[0].size > 2
