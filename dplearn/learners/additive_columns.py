@@ -26,18 +26,20 @@ from numpy.typing import NDArray
 from dplearn.domains import Domain, Floats, LargeIntegerRange
 from dplearn.domains.base import NumberDomain
 
-__all__ = ["LEVELS", "MOST_CELLS", "Column", "column_of", "kernel", "smooth_rows"]
+__all__ = ["LEVELS", "MOST_CELLS", "MOST_ORDERED", "Column", "column_of", "kernel", "smooth_rows"]
 
 #: The number of kernels of an ordered column, from stiff to flexible.
 LEVELS = 6
 #: The most cells of a column of categories; with more values, values share cells.
 MOST_CELLS = 512
+#: The most cells of an ordered column of many values: those of floats without bounds, which may be missing.
+MOST_ORDERED = 203
 _EACH = 128  # an ordered domain with at most this many numbers has a cell for each
 _EVEN = 64  # the number of cells of equal width
 _WIDE = 256.0  # a range is wide if its end is this many times its start, or more
 _QUARTERS = 4  # cells between two powers of two
 _EXPONENTS = (-8, 17)  # powers of two; smaller magnitudes share a cell with 0, greater ones share the last
-_LAST = 100  # a greater declared end shares the last cell with all above this power of two
+_LAST = 40  # a greater declared end shares the last cell with all above this power of two
 _SMALL = 2e-3  # eigenvalues below this share of the greatest are dropped
 
 # The weights of a straight line and of functions of correlation length size / 1.5, size / 12, 3 and 0.2
@@ -74,6 +76,11 @@ class Column:
     def ordered(self) -> bool:
         """Whether adjacent cells contain adjacent values."""
         return self.starts is not None
+
+    @property
+    def most(self) -> int:
+        """The most cells of a column of such a domain with other ends, such as learned ones."""
+        return MOST_ORDERED if self.ordered and self.size < self.domain.size else self.size
 
     @property
     def gap(self) -> int:

@@ -282,8 +282,10 @@ def _can_be_drawn(plan: AdditivePlan) -> bool:
 
 
 def _check_size(plan: AdditivePlan) -> None:
-    n, numbers = plan.public.n_samples, plan.loss.n_outputs * sum(column.size for column in plan.columns)
-    most = _MOST_LOCAL if plan.noise == "local" else _MOST_NUMBERS
+    local = plan.noise == "local"  # and then the ends of ranges are not learned
+    cells = sum(column.size if local else column.most for column in plan.columns)
+    n, numbers = plan.public.n_samples, plan.loss.n_outputs * cells
+    most = _MOST_LOCAL if local else _MOST_NUMBERS
     if numbers > most:
         raise ValueError(
             f"X must have at most {most} cells (of all columns, times labels), got {numbers}: declare fewer"

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange, LargeIntegerRange
-from dplearn.learners.additive_columns import LEVELS, MOST_CELLS, column_of, kernel, smooth_rows
+from dplearn.learners.additive_columns import (
+    LEVELS,
+    MOST_CELLS,
+    MOST_ORDERED,
+    column_of,
+    kernel,
+    smooth_rows,
+)
 
 DOMAINS = [
     Categories(["a"]),
@@ -85,6 +92,16 @@ def test_wide_ranges_have_cells_up_to_their_declared_end():
     values = column_of(IntegerRange(0, 10**9)).values
     assert values[-1] > 7e8
     assert column_of(Grid(1e6, 1e9)).values[-1] > 7e8
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("high", [1.0, 300.0, 1e9, 1e300])
+def test_no_range_has_more_cells_than_a_plan_counts(high, missing):
+    """A plan must not be refused after its ranges were learned and paid for."""
+    column = column_of(Grid(0, high, size=1 << 16, missing=missing))
+    assert column.size <= column.most == MOST_ORDERED
+    assert column_of(Floats(missing=True)).size == MOST_ORDERED
+    assert column_of(IntegerRange(0, 9, missing=missing)).most == 10 + missing
 
 
 def test_a_domain_of_too_many_values_is_refused():
