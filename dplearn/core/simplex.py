@@ -29,6 +29,7 @@ def nearest_shares(values: NDArray[np.float64]) -> NDArray[np.float64]:
     ndarray of float64 of shape (n,)
         Nonnegative, with sum 1.
     """
+    values = values - values.max()  # without change of the projection: 0 > -1, also after rounding
     falling = np.sort(values)[::-1]
     excess = (np.cumsum(falling) - 1) / np.arange(1, len(falling) + 1)
     last = np.flatnonzero(falling > excess)[-1]

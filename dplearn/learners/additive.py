@@ -38,7 +38,7 @@ from dplearn.learners.additive_losses import (
     SoftmaxLoss,
     SquaredLoss,
 )
-from dplearn.learners.additive_plan import FINEST, AdditivePlan, additive_plan
+from dplearn.learners.additive_plan import BINS, FINEST, AdditivePlan, Bits, additive_plan
 from dplearn.learners.additive_steps import AdditiveModel, learn_additive
 from dplearn.learners.bins import declared_columns
 from dplearn.privacy import PrivacyLedger
@@ -109,7 +109,11 @@ class ColumnShape:
 class _Additive(PrivateEstimator):
     """The stages that classifiers and regressors share."""
 
-    _finest = FINEST  # bits of the grid of the rows; audits use fewer
+    # The sizes of a fit; audits use smaller ones.
+    _finest = FINEST  # bits of the grid of the rows
+    _bits: Bits | None = None  # all bits; None: at most those of `_finest`, as many as noise allows
+    _steps: int | None = None  # None: by the noise
+    _bins = BINS
 
     def _values(self, reproducible: bool) -> dict[str, Any]:
         """Return the checked parameters that classifiers and regressors share."""
@@ -118,6 +122,9 @@ class _Additive(PrivateEstimator):
             "trust_model": self.trust_model,
             "declared": declared_columns(self.domain, _NUMBERS),
             "finest": self._finest,
+            "bits": self._bits,
+            "steps": self._steps,
+            "bins": self._bins,
             "random_state": self.random_state,
         }
 

@@ -15,6 +15,7 @@ values of a smooth function at the cells: a straight line, or a line with bends 
 ((73, 73), True)
 """
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -22,20 +23,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.domains import Domain, Floats
+from dplearn.domains import Domain, Floats, LargeIntegerRange
 from dplearn.domains.base import NumberDomain
 
-__all__ = ["LEVELS", "MOST_CELLS", "Column", "column_of", "kernel", "smooth_rows"]
+__all__ = ["LEVELS", "MOST_CELLS", "MOST_ORDERED", "Column", "column_of", "kernel", "smooth_rows"]
 
 #: The number of kernels of an ordered column, from stiff to flexible.
 LEVELS = 6
 #: The most cells of a column of categories; with more values, values share cells.
 MOST_CELLS = 512
+#: The most cells of an ordered column of many values: those of floats without bounds, which may be missing.
+MOST_ORDERED = 203
 _EACH = 128  # an ordered domain with at most this many numbers has a cell for each
 _EVEN = 64  # the number of cells of equal width
 _WIDE = 256.0  # a range is wide if its end is this many times its start, or more
 _QUARTERS = 4  # cells between two powers of two
 _EXPONENTS = (-8, 17)  # powers of two; smaller magnitudes share a cell with 0, greater ones share the last
+_LAST = 40  # a greater declared end shares the last cell with all above this power of two
 _SMALL = 2e-3  # eigenvalues below this share of the greatest are dropped
 
 # The weights of a straight line and of functions of correlation length size / 1.5, size / 12, 3 and 0.2
@@ -72,6 +76,11 @@ class Column:
     def ordered(self) -> bool:
         """Whether adjacent cells contain adjacent values."""
         return self.starts is not None
+
+    @property
+    def most(self) -> int:
+        """The most cells of a column of such a domain with other ends, such as learned ones."""
+        return MOST_ORDERED if self.ordered and self.size < self.domain.size else self.size
 
     @property
     def gap(self) -> int:
@@ -196,10 +205,16 @@ def _rows(size: int, gap: int, ordered: bool, level: int) -> NDArray[np.float64]
 def _first_codes(domain: Domain, gap: int, numbers: int) -> Any:
     """Return the first codes of the cells of an ordered domain with many numbers."""
     assert isinstance(domain, NumberDomain)
+    if domain.size >> 64:
+        raise ValueError(f"domain must have at most 2**64 values in each column, got {domain!r}")
     low, high = (float(each) for each in domain.decode(np.array([gap, domain.size - 1], dtype=np.uint64)))
-    if not isinstance(domain, Floats) and not (low >= 0 and high >= _WIDE * max(low, 1.0)):
+    wide = low >= 0 and high >= _WIDE * max(low, 1.0)
+    if not isinstance(domain, Floats) and (not wide or isinstance(domain, LargeIntegerRange)):
         return [gap + numbers * place // _EVEN for place in range(_EVEN)]
     quarters = 1 + np.arange(_QUARTERS) / _QUARTERS
-    steps = (2.0 ** np.arange(*_EXPONENTS)[:, None] * quarters).ravel()
+    first, last = _EXPONENTS
+    if not isinstance(domain, Floats):  # up to the declared end
+        last = min(max(last, math.frexp(high)[1]), _LAST)
+    steps = (2.0 ** np.arange(first, last)[:, None] * quarters).ravel()
     steps = np.concatenate([-steps[::-1], [0.0], steps])
     return domain.nearest(steps[(steps > low) & (steps <= high)])

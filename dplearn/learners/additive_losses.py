@@ -201,7 +201,7 @@ class SoftmaxLoss(Loss):
     def __init__(self, n_outputs: int, order: int = 2):
         self.n_outputs = n_outputs
         self._order = order
-        self._portion = _ONE // n_outputs
+        self._portion = max(1, _ONE // n_outputs)
         self.reach = _ONE if order == 2 else 2 * _ONE
         # The indicator minus 1 / k has the squared norm (k - 1) / k, and the L1 norm 2 (k - 1) / k.
         square = self._portion**2 * n_outputs * (n_outputs - 1)

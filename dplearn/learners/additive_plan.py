@@ -4,7 +4,7 @@
 >>> from dplearn.domains import Categories, IntegerRange, Product
 >>> from dplearn.estimator.stages import Params, Public
 >>> domain = Product([IntegerRange(0, 99), Categories(["north", "south"])])
->>> params = Params(ApproxDP(1, "1e-6"), trust_model="central", finest=9)
+>>> params = Params(ApproxDP(1, "1e-6"), trust_model="central", finest=9, steps=None, bins=BINS, bits=None)
 >>> loss_of = lambda order, clear, bits: LogisticLoss(Fraction(1, 2))
 >>> plan = additive_plan(params, Public(10_000, 2, 2), loss_of, domain)
 >>> plan.noise, plan.n_steps, plan.level, plan.resolution
@@ -29,11 +29,14 @@ from dplearn.privacy.shares import concentrated_budget
 from dplearn.queries import VectorQuery
 from dplearn.queries.planned_noise import planned_deviation
 
-__all__ = ["AdditivePlan", "additive_plan"]
+__all__ = ["BINS", "FINEST", "AdditivePlan", "Bits", "additive_plan"]
 
 #: Rows are integers of norm at most 2**9, and residuals times shortening factors have 11 bits after the
 #: binary point.
 FINEST = 9
+
+#: The bins of a histogram of residuals, each the root of 1/2 of the one before, in magnitude.
+BINS = 24
 
 # The shares of the budget for the distribution of the target, the masses, the shapes and the correlations;
 # the steps have the rest, of which each query for the spread of residuals takes a part.
@@ -46,7 +49,9 @@ _CLEAR = 2000  # the resolution from which on residuals of labels are not clippe
 _NOISE_DOMINATED = 10  # the resolution below which a fit warns
 _MOST_CORRELATED = 256  # columns
 _MOST_NUMBERS, _MOST_LOCAL = 1 << 21, 1 << 13  # the most numbers in an answer
+_FEATURES, _MOST_SQUARED = 600, 1 << 27  # of columns with several; the most numbers in all matrices of a kind
 _WIDEST = 1 << 56  # the bound on sigma2 in the Gaussian sampler
+_LEAST_EPSILON = Fraction(1, 10**20)  # of other noise: computations with variances then fit floats
 _UNIT_BITS = 10
 
 
@@ -127,6 +132,7 @@ class AdditivePlan(Plan):
     public: Any = hidden()
     target: Any = hidden()  # the range of the target of a regression
     bits: Any = hidden()
+    n_bins: int = hidden(BINS)  # of the histograms of residuals
     replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
 
     _computed = ("n_needed",)
@@ -210,7 +216,8 @@ def additive_plan(
     level = min(LEVELS - 1, 2 + sum(resolution >= limit for limit in _FINER))
     plan = replace(
         bare,
-        n_steps=_STEPS[order],
+        n_steps=params.steps or _STEPS[order],
+        n_bins=params.bins,
         resolution=resolution,
         level=level,
         beta=float(beta),
@@ -221,8 +228,8 @@ def additive_plan(
     )
     _check_size(plan)
     plan = replace(plan, n_queries=3 + plan.correlated + 2 * plan.narrows + plan.n_steps)
-    for fewer in range(2 * params.finest + 1):
-        bits = Bits.of(params.finest, fewer)
+    tried = [Bits.of(params.finest, fewer) for fewer in range(2 * params.finest + 1)]
+    for bits in [params.bits] if params.bits else tried:
         loss = loss_of(order, resolution >= _CLEAR, bits.targets)
         rounded = replace(plan, bits=bits, loss=loss)
         if _can_be_drawn(rounded):
@@ -238,7 +245,7 @@ def _resolution(plan: AdditivePlan, n_columns: int) -> float:
     norm = math.isqrt(n_columns * unit**2)
     query = VectorQuery(len, size=n_columns, norm=norm, unit=Fraction(1, unit))
     query.l1 = 2 * n_columns * unit
-    return round(min(math.sqrt(3 / 2) / _planned(plan, query, Fraction(1)), 1e9), 1)
+    return round(min(math.sqrt(3 / 2) / max(_planned(plan, query, Fraction(1)), 1e-12), 1e9), 1)
 
 
 def _deviation(plan: AdditivePlan, reach: int, share: Fraction) -> float:
@@ -254,9 +261,9 @@ def _planned(plan: AdditivePlan, query: VectorQuery, share: Fraction) -> float:
 
 
 def _can_be_drawn(plan: AdditivePlan) -> bool:
-    """Return whether the Gaussian sampler supports the noise of all queries."""
+    """Return whether the Gaussian sampler supports the noise of all queries, and floats its variance."""
     if plan.noise != "gaussian":
-        return True
+        return plan.guarantee.epsilon >= _LEAST_EPSILON
     rho, bits = concentrated_budget(plan.guarantee), plan.bits
     norms = [
         residual_norm(reach, 1 << bits.rows, bits.factors)
@@ -264,7 +271,7 @@ def _can_be_drawn(plan: AdditivePlan) -> bool:
     ]
     moved = [
         plan.loss.base_query().squared_l2,
-        4 * len(plan.columns) << (2 * bits.masses),
+        8 * len(plan.columns) << (2 * bits.masses),  # rounding makes distances of 2**masses longer
         4 * norms[0] ** 2,
         2 * (ON << (2 * bits.moments)) ** 2,
         2,
@@ -275,12 +282,20 @@ def _can_be_drawn(plan: AdditivePlan) -> bool:
 
 
 def _check_size(plan: AdditivePlan) -> None:
-    n, numbers = plan.public.n_samples, plan.loss.n_outputs * sum(column.size for column in plan.columns)
-    most = _MOST_LOCAL if plan.noise == "local" else _MOST_NUMBERS
+    local = plan.noise == "local"  # and then the ends of ranges are not learned
+    cells = sum(column.size if local else column.most for column in plan.columns)
+    n, numbers = plan.public.n_samples, plan.loss.n_outputs * cells
+    most = _MOST_LOCAL if local else _MOST_NUMBERS
     if numbers > most:
         raise ValueError(
             f"X must have at most {most} cells (of all columns, times labels), got {numbers}: declare fewer"
             " categories or drop columns by a rule that uses no records"
+        )
+    k, d = plan.loss.n_outputs, len(plan.columns)
+    if k * max(d, min(numbers // k, _FEATURES)) ** 2 > _MOST_SQUARED:
+        raise ValueError(
+            f"X must have fewer columns, or y fewer labels, for the memory of a fit, got {d} columns and"
+            f" {k} outputs"
         )
     shares = [share for share in (*plan.shares[:-1], plan.step_share) if share]
     least = max(math.ceil(1 / share) for share in shares)

@@ -42,6 +42,7 @@ WEIGHT_BITS = 10  # bits of the factor that shortens a row
 ON, OFF = 5, 7
 
 _BLOCK = 1 << 14  # records that are summed at once, few enough for the cache
+_FAR = 1 << 20  # the greatest number in a table: squares of the norms of rows of 2**22 numbers fit 64 bits
 
 Integers = NDArray[np.int64]
 Residuals = Callable[[Examples], Integers]
@@ -98,9 +99,9 @@ class Rows:
             Public.
         """
         unit = length * 2.0**-bits
-        whole = [np.rint(table / unit).astype(np.int64) for table in tables]
-        fixed = max(1, round(constant / unit)) if constant else 0  # a positive constant stays positive
-        return cls(whole, fixed, 1 << bits, unit, order)
+        # A positive constant stays positive.
+        fixed = max(1, int(_whole(np.array(constant / unit)))) if constant else 0
+        return cls([_whole(table / unit) for table in tables], fixed, 1 << bits, unit, order)
 
     @property
     def size(self) -> int:
@@ -199,7 +200,7 @@ def mass_query(rows: Rows) -> StatisticalQuery:
     A replaced record moves the part of each column from one row of the table to another. The bounds are sums
     over columns of the greatest distance of two rows.
     """
-    norm = math.isqrt(sum(int(_lengths(table, 2).max()) for table in rows.tables)) + 1
+    norm = math.isqrt(max(0, sum(int(_lengths(table, 2).max()) for table in rows.tables) - 1)) + 1
 
     def total(records: Examples) -> Integers:
         return rows.sums(records, lambda block, _: np.ones((len(block), 1), dtype=np.int64), 1)[:-1, 0]
@@ -321,6 +322,12 @@ def moment_query(rows: Rows) -> StatisticalQuery:
         total=total,
         squared_l2=2 * norm**2,
     )
+
+
+def _whole(values: NDArray[np.float64]) -> Integers:
+    """Return the nearest integers within -_FAR.._FAR, 0 for NaN: no norm overflows, whatever was released."""
+    near = np.rint(np.nan_to_num(values, nan=0.0).clip(-_FAR, _FAR))
+    return np.asarray(near, dtype=np.int64)
 
 
 def _blocks(n: int) -> list[slice]:

@@ -60,7 +60,6 @@ _PENALTY = 0.1  # the log-likelihood falls by this times the log-variance
 _TINY = 1e-9
 _GREATEST = 1e6  # margins beyond are clipped
 # Spread of residuals
-_BINS = 24  # each the root of 1/2 of the one before, in magnitude
 _WIDTH = 1.5  # the clip of the steps, in root mean squares
 
 
@@ -136,13 +135,14 @@ def _ask_spread(
     oracle: Oracle, plan: AdditivePlan, base: Base, margins: Callable[[Examples], Integers]
 ) -> float:
     """Return the root mean square of residuals, from a histogram of their magnitudes."""
-    edges = np.floor((1 << RESIDUAL_BITS) * 2.0 ** (-np.arange(_BINS - 1)[::-1] / 2))
-    middles = 2.0 ** (-np.arange(_BINS)[::-1] / 2 + 0.25)
+    size = plan.n_bins
+    edges = np.floor((1 << RESIDUAL_BITS) * 2.0 ** (-np.arange(size - 1)[::-1] / 2))
+    middles = 2.0 ** (-np.arange(size)[::-1] / 2 + 0.25)
 
     def magnitude(records: Examples) -> Integers:
         return np.digitize(np.abs(base.loss.residuals(margins(records), records.y))[:, 0], edges, right=True)
 
-    answer = oracle.ask(HistogramQuery(magnitude, categories=_BINS), plan.shares[4])[0]
+    answer = oracle.ask(HistogramQuery(magnitude, categories=size), plan.shares[4])[0]
     noise = math.sqrt(answer.noise_variance)
     seen = np.where(answer.means > 2 * noise, answer.means, 0.0)
     if not seen.any():

@@ -1,0 +1,339 @@
+"""Audit cases of additive models: a whole fit of one cell, each kind of query, and fits for replay.
+
+A whole fit with Laplace noise, of one record in a column of one cell and of one step, has few enough
+outcomes to be enumerated. Each further query is enumerated with released values that no fit need produce:
+the guarantee assumes nothing of these. On the coarsest grid the numbers of a row are 1, 0 or -1. Answers with
+Gaussian noise have too large a support; the noise is enumerated by the case of `central_gaussian`, moves of
+the sums are measured by tests, and whole fits are replayed on neighbours. The query for the means of a
+target and of its square has the bounds of all vectors of its norm: targets move it by a third of these.
+Labels of three move residuals at one row by half of what they can with the residuals of another row, and the
+reports of records are of clipped coordinates. A whole fit publishes no masses of one cell, and it does not
+spend their share.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
+from dplearn.audit.cases.queries import local_oracle
+from dplearn.audit.fits import Fit, Rows, WholeFit
+from dplearn.audit.rules import RULES, moved_by
+from dplearn.chance.dice import Dice
+from dplearn.domains import Categories, Floats
+from dplearn.learners.additive import AdditiveClassifier, AdditiveRegressor
+from dplearn.learners.additive_losses import LogisticLoss, SoftmaxLoss, SquaredLoss
+from dplearn.learners.additive_plan import Bits
+from dplearn.learners.additive_queries import Rows as Tables
+from dplearn.learners.additive_queries import mass_query, moment_query, residual_query
+from dplearn.privacy import ApproxDP
+from dplearn.queries import CentralOracle, Examples, StatisticalQuery
+from dplearn.records.targets import STEPS
+
+__all__ = [
+    "ADDITIVE_REPLAYS",
+    "CASES",
+    "SIGNS",
+    "additive_case",
+    "additive_query_case",
+    "signed_tables",
+    "with_far_noise",
+]
+
+_CLASSIFIER, _REGRESSOR = "AdditiveClassifier", "AdditiveRegressor"
+_COARSEST = Bits(rows=0, factors=1, masses=0, moments=0, targets=0)
+_FAR = 1 << 60
+_HALF = LogisticLoss(Fraction(1, 2))
+
+
+def additive_case(
+    name: str,
+    model: AdditiveClassifier | AdditiveRegressor,
+    n: int,
+    universe: Any,
+    *,
+    bits: Bits | None = None,
+    steps: int = 1,
+    bins: int = 3,
+    moves: int = 2,
+    required: Required = NOTHING_REQUIRED,
+) -> AuditCase:
+    """Return a case of a whole fit of fewer steps, with a coarser histogram of residuals.
+
+    Parameters
+    ----------
+    name : str
+        Name of the case.
+    model : AdditiveClassifier or AdditiveRegressor
+        The parameters.
+    n : int
+        Number of records.
+    universe : sequence of tuples
+        Records, the label or the target last.
+    bits : Bits, optional
+        The bits of integers; None: as in other fits.
+    steps, bins : int
+        The numbers of steps and of bins.
+    moves : int
+        By how much the totals of a query may move.
+    required : Required
+        Required evidence of the case.
+    """
+
+    def make() -> Any:
+        learner = type(model)(**model.get_params(deep=False))
+        learner._bits, learner._steps, learner._bins = bits, steps, bins
+        return learner
+
+    local = model.trust_model == "local"
+    return AuditCase(
+        name,
+        WholeFit(make, _split, _shown),
+        universe,
+        n,
+        ApproxDP(model.epsilon, 0 if local else model.delta),
+        ordered=local,
+        rules={**RULES, "discrete_laplace": moved_by(moves)},
+        verifies=(type(model).__name__,),
+        required=required,
+    )
+
+
+def _split(rows: Rows) -> tuple[Any, Any]:
+    X = np.empty((len(rows), len(rows[0]) - 1), dtype=object)
+    X[:] = [row[:-1] for row in rows]
+    return X, np.array([row[-1] for row in rows])
+
+
+def _shown(fitted: Any) -> tuple[str, Any]:
+    shapes = [
+        (np.round(shape.effects, 4), np.round(shape.deviations, 4), np.round(shape.masses, 4))
+        for shape in fitted.shapes_
+    ]
+    spread = getattr(fitted, "residual_std_", 0.0)
+    return str((shapes, np.round(fitted.intercept_, 4), round(spread, 4))), fitted
+
+
+def signed_tables(*numbers: int, constant: int = 0, reach: int = 1, order: int = 2) -> Tables:
+    """Return one table with a row of one number for each cell."""
+    return Tables([np.array(numbers)[:, None]], constant, reach, 1.0, order)
+
+
+def additive_query_case(
+    name: str,
+    query: Callable[[], StatisticalQuery],
+    universe: Any,
+    *learners: str,
+    n: int = 1,
+    local: bool = False,
+    required: Required = NOTHING_REQUIRED,
+) -> AuditCase:
+    """Return a case of one query, with Laplace noise or of local reports, at epsilon 1.
+
+    Parameters
+    ----------
+    name : str
+        Name of the case.
+    query : callable
+        Returns the query.
+    universe : sequence of tuples of int
+        Records: cells, then the code of the label or of the target.
+    *learners : str
+        The classes that ask such a query.
+    n : int, default=1
+        Number of records.
+    local : bool, default=False
+        Whether records report.
+    required : Required
+        Required evidence of the case.
+    """
+    claim = ApproxDP(1)
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        table = np.array(rows)
+        records = Examples(table[:, :-1].astype(np.int16), table[:, -1])
+        oracle: Any = (
+            local_oracle(records, claim, dice) if local else CentralOracle(records, privacy=claim, dice=dice)
+        )
+        return str(oracle.ask(query())[0].means.round(6).tolist()), oracle.rounds
+
+    # The bounds of the queries themselves are tested against all pairs of records.
+    rules = {**RULES, "discrete_laplace": moved_by(query().l1)}
+    return AuditCase(
+        name, fit, universe, n, claim, ordered=local, rules=rules, part_of=learners, required=required
+    )
+
+
+def _masses() -> StatisticalQuery:
+    """Ask for masses, of one column with three cells and one with two."""
+    tables = [np.array([[1], [0], [-1]]), np.array([[1], [0]])]
+    return mass_query(Tables(tables, 0, 1, 1.0, 1))
+
+
+def _labels(order: int = 1) -> StatisticalQuery:
+    """Ask for the sums of labels times rows."""
+    rows = signed_tables(1, 0, -1, order=order)
+    return residual_query(rows, lambda records: _HALF.targets(records.y), n_outputs=1, reach=2048, bits=1)
+
+
+def _gradient(order: int = 1) -> StatisticalQuery:
+    """Ask for the gradient of the logistic loss, of rows that are shortened by half."""
+    rows = signed_tables(1, 0, -1, constant=1, order=order)
+    margins = np.array([-1 << 14, 0, 1 << 14])[:, None]
+    return residual_query(
+        rows,
+        lambda records: _HALF.residuals(margins[records.X[:, 0]], records.y),
+        n_outputs=1,
+        reach=2048,
+        bits=2,
+    )
+
+
+def _labels_of_three(order: int = 1) -> StatisticalQuery:
+    """Ask for the gradient of the multinomial loss in the intercepts."""
+    loss = SoftmaxLoss(3, order=order)
+    return residual_query(
+        Tables([], 1, 1, 1.0, order),
+        lambda records: loss.residuals(np.repeat([[1 << 16, 0, 0]], len(records), axis=0), records.y),
+        n_outputs=3,
+        reach=loss.reach,
+        bits=0,
+    )
+
+
+def _residuals(order: int = 1) -> StatisticalQuery:
+    """Ask for the gradient of the clipped squared loss."""
+    loss = SquaredLoss(centre=0, scale=STEPS // 2)
+    return residual_query(
+        signed_tables(1, 0, -1, order=order),
+        lambda records: loss.targets(records.y),
+        n_outputs=1,
+        reach=loss.reach,
+        bits=0,
+    )
+
+
+def _moments() -> StatisticalQuery:
+    """Ask for second moments of two columns."""
+    tables = [np.array([[1], [0], [-1]])] * 2
+    return moment_query(Tables(tables, 0, 1, 1.0))
+
+
+def _target() -> StatisticalQuery:
+    """Ask for the means of target and square."""
+    return SquaredLoss(bits=0).base_query()
+
+
+#: Cells of one column and one of two labels.
+SIGNS = tuple((cell, label) for cell in range(3) for label in range(2))
+_TARGETS = tuple((cell, target) for cell in (0, 2) for target in (-STEPS, 0, STEPS))
+_THREE = ((0,), (1,), (2,))
+
+CASES = (
+    additive_case(
+        "additive",
+        AdditiveClassifier(epsilon=1, delta=0, domain=[Categories(["a"])], classes=[0, 1], random_state=0),
+        1,
+        (("a", 0), ("a", 1)),
+        bits=_COARSEST,
+        required=Required(2, 0.57),
+    ),
+    additive_query_case(
+        "additive_masses",
+        _masses,
+        [(0, 0, 0), (1, 0, 0), (2, 1, 0)],
+        _CLASSIFIER,
+        _REGRESSOR,
+        required=Required(3, 0.999),
+    ),
+    additive_query_case("additive_labels", _labels, SIGNS, _CLASSIFIER, n=2, required=Required(5, 0.999)),
+    additive_query_case("additive_gradient", _gradient, SIGNS, _CLASSIFIER, required=Required(5, 0.999)),
+    additive_query_case(
+        "additive_three_labels", _labels_of_three, _THREE, _CLASSIFIER, required=Required(3, 0.499)
+    ),
+    additive_query_case("additive_residuals", _residuals, _TARGETS, _REGRESSOR, required=Required(3, 0.999)),
+    additive_query_case("additive_target", _target, _TARGETS[:3], _REGRESSOR, required=Required(3, 0.333)),
+    additive_query_case(
+        "additive_local_gradient",
+        lambda: _gradient(2),
+        SIGNS,
+        _CLASSIFIER,
+        local=True,
+        required=Required(5, 0.63),
+    ),
+    additive_query_case(
+        "additive_local_residuals",
+        lambda: _residuals(2),
+        _TARGETS,
+        _REGRESSOR,
+        local=True,
+        required=Required(3, 0.47),
+    ),
+    additive_query_case(
+        "additive_local_moments",
+        _moments,
+        [(0, 1, 0), (1, 0, 0), (0, 0, 0), (0, 2, 0)],
+        _CLASSIFIER,
+        _REGRESSOR,
+        local=True,
+        required=Required(3, 0.52),
+    ),
+)
+
+_MIXED = [Floats(missing=True), Categories(["a", "b", "c"])]
+_RECORDS = ((-2.0, "a", 0), (np.nan, "b", 1), (1e300, "c", 2), (3.0, "a", 1))
+_NUMBERS = ((-2.0, "a", -1.0), (np.nan, "b", 0.3), (1e300, "c", 1.0), (3.0, "a", 0.5))
+_SETTINGS: dict[str, dict[str, Any]] = {
+    "laplace": {"delta": 0},
+    "gaussian": {"delta": 1e-6},
+    "local": {"trust_model": "local"},
+}
+
+
+class _FarNoise:
+    """Dice with Gaussian noise so large that answers are at their ends, by the signs of the drawn noise.
+
+    A replay repeats noise, not answers; but how many numbers a query has depends on earlier answers.
+    """
+
+    def __init__(self, dice: Any):
+        self._dice = dice
+
+    def __getattr__(self, primitive: str) -> Any:
+        return getattr(self._dice, primitive)
+
+    def discrete_gaussian(self, sigma2: Fraction, size: int | None = None) -> Any:
+        return np.where(self._dice.discrete_gaussian(sigma2, size=size) > 0, _FAR, -_FAR)
+
+
+def with_far_noise(fit: Fit) -> Fit:
+    """Return a computation whose answers with Gaussian noise are the same for all records."""
+
+    def run(rows: Rows, dice: Dice) -> Any:
+        far: Any = _FarNoise(dice)
+        return fit(rows, far)
+
+    return run
+
+
+def _replay(name: str, kind: str, n_labels: int, **settings: Any) -> AuditCase:
+    n = 100 if kind == "local" else 4
+    if not n_labels:
+        regressor = AdditiveRegressor(domain=_MIXED, target_range=(-1, 1), random_state=0, **settings)
+        case = additive_case(name, regressor, n, _NUMBERS, steps=3, bins=24, moves=1 << 22)
+        return case.with_fit(with_far_noise(case.fit))
+    records = [(*record[:-1], record[-1] % n_labels) for record in _RECORDS]
+    classes = list(range(n_labels))
+    classifier = AdditiveClassifier(domain=_MIXED, classes=classes, random_state=0, **settings)
+    case = additive_case(name, classifier, n, records, steps=3, bins=24, moves=1 << 22)
+    return case.with_fit(with_far_noise(case.fit))
+
+
+#: Fits that are too large to enumerate; they are replayed on neighbours.
+ADDITIVE_REPLAYS = tuple(
+    _replay(f"additive_{kind}_{n_labels or 'numbers'}", kind, n_labels, **settings)
+    for kind, settings in _SETTINGS.items()
+    for n_labels in (2, 3, 0)
+)

@@ -1,0 +1,366 @@
+"""Additive models: what they learn and refuse, and that no fit fails once it is paid."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.metrics import roc_auc_score
+
+from dplearn import AdditiveClassifier, AdditiveRegressor, ApproxDP, BudgetExceededError, PrivacyLedger
+from dplearn.chance import SeededDice
+from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, IntegerRange, Schema
+
+SETTINGS = [{}, {"delta": 0.0}, {"trust_model": "local"}]
+AGES = IntegerRange(0, 40)
+
+
+def classifier(**parameters):
+    return AdditiveClassifier(
+        **{"epsilon": 1e4, "classes": [0, 1], "domain": None, "random_state": 0} | parameters
+    )
+
+
+def regressor(**parameters):
+    return AdditiveRegressor(
+        **{"epsilon": 1e4, "target_range": (-2, 2), "domain": None, "random_state": 0} | parameters
+    )
+
+
+def effect(ages):
+    """A bend that no straight line has."""
+    return 1.5 - np.abs(ages - 20) / 7
+
+
+def made(n, seed=0):
+    """Two columns of effects, and a third that has none; the margins of the labels."""
+    rng = np.random.default_rng(seed)
+    X = np.empty((n, 3), dtype=object)
+    X[:, 0], X[:, 1], X[:, 2] = rng.integers(0, 41, n), rng.choice(["a", "b", "c"], n), rng.integers(0, 41, n)
+    margins = effect(X[:, 0].astype(float)) + np.where(X[:, 1] == "b", 1.0, -0.5)
+    return X, margins, rng
+
+
+DOMAIN = [AGES, Categories(["a", "b", "c"]), AGES]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, margins, rng = made(8000)
+    y = (rng.random(8000) < 1 / (1 + np.exp(-margins))).astype(int)
+    return classifier(domain=DOMAIN).fit(X, y), X, margins, y
+
+
+def test_two_labels_are_learned_at_large_epsilon():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = classifier().fit(X[::2], y[::2])
+    assert model.score(X[1::2], y[1::2]) > 0.92
+    assert roc_auc_score(y[1::2], model.decision_function(X[1::2])) > 0.97
+
+
+def test_many_labels_are_learned_at_large_epsilon():
+    X, y = load_iris(return_X_y=True)
+    model = classifier(classes=[0, 1, 2], domain=Grid(0, 8, size=81)).fit(X, y)
+    assert model.score(X, y) > 0.9
+    assert model.decision_function(X).shape == (150, 3)
+    assert model.shapes_[0].effects.shape[1] == 3
+    assert model.predict_proba(X).sum(axis=1) == pytest.approx(1)
+
+
+def test_numbers_are_learned_at_large_epsilon():
+    X, y = load_diabetes(return_X_y=True)
+    model = AdditiveRegressor(
+        epsilon=1e4, target_range=(0, 400), domain=Grid(-0.2, 0.2, size=100), random_state=0
+    ).fit(X, y)
+    assert model.score(X, y) > 0.45
+    assert (model.predict(X) >= 0).all()
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "least"), [(1.0, 1e-6, 0.75), (4.0, 0.0, 0.7)])
+def test_shapes_are_learned_at_small_epsilons(epsilon, delta, least, fitted):
+    _, X, margins, y = fitted
+    model = classifier(domain=DOMAIN, epsilon=epsilon, delta=delta).fit(X, y)
+    assert model.noise_ == ("gaussian" if delta else "laplace")
+    assert np.corrcoef(model.decision_function(X), margins)[0, 1] > least
+
+
+def test_many_local_reports_are_learned_from():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (60_000, 2))
+    y = (rng.random(60_000) < np.where(X[:, 0] == 1, 0.85, 0.15)).astype(int)
+    model = classifier(trust_model="local", epsilon=4.0, domain=Bits(None)).fit(X, y)
+    assert (model.noise_, model.guarantee_.delta) == ("local", 0)
+    assert model.score(X, y) > 0.8
+
+
+def test_shapes_recover_known_effects(fitted):
+    model, X, margins, _ = fitted
+    ages, towns, nothing = model.shapes_
+    known = effect(np.arange(41.0))
+    assert ages.effects == pytest.approx(known - known.mean(), abs=0.45)
+    assert np.corrcoef(ages.effects, known)[0, 1] > 0.95
+    assert towns.effects[1] - towns.effects[[0, 2]] == pytest.approx([1.5, 1.5], abs=0.4)
+    assert np.abs(nothing.effects).max() < 0.3
+    assert ages.importance > towns.importance > nothing.importance
+    assert [shape.name for shape in model.shapes_] == ["x0", "x1", "x2"]
+    assert ages.masses.sum() == pytest.approx(1)
+    assert ages.masses @ ages.effects == pytest.approx(0, abs=1e-9)
+    assert towns.masses == pytest.approx([1 / 3] * 3, abs=0.03)
+    assert (ages.deviations > 0).all()
+    assert np.corrcoef(model.decision_function(X), margins)[0, 1] > 0.97
+
+
+def test_margins_are_the_sums_of_intercept_and_effects(fitted):
+    model, X, _, _ = fitted
+    cells = [
+        shape.column.of(codes)
+        for shape, codes in zip(model.shapes_, model.domain_.nearest(X[:9]), strict=True)
+    ]
+    total = model.intercept_[0] + sum(
+        shape.effects[cell] for shape, cell in zip(model.shapes_, cells, strict=True)
+    )
+    assert model.decision_function(X[:9]) == pytest.approx(total)
+
+
+def test_probabilities_are_calibrated_at_large_epsilon(fitted):
+    model, X, _, y = fitted
+    likely = model.predict_proba(X)[:, 1]
+    for low in (0.1, 0.3, 0.5, 0.7):
+        among = (likely >= low) & (likely < low + 0.2)
+        assert among.sum() > 100
+        assert y[among].mean() == pytest.approx(likely[among].mean(), abs=0.07)
+    assert np.exp(model.predict_log_proba(X[:5])) == pytest.approx(model.predict_proba(X[:5]))
+    assert ((likely > 0.5) == model.predict(X)).mean() > 0.99
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 1e4])
+def test_prediction_intervals_cover_new_targets(epsilon):
+    X, margins, rng = made(6000)
+    y = (margins / 2 + 0.3 * rng.normal(size=6000)).clip(-2, 2)
+    model = regressor(domain=DOMAIN, epsilon=epsilon).fit(X[:4000], y[:4000])
+    low, high = model.predict_interval(X[4000:], beta=0.1).T
+    assert 0.85 < np.mean((low <= y[4000:]) & (y[4000:] <= high)) <= 1
+    assert (low >= -2).all()
+    assert (high <= 2).all()
+    assert (np.diff(model.predict_interval(X[:9], beta=0.5)) <= (high - low).max()).all()
+    if epsilon > 1:
+        assert model.score(X[4000:], y[4000:]) > 0.7
+        assert model.residual_std_ == pytest.approx(0.3, rel=0.35)
+        assert model.shapes_[0].effects == pytest.approx(
+            (effect(np.arange(41.0)) - effect(np.arange(41.0)).mean()) / 2, abs=0.4
+        )
+
+
+def test_missing_values_have_an_effect_of_their_own():
+    rng = np.random.default_rng(0)
+    debt = np.where(rng.random(4000) < 0.4, np.nan, rng.uniform(0, 100, 4000))
+    y = np.isnan(debt).astype(int)
+    model = classifier(domain=Grid(0, 100, missing=True)).fit(debt[:, None], y)
+    assert model.score(debt[:, None], y) > 0.99
+    assert model.shapes_[0].cells[0] == "missing"
+    assert np.isnan(model.shapes_[0].values[0])
+    with pytest.raises(DomainError):
+        classifier(domain=Grid(0, 100)).fit(debt[:, None], y)
+
+
+def test_a_frame_is_read_by_its_schema_and_unknown_values_have_no_effect():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.integers(0, 41, 600), "town": rng.choice(["a", "b"], 600)})
+    schema = Schema({"age": AGES, "town": Categories(["a", "b"])})
+    model = classifier(domain=schema).fit(frame, (frame["town"] == "a").astype(int))
+    assert [shape.name for shape in model.shapes_] == ["age", "town"]
+    assert model.feature_names_in_.tolist() == ["age", "town"]
+    moon = frame.head(1).assign(town="moon")
+    alone = model.intercept_[0] + model.shapes_[0].effects[int(moon["age"].iloc[0])]
+    assert model.decision_function(moon) == pytest.approx([alone])
+    far = model.decision_function(frame.head(1).assign(age=400))
+    assert far == pytest.approx(model.decision_function(frame.head(1).assign(age=40)))
+    with pytest.raises(DomainError, match="in column 'age'"):
+        classifier(domain=schema).fit(frame.assign(age=99), np.arange(600) % 2)
+
+
+def test_undeclared_columns_and_labels_are_assumptions():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    undeclared = AdditiveClassifier(domain=None, random_state=0).fit(X, np.arange(300) % 2)
+    declared = AdditiveClassifier(classes=[0, 1], domain=Grid(-9, 9), random_state=0).fit(
+        X, np.arange(300) % 2
+    )
+    assert any("labels" in each for each in undeclared.guarantee_.assumes)
+    assert any("from -9 to 9" in each for each in declared.guarantee_.assumes)
+    assert declared.guarantee_.assumes != undeclared.guarantee_.assumes
+    number = regressor().fit(X, X[:, 0].clip(-2, 2))
+    assert any("from -2.0 to 2.0" in each for each in number.guarantee_.assumes)
+    assert {model.guarantee_.neighbors for model in (undeclared, declared, number)} == {"replace_one"}
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_the_ledger_is_charged_with_the_guarantee(settings):
+    ledger = PrivacyLedger(1, 1e-6)
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    model = AdditiveClassifier(domain=None, classes=[0, 1], ledger=ledger, **settings)
+    model.fit(X, np.arange(200) % 2)
+    assert ledger.spent().epsilon == model.guarantee_.epsilon == 1
+    assert ledger.spent().delta == model.guarantee_.delta
+    with pytest.raises(BudgetExceededError):
+        clone(model).fit(X, np.arange(200) % 2)
+
+
+TABLES = {
+    "one row": np.ones((1, 2)),
+    "two rows": np.array([[1.0, 2.0], [3.0, 4.0]]),
+    "one column": np.arange(60.0)[:, None],
+    "constant": np.full((60, 3), 7.0),
+    "edges": np.array([[1e308, -1e308, 5e-324], [0.0, -0.0, 1.7e308]] * 30),
+}
+
+
+@pytest.mark.parametrize("epsilon", [1e-20, 1e-9, 1.0, 1e12])
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+@pytest.mark.parametrize("n_labels", [2, 3, 0])
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.filterwarnings("ignore:n_samples is")
+def test_no_fit_of_a_small_table_fails_once_it_is_paid(table, n_labels, settings, epsilon):
+    X = TABLES[table]
+    if settings.get("trust_model"):
+        X = np.tile(X, (1 + 100 // len(X), 1))
+    y = np.arange(len(X)) % max(n_labels, 2)
+    ledger = PrivacyLedger(1e13, 0.5)
+    given = {"epsilon": epsilon, "random_state": None, "ledger": ledger, **settings}
+    model = classifier(**given, classes=range(n_labels)) if n_labels else regressor(**given)
+    with np.errstate(all="raise"):
+        predicted = model.fit(X, y).predict(X)
+    assert ledger.spent().epsilon == ApproxDP(epsilon).epsilon
+    assert len(predicted) == len(X)
+    for shape in model.shapes_:
+        assert np.isfinite(shape.effects).all()
+        assert np.isfinite(shape.deviations).all()
+        assert shape.masses.sum() == pytest.approx(1)
+    assert np.isfinite(model.intercept_).all()
+
+
+@pytest.mark.parametrize("settings", SETTINGS[1:], ids=str)
+def test_an_epsilon_too_small_for_floats_is_refused_before_it_is_paid(settings):
+    X, y = np.ones((200, 1)), np.arange(200) % 2
+    ledger = PrivacyLedger(1, 0.1)
+    with pytest.raises(ValueError, match="epsilon must be large enough"):
+        classifier(epsilon=1e-25, random_state=None, ledger=ledger, **settings).fit(X, y)
+    assert ledger.spent().epsilon == 0
+
+
+@pytest.mark.parametrize(("d", "k"), [(12_000, 2), (300, 4096)])
+def test_a_fit_that_needs_too_much_memory_is_refused_before_it_is_paid(d, k):
+    with pytest.raises(ValueError, match=r"fewer columns, or y fewer labels|at most 2097152 cells"):
+        AdditiveClassifier(domain=Bits(None)).plan(2000, n_features=d, n_labels=k)
+
+
+def test_more_labels_than_steps_of_a_residual_are_planned_for():
+    plan = AdditiveClassifier(domain=Bits(None)).plan(100_000, n_features=1, n_labels=5000)
+    assert plan.loss.target_reach > 0
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_the_plan_is_that_of_the_fit_and_its_noise_is_drawn(settings):
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    model = classifier(epsilon=1.0, **settings)
+    plan = model.plan(300, n_features=2)
+    seen = []
+
+    class Spy(AdditiveClassifier):
+        def _release(self, summary, plan, dice):
+            seen.append(plan)
+            return super()._release(summary, plan, dice)
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        Spy(**model.get_params()).fit(X, np.arange(300) % 2)
+    assert seen == [plan]
+    assert tuple(str(each.message) for each in caught) == plan.warnings
+    assert seen[0].shares == plan.shares
+    assert model.fit(X, np.arange(300) % 2).guarantee_ == plan.guarantee
+
+
+def test_a_fit_of_few_records_warns_by_public_numbers():
+    plan = classifier(epsilon=0.1).plan(50, n_features=3)
+    assert plan.resolution < 10
+    assert plan.warnings[0].startswith("n_samples is 50: noise is larger than the signal for 3 columns")
+    assert classifier(epsilon=0.1).plan(10**6, n_features=3).warnings == ()
+
+
+@pytest.mark.parametrize("settings", SETTINGS[:2], ids=str)
+def test_n_needed_suffices_for_the_deviation(settings):
+    model = classifier(epsilon=1.0, **settings)
+    needed = model.plan(100, n_features=4).n_needed
+    assert model.plan(needed, n_features=4).deviation <= 0.005
+    assert model.plan(needed * 9 // 10, n_features=4).deviation > 0.005
+
+
+def test_a_fitted_model_keeps_no_record():
+    X = np.random.default_rng(0).normal(size=(2000, 2))
+    y = (X[:, 0] > 0).astype(int)
+    for model in (classifier(epsilon=1.0).fit(X, y), regressor(epsilon=1.0).fit(X, y)):
+        kept = pickle.dumps(model)
+        assert len(kept) < 60_000
+        assert not {"_summary", "_rows", "_oracle"} & vars(model).keys()
+        again = pickle.loads(kept)
+        assert (again.predict(X) == model.predict(X)).all()
+        arrays = [
+            part
+            for shape in model.shapes_
+            for part in (shape.effects, shape.deviations, shape.masses, shape.values)
+        ]
+        assert all(
+            2000 not in (np.asarray(each.base).shape if each.base is not None else ()) for each in arrays
+        )
+
+
+def test_the_same_seed_gives_the_same_model_and_says_so():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    one, other = (classifier(epsilon=1.0).fit(X, np.arange(300) % 2) for _ in range(2))
+    assert (one.decision_function(X) == other.decision_function(X)).all()
+    assert one.guarantee_.reproducible
+    assert one.guarantee_ == ApproxDP(1, "1e-6", assumes=one.guarantee_.assumes, reproducible=True)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"epsilon": 0}, "epsilon"),
+        ({"delta": 2}, "delta"),
+        ({"trust_model": "cloud"}, "trust_model"),
+        ({"classes": [0]}, "at least 2 class"),
+    ],
+    ids=str,
+)
+def test_invalid_parameters_are_refused(parameters, message):
+    X = np.zeros((60, 1))
+    with pytest.raises((ValueError, TypeError), match=message):
+        classifier(**parameters).fit(X, np.zeros(60, dtype=int))
+
+
+def test_a_target_outside_its_range_is_refused_or_clipped():
+    X, y = np.zeros((60, 1)), np.linspace(-3, 3, 60)
+    with pytest.raises(DomainError, match="clip_target"):
+        regressor().fit(X, y)
+    assert regressor(clip_target=True).fit(X, y).predict(X) == pytest.approx(0, abs=0.5)
+
+
+def test_too_few_local_records_are_refused_before_they_are_read():
+    with pytest.raises(ValueError, match="a record for each query"):
+        classifier(trust_model="local").fit(np.full((9, 1), 0.0), np.arange(9) % 2)
+
+
+def test_residuals_are_clipped_unless_noise_is_small():
+    assert classifier(epsilon=1.0).plan(1000, n_features=3).loss.reach == 2048
+    assert classifier(epsilon=1e6).plan(10**6, n_features=3).loss.reach == 4096
+    X = np.zeros((300, 1))
+    assert classifier(epsilon=1.0).fit(X, np.arange(300) % 2).residual_clip_ == 0.5
+
+
+def test_the_domain_of_undeclared_columns_is_of_all_floats():
+    model = classifier().fit(np.array([[1e300], [-5.0]] * 9), [0, 1] * 9)
+    assert model.domain_.domains[0] == Floats()
+    model._fit(np.array([[1e300], [-5.0]] * 9), [0, 1] * 9, SeededDice(0))
+    assert model.predict(np.array([[1e300], [-5.0]])).tolist() == [0, 1]

@@ -1,0 +1,104 @@
+"""The plan of an additive model depends on public numbers, and its shares are all of the budget."""
+
+from fractions import Fraction
+
+import pytest
+
+from dplearn import AdditiveClassifier, AdditiveRegressor
+from dplearn.domains import Bits as BitColumn
+from dplearn.domains import Floats, IntegerRange
+from dplearn.learners.additive_plan import Bits
+from dplearn.queries.central_oracle import _WIDEST
+
+SETTINGS = {"gaussian": {}, "laplace": {"delta": 0.0}, "local": {"trust_model": "local"}}
+
+
+def planned(kind="gaussian", d=3, n=10_000, numbers=False, **parameters):
+    given = {"domain": None} | SETTINGS[kind] | parameters
+    if numbers:
+        return AdditiveRegressor(target_range=(0, 1), **given).plan(n, n_features=d)
+    return AdditiveClassifier(classes=[0, 1], **given).plan(n, n_features=d)
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+@pytest.mark.parametrize("d", [1, 2, 256, 257])
+@pytest.mark.parametrize("kind", SETTINGS)
+def test_the_shares_of_all_queries_sum_to_1(kind, d, numbers):
+    domain = {"domain": BitColumn(None)} if d > 2 else {}
+    plan = planned(kind, d=d, numbers=numbers, **domain)
+    target, masses, shapes, correlations, spread, steps = plan.shares
+    assert target + masses + shapes + correlations + 2 * spread + steps == 1
+    assert plan.n_steps * plan.step_share == steps
+    assert all(isinstance(share, Fraction) and share >= 0 for share in plan.shares)
+    assert min(target, masses, shapes, steps) > 0
+    assert plan.correlated == bool(correlations) == (kind != "laplace" and 2 <= d <= 256)
+    assert plan.narrows == bool(spread) == numbers
+    assert plan.n_queries == 3 + plan.correlated + 2 * plan.narrows + plan.n_steps
+
+
+def test_noise_follows_from_trust_and_delta():
+    assert [planned(kind).noise for kind in SETTINGS] == list(SETTINGS)
+    assert [planned(kind).order for kind in SETTINGS] == [2, 1, 2]
+    assert planned("local").guarantee.delta == 0
+
+
+@pytest.mark.parametrize("kind", SETTINGS)
+def test_more_records_make_shapes_more_flexible_and_noise_smaller(kind):
+    plans = [planned(kind, n=n) for n in (50, 20_000, 2_000_000, 200_000_000)]
+    levels, resolutions = ([getattr(plan, name) for plan in plans] for name in ("level", "resolution"))
+    deviations = [plan.deviation for plan in plans]
+    assert levels == sorted(levels)
+    assert resolutions == sorted(resolutions)
+    assert deviations == sorted(deviations, reverse=True)
+    assert plans[0].warnings != ()
+    assert plans[-1].warnings == ()
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+@pytest.mark.parametrize("exponent", range(-11, 3))
+def test_gaussian_noise_of_every_query_can_be_drawn_or_the_plan_refuses(exponent, numbers):
+    """Smaller epsilons have fewer bits, so that the variance is within what the sampler supports."""
+    try:
+        plan = planned(epsilon=10.0**exponent, numbers=numbers)
+    except ValueError as error:
+        message = str(error)
+    else:
+        assert plan.bits.rows >= 0
+        assert plan.bits.factors >= 2
+        assert plan.bits.rows == 9 or exponent < 0
+        return
+    assert message.startswith("epsilon must be large enough for noise to be drawn")
+    assert exponent < -9
+    assert _WIDEST == 1 << 56
+
+
+def test_fewer_bits_leave_out_half_or_all():
+    assert Bits.of(9, 0) == Bits(9, 11, 7, 7, 10)
+    assert Bits.of(9, 3) == Bits(8, 9, 6, 6, 9)
+    assert Bits.of(0, 0) == Bits(0, 2, 0, 0, 2)
+    assert min(vars(Bits.of(9, 18)).values()) == 0
+
+
+def test_too_many_cells_are_refused():
+    with pytest.raises(ValueError, match="at most 8192 cells"):
+        planned("local", d=60, domain=Floats())
+    assert planned("local", d=60, domain=IntegerRange(0, 9)).noise == "local"
+
+
+def test_local_plans_need_a_record_for_each_query():
+    with pytest.raises(ValueError, match="at least 50, got n_samples=49"):
+        planned("local", n=49)
+    assert planned("local", n=50).n_queries > 3
+
+
+def test_the_deviation_is_reported_to_users_and_fields_of_the_fit_are_not():
+    text = repr(planned())
+    assert "deviation=" in text
+    assert "resolution=" in text
+    assert not any(name in text for name in ("bits=", "loss=", "public=", "n_bins"))
+
+
+@pytest.mark.parametrize("beta", [0, 1, -1])
+def test_beta_is_a_probability(beta):
+    with pytest.raises(ValueError, match="beta"):
+        AdditiveClassifier(domain=None, classes=[0, 1]).plan(100, n_features=1, beta=beta)

@@ -1,0 +1,221 @@
+"""The sums of additive models move by no more than their bounds, which hill climbing nearly attains."""
+
+import math
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+
+from dplearn import AdditiveClassifier, AdditiveRegressor
+from dplearn.chance import SeededDice
+from dplearn.domains import Categories, Floats, IntegerRange
+from dplearn.learners import additive_queries
+from dplearn.learners.additive_losses import LogisticLoss, SquaredLoss
+from dplearn.learners.additive_queries import Rows, mass_query, moment_query, residual_norm, residual_query
+from dplearn.queries import CentralOracle, Examples, HistogramQuery, LocalOracle
+from dplearn.records.targets import STEPS
+
+DOMAIN = [
+    IntegerRange(0, 30),
+    Categories(["a", "b", "c"]),
+    Floats(missing=True),
+    IntegerRange(0, 200, missing=True),
+]
+SETTINGS = {"gaussian": {}, "laplace": {"delta": 0}, "local": {"trust_model": "local", "epsilon": 4.0}}
+
+
+def table(n, seed=0):
+    rng = np.random.default_rng(seed)
+    X = np.empty((n, 4), dtype=object)
+    X[:, 0] = rng.integers(0, 31, n)
+    X[:, 1] = rng.choice(["a", "b", "c"], n, p=[0.8, 0.15, 0.05])
+    X[:, 2] = np.where(rng.random(n) < 0.1, np.nan, rng.normal(0, 10, n))
+    X[:, 3] = np.where(rng.random(n) < 0.1, np.nan, rng.binomial(200, 0.2, n))
+    return X, X[:, 0].astype(float) / 30 + (X[:, 1] == "a")
+
+
+@cache
+def asked(kind, n_labels, n=800):
+    """Return the columns of a fit, and all queries that it asks."""
+    X, score = table(n)
+    if n_labels:
+        y = np.digitize(score, np.quantile(score, np.arange(1, n_labels) / n_labels))
+        model = AdditiveClassifier(domain=DOMAIN, classes=range(n_labels), random_state=0)
+    else:
+        y, model = score, AdditiveRegressor(domain=DOMAIN, target_range=(-3, 3), random_state=0)
+    model.set_params(**{"epsilon": 3.0, **SETTINGS[kind]})
+    model._steps = 2
+    queries = []
+    right = (CentralOracle._answer, LocalOracle._answer)
+
+    def spied(self, account, query, part, bounds):
+        queries.append(query)
+        return right[isinstance(self, LocalOracle)](self, account, query, part, bounds)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CentralOracle, "_answer", spied)
+        patch.setattr(LocalOracle, "_answer", spied)
+        model._fit(X, y, SeededDice(1))
+    return [shape.column for shape in model.shapes_], queries
+
+
+def greatest_move(query, columns, n_codes, order, rounds=30, crowd=24, seed=0):
+    """Return the greatest move of a query's totals that hill climbing over pairs of records finds."""
+    rng = np.random.default_rng(seed)
+    sizes = [column.size for column in columns]
+
+    def code(n):
+        if n_codes:
+            return rng.integers(0, n_codes, n)
+        return rng.choice([-STEPS, STEPS, 0, int(rng.integers(-STEPS, STEPS + 1))], n)
+
+    def values(cells, y):
+        found = query.values(Examples(cells.astype(np.int16), y)).astype(np.float64)
+        return np.eye(query.size)[found.astype(int)] if found.ndim == 1 else found
+
+    def moves(X, y):
+        return (np.abs(values(X[0], y[0]) - values(X[1], y[1])) ** order).sum(axis=1)
+
+    X = np.stack([np.stack([rng.integers(0, size, crowd) for size in sizes], axis=1) for _ in range(2)])
+    y = np.stack([code(crowd), code(crowd)])
+    best = moves(X, y)
+    for _ in range(rounds):
+        # Each pair tries one change of one of its records.
+        for side in (0, 1):
+            for place in range(len(sizes) + 1):
+                one, other = X.copy(), y.copy()
+                if place == len(sizes):
+                    other[side] = code(crowd)
+                else:
+                    one[side, :, place] = rng.integers(0, sizes[place], crowd)
+                found = moves(one, other)
+                better = found >= best
+                X[:, better], y[:, better], best[better] = one[:, better], other[:, better], found[better]
+    return float(best.max())
+
+
+def bound(query, order):
+    return query.l1 if order == 1 else query.squared_l2
+
+
+#: The least share of the bound on each move that is found. With Laplace noise, residuals of three labels are
+#: at most two labels' apart in their L1 norm, which hill climbing rarely finds.
+LEAST = {("laplace", 3): 0.6, ("gaussian", 3): 0.7}
+
+
+@pytest.mark.parametrize("n_labels", [2, 3, 0])
+@pytest.mark.parametrize("kind", ["gaussian", "laplace"])
+def test_no_pair_of_records_moves_a_sum_of_a_fit_further_than_its_noise_is_for(kind, n_labels):
+    columns, queries = asked(kind, n_labels)
+    order = 1 if kind == "laplace" else 2
+    shares = [greatest_move(query, columns, n_labels, order) / bound(query, order) for query in queries]
+    assert max(shares) <= 1
+    histograms = [
+        share for share, query in zip(shares, queries, strict=True) if isinstance(query, HistogramQuery)
+    ]
+    assert histograms == [1.0] * len(histograms)
+    vectors = [
+        share for share, query in zip(shares, queries, strict=True) if not isinstance(query, HistogramQuery)
+    ][0 if n_labels else 1 :]  # the bound of the means of a target and of its square has room
+    assert min(vectors) > LEAST.get((kind, n_labels), 0.9)
+    assert min(vectors) > 2**-order  # with half of the bound on the distance, each fails
+
+
+def test_the_means_of_a_target_and_of_its_square_move_by_at_most_their_bound():
+    query = SquaredLoss(bits=6).base_query()
+    targets = np.arange(-STEPS, STEPS + 1, STEPS // 64)
+    rows = query.inputs(Examples(np.zeros((len(targets), 1), np.int16), targets))
+    moves = rows[:, None, :] - rows[None, :, :]
+    assert 0.49 < (moves**2).sum(axis=2).max() / query.squared_l2 <= 1
+    assert 0.5 < np.abs(moves).sum(axis=2).max() / query.l1 <= 1
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "laplace", "local"])
+def test_a_total_is_the_sum_of_values_each_of_which_is_of_its_own_record(kind, monkeypatch):
+    monkeypatch.setattr(additive_queries, "_BLOCK", 7)
+    columns, queries = asked(kind, 3)
+    rng = np.random.default_rng(0)
+    X = np.stack([rng.integers(0, column.size, 40) for column in columns], axis=1).astype(np.int16)
+    records = Examples(X, rng.integers(0, 3, 40))
+    order = rng.permutation(40)
+    for query in queries:
+        values, each = query.values(records), query.inputs(records)
+        alone = [query.values(records[np.array([place])])[0] for place in range(40)]
+        assert values.dtype.kind in "iu"
+        assert (values == np.array(alone)).all()
+        assert (query.values(records[order]) == values[order]).all()
+        assert (each == values).all()  # none is longer than its norm
+        if not isinstance(query, HistogramQuery):
+            assert (query.total(records) == values.sum(axis=0)).all()
+            assert (query.total(records[order]) == query.total(records)).all()
+
+
+def test_no_vector_of_a_local_report_is_longer_than_its_norm():
+    columns, queries = asked("local", 0)
+    rng = np.random.default_rng(1)
+    X = np.stack([rng.integers(0, column.size, 500) for column in columns], axis=1).astype(np.int16)
+    records = Examples(X, rng.integers(-STEPS, STEPS + 1, 500))
+    for query in queries:
+        if not isinstance(query, HistogramQuery):
+            squares = (query.values(records).astype(np.int64) ** 2).sum(axis=1)
+            assert 0 < squares.max() <= query.norm**2
+
+
+def test_factors_of_other_records_are_never_taken_from_the_cache():
+    rows = Rows.of([np.array([[1.0], [9.0]])], constant=0.0, length=1.0, bits=3)
+    near, far = (Examples(np.array([[cell]]), np.array([0])) for cell in (0, 1))
+    assert rows.weights(near).tolist() == [1024]
+    assert rows.weights(far).tolist() == [1024 // 9]
+    assert rows.weights(near).tolist() == [1024]
+    assert rows._kept[0] is near  # the object is kept alive, so that no other has its identity
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_shortening_factor_is_the_greatest_that_keeps_the_norm(order):
+    rows = Rows([], 0, 512, 1.0, order)
+    lengths = np.array([0, 1, 512**order - 1, 512**order, 512**order + 1, 3**19, 2**40 + 1, 2**61])
+    for k, length in zip(rows.shortened(lengths).tolist(), lengths.tolist(), strict=True):
+        assert k**order * length <= (512 << 10) ** order
+        assert k == 1024 or (k + 1) ** order * length > (512 << 10) ** order
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e300, -1e300])
+def test_released_tables_of_any_numbers_keep_the_norm(bad):
+    tables = [np.array([[bad, 1.0], [0.0, bad]]), np.array([[bad], [1e-300]])]
+    with np.errstate(all="ignore"):
+        rows = Rows.of(tables, constant=bad, length=1.0, bits=9)
+    loss = LogisticLoss(Fraction(1))
+    query = residual_query(rows, lambda records: loss.targets(records.y), n_outputs=1, reach=2048, bits=11)
+    records = Examples(np.array([[i, j] for i in (0, 1) for j in (0, 1)]), np.array([0, 1, 0, 1]))
+    assert ((query.values(records).astype(object) ** 2).sum(axis=1) <= query.norm**2).all()
+    assert (query.inputs(records) == query.values(records)).all()
+
+
+def test_products_are_rounded_so_that_they_are_no_longer_than_before():
+    rng = np.random.default_rng(0)
+    for order in (1, 2):
+        residuals = rng.integers(-2000, 2000, (4000, 5))
+        reach = int(np.ceil((np.abs(residuals) ** order).sum(axis=1).max() ** (1 / order)))
+        weights = rng.integers(0, 1025, 4000)
+        for bits in (0, 4, 11):
+            rounded = additive_queries._rounded(residuals, weights, reach, bits, order)
+            most = reach * weights / 2 ** (12 + 10 - bits)
+            assert ((np.abs(rounded) ** order).sum(axis=1) <= most**order).all()
+            assert np.abs(rounded - residuals * weights[:, None] / 2 ** (22 - bits)).max() < 1
+    assert residual_norm(2048, 512, 11) == 2048 * 256
+
+
+def test_moments_are_those_of_shortened_rows():
+    rows = Rows.of([np.array([[3.0], [0.5]]), np.array([[4.0], [0.25]])], constant=0.0, length=1.0, bits=6)
+    query = moment_query(rows)
+    records = Examples(np.array([[0, 0], [1, 1]]), np.array([0, 0]))
+    short = np.array([[0.6, 0.8], [0.5, 0.25]])
+    expected = [short[:, 0] @ short[:, 0], short[:, 0] @ short[:, 1], short[:, 1] @ short[:, 1]]
+    assert query.total(records) / np.array([5, 7, 5]) / 64**2 == pytest.approx(expected, abs=0.03)
+
+
+def test_masses_of_a_single_cell_have_noise_although_nothing_moves_them():
+    query = mass_query(Rows.of([np.ones((1, 1))], constant=0.0, length=1.0, bits=0))
+    assert (query.squared_l2, query.l1, query.norm) == (1, 1, 1)
+    assert math.isqrt(query.norm) == 1

@@ -1,0 +1,114 @@
+"""The steps of additive models: joint effects of correlated columns, from the answers of an oracle alone."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dplearn import AdditiveClassifier, AdditiveRegressor
+from dplearn.chance import PublicStream, SeededDice
+from dplearn.domains import Categories, IntegerRange
+from dplearn.learners.additive_losses import MARGIN_BITS, SquaredLoss
+from dplearn.learners.additive_steps import (
+    _ask_spread,
+    _margins,
+    _normal_scores,
+    _posterior_weights,
+    learn_additive,
+)
+from dplearn.queries import CentralOracle, Examples
+from dplearn.queries.factories import oracle_for
+from dplearn.records.targets import STEPS
+
+AGES = IntegerRange(0, 20)
+SETTINGS = [{}, {"delta": 0.0}, {"trust_model": "local"}]
+
+
+def table(n=4000, d=2, seed=0):
+    """Equal columns but for one record in ten."""
+    rng = np.random.default_rng(seed)
+    ages = rng.integers(0, 21, n)
+    X = np.stack([np.where(rng.random(n) < 0.1, rng.integers(0, 21, n), ages) for _ in range(d)], axis=1)
+    return X.astype(np.int16), rng
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+@pytest.mark.parametrize("numbers", [False, True])
+def test_all_of_the_budget_is_spent_in_the_planned_queries(settings, numbers):
+    X, rng = table(400)
+    if numbers:
+        model = AdditiveRegressor(domain=AGES, target_range=(-1, 1), **settings)
+        plan, y = model.plan(400, n_features=2), rng.integers(-STEPS, STEPS, 400)
+    else:
+        plan = AdditiveClassifier(domain=AGES, classes=[0, 1], **settings).plan(400, n_features=2)
+        y = rng.integers(0, 2, 400)
+    oracle = oracle_for(
+        plan.noise, Examples(X, y), privacy=plan.guarantee, dice=SeededDice(0), stream=PublicStream(0)
+    )
+    model = learn_additive(oracle, plan)
+    assert oracle.left == 0
+    assert len(oracle.rounds) == plan.n_queries
+    assert [effects.shape for effects in model.effects] == [(21, 1)] * 2
+    assert all(
+        np.abs(mass @ effects).max() < 1e-6 * max(1, np.abs(effects).max())
+        for mass, effects in zip(model.masses, model.effects, strict=True)
+    )
+
+
+def test_effects_of_correlated_columns_are_not_counted_twice():
+    X, rng = table(8000, d=3)
+    target = (X[:, 0] - 10) / 20
+    y = np.clip(target + 0.05 * rng.normal(size=8000), -1, 1)
+    model = AdditiveRegressor(domain=AGES, target_range=(-1, 1), epsilon=1e4, random_state=0).fit(X, y)
+    slopes = [np.polyfit(np.arange(21), shape.effects, 1)[0] for shape in model.shapes_]
+    assert sum(slopes) == pytest.approx(1 / 20, rel=0.15)
+    assert slopes[0] > max(slopes[1:])
+    assert model.score(X, y) > 0.85
+
+
+def test_margins_are_sums_of_whole_numbers_of_one_record():
+    margins = _margins([np.array([[0.5], [np.inf]]), np.array([[-1e300], [0.25]])], np.array([1.0]))
+    records = Examples(np.array([[0, 1], [1, 1], [0, 0]], dtype=np.int16), np.zeros(3, dtype=np.int64))
+    found = margins(records)
+    assert found.dtype == np.int64
+    assert found[0, 0] == 1.75 * 2**MARGIN_BITS
+    assert np.abs(found[1:]).max() == pytest.approx(1e6 * 2**MARGIN_BITS, rel=1e-3)
+    assert (margins(records[np.array([2])]) == found[2:]).all()
+
+
+def test_normal_scores_are_standardised_and_in_order():
+    mass = np.array([0.1, 0.2, 0.3, 0.4])
+    scores = _normal_scores(mass, np.array([3, 1, 0, 2]))
+    assert mass @ scores == pytest.approx(0)
+    assert mass @ scores**2 == pytest.approx(1)
+    assert (np.diff(scores[[3, 1, 0, 2]]) > 0).all()
+    assert np.isfinite(_normal_scores(np.array([1.0, 1e-300]), np.arange(2))).all()
+    assert _normal_scores(np.ones(1), np.arange(1)).tolist() == [0.0]
+
+
+@pytest.mark.parametrize("bins", [2, 24])
+def test_the_spread_is_that_of_residuals(bins):
+    plan = AdditiveRegressor(domain=[Categories(["a"])], target_range=(-1, 1), epsilon=1e4).plan(5000)
+    rng = np.random.default_rng(0)
+    y = np.rint(rng.uniform(-0.5, 0.5, 5000) * STEPS).astype(np.int64)
+    oracle = CentralOracle(
+        Examples(np.zeros((5000, 1), np.int16), y), privacy=plan.guarantee, dice=SeededDice(0)
+    )
+    object.__setattr__(plan, "n_bins", bins)
+    base = SimpleNamespace(loss=SquaredLoss())
+    found = _ask_spread(oracle, plan, base, _margins([np.zeros((1, 1))], np.zeros(1)))
+    if bins == 24:
+        assert found == pytest.approx(0.5 / np.sqrt(3), rel=0.1)
+    assert 0 < found <= 1
+
+
+@pytest.mark.parametrize("variance", [0.0, 1.0, 1e30])
+def test_the_posterior_of_any_weights_is_finite(variance):
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(5, 3))
+    curvature = root @ root.T + 1e-6 * np.eye(5)  # nearly singular
+    mean, covariance = _posterior_weights(curvature @ np.ones(5), curvature, np.zeros(5), variance)
+    assert np.isfinite(mean).all()
+    assert np.linalg.eigvalsh(covariance).min() > -1e-6
+    if not variance:
+        assert curvature @ mean == pytest.approx(curvature @ np.ones(5), abs=0.01)
