@@ -17,11 +17,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 
 from dplearn import BudgetExceededError, PrivacyLedger
+from dplearn.core.simplex import nearest_shares
 from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, Hashed, IntegerRange, Product, Schema
 from dplearn.learners.bins import binned
 from dplearn.learners.naive_bayes import (
     StatisticalQueryNaiveBayes,
-    _nearest_shares,
     asks_classes,
     learn_naive_bayes,
 )
@@ -366,7 +366,7 @@ def test_a_value_that_was_never_declared_tells_nothing():
 @pytest.mark.parametrize("seed", range(5))
 def test_the_nearest_shares_are_nearest(seed):
     values = np.random.default_rng(seed).normal(0.2, 0.5, 5)
-    found = _nearest_shares(values)
+    found = nearest_shares(values)
     best = minimize(
         lambda x: ((x - values) ** 2).sum(),
         np.full(5, 0.2),
