@@ -232,7 +232,8 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
     Attributes
     ----------
     shapes_ : list of ColumnShape
-        Released. For each column the effects of its cells, in logits, with their standard deviations.
+        Released. For each column the effects of its cells on the margin, with their standard deviations.
+        With two classes the margin is near the logit of the second.
     intercept_ : ndarray of float64 of shape (1,), or (n_classes,) of more than two classes
         Released. The mean margins.
     residual_clip_ : float
