@@ -265,7 +265,12 @@ class SquaredLoss(Loss):
         self.reach = self.target_reach = _ONE
 
     def base_query(self) -> StatisticalQuery:
-        """Return the query for the means of the target and of its square."""
+        """Return the query for the means of the target and of its square.
+
+        For targets y, z in [-1, 1] let s = |y + z| and d = |y - z| <= 2 - s. Their answers are (d, s d) apart:
+        in squared Euclidean norm d^2 (1 + s^2) <= 4, in L1 norm d (1 + s) <= (2 - s)(1 + s) <= 9/4. Rounding
+        down moves each number by less than 1 more, and so the Euclidean norm by less than 2.
+        """
         reach = 1 << self._bits
 
         def moments(records: Examples) -> Integers:
@@ -273,7 +278,9 @@ class SquaredLoss(Loss):
             bits = STEPS.bit_length() - 1
             return np.stack([y >> (bits - self._bits), (y * y) >> (2 * bits - self._bits)], axis=1)
 
-        return VectorQuery(moments, size=2, norm=math.isqrt(2 * reach**2) + 1, unit=Fraction(1, reach))
+        query = VectorQuery(moments, size=2, norm=math.isqrt(2 * reach**2) + 1, unit=Fraction(1, reach))
+        query.squared_l2, query.l1 = (2 * reach + 2) ** 2, 9 * reach // 4 + 2
+        return query
 
     def base(self, answer: Answer) -> Base:
         """Return the base around the released mean, in the unit of the released standard deviation."""

@@ -60,6 +60,7 @@ _PENALTY = 0.1  # the log-likelihood falls by this times the log-variance
 _TINY = 1e-9
 _GREATEST = 1e6  # margins beyond are clipped
 # Spread of residuals
+_UNCLEAR = 0.05  # noise in a share of records from which on the histogram is ignored
 _WIDTH = 1.5  # the clip of the steps, in root mean squares
 
 
@@ -145,7 +146,7 @@ def _ask_spread(
     answer = oracle.ask(HistogramQuery(magnitude, categories=size), plan.shares[4])[0]
     noise = math.sqrt(answer.noise_variance)
     seen = np.where(answer.means > 2 * noise, answer.means, 0.0)
-    if not seen.any():
+    if noise > _UNCLEAR or not seen.any():
         return 1.0
     return math.sqrt(float(seen @ np.minimum(middles, 1.0) ** 2) / float(seen.sum()))
 

@@ -117,7 +117,7 @@ def test_no_pair_of_records_moves_a_sum_of_a_fit_further_than_its_noise_is_for(k
     assert histograms == [1.0] * len(histograms)
     vectors = [
         share for share, query in zip(shares, queries, strict=True) if not isinstance(query, HistogramQuery)
-    ][0 if n_labels else 1 :]  # the bound of the means of a target and of its square has room
+    ]
     assert min(vectors) > LEAST.get((kind, n_labels), 0.9)
     assert min(vectors) > 2**-order  # with half of the bound on the distance, each fails
 
@@ -127,8 +127,8 @@ def test_the_means_of_a_target_and_of_its_square_move_by_at_most_their_bound():
     targets = np.arange(-STEPS, STEPS + 1, STEPS // 64)
     rows = query.inputs(Examples(np.zeros((len(targets), 1), np.int16), targets))
     moves = rows[:, None, :] - rows[None, :, :]
-    assert 0.49 < (moves**2).sum(axis=2).max() / query.squared_l2 <= 1
-    assert 0.5 < np.abs(moves).sum(axis=2).max() / query.l1 <= 1
+    assert 0.95 < (moves**2).sum(axis=2).max() / query.squared_l2 <= 1
+    assert 0.95 < np.abs(moves).sum(axis=2).max() / query.l1 <= 1
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "laplace", "local"])
