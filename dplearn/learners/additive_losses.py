@@ -267,7 +267,7 @@ class SquaredLoss(Loss):
     def base_query(self) -> StatisticalQuery:
         """Return the query for the means of the target and of its square.
 
-        For targets y, z in [-1, 1] let s = |y + z| and d = |y - z| <= 2 - s. Their answers are (d, s d) apart:
+        For targets y, z in [-1, 1] let s = |y + z| and d = |y - z| <= 2 - s. Answers are then (d, s d) apart:
         in squared Euclidean norm d^2 (1 + s^2) <= 4, in L1 norm d (1 + s) <= (2 - s)(1 + s) <= 9/4. Rounding
         down moves each number by less than 1 more, and so the Euclidean norm by less than 2.
         """
