@@ -65,7 +65,11 @@ is taken from the table unless --labels or the schema lists them.
 
 def add_commands(commands: Any) -> None:
     """Add the commands `fit` and `predict`."""
-    fit = commands.add_parser("fit", help="fit on a CSV file", description=_FIT)
+    _add_fit(commands.add_parser("fit", help="fit on a CSV file", description=_FIT))
+    _add_predict(commands.add_parser("predict", help="predict with a fitted model"))
+
+
+def _add_fit(fit: argparse.ArgumentParser) -> None:
     fit.add_argument("table", type=Path, help="CSV file, .csv or .csv.gz; private")
     fit.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
     fit.add_argument(
@@ -119,7 +123,9 @@ def add_commands(commands: Any) -> None:
     )
     add_format(fit)
     fit.set_defaults(run=run_fit)
-    predict = commands.add_parser("predict", help="predict with a fitted model")
+
+
+def _add_predict(predict: argparse.ArgumentParser) -> None:
     predict.add_argument(
         "model", type=Path, help="a model that fit wrote, from a trusted source: loading it runs its code"
     )

@@ -6,10 +6,7 @@
 {'of': 901, 'the': 953}
 """
 
-from collections import Counter
 from collections.abc import Hashable, Iterable
-from itertools import islice
-from typing import Any
 
 import numpy as np
 
@@ -17,19 +14,15 @@ from dplearn._validation import check_choice
 from dplearn.chance.dice import Dice
 from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio
+from dplearn.core.key_counts import counted_keys
 from dplearn.domains.cells import counts_by_key
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import delta_of, epsilon_of
 
 __all__ = [
-    "counted_keys",
     "stable_histogram",
     "stable_histogram_threshold",
 ]
-
-_PLAIN = {str, bytes, int}  # types whose values are published unchanged
-_DEEPEST = 16  # greatest depth of nested tuples
-_BLOCK = 1 << 16  # keys that are counted together
 
 
 def stable_histogram(keys: Iterable[Hashable], *, privacy: ApproxDP, dice: Dice) -> dict[Hashable, int]:
@@ -93,59 +86,6 @@ def stable_histogram(keys: Iterable[Hashable], *, privacy: ApproxDP, dice: Dice)
         (key, count) for (key, _), count in zip(present, noisy.tolist(), strict=True) if count >= threshold
     ]
     return counts_by_key(published)
-
-
-def counted_keys(keys: Iterable[Hashable]) -> list[tuple[Hashable, int]]:
-    """Return the published form of each key and its count, in an order independent of the records' order.
-
-    Keys of different types are never compared: "a" and b"a" have equal hashes, and `python -b` warns of their
-    comparison.
-    """
-    counters: dict[str, Counter[Any]] = {}
-    rest = iter(keys)
-    while block := list(islice(rest, _BLOCK)):
-        for name, parts in _by_type(block).items():
-            counters.setdefault(name, Counter()).update(parts)
-    return [
-        (_unranked((name, key)), counter[key])
-        for name, counter in sorted(counters.items())
-        for key in sorted(counter)
-    ]
-
-
-def _by_type(block: list[Hashable]) -> dict[str, list[Any]]:
-    kinds = set(map(type, block))
-    if len(kinds) == 1 and kinds <= _PLAIN:
-        return {kinds.pop().__name__: block}
-    groups: dict[str, list[Any]] = {}
-    for key in block:
-        name, value = _ranked(key)
-        groups.setdefault(name, []).append(value)
-    return groups
-
-
-def _ranked(key: Any, depth: int = 0) -> tuple[str, Any]:
-    """Return the name of the type in which a key is published, and the key as a sortable value."""
-    if isinstance(key, tuple) and depth < _DEEPEST:
-        return "tuple", tuple(_ranked(part, depth + 1) for part in tuple.__iter__(key))
-    if isinstance(key, str):
-        return "str", str.__str__(key)
-    if isinstance(key, bytes):
-        return "bytes", bytes.join(b"", [key])
-    if isinstance(key, int) and not isinstance(key, bool):
-        return "int", int.__int__(key)
-    if isinstance(key, np.integer):
-        return "int", int(key)
-    if key is not None:
-        raise TypeError("keys must be None, str, bytes, int, or tuples of these, nested up to 16 deep")
-    return "None", 0
-
-
-def _unranked(ranked: tuple[str, Any]) -> Hashable:
-    name, value = ranked
-    if name == "tuple":
-        return tuple(map(_unranked, value))
-    return None if name == "None" else value
 
 
 def stable_histogram_threshold(privacy: ApproxDP) -> int:
