@@ -42,7 +42,7 @@ from dplearn.privacy.plan import Plan, hidden
 from dplearn.privacy.shares import concentrated_budget
 from dplearn.records.reading import TABLE, labels_assumed, read_features, read_labels
 from dplearn.records.rows import Examples
-from dplearn.records.targets import STEPS, read_target
+from dplearn.records.targets import read_numbers
 from dplearn.releases.learned_schema import NUMBERS, ConcentratedPart, LearnedSchemaPlan, SchemaStages
 
 __all__ = ["SchemaFitPlan", "learns_schema"]
@@ -291,7 +291,9 @@ def _read_targets(y: Any, n: int, params: Any) -> tuple[Any, NDArray[Any]]:
     target = getattr(params, "target", None)
     if target is None:
         return read_labels(y, n, params.classes)
-    return None, target.decode(read_target(y, n, target) / STEPS)
+    numbers = read_numbers(y, n)
+    target.encode(numbers)  # raises an error for a target outside the range, before the charge
+    return None, numbers
 
 
 def _given_targets(rows: Examples, classes: Any) -> Any:

@@ -23,12 +23,11 @@ from dplearn.domains import DomainError
 from dplearn.domains.numbers import Floats, as_numbers
 from dplearn.records.reading import label_cells
 
-__all__ = ["STEPS", "TargetRange", "read_target"]
+__all__ = ["STEPS", "TargetRange", "read_numbers", "read_target"]
 
 #: The code of the upper bound; that of the lower bound is its negative. A step is 2**-16 of half the range.
 STEPS = 1 << 16
 
-_NARROWEST = 2.0**-34  # half the width of a range, as a share of its greatest magnitude
 _NOT_FINITE = (
     "Input y contains NaN, infinity or a value that is not a number; drop records without a target if their"
     " number may be public"
@@ -77,11 +76,6 @@ class TargetRange:
         low, high = (float(check_number("target_range", bound)) for bound in bounds)
         if not math.isfinite(low) or not math.isfinite(high) or not high / 2 - low / 2 > 0:
             raise ValueError(f"target_range must be a pair (low, high) with low < high, got {shown(bounds)}")
-        if high / 2 - low / 2 < max(abs(low), abs(high)) * _NARROWEST:
-            raise ValueError(
-                "target_range must be wide enough for floats to tell 2**18 numbers within it apart, got"
-                f" {shown(bounds)}: subtract a constant from y"
-            )
         return cls(low, high, bool(clip))
 
     @property
@@ -152,6 +146,22 @@ def read_target(y: Any, n: int, target: TargetRange) -> NDArray[np.int64]:
     ValueError
         If y is missing, or has the wrong shape.
     """
+    return target.encode(read_numbers(y, n))
+
+
+def read_numbers(y: Any, n: int) -> NDArray[Any]:
+    """Return targets as numbers, not compared with a range yet; errors and parameters as for `read_target`.
+
+    Parameters
+    ----------
+    y, n
+        As for `read_target`.
+
+    Returns
+    -------
+    ndarray of int or float of shape (n,)
+        Private. Finite numbers.
+    """
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     cells = label_cells(y)
@@ -162,4 +172,4 @@ def read_target(y: Any, n: int, target: TargetRange) -> NDArray[np.int64]:
         numbers = as_numbers(cells, Floats())
     if numbers is None:
         raise DomainError(_NOT_FINITE)
-    return target.encode(numbers)
+    return numbers

@@ -80,6 +80,12 @@ def rare_key(keys, dice, privacy):
     return "b" in mechanisms.stable_histogram(keys, privacy=privacy, dice=dice)
 
 
+def rare_key_of_a_column(keys, dice, privacy):
+    # With rho 1/2 the noisy counts have epsilon 4 but for a probability below half of a percent.
+    half = {"privacy": ZeroConcentratedDP("0.5"), "delta": privacy.delta / 2}
+    return "b" in mechanisms.frequent_keys([keys], dice=dice, **half)[0]
+
+
 def choosing(qualities, dice, privacy):
     return mechanisms.choosing_mechanism(np.array(qualities), growth=2, privacy=privacy, dice=dice)
 
@@ -168,6 +174,9 @@ CLAIMS = {
     "release_if_stable": Claim(stable_release, ("yes", 0), ("no", 0), PERCENT, TWENTY_PERCENT),
     "most_frequent_if_stable": Claim(stable_vote, [0, 0, 1], [0, 1, 1], PERCENT, TWENTY_PERCENT),
     "stable_histogram": Claim(rare_key, "a" * 20 + "b", "a" * 21, PERCENT, TWENTY_PERCENT),
+    "frequent_keys": Claim(
+        rare_key_of_a_column, "a" * 20 + "b", "a" * 21, ApproxDP(4, "0.01"), ApproxDP(4, "0.2")
+    ),
     "choosing_mechanism": Claim(choosing, (30, 29), (29, 30), PERCENT, ApproxDP(8, "0.01")),
     "AboveThreshold": Claim(above, (0, 0, 0, 0, 1), (1, 1, 1, 1, 0), ONE, FOUR),
     "StableAnswers": Claim(stable_answers, ([0], [0]), ([1], [0]), PERCENT, TWENTY_PERCENT),
