@@ -370,10 +370,9 @@ def test_texts_and_gaps_in_a_frame_are_learned_too(frame, how):
 def test_many_classes_and_strings():
     X, y = load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])[y]
-    model = learner(n_teachers=10, aggregation="gnmax", classes=sorted(set(names)), max_queries=150).fit(
-        X, names
-    )
-    assert model.score(X, names) > 0.85
+    parameters = {"n_teachers": 10, "aggregation": "gnmax", "max_queries": 150, "random_state": 0}
+    model = learner(classes=sorted(set(names)), **parameters).fit(X, names)
+    assert model.score(X, names) > 0.85  # the share of public choices of shards with less is about 1 %
     assert model.classes_.tolist() == ["setosa", "versicolor", "virginica"]
 
 
