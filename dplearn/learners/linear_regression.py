@@ -216,8 +216,7 @@ class LinearRegressor(PrivateRegressor):
         answer = oracle.ask(moments_query(plan))[0]
         scale = plan.steps**2
         off = moment_weights(plan.order)[1]
-        # The variance of Laplace noise of scale s is 2 s^2; a Gaussian's root is sqrt(2) deviations.
-        variance = (2 * answer.noise.linear**2 + answer.noise.root**2 / 2) / (off * scale) ** 2
+        variance = answer.noise_variance / (off * scale) ** 2
         moments = matrix_of(plan, answer.means) / scale
         return LinearModel.of(moments, variance, plan.basis(), plan.target_unit)
 

@@ -257,7 +257,8 @@ def _calibrated(
     # the same at the negative score. Each record is therefore also counted, mirrored, for the other label.
     means = np.sum([answer.means for answer in answers], axis=0)
     counts = means.reshape(-1, 2) if two else np.column_stack([means[::-1], means])
-    found = calibrate(counts, edges, slope=reach, noise=math.sqrt(sum(map(_variance, answers))))
+    noise = math.sqrt(sum(answer.noise_variance for answer in answers))
+    found = calibrate(counts, edges, slope=reach, noise=noise)
     slope, relative = found.slope / reach, found.deviation / found.slope
     half = (found.offset - slope * shift) / 2
     offsets = np.array([-half, half]) if two else np.zeros(plan.n_classes)
@@ -365,7 +366,7 @@ def _by_mean_row(oracle: Oracle, plan: LogisticPlan) -> _Directions:
     """Query the mean row only; mean squares are assumed equal in all other directions."""
     d = plan.n_columns
     answer = oracle.ask(mean_row_query(plan), plan.shares[0])[0]
-    mean, noise = answer.means, d * _variance(answer)
+    mean, noise = answer.means, d * answer.noise_variance
     energy = 1.0 if plan.order == 2 else min(1.0, 2 / plan.active)
     length = float(np.linalg.norm(mean))
     along = mean / length if length > _LEAST else np.eye(d)[-1]
@@ -439,7 +440,7 @@ def _moments(oracle: Oracle, plan: LogisticPlan) -> tuple[NDArray[np.float64], f
     moments = moments + np.triu(moments, 1).T
     moments[np.diag_indices(d)] *= off / on
     # The eigenvalues of a symmetric matrix of independent noise are at most about 2 sqrt(d) deviations.
-    return moments, _NOISE_KEPT * 2 * math.sqrt(d * _variance(answer)) / off
+    return moments, _NOISE_KEPT * 2 * math.sqrt(d * answer.noise_variance) / off
 
 
 def _per_class(plan: LogisticPlan, answer: Answer) -> NDArray[np.float64]:
@@ -452,9 +453,4 @@ def _per_class(plan: LogisticPlan, answer: Answer) -> NDArray[np.float64]:
 
 def _class_variance(plan: LogisticPlan, answer: Answer) -> float:
     """Return the variance of the noise in one column of `_per_class`."""
-    return _variance(answer) * (1.0 if plan.asked == 1 else 1 - 1 / plan.n_classes)
-
-
-def _variance(answer: Answer) -> float:
-    """Return the variance of the noise in each number of an answer, from its bound."""
-    return 2 * answer.noise.linear**2 + answer.noise.root**2 / 2
+    return answer.noise_variance * (1.0 if plan.asked == 1 else 1 - 1 / plan.n_classes)
