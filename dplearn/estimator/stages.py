@@ -10,7 +10,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from dplearn._validation import check_count
@@ -20,7 +20,7 @@ from dplearn.privacy import ApproxDP
 from dplearn.records.reading import check_given
 from dplearn.records.rows import count_of
 
-__all__ = ["Params", "Public", "Table", "cost_of_fit", "planned_table"]
+__all__ = ["Params", "Public", "Table", "cost_of_fit", "planned_columns", "planned_table"]
 
 
 class Params:
@@ -94,14 +94,14 @@ class Table:
         assert count_of(self.rows) == self.public.n_samples
 
 
-def planned_table(params: Params, n_samples: Any, *, n_features: Any, n_labels: Any) -> Public:
-    """Return the public values of a planned table, which are its sizes.
+def planned_columns(params: Params, n_samples: Any, *, n_features: Any) -> Public:
+    """Return the public values of a planned table without labels, which are its sizes.
 
     Parameters
     ----------
     params : Params
-        Has `declared`, the domain of the columns, and `classes`. The sizes of these take precedence.
-    n_samples, n_features, n_labels : int or None
+        Has `declared`, the domain of the columns. Its size takes precedence.
+    n_samples, n_features : int or None
         The arguments of `plan`.
 
     Raises
@@ -110,12 +110,29 @@ def planned_table(params: Params, n_samples: Any, *, n_features: Any, n_labels: 
         If a size is neither given nor declared, or is not a valid count.
     """
     features = len(params.declared) if isinstance(params.declared, Product) else n_features
-    labels = n_labels if params.classes is None else len(params.classes)
     return Public(
-        check_count("n_samples", n_samples, low=1),
-        check_given("n_features", features, source="domain"),
-        check_given("n_labels", labels, source="classes"),
+        check_count("n_samples", n_samples, low=1), check_given("n_features", features, source="domain")
     )
+
+
+def planned_table(params: Params, n_samples: Any, *, n_features: Any, n_labels: Any) -> Public:
+    """Return the public values of a planned table of labelled records, which are its sizes.
+
+    Parameters
+    ----------
+    params : Params
+        As for `planned_columns`, and has `classes`. Their number takes precedence.
+    n_samples, n_features, n_labels : int or None
+        The arguments of `plan`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for `planned_columns`.
+    """
+    columns = planned_columns(params, n_samples, n_features=n_features)
+    labels = n_labels if params.classes is None else len(params.classes)
+    return replace(columns, n_labels=check_given("n_labels", labels, source="classes"))
 
 
 def cost_of_fit(estimator: Any, X: Any = None, y: Any = None) -> ApproxDP | None:

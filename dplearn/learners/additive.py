@@ -22,14 +22,14 @@ from scipy.special import ndtri
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from dplearn._validation import check_count, check_number
+from dplearn._validation import check_number
 from dplearn.chance.dice import Dice
-from dplearn.domains import Floats, Product
+from dplearn.domains import Floats
 from dplearn.ensembles.native_threads import native_threads
 from dplearn.estimator import PrivateClassifier, PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator
 from dplearn.estimator.schema_learning import learns_schema
-from dplearn.estimator.stages import Params, Public, Table, planned_table
+from dplearn.estimator.stages import Params, Public, Table, planned_columns, planned_table
 from dplearn.learners.additive_columns import Column
 from dplearn.learners.additive_losses import (
     RESIDUAL_BITS,
@@ -48,7 +48,6 @@ from dplearn.records.reading import (
     TABLE,
     as_product,
     check_classes,
-    check_given,
     declared_classes,
     labels_assumed,
     read_features,
@@ -499,10 +498,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
             Allowed probability of failure, in (0, 1).
         """
         params = self._params(self.random_state is not None)
-        declared = len(params.declared) if isinstance(params.declared, Product) else n_features
-        public = Public(
-            check_count("n_samples", n_samples, low=1), check_given("n_features", declared, source="domain")
-        )
+        public = planned_columns(params, n_samples, n_features=n_features)
         plan = self._plan(params, public, beta=beta)
         return replace(plan, replan=partial(self._plan_for, params, public, beta=beta))
 

@@ -24,12 +24,12 @@ from scipy.special import ndtri
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from dplearn._validation import check_count, check_number
+from dplearn._validation import check_number
 from dplearn.chance.dice import Dice
 from dplearn.domains import Domain, Floats, Product
 from dplearn.estimator import PrivateRegressor
 from dplearn.estimator.schema_learning import learns_schema
-from dplearn.estimator.stages import Params, Public, Table
+from dplearn.estimator.stages import Params, Public, Table, planned_columns
 from dplearn.learners.bins import declared_columns
 from dplearn.learners.linear_moments import bounded_rows, matrix_of, moments_query
 from dplearn.learners.linear_noise import linear_plan
@@ -41,7 +41,7 @@ from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Examples
 from dplearn.queries.factories import cost_of, oracle_for
 from dplearn.records.design_matrix import DesignMatrix, plain_matrix
-from dplearn.records.reading import TABLE, as_product, check_given, read_features
+from dplearn.records.reading import TABLE, as_product, read_features
 from dplearn.records.targets import TargetRange, read_target
 
 __all__ = ["LinearPlan", "LinearRegressor"]
@@ -173,10 +173,7 @@ class LinearRegressor(PrivateRegressor):
             Allowed probability of failure, in (0, 1).
         """
         params = self._params(self.random_state is not None)
-        declared = len(params.declared) if isinstance(params.declared, Product) else n_features
-        public = Public(
-            check_count("n_samples", n_samples, low=1), check_given("n_features", declared, source="domain")
-        )
+        public = planned_columns(params, n_samples, n_features=n_features)
         plan = self._plan(params, public, beta=beta)
         return replace(plan, replan=partial(self._plan_for, params, public, beta=beta))
 

@@ -6,8 +6,8 @@ from scipy.sparse import csr_matrix
 
 from dplearn.chance import SeededDice
 from dplearn.core.gf2 import pack
-from dplearn.domains import DomainError, IntegerRange
-from dplearn.estimator.stages import Params, Public, Table, cost_of_fit
+from dplearn.domains import Categories, DomainError, IntegerRange, Product
+from dplearn.estimator.stages import Params, Public, Table, cost_of_fit, planned_columns, planned_table
 from dplearn.learners import ExponentialMechanismClassifier, ParityClassifier, SecretSampleClassifier
 from dplearn.learners.parity_methods import Equations
 from dplearn.privacy import ApproxDP
@@ -33,6 +33,20 @@ def test_parameters_do_not_change():
 def test_the_number_of_labels_is_that_of_the_classes():
     assert Public(5, 2, classes=np.array(["a", "b", "c"])).n_labels == 3
     assert Public(5, 2, n_labels=4).n_labels == 4
+
+
+def test_declared_sizes_take_precedence_in_a_planned_table():
+    pair = Product([IntegerRange(0, 9), Categories(["a", "b"])])
+    declared = Params(ApproxDP(1), declared=pair, classes=["a", "b", "c"])
+    assert planned_columns(declared, 7, n_features=None) == Public(7, 2)
+    assert planned_table(declared, 7, n_features=5, n_labels=9) == Public(7, 2, 3)
+    free = Params(ApproxDP(1), declared=None, classes=None)
+    assert planned_columns(free, 7, n_features=5) == Public(7, 5)
+    assert planned_table(free, 7, n_features=5, n_labels=9) == Public(7, 5, 9)
+    with pytest.raises(ValueError, match="n_features must be given, since domain does not determine it"):
+        planned_columns(free, 7, n_features=None)
+    with pytest.raises(ValueError, match="n_labels must be given, since classes does not determine it"):
+        planned_table(free, 7, n_features=5, n_labels=None)
 
 
 @pytest.mark.parametrize(
