@@ -278,9 +278,14 @@ class SquaredLoss(Loss):
             bits = STEPS.bit_length() - 1
             return np.stack([y >> (bits - self._bits), (y * y) >> (2 * bits - self._bits)], axis=1)
 
-        query = VectorQuery(moments, size=2, norm=math.isqrt(2 * reach**2) + 1, unit=Fraction(1, reach))
-        query.squared_l2, query.l1 = (2 * reach + 2) ** 2, 9 * reach // 4 + 2
-        return query
+        return VectorQuery(
+            moments,
+            size=2,
+            norm=math.isqrt(2 * reach**2) + 1,
+            unit=Fraction(1, reach),
+            l1=9 * reach // 4 + 2,
+            squared_l2=(2 * reach + 2) ** 2,
+        )
 
     def base(self, answer: Answer) -> Base:
         """Return the base around the released mean, in the unit of the released standard deviation."""

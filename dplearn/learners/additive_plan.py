@@ -243,16 +243,14 @@ def _resolution(plan: AdditivePlan, n_columns: int) -> float:
     """Return the mass of a column in standard deviations of the noise of a sum of rows of n_columns units."""
     unit = 1 << _UNIT_BITS
     norm = math.isqrt(n_columns * unit**2)
-    query = VectorQuery(len, size=n_columns, norm=norm, unit=Fraction(1, unit))
-    query.l1 = 2 * n_columns * unit
+    query = VectorQuery(len, size=n_columns, norm=norm, unit=Fraction(1, unit), l1=2 * n_columns * unit)
     return round(min(math.sqrt(3 / 2) / max(_planned(plan, query, Fraction(1)), 1e-12), 1e9), 1)
 
 
 def _deviation(plan: AdditivePlan, reach: int, share: Fraction) -> float:
     """Return the standard deviation of a residual query, for residuals and rows of norm 1."""
     norm = residual_norm(reach, 1 << plan.bits.rows, plan.bits.factors)
-    query = VectorQuery(len, size=len(plan.columns), norm=norm, unit=Fraction(1, norm))
-    query.l1 = 2 * norm
+    query = VectorQuery(len, size=len(plan.columns), norm=norm, unit=Fraction(1, norm), l1=2 * norm)
     return _planned(plan, query, share)
 
 

@@ -178,15 +178,6 @@ class Rows:
         return np.concatenate([*parts, self.constant * constant[None, :]])
 
 
-class _BoundedQuery(VectorQuery):
-    """A query for a sum of vectors, with sensitivities that are known better than from the norm."""
-
-    def __init__(self, function: Any, *, l1: int | None = None, squared_l2: int | None = None, **known: Any):
-        super().__init__(function, **known)
-        self.l1 = self.l1 if l1 is None else l1
-        self.squared_l2 = self.squared_l2 if squared_l2 is None else squared_l2
-
-
 def mass_query(rows: Rows) -> StatisticalQuery:
     """Return the query for the sum of all rows, not shortened; the constant is left out.
 
@@ -205,7 +196,7 @@ def mass_query(rows: Rows) -> StatisticalQuery:
     def total(records: Examples) -> Integers:
         return rows.sums(records, lambda block, _: np.ones((len(block), 1), dtype=np.int64), 1)[:-1, 0]
 
-    return _BoundedQuery(
+    return VectorQuery(
         lambda records: rows.of_records(records)[:, :-1],
         size=rows.size - 1,
         norm=norm,
@@ -267,7 +258,7 @@ def residual_query(
         return products.reshape(len(records), -1)
 
     norm = residual_norm(reach, rows.reach, bits)
-    return _BoundedQuery(
+    return VectorQuery(
         each,
         size=rows.size * n_outputs,
         norm=norm,
@@ -314,7 +305,7 @@ def moment_query(rows: Rows) -> StatisticalQuery:
             * weights
         )
 
-    return _BoundedQuery(
+    return VectorQuery(
         each,
         size=len(weights),
         norm=norm,

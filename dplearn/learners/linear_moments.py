@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.learners.linear_plan import LinearPlan
-from dplearn.learners.logistic_queries import RowQuery, moment_weights
+from dplearn.learners.logistic_queries import moment_weights
+from dplearn.queries import VectorQuery
 from dplearn.records.targets import STEPS
 
 __all__ = ["bounded_rows", "matrix_of", "moments_query"]
@@ -95,7 +96,7 @@ def _norms(rows: NDArray[np.float64], order: int) -> NDArray[np.float64]:
     return np.asarray(np.einsum("ij,ij->i", rows, rows))
 
 
-def moments_query(plan: LinearPlan) -> RowQuery:
+def moments_query(plan: LinearPlan) -> VectorQuery:
     """Return the query for second moments: the products of numbers i <= j of a row, weighted.
 
     Parameters
@@ -130,16 +131,15 @@ def moments_query(plan: LinearPlan) -> RowQuery:
             sums += (part.T @ part).astype(np.int64)
         return np.asarray(sums[first, second] * weights)
 
-    query = RowQuery(
+    norm = moment_weights(plan.order)[0] * plan.energy
+    query = VectorQuery(
         each,
         size=plan.n_moments,
-        norm=moment_weights(plan.order)[0] * plan.energy,
+        norm=norm,
         total=total,
-        order=plan.order,
-        acute=plan.order == 2,
+        l1=2 * plan.reach * (plan.reach + 2 * plan.target_reach) if plan.order == 1 else None,
+        squared_l2=2 * norm**2 if plan.order == 2 else None,
     )
-    if plan.order == 1:
-        query.l1 = 2 * plan.reach * (plan.reach + 2 * plan.target_reach)
     # No number of a row exceeds `reach`, or `target_reach`.
     largest = int(weights.max()) * max(plan.reach, plan.target_reach) ** 2
     query.low, query.high = -largest, largest

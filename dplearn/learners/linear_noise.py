@@ -7,9 +7,9 @@ from fractions import Fraction
 from dplearn.estimator.stages import Params, Public
 from dplearn.learners.linear_moments import moments_query
 from dplearn.learners.linear_plan import LinearPlan
-from dplearn.learners.logistic_queries import RowQuery, moment_weights
+from dplearn.learners.logistic_queries import moment_weights
 from dplearn.privacy.shares import concentrated_budget
-from dplearn.queries import LocalRandomizer
+from dplearn.queries import LocalRandomizer, VectorQuery
 from dplearn.records.design_matrix import DesignMatrix
 
 __all__ = ["linear_plan"]
@@ -84,7 +84,7 @@ def _with_noise(plan: LinearPlan, beta: Fraction) -> LinearPlan:
     )
 
 
-def _deviation(plan: LinearPlan, query: RowQuery) -> float:
+def _deviation(plan: LinearPlan, query: VectorQuery) -> float:
     """Return the standard deviation of the noise in a total, in units of the query."""
     if plan.noise == "gaussian":
         squared = query.squared_l2 / (2 * concentrated_budget(plan.guarantee))
@@ -93,7 +93,7 @@ def _deviation(plan: LinearPlan, query: RowQuery) -> float:
     return math.sqrt(min(squared, Fraction(_FAR)))
 
 
-def _randomizer(plan: LinearPlan, query: RowQuery) -> LocalRandomizer:
+def _randomizer(plan: LinearPlan, query: VectorQuery) -> LocalRandomizer:
     return query.randomizer(plan.guarantee.epsilon, "bit", int(plan.public.n_samples))
 
 

@@ -30,7 +30,6 @@ from dplearn.queries import Examples, HistogramQuery, StatisticalQuery, VectorQu
 
 __all__ = [
     "Mapped",
-    "RowQuery",
     "kinds_of_queries",
     "label_parts",
     "mean_row_query",
@@ -49,29 +48,6 @@ _MARGIN_BITS = 9  # bits after the binary point of a margin
 _SURE = 16  # a class whose margin is lower by this has probability 0: exp(-16) < 2**-23
 
 Parts = Callable[[Examples], NDArray[np.float64]]  # centred parts of the classes, of shape (n, asked)
-
-
-class RowQuery(VectorQuery):
-    """A query for a sum of vectors with a bounded norm, and possibly with nonnegative inner products.
-
-    Parameters
-    ----------
-    function : callable
-        As for `VectorQuery`.
-    order : {1, 2}
-        The order of the norm. 1: the function guarantees an L1 norm of at most `norm`.
-    acute : bool, default=False
-        Whether the function guarantees that the inner product of any two rows is at least 0.
-    **known
-        The other parameters of `VectorQuery`.
-    """
-
-    def __init__(self, function: Any, *, order: int, acute: bool = False, **known: Any):
-        super().__init__(function, **known)
-        if order == 1:
-            self.l1 = 2 * self.norm
-        if acute:
-            self.squared_l2 = 2 * self.norm**2  # |v - w|^2 = |v|^2 + |w|^2 - 2 v w
 
 
 class Mapped:
@@ -126,7 +102,7 @@ def moment_weights(order: int) -> tuple[int, int]:
     return (1, 2) if order == 1 else (5, 7)
 
 
-def moments_query(plan: LogisticPlan) -> RowQuery:
+def moments_query(plan: LogisticPlan) -> VectorQuery:
     """Return the query for second moments: the products of columns i <= j of a row.
 
     Parameters
@@ -135,6 +111,7 @@ def moments_query(plan: LogisticPlan) -> RowQuery:
         The plan of the fit.
     """
     d, (on, off) = plan.n_columns, moment_weights(plan.order)
+    norm = on * plan.reach**2
 
     def upper(moments: Any) -> NDArray[np.int64]:
         first, second = np.triu_indices(d)
@@ -142,19 +119,19 @@ def moments_query(plan: LogisticPlan) -> RowQuery:
         return (_whole(moments[first, second]).T * weights).T  # in integers, since a product may exceed 2**53
 
     # With 5 and 7, the inner product for two rows x, y is nonnegative: the terms 25 x_i^2 y_i^2 and 49 x_i
-    # x_j y_i y_j sum to (49 (x y)^2 + sum x_i^2 y_i^2) / 2 >= 0.
-    return RowQuery(
+    # x_j y_i y_j sum to (49 (x y)^2 + sum x_i^2 y_i^2) / 2 >= 0. So |v - w|^2 <= |v|^2 + |w|^2.
+    return VectorQuery(
         lambda records: upper(np.einsum("ni,nj->ijn", records.X, records.X)).T,
         size=d * (d + 1) // 2,
-        norm=on * plan.reach**2,
+        norm=norm,
         unit=Fraction(1, plan.reach**2),
         total=lambda records: upper(records.X.T @ records.X),
-        order=plan.order,
-        acute=plan.order == 2,
+        l1=_l1(norm, plan.order),
+        squared_l2=2 * norm**2 if plan.order == 2 else None,
     )
 
 
-def mean_row_query(plan: LogisticPlan) -> RowQuery:
+def mean_row_query(plan: LogisticPlan) -> VectorQuery:
     """Return the query for the mean row.
 
     Parameters
@@ -162,17 +139,17 @@ def mean_row_query(plan: LogisticPlan) -> RowQuery:
     plan : LogisticPlan
         The plan of the fit.
     """
-    return RowQuery(
+    return VectorQuery(
         lambda records: _whole(records.X),
         size=plan.n_columns,
         norm=plan.reach,
         unit=Fraction(1, plan.reach),
         total=lambda records: _whole(records.X.sum(axis=0)),
-        order=plan.order,
+        l1=_l1(plan.reach, plan.order),
     )
 
 
-def products_query(plan: LogisticPlan, mapped: Mapped, parts: Parts) -> RowQuery:
+def products_query(plan: LogisticPlan, mapped: Mapped, parts: Parts) -> VectorQuery:
     """Return the query for the products of mapped rows with centred parts of classes.
 
     Parameters
@@ -189,13 +166,13 @@ def products_query(plan: LogisticPlan, mapped: Mapped, parts: Parts) -> RowQuery
         products = mapped.of(records)[:, :, None] * parts(records)[:, None, :]
         return _whole(products.reshape(len(records), -1))
 
-    return RowQuery(
+    return VectorQuery(
         each,
         size=plan.n_columns * plan.asked,
         norm=plan.norm,
         unit=Fraction(1, plan.reach * plan.whole),
         total=lambda records: _whole((mapped.of(records).T @ parts(records)).ravel()),
-        order=plan.order,
+        l1=_l1(plan.norm, plan.order),
     )
 
 
@@ -311,6 +288,11 @@ def kinds_of_queries(plan: LogisticPlan) -> list[tuple[StatisticalQuery, Fractio
     scores = HistogramQuery(label_parts(plan), categories=_n_scores(plan))
     last = (scores, plan.calibration_share / plan.n_score_queries)
     return [(first, directions), (products, labels), *([(products, step)] if step else []), last]
+
+
+def _l1(norm: int, order: int) -> int | None:
+    """Return the greatest L1 distance of two vectors of norm `norm`, if that is an L1 norm; else None."""
+    return 2 * norm if order == 1 else None
 
 
 def _n_scores(plan: LogisticPlan) -> int:

@@ -206,6 +206,10 @@ class VectorQuery(StatisticalQuery):
     total : callable, optional
         From records to the sum of all rows, of shape (size,): a faster implementation of that sum. It must be
         exactly the sum of rows that keep the norm.
+    l1, squared_l2 : int, optional
+        Public. Bounds on the distance of any two rows, in the L1 norm and in the squared Euclidean norm, if
+        the function keeps lower ones than those that follow from `norm`. They become the sensitivities.
+        Unlike `norm` they are not enforced: where the query is made, they must be proved.
     """
 
     def __init__(
@@ -216,14 +220,17 @@ class VectorQuery(StatisticalQuery):
         norm: int,
         unit: Any = 1,
         total: Callable[[Any], Any] | None = None,
+        l1: int | None = None,
+        squared_l2: int | None = None,
     ):
         super().__init__(function)
         self.size = check_count("size", size, low=1)
         self.norm = check_count("norm", norm, low=1, high=1 << 30)
         self.unit = _positive_unit(unit)
         # Two rows are at most 2 norm apart, and a vector's l1 norm is at most sqrt(size) times its length.
-        self.squared_l2 = (2 * self.norm) ** 2
-        self.l1 = _ceil_root(self.size * self.squared_l2)
+        apart = (2 * self.norm) ** 2
+        self.squared_l2 = apart if squared_l2 is None else check_count("squared_l2", squared_l2, low=1)
+        self.l1 = _ceil_root(self.size * apart) if l1 is None else check_count("l1", l1, low=1)
         self.low, self.high = -self.norm, self.norm
         self._total = total
 

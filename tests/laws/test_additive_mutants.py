@@ -26,7 +26,7 @@ from dplearn.learners.additive_losses import LogisticLoss
 from dplearn.learners.additive_plan import AdditivePlan, Bits
 from dplearn.learners.additive_queries import Rows, mass_query, moment_query, residual_query
 from dplearn.privacy import ApproxDP, BudgetExceededError
-from dplearn.queries import CentralOracle, Examples
+from dplearn.queries import CentralOracle, Examples, VectorQuery
 from tests.laws.conftest import OnePair
 
 BY_NAME = {case.name: case for case in CASES}
@@ -72,12 +72,12 @@ def test_residuals_with_noise_for_an_added_record_break_the_claim(monkeypatch):
     """The accounting of explainable boosting, whose neighbours have one record more."""
     case = OnePair.of(BY_NAME["additive_gradient"], ((SIGNS[1],), (SIGNS[2],)))
     assert 0.99 < excess(case) <= 1
-    right = additive_queries._BoundedQuery.__init__
+    right = VectorQuery.__init__
 
     def half(self, *given, l1=None, **known):
         right(self, *given, l1=l1 and l1 // 2, **known)
 
-    monkeypatch.setattr(additive_queries._BoundedQuery, "__init__", half)
+    monkeypatch.setattr(VectorQuery, "__init__", half)
     assert excess(case.with_fit(case.fit)) > 1.9
 
 

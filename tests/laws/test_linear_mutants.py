@@ -11,8 +11,7 @@ from dplearn import LinearRegressor
 from dplearn.audit.cases.linear_regression import CASES, LINEAR_REPLAYS, UNIVERSE, moments_case
 from dplearn.learners import linear_moments
 from dplearn.learners.linear_moments import moments_query
-from dplearn.learners.logistic_queries import RowQuery
-from dplearn.queries import CentralOracle, Examples
+from dplearn.queries import CentralOracle, Examples, VectorQuery
 from dplearn.records.targets import STEPS, TargetRange
 
 ENDS = UNIVERSE[3:]
@@ -59,13 +58,13 @@ def test_no_witness_moves_the_moments_further_than_the_noise_is_for(pair, delta,
 
 def test_noise_for_an_added_record_where_one_is_replaced_is_too_small(monkeypatch):
     assert 0.95 < share_moved(ORTHOGONAL) <= 1
-    right = RowQuery.__init__
+    right = VectorQuery.__init__
 
     def half(self, *given, **known):
         right(self, *given, **known)
         self.squared_l2 //= 2
 
-    monkeypatch.setattr(RowQuery, "__init__", half)
+    monkeypatch.setattr(VectorQuery, "__init__", half)
     assert share_moved(ORTHOGONAL) > 1.3
 
 

@@ -17,10 +17,10 @@ from dplearn.audit.cases.logistic_regression import (
 )
 from dplearn.audit.cases.queries import local_oracle
 from dplearn.learners import logistic_queries as queries
-from dplearn.learners.logistic_queries import RowQuery, mean_row_query, moments_query
+from dplearn.learners.logistic_queries import mean_row_query, moments_query
 from dplearn.mechanisms import noisy_counts
 from dplearn.privacy import ApproxDP
-from dplearn.queries import CentralOracle, Examples, LocalOracle
+from dplearn.queries import CentralOracle, Examples, LocalOracle, VectorQuery
 from tests.learners.logistic_plans import plan_of
 
 CASES = {case.name: case for case in LOGISTIC_CASES}
@@ -67,14 +67,14 @@ def test_larger_fits_draw_as_the_proof_says(case):
 
 
 def test_noise_for_an_added_record_where_one_is_replaced_breaks_the_claim(monkeypatch):
-    right = RowQuery.__init__
+    right = VectorQuery.__init__
 
     def half(self, *given, **known):
         right(self, *given, **known)
         self.l1 //= 2
 
     assert excess(few()) <= 1
-    monkeypatch.setattr(RowQuery, "__init__", half)
+    monkeypatch.setattr(VectorQuery, "__init__", half)
     assert excess(few()) > 1.3
 
 

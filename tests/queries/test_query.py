@@ -45,6 +45,16 @@ def test_the_norm_in_one_dimension_and_in_two_is_the_least_that_holds():
     assert VectorQuery(None, size=2, norm=5).squared_l2 == 100
 
 
+def test_proved_sensitivities_take_the_place_of_those_from_the_norm():
+    def corner(records):
+        return np.eye(3, dtype=int)[records] * 4
+
+    query = VectorQuery(corner, size=3, norm=4, l1=8, squared_l2=32)  # two corners are orthogonal
+    assert worst_moves(query, [0, 1, 2]) == (query.l1, query.squared_l2) == (8, 32)
+    assert VectorQuery(corner, size=3, norm=4, l1=8).squared_l2 == 64
+    assert VectorQuery(corner, size=3, norm=4, squared_l2=32).l1 == 14  # 8 sqrt(3), rounded up
+
+
 def test_a_given_total_function_is_used():
     rows = np.random.default_rng(0).integers(-2, 3, (50, 3))
     slow = VectorQuery(lambda records: records, size=3, norm=9)
@@ -72,6 +82,12 @@ def test_the_grid_rounds_towards_zero_and_lengthens_nothing():
         (lambda: HistogramQuery(None, categories=1), ValueError, "categories must be an integer from 2"),
         (lambda: VectorQuery(None, size=0, norm=1), ValueError, "size must be an integer at least 1, got 0"),
         (lambda: VectorQuery(None, size=1, norm=0), ValueError, "norm must be an integer from 1"),
+        (lambda: VectorQuery(None, size=1, norm=1, l1=0), ValueError, "l1 must be an integer at least 1"),
+        (
+            lambda: VectorQuery(None, size=1, norm=1, squared_l2=1.5),
+            TypeError,
+            "squared_l2 must be an integer",
+        ),
         (lambda: on_grid(None, 0), ValueError, "steps must be an integer from 1"),
     ],
 )
