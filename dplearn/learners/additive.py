@@ -124,6 +124,7 @@ class _Additive(PrivateEstimator):
             "bits": self._bits,
             "steps": self._steps,
             "bins": self._bins,
+            "interactions": _checked_interactions(self.interactions),
             "random_state": self.random_state,
         }
 
@@ -219,6 +220,11 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
         types of the columns are public, and a cell of any kind is accepted. None: finite numbers without
         bounds, in cells of a quarter of a power of two; numbers far from 0 of small spread, such as years,
         then share cells.
+    interactions : {"auto", True, False}, default="auto"
+        Whether the model has, besides the effects of single columns, one smooth function of all columns. The
+        same sums measure both, and without interactions the function shrinks to 0. "auto": if the plan's
+        `resolution` is at least 20. False: the shapes are the whole model. Without delta there is no such
+        function.
     classes : sequence, optional
         All labels that can occur. None: the labels of the schema, or else the labels that occur in `y`; the
         guarantee then assumes that the set of labels is public.
@@ -235,6 +241,8 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
         With two classes the margin is near the logit of the second.
     intercept_ : ndarray of float64 of shape (1,), or (n_classes,) of more than two classes
         Released. The mean margins.
+    interactions_ : Interactions or None
+        Released. The part of the margins that depends on several columns together; None if there is none.
     residual_clip_ : float
         Public. The greatest norm of a residual in the fit.
     noise_ : str
@@ -285,6 +293,7 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
         delta: float = 1e-6,
         trust_model: str = "central",
         domain: Any = "learn",
+        interactions: bool | str = "auto",
         classes: Sequence[Any] | None = None,
         ledger: PrivacyLedger | None = None,
         random_state: Any = None,
@@ -293,6 +302,7 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
         self.delta = delta
         self.trust_model = trust_model
         self.domain = domain
+        self.interactions = interactions
         self.classes = classes
         self.ledger = ledger
         self.random_state = random_state
@@ -418,6 +428,11 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
     ----------
     epsilon, delta, trust_model, domain, ledger, random_state
         As for `AdditiveClassifier`.
+    interactions : {"auto", True, False}, default="auto"
+        Whether the model has, besides the effects of single columns, one smooth function of all columns. The
+        same sums measure both, and without interactions the function shrinks to 0. "auto": if the plan's
+        `resolution` is at least 20. False: the shapes are the whole model. Without delta there is no such
+        function.
     target_range : pair of numbers
         Public bounds (low, high) on the target, known without looking at the data; required.
     clip_target : bool, default=False
@@ -430,6 +445,8 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         deviations.
     intercept_ : ndarray of float64 of shape (1,)
         Released. The mean prediction.
+    interactions_ : Interactions or None
+        Released. As for `AdditiveClassifier`, in the unit of the target.
     residual_std_ : float
         Released. The root mean square of the differences of targets and predictions, approximately.
     target_range_ : tuple of float
@@ -471,6 +488,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         delta: float = 1e-6,
         trust_model: str = "central",
         domain: Any = "learn",
+        interactions: bool | str = "auto",
         target_range: Any = None,
         clip_target: bool = False,
         ledger: PrivacyLedger | None = None,
@@ -480,6 +498,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         self.delta = delta
         self.trust_model = trust_model
         self.domain = domain
+        self.interactions = interactions
         self.target_range = target_range
         self.clip_target = clip_target
         self.ledger = ledger

@@ -4,11 +4,12 @@
 >>> from dplearn.domains import Categories, IntegerRange, Product
 >>> from dplearn.estimator.stages import Params, Public
 >>> domain = Product([IntegerRange(0, 99), Categories(["north", "south"])])
->>> params = Params(ApproxDP(1, "1e-6"), trust_model="central", finest=9, steps=None, bins=BINS, bits=None)
+>>> params = Params(ApproxDP(1, "1e-6"), trust_model="central", finest=9, steps=None, bins=BINS, bits=None,
+...                 interactions="auto")
 >>> loss_of = lambda order, clear, bits: LogisticLoss(Fraction(1, 2))
 >>> plan = additive_plan(params, Public(10_000, 2, 2), loss_of, domain)
->>> plan.noise, plan.n_steps, plan.level, plan.resolution
-('gaussian', 16, 4, 955.8)
+>>> plan.noise, plan.n_steps, plan.level, plan.resolution, plan.n_joint
+('gaussian', 16, 4, 955.8, 48)
 >>> [float(share) for share in plan.shares]
 [0.02, 0.1, 0.32, 0.04, 0.0, 0.52]
 """
@@ -21,7 +22,7 @@ from typing import Any
 
 from dplearn.estimator.stages import Params, Public
 from dplearn.learners.additive_columns import LEVELS, Column, column_of
-from dplearn.learners.additive_losses import Loss, SquaredLoss
+from dplearn.learners.additive_losses import RESIDUAL_BITS, Loss, SquaredLoss
 from dplearn.learners.additive_queries import ON, residual_norm
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
@@ -53,6 +54,9 @@ _FEATURES, _MOST_SQUARED = 600, 1 << 27  # of columns with several; the most num
 _WIDEST = 1 << 56  # the bound on sigma2 in the Gaussian sampler
 _LEAST_EPSILON = Fraction(1, 10**20)  # of other noise: computations with variances then fit floats
 _UNIT_BITS = 10
+# Joint features: the resolution from which on they are used by default; the most, in all, for each column, and
+# times the number of outputs.
+_JOINT_FROM, _MOST_JOINT, _JOINT_COLUMN, _JOINT_OUTPUTS = 20, 128, 24, 1024
 
 
 @dataclass(frozen=True)
@@ -111,9 +115,13 @@ class AdditivePlan(Plan):
         Below 10 the fit is noise-dominated, and it warns.
     level : int
         The flexibility of the shapes, from 0 for straight lines to 5; it depends on the resolution.
+    n_joint : int
+        The most joint features, for interactions; 0: the model is a sum of effects of single columns.
     deviation : float
         The standard deviation of the noise in a number of the query for the shapes, in units of the norm of a
         row times the greatest target.
+    step_deviation : float
+        The same for the mean of all steps, in units of the norm of a row.
     beta : float
         The argument of `plan`.
     """
@@ -124,7 +132,9 @@ class AdditivePlan(Plan):
     n_queries: int
     resolution: float
     level: int
+    n_joint: int
     deviation: float
+    step_deviation: float
     beta: float = 0.05
     columns: tuple[Column, ...] = hidden(())
     loss: Any = hidden()
@@ -211,7 +221,7 @@ def additive_plan(
     noise = "local" if params.trust_model == "local" else "gaussian" if params.cost.delta else "laplace"
     order = 1 if noise == "laplace" else 2
     columns = tuple(column_of(each) for each in domain.domains)
-    bare = AdditivePlan(params.cost, noise, 0, 0, 0.0, 0, 0.0, public=public)
+    bare = AdditivePlan(params.cost, noise, 0, 0, 0.0, 0, 0, 0.0, 0.0, public=public)
     resolution = _resolution(bare, len(columns))
     level = min(LEVELS - 1, 2 + sum(resolution >= limit for limit in _FINER))
     plan = replace(
@@ -227,13 +237,19 @@ def additive_plan(
         target=getattr(params, "target", None),
     )
     _check_size(plan)
+    plan = replace(plan, n_joint=_n_joint(plan, params.interactions))
     plan = replace(plan, n_queries=3 + plan.correlated + 2 * plan.narrows + plan.n_steps)
     tried = [Bits.of(params.finest, fewer) for fewer in range(2 * params.finest + 1)]
     for bits in [params.bits] if params.bits else tried:
         loss = loss_of(order, resolution >= _CLEAR, bits.targets)
         rounded = replace(plan, bits=bits, loss=loss)
         if _can_be_drawn(rounded):
-            return replace(rounded, deviation=_deviation(rounded, loss.target_reach, plan.shares[2]))
+            reach = loss.reach / 2.0**RESIDUAL_BITS
+            return replace(
+                rounded,
+                deviation=_deviation(rounded, loss.target_reach, plan.shares[2]),
+                step_deviation=reach * _deviation(rounded, loss.reach, plan.shares[-1]),
+            )
     raise ValueError(
         f"epsilon must be large enough for noise to be drawn, got {float(params.cost.epsilon):g}"
     )
@@ -245,6 +261,15 @@ def _resolution(plan: AdditivePlan, n_columns: int) -> float:
     norm = math.isqrt(n_columns * unit**2)
     query = VectorQuery(len, size=n_columns, norm=norm, unit=Fraction(1, unit), l1=2 * n_columns * unit)
     return round(min(math.sqrt(3 / 2) / max(_planned(plan, query, Fraction(1)), 1e-12), 1e9), 1)
+
+
+def _n_joint(plan: AdditivePlan, interactions: bool | str) -> int:
+    """Return the most joint features, from public numbers."""
+    if not plan.correlated or interactions is False:
+        return 0
+    if interactions == "auto" and plan.resolution < _JOINT_FROM:
+        return 0
+    return min(_MOST_JOINT, _JOINT_COLUMN * len(plan.columns), _JOINT_OUTPUTS // plan.loss.n_outputs)
 
 
 def _deviation(plan: AdditivePlan, reach: int, share: Fraction) -> float:
@@ -290,7 +315,7 @@ def _check_size(plan: AdditivePlan) -> None:
             " categories or drop columns by a rule that uses no records"
         )
     k, d = plan.loss.n_outputs, len(plan.columns)
-    if k * max(d, min(numbers // k, _FEATURES)) ** 2 > _MOST_SQUARED:
+    if k * max(d, min(numbers // k, _FEATURES) + plan.n_joint) ** 2 > _MOST_SQUARED:
         raise ValueError(
             f"X must have fewer columns, or y fewer labels, for the memory of a fit, got {d} columns and"
             f" {k} outputs"

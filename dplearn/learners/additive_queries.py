@@ -1,7 +1,7 @@
 """The queries of additive models: sums over records of rows of bounded norm, looked up in released tables.
 
 A record's row is the concatenation of one row for each column, from a table with a row for each cell of the
-column, and of a constant. Long rows are multiplied by an integer factor that shortens them to a public norm.
+column, of joint features of all columns, if there are any, and of a constant. Long rows are multiplied by an integer factor that shortens them to a public norm.
 A query asks for the sum of residual times row, over all records. All numbers are integers, and the norm
 bounds hold for them as they are, after rounding.
 
@@ -22,7 +22,7 @@ bounds hold for them as they are, after rounding.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -30,10 +30,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn.learners.additive_joint import JointBasis, JointFeatures
 from dplearn.learners.additive_losses import RESIDUAL_BITS
 from dplearn.queries import Examples, StatisticalQuery, VectorQuery
 
-__all__ = ["WEIGHT_BITS", "Rows", "mass_query", "moment_query", "residual_norm", "residual_query"]
+__all__ = ["WEIGHT_BITS", "Block", "Rows", "mass_query", "moment_query", "residual_norm", "residual_query"]
 
 WEIGHT_BITS = 10  # bits of the factor that shortens a row
 
@@ -45,7 +46,39 @@ _BLOCK = 1 << 14  # records that are summed at once, few enough for the cache
 _FAR = 1 << 20  # the greatest number in a table: squares of the norms of rows of 2**22 numbers fit 64 bits
 
 Integers = NDArray[np.int64]
-Residuals = Callable[[Examples], Integers]
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Consecutive records, and what their rows are computed from.
+
+    Attributes
+    ----------
+    X : ndarray of int of shape (n, d)
+        Private. Cells.
+    y : ndarray of shape (n,)
+        Private. Codes of labels, or of targets.
+    joint : ndarray of int16 of shape (n, size of the joint features)
+        Private. Joint features.
+    weights : ndarray of int64 of shape (n,)
+        Private. The factors that shorten rows, in units of 2**-WEIGHT_BITS.
+    """
+
+    X: NDArray[Any]
+    y: NDArray[Any]
+    joint: NDArray[np.int16]
+    weights: Integers
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def parts(self) -> "Iterator[Block]":
+        """Yield the block in parts that are small enough for the cache."""
+        for here in _slices(len(self)):
+            yield Block(self.X[here], self.y[here], self.joint[here], self.weights[here])
+
+
+Residuals = Callable[[Block], Integers]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +97,8 @@ class Rows:
         Released. The value of one step of the integers.
     order : {1, 2}
         Public. The order of the norm.
+    joint : JointFeatures, optional
+        Released. The joint features.
     """
 
     tables: Sequence[Integers]
@@ -71,7 +106,8 @@ class Rows:
     reach: int
     unit: float
     order: int = 2
-    _kept: list[Any] = field(default_factory=lambda: [None, None])  # the last records, and their factors
+    joint: JointFeatures | None = None
+    _kept: list[Any] = field(default_factory=lambda: [None, None])  # the last records, and their block
 
     @classmethod
     def of(
@@ -82,6 +118,7 @@ class Rows:
         length: float,
         bits: int,
         order: int = 2,
+        joint: JointBasis | None = None,
     ) -> "Rows":
         """Return tables of floats as integers, in the unit in which `length` is 2**bits.
 
@@ -97,16 +134,24 @@ class Rows:
             Public.
         order : {1, 2}, default=2
             Public.
+        joint : JointBasis, optional
+            Released.
         """
         unit = length * 2.0**-bits
         # A positive constant stays positive.
         fixed = max(1, int(_whole(np.array(constant / unit)))) if constant else 0
-        return cls([_whole(table / unit) for table in tables], fixed, 1 << bits, unit, order)
+        tables = [_whole(table / unit) for table in tables]
+        return cls(tables, fixed, 1 << bits, unit, order, joint.rounded(unit) if joint else None)
+
+    @property
+    def n_effects(self) -> int:
+        """The number of numbers in a row that come from tables; the joint features follow."""
+        return sum(int(table.shape[1]) for table in self.tables)
 
     @property
     def size(self) -> int:
         """The number of numbers in a row."""
-        return 1 + sum(int(table.shape[1]) for table in self.tables)
+        return self.n_effects + (self.joint.size if self.joint else 0) + 1
 
     @property
     def width(self) -> float:
@@ -117,8 +162,8 @@ class Rows:
         """Return the norm, to the power of `order`, of each row of each table."""
         return [_lengths(table, self.order) for table in self.tables]
 
-    def weights(self, records: Examples) -> Integers:
-        """Return the factors that shorten rows, in units of 2**-WEIGHT_BITS; cached for the same object.
+    def block(self, records: Examples) -> Block:
+        """Return the records with their joint features and factors; cached for the same object.
 
         Parameters
         ----------
@@ -126,11 +171,19 @@ class Rows:
             Private. X of shape (n, d) holds cells.
         """
         if self._kept[0] is not records:
+            joint = self.joint.of(records.X) if self.joint else np.zeros((len(records), 0), dtype=np.int16)
             total = np.full(len(records), self.constant**self.order, dtype=np.int64)
             for place, lengths in enumerate(self.lengths()):
                 total += lengths[records.X[:, place]]
-            self._kept[:] = records, self.shortened(total)
-        return np.asarray(self._kept[1])
+            for here in _slices(len(records)):
+                total[here] += _lengths(joint[here].astype(np.int64), self.order)
+            self._kept[:] = records, Block(records.X, records.y, joint, self.shortened(total))
+        block: Block = self._kept[1]
+        return block
+
+    def weights(self, records: Examples) -> Integers:
+        """Return the factors that shorten the rows of records, in units of 2**-WEIGHT_BITS."""
+        return self.block(records).weights
 
     def shortened(self, lengths: Integers) -> Integers:
         """Return the greatest factors k for which k * norm <= reach * 2**WEIGHT_BITS, at most 2**WEIGHT_BITS.
@@ -147,13 +200,12 @@ class Rows:
 
     def of_records(self, records: Examples) -> Integers:
         """Return the rows of records, not shortened, of shape (n, size)."""
-        parts = [table[records.X[:, place]] for place, table in enumerate(self.tables)]
-        constant = np.full((len(records), 1), self.constant, dtype=np.int64)
-        return np.concatenate([*parts, constant], axis=1)
+        block = self.block(records)
+        parts = [table[cells] for table, cells in zip(self.tables, block.X.T, strict=True)]
+        constant = np.full((len(block), 1), self.constant, dtype=np.int64)
+        return np.concatenate([*parts, block.joint, constant], axis=1)
 
-    def sums(
-        self, records: Examples, factors: Callable[[Examples, slice], Integers], n_outputs: int
-    ) -> Integers:
+    def sums(self, records: Examples, factors: Callable[[Block], Integers], n_outputs: int) -> Integers:
         """Return the sum over records of row times factor, of shape (size, n_outputs).
 
         Parameters
@@ -161,21 +213,24 @@ class Rows:
         records : Examples
             Private.
         factors : callable
-            From a block of records, and its place among all records, to integers of shape (n, n_outputs), of
-            magnitude below 2**20, so that the sums below are exact in floats.
+            From a block of records to integers of shape (n, n_outputs), of magnitude below 2**20, so that the
+            sums below are exact in floats.
         n_outputs : int
         """
         by_cell = [np.zeros((n_outputs, len(table))) for table in self.tables]
+        joint = np.zeros((self.joint.size if self.joint else 0, n_outputs), dtype=np.int64)
         constant = np.zeros(n_outputs, dtype=np.int64)
-        for place in _blocks(len(records)):
-            block = Examples(records.X[place], records.y[place])
-            given = factors(block, place)
+        for block in self.block(records).parts():
+            given = factors(block)
             constant += given.sum(axis=0)
-            for output, column in enumerate(np.ascontiguousarray(given.T, dtype=np.float64)):
+            columns = np.ascontiguousarray(given.T, dtype=np.float64)
+            if self.joint:
+                joint += (block.joint.T.astype(np.float64) @ columns.T).astype(np.int64)
+            for output, column in enumerate(columns):
                 for sums, cells in zip(by_cell, block.X.T, strict=True):
                     sums[output] += np.bincount(cells, weights=column, minlength=sums.shape[1])
         parts = [table.T @ sums.T.astype(np.int64) for table, sums in zip(self.tables, by_cell, strict=True)]
-        return np.concatenate([*parts, self.constant * constant[None, :]])
+        return np.concatenate([*parts, joint, self.constant * constant[None, :]])
 
 
 def mass_query(rows: Rows) -> StatisticalQuery:
@@ -194,7 +249,7 @@ def mass_query(rows: Rows) -> StatisticalQuery:
     norm = math.isqrt(max(0, sum(int(_lengths(table, 2).max()) for table in rows.tables) - 1)) + 1
 
     def total(records: Examples) -> Integers:
-        return rows.sums(records, lambda block, _: np.ones((len(block), 1), dtype=np.int64), 1)[:-1, 0]
+        return rows.sums(records, lambda block: np.ones((len(block), 1), dtype=np.int64), 1)[:-1, 0]
 
     return VectorQuery(
         lambda records: rows.of_records(records)[:, :-1],
@@ -230,8 +285,8 @@ def residual_query(
     rows : Rows
         Released.
     residuals : callable
-        From records to integers of shape (n, n_outputs), in units of 2**-RESIDUAL_BITS, with norm at most
-        `reach`.
+        From a block of records to integers of shape (n, n_outputs), in units of 2**-RESIDUAL_BITS, with norm
+        at most `reach`.
     n_outputs, reach : int
         Public.
     bits : int
@@ -245,15 +300,14 @@ def residual_query(
     reach * rows.reach, and two such products are at most twice that apart.
     """
 
-    def factors(records: Examples, weights: Integers) -> Integers:
-        return _rounded(residuals(records), weights, reach, bits, rows.order)
+    def factors(block: Block) -> Integers:
+        return _rounded(residuals(block), block.weights, reach, bits, rows.order)
 
     def total(records: Examples) -> Integers:
-        weights = rows.weights(records)
-        return rows.sums(records, lambda block, place: factors(block, weights[place]), n_outputs).ravel()
+        return rows.sums(records, factors, n_outputs).ravel()
 
     def each(records: Examples) -> Integers:
-        given = factors(records, rows.weights(records))
+        given = factors(rows.block(records))
         products = rows.of_records(records)[:, :, None] * given[:, None, :]
         return products.reshape(len(records), -1)
 
@@ -274,7 +328,7 @@ def moment_query(rows: Rows) -> StatisticalQuery:
     Parameters
     ----------
     rows : Rows
-        Released. Tables with one column each, and a constant of 0.
+        Released. Tables with one column each, a constant of 0, and no joint features.
 
     Notes
     -----
@@ -293,7 +347,7 @@ def moment_query(rows: Rows) -> StatisticalQuery:
 
     def total(records: Examples) -> Integers:
         moments = np.zeros((d, d), dtype=np.int64)
-        for place in _blocks(len(records)):
+        for place in _slices(len(records)):
             part = short(Examples(records.X[place], records.y[place]))
             moments += (part.T @ part).astype(np.int64)
         return moments[upper] * weights
@@ -321,7 +375,7 @@ def _whole(values: NDArray[np.float64]) -> Integers:
     return np.asarray(near, dtype=np.int64)
 
 
-def _blocks(n: int) -> list[slice]:
+def _slices(n: int) -> list[slice]:
     return [slice(start, start + _BLOCK) for start in range(0, n, _BLOCK)]
 
 

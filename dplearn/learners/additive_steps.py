@@ -2,7 +2,7 @@
 
 The first shapes are effects of single columns; where columns are correlated, their sum counts effects twice.
 The features of the joint model are, for each column, the first shape and the main directions of its posterior
-covariance. Noisy sums of residual times features are gradients of the loss. Each step moves the weights by a
+covariance; and for interactions, smooth functions of all columns. Noisy sums of residual times features are gradients of the loss. Each step moves the weights by a
 gradient times a preconditioner: the second moments of synthetic records, drawn from the released masses and
 correlations. All gradients together are a measurement of the weights, with known noise, from which the
 posterior mean is the result.
@@ -18,9 +18,10 @@ from scipy.linalg import solve_triangular
 from scipy.special import ndtri
 
 from dplearn.learners.additive_columns import kernel
+from dplearn.learners.additive_joint import JointBasis, JointFeatures
 from dplearn.learners.additive_losses import MARGIN_BITS, RESIDUAL_BITS, Base, SquaredLoss
 from dplearn.learners.additive_plan import AdditivePlan
-from dplearn.learners.additive_queries import OFF, ON, Rows, moment_query
+from dplearn.learners.additive_queries import OFF, ON, Block, Rows, moment_query
 from dplearn.learners.additive_shapes import (
     Shape,
     ask_masses,
@@ -30,7 +31,7 @@ from dplearn.learners.additive_shapes import (
 )
 from dplearn.queries import Examples, HistogramQuery, Oracle
 
-__all__ = ["AdditiveModel", "learn_additive"]
+__all__ = ["AdditiveModel", "Interactions", "learn_additive"]
 
 Floats64 = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -48,6 +49,8 @@ _LINES = 0.2  # for flexible shapes, the part of a stiff kernel that is added to
 _FLEXIBLE = 4  # the level from which on it is added
 _SMALL = 3e-3  # eigenvalues below this share of the greatest are dropped
 _MOST_FEATURES = 600
+_AMPLITUDE = math.sqrt(3.0)  # of joint features
+_HIDDEN = 0.2  # joint features with a smaller signal, in standard deviations of the noise, are left out
 # Steps
 _CONSTANT = 0.5
 _LENGTH = 0.85  # the norm to which rows are shortened, in root mean squares
@@ -56,9 +59,12 @@ _FLOOR = 0.01  # added to the second moments, as a share of the squared norm of 
 _RATE = 0.35  # of a step, as a share of Newton's
 _WARM = 0.25  # the share of the steps before the first that counts
 _PRIORS = (0.1, 0.3, 1.0, 3.0)  # variances of the weights
+_JOINT_PRIORS = (0.0, 0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # those of joint features; 0: no interactions
 _PENALTY = 0.1  # the log-likelihood falls by this times the log-variance
 _TINY = 1e-9
 _GREATEST = 1e6  # margins beyond are clipped
+_FINER = 8  # bits of the weight of a joint feature beyond those of a margin
+_HEAVIEST = 1 << 28  # the greatest such weight: sums over at most 2**9 features are exact in floats
 # Spread of residuals
 _UNCLEAR = 0.05  # noise in a share of records from which on the histogram is ignored
 _WIDTH = 1.5  # the clip of the steps, in root mean squares
@@ -79,6 +85,8 @@ class AdditiveModel:
         Released. The shares of records in the cells.
     base : Base
         Released. The loss, and the unit of the margins.
+    joint : Interactions or None
+        Released. The part of the margins that depends on several columns together, if any was found.
     spread : float
         Released. The root mean square of residuals of a regression, in the unit of the margins.
     """
@@ -88,7 +96,42 @@ class AdditiveModel:
     deviations: list[Floats64]
     masses: list[Floats64]
     base: Base
+    joint: "Interactions | None" = None
     spread: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Interactions:
+    """A linear function of joint features.
+
+    Attributes
+    ----------
+    features : JointFeatures
+        Released.
+    weights : ndarray of shape (size, k)
+        Released. Of the features, for each margin.
+    covariance : ndarray of shape (k, size, size)
+        Released. The posterior covariance of the weights of each margin.
+    """
+
+    features: JointFeatures
+    weights: Floats64
+    covariance: Floats64
+
+    def margins(self, cells: NDArray[np.integer]) -> Floats64:
+        """Return the part of the margins of records, of shape (n, k).
+
+        Parameters
+        ----------
+        cells : ndarray of int of shape (n, d)
+            A cell of each column; the number of cells for an unknown category.
+        """
+        return np.asarray(self.features.of(cells) @ self.weights)
+
+    def variances(self, cells: NDArray[np.integer]) -> Floats64:
+        """Return the variances of `margins`, of shape (n, k)."""
+        features = self.features.of(cells).astype(np.float64)
+        return np.stack([np.einsum("ij,ij->i", features @ each, features) for each in self.covariance], axis=1)
 
 
 def learn_additive(oracle: Oracle, plan: AdditivePlan) -> AdditiveModel:
@@ -114,7 +157,9 @@ def learn_additive(oracle: Oracle, plan: AdditivePlan) -> AdditiveModel:
     model = _refined(oracle, plan, base, shapes, copula)
     if not plan.narrows:
         return model
-    spread = _ask_spread(oracle, plan, base, _margins(model.effects, model.intercept))
+    joint = model.joint
+    margins = _margins(model.effects, model.intercept, joint.weights if joint else None)
+    spread = _ask_spread(oracle, plan, base, margins, joint.features if joint else None)
     return replace(model, spread=spread)
 
 
@@ -133,15 +178,22 @@ def _narrowed(
 
 
 def _ask_spread(
-    oracle: Oracle, plan: AdditivePlan, base: Base, margins: Callable[[Examples], Integers]
+    oracle: Oracle,
+    plan: AdditivePlan,
+    base: Base,
+    margins: Callable[[Block], Integers],
+    joint: JointFeatures | None = None,
 ) -> float:
     """Return the root mean square of residuals, from a histogram of their magnitudes."""
     size = plan.n_bins
     edges = np.floor((1 << RESIDUAL_BITS) * 2.0 ** (-np.arange(size - 1)[::-1] / 2))
     middles = 2.0 ** (-np.arange(size)[::-1] / 2 + 0.25)
+    rows = Rows([], 0, 1, 1.0, joint=joint)
 
     def magnitude(records: Examples) -> Integers:
-        return np.digitize(np.abs(base.loss.residuals(margins(records), records.y))[:, 0], edges, right=True)
+        parts = rows.block(records).parts()
+        residuals = np.concatenate([base.loss.residuals(margins(part), part.y) for part in parts])
+        return np.digitize(np.abs(residuals[:, 0]), edges, right=True)
 
     answer = oracle.ask(HistogramQuery(magnitude, categories=size), plan.shares[4])[0]
     noise = math.sqrt(answer.noise_variance)
@@ -153,11 +205,16 @@ def _ask_spread(
 
 @dataclass(frozen=True, eq=False)
 class _Copula:
-    """The released distribution of cells: masses, correlations, and the order that these refer to."""
+    """The released distribution of cells: masses, correlations, and the order that these refer to.
+
+    Correlations are those of normal scores; columns with larger effects have larger weights.
+    """
 
     masses: list[Floats64]
     orders: list[NDArray[np.intp]]
     correlations: Floats64
+    scores: Sequence[Floats64]
+    weights: Floats64
 
     def drawn(self, n: int) -> Integers:
         return synthetic_cells(self.masses, self.orders, self.correlations, n)
@@ -173,7 +230,7 @@ def _ask_correlations(
     ]
     d = len(masses)
     if not plan.correlated:
-        return _Copula(masses, orders, np.eye(d))
+        return _Copula(masses, orders, np.eye(d), [], np.ones(d))
     scores = [_normal_scores(mass, order) for mass, order in zip(masses, orders, strict=True)]
     energies = np.array(
         [float((mass @ shape.effects**2).sum()) for mass, shape in zip(masses, shapes, strict=True)]
@@ -195,7 +252,7 @@ def _ask_correlations(
     values, vectors = np.linalg.eigh(found)
     found = (vectors * np.maximum(values, _LEAST_EIGENVALUE)) @ vectors.T
     scale = np.sqrt(np.diag(found))
-    return _Copula(masses, orders, found / np.outer(scale, scale))
+    return _Copula(masses, orders, found / np.outer(scale, scale), scores, weights)
 
 
 def _normal_scores(mass: Floats64, order: NDArray[np.intp]) -> Floats64:
@@ -212,16 +269,33 @@ def _refined(
 ) -> AdditiveModel:
     tables, starts = _features(plan, base, shapes, copula.masses)
     cells = copula.drawn(max(500, min(_SYNTHETIC, _CELLS // len(tables))))
-    rows = _rows_of_features(plan, base, tables, cells)
+    joint = _joint_basis(plan, base, copula, cells)
+    rows = _rows_of_features(plan, base, tables, joint, cells)
     synthetic = _feature_rows(rows, cells)
     weights = _start(rows, base, starts)
     curvatures = _curvatures(plan, base, rows, synthetic)
     measured, variance = _steps(oracle, plan, base, rows, weights, curvatures)
+    of_joint = slice(rows.n_effects, rows.size - 1)
     posterior = [
-        _posterior_weights(measured[:, out], curvature, weights[:, out], variance)
+        _posterior_weights(measured[:, out], curvature, weights[:, out], variance, of_joint)
         for out, curvature in enumerate(curvatures)
     ]
     return _model(rows, base, copula.masses, posterior)
+
+
+def _joint_basis(plan: AdditivePlan, base: Base, copula: _Copula, cells: Integers) -> JointBasis | None:
+    if not plan.n_joint:
+        return None
+    amplitude = _AMPLITUDE * math.sqrt(base.unit)
+    return JointBasis.of(
+        copula.scores,
+        copula.weights,
+        copula.correlations,
+        cells,
+        size=plan.n_joint,
+        least=_HIDDEN * plan.step_deviation / (float(base.curvature.max()) * amplitude),
+        amplitude=amplitude,
+    )
 
 
 def _features(
@@ -255,15 +329,20 @@ def _features(
     return [table[:, energy >= least] for table, energy in zip(tables, energies, strict=True)], starts
 
 
-def _rows_of_features(plan: AdditivePlan, base: Base, tables: Sequence[Floats64], cells: Integers) -> Rows:
+def _rows_of_features(
+    plan: AdditivePlan, base: Base, tables: Sequence[Floats64], joint: JointBasis | None, cells: Integers
+) -> Rows:
     """Return the features as integers, and the norm to which rows are shortened."""
     constant = _CONSTANT * math.sqrt(base.unit)
     norms = sum(
         (np.abs(table) ** plan.order).sum(axis=1)[cells[:, place]] for place, table in enumerate(tables)
     )
     norms = norms + constant**plan.order
+    if joint:
+        norms = norms + (joint.values(cells) ** 2).sum(axis=1)
     length = _LENGTH * float(np.mean(norms)) ** (1 / plan.order)
-    return Rows.of(tables, constant=constant, length=length, bits=plan.bits.rows, order=plan.order)
+    bits, order = plan.bits.rows, plan.order
+    return Rows.of(tables, constant=constant, length=length, bits=bits, order=order, joint=joint)
 
 
 def _feature_rows(rows: Rows, cells: Integers) -> Floats64:
@@ -326,25 +405,31 @@ def _steps(
     return total / counted, variance / counted
 
 
-def _residuals(base: Base, rows: Rows, weights: Floats64) -> Callable[[Examples], Integers]:
+def _residuals(base: Base, rows: Rows, weights: Floats64) -> Callable[[Block], Integers]:
     """Return the residuals of records, given weights of features."""
     effects, place = [], 0
     for table in rows.tables:
         effects.append((table * rows.unit) @ weights[place : place + table.shape[1]])
         place += table.shape[1]
-    margins = _margins(effects, weights[-1] * rows.constant * rows.unit)
-    return lambda records: base.loss.residuals(margins(records), records.y)
+    margins = _margins(effects, weights[-1] * rows.constant * rows.unit, weights[place:-1] * rows.unit)
+    return lambda block: base.loss.residuals(margins(block), block.y)
 
 
-def _margins(effects: Sequence[Floats64], intercept: Floats64) -> Callable[[Examples], Integers]:
+def _margins(
+    effects: Sequence[Floats64], intercept: Floats64, joint: Floats64 | None = None
+) -> Callable[[Block], Integers]:
     """Return the margins of records, as sums of integers."""
     first = _whole(intercept)
     whole = [_whole(each) for each in effects]
+    finer = 2.0 ** (MARGIN_BITS + _FINER)
+    heavy = None if joint is None else np.rint(joint * finer).clip(-_HEAVIEST, _HEAVIEST)
 
-    def margins(records: Examples) -> Integers:
-        total = np.repeat(first[None, :], len(records), axis=0)
-        for each, cells in zip(whole, records.X.T, strict=True):
+    def margins(block: Block) -> Integers:
+        total = np.repeat(first[None, :], len(block), axis=0)
+        for each, cells in zip(whole, block.X.T, strict=True):
             total += each.take(cells, axis=0)
+        if heavy is not None and len(heavy):
+            total += (block.joint.astype(np.float64) @ heavy).astype(np.int64) >> _FINER
         return total
 
     return margins
@@ -355,29 +440,33 @@ def _whole(values: Floats64) -> Integers:
 
 
 def _posterior_weights(
-    measured: Floats64, curvature: Floats64, start: Floats64, variance: float
+    measured: Floats64, curvature: Floats64, start: Floats64, variance: float, joint: slice
 ) -> tuple[Floats64, Floats64]:
     """Return the posterior mean and covariance of the weights of one margin.
 
-    `measured` is curvature times weights, plus noise; the prior variance of the weights is the one of
-    greatest marginal likelihood.
+    `measured` is curvature times weights, plus noise. The weights of joint features have one prior variance,
+    and all others have another; both are those of greatest marginal likelihood.
     """
-    beyond, squared, best = measured - curvature @ start, curvature @ curvature, None
+    beyond, squared = measured - curvature @ start, curvature @ curvature
+    of_joint = curvature[:, joint] @ curvature[joint]
     noise = max(variance, _TINY * float(squared.trace())) * np.eye(len(start))
-    for prior in _PRIORS:
-        root = np.linalg.cholesky(noise + prior * squared)
+
+    def fitted(prior: float, joint_prior: float) -> tuple[float, Floats64, Floats64]:
+        root = np.linalg.cholesky(noise + prior * (squared - of_joint) + joint_prior * of_joint)
         scaled = solve_triangular(root, beyond, lower=True)
-        likely = (
-            -0.5 * float(scaled @ scaled)
-            - float(np.log(np.diag(root)).sum())
-            - _PENALTY * abs(math.log(prior))
-        )
-        if best is None or likely > best[0]:
-            best = likely, prior, root, scaled
-    assert best is not None
-    _, prior, root, scaled = best
-    response = prior * solve_triangular(root, curvature, lower=True)
-    return start + response.T @ scaled, prior * np.eye(len(start)) - response.T @ response
+        likely = -0.5 * float(scaled @ scaled) - float(np.log(np.diag(root)).sum())
+        for each in (prior, max(joint_prior, _JOINT_PRIORS[1])):
+            likely -= _PENALTY * abs(math.log(each))
+        return likely, root, scaled
+
+    joint_priors = _JOINT_PRIORS if joint.stop > joint.start else (1.0,)
+    joint_prior = max(joint_priors, key=lambda each: fitted(1.0, each)[0])
+    prior = max(_PRIORS, key=lambda each: fitted(each, joint_prior)[0])
+    variances = np.full(len(start), prior)
+    variances[joint] = joint_prior
+    _, root, scaled = fitted(prior, joint_prior)
+    response = solve_triangular(root, curvature * variances, lower=True)
+    return start + response.T @ scaled, np.diag(variances) - response.T @ response
 
 
 def _model(
@@ -395,4 +484,9 @@ def _model(
         effects.append(centred @ weights[here])
         squares = [np.einsum("ij,jk,ik->i", centred, cov[here, here], centred) for _, cov in posterior]
         deviations.append(np.sqrt(np.maximum(np.stack(squares, axis=1), 0.0)))
-    return AdditiveModel(intercept, effects, deviations, masses, base)
+    model, here = AdditiveModel(intercept, effects, deviations, masses, base), slice(place, rows.size - 1)
+    if not weights[here].any():
+        return model
+    assert rows.joint
+    covariance = rows.unit**2 * np.stack([cov[here, here] for _, cov in posterior])
+    return replace(model, joint=Interactions(rows.joint, rows.unit * weights[here], covariance))

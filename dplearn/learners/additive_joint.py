@@ -1,0 +1,223 @@
+"""The joint features of an additive model: a smooth function of all columns, for interactions.
+
+A sum of effects of single columns cannot say that two columns matter together. Joint features can: a linear
+function of them is a smooth function of all columns. They are computed from released values alone:
+
+1. Each cell has a normal score. The scores of a record are multiplied by the weights of their columns and
+   decorrelated by the released correlations; these are the coordinates of the record.
+2. Some synthetic records are landmarks. The kernel between a record and a landmark is a mean of two Gaussian
+   functions of their distance. Linear functions of the kernels to all landmarks approximate the smooth
+   functions (Williams and Seeger 2001).
+3. The joint features are those linear functions that vary most over synthetic records: principal components.
+
+Records are private, and the features of a record must depend on this record alone. So all numbers after the
+scores are integers, of magnitudes for which products of matrices in floats are exact.
+
+>>> import numpy as np
+>>> scores = [np.array([-1.0, 0.0, 1.0]), np.array([-1.0, 1.0])]
+>>> cells = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [2, 0], [2, 1]])
+>>> basis = JointBasis.of(scores, np.ones(2), np.eye(2), cells, size=3)
+>>> basis.values(cells).shape, bool(abs(basis.values(cells).mean(axis=0)).max() < 1e-9)
+((6, 3), True)
+>>> features = basis.rounded(unit=0.01)
+>>> features.of(cells).dtype, bool(abs(0.01 * features.of(cells) - basis.values(cells)).max() < 0.01)
+(dtype('int16'), True)
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["LANDMARKS", "JointBasis", "JointFeatures"]
+
+#: The most landmarks.
+LANDMARKS = 400
+
+_RIDGE = 0.2  # added to the variances of the weighted scores, as a share of the greatest, before decorrelation
+_SCALES = (0.25, 1.0)  # of the squared distance, in the two Gaussian functions
+_SMALL = 1e-6  # directions of landmarks below this share of the greatest eigenvalue are dropped
+_TINY = 1e-12
+# Bits after the binary point of scores, of the matrix of the coordinates, of coordinates, squared distances
+# and kernels. Distances above 2**_FAR count as 2**_FAR.
+_SCORE, _TURN, _COORDINATE, _SQUARE, _KERNEL, _FAR = 10, 14, 10, 8, 14, 6
+_WEIGHT = 28  # bits of a weight of a kernel: sums over at most 2**9 landmarks are below 2**52
+_GREATEST = (1 << 15) - 1  # of a feature
+_LARGEST = 1 << 10  # of a coordinate, and of an entry of the matrix that turns scores into coordinates
+_BLOCK = 1 << 12  # records at once
+
+Floats64 = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class _Kernels:
+    """The kernels between records and landmarks, in units of 2**-_KERNEL."""
+
+    scores: Sequence[Floats64]  # of cells, in units of 2**-_SCORE; the last is that of unknown categories
+    turn: Floats64  # of shape (d, d), in units of 2**-_TURN
+    landmarks: Floats64  # of shape (m, d), in units of 2**-_COORDINATE
+    table: Floats64  # by squared distance, in steps of 2**-_SQUARE
+
+    def coordinates(self, cells: NDArray[np.integer]) -> Floats64:
+        """Return the coordinates of records, of shape (n, d)."""
+        scores = np.stack([each[column] for each, column in zip(self.scores, cells.T, strict=True)], axis=1)
+        places = np.floor((scores @ self.turn) * 2.0 ** (_COORDINATE - _SCORE - _TURN))
+        return places.clip(-_LARGEST << _COORDINATE, _LARGEST << _COORDINATE)
+
+    def of(self, cells: NDArray[np.integer]) -> Floats64:
+        """Return the kernels, of shape (n, m)."""
+        places = self.coordinates(cells)
+        squares = (places**2).sum(axis=1)[:, None] + (self.landmarks**2).sum(axis=1)[None, :]
+        squares -= 2 * (places @ self.landmarks.T)
+        steps = np.minimum(squares * 2.0 ** (_SQUARE - 2 * _COORDINATE), len(self.table) - 1)
+        return self.table.take(steps.astype(np.intp))
+
+
+@dataclass(frozen=True, eq=False)
+class JointFeatures:
+    """Joint features in integers.
+
+    Attributes
+    ----------
+    kernels : object
+        Released. The kernels between records and landmarks.
+    weights : ndarray of float64 of shape (m, size)
+        Released. Integers: the weights of the kernels in each feature.
+    means : ndarray of float64 of shape (size,)
+        Released. Integers: what is subtracted from the weighted kernels.
+    step : float
+        Released. What weighted kernels are multiplied by; a power of two.
+    """
+
+    kernels: _Kernels
+    weights: Floats64
+    means: Floats64
+    step: float
+
+    @property
+    def size(self) -> int:
+        """The number of features."""
+        return int(self.weights.shape[1])
+
+    def of(self, cells: NDArray[np.integer]) -> NDArray[np.int16]:
+        """Return the features of records, each a function of its own record alone.
+
+        Parameters
+        ----------
+        cells : ndarray of int of shape (n, d)
+            Private. A cell of each column; the number of cells for an unknown category.
+
+        Returns
+        -------
+        ndarray of int16 of shape (n, size)
+        """
+        features = np.empty((len(cells), self.size), dtype=np.int16)
+        for start in range(0, len(cells), _BLOCK):
+            here = slice(start, start + _BLOCK)
+            sums = self.kernels.of(cells[here]) @ self.weights - self.means
+            features[here] = np.rint(sums * self.step).clip(-_GREATEST, _GREATEST)
+        return features
+
+
+@dataclass(frozen=True, eq=False)
+class JointBasis:
+    """Joint features before rounding.
+
+    Attributes
+    ----------
+    kernels : object
+        Released. As for `JointFeatures`.
+    weights : ndarray of float64 of shape (m, size)
+        Released. The weights of the kernels in each feature.
+    means : ndarray of float64 of shape (size,)
+        Released. The means of the weighted kernels over synthetic records.
+    """
+
+    kernels: _Kernels
+    weights: Floats64
+    means: Floats64
+
+    @classmethod
+    def of(
+        cls,
+        scores: Sequence[Floats64],
+        weights: Floats64,
+        correlations: Floats64,
+        cells: NDArray[np.integer],
+        *,
+        size: int,
+        least: float = 0.0,
+        amplitude: float = 1.0,
+    ) -> "JointBasis":
+        """Return the joint features that vary most over synthetic records.
+
+        Parameters
+        ----------
+        scores : sequence of ndarray of shape (cells,)
+            Released. The normal score of each cell of each column.
+        weights : ndarray of shape (d,)
+            Released. The weight of each column.
+        correlations : ndarray of shape (d, d)
+            Released. The correlations of the scores.
+        cells : ndarray of int of shape (n, d)
+            Synthetic records, the first of which are landmarks.
+        size : int
+            Public. The most features.
+        least : float, default=0.0
+            Released. Features with a mean square below it are left out, except for the first.
+        amplitude : float, default=1.0
+            What all features are multiplied by. With 1, the mean square of all features together is below 1.
+        """
+        whole = [np.append(np.rint(each * 2.0**_SCORE), 0.0) for each in scores]
+        landmarks = cells[:LANDMARKS]
+        kernels = _Kernels(whole, _turn(weights, correlations), np.zeros((1, len(scores))), _table())
+        spread = float(kernels.coordinates(cells).var(axis=0).sum()) * 2.0 ** (-2 * _COORDINATE)
+        turn = np.rint(kernels.turn / math.sqrt(max(spread, _TINY))).clip(-_LARGEST << _TURN, _LARGEST << _TURN)
+        kernels = _Kernels(whole, turn, np.zeros((1, len(scores))), kernels.table)
+        kernels = _Kernels(whole, turn, kernels.coordinates(landmarks), kernels.table)
+
+        values, vectors = np.linalg.eigh(kernels.of(landmarks) * 2.0**-_KERNEL)
+        kept = values > max(_SMALL * float(values[-1]), _TINY)
+        roots = vectors[:, kept] / np.sqrt(values[kept])
+        projected = kernels.of(cells) * 2.0**-_KERNEL @ roots
+        mean = projected.mean(axis=0)
+        _, sizes, components = np.linalg.svd(projected - mean, full_matrices=False)
+        squares = sizes[:size] ** 2 / len(cells)
+        squares[0] = np.inf
+        kept_components = components[:size][squares >= least].T
+        return cls(kernels, amplitude * roots @ kept_components, amplitude * mean @ kept_components)
+
+    def values(self, cells: NDArray[np.integer]) -> Floats64:
+        """Return the features of synthetic records, of shape (n, size)."""
+        return self.kernels.of(cells) * 2.0**-_KERNEL @ self.weights - self.means
+
+    def rounded(self, unit: float) -> JointFeatures:
+        """Return the features as integers.
+
+        Parameters
+        ----------
+        unit : float
+            Released. The value of one step of the integers; positive.
+        """
+        scaled = self.weights / (unit * 2.0**_KERNEL)
+        _, exponent = math.frexp(max(float(np.abs(scaled).max(initial=0.0)), _TINY))
+        raised = 2.0 ** (_WEIGHT - exponent)
+        means = np.rint(self.means / unit * raised).clip(-(2.0**51), 2.0**51)
+        return JointFeatures(self.kernels, np.rint(scaled * raised), means, 1 / raised)
+
+
+def _turn(weights: Floats64, correlations: Floats64) -> Floats64:
+    """Return the matrix from scores to coordinates: columns are weighted, then decorrelated."""
+    values, vectors = np.linalg.eigh(weights[:, None] * correlations * weights[None, :])
+    roots = np.sqrt(values.clip(0) + _RIDGE * max(float(values[-1]), _TINY))
+    turn = weights[:, None] * ((vectors / roots) @ vectors.T)
+    return np.rint(turn.clip(-_LARGEST, _LARGEST) * 2.0**_TURN)
+
+
+def _table() -> Floats64:
+    """Return the kernel by squared distance."""
+    squares = np.arange((1 << (_FAR + _SQUARE)) + 1) * 2.0**-_SQUARE
+    kernel = sum(np.exp(-scale * squares) for scale in _SCALES) / len(_SCALES)
+    return np.asarray(np.rint(kernel * 2.0**_KERNEL))
