@@ -31,15 +31,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.learners.additive_losses import RESIDUAL_BITS
+from dplearn.learners.logistic_queries import moment_weights
 from dplearn.queries import Examples, StatisticalQuery, VectorQuery
 
 __all__ = ["WEIGHT_BITS", "Rows", "mass_query", "moment_query", "residual_norm", "residual_query"]
 
 WEIGHT_BITS = 10  # bits of the factor that shortens a row
-
-#: The weights of entries on and off the diagonal in `moment_query`: since 49 < 2 * 25, the norm of the
-#: weighted upper triangle is at most 5 times the Frobenius norm of the matrix.
-ON, OFF = 5, 7
 
 _BLOCK = 1 << 14  # records that are summed at once, few enough for the cache
 _FAR = 1 << 20  # the greatest number in a table: squares of the norms of rows of 2**22 numbers fit 64 bits
@@ -279,14 +276,15 @@ def moment_query(rows: Rows) -> StatisticalQuery:
     Notes
     -----
     For rows v, w of norm at most R, |vv' - ww'|^2 = |v|^4 + |w|^4 - 2 (v w)^2 <= 2 R^4, in the Frobenius
-    norm. With weights 5 and 7, the norm of the weighted upper triangle is at most 5 times that of the
-    matrix, and the inner product for two rows is still nonnegative: the terms 25 v_i^2 w_i^2 and 49 v_i v_j
-    w_i w_j sum to (49 (v w)^2 + sum v_i^2 w_i^2) / 2.
+    norm. With the weights 5 and 7 of `moment_weights`, the norm of the weighted upper triangle is at most 5
+    times that of the matrix, and the inner product for two rows is still nonnegative: the terms 25 v_i^2
+    w_i^2 and 49 v_i v_j w_i w_j sum to (49 (v w)^2 + sum v_i^2 w_i^2) / 2.
     """
     d = rows.size - 1
     upper = np.triu_indices(d)
-    weights = np.where(upper[0] == upper[1], ON, OFF)
-    norm = ON * rows.reach**2
+    on, off = moment_weights(2)
+    weights = np.where(upper[0] == upper[1], on, off)
+    norm = on * rows.reach**2
 
     def short(records: Examples) -> NDArray[np.float64]:
         return _short_rows(rows.of_records(records)[:, :-1], rows.weights(records), rows.reach)

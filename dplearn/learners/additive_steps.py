@@ -20,7 +20,7 @@ from scipy.special import ndtri
 from dplearn.learners.additive_columns import kernel
 from dplearn.learners.additive_losses import MARGIN_BITS, RESIDUAL_BITS, Base, SquaredLoss
 from dplearn.learners.additive_plan import AdditivePlan
-from dplearn.learners.additive_queries import OFF, ON, Rows, moment_query
+from dplearn.learners.additive_queries import Rows, moment_query
 from dplearn.learners.additive_shapes import (
     Shape,
     ask_masses,
@@ -28,6 +28,7 @@ from dplearn.learners.additive_shapes import (
     ask_shapes,
     synthetic_cells,
 )
+from dplearn.learners.logistic_queries import moment_weights
 from dplearn.queries import Examples, HistogramQuery, Oracle
 
 __all__ = ["AdditiveModel", "learn_additive"]
@@ -182,14 +183,14 @@ def _ask_correlations(
     tables = [weight * score[:, None] for weight, score in zip(weights, scores, strict=True)]
     rows = Rows.of(tables, constant=0.0, length=float(np.linalg.norm(weights)), bits=plan.bits.moments)
     answer = oracle.ask(moment_query(rows), plan.shares[3])[0]
-    first, second = np.triu_indices(d)
+    (first, second), (on, off) = np.triu_indices(d), moment_weights(2)
     units = rows.width**2 / np.outer(weights, weights)
     variances = np.array([float(mass @ score**2) for mass, score in zip(masses, scores, strict=True)])
     units /= np.sqrt(np.outer(variances, variances)).clip(_LEAST_VARIANCE)
     found = np.zeros((d, d))
-    found[first, second] = answer.means / np.where(first == second, ON, OFF)
+    found[first, second] = answer.means / np.where(first == second, on, off)
     found = units * (found + np.triu(found, 1).T)
-    noise = units * math.sqrt(answer.noise_variance) / OFF
+    noise = units * math.sqrt(answer.noise_variance) / off
     found = (found**3 / (found**2 + noise**2)).clip(-0.99, 0.99)  # shrunk where it is mostly noise
     np.fill_diagonal(found, 1.0)
     values, vectors = np.linalg.eigh(found)
