@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn.core.unit_rows import norm_powers
 from dplearn.learners.additive_losses import RESIDUAL_BITS
 from dplearn.learners.logistic_queries import moment_weights
 from dplearn.queries import Examples, StatisticalQuery, VectorQuery
@@ -112,7 +113,7 @@ class Rows:
 
     def lengths(self) -> list[Integers]:
         """Return the norm, to the power of `order`, of each row of each table."""
-        return [_lengths(table, self.order) for table in self.tables]
+        return [norm_powers(table, self.order) for table in self.tables]
 
     def weights(self, records: Examples) -> Integers:
         """Return the factors that shorten rows, in units of 2**-WEIGHT_BITS; cached for the same object.
@@ -188,7 +189,7 @@ def mass_query(rows: Rows) -> StatisticalQuery:
     A replaced record moves the part of each column from one row of the table to another. The bounds are sums
     over columns of the greatest distance of two rows.
     """
-    norm = math.isqrt(max(0, sum(int(_lengths(table, 2).max()) for table in rows.tables) - 1)) + 1
+    norm = math.isqrt(max(0, sum(int(norm_powers(table, 2).max()) for table in rows.tables) - 1)) + 1
 
     def total(records: Examples) -> Integers:
         return rows.sums(records, lambda block, _: np.ones((len(block), 1), dtype=np.int64), 1)[:-1, 0]
@@ -323,13 +324,6 @@ def _blocks(n: int) -> list[slice]:
     return [slice(start, start + _BLOCK) for start in range(0, n, _BLOCK)]
 
 
-def _lengths(rows: Integers, order: int) -> Integers:
-    """Return the norm of each row to the power of its order."""
-    if order == 1:
-        return np.asarray(np.abs(rows).sum(axis=1))
-    return np.asarray(np.einsum("ij,ij->i", rows, rows))
-
-
 def _widest(table: Integers, order: int) -> int:
     """Return the greatest distance of two rows of a table: L1, or squared Euclidean."""
     if order == 2:
@@ -348,7 +342,7 @@ def _rounded(residuals: Integers, weights: Integers, reach: int, bits: int, orde
     near = (products + (1 << (shift - 1))) >> shift
     longest = (reach * weights) >> shift
     below = np.sign(products) * (np.abs(products) >> shift)
-    return np.where((_lengths(near, order) > longest**order)[:, None], below, near)
+    return np.where((norm_powers(near, order) > longest**order)[:, None], below, near)
 
 
 def _short_rows(rows: Integers, weights: Integers, reach: int) -> NDArray[np.float64]:
@@ -356,4 +350,4 @@ def _short_rows(rows: Integers, weights: Integers, reach: int) -> NDArray[np.flo
     products = rows * weights[:, None]
     near = (products + (1 << (WEIGHT_BITS - 1))) >> WEIGHT_BITS
     below = np.sign(products) * (np.abs(products) >> WEIGHT_BITS)
-    return np.where((_lengths(near, 2) > reach**2)[:, None], below, near).astype(np.float64)
+    return np.where((norm_powers(near, 2) > reach**2)[:, None], below, near).astype(np.float64)
