@@ -8,6 +8,8 @@ bounds hold for them as they are, after rounding.
 >>> import numpy as np
 >>> tables = [np.array([[1.0], [-1.0]]), np.array([[2.0], [0.0]])]
 >>> rows = Rows.of(tables, constant=1.0, length=2.0, bits=3)
+>>> rows.slices  # the constant is the last of three numbers
+[slice(0, 1, None), slice(1, 2, None)]
 >>> rows.tables[1].tolist(), rows.constant, rows.reach  # in units of length / 8
 ([[8], [0]], 4, 8)
 >>> records = Examples(np.array([[0, 0], [1, 1]]), np.array([0, 1]))
@@ -25,6 +27,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -105,6 +108,12 @@ class Rows:
     def size(self) -> int:
         """The number of numbers in a row."""
         return 1 + sum(int(table.shape[1]) for table in self.tables)
+
+    @property
+    def slices(self) -> list[slice]:
+        """The places in a row of the numbers from each table."""
+        ends = np.cumsum([table.shape[1] for table in self.tables], dtype=int).tolist()
+        return [slice(start, end) for start, end in pairwise([0, *ends])]
 
     @property
     def width(self) -> float:

@@ -274,10 +274,9 @@ def _feature_rows(rows: Rows, cells: Integers) -> Floats64:
 
 
 def _start(rows: Rows, base: Base, starts: Sequence[Floats64]) -> Floats64:
-    weights, place = np.zeros((rows.size, len(base.margins))), 0
-    for table, start in zip(rows.tables, starts, strict=True):
-        weights[place : place + len(start)] = start
-        place += table.shape[1]
+    weights = np.zeros((rows.size, len(base.margins)))
+    for here, start in zip(rows.slices, starts, strict=True):
+        weights[here][: len(start)] = start
     weights[-1] = base.margins / (rows.constant * rows.unit)
     return weights
 
@@ -386,11 +385,10 @@ def _model(
 ) -> AdditiveModel:
     """Return the effects of all cells, given the weights of their features."""
     weights = np.stack([mean for mean, _ in posterior], axis=1)
-    intercept, place = weights[-1] * rows.constant * rows.unit, 0
+    intercept = weights[-1] * rows.constant * rows.unit
     effects, deviations = [], []
-    for table, mass in zip(rows.tables, masses, strict=True):
-        features, here = table * rows.unit, slice(place, place + table.shape[1])
-        place = here.stop
+    for table, mass, here in zip(rows.tables, masses, rows.slices, strict=True):
+        features = table * rows.unit
         centred = features - mass @ features
         intercept = intercept + mass @ features @ weights[here]
         effects.append(centred @ weights[here])
