@@ -251,9 +251,10 @@ def residual_query(
     reach, f r is rounded towards 0 instead. So the norm of the product of rounded numbers and row is at most
     reach * rows.reach, and two such products are at most twice that apart.
     """
+    shift = RESIDUAL_BITS + WEIGHT_BITS - bits
 
     def factors(records: Examples, weights: Integers) -> Integers:
-        return _rounded(residuals(records), weights, reach, bits, rows.order)
+        return _rounded(residuals(records) * weights[:, None], shift, (reach * weights) >> shift, rows.order)
 
     def total(records: Examples) -> Integers:
         weights = rows.weights(records)
@@ -297,7 +298,8 @@ def moment_query(rows: Rows) -> StatisticalQuery:
     norm = on * rows.reach**2
 
     def short(records: Examples) -> NDArray[np.float64]:
-        return _short_rows(rows.of_records(records)[:, :-1], rows.weights(records), rows.reach)
+        products = rows.of_records(records)[:, :-1] * rows.weights(records)[:, None]
+        return _rounded(products, WEIGHT_BITS, rows.reach, 2).astype(np.float64)
 
     def total(records: Examples) -> Integers:
         moments = np.zeros((d, d), dtype=np.int64)
@@ -344,19 +346,12 @@ def _widest(table: Integers, order: int) -> int:
     return max(int(np.abs(table - row).sum(axis=1).max()) for row in table)
 
 
-def _rounded(residuals: Integers, weights: Integers, reach: int, bits: int, order: int) -> Integers:
-    """Return the products of residuals and shortening factors, in units of 2**-bits; see `residual_query`."""
-    shift = RESIDUAL_BITS + WEIGHT_BITS - bits
-    products = residuals * weights[:, None]
+def _rounded(products: Integers, shift: int, longest: Integers | int, order: int) -> Integers:
+    """Return products / 2**shift, each rounded to the nearest integer, or towards 0 in some rows.
+
+    Rounding to the nearest integers may make a row longer, rounding towards 0 never does. The latter is for
+    rows that would be longer than `longest`, which is an integer or one for each row.
+    """
     near = (products + (1 << (shift - 1))) >> shift
-    longest = (reach * weights) >> shift
     below = np.sign(products) * (np.abs(products) >> shift)
     return np.where((norm_powers(near, order) > longest**order)[:, None], below, near)
-
-
-def _short_rows(rows: Integers, weights: Integers, reach: int) -> NDArray[np.float64]:
-    """Return rows times their shortening factors, in integers, with norm at most `reach`."""
-    products = rows * weights[:, None]
-    near = (products + (1 << (WEIGHT_BITS - 1))) >> WEIGHT_BITS
-    below = np.sign(products) * (np.abs(products) >> WEIGHT_BITS)
-    return np.where((norm_powers(near, 2) > reach**2)[:, None], below, near).astype(np.float64)
