@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 from dplearn._validation import check_count
 from dplearn.core.float_errors import ignores_float_errors
 
-__all__ = ["unit_rows"]
+__all__ = ["norm_powers", "unit_rows"]
 
 _ROWS = 1 << 12  # number of rows in a block, few enough for intermediate results to stay in the cache
 
@@ -59,6 +59,25 @@ def unit_rows(rows: Any, reach: int, *, order: int = 2, intercept: bool = False)
     return scaled
 
 
+def norm_powers(rows: NDArray[Any], order: int) -> NDArray[Any]:
+    """Return the norm of each row to the power of its order.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, d)
+        Private. Integers or floats; of whole numbers the result is exact below 2**63 or 2**53.
+    order : {1, 2}
+        The order of the norm: the sum of magnitudes, or the root of the sum of squares.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+    """
+    if order == 1:
+        return np.asarray(np.abs(rows).sum(axis=1))
+    return np.asarray(np.einsum("ij,ij->i", rows, rows))
+
+
 def _dense(part: Any) -> Any:
     rows: Any = part  # issparse narrows to a type without its methods
     return rows.toarray() if issparse(part) else rows
@@ -70,15 +89,9 @@ def _scaled(rows: NDArray[np.float64], reach: int, order: int) -> NDArray[np.flo
     # Scaled to magnitudes of at most 1, so that no square overflows.
     largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
     rows = rows / np.where(largest > 0, largest, 1.0)
-    lengths = np.maximum(_length(rows, order) ** (1 / order), 1.0)  # the norm is at least 1, or the row is 0
+    # The norm is at least 1, or the row is 0.
+    lengths = np.maximum(norm_powers(rows, order) ** (1 / order), 1.0)
     whole = np.trunc(rows * (reach / lengths)[:, None])
     # The sums are whole numbers below 2**53, so this comparison is exact.
-    whole[_length(whole, order) > reach**order] = 0.0
+    whole[norm_powers(whole, order) > reach**order] = 0.0
     return whole
-
-
-def _length(rows: NDArray[np.float64], order: int) -> NDArray[np.float64]:
-    """Return the norm of each row to the power of `order`."""
-    if order == 1:
-        return np.asarray(np.abs(rows).sum(axis=1))
-    return np.asarray(np.einsum("ij,ij->i", rows, rows))

@@ -23,7 +23,8 @@ from typing import Any
 from dplearn.estimator.stages import Params, Public
 from dplearn.learners.additive_columns import LEVELS, Column, column_of
 from dplearn.learners.additive_losses import RESIDUAL_BITS, Loss, SquaredLoss
-from dplearn.learners.additive_queries import ON, residual_norm
+from dplearn.learners.additive_queries import residual_norm
+from dplearn.learners.logistic_queries import moment_weights
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
 from dplearn.privacy.shares import concentrated_budget
@@ -296,7 +297,7 @@ def _can_be_drawn(plan: AdditivePlan) -> bool:
         plan.loss.base_query().squared_l2,
         8 * len(plan.columns) << (2 * bits.masses),  # rounding makes distances of 2**masses longer
         4 * norms[0] ** 2,
-        2 * (ON << (2 * bits.moments)) ** 2,
+        2 * (moment_weights(2)[0] << (2 * bits.moments)) ** 2,
         2,
         4 * norms[1] ** 2,
     ]

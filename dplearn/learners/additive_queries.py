@@ -8,6 +8,8 @@ bounds hold for them as they are, after rounding.
 >>> import numpy as np
 >>> tables = [np.array([[1.0], [-1.0]]), np.array([[2.0], [0.0]])]
 >>> rows = Rows.of(tables, constant=1.0, length=2.0, bits=3)
+>>> rows.slices  # the constant is the last of three numbers
+[slice(0, 1, None), slice(1, 2, None)]
 >>> rows.tables[1].tolist(), rows.constant, rows.reach  # in units of length / 8
 ([[8], [0]], 4, 8)
 >>> records = Examples(np.array([[0, 0], [1, 1]]), np.array([0, 1]))
@@ -25,22 +27,21 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn.core.unit_rows import norm_powers
 from dplearn.learners.additive_joint import JointBasis, JointFeatures
 from dplearn.learners.additive_losses import RESIDUAL_BITS
+from dplearn.learners.logistic_queries import moment_weights
 from dplearn.queries import Examples, StatisticalQuery, VectorQuery
 
 __all__ = ["WEIGHT_BITS", "Block", "Rows", "mass_query", "moment_query", "residual_norm", "residual_query"]
 
 WEIGHT_BITS = 10  # bits of the factor that shortens a row
-
-#: The weights of entries on and off the diagonal in `moment_query`: since 49 < 2 * 25, the norm of the
-#: weighted upper triangle is at most 5 times the Frobenius norm of the matrix.
-ON, OFF = 5, 7
 
 _BLOCK = 1 << 14  # records that are summed at once, few enough for the cache
 _FAR = 1 << 20  # the greatest number in a table: squares of the norms of rows of 2**22 numbers fit 64 bits
@@ -154,13 +155,19 @@ class Rows:
         return self.n_effects + (self.joint.size if self.joint else 0) + 1
 
     @property
+    def slices(self) -> list[slice]:
+        """The places in a row of the numbers from each table."""
+        ends = np.cumsum([table.shape[1] for table in self.tables], dtype=int).tolist()
+        return [slice(start, end) for start, end in pairwise([0, *ends])]
+
+    @property
     def width(self) -> float:
         """The greatest norm of a shortened row, in units of 1."""
         return self.reach * self.unit
 
     def lengths(self) -> list[Integers]:
         """Return the norm, to the power of `order`, of each row of each table."""
-        return [_lengths(table, self.order) for table in self.tables]
+        return [norm_powers(table, self.order) for table in self.tables]
 
     def block(self, records: Examples) -> Block:
         """Return the records with their joint features and factors; cached for the same object.
@@ -176,7 +183,7 @@ class Rows:
             for place, lengths in enumerate(self.lengths()):
                 total += lengths[records.X[:, place]]
             for here in _slices(len(records)):
-                total[here] += _lengths(joint[here].astype(np.int64), self.order)
+                total[here] += norm_powers(joint[here].astype(np.int64), self.order)
             self._kept[:] = records, Block(records.X, records.y, joint, self.shortened(total))
         block: Block = self._kept[1]
         return block
@@ -246,7 +253,7 @@ def mass_query(rows: Rows) -> StatisticalQuery:
     A replaced record moves the part of each column from one row of the table to another. The bounds are sums
     over columns of the greatest distance of two rows.
     """
-    norm = math.isqrt(max(0, sum(int(_lengths(table, 2).max()) for table in rows.tables) - 1)) + 1
+    norm = math.isqrt(max(0, sum(int(norm_powers(table, 2).max()) for table in rows.tables) - 1)) + 1
 
     def total(records: Examples) -> Integers:
         return rows.sums(records, lambda block: np.ones((len(block), 1), dtype=np.int64), 1)[:-1, 0]
@@ -299,9 +306,11 @@ def residual_query(
     reach, f r is rounded towards 0 instead. So the norm of the product of rounded numbers and row is at most
     reach * rows.reach, and two such products are at most twice that apart.
     """
+    shift = RESIDUAL_BITS + WEIGHT_BITS - bits
 
     def factors(block: Block) -> Integers:
-        return _rounded(residuals(block), block.weights, reach, bits, rows.order)
+        products, longest = residuals(block) * block.weights[:, None], (reach * block.weights) >> shift
+        return _rounded(products, shift, longest, rows.order)
 
     def total(records: Examples) -> Integers:
         return rows.sums(records, factors, n_outputs).ravel()
@@ -333,17 +342,19 @@ def moment_query(rows: Rows) -> StatisticalQuery:
     Notes
     -----
     For rows v, w of norm at most R, |vv' - ww'|^2 = |v|^4 + |w|^4 - 2 (v w)^2 <= 2 R^4, in the Frobenius
-    norm. With weights 5 and 7, the norm of the weighted upper triangle is at most 5 times that of the
-    matrix, and the inner product for two rows is still nonnegative: the terms 25 v_i^2 w_i^2 and 49 v_i v_j
-    w_i w_j sum to (49 (v w)^2 + sum v_i^2 w_i^2) / 2.
+    norm. With the weights 5 and 7 of `moment_weights`, the norm of the weighted upper triangle is at most 5
+    times that of the matrix, and the inner product for two rows is still nonnegative: the terms 25 v_i^2
+    w_i^2 and 49 v_i v_j w_i w_j sum to (49 (v w)^2 + sum v_i^2 w_i^2) / 2.
     """
     d = rows.size - 1
     upper = np.triu_indices(d)
-    weights = np.where(upper[0] == upper[1], ON, OFF)
-    norm = ON * rows.reach**2
+    on, off = moment_weights(2)
+    weights = np.where(upper[0] == upper[1], on, off)
+    norm = on * rows.reach**2
 
     def short(records: Examples) -> NDArray[np.float64]:
-        return _short_rows(rows.of_records(records)[:, :-1], rows.weights(records), rows.reach)
+        products = rows.of_records(records)[:, :-1] * rows.weights(records)[:, None]
+        return _rounded(products, WEIGHT_BITS, rows.reach, 2).astype(np.float64)
 
     def total(records: Examples) -> Integers:
         moments = np.zeros((d, d), dtype=np.int64)
@@ -379,13 +390,6 @@ def _slices(n: int) -> list[slice]:
     return [slice(start, start + _BLOCK) for start in range(0, n, _BLOCK)]
 
 
-def _lengths(rows: Integers, order: int) -> Integers:
-    """Return the norm of each row to the power of its order."""
-    if order == 1:
-        return np.asarray(np.abs(rows).sum(axis=1))
-    return np.asarray(np.einsum("ij,ij->i", rows, rows))
-
-
 def _widest(table: Integers, order: int) -> int:
     """Return the greatest distance of two rows of a table: L1, or squared Euclidean."""
     if order == 2:
@@ -397,19 +401,12 @@ def _widest(table: Integers, order: int) -> int:
     return max(int(np.abs(table - row).sum(axis=1).max()) for row in table)
 
 
-def _rounded(residuals: Integers, weights: Integers, reach: int, bits: int, order: int) -> Integers:
-    """Return the products of residuals and shortening factors, in units of 2**-bits; see `residual_query`."""
-    shift = RESIDUAL_BITS + WEIGHT_BITS - bits
-    products = residuals * weights[:, None]
+def _rounded(products: Integers, shift: int, longest: Integers | int, order: int) -> Integers:
+    """Return products / 2**shift, each rounded to the nearest integer, or towards 0 in some rows.
+
+    Rounding to the nearest integers may make a row longer, rounding towards 0 never does. The latter is for
+    rows that would be longer than `longest`, which is an integer or one for each row.
+    """
     near = (products + (1 << (shift - 1))) >> shift
-    longest = (reach * weights) >> shift
     below = np.sign(products) * (np.abs(products) >> shift)
-    return np.where((_lengths(near, order) > longest**order)[:, None], below, near)
-
-
-def _short_rows(rows: Integers, weights: Integers, reach: int) -> NDArray[np.float64]:
-    """Return rows times their shortening factors, in integers, with norm at most `reach`."""
-    products = rows * weights[:, None]
-    near = (products + (1 << (WEIGHT_BITS - 1))) >> WEIGHT_BITS
-    below = np.sign(products) * (np.abs(products) >> WEIGHT_BITS)
-    return np.where((_lengths(near, 2) > reach**2)[:, None], below, near).astype(np.float64)
+    return np.where((norm_powers(near, order) > longest**order)[:, None], below, near)

@@ -21,7 +21,7 @@ from dplearn.learners.additive_columns import kernel
 from dplearn.learners.additive_joint import JointBasis, JointFeatures
 from dplearn.learners.additive_losses import MARGIN_BITS, RESIDUAL_BITS, Base, SquaredLoss
 from dplearn.learners.additive_plan import AdditivePlan
-from dplearn.learners.additive_queries import OFF, ON, Block, Rows, moment_query
+from dplearn.learners.additive_queries import Block, Rows, moment_query
 from dplearn.learners.additive_shapes import (
     Shape,
     ask_masses,
@@ -29,6 +29,7 @@ from dplearn.learners.additive_shapes import (
     ask_shapes,
     synthetic_cells,
 )
+from dplearn.learners.logistic_queries import moment_weights
 from dplearn.queries import Examples, HistogramQuery, Oracle
 
 __all__ = ["AdditiveModel", "Interactions", "learn_additive"]
@@ -239,14 +240,14 @@ def _ask_correlations(
     tables = [weight * score[:, None] for weight, score in zip(weights, scores, strict=True)]
     rows = Rows.of(tables, constant=0.0, length=float(np.linalg.norm(weights)), bits=plan.bits.moments)
     answer = oracle.ask(moment_query(rows), plan.shares[3])[0]
-    first, second = np.triu_indices(d)
+    (first, second), (on, off) = np.triu_indices(d), moment_weights(2)
     units = rows.width**2 / np.outer(weights, weights)
     variances = np.array([float(mass @ score**2) for mass, score in zip(masses, scores, strict=True)])
     units /= np.sqrt(np.outer(variances, variances)).clip(_LEAST_VARIANCE)
     found = np.zeros((d, d))
-    found[first, second] = answer.means / np.where(first == second, ON, OFF)
+    found[first, second] = answer.means / np.where(first == second, on, off)
     found = units * (found + np.triu(found, 1).T)
-    noise = units * math.sqrt(answer.noise_variance) / OFF
+    noise = units * math.sqrt(answer.noise_variance) / off
     found = (found**3 / (found**2 + noise**2)).clip(-0.99, 0.99)  # shrunk where it is mostly noise
     np.fill_diagonal(found, 1.0)
     values, vectors = np.linalg.eigh(found)
@@ -352,10 +353,9 @@ def _feature_rows(rows: Rows, cells: Integers) -> Floats64:
 
 
 def _start(rows: Rows, base: Base, starts: Sequence[Floats64]) -> Floats64:
-    weights, place = np.zeros((rows.size, len(base.margins))), 0
-    for table, start in zip(rows.tables, starts, strict=True):
-        weights[place : place + len(start)] = start
-        place += table.shape[1]
+    weights = np.zeros((rows.size, len(base.margins)))
+    for here, start in zip(rows.slices, starts, strict=True):
+        weights[here][: len(start)] = start
     weights[-1] = base.margins / (rows.constant * rows.unit)
     return weights
 
@@ -474,11 +474,10 @@ def _model(
 ) -> AdditiveModel:
     """Return the effects of all cells, given the weights of their features."""
     weights = np.stack([mean for mean, _ in posterior], axis=1)
-    intercept, place = weights[-1] * rows.constant * rows.unit, 0
+    intercept = weights[-1] * rows.constant * rows.unit
     effects, deviations = [], []
-    for table, mass in zip(rows.tables, masses, strict=True):
-        features, here = table * rows.unit, slice(place, place + table.shape[1])
-        place = here.stop
+    for table, mass, here in zip(rows.tables, masses, rows.slices, strict=True):
+        features = table * rows.unit
         centred = features - mass @ features
         intercept = intercept + mass @ features @ weights[here]
         effects.append(centred @ weights[here])

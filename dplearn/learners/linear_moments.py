@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.core.float_errors import ignores_float_errors
+from dplearn.core.unit_rows import norm_powers
 from dplearn.learners.linear_plan import LinearPlan
 from dplearn.learners.logistic_queries import moment_weights
 from dplearn.queries import VectorQuery
@@ -78,22 +79,15 @@ def _shortened(
     # Scaled to magnitudes of at most 1, so that no square overflows.
     largest = np.abs(columns).max(axis=1, keepdims=True)  # at least 1, the constant
     unit = columns / largest
-    lengths = _norms(unit, plan.order)[:, None] ** (1 / plan.order)
+    lengths = norm_powers(unit, plan.order)[:, None] ** (1 / plan.order)
     factors = np.minimum(plan.reach / plan.steps / lengths, largest)
     beyond = 2.0 * plan.reach / plan.steps
     rows = np.column_stack([np.rint(columns.clip(-beyond, beyond) * plan.steps), targets])
-    long = _norms(rows[:, :-1], plan.order) > plan.reach**plan.order
+    long = norm_powers(rows[:, :-1], plan.order) > plan.reach**plan.order
     short = np.column_stack([unit * plan.steps * factors, targets[:, None] * (factors / largest)])
     rows[long] = np.trunc(short[long])
-    rows[_norms(rows[:, :-1], plan.order) > plan.reach**plan.order] = 0.0
+    rows[norm_powers(rows[:, :-1], plan.order) > plan.reach**plan.order] = 0.0
     return rows
-
-
-def _norms(rows: NDArray[np.float64], order: int) -> NDArray[np.float64]:
-    """Return the norm of each row to the power of `order`."""
-    if order == 1:
-        return np.asarray(np.abs(rows).sum(axis=1))
-    return np.asarray(np.einsum("ij,ij->i", rows, rows))
 
 
 def moments_query(plan: LinearPlan) -> VectorQuery:

@@ -95,12 +95,12 @@ def test_a_constant_that_is_left_out_of_the_length_moves_them_too_far(monkeypatc
 
 
 def test_lengths_that_are_taken_before_rounding_move_them_too_far(monkeypatch):
-    right = linear_moments._norms
+    right = linear_moments.norm_powers
 
     def before(rows, order):
         return 0.0 * right(rows, order) if (rows == np.rint(rows)).all() else right(rows, order)
 
-    monkeypatch.setattr(linear_moments, "_norms", before)
+    monkeypatch.setattr(linear_moments, "norm_powers", before)
     assert share_moved(HALVES, bits=0) > 1.1
 
 

@@ -199,10 +199,11 @@ def test_products_are_rounded_so_that_they_are_no_longer_than_before():
         reach = int(np.ceil((np.abs(residuals) ** order).sum(axis=1).max() ** (1 / order)))
         weights = rng.integers(0, 1025, 4000)
         for bits in (0, 4, 11):
-            rounded = additive_queries._rounded(residuals, weights, reach, bits, order)
-            most = reach * weights / 2 ** (12 + 10 - bits)
+            shift, products = 12 + 10 - bits, residuals * weights[:, None]
+            rounded = additive_queries._rounded(products, shift, (reach * weights) >> shift, order)
+            most = reach * weights / 2**shift
             assert ((np.abs(rounded) ** order).sum(axis=1) <= most**order).all()
-            assert np.abs(rounded - residuals * weights[:, None] / 2 ** (22 - bits)).max() < 1
+            assert np.abs(rounded - products / 2**shift).max() < 1
     assert residual_norm(2048, 512, 11) == 2048 * 256
 
 
