@@ -39,7 +39,7 @@ from dplearn.learners.additive_losses import (
     SquaredLoss,
 )
 from dplearn.learners.additive_plan import BINS, FINEST, AdditivePlan, Bits, additive_plan
-from dplearn.learners.additive_steps import AdditiveModel, learn_additive
+from dplearn.learners.additive_steps import AdditiveModel, learn_additive, with_unknown
 from dplearn.learners.bins import declared_columns
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Examples
@@ -161,6 +161,7 @@ class _Additive(PrivateEstimator):
         """Set the attributes that classifiers and regressors share; margins are multiplied by `unit`."""
         self.guarantee_, self.noise_, self.domain_ = plan.guarantee, plan.noise, plan.domain
         self.intercept_ = origin + unit * model.intercept
+        self.interactions_ = model.joint.scaled(unit) if model.joint else None
         self.shapes_ = [
             ColumnShape(
                 name,
@@ -174,23 +175,29 @@ class _Additive(PrivateEstimator):
             )
         ]
 
-    def _sums(self, X: Any) -> NDArray[np.float64]:
-        """Return intercept plus effects of each row, of shape (n, k); unknown categories have no effect."""
+    def _cells(self, X: Any) -> NDArray[np.int16]:
+        """Return the cell of each column of each row, of shape (n, d); one more than the last if unknown."""
         check_is_fitted(self)
         X = read_features(self, X, domain=self.domain_, reset=False)
-        total = np.zeros((len(X), len(self.intercept_)))
-        total += self.intercept_
-        for shape, codes in zip(self.shapes_, self.domain_.nearest(X), strict=True):
-            total += _with_unknown(shape.effects)[shape.column.of(codes)]
-        return total
+        cells = np.empty((len(X), len(self.shapes_)), dtype=np.int16, order="F")
+        for place, (shape, codes) in enumerate(zip(self.shapes_, self.domain_.nearest(X), strict=True)):
+            cells[:, place] = shape.column.of(codes)
+        return cells
 
-    def _variances(self, X: Any) -> NDArray[np.float64]:
-        """Return the sums of the squared deviations of the effects of each row, of shape (n, k)."""
-        X = read_features(self, X, domain=self.domain_, reset=False)
-        total = np.zeros((len(X), len(self.intercept_)))
-        for shape, codes in zip(self.shapes_, self.domain_.nearest(X), strict=True):
-            total += np.square(_with_unknown(shape.deviations)[shape.column.of(codes)])
-        return total
+    def _sums(self, cells: NDArray[np.int16]) -> NDArray[np.float64]:
+        """Return intercept plus effects of each row, of shape (n, k); unknown categories have no effect."""
+        total = np.zeros((len(cells), len(self.intercept_)))
+        total += self.intercept_
+        for shape, column in zip(self.shapes_, cells.T, strict=True):
+            total += with_unknown(shape.effects)[column]
+        return total + self.interactions_.margins(cells) if self.interactions_ else total
+
+    def _variances(self, cells: NDArray[np.int16]) -> NDArray[np.float64]:
+        """Return the variances of the effects of each row, as if they were independent, of shape (n, k)."""
+        total = np.zeros((len(cells), len(self.intercept_)))
+        for shape, column in zip(self.shapes_, cells.T, strict=True):
+            total += np.square(with_unknown(shape.deviations)[column])
+        return total + self.interactions_.variances(cells) if self.interactions_ else total
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -370,7 +377,7 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
         -------
         ndarray of shape (n_samples,), or (n_samples, n_classes) of more than two
         """
-        return _squeezed(self._sums(X))
+        return _squeezed(self._sums(self._cells(X)))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class; costs no privacy.
@@ -384,7 +391,7 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        sums = self._sums(X)
+        sums = self._sums(self._cells(X))
         return _label_loss(len(self.classes_), 2, self.residual_clip_ == 1).probabilities(sums)
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
@@ -414,7 +421,7 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
         ndarray of shape (n_samples,)
             Entries of `classes_`.
         """
-        sums = self._sums(X)
+        sums = self._sums(self._cells(X))
         codes = (sums[:, 0] > 0).astype(np.intp) if sums.shape[1] == 1 else sums.argmax(axis=1)
         labels: NDArray[Any] = self.classes_[codes]
         return labels
@@ -554,7 +561,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         -------
         ndarray of float64 of shape (n_samples,)
         """
-        predicted: NDArray[np.float64] = self._sums(X)[:, 0].clip(*self.target_range_)
+        predicted: NDArray[np.float64] = self._sums(self._cells(X))[:, 0].clip(*self.target_range_)
         return predicted
 
     def predict_interval(self, X: Any, beta: float = 0.05) -> NDArray[np.float64]:
@@ -574,8 +581,9 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
             effects, both assumed to be normal.
         """
         failure = float(check_number("beta", beta, above=0, below=1))
-        middle = self._sums(X)[:, 0]
-        half = ndtri(1 - failure / 2) * np.sqrt(self._variances(X)[:, 0] + self.residual_std_**2)
+        cells = self._cells(X)
+        middle = self._sums(cells)[:, 0]
+        half = ndtri(1 - failure / 2) * np.sqrt(self._variances(cells)[:, 0] + self.residual_std_**2)
         return np.stack([middle - half, middle + half], axis=1).clip(*self.target_range_)
 
 
@@ -591,11 +599,13 @@ def _number_loss(order: int, clear: bool, bits: int) -> Loss:  # noqa: ARG001 - 
     return SquaredLoss(bits=bits)
 
 
+def _checked_interactions(interactions: Any) -> bool | str:
+    """Return the checked parameter `interactions`."""
+    if interactions is True or interactions is False or interactions == "auto":
+        return interactions  # type: ignore[no-any-return]
+    raise ValueError(f"interactions must be 'auto', True or False, got {interactions!r}")
+
+
 def _squeezed(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the only column of a matrix, or the matrix if it has several."""
     return values[:, 0] if values.shape[1] == 1 else values
-
-
-def _with_unknown(effects: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return effects of shape (n_cells + 1, k), the last for values that are in no cell."""
-    return np.pad(effects.reshape(len(effects), -1), ((0, 1), (0, 0)))

@@ -27,6 +27,7 @@ scores are integers, of magnitudes for which products of matrices in floats are 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,7 @@ __all__ = ["LANDMARKS", "JointBasis", "JointFeatures"]
 #: The most landmarks.
 LANDMARKS = 400
 
-_RIDGE = 0.2  # added to the variances of the weighted scores, as a share of the greatest, before decorrelation
+_RIDGE = 0.2  # added to the variances of weighted scores, as a share of the greatest, before decorrelation
 _SCALES = (0.25, 1.0)  # of the squared distance, in the two Gaussian functions
 _SMALL = 1e-6  # directions of landmarks below this share of the greatest eigenvalue are dropped
 _TINY = 1e-12
@@ -58,21 +59,21 @@ class _Kernels:
     scores: Sequence[Floats64]  # of cells, in units of 2**-_SCORE; the last is that of unknown categories
     turn: Floats64  # of shape (d, d), in units of 2**-_TURN
     landmarks: Floats64  # of shape (m, d), in units of 2**-_COORDINATE
-    table: Floats64  # by squared distance, in steps of 2**-_SQUARE
 
     def coordinates(self, cells: NDArray[np.integer]) -> Floats64:
         """Return the coordinates of records, of shape (n, d)."""
         scores = np.stack([each[column] for each, column in zip(self.scores, cells.T, strict=True)], axis=1)
         places = np.floor((scores @ self.turn) * 2.0 ** (_COORDINATE - _SCORE - _TURN))
-        return places.clip(-_LARGEST << _COORDINATE, _LARGEST << _COORDINATE)
+        return np.asarray(places.clip(-_LARGEST << _COORDINATE, _LARGEST << _COORDINATE))
 
     def of(self, cells: NDArray[np.integer]) -> Floats64:
         """Return the kernels, of shape (n, m)."""
         places = self.coordinates(cells)
         squares = (places**2).sum(axis=1)[:, None] + (self.landmarks**2).sum(axis=1)[None, :]
         squares -= 2 * (places @ self.landmarks.T)
-        steps = np.minimum(squares * 2.0 ** (_SQUARE - 2 * _COORDINATE), len(self.table) - 1)
-        return self.table.take(steps.astype(np.intp))
+        table = _table()
+        steps = np.minimum(squares * 2.0 ** (_SQUARE - 2 * _COORDINATE), len(table) - 1)
+        return np.asarray(table.take(steps.astype(np.intp)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +84,8 @@ class JointFeatures:
     ----------
     kernels : object
         Released. The kernels between records and landmarks.
-    weights : ndarray of float64 of shape (m, size)
-        Released. Integers: the weights of the kernels in each feature.
+    weights : ndarray of int32 of shape (m, size)
+        Released. The weights of the kernels in each feature.
     means : ndarray of float64 of shape (size,)
         Released. Integers: what is subtracted from the weighted kernels.
     step : float
@@ -92,7 +93,7 @@ class JointFeatures:
     """
 
     kernels: _Kernels
-    weights: Floats64
+    weights: NDArray[np.int32]
     means: Floats64
     step: float
 
@@ -113,10 +114,10 @@ class JointFeatures:
         -------
         ndarray of int16 of shape (n, size)
         """
-        features = np.empty((len(cells), self.size), dtype=np.int16)
+        features, weights = np.empty((len(cells), self.size), dtype=np.int16), self.weights.astype(np.float64)
         for start in range(0, len(cells), _BLOCK):
             here = slice(start, start + _BLOCK)
-            sums = self.kernels.of(cells[here]) @ self.weights - self.means
+            sums = self.kernels.of(cells[here]) @ weights - self.means
             features[here] = np.rint(sums * self.step).clip(-_GREATEST, _GREATEST)
         return features
 
@@ -171,13 +172,14 @@ class JointBasis:
             What all features are multiplied by. With 1, the mean square of all features together is below 1.
         """
         whole = [np.append(np.rint(each * 2.0**_SCORE), 0.0) for each in scores]
+        none, greatest = np.zeros((1, len(scores))), float(_LARGEST << _TURN)
+        turn = _turn(weights, correlations)
+        places = _Kernels(whole, turn, none).coordinates(cells) * 2.0**-_COORDINATE
+        turn = np.rint(turn / math.sqrt(max(float(places.var(axis=0).sum()), _TINY))).clip(
+            -greatest, greatest
+        )
         landmarks = cells[:LANDMARKS]
-        kernels = _Kernels(whole, _turn(weights, correlations), np.zeros((1, len(scores))), _table())
-        spread = float(kernels.coordinates(cells).var(axis=0).sum()) * 2.0 ** (-2 * _COORDINATE)
-        turn = np.rint(kernels.turn / math.sqrt(max(spread, _TINY))).clip(-_LARGEST << _TURN, _LARGEST << _TURN)
-        kernels = _Kernels(whole, turn, np.zeros((1, len(scores))), kernels.table)
-        kernels = _Kernels(whole, turn, kernels.coordinates(landmarks), kernels.table)
-
+        kernels = _Kernels(whole, turn, _Kernels(whole, turn, none).coordinates(landmarks))
         values, vectors = np.linalg.eigh(kernels.of(landmarks) * 2.0**-_KERNEL)
         kept = values > max(_SMALL * float(values[-1]), _TINY)
         roots = vectors[:, kept] / np.sqrt(values[kept])
@@ -205,7 +207,7 @@ class JointBasis:
         _, exponent = math.frexp(max(float(np.abs(scaled).max(initial=0.0)), _TINY))
         raised = 2.0 ** (_WEIGHT - exponent)
         means = np.rint(self.means / unit * raised).clip(-(2.0**51), 2.0**51)
-        return JointFeatures(self.kernels, np.rint(scaled * raised), means, 1 / raised)
+        return JointFeatures(self.kernels, np.rint(scaled * raised).astype(np.int32), means, 1 / raised)
 
 
 def _turn(weights: Floats64, correlations: Floats64) -> Floats64:
@@ -213,11 +215,12 @@ def _turn(weights: Floats64, correlations: Floats64) -> Floats64:
     values, vectors = np.linalg.eigh(weights[:, None] * correlations * weights[None, :])
     roots = np.sqrt(values.clip(0) + _RIDGE * max(float(values[-1]), _TINY))
     turn = weights[:, None] * ((vectors / roots) @ vectors.T)
-    return np.rint(turn.clip(-_LARGEST, _LARGEST) * 2.0**_TURN)
+    return np.asarray(np.rint(turn.clip(-_LARGEST, _LARGEST) * 2.0**_TURN))
 
 
+@cache
 def _table() -> Floats64:
-    """Return the kernel by squared distance."""
+    """Return the kernel by squared distance, in steps of 2**-_SQUARE."""
     squares = np.arange((1 << (_FAR + _SQUARE)) + 1) * 2.0**-_SQUARE
     kernel = sum(np.exp(-scale * squares) for scale in _SCALES) / len(_SCALES)
     return np.asarray(np.rint(kernel * 2.0**_KERNEL))

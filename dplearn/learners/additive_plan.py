@@ -55,7 +55,7 @@ _FEATURES, _MOST_SQUARED = 600, 1 << 27  # of columns with several; the most num
 _WIDEST = 1 << 56  # the bound on sigma2 in the Gaussian sampler
 _LEAST_EPSILON = Fraction(1, 10**20)  # of other noise: computations with variances then fit floats
 _UNIT_BITS = 10
-# Joint features: the resolution from which on they are used by default; the most, in all, for each column, and
+# Joint features: the resolution from which on they are used by default; the most in all, for each column, and
 # times the number of outputs.
 _JOINT_FROM, _MOST_JOINT, _JOINT_COLUMN, _JOINT_OUTPUTS = 20, 128, 24, 1024
 
@@ -270,7 +270,8 @@ def _n_joint(plan: AdditivePlan, interactions: bool | str) -> int:
         return 0
     if interactions == "auto" and plan.resolution < _JOINT_FROM:
         return 0
-    return min(_MOST_JOINT, _JOINT_COLUMN * len(plan.columns), _JOINT_OUTPUTS // plan.loss.n_outputs)
+    n_outputs: int = plan.loss.n_outputs
+    return min(_MOST_JOINT, _JOINT_COLUMN * len(plan.columns), _JOINT_OUTPUTS // n_outputs)
 
 
 def _deviation(plan: AdditivePlan, reach: int, share: Fraction) -> float:

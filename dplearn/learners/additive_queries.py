@@ -1,9 +1,9 @@
 """The queries of additive models: sums over records of rows of bounded norm, looked up in released tables.
 
 A record's row is the concatenation of one row for each column, from a table with a row for each cell of the
-column, of joint features of all columns, if there are any, and of a constant. Long rows are multiplied by an integer factor that shortens them to a public norm.
-A query asks for the sum of residual times row, over all records. All numbers are integers, and the norm
-bounds hold for them as they are, after rounding.
+column, of joint features of all columns, if there are any, and of a constant. Long rows are multiplied by an
+integer factor that shortens them to a public norm. A query asks for the sum of residual times row, over all
+records. All numbers are integers, and the norm bounds hold for them as they are, after rounding.
 
 >>> import numpy as np
 >>> tables = [np.array([[1.0], [-1.0]]), np.array([[2.0], [0.0]])]
@@ -141,24 +141,25 @@ class Rows:
         unit = length * 2.0**-bits
         # A positive constant stays positive.
         fixed = max(1, int(_whole(np.array(constant / unit)))) if constant else 0
-        tables = [_whole(table / unit) for table in tables]
-        return cls(tables, fixed, 1 << bits, unit, order, joint.rounded(unit) if joint else None)
-
-    @property
-    def n_effects(self) -> int:
-        """The number of numbers in a row that come from tables; the joint features follow."""
-        return sum(int(table.shape[1]) for table in self.tables)
-
-    @property
-    def size(self) -> int:
-        """The number of numbers in a row."""
-        return self.n_effects + (self.joint.size if self.joint else 0) + 1
+        whole = [_whole(table / unit) for table in tables]
+        return cls(whole, fixed, 1 << bits, unit, order, joint.rounded(unit) if joint else None)
 
     @property
     def slices(self) -> list[slice]:
         """The places in a row of the numbers from each table."""
         ends = np.cumsum([table.shape[1] for table in self.tables], dtype=int).tolist()
         return [slice(start, end) for start, end in pairwise([0, *ends])]
+
+    @property
+    def joint_slice(self) -> slice:
+        """The places in a row of the joint features: after those from tables, and before the constant."""
+        start = sum(int(table.shape[1]) for table in self.tables)
+        return slice(start, start + (self.joint.size if self.joint else 0))
+
+    @property
+    def size(self) -> int:
+        """The number of numbers in a row."""
+        return int(self.joint_slice.stop) + 1
 
     @property
     def width(self) -> float:

@@ -23,8 +23,8 @@ from dplearn.core.simplex import fitted_shares, nearest_shares
 from dplearn.learners.additive_columns import Column, kernel, smooth_rows
 from dplearn.learners.additive_losses import Base
 from dplearn.learners.additive_plan import AdditivePlan
-from dplearn.learners.additive_queries import Rows, mass_query, residual_query
-from dplearn.queries import Examples, Oracle
+from dplearn.learners.additive_queries import Block, Rows, mass_query, residual_query
+from dplearn.queries import Oracle
 
 __all__ = ["Shape", "ask_masses", "ask_residuals", "ask_shapes", "synthetic_cells"]
 
@@ -102,7 +102,7 @@ def ask_shapes(oracle: Oracle, plan: AdditivePlan, base: Base, masses: Sequence[
     rows = _centred_rows(plan, masses)
     loss = base.loss
     sums, variance = ask_residuals(
-        oracle, plan, rows, lambda records: loss.targets(records.y), loss.target_reach, plan.shares[2]
+        oracle, plan, rows, lambda block: loss.targets(block.y), loss.target_reach, plan.shares[2]
     )
     shapes, start = [], 0
     for column, table, mass, kept in zip(
@@ -124,7 +124,7 @@ def ask_residuals(
     oracle: Oracle,
     plan: AdditivePlan,
     rows: Rows,
-    residuals: Callable[[Examples], NDArray[np.int64]],
+    residuals: Callable[[Block], NDArray[np.int64]],
     reach: int,
     share: Fraction,
 ) -> tuple[Floats64, float]:

@@ -2,10 +2,10 @@
 
 The first shapes are effects of single columns; where columns are correlated, their sum counts effects twice.
 The features of the joint model are, for each column, the first shape and the main directions of its posterior
-covariance; and for interactions, smooth functions of all columns. Noisy sums of residual times features are gradients of the loss. Each step moves the weights by a
-gradient times a preconditioner: the second moments of synthetic records, drawn from the released masses and
-correlations. All gradients together are a measurement of the weights, with known noise, from which the
-posterior mean is the result.
+covariance; and for interactions, smooth functions of all columns. Noisy sums of residual times features are
+gradients of the loss. Each step moves the weights by a gradient times a preconditioner: the second moments of
+synthetic records, drawn from the released masses and correlations. All gradients together are a measurement
+of the weights, with known noise, from which the posterior mean is the result.
 """
 
 import math
@@ -32,7 +32,7 @@ from dplearn.learners.additive_shapes import (
 from dplearn.learners.logistic_queries import moment_weights
 from dplearn.queries import Examples, HistogramQuery, Oracle
 
-__all__ = ["AdditiveModel", "Interactions", "learn_additive"]
+__all__ = ["AdditiveModel", "Interactions", "learn_additive", "with_unknown"]
 
 Floats64 = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -51,6 +51,7 @@ _FLEXIBLE = 4  # the level from which on it is added
 _SMALL = 3e-3  # eigenvalues below this share of the greatest are dropped
 _MOST_FEATURES = 600
 _AMPLITUDE = math.sqrt(3.0)  # of joint features
+_SPLIT = 1e-3  # the ridge of the split of joint features, as a share of the mean square of other features
 _HIDDEN = 0.2  # joint features with a smaller signal, in standard deviations of the noise, are left out
 # Steps
 _CONSTANT = 0.5
@@ -64,6 +65,7 @@ _JOINT_PRIORS = (0.0, 0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # those of joint f
 _PENALTY = 0.1  # the log-likelihood falls by this times the log-variance
 _TINY = 1e-9
 _GREATEST = 1e6  # margins beyond are clipped
+_AT_ONCE = 1 << 12  # records whose joint features are held as floats
 _FINER = 8  # bits of the weight of a joint feature beyond those of a margin
 _HEAVIEST = 1 << 28  # the greatest such weight: sums over at most 2**9 features are exact in floats
 # Spread of residuals
@@ -103,12 +105,16 @@ class AdditiveModel:
 
 @dataclass(frozen=True, eq=False)
 class Interactions:
-    """A linear function of joint features.
+    """A smooth function of all columns, beyond the best sum of effects of single columns.
 
     Attributes
     ----------
     features : JointFeatures
-        Released.
+        Released. The function is a linear function of these features, minus an effect for each column.
+    effects : list of ndarray of shape (cells, k)
+        Released. What is subtracted for a cell of each column.
+    constant : ndarray of shape (k,)
+        Released. What is subtracted for all records.
     weights : ndarray of shape (size, k)
         Released. Of the features, for each margin.
     covariance : ndarray of shape (k, size, size)
@@ -116,8 +122,17 @@ class Interactions:
     """
 
     features: JointFeatures
+    effects: list[Floats64]
+    constant: Floats64
     weights: Floats64
     covariance: Floats64
+
+    def scaled(self, unit: float) -> "Interactions":
+        """Return this function times a number."""
+        effects = [unit * each for each in self.effects]
+        return Interactions(
+            self.features, effects, unit * self.constant, unit * self.weights, unit**2 * self.covariance
+        )
 
     def margins(self, cells: NDArray[np.integer]) -> Floats64:
         """Return the part of the margins of records, of shape (n, k).
@@ -127,12 +142,27 @@ class Interactions:
         cells : ndarray of int of shape (n, d)
             A cell of each column; the number of cells for an unknown category.
         """
-        return np.asarray(self.features.of(cells) @ self.weights)
+        total = self._of_parts(cells, lambda features: features @ self.weights - self.constant)
+        for each, column in zip(self.effects, cells.T, strict=True):
+            total -= with_unknown(each)[column]
+        return total
 
     def variances(self, cells: NDArray[np.integer]) -> Floats64:
-        """Return the variances of `margins`, of shape (n, k)."""
-        features = self.features.of(cells).astype(np.float64)
-        return np.stack([np.einsum("ij,ij->i", features @ each, features) for each in self.covariance], axis=1)
+        """Return the variances of the linear function of the features, of shape (n, k)."""
+
+        def of(features: Floats64) -> Floats64:
+            squares = [np.einsum("ij,ij->i", features @ each, features) for each in self.covariance]
+            return np.stack(squares, axis=1)
+
+        return self._of_parts(cells, of)
+
+    def _of_parts(self, cells: NDArray[np.integer], of: Callable[[Floats64], Floats64]) -> Floats64:
+        """Return a function of the features of each record, computed for few records at once."""
+        found = np.empty((len(cells), self.weights.shape[1]))
+        for start in range(0, len(cells), _AT_ONCE):
+            here = slice(start, start + _AT_ONCE)
+            found[here] = of(self.features.of(cells[here]).astype(np.float64))
+        return found
 
 
 def learn_additive(oracle: Oracle, plan: AdditivePlan) -> AdditiveModel:
@@ -158,8 +188,11 @@ def learn_additive(oracle: Oracle, plan: AdditivePlan) -> AdditiveModel:
     model = _refined(oracle, plan, base, shapes, copula)
     if not plan.narrows:
         return model
-    joint = model.joint
-    margins = _margins(model.effects, model.intercept, joint.weights if joint else None)
+    effects, joint = model.effects, model.joint
+    if joint:
+        effects = [mine - other for mine, other in zip(effects, joint.effects, strict=True)]
+    intercept = model.intercept - joint.constant if joint else model.intercept
+    margins = _margins(effects, intercept, joint.weights if joint else None)
     spread = _ask_spread(oracle, plan, base, margins, joint.features if joint else None)
     return replace(model, spread=spread)
 
@@ -194,7 +227,7 @@ def _ask_spread(
     def magnitude(records: Examples) -> Integers:
         parts = rows.block(records).parts()
         residuals = np.concatenate([base.loss.residuals(margins(part), part.y) for part in parts])
-        return np.digitize(np.abs(residuals[:, 0]), edges, right=True)
+        return np.asarray(np.digitize(np.abs(residuals[:, 0]), edges, right=True))
 
     answer = oracle.ask(HistogramQuery(magnitude, categories=size), plan.shares[4])[0]
     noise = math.sqrt(answer.noise_variance)
@@ -276,12 +309,11 @@ def _refined(
     weights = _start(rows, base, starts)
     curvatures = _curvatures(plan, base, rows, synthetic)
     measured, variance = _steps(oracle, plan, base, rows, weights, curvatures)
-    of_joint = slice(rows.n_effects, rows.size - 1)
     posterior = [
-        _posterior_weights(measured[:, out], curvature, weights[:, out], variance, of_joint)
+        _posterior_weights(measured[:, out], curvature, weights[:, out], variance, rows.joint_slice)
         for out, curvature in enumerate(curvatures)
     ]
-    return _model(rows, base, copula.masses, posterior)
+    return _model(rows, base, copula.masses, posterior, synthetic)
 
 
 def _joint_basis(plan: AdditivePlan, base: Base, copula: _Copula, cells: Integers) -> JointBasis | None:
@@ -407,12 +439,17 @@ def _steps(
 
 def _residuals(base: Base, rows: Rows, weights: Floats64) -> Callable[[Block], Integers]:
     """Return the residuals of records, given weights of features."""
-    effects, place = [], 0
-    for table in rows.tables:
-        effects.append((table * rows.unit) @ weights[place : place + table.shape[1]])
-        place += table.shape[1]
-    margins = _margins(effects, weights[-1] * rows.constant * rows.unit, weights[place:-1] * rows.unit)
+    tables = zip(rows.tables, rows.slices, strict=True)
+    effects = [(table * rows.unit) @ weights[here] for table, here in tables]
+    margins = _margins(
+        effects, weights[-1] * rows.constant * rows.unit, weights[rows.joint_slice] * rows.unit
+    )
     return lambda block: base.loss.residuals(margins(block), block.y)
+
+
+def with_unknown(effects: Floats64) -> Floats64:
+    """Return effects of shape (n_cells + 1, k), the last for values that are in no cell."""
+    return np.pad(effects.reshape(len(effects), -1), ((0, 1), (0, 0)))
 
 
 def _margins(
@@ -452,7 +489,8 @@ def _posterior_weights(
     noise = max(variance, _TINY * float(squared.trace())) * np.eye(len(start))
 
     def fitted(prior: float, joint_prior: float) -> tuple[float, Floats64, Floats64]:
-        root = np.linalg.cholesky(noise + prior * (squared - of_joint) + joint_prior * of_joint)
+        total = noise + prior * (squared - of_joint) + joint_prior * of_joint
+        root = np.asarray(np.linalg.cholesky(total), dtype=np.float64)
         scaled = solve_triangular(root, beyond, lower=True)
         likely = -0.5 * float(scaled @ scaled) - float(np.log(np.diag(root)).sum())
         for each in (prior, max(joint_prior, _JOINT_PRIORS[1])):
@@ -470,22 +508,42 @@ def _posterior_weights(
 
 
 def _model(
-    rows: Rows, base: Base, masses: list[Floats64], posterior: Sequence[tuple[Floats64, Floats64]]
+    rows: Rows,
+    base: Base,
+    masses: list[Floats64],
+    posterior: Sequence[tuple[Floats64, Floats64]],
+    synthetic: Floats64,
 ) -> AdditiveModel:
-    """Return the effects of all cells, given the weights of their features."""
-    weights = np.stack([mean for mean, _ in posterior], axis=1)
+    """Return the effects of all cells and the interactions, given the weights of their features.
+
+    Joint features are split into the sum of effects of columns that is nearest over synthetic records, and
+    the rest; so that effects are those of a column alone, and interactions have none.
+    """
+    joint, single = rows.joint_slice, np.r_[: rows.joint_slice.start, rows.size - 1]
+    moments = synthetic[:, single].T @ synthetic
+    ridge = _SPLIT * float(moments[:, single].trace()) / len(single) * np.eye(len(single))
+    split = np.zeros((rows.size, rows.size))
+    split[single, joint] = np.linalg.solve(moments[:, single] + ridge, moments[:, joint])
+    moved = split @ np.stack([mean for mean, _ in posterior], axis=1)
+    weights = moved + np.stack([mean for mean, _ in posterior], axis=1)
+    both = np.eye(rows.size) + split
+    covariances = [both @ covariance @ both.T for _, covariance in posterior]
+
     intercept = weights[-1] * rows.constant * rows.unit
-    effects, deviations = [], []
+    effects, deviations, beyond = [], [], []
     for table, mass, here in zip(rows.tables, masses, rows.slices, strict=True):
         features = table * rows.unit
         centred = features - mass @ features
         intercept = intercept + mass @ features @ weights[here]
         effects.append(centred @ weights[here])
-        squares = [np.einsum("ij,jk,ik->i", centred, cov[here, here], centred) for _, cov in posterior]
+        beyond.append(features @ moved[here])
+        squares = [np.einsum("ij,jk,ik->i", centred, cov[here, here], centred) for cov in covariances]
         deviations.append(np.sqrt(np.maximum(np.stack(squares, axis=1), 0.0)))
-    model, here = AdditiveModel(intercept, effects, deviations, masses, base), slice(place, rows.size - 1)
-    if not weights[here].any():
+    model = AdditiveModel(intercept, effects, deviations, masses, base)
+    if not rows.joint or not weights[joint].any():
         return model
-    assert rows.joint
-    covariance = rows.unit**2 * np.stack([cov[here, here] for _, cov in posterior])
-    return replace(model, joint=Interactions(rows.joint, rows.unit * weights[here], covariance))
+    covariance = rows.unit**2 * np.stack([cov[joint, joint] for _, cov in posterior])
+    constant = moved[-1] * rows.constant * rows.unit
+    return replace(
+        model, joint=Interactions(rows.joint, beyond, constant, rows.unit * weights[joint], covariance)
+    )

@@ -122,6 +122,7 @@ def test_margins_are_the_sums_of_intercept_and_effects(fitted):
     total = model.intercept_[0] + sum(
         shape.effects[cell] for shape, cell in zip(model.shapes_, cells, strict=True)
     )
+    total += model.interactions_.margins(np.stack(cells, axis=1))[:, 0]
     assert model.decision_function(X[:9]) == pytest.approx(total)
 
 
@@ -170,7 +171,7 @@ def test_a_frame_is_read_by_its_schema_and_unknown_values_have_no_effect():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"age": rng.integers(0, 41, 600), "town": rng.choice(["a", "b"], 600)})
     schema = Schema({"age": AGES, "town": Categories(["a", "b"])})
-    model = classifier(domain=schema).fit(frame, (frame["town"] == "a").astype(int))
+    model = classifier(domain=schema, interactions=False).fit(frame, (frame["town"] == "a").astype(int))
     assert [shape.name for shape in model.shapes_] == ["age", "town"]
     assert model.feature_names_in_.tolist() == ["age", "town"]
     moon = frame.head(1).assign(town="moon")
@@ -302,7 +303,7 @@ def test_a_fitted_model_keeps_no_record():
     y = (X[:, 0] > 0).astype(int)
     for model in (classifier(epsilon=1.0).fit(X, y), regressor(epsilon=1.0).fit(X, y)):
         kept = pickle.dumps(model)
-        assert len(kept) < 60_000
+        assert len(kept) < 300_000
         assert not {"_summary", "_rows", "_oracle"} & vars(model).keys()
         again = pickle.loads(kept)
         assert (again.predict(X) == model.predict(X)).all()
