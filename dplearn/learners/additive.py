@@ -173,23 +173,16 @@ class _Additive(PrivateEstimator):
             )
         ]
 
-    def _sums(self, X: Any) -> NDArray[np.float64]:
-        """Return intercept plus effects of each row, of shape (n, k); unknown categories have no effect."""
+    def _cells(self, X: Any) -> list[NDArray[np.int16]]:
+        """Return the cells of each column of a table."""
         check_is_fitted(self)
         X = read_features(self, X, domain=self.domain_, reset=False)
-        total = np.zeros((len(X), len(self.intercept_)))
-        total += self.intercept_
-        for shape, codes in zip(self.shapes_, self.domain_.nearest(X), strict=True):
-            total += _with_unknown(shape.effects)[shape.column.of(codes)]
-        return total
+        columns = zip(self.shapes_, self.domain_.nearest(X), strict=True)
+        return [shape.column.of(codes) for shape, codes in columns]
 
-    def _variances(self, X: Any) -> NDArray[np.float64]:
-        """Return the sums of the squared deviations of the effects of each row, of shape (n, k)."""
-        X = read_features(self, X, domain=self.domain_, reset=False)
-        total = np.zeros((len(X), len(self.intercept_)))
-        for shape, codes in zip(self.shapes_, self.domain_.nearest(X), strict=True):
-            total += np.square(_with_unknown(shape.deviations)[shape.column.of(codes)])
-        return total
+    def _sums(self, cells: list[NDArray[np.int16]]) -> NDArray[np.float64]:
+        """Return intercept plus effects of each row, of shape (n, k)."""
+        return _summed(self.intercept_, [shape.effects for shape in self.shapes_], cells)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -360,7 +353,7 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
         -------
         ndarray of shape (n_samples,), or (n_samples, n_classes) of more than two
         """
-        return _squeezed(self._sums(X))
+        return _squeezed(self._sums(self._cells(X)))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class; costs no privacy.
@@ -374,7 +367,7 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        sums = self._sums(X)
+        sums = self._sums(self._cells(X))
         return _label_loss(len(self.classes_), 2, self.residual_clip_ == 1).probabilities(sums)
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
@@ -404,7 +397,7 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
         ndarray of shape (n_samples,)
             Entries of `classes_`.
         """
-        sums = self._sums(X)
+        sums = self._sums(self._cells(X))
         codes = (sums[:, 0] > 0).astype(np.intp) if sums.shape[1] == 1 else sums.argmax(axis=1)
         labels: NDArray[Any] = self.classes_[codes]
         return labels
@@ -535,7 +528,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         -------
         ndarray of float64 of shape (n_samples,)
         """
-        predicted: NDArray[np.float64] = self._sums(X)[:, 0].clip(*self.target_range_)
+        predicted: NDArray[np.float64] = self._sums(self._cells(X))[:, 0].clip(*self.target_range_)
         return predicted
 
     def predict_interval(self, X: Any, beta: float = 0.05) -> NDArray[np.float64]:
@@ -555,8 +548,10 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
             effects, both assumed to be normal.
         """
         failure = float(check_number("beta", beta, above=0, below=1))
-        middle = self._sums(X)[:, 0]
-        half = ndtri(1 - failure / 2) * np.sqrt(self._variances(X)[:, 0] + self.residual_std_**2)
+        cells = self._cells(X)
+        middle = self._sums(cells)[:, 0]
+        variances = _summed(np.zeros(1), [np.square(shape.deviations) for shape in self.shapes_], cells)[:, 0]
+        half = ndtri(1 - failure / 2) * np.sqrt(variances + self.residual_std_**2)
         return np.stack([middle - half, middle + half], axis=1).clip(*self.target_range_)
 
 
@@ -577,6 +572,11 @@ def _squeezed(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return values[:, 0] if values.shape[1] == 1 else values
 
 
-def _with_unknown(effects: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return effects of shape (n_cells + 1, k), the last for values that are in no cell."""
-    return np.pad(effects.reshape(len(effects), -1), ((0, 1), (0, 0)))
+def _summed(
+    first: NDArray[np.float64], tables: list[NDArray[np.float64]], cells: list[NDArray[np.int16]]
+) -> NDArray[np.float64]:
+    """Return `first` plus the numbers of each row's cells, of shape (n, k); 0 for a value in no cell."""
+    total = np.tile(first, (len(cells[0]), 1))
+    for table, places in zip(tables, cells, strict=True):
+        total += np.pad(table.reshape(len(table), -1), ((0, 1), (0, 0)))[places]
+    return total
