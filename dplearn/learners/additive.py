@@ -10,7 +10,7 @@ True
 ('x0', (203,), Fraction(3, 1))
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -137,7 +137,12 @@ class _Additive(PrivateEstimator):
         return Columns(domain.encode(X)), known
 
     def _additive_plan(
-        self, params: Params, public: Public, loss_of: Any, assumed: str, beta: Any
+        self,
+        params: Params,
+        public: Public,
+        loss_of: Callable[[AdditivePlan], Loss],
+        assumed: str,
+        beta: Any,
     ) -> AdditivePlan:
         failure = check_number("beta", beta, above=0, below=1)
         domain = as_product(params.declared, public.n_features, public.names)
@@ -332,8 +337,13 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
             raise ValueError(
                 f"y must have at least 2 classes, got {public.n_labels} class; classes=[...] declares all"
             )
-        loss_of = partial(_label_loss, public.n_labels)
-        return self._additive_plan(params, public, loss_of, labels_assumed(params.classes), beta)
+        return self._additive_plan(
+            params,
+            public,
+            lambda plan: _label_loss(public.n_labels, plan.order, plan.clear),
+            labels_assumed(params.classes),
+            beta,
+        )
 
     def _publish(self, outcome: AdditiveModel, plan: AdditivePlan) -> None:
         self.classes_ = plan.public.classes
@@ -505,7 +515,13 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         return Table(Public(**known), Examples(columns, codes))
 
     def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> AdditivePlan:
-        return self._additive_plan(params, public, _number_loss, params.target.assumption, beta)
+        return self._additive_plan(
+            params,
+            public,
+            lambda plan: SquaredLoss(bits=plan.bits.targets),
+            params.target.assumption,
+            beta,
+        )
 
     def _publish(self, outcome: AdditiveModel, plan: AdditivePlan) -> None:
         loss = outcome.base.loss
@@ -555,16 +571,11 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         return np.stack([middle - half, middle + half], axis=1).clip(*self.target_range_)
 
 
-def _label_loss(n_labels: int, order: int, clear: bool, bits: int = 0) -> LogisticLoss | SoftmaxLoss:  # noqa: ARG001
+def _label_loss(n_labels: int, order: int, clear: bool) -> LogisticLoss | SoftmaxLoss:
     """Return the loss of labels; residuals of two labels are clipped at 1/2 unless the noise is small."""
     if n_labels > 2:
         return SoftmaxLoss(n_labels, order)
     return LogisticLoss(Fraction(1) if clear else Fraction(1, 2))
-
-
-def _number_loss(order: int, clear: bool, bits: int) -> Loss:  # noqa: ARG001 - residuals are always clipped
-    """Return the loss of numbers."""
-    return SquaredLoss(bits=bits)
 
 
 def _squeezed(values: NDArray[np.float64]) -> NDArray[np.float64]:
