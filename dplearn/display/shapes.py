@@ -66,9 +66,9 @@ class ShapesDisplay:
         Released. After `plot`: for each panel, the shares of records in the cells drawn. Their heights
         compare cells of one panel.
     axes_ : ndarray of Axes of shape (n_panels,)
-        After `plot`.
+        Released. After `plot`: the panels, in the order of `shapes`.
     figure_ : matplotlib Figure
-        After `plot`.
+        Released. After `plot`.
 
     See Also
     --------

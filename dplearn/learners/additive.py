@@ -10,7 +10,7 @@ True
 ('x0', (203,), Fraction(3, 1))
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -39,7 +39,7 @@ from dplearn.learners.additive_losses import (
     SquaredLoss,
 )
 from dplearn.learners.additive_plan import BINS, FINEST, AdditivePlan, Bits, additive_plan
-from dplearn.learners.additive_steps import AdditiveModel, learn_additive, with_unknown
+from dplearn.learners.additive_steps import AdditiveModel, learn_additive, summed
 from dplearn.learners.bins import declared_columns
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Examples
@@ -138,7 +138,12 @@ class _Additive(PrivateEstimator):
         return Columns(domain.encode(X)), known
 
     def _additive_plan(
-        self, params: Params, public: Public, loss_of: Any, assumed: str, beta: Any
+        self,
+        params: Params,
+        public: Public,
+        loss_of: Callable[[AdditivePlan], Loss],
+        assumed: str,
+        beta: Any,
     ) -> AdditivePlan:
         failure = check_number("beta", beta, above=0, below=1)
         domain = as_product(params.declared, public.n_features, public.names)
@@ -176,27 +181,21 @@ class _Additive(PrivateEstimator):
         ]
 
     def _cells(self, X: Any) -> NDArray[np.int16]:
-        """Return the cell of each column of each row, of shape (n, d); one more than the last if unknown."""
+        """Return the cell of each column of each row, of shape (n, d); one after the last for unknown values."""
         check_is_fitted(self)
         X = read_features(self, X, domain=self.domain_, reset=False)
-        cells = np.empty((len(X), len(self.shapes_)), dtype=np.int16, order="F")
-        for place, (shape, codes) in enumerate(zip(self.shapes_, self.domain_.nearest(X), strict=True)):
-            cells[:, place] = shape.column.of(codes)
-        return cells
+        columns = zip(self.shapes_, self.domain_.nearest(X), strict=True)
+        return np.stack([shape.column.of(codes) for shape, codes in columns], axis=1)
 
     def _sums(self, cells: NDArray[np.int16]) -> NDArray[np.float64]:
-        """Return intercept plus effects of each row, of shape (n, k); unknown categories have no effect."""
-        total = np.zeros((len(cells), len(self.intercept_)))
-        total += self.intercept_
-        for shape, column in zip(self.shapes_, cells.T, strict=True):
-            total += with_unknown(shape.effects)[column]
+        """Return intercept plus effects and interactions of each row, of shape (n, k)."""
+        total = summed(self.intercept_, [shape.effects for shape in self.shapes_], cells)
         return total + self.interactions_.margins(cells) if self.interactions_ else total
 
     def _variances(self, cells: NDArray[np.int16]) -> NDArray[np.float64]:
-        """Return the variances of the effects of each row, as if they were independent, of shape (n, k)."""
-        total = np.zeros((len(cells), len(self.intercept_)))
-        for shape, column in zip(self.shapes_, cells.T, strict=True):
-            total += np.square(with_unknown(shape.deviations)[column])
+        """Return the variances of the effects of each row, as if these were independent, of shape (n, k)."""
+        squares = [np.square(shape.deviations) for shape in self.shapes_]
+        total = summed(np.zeros(len(self.intercept_)), squares, cells)
         return total + self.interactions_.variances(cells) if self.interactions_ else total
 
     def __sklearn_tags__(self) -> Tags:
@@ -356,8 +355,13 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
             raise ValueError(
                 f"y must have at least 2 classes, got {public.n_labels} class; classes=[...] declares all"
             )
-        loss_of = partial(_label_loss, public.n_labels)
-        return self._additive_plan(params, public, loss_of, labels_assumed(params.classes), beta)
+        return self._additive_plan(
+            params,
+            public,
+            lambda plan: _label_loss(public.n_labels, plan.order, plan.clear),
+            labels_assumed(params.classes),
+            beta,
+        )
 
     def _publish(self, outcome: AdditiveModel, plan: AdditivePlan) -> None:
         self.classes_ = plan.public.classes
@@ -538,7 +542,13 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         return Table(Public(**known), Examples(columns, codes))
 
     def _plan(self, params: Params, public: Public, *, beta: Any = 0.05) -> AdditivePlan:
-        return self._additive_plan(params, public, _number_loss, params.target.assumption, beta)
+        return self._additive_plan(
+            params,
+            public,
+            lambda plan: SquaredLoss(bits=plan.bits.targets),
+            params.target.assumption,
+            beta,
+        )
 
     def _publish(self, outcome: AdditiveModel, plan: AdditivePlan) -> None:
         loss = outcome.base.loss
@@ -587,16 +597,11 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         return np.stack([middle - half, middle + half], axis=1).clip(*self.target_range_)
 
 
-def _label_loss(n_labels: int, order: int, clear: bool, bits: int = 0) -> LogisticLoss | SoftmaxLoss:  # noqa: ARG001
+def _label_loss(n_labels: int, order: int, clear: bool) -> LogisticLoss | SoftmaxLoss:
     """Return the loss of labels; residuals of two labels are clipped at 1/2 unless the noise is small."""
     if n_labels > 2:
         return SoftmaxLoss(n_labels, order)
     return LogisticLoss(Fraction(1) if clear else Fraction(1, 2))
-
-
-def _number_loss(order: int, clear: bool, bits: int) -> Loss:  # noqa: ARG001 - residuals are always clipped
-    """Return the loss of numbers."""
-    return SquaredLoss(bits=bits)
 
 
 def _checked_interactions(interactions: Any) -> bool | str:

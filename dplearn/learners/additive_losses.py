@@ -93,9 +93,12 @@ class Loss(ABC):
         The greatest norm of a residual, in units of 2**-RESIDUAL_BITS.
     target_reach : int
         The greatest norm of a row of `targets`.
+    narrows : bool
+        Whether residuals are clipped at a multiple of their spread, which has to be released.
     """
 
     n_outputs = 1
+    narrows = False
     reach: int
     target_reach: int
 
@@ -259,6 +262,8 @@ class SquaredLoss(Loss):
     bits : int, default=10
         Public. The bits of a target and of its square in the first query.
     """
+
+    narrows = True
 
     def __init__(self, centre: int = 0, scale: int = STEPS, bits: int = 10):
         self.centre, self.scale, self._bits = centre, scale, bits

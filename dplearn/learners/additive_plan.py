@@ -6,8 +6,7 @@
 >>> domain = Product([IntegerRange(0, 99), Categories(["north", "south"])])
 >>> params = Params(ApproxDP(1, "1e-6"), trust_model="central", finest=9, steps=None, bins=BINS, bits=None,
 ...                 interactions="auto")
->>> loss_of = lambda order, clear, bits: LogisticLoss(Fraction(1, 2))
->>> plan = additive_plan(params, Public(10_000, 2, 2), loss_of, domain)
+>>> plan = additive_plan(params, Public(10_000, 2, 2), lambda plan: LogisticLoss(Fraction(1, 2)), domain)
 >>> plan.noise, plan.n_steps, plan.level, plan.resolution, plan.n_joint
 ('gaussian', 16, 4, 955.8, 48)
 >>> [float(share) for share in plan.shares]
@@ -22,7 +21,7 @@ from typing import Any
 
 from dplearn.estimator.stages import Params, Public
 from dplearn.learners.additive_columns import LEVELS, Column, column_of
-from dplearn.learners.additive_losses import RESIDUAL_BITS, Loss, SquaredLoss
+from dplearn.learners.additive_losses import RESIDUAL_BITS, Loss
 from dplearn.learners.additive_queries import residual_norm
 from dplearn.learners.logistic_queries import moment_weights
 from dplearn.privacy import ApproxDP
@@ -172,6 +171,11 @@ class AdditivePlan(Plan):
         return 1 if self.noise == "laplace" else 2
 
     @property
+    def clear(self) -> bool:
+        """Whether the noise is so small that residuals of labels are not clipped."""
+        return self.resolution >= _CLEAR
+
+    @property
     def correlated(self) -> bool:
         """Whether the correlations of the columns are queried."""
         return self.order == 2 and 2 <= len(self.columns) <= _MOST_CORRELATED
@@ -179,7 +183,7 @@ class AdditivePlan(Plan):
     @property
     def narrows(self) -> bool:
         """Whether the spread of residuals is queried: once before the steps, and once after them."""
-        return isinstance(self.loss, SquaredLoss)
+        return bool(self.loss.narrows)
 
     @property
     def shares(self) -> tuple[Fraction, ...]:
@@ -199,7 +203,7 @@ class AdditivePlan(Plan):
 def additive_plan(
     params: Params,
     public: Public,
-    loss_of: Callable[[int, bool, int], Loss],
+    loss_of: Callable[[AdditivePlan], Loss],
     domain: Any,
     *,
     beta: Fraction = Fraction(1, 20),
@@ -213,43 +217,44 @@ def additive_plan(
     public : Public
         The public values of the table.
     loss_of : callable
-        From the order of norms, whether residuals need no clipping, and the bits of a target, to the loss.
+        From the plan, of which `order`, `clear` and `bits` are determined, to the loss.
     domain : Product
         The domains of the columns.
     beta : Fraction, default=1/20
         Allowed probability of failure, in (0, 1).
     """
     noise = "local" if params.trust_model == "local" else "gaussian" if params.cost.delta else "laplace"
-    order = 1 if noise == "laplace" else 2
     columns = tuple(column_of(each) for each in domain.domains)
     bare = AdditivePlan(params.cost, noise, 0, 0, 0.0, 0, 0, 0.0, 0.0, public=public)
     resolution = _resolution(bare, len(columns))
     level = min(LEVELS - 1, 2 + sum(resolution >= limit for limit in _FINER))
+    fewer_bits = range(2 * params.finest + 1)
+    tried = [params.bits] if params.bits else [Bits.of(params.finest, fewer) for fewer in fewer_bits]
     plan = replace(
         bare,
-        n_steps=params.steps or _STEPS[order],
+        n_steps=params.steps or _STEPS[bare.order],
         n_bins=params.bins,
         resolution=resolution,
         level=level,
         beta=float(beta),
         columns=columns,
-        loss=loss_of(order, resolution >= _CLEAR, 0),
         domain=domain,
         target=getattr(params, "target", None),
+        bits=tried[0],
     )
+    plan = replace(plan, loss=loss_of(plan))
     _check_size(plan)
     plan = replace(plan, n_joint=_n_joint(plan, params.interactions))
     plan = replace(plan, n_queries=3 + plan.correlated + 2 * plan.narrows + plan.n_steps)
-    tried = [Bits.of(params.finest, fewer) for fewer in range(2 * params.finest + 1)]
-    for bits in [params.bits] if params.bits else tried:
-        loss = loss_of(order, resolution >= _CLEAR, bits.targets)
-        rounded = replace(plan, bits=bits, loss=loss)
+    for bits in tried:
+        rounded = replace(plan, bits=bits)
+        rounded = replace(rounded, loss=loss_of(rounded))
         if _can_be_drawn(rounded):
-            reach = loss.reach / 2.0**RESIDUAL_BITS
+            reach = rounded.loss.reach / 2.0**RESIDUAL_BITS
             return replace(
                 rounded,
-                deviation=_deviation(rounded, loss.target_reach, plan.shares[2]),
-                step_deviation=reach * _deviation(rounded, loss.reach, plan.shares[-1]),
+                deviation=_deviation(rounded, rounded.loss.target_reach, plan.shares[2]),
+                step_deviation=reach * _deviation(rounded, rounded.loss.reach, plan.shares[-1]),
             )
     raise ValueError(
         f"epsilon must be large enough for noise to be drawn, got {float(params.cost.epsilon):g}"

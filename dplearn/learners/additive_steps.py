@@ -32,7 +32,7 @@ from dplearn.learners.additive_shapes import (
 from dplearn.learners.logistic_queries import moment_weights
 from dplearn.queries import Examples, HistogramQuery, Oracle
 
-__all__ = ["AdditiveModel", "Interactions", "learn_additive", "with_unknown"]
+__all__ = ["AdditiveModel", "Interactions", "learn_additive", "summed"]
 
 Floats64 = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -142,10 +142,8 @@ class Interactions:
         cells : ndarray of int of shape (n, d)
             A cell of each column; the number of cells for an unknown category.
         """
-        total = self._of_parts(cells, lambda features: features @ self.weights - self.constant)
-        for each, column in zip(self.effects, cells.T, strict=True):
-            total -= with_unknown(each)[column]
-        return total
+        linear = self._of_parts(cells, lambda features: features @ self.weights)
+        return linear - summed(self.constant, self.effects, cells)
 
     def variances(self, cells: NDArray[np.integer]) -> Floats64:
         """Return the variances of the linear function of the features, of shape (n, k)."""
@@ -447,9 +445,12 @@ def _residuals(base: Base, rows: Rows, weights: Floats64) -> Callable[[Block], I
     return lambda block: base.loss.residuals(margins(block), block.y)
 
 
-def with_unknown(effects: Floats64) -> Floats64:
-    """Return effects of shape (n_cells + 1, k), the last for values that are in no cell."""
-    return np.pad(effects.reshape(len(effects), -1), ((0, 1), (0, 0)))
+def summed(first: Floats64, tables: Sequence[Floats64], cells: NDArray[np.integer]) -> Floats64:
+    """Return `first` plus the numbers of each row's cells, of shape (n, k); 0 for a value in no cell."""
+    total = np.tile(first, (len(cells), 1))
+    for table, places in zip(tables, cells.T, strict=True):
+        total += np.pad(table.reshape(len(table), -1), ((0, 1), (0, 0)))[places]
+    return total
 
 
 def _margins(

@@ -9,7 +9,7 @@ from dplearn.learners.linear_moments import moments_query
 from dplearn.learners.linear_plan import LinearPlan
 from dplearn.learners.logistic_queries import moment_weights
 from dplearn.privacy.shares import concentrated_budget
-from dplearn.queries import LocalRandomizer, VectorQuery
+from dplearn.queries.planned_noise import planned_deviation, planned_reports
 from dplearn.records.design_matrix import DesignMatrix
 
 __all__ = ["linear_plan"]
@@ -22,7 +22,6 @@ _MOST_NUMBERS = 1 << 12  # the most numbers in a row
 _MOST_LOCAL = 1 << 13  # the most numbers in a local query, of which a record reports one
 _WIDEST = 1 << 56  # the bound on sigma2 in the Gaussian sampler
 _LARGEST = 1 << 30  # the bound on the norm of a query
-_FAR = 1 << 500  # above every useful variance, and within the range of floats
 
 
 def linear_plan(
@@ -65,14 +64,14 @@ def _can_be_drawn(plan: LinearPlan) -> bool:
 
 def _with_noise(plan: LinearPlan, beta: Fraction) -> LinearPlan:
     """Return the plan with the noise of the mean products of columns with the target."""
-    query, n = moments_query(plan), int(plan.public.n_samples)
+    query, share = moments_query(plan), Fraction(1)
+    privacy, n = plan.guarantee, int(plan.public.n_samples)
+    deviation = planned_deviation(plan.noise, privacy, n, query, share)
     unit = 1 / (moment_weights(plan.order)[1] * plan.steps * plan.target_reach)
     if plan.noise == "local":
-        randomizer = _randomizer(plan, query)
-        deviation = math.sqrt(randomizer.variance / n)
-        tolerance = randomizer.bounds(n)[0].at(beta)
+        randomizer, count = planned_reports(privacy, n, query, share)
+        tolerance = randomizer.bounds(count)[0].at(beta)
     else:
-        deviation = _deviation(plan, query) / n
         log = math.log(2 * (plan.n_numbers - 1) / beta)
         # Laplace noise of scale s has standard deviation s sqrt(2).
         tolerance = deviation * (log / math.sqrt(2) if plan.noise == "laplace" else math.sqrt(2 * log))
@@ -82,19 +81,6 @@ def _with_noise(plan: LinearPlan, beta: Fraction) -> LinearPlan:
         tolerance=tolerance * unit,
         noise_to_signal=deviation * unit * math.sqrt(plan.n_numbers - 1) / _NOISE_DOMINATED,
     )
-
-
-def _deviation(plan: LinearPlan, query: VectorQuery) -> float:
-    """Return the standard deviation of the noise in a total, in units of the query."""
-    if plan.noise == "gaussian":
-        squared = query.squared_l2 / (2 * concentrated_budget(plan.guarantee))
-    else:
-        squared = 2 * (query.l1 / plan.guarantee.epsilon) ** 2
-    return math.sqrt(min(squared, Fraction(_FAR)))
-
-
-def _randomizer(plan: LinearPlan, query: VectorQuery) -> LocalRandomizer:
-    return query.randomizer(plan.guarantee.epsilon, "bit", int(plan.public.n_samples))
 
 
 def _check_numbers(plan: LinearPlan) -> None:
