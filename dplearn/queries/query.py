@@ -2,7 +2,7 @@
 
 A query is a public function of one record. The function takes many records at once, for speed, but each of
 its values must depend on one record alone. The guarantee rests on this, and on the declared bounds, which the
-query enforces.
+query enforces. Only sensitivities that are passed to a `VectorQuery` are not enforced, and need a proof.
 
 >>> ages = np.array([30, 40, 50])
 >>> query = MeanQuery(lambda ages: ages, low=0, high=120)
