@@ -181,7 +181,7 @@ class _Additive(PrivateEstimator):
         ]
 
     def _cells(self, X: Any) -> NDArray[np.int16]:
-        """Return the cell of each column of each row, of shape (n, d); one past the last for unknown values."""
+        """Return the cell of each column of each row, of shape (n, d); unknown: one past the last."""
         check_is_fitted(self)
         X = read_features(self, X, domain=self.domain_, reset=False)
         columns = zip(self.shapes_, self.domain_.nearest(X), strict=True)
