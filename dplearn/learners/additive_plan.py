@@ -10,19 +10,19 @@
 >>> plan.noise, plan.n_steps, plan.level, plan.resolution, plan.n_joint
 ('gaussian', 16, 4, 955.8, 48)
 >>> [float(share) for share in plan.shares]
-[0.02, 0.1, 0.32, 0.04, 0.0, 0.52]
+[0.02, 0.1, 0.32, 0.04, 0.07, 0.0, 0.45]
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from dplearn.estimator.stages import Params, Public
 from dplearn.learners.additive_columns import LEVELS, Column, column_of
 from dplearn.learners.additive_losses import RESIDUAL_BITS, Loss
-from dplearn.learners.additive_queries import residual_norm
+from dplearn.learners.additive_queries import pair_norm, residual_norm
 from dplearn.learners.logistic_queries import moment_weights
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
@@ -39,9 +39,9 @@ FINEST = 9
 #: The bins of a histogram of residuals, each the root of 1/2 of the one before, in magnitude.
 BINS = 24
 
-# The shares of the budget for the distribution of the target, the masses, the shapes and the correlations;
-# the steps have the rest, of which each query for the spread of residuals takes a part.
-_TARGET, _MASSES, _SHAPES, _CORRELATIONS = (Fraction(part, 100) for part in (2, 10, 32, 4))
+# The shares of the budget for the distribution of the target, the masses, the shapes, the correlations and
+# the pairs of columns; the steps have the rest, of which each query for the spread of residuals takes a part.
+_TARGET, _MASSES, _SHAPES, _CORRELATIONS, _PAIRS = (Fraction(part, 100) for part in (2, 10, 32, 4, 7))
 _SPREAD, _MOMENTS = Fraction(2, 100), Fraction(5, 100)  # of a regression
 _STEPS = {1: 4, 2: 16}  # shares of epsilon add up linearly, shares of rho or of the records in quadrature
 #: The resolutions from which on the more flexible kernels are used, after the first three.
@@ -49,6 +49,7 @@ _FINER = (250, 500, 1000)
 _CLEAR = 2000  # the resolution from which on residuals of labels are not clipped
 _NOISE_DOMINATED = 10  # the resolution below which a fit warns
 _MOST_CORRELATED = 256  # columns
+_MOST_PAIRS = 1 << 17  # numbers of pairs, times outputs
 _MOST_NUMBERS, _MOST_LOCAL = 1 << 21, 1 << 13  # the most numbers in an answer
 _FEATURES, _MOST_SQUARED = 600, 1 << 27  # of columns with several; the most numbers in all matrices of a kind
 _WIDEST = 1 << 56  # the bound on sigma2 in the Gaussian sampler
@@ -73,6 +74,8 @@ class Bits:
         The norm of a row in the query for the masses is at most 2**masses in each column.
     moments : int
         Rows of normal scores are shortened to a norm of 2**moments.
+    pairs : int
+        Bits after the binary point of a residual that multiplies products of normal scores.
     targets : int
         The greatest target of a regression is 2**targets in the first query.
     """
@@ -81,6 +84,7 @@ class Bits:
     factors: int
     masses: int
     moments: int
+    pairs: int
     targets: int
 
     @classmethod
@@ -92,8 +96,21 @@ class Bits:
             finest + 2 - (fewer - half),
             max(0, min(7, finest) - half),
             max(0, min(7, finest) - half),
+            max(0, min(6, finest) - half),
             max(0, min(10, finest + 2) - half),
         )
+
+
+class Shares(NamedTuple):
+    """The shares of the budget: of each query, of each of two for the spread, and of all steps together."""
+
+    target: Fraction
+    masses: Fraction
+    shapes: Fraction
+    correlations: Fraction
+    pairs: Fraction
+    spread: Fraction
+    steps: Fraction
 
 
 @dataclass(frozen=True)
@@ -186,18 +203,25 @@ class AdditivePlan(Plan):
         return bool(self.loss.narrows)
 
     @property
-    def shares(self) -> tuple[Fraction, ...]:
-        """The shares of the budget: target, masses, shapes, correlations, each spread, all steps together."""
+    def paired(self) -> bool:
+        """Whether pairs of columns are queried for interactions."""
+        d = len(self.columns)
+        return self.n_joint > 0 and self.loss.n_outputs * d * (d - 1) // 2 <= _MOST_PAIRS
+
+    @property
+    def shares(self) -> "Shares":
+        """The shares of the budget."""
+        target = _MOMENTS if self.loss.narrows else _TARGET
         correlations = _CORRELATIONS if self.correlated else Fraction(0)
-        spread = _SPREAD if self.narrows else Fraction(0)
-        target = _MOMENTS if self.narrows else _TARGET
-        rest = 1 - target - _MASSES - _SHAPES - correlations - 2 * spread
-        return target, _MASSES, _SHAPES, correlations, spread, rest
+        pairs = _PAIRS if self.paired else Fraction(0)
+        spread = _SPREAD if self.loss.narrows else Fraction(0)
+        steps = 1 - target - _MASSES - _SHAPES - correlations - pairs - 2 * spread
+        return Shares(target, _MASSES, _SHAPES, correlations, pairs, spread, steps)
 
     @property
     def step_share(self) -> Fraction:
         """The share of each step; with equal shares, the sampler makes its tables for one variance only."""
-        return self.shares[-1] / self.n_steps
+        return self.shares.steps / self.n_steps
 
 
 def additive_plan(
@@ -245,7 +269,7 @@ def additive_plan(
     plan = replace(plan, loss=loss_of(plan))
     _check_size(plan)
     plan = replace(plan, n_joint=_n_joint(plan, params.interactions))
-    plan = replace(plan, n_queries=3 + plan.correlated + 2 * plan.narrows + plan.n_steps)
+    plan = replace(plan, n_queries=3 + plan.correlated + plan.paired + 2 * plan.narrows + plan.n_steps)
     for bits in tried:
         rounded = replace(plan, bits=bits)
         rounded = replace(rounded, loss=loss_of(rounded))
@@ -253,8 +277,8 @@ def additive_plan(
             reach = rounded.loss.reach / 2.0**RESIDUAL_BITS
             return replace(
                 rounded,
-                deviation=_deviation(rounded, rounded.loss.target_reach, plan.shares[2]),
-                step_deviation=reach * _deviation(rounded, rounded.loss.reach, plan.shares[-1]),
+                deviation=_deviation(rounded, rounded.loss.target_reach, plan.shares.shapes),
+                step_deviation=reach * _deviation(rounded, rounded.loss.reach, plan.shares.steps),
             )
     raise ValueError(
         f"epsilon must be large enough for noise to be drawn, got {float(params.cost.epsilon):g}"
@@ -304,6 +328,7 @@ def _can_be_drawn(plan: AdditivePlan) -> bool:
         8 * len(plan.columns) << (2 * bits.masses),  # rounding makes distances of 2**masses longer
         4 * norms[0] ** 2,
         2 * (moment_weights(2)[0] << (2 * bits.moments)) ** 2,
+        4 * pair_norm(plan.loss.reach, 1 << bits.moments, bits.pairs) ** 2,
         2,
         4 * norms[1] ** 2,
     ]

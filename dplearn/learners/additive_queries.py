@@ -39,7 +39,16 @@ from dplearn.learners.additive_losses import RESIDUAL_BITS
 from dplearn.learners.logistic_queries import moment_weights
 from dplearn.queries import Examples, StatisticalQuery, VectorQuery
 
-__all__ = ["WEIGHT_BITS", "Block", "Rows", "mass_query", "moment_query", "residual_norm", "residual_query"]
+__all__ = [
+    "WEIGHT_BITS",
+    "Block",
+    "Rows",
+    "mass_query",
+    "moment_query",
+    "pair_query",
+    "residual_norm",
+    "residual_query",
+]
 
 WEIGHT_BITS = 10  # bits of the factor that shortens a row
 
@@ -208,10 +217,18 @@ class Rows:
 
     def of_records(self, records: Examples) -> Integers:
         """Return the rows of records, not shortened, of shape (n, size)."""
-        block = self.block(records)
+        return self.of_block(self.block(records))
+
+    def of_block(self, block: Block) -> Integers:
+        """Return the rows of the records of a block, not shortened, of shape (n, size)."""
         parts = [table[cells] for table, cells in zip(self.tables, block.X.T, strict=True)]
         constant = np.full((len(block), 1), self.constant, dtype=np.int64)
         return np.concatenate([*parts, block.joint, constant], axis=1)
+
+    def short(self, block: Block) -> NDArray[np.float64]:
+        """Return the shortened rows of the records of a block, in integers, without the constant."""
+        products = self.of_block(block)[:, :-1] * block.weights[:, None]
+        return _rounded(products, WEIGHT_BITS, self.reach, 2).astype(np.float64)
 
     def sums(self, records: Examples, factors: Callable[[Block], Integers], n_outputs: int) -> Integers:
         """Return the sum over records of row times factor, of shape (size, n_outputs).
@@ -353,23 +370,15 @@ def moment_query(rows: Rows) -> StatisticalQuery:
     weights = np.where(upper[0] == upper[1], on, off)
     norm = on * rows.reach**2
 
-    def short(records: Examples) -> NDArray[np.float64]:
-        products = rows.of_records(records)[:, :-1] * rows.weights(records)[:, None]
-        return _rounded(products, WEIGHT_BITS, rows.reach, 2).astype(np.float64)
-
     def total(records: Examples) -> Integers:
         moments = np.zeros((d, d), dtype=np.int64)
-        for place in _slices(len(records)):
-            part = short(Examples(records.X[place], records.y[place]))
+        for block in rows.block(records).parts():
+            part = rows.short(block)
             moments += (part.T @ part).astype(np.int64)
         return moments[upper] * weights
 
     def each(records: Examples) -> Integers:
-        part = short(records)
-        return (
-            np.stack([part[:, i] * part[:, j] for i, j in zip(*upper, strict=True)], axis=1).astype(np.int64)
-            * weights
-        )
+        return _products(rows.short(rows.block(records)), upper).astype(np.int64) * weights
 
     return VectorQuery(
         each,
@@ -379,6 +388,67 @@ def moment_query(rows: Rows) -> StatisticalQuery:
         total=total,
         squared_l2=2 * norm**2,
     )
+
+
+def pair_norm(reach: int, row_reach: int, bits: int) -> int:
+    """Return the bound on the norm of residual times products in `pair_query`.
+
+    Parameters
+    ----------
+    reach, row_reach, bits
+        As for `residual_norm`.
+    """
+    return math.isqrt((reach**2 * row_reach**4 - 1) >> (2 * (RESIDUAL_BITS - bits) + 1)) + 1
+
+
+def pair_query(
+    rows: Rows, residuals: Residuals, *, n_outputs: int, reach: int, bits: int
+) -> StatisticalQuery:
+    """Return the query for residual times the products of numbers i < j of a shortened row.
+
+    Parameters
+    ----------
+    rows : Rows
+        Released. As for `moment_query`.
+    residuals, n_outputs, reach
+        As for `residual_query`.
+    bits : int
+        Public. Residuals are rounded to multiples of 2**-bits, towards 0.
+
+    Notes
+    -----
+    The squares of v_i v_j for i < j sum to (|v|^4 - sum v_i^4) / 2 <= R^4 / 2, for a row v of norm at most R.
+    So the norm of residual times products is at most reach R^2 / sqrt 2: rounding towards 0 makes no residual
+    longer.
+    """
+    d, shift = rows.size - 1, RESIDUAL_BITS - bits
+    upper = np.triu_indices(d, 1)
+    norm = pair_norm(reach, rows.reach, bits)
+
+    def rounded(block: Block) -> Integers:
+        given = residuals(block)
+        return np.asarray(np.sign(given) * (np.abs(given) >> shift))
+
+    def total(records: Examples) -> Integers:
+        sums = np.zeros((n_outputs, d, d), dtype=np.int64)
+        for block in rows.block(records).parts():
+            part = rows.short(block)
+            for place, factors in enumerate(rounded(block).T):
+                sums[place] += ((part * factors[:, None]).T @ part).astype(np.int64)
+        return sums[:, *upper].ravel()
+
+    def each(records: Examples) -> Integers:
+        block = rows.block(records)
+        products = _products(rows.short(block), upper).astype(np.int64)
+        return (rounded(block)[:, :, None] * products[:, None, :]).reshape(len(block), -1)
+
+    unit = Fraction(1, rows.reach**2 << bits)
+    return VectorQuery(each, size=n_outputs * len(upper[0]), norm=norm, unit=unit, total=total)
+
+
+def _products(rows: NDArray[np.float64], pairs: tuple[NDArray[np.intp], ...]) -> NDArray[np.float64]:
+    """Return the products of two numbers of each row, for each pair of places."""
+    return rows[:, pairs[0]] * rows[:, pairs[1]]
 
 
 def _whole(values: NDArray[np.float64]) -> Integers:

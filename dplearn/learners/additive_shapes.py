@@ -74,7 +74,7 @@ def ask_masses(oracle: Oracle, plan: AdditivePlan) -> list[Floats64]:
     """
     tables = _tables(plan)
     rows = Rows.of(tables, constant=0.0, length=1.0, bits=plan.bits.masses if plan.order == 2 else 0)
-    answer = oracle.ask(mass_query(rows), plan.shares[1])[0]
+    answer = oracle.ask(mass_query(rows), plan.shares.masses)[0]
     masses, start = [], 0
     for table in tables:
         image = answer.means[start : start + table.shape[1]]
@@ -102,7 +102,7 @@ def ask_shapes(oracle: Oracle, plan: AdditivePlan, base: Base, masses: Sequence[
     rows = _centred_rows(plan, masses)
     loss = base.loss
     sums, variance = ask_residuals(
-        oracle, plan, rows, lambda block: loss.targets(block.y), loss.target_reach, plan.shares[2]
+        oracle, plan, rows, lambda block: loss.targets(block.y), loss.target_reach, plan.shares.shapes
     )
     shapes, start = [], 0
     for column, table, mass, kept in zip(

@@ -21,7 +21,7 @@ from dplearn.learners.additive_columns import kernel
 from dplearn.learners.additive_joint import JointBasis, JointFeatures
 from dplearn.learners.additive_losses import MARGIN_BITS, RESIDUAL_BITS, Base, SquaredLoss
 from dplearn.learners.additive_plan import AdditivePlan
-from dplearn.learners.additive_queries import Block, Rows, moment_query
+from dplearn.learners.additive_queries import Block, Rows, moment_query, pair_query
 from dplearn.learners.additive_shapes import (
     Shape,
     ask_masses,
@@ -40,6 +40,7 @@ Integers = NDArray[np.int64]
 # Normal scores and correlations
 _EXTREME = 2.5  # the greatest normal score
 _LEAST_WEIGHT = 1 / 4  # of a column, as a share of the greatest
+_LEAST_PAIRED = 0.1  # the same where interactions were found, for columns without any
 _LEAST_VARIANCE = 0.05
 _LEAST_EIGENVALUE = 0.02
 # Features
@@ -119,6 +120,10 @@ class Interactions:
         Released. Of the features, for each margin.
     covariance : ndarray of shape (k, size, size)
         Released. The posterior covariance of the weights of each margin.
+    strengths : ndarray of shape (d, d)
+        Released. For each pair of columns, how much residuals were correlated with the product of their
+        normal scores, in standard deviations of the noise; 0 if it was not asked for. Above about 3, the
+        columns interact.
     """
 
     features: JointFeatures
@@ -126,12 +131,17 @@ class Interactions:
     constant: Floats64
     weights: Floats64
     covariance: Floats64
+    strengths: Floats64
 
     def scaled(self, unit: float) -> "Interactions":
         """Return this function times a number."""
         effects = [unit * each for each in self.effects]
-        return Interactions(
-            self.features, effects, unit * self.constant, unit * self.weights, unit**2 * self.covariance
+        return replace(
+            self,
+            effects=effects,
+            constant=unit * self.constant,
+            weights=unit * self.weights,
+            covariance=unit**2 * self.covariance,
         )
 
     def margins(self, cells: NDArray[np.integer]) -> Floats64:
@@ -177,12 +187,14 @@ def learn_additive(oracle: Oracle, plan: AdditivePlan) -> AdditiveModel:
     -------
     AdditiveModel
     """
-    base = plan.loss.base(oracle.ask(plan.loss.base_query(), plan.shares[0])[0])
+    base = plan.loss.base(oracle.ask(plan.loss.base_query(), plan.shares.target)[0])
     masses = ask_masses(oracle, plan)
     shapes = ask_shapes(oracle, plan, base, masses)
     if plan.narrows:
         base, shapes = _narrowed(oracle, plan, base, shapes)
     copula = _ask_correlations(oracle, plan, masses, shapes)
+    if plan.paired:
+        copula = _ask_pairs(oracle, plan, base, shapes, copula)
     model = _refined(oracle, plan, base, shapes, copula)
     if not plan.narrows:
         return model
@@ -227,7 +239,7 @@ def _ask_spread(
         residuals = np.concatenate([base.loss.residuals(margins(part), part.y) for part in parts])
         return np.asarray(np.digitize(np.abs(residuals[:, 0]), edges, right=True))
 
-    answer = oracle.ask(HistogramQuery(magnitude, categories=size), plan.shares[4])[0]
+    answer = oracle.ask(HistogramQuery(magnitude, categories=size), plan.shares.spread)[0]
     noise = math.sqrt(answer.noise_variance)
     seen = np.where(answer.means > 2 * noise, answer.means, 0.0)
     if noise > _UNCLEAR or not seen.any():
@@ -239,7 +251,8 @@ def _ask_spread(
 class _Copula:
     """The released distribution of cells: masses, correlations, and the order that these refer to.
 
-    Correlations are those of normal scores; columns with larger effects have larger weights.
+    Correlations are those of normal scores; columns with larger effects or interactions have larger weights.
+    Strengths are those of the interactions of pairs of columns, in standard deviations of noise.
     """
 
     masses: list[Floats64]
@@ -247,6 +260,7 @@ class _Copula:
     correlations: Floats64
     scores: Sequence[Floats64]
     weights: Floats64
+    strengths: Floats64
 
     def drawn(self, n: int) -> Integers:
         return synthetic_cells(self.masses, self.orders, self.correlations, n)
@@ -262,15 +276,12 @@ def _ask_correlations(
     ]
     d = len(masses)
     if not plan.correlated:
-        return _Copula(masses, orders, np.eye(d), [], np.ones(d))
+        return _Copula(masses, orders, np.eye(d), [], np.ones(d), np.zeros((d, d)))
     scores = [_normal_scores(mass, order) for mass, order in zip(masses, orders, strict=True)]
-    energies = np.array(
-        [float((mass @ shape.effects**2).sum()) for mass, shape in zip(masses, shapes, strict=True)]
-    )
-    weights = np.maximum(np.sqrt(energies / max(float(energies.max()), _TINY)), _LEAST_WEIGHT)
+    weights = np.maximum(_sizes(masses, shapes), _LEAST_WEIGHT)
     tables = [weight * score[:, None] for weight, score in zip(weights, scores, strict=True)]
     rows = Rows.of(tables, constant=0.0, length=float(np.linalg.norm(weights)), bits=plan.bits.moments)
-    answer = oracle.ask(moment_query(rows), plan.shares[3])[0]
+    answer = oracle.ask(moment_query(rows), plan.shares.correlations)[0]
     (first, second), (on, off) = np.triu_indices(d), moment_weights(2)
     units = rows.width**2 / np.outer(weights, weights)
     variances = np.array([float(mass @ score**2) for mass, score in zip(masses, scores, strict=True)])
@@ -284,7 +295,48 @@ def _ask_correlations(
     values, vectors = np.linalg.eigh(found)
     found = (vectors * np.maximum(values, _LEAST_EIGENVALUE)) @ vectors.T
     scale = np.sqrt(np.diag(found))
-    return _Copula(masses, orders, found / np.outer(scale, scale), scores, weights)
+    found = found / np.outer(scale, scale)
+    return _Copula(masses, orders, found, scores, weights, np.zeros((d, d)))
+
+
+def _sizes(masses: Sequence[Floats64], shapes: Sequence[Shape]) -> Floats64:
+    """Return the root mean square of the effects of each column, as a share of the greatest."""
+    squares = [float((mass @ shape.effects**2).sum()) for mass, shape in zip(masses, shapes, strict=True)]
+    return np.asarray(np.sqrt(np.array(squares) / max(*squares, _TINY)))
+
+
+def _ask_pairs(
+    oracle: Oracle, plan: AdditivePlan, base: Base, shapes: Sequence[Shape], copula: _Copula
+) -> _Copula:
+    """Query residuals times products of normal scores, and give interacting columns larger weights.
+
+    Without interactions, residuals are not correlated with products of scores.
+    """
+    d, k, n = len(copula.scores), plan.loss.n_outputs, plan.public.n_samples
+    tables = [score[:, None] for score in copula.scores]
+    rows = Rows.of(tables, constant=0.0, length=math.sqrt(d), bits=plan.bits.moments)
+    margins = _margins([_KEPT * shape.effects for shape in shapes], base.margins)
+    query = pair_query(
+        rows,
+        lambda block: base.loss.residuals(margins(block), block.y),
+        n_outputs=k,
+        reach=base.loss.reach,
+        bits=plan.bits.pairs,
+    )
+    answer = oracle.ask(query, plan.shares.pairs)[0]
+    found = answer.means.reshape(k, -1) * rows.width**2
+    variances = answer.noise_variance * rows.width**4 + base.variance[:, None] / n
+    far = found**2 > 2 * math.log(found.size + 1) * variances  # more than the greatest of as many noises
+    squares, strengths = np.zeros((d, d)), np.zeros((d, d))
+    upper = np.triu_indices(d, 1)
+    squares[upper] = np.where(far, found**2 - variances, 0.0).sum(axis=0)
+    strengths[upper] = np.sqrt((found**2 / variances).mean(axis=0))
+    shares = (squares + squares.T).sum(axis=1)
+    weights = copula.weights
+    if far.any():
+        effects = _sizes(copula.masses, shapes)
+        weights = np.maximum(np.maximum(effects, np.sqrt(shares / shares.max())), _LEAST_PAIRED)
+    return replace(copula, weights=weights, strengths=strengths + strengths.T)
 
 
 def _normal_scores(mass: Floats64, order: NDArray[np.intp]) -> Floats64:
@@ -311,7 +363,7 @@ def _refined(
         _posterior_weights(measured[:, out], curvature, weights[:, out], variance, rows.joint_slice)
         for out, curvature in enumerate(curvatures)
     ]
-    return _model(rows, base, copula.masses, posterior, synthetic)
+    return _model(rows, base, copula, posterior, synthetic)
 
 
 def _joint_basis(plan: AdditivePlan, base: Base, copula: _Copula, cells: Integers) -> JointBasis | None:
@@ -511,7 +563,7 @@ def _posterior_weights(
 def _model(
     rows: Rows,
     base: Base,
-    masses: list[Floats64],
+    copula: _Copula,
     posterior: Sequence[tuple[Floats64, Floats64]],
     synthetic: Floats64,
 ) -> AdditiveModel:
@@ -532,7 +584,7 @@ def _model(
 
     intercept = weights[-1] * rows.constant * rows.unit
     effects, deviations, beyond = [], [], []
-    for table, mass, here in zip(rows.tables, masses, rows.slices, strict=True):
+    for table, mass, here in zip(rows.tables, copula.masses, rows.slices, strict=True):
         features = table * rows.unit
         centred = features - mass @ features
         intercept = intercept + mass @ features @ weights[here]
@@ -540,11 +592,15 @@ def _model(
         beyond.append(features @ moved[here])
         squares = [np.einsum("ij,jk,ik->i", centred, cov[here, here], centred) for cov in covariances]
         deviations.append(np.sqrt(np.maximum(np.stack(squares, axis=1), 0.0)))
-    model = AdditiveModel(intercept, effects, deviations, masses, base)
+    model = AdditiveModel(intercept, effects, deviations, copula.masses, base)
     if not rows.joint or not weights[joint].any():
         return model
-    covariance = rows.unit**2 * np.stack([cov[joint, joint] for _, cov in posterior])
-    constant = moved[-1] * rows.constant * rows.unit
-    return replace(
-        model, joint=Interactions(rows.joint, beyond, constant, rows.unit * weights[joint], covariance)
+    joint_part = Interactions(
+        features=rows.joint,
+        effects=beyond,
+        constant=moved[-1] * rows.constant * rows.unit,
+        weights=rows.unit * weights[joint],
+        covariance=rows.unit**2 * np.stack([cov[joint, joint] for _, cov in posterior]),
+        strengths=copula.strengths,
     )
+    return replace(model, joint=joint_part)

@@ -45,7 +45,7 @@ def test_masses_are_nearly_the_shares_of_records(delta):
         assert mass.min() > 0
         shares = np.bincount(column, minlength=len(mass)) / 5000
         assert np.abs(np.cumsum(mass) - np.cumsum(shares)).max() < 0.03
-    assert oracle.left == 1 - plan.shares[1]
+    assert oracle.left == 1 - plan.shares.masses
 
 
 def test_centred_rows_are_short_and_their_usual_factors_near_1():

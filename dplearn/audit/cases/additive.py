@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 _CLASSIFIER, _REGRESSOR = "AdditiveClassifier", "AdditiveRegressor"
-_COARSEST = Bits(rows=0, factors=1, masses=0, moments=0, targets=0)
+_COARSEST = Bits(rows=0, factors=1, masses=0, moments=0, pairs=0, targets=0)
 _FAR = 1 << 60
 _HALF = LogisticLoss(Fraction(1, 2))
 
