@@ -95,10 +95,13 @@ class Loss(ABC):
         The greatest norm of a row of `targets`.
     narrows : bool
         Whether residuals are clipped at a multiple of their spread, which has to be released.
+    rate, caution : float
+        The size of a step, as a share of Newton's, and how much shorter noise makes it.
     """
 
     n_outputs = 1
     narrows = False
+    rate, caution = 0.35, 0.0
     reach: int
     target_reach: int
 
@@ -264,6 +267,7 @@ class SquaredLoss(Loss):
     """
 
     narrows = True
+    rate, caution = 0.7, 16.0
 
     def __init__(self, centre: int = 0, scale: int = STEPS, bits: int = 10):
         self.centre, self.scale, self._bits = centre, scale, bits

@@ -59,7 +59,6 @@ _CONSTANT = 0.5
 _LENGTH = 0.85  # the norm to which rows are shortened, in root mean squares
 _SYNTHETIC, _CELLS = 3000, 200_000  # the most synthetic records, and the most of their cells
 _FLOOR = 0.01  # added to the second moments, as a share of the squared norm of a row
-_RATE = 0.35  # of a step, as a share of Newton's
 _WARM = 0.25  # the share of the steps before the first that counts
 _PRIORS = (0.1, 0.3, 1.0, 3.0)  # variances of the weights
 _JOINT_PRIORS = (0.0, 0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # those of joint features; 0: no interactions
@@ -462,9 +461,10 @@ def _steps(
 ) -> tuple[Floats64, float]:
     """Take all steps, and return the mean of gradient plus curvature times weights, and its variance.
 
-    With prior variance 1 and noise of variance v, the weights of a step move by (H + 1 + v / H)^-1 (gradient
-    - (1 + v / H) (weights - start)), times the rate. The v is that of the mean of all gradients, which gives
-    the result.
+    With prior variance 1, and noise of variance u in one gradient and of v in the mean of all of them, the
+    weights of a step move by (H + 1 + v / H + c u / H)^-1 (gradient - (1 + v / H) (weights - start)), times the
+    rate. The mean gives the result. The caution c keeps the noise of single steps out of the weights: without
+    it, noise would make residuals so large that they are clipped, and the curvature less than H.
     """
     n, identity = plan.public.n_samples, np.eye(rows.size)
     weights, total, first, variance = start.copy(), np.zeros_like(start), int(_WARM * plan.n_steps), 0.0
@@ -476,13 +476,14 @@ def _steps(
         if not moves:
             ridges = [identity + variance / plan.n_steps * np.linalg.inv(each) for each in curvatures]
             moves = [
-                (np.linalg.inv(each + ridge), ridge) for each, ridge in zip(curvatures, ridges, strict=True)
+                (np.linalg.inv(each + ridge + base.loss.caution * variance * np.linalg.inv(each)), ridge)
+                for each, ridge in zip(curvatures, ridges, strict=True)
             ]
         if step >= first:
             total += gradient + np.stack([h @ w for h, w in zip(curvatures, weights.T, strict=True)], axis=1)
         for out, (inverse, ridge) in enumerate(moves):
             moved = gradient[:, out] - ridge @ (weights[:, out] - start[:, out])
-            weights[:, out] += _RATE * (inverse @ moved)
+            weights[:, out] += base.loss.rate * (inverse @ moved)
     counted = plan.n_steps - first
     return total / counted, variance / counted
 
