@@ -328,7 +328,7 @@ def _can_be_drawn(plan: AdditivePlan) -> bool:
         8 * len(plan.columns) << (2 * bits.masses),  # rounding makes distances of 2**masses longer
         4 * norms[0] ** 2,
         2 * (moment_weights(2)[0] << (2 * bits.moments)) ** 2,
-        4 * pair_norm(plan.loss.reach, 1 << bits.moments, bits.pairs) ** 2,
+        4 * pair_norm(plan.loss.reach, 1 << bits.moments, bits.pairs, max(2, len(plan.columns))) ** 2,
         2,
         4 * norms[1] ** 2,
     ]

@@ -390,15 +390,18 @@ def moment_query(rows: Rows) -> StatisticalQuery:
     )
 
 
-def pair_norm(reach: int, row_reach: int, bits: int) -> int:
-    """Return the bound on the norm of residual times products in `pair_query`.
+def pair_norm(reach: int, row_reach: int, bits: int, d: int) -> int:
+    """Return the bound on the norm of residual times products in `pair_query`, for rows of d numbers.
 
     Parameters
     ----------
     reach, row_reach, bits
         As for `residual_norm`.
+    d : int
+        The length of a row, at least 2.
     """
-    return math.isqrt((reach**2 * row_reach**4 - 1) >> (2 * (RESIDUAL_BITS - bits) + 1)) + 1
+    square = reach**2 * row_reach**4 * (d - 1)  # times 2 d, in units of the rounded residuals
+    return math.isqrt((square - 1) // (2 * d << (2 * (RESIDUAL_BITS - bits)))) + 1
 
 
 def pair_query(
@@ -417,13 +420,13 @@ def pair_query(
 
     Notes
     -----
-    The squares of v_i v_j for i < j sum to (|v|^4 - sum v_i^4) / 2 <= R^4 / 2, for a row v of norm at most R.
-    So the norm of residual times products is at most reach R^2 / sqrt 2: rounding towards 0 makes no residual
-    longer.
+    The squares of v_i v_j for i < j sum to (|v|^4 - sum v_i^4) / 2 <= R^4 (1 - 1 / d) / 2, for a row v of d
+    numbers and of norm at most R, since sum v_i^4 >= |v|^4 / d. The norm of residual times products is at
+    most reach times the root of that: rounding towards 0 makes no residual longer.
     """
     d, shift = rows.size - 1, RESIDUAL_BITS - bits
     upper = np.triu_indices(d, 1)
-    norm = pair_norm(reach, rows.reach, bits)
+    norm = pair_norm(reach, rows.reach, bits, d)
 
     def rounded(block: Block) -> Integers:
         given = residuals(block)

@@ -462,7 +462,7 @@ def _steps(
     """Take all steps, and return the mean of gradient plus curvature times weights, and its variance.
 
     With prior variance 1, and noise of variance u in one gradient and of v in the mean of all of them, the
-    weights of a step move by (H + 1 + v / H + c u / H)^-1 (gradient - (1 + v / H) (weights - start)), times the
+    weights of a step move by (H + 1 + (v + c u) / H)^-1 (gradient - (1 + v / H) (weights - start)), times the
     rate. The mean gives the result. The caution c keeps the noise of single steps out of the weights: without
     it, noise would make residuals so large that they are clipped, and the curvature less than H.
     """

@@ -381,7 +381,7 @@ def test_shares_above_1_are_refused_and_the_shares_of_all_plans_are_1(monkeypatc
     X, y, learner = fitted(AdditiveClassifier)
     right = AdditivePlan.shares
     monkeypatch.setattr(
-        AdditivePlan, "shares", property(lambda plan: (*right.fget(plan)[:-1], Fraction(2, 3)))
+        AdditivePlan, "shares", property(lambda plan: right.fget(plan)._replace(steps=Fraction(2, 3)))
     )
     with pytest.raises(BudgetExceededError, match="remaining budget"):
         learner.fit(X, y)
@@ -417,5 +417,5 @@ def test_noise_that_the_data_scale_breaks_replay(monkeypatch):
 
 def test_the_bits_of_an_audit_are_those_of_its_fit():
     _, _, learner = fitted(AdditiveClassifier)
-    learner._bits = Bits(1, 1, 1, 1, 1)
+    learner._bits = Bits(1, 1, 1, 1, 1, 1)
     assert learner.plan(10).bits is learner._bits

@@ -26,14 +26,15 @@ def planned(kind="gaussian", d=3, n=10_000, numbers=False, **parameters):
 def test_the_shares_of_all_queries_sum_to_1(kind, d, numbers):
     domain = {"domain": BitColumn(None)} if d > 2 else {}
     plan = planned(kind, d=d, numbers=numbers, **domain)
-    target, masses, shapes, correlations, spread, steps = plan.shares
-    assert target + masses + shapes + correlations + 2 * spread + steps == 1
+    target, masses, shapes, correlations, pairs, spread, steps = plan.shares
+    assert target + masses + shapes + correlations + pairs + 2 * spread + steps == 1
     assert plan.n_steps * plan.step_share == steps
     assert all(isinstance(share, Fraction) and share >= 0 for share in plan.shares)
     assert min(target, masses, shapes, steps) > 0
     assert plan.correlated == bool(correlations) == (kind != "laplace" and 2 <= d <= 256)
+    assert plan.paired == bool(pairs) == (plan.n_joint > 0)
     assert plan.narrows == bool(spread) == numbers
-    assert plan.n_queries == 3 + plan.correlated + 2 * plan.narrows + plan.n_steps
+    assert plan.n_queries == 3 + plan.correlated + plan.paired + 2 * plan.narrows + plan.n_steps
 
 
 def test_noise_follows_from_trust_and_delta():
@@ -73,9 +74,9 @@ def test_gaussian_noise_of_every_query_can_be_drawn_or_the_plan_refuses(exponent
 
 
 def test_fewer_bits_leave_out_half_or_all():
-    assert Bits.of(9, 0) == Bits(9, 11, 7, 7, 10)
-    assert Bits.of(9, 3) == Bits(8, 9, 6, 6, 9)
-    assert Bits.of(0, 0) == Bits(0, 2, 0, 0, 2)
+    assert Bits.of(9, 0) == Bits(9, 11, 7, 7, 6, 10)
+    assert Bits.of(9, 3) == Bits(8, 9, 6, 6, 5, 9)
+    assert Bits.of(0, 0) == Bits(0, 2, 0, 0, 0, 2)
     assert min(vars(Bits.of(9, 18)).values()) == 0
 
 
