@@ -48,6 +48,7 @@ _LINES = 0.2  # for flexible shapes, the part of a stiff kernel that is added to
 _FLEXIBLE = 4  # the level from which on it is added
 _SMALL = 3e-3  # eigenvalues below this share of the greatest are dropped
 _MOST_FEATURES = 600
+_LEAST_ENERGY = 1e-12
 # Steps
 _CONSTANT = 0.5
 _LENGTH = 0.85  # the norm to which rows are shortened, in root mean squares
@@ -106,8 +107,8 @@ def learn_additive(oracle: Oracle, plan: AdditivePlan) -> AdditiveModel:
     AdditiveModel
     """
     base = plan.loss.base(oracle.ask(plan.loss.base_query(), plan.shares[0])[0])
-    masses = ask_masses(oracle, plan)
-    shapes = ask_shapes(oracle, plan, base, masses)
+    masses, variance = ask_masses(oracle, plan)
+    shapes = ask_shapes(oracle, plan, base, masses, variance)
     if plan.narrows:
         base, shapes = _narrowed(oracle, plan, base, shapes)
     copula = _ask_correlations(oracle, plan, masses, shapes)
@@ -251,7 +252,7 @@ def _features(
     for energy, start in zip(energies, starts, strict=True):
         energy[: len(start)] = np.inf
     falling = np.sort(np.concatenate(energies))[::-1]
-    least = falling[min(_MOST_FEATURES, len(falling)) - 1]
+    least = max(falling[min(_MOST_FEATURES, len(falling)) - 1], _LEAST_ENERGY)
     return [table[:, energy >= least] for table, energy in zip(tables, energies, strict=True)], starts
 
 
