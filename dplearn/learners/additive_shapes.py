@@ -30,7 +30,7 @@ __all__ = ["Shape", "ask_masses", "ask_residuals", "ask_shapes", "synthetic_cell
 
 Floats64 = NDArray[np.float64]
 
-_LEAST_MASS = 0.02  # of a cell, as a share of the mean mass
+_MASS_NOISE = 1.0  # the part of the noise in masses that is left after they are made shares
 _CONSTANT = 0.1  # the square of the constant, as a share of the mean square of centred rows
 _LENGTH = 0.85  # the norm to which rows are shortened, in root mean squares
 _LEAST_SQUARE = 1e-3  # of centred rows
@@ -57,8 +57,8 @@ class Shape:
     covariance: Floats64
 
 
-def ask_masses(oracle: Oracle, plan: AdditivePlan) -> list[Floats64]:
-    """Query the sums of smooth rows, and return the masses of the cells of each column.
+def ask_masses(oracle: Oracle, plan: AdditivePlan) -> tuple[list[Floats64], float]:
+    """Query the sums of smooth rows, and return the masses of the cells of each column, and the noise.
 
     Parameters
     ----------
@@ -69,8 +69,10 @@ def ask_masses(oracle: Oracle, plan: AdditivePlan) -> list[Floats64]:
 
     Returns
     -------
-    list of ndarray of shape (cells,)
-        Positive, with sum 1.
+    masses : list of ndarray of shape (cells,)
+        Nonnegative, with sum 1.
+    variance : float
+        The variance of the noise in each number of the mean row.
     """
     tables = _tables(plan)
     rows = Rows.of(tables, constant=0.0, length=1.0, bits=plan.bits.masses if plan.order == 2 else 0)
@@ -80,14 +82,13 @@ def ask_masses(oracle: Oracle, plan: AdditivePlan) -> list[Floats64]:
         image = answer.means[start : start + table.shape[1]]
         start += table.shape[1]
         alone = np.array_equal(table, np.eye(len(table)))
-        mass = np.maximum(
-            nearest_shares(image) if alone else fitted_shares(table, image), _LEAST_MASS / len(table)
-        )
-        masses.append(mass / mass.sum())
-    return masses
+        masses.append(nearest_shares(image) if alone else fitted_shares(table, image))
+    return masses, answer.noise_variance
 
 
-def ask_shapes(oracle: Oracle, plan: AdditivePlan, base: Base, masses: Sequence[Floats64]) -> list[Shape]:
+def ask_shapes(
+    oracle: Oracle, plan: AdditivePlan, base: Base, masses: Sequence[Floats64], mass_variance: float
+) -> list[Shape]:
     """Query the sums of centred rows times targets, and return the shape of each column.
 
     Parameters
@@ -97,6 +98,8 @@ def ask_shapes(oracle: Oracle, plan: AdditivePlan, base: Base, masses: Sequence[
     base : Base
         The distribution of the targets.
     masses : sequence of ndarray
+        From `ask_masses`.
+    mass_variance : float
         From `ask_masses`.
     """
     rows = _centred_rows(plan, masses)
@@ -110,11 +113,12 @@ def ask_shapes(oracle: Oracle, plan: AdditivePlan, base: Base, masses: Sequence[
     ):
         rows_of_cells, seen = np.asarray(table * rows.unit, dtype=np.float64), mass * kept
         stop = start + table.shape[1]
-        # Without effects the sums would be those of the mean target.
+        # Without effects the sums would be those of the mean target, but for the noise in the masses.
         beyond = sums[start:stop] - np.outer(seen @ rows_of_cells, base.targets)
+        noise = variance + _MASS_NOISE * mass_variance * (float(mass @ kept) * base.targets) ** 2
         start = stop
         shape = _posterior(
-            rows_of_cells, seen, beyond, _kernels(column, plan.level), base, variance, plan.public.n_samples
+            rows_of_cells, seen, beyond, _kernels(column, plan.level), base, noise, plan.public.n_samples
         )
         shapes.append(Shape(shape.effects - mass @ shape.effects, shape.covariance))
     return shapes
@@ -221,7 +225,7 @@ def _posterior(
     sums: Floats64,
     kernels: Sequence[Floats64],
     base: Base,
-    variance: float,
+    variance: Floats64,
     n: int,
 ) -> Shape:
     """Return the posterior mean and covariance of effects, given noisy sums that are linear in them.
@@ -238,14 +242,17 @@ def _posterior(
         The possible prior covariances, times an amplitude.
     base : Base
         The distribution of the targets.
-    variance : float
-        The variance of the noise in each number of `sums`.
+    variance : ndarray of shape (k,)
+        The variance of the noise in each number of a column of `sums`.
     n : int
         Number of records; their sampling error is part of the noise.
     """
     weighted = seen[:, None] * rows
     gram = rows.T @ weighted
-    noises = [(variance + _TINY) * np.eye(len(gram)) + (each / n) * gram for each in base.variance]
+    noises = [
+        (noise + _TINY) * np.eye(len(gram)) + (each / n) * gram
+        for noise, each in zip(variance, base.variance, strict=True)
+    ]
     best: Any = None
     for each in kernels:
         signal = weighted.T @ each @ weighted

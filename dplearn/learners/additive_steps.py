@@ -51,6 +51,7 @@ _LINES = 0.2  # for flexible shapes, the part of a stiff kernel that is added to
 _FLEXIBLE = 4  # the level from which on it is added
 _SMALL = 3e-3  # eigenvalues below this share of the greatest are dropped
 _MOST_FEATURES = 600
+_LEAST_ENERGY = 1e-12
 _AMPLITUDE = math.sqrt(3.0)  # of joint features
 _SPLIT = 1e-3  # the ridge of the split of joint features, as a share of the mean square of other features
 _HIDDEN = 0.2  # joint features with a smaller signal, in standard deviations of the noise, are left out
@@ -187,8 +188,8 @@ def learn_additive(oracle: Oracle, plan: AdditivePlan) -> AdditiveModel:
     AdditiveModel
     """
     base = plan.loss.base(oracle.ask(plan.loss.base_query(), plan.shares.target)[0])
-    masses = ask_masses(oracle, plan)
-    shapes = ask_shapes(oracle, plan, base, masses)
+    masses, variance = ask_masses(oracle, plan)
+    shapes = ask_shapes(oracle, plan, base, masses, variance)
     if plan.narrows:
         base, shapes = _narrowed(oracle, plan, base, shapes)
     copula = _ask_correlations(oracle, plan, masses, shapes)
@@ -407,7 +408,7 @@ def _features(
     for energy, start in zip(energies, starts, strict=True):
         energy[: len(start)] = np.inf
     falling = np.sort(np.concatenate(energies))[::-1]
-    least = falling[min(_MOST_FEATURES, len(falling)) - 1]
+    least = max(falling[min(_MOST_FEATURES, len(falling)) - 1], _LEAST_ENERGY)
     return [table[:, energy >= least] for table, energy in zip(tables, energies, strict=True)], starts
 
 
