@@ -31,6 +31,12 @@ _OF_NUMBERS = ("numbers", "integers")
 _TYPES = {r"bool": "booleans", r"u?int\d*$": "integers", r"float|decimal": "numbers"}
 _TEXTS = re.compile(r"<?u\d|\|?s\d|str|bytes|cat|enum|binary")
 _SHARE = Fraction(1, 10)
+_UNTYPED = (
+    "X is a list or an array of objects: its {} columns have no types, from which kinds are learned. Pass a data"
+    " frame (the output of a transformer is one after set_output(transform='pandas')), or an array of"
+    " numbers such as X.astype(float), or declare kinds: Learn('numbers'), or Learn(['numbers', 'categories',"
+    " ...]) with a kind for each column, as domain; the same kinds as columns of learned_schema"
+)
 
 
 @dataclass(frozen=True)
@@ -41,10 +47,10 @@ class Learn:
 
     Parameters
     ----------
-    columns : mapping of str to str, or sequence of str, optional
-        Public. The kind of each column, or of some columns of a data frame by name: "numbers", "integers",
-        "booleans" or "categories". The kinds of all other columns follow from their types; a list and an
-        array of objects have no types, and their columns are categories.
+    columns : str, mapping of str to str, or sequence of str, optional
+        Public. The kind of all columns, of each column, or of some columns of a data frame by name:
+        "numbers", "integers", "booleans" or "categories". The kinds of all other columns follow from their
+        types. The columns of a list and of an array of objects have no types: their kinds must be declared.
     share : number, default=1/10
         The share of a fit's budget for the domains, in (0, 1).
     """
@@ -58,7 +64,7 @@ class Learn:
 
     def __repr__(self) -> str:
         declared: ColumnKinds | None = self.columns
-        given = [] if declared is None else [repr(declared.listed)]
+        given = [] if declared is None else [repr(declared.kinds[0] if declared.alike else declared.listed)]
         share = [f"share={str(self.share)!r}"] if self.share != _SHARE else []
         return f"Learn({', '.join(given + share)})"
 
@@ -80,10 +86,13 @@ class ColumnKinds:
         The kind of each column, one of `KINDS`.
     names : tuple of str or None
         The names of the columns, if they have names.
+    alike : bool
+        Whether the only kind is declared for all columns, of any number.
     """
 
     kinds: tuple[str, ...]
     names: tuple[str, ...] | None = None
+    alike: bool = False
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -118,7 +127,7 @@ def kinds_of(X: Any, columns: Any = None, dtype: Any = None) -> ColumnKinds:
     ----------
     X : ndarray or data frame of shape (n, d)
         Only its shape, its names and its types are read.
-    columns : mapping, sequence or None
+    columns : str, mapping, sequence or None
         As for `Learn`. For an array, a mapping lists all columns in their order.
     dtype : dtype, optional
         The type of the array that X was made from; by default, that of X.
@@ -126,7 +135,8 @@ def kinds_of(X: Any, columns: Any = None, dtype: Any = None) -> ColumnKinds:
     Raises
     ------
     TypeError
-        If a column has dates, times or durations, or is declared to be of numbers and has a type of text.
+        If a column has dates, times or durations, or is declared to be of numbers and has a type of text, or
+        if `X` is an array of objects and no kinds are declared.
     ValueError
         If `columns` does not describe the columns of `X`.
     """
@@ -134,10 +144,14 @@ def kinds_of(X: Any, columns: Any = None, dtype: Any = None) -> ColumnKinds:
     types = (
         [column_type(X, place) for place in range(d)] if frame else [X.dtype if dtype is None else dtype] * d
     )
+    if declared is None and not frame and types[0] == object:
+        raise TypeError(_UNTYPED.format(d))
     given = tuple(map(str, X.columns)) if frame else tuple(f"x{place}" for place in range(d))
     kinds = [_of_type(dtype, name) for dtype, name in zip(types, given, strict=True)]
     named = frame and len({name for name in X.columns if isinstance(name, str)}) == d
-    if declared is not None and declared.names is not None and frame:
+    if declared is not None and declared.alike:
+        kinds = list(declared.kinds) * d
+    elif declared is not None and declared.names is not None and frame:
         kinds = _overwritten(kinds, given, declared)
     elif declared is not None:
         if len(declared) != d:
@@ -157,7 +171,7 @@ def declared_kinds(columns: Any) -> ColumnKinds | None:
 
     Parameters
     ----------
-    columns : mapping, sequence, ColumnKinds or None
+    columns : str, mapping, sequence, ColumnKinds or None
         As for `Learn`.
 
     Raises
@@ -169,7 +183,9 @@ def declared_kinds(columns: Any) -> ColumnKinds | None:
         return columns
     if isinstance(columns, Mapping):
         return ColumnKinds(tuple(map(_checked, columns.values())), tuple(map(str, columns)))
-    return ColumnKinds(tuple(map(_checked, [columns] if isinstance(columns, str) else columns)))
+    if isinstance(columns, str):
+        return ColumnKinds((_checked(columns),), alike=True)
+    return ColumnKinds(tuple(map(_checked, columns)))
 
 
 def _checked(kind: Any) -> str:

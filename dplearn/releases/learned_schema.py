@@ -119,8 +119,8 @@ class LearnedSchemaPlan(ReleasePlan):
             texts.append("categories are not listed, and are hashed")
         return tuple(
             f"n_samples is {self.n_samples}: with epsilon {float(self.guarantee.epsilon):.3g} for the schema,"
-            f" {text}; {self.n_needed} records are enough for all {len(self.columns)} columns; spend more"
-            " epsilon, or declare domain=Schema(...)"
+            f" {text}; {self.n_needed} records are enough for a schema of all {len(self.columns)} columns; spend"
+            " more epsilon, or declare domain=Schema(...)"
             for text in texts
         )
 
@@ -182,9 +182,9 @@ def learned_schema(
     ----------
     X : data frame, array or list of rows, of shape (n, d)
         Private. Cells of any kind. Types of columns (dtypes) are public.
-    columns : mapping of str to str, or sequence of str, optional
+    columns : str, mapping of str to str, or sequence of str, optional
         Public. Kinds of columns, as for `Learn`: "numbers", "integers", "booleans" or "categories". None: by
-        the types of the columns. A list and an array of objects have no types: their columns are categories.
+        the types of the columns. A list and an array of objects have no types: declare the kinds.
     epsilon : float, default=1.0
         Privacy cost; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
@@ -203,8 +203,8 @@ def learned_schema(
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as described, a column has dates or durations, or a column of numbers has a type
-        of text; nothing is spent.
+        If a parameter is not as described, a column has dates or durations, a column of numbers has a type
+        of text, or the columns have no types and no declared kinds; nothing is spent.
     BudgetExceededError
         If the guarantee does not fit the ledger's remaining budget; nothing is spent.
 

@@ -24,7 +24,6 @@ class Unread:
         ("int8", "integers"),
         ("uint64", "integers"),
         ("bool", "booleans"),
-        ("object", "categories"),
         ("U3", "categories"),
         ("S3", "categories"),
     ],
@@ -52,10 +51,15 @@ def test_the_types_of_a_data_frame_are_the_kinds_of_its_columns():
     assert kinds_of(polars).kinds == ("integers", "numbers", "categories", "booleans")
 
 
-def test_cells_have_no_influence_on_kinds():
-    for cells in ([1, 2], ["1", "x"], [None, 0.5]):
-        assert kinds_of(np.array([[cell] for cell in cells], dtype=object)).kinds == ("categories",)
-        assert kinds_of(np.array([[cell] for cell in cells], dtype=object), ["numbers"]).kinds == ("numbers",)
+@pytest.mark.parametrize("cells", [[1, 2], ["1", "x"], [None, 0.5]])
+def test_cells_have_no_influence_on_kinds(cells):
+    rows = np.array([[cell] * 2 for cell in cells], dtype=object)
+    with pytest.raises(TypeError, match=r"its 2 columns have no types.*set_output.*Learn\('numbers'\)"):
+        kinds_of(rows)
+    assert kinds_of(rows, "numbers") == ColumnKinds(("numbers", "numbers"))
+    assert kinds_of(rows, ["numbers", "categories"]).kinds == ("numbers", "categories")
+    # In a data frame objects are texts, for which pandas had no other type.
+    assert kinds_of(pd.DataFrame({"a": pd.Series(cells, dtype=object)})).kinds == ("categories",)
 
 
 def test_columns_are_declared_by_name_or_in_order():
@@ -77,6 +81,8 @@ def test_columns_that_do_not_exist_and_kinds_that_do_not_are_refused():
         kinds_of(frame, {"size": "numbers"})
     with pytest.raises(ValueError, match="columns must list 2 kinds, one for each column, got 1"):
         kinds_of(frame, ["numbers"])
+    with pytest.raises(ValueError, match=r"columns must be of kinds .* got 'float'"):
+        Learn("float")
     with pytest.raises(ValueError, match=r"columns must be of kinds 'numbers', .* got 'float'"):
         Learn({"age": "float"})
     with pytest.raises(ValueError, match="share must be"):
@@ -100,6 +106,13 @@ def test_the_parameter_domain_is_learn_or_declares_domains():
     assert as_learn(None) is None
     assert Learn({"age": "numbers"}) == Learn({"age": "numbers"})
     assert Learn(["numbers"]).columns == ColumnKinds(("numbers",))
-    for learn in (Learn(), Learn(["numbers"], share="1/3"), Learn({"age": "numbers"}), Learn(share="1/3")):
+    for learn in (
+        Learn(),
+        Learn("numbers"),
+        Learn(["numbers"], share="1/3"),
+        Learn({"age": "numbers"}),
+        Learn(share="1/3"),
+    ):
         assert eval(repr(learn)) == learn
+    assert repr(Learn("numbers")) == "Learn('numbers')"
     assert repr(Learn({"age": "numbers"})) == "Learn({'age': 'numbers'})"
