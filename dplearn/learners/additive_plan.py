@@ -146,7 +146,7 @@ class AdditivePlan(Plan):
     def warnings(self) -> tuple[str, ...]:
         """A warning if the shapes are noise-dominated; a function of public numbers."""
         n = self.public.n_samples
-        if self.public.n_labels >= n or self.resolution >= _NOISE_DOMINATED:
+        if not self.noise_dominated:
             return ()
         delta = ", or a delta such as 1e-6" if self.noise == "laplace" else ""
         return (
@@ -154,6 +154,11 @@ class AdditivePlan(Plan):
             f" records or a larger epsilon{delta}; plan(n_samples, n_features=...) reports `resolution`"
             " without data",
         )
+
+    @property
+    def noise_dominated(self) -> bool:
+        """Whether the noise is larger than the signal of most tables."""
+        return self.resolution < _NOISE_DOMINATED
 
     @property
     def order(self) -> int:

@@ -65,8 +65,9 @@ NO_GAPS = (
     " dplearn.preprocessing, which encodes cells that are not numbers as NaN; IntegerRange and Grid take"
     " missing=True too"
 )
-_ONE_KIND = "labels must be all strings or all numbers, without missing ones"
-_NO_NAN = "Input y contains NaN or infinity."
+_LABELLED = "drop records without a label if their number may be public, or make 'missing' one of the labels"
+_ONE_KIND = f"y must hold labels that are all strings or all numbers, and none missing; {_LABELLED}"
+_NO_NAN = f"Input y contains NaN or infinity; {_LABELLED}"
 NOT_A_CELL = f"X holds an object whose argument must be a string or a real number; of dates {DATES_AS_DAYS}"
 
 _PLAIN = {int, bool, float, str}
