@@ -32,10 +32,10 @@ _TYPES = {r"bool": "booleans", r"u?int\d*$": "integers", r"float|decimal": "numb
 _TEXTS = re.compile(r"<?u\d|\|?s\d|str|bytes|cat|enum|binary")
 _SHARE = Fraction(1, 10)
 _UNTYPED = (
-    "X is a list or an array of objects: its {} columns have no types, from which kinds are learned. Pass a data"
-    " frame (the output of a transformer is one after set_output(transform='pandas')), or an array of"
-    " numbers such as X.astype(float), or declare kinds: Learn('numbers'), or Learn(['numbers', 'categories',"
-    " ...]) with a kind for each column, as domain; the same kinds as columns of learned_schema"
+    "X is a list or an array of objects: its {} columns have no types, which would tell their kinds. Pass a"
+    " data frame (the output of a transformer is one after set_output(transform='pandas')), or an array of"
+    " numbers such as X.astype(float), or declare kinds: domain=Learn('numbers'), or domain=Learn(['numbers',"
+    " 'categories', ...]) with a kind for each column; for learned_schema, these are columns="
 )
 
 
@@ -144,7 +144,7 @@ def kinds_of(X: Any, columns: Any = None, dtype: Any = None) -> ColumnKinds:
     types = (
         [column_type(X, place) for place in range(d)] if frame else [X.dtype if dtype is None else dtype] * d
     )
-    if declared is None and not frame and types[0] == object:
+    if declared is None and not frame and getattr(types[0], "kind", "") == "O":
         raise TypeError(_UNTYPED.format(d))
     given = tuple(map(str, X.columns)) if frame else tuple(f"x{place}" for place in range(d))
     kinds = [_of_type(dtype, name) for dtype, name in zip(types, given, strict=True)]

@@ -60,8 +60,9 @@ from dplearn.records.targets import STEPS, TargetRange, read_target
 __all__ = ["AdditiveClassifier", "AdditivePlan", "AdditiveRegressor", "ColumnShape"]
 
 _NUMBERS = Floats()  # the assumed domain of each undeclared column
-# A fit warns if residuals are less than so many standard deviations of the noise in the first shapes. On wages of
-# 2,000 to 32,000 records with target ranges of 1 to 10**10 times their greatest, R^2 is mostly near 0 or negative below.
+# A fit warns if residuals are less than so many standard deviations of the noise in the first shapes. For
+# wages of 2,000 to 32,000 records, with target ranges of 1 to 10**10 times their greatest, R^2 is then mostly
+# near 0 or negative.
 _WITHIN_NOISE = 1.5
 
 
@@ -275,7 +276,7 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
     **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** `plan(n_samples).deviation` is the noise of the first shapes; a fit warns if the noise
-    dominates (`resolution` below 10), which depends on public numbers only.
+    dominates (`resolution` below `least_resolution`), which depends on public numbers only.
 
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5: every
     statistical-query algorithm has a local simulation. Generalised additive models are by Hastie and

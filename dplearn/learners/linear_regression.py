@@ -48,8 +48,8 @@ from dplearn.records.targets import TargetRange, read_target
 __all__ = ["LinearPlan", "LinearRegressor"]
 
 _NUMBERS = Product([Floats()])  # the assumed domain of each undeclared column
-# A fit warns if the released variance of residuals is less than this multiple of the least that noise allows, and
-# no coefficient is more than so many standard deviations from 0.
+# A fit warns if the released variance of residuals is less than this multiple of the least that noise allows,
+# and no coefficient is more than so many standard deviations from 0.
 _WITHIN_NOISE, _RELATED = 4, 5
 
 

@@ -119,8 +119,8 @@ class LearnedSchemaPlan(ReleasePlan):
             texts.append("categories are not listed, and are hashed")
         return tuple(
             f"n_samples is {self.n_samples}: with epsilon {float(self.guarantee.epsilon):.3g} for the schema,"
-            f" {text}; {self.n_needed} records are enough for a schema of all {len(self.columns)} columns; spend"
-            " more epsilon, or declare domain=Schema(...)"
+            f" {text}; {self.n_needed} records are enough for a schema of all {len(self.columns)} columns;"
+            " spend more epsilon, or declare domain=Schema(...)"
             for text in texts
         )
 

@@ -293,7 +293,24 @@ def test_a_fit_of_few_records_warns_by_public_numbers():
     plan = classifier(epsilon=0.1).plan(50, n_features=3)
     assert plan.resolution < 10
     assert plan.warnings[0].startswith("n_samples is 50: noise is larger than the signal for 3 columns")
+    assert "the `resolution` is 0.4, and should be at least 10; plan(" in plan.warnings[0]
     assert classifier(epsilon=0.1).plan(10**6, n_features=3).warnings == ()
+
+
+def test_even_one_record_of_two_labels_has_a_warning():
+    one = AdditiveClassifier(classes=[0, 1], domain=Grid(0, 1))
+    with pytest.warns(UserWarning, match="n_samples is 1: noise is larger"):
+        one.fit([[0.5]], [1])
+
+
+@pytest.mark.parametrize(("trust_model", "labels", "numbers"), [("central", 10, 20), ("local", 30, 60)])
+def test_the_least_resolution_depends_on_the_trust_model_and_the_target(trust_model, labels, numbers):
+    for make, least in ((classifier, labels), (regressor, numbers)):
+        learner = make(epsilon=1.0, trust_model=trust_model, delta=1e-6)
+        plans = [learner.plan(n, n_features=5) for n in np.geomspace(100, 10**6, 60).astype(int)]
+        assert {plan.least_resolution for plan in plans} == {least}
+        assert all((plan.warnings == ()) == (plan.resolution >= least) for plan in plans)
+        assert 0 < sum(plan.warnings == () for plan in plans) < 60
 
 
 @pytest.mark.parametrize("settings", SETTINGS[:2], ids=str)
