@@ -128,8 +128,9 @@ def frame_column(X: Any, position: int) -> NDArray[Any]:
 
 
 def column_type(X: Any, position: int) -> Any:
-    """Return the dtype of one column of a data frame of pandas or polars."""
-    return X.dtypes.iloc[position] if hasattr(X, "iloc") else X.dtypes[position]
+    """Return the dtype of one column of a data frame of pandas or polars; of a sparse one, its cells' dtype."""
+    dtype = X.dtypes.iloc[position] if hasattr(X, "iloc") else X.dtypes[position]
+    return dtype.subtype if _is_sparse(dtype) else dtype
 
 
 def holds_times(dtype: Any) -> bool:
@@ -246,9 +247,14 @@ def _is_listed(values: Any) -> bool:
     return hasattr(values, "__len__") and not typed and not is_frame(values)
 
 
+def _is_sparse(dtype: Any) -> bool:
+    """Return True for a type of pandas' sparse columns, whose cells have a type of numpy."""
+    return type(dtype).__name__ == "SparseDtype"
+
+
 def _column(column: Any) -> NDArray[Any]:
     """Return a series of pandas or polars, or an array or index of pandas, as `frame_column` does."""
-    if isinstance(column.dtype, np.dtype):
+    if isinstance(column.dtype, np.dtype) or _is_sparse(column.dtype):
         return np.asarray(column)
     named = getattr(column, "cat", column)
     if hasattr(named, "categories") and hasattr(named, "codes"):

@@ -224,7 +224,8 @@ def learned_schema(
     **Assumes.** The entries of `guarantee.assumes`: types of columns are public. No cell is refused.
 
     **Accuracy.** `learned_schema_plan` returns the error of the ends' ranks and the threshold of the lists,
-    without data.
+    without data. Numbers of magnitudes above 2**64, such as long identifiers, share a code, and so do those
+    below 2**-64.
 
     **Source.** Smith (2011) for quantiles; Korolova, Kenthapadi, Mishra and Ntoulas (2009) for the lists. The
     schema of both, whose cells are all accepted, is ours.
