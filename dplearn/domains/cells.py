@@ -128,7 +128,7 @@ def frame_column(X: Any, position: int) -> NDArray[Any]:
 
 
 def column_type(X: Any, position: int) -> Any:
-    """Return the dtype of one column of a data frame of pandas or polars; of a sparse one, its cells' dtype."""
+    """Return the dtype of one column of a data frame of pandas or polars; of a sparse one, that of cells."""
     dtype = X.dtypes.iloc[position] if hasattr(X, "iloc") else X.dtypes[position]
     return dtype.subtype if _is_sparse(dtype) else dtype
 
