@@ -29,6 +29,7 @@ __all__ = [
     "floor_of",
     "frame_column",
     "holds_times",
+    "in_units",
     "is_frame",
     "is_missing",
     "is_number",
@@ -147,6 +148,17 @@ def times_as_numbers(dtype: Any) -> str:
     """Return advice on a column of times, a text that depends on the column's dtype only."""
     durations = getattr(dtype, "kind", "") == "m" or "uration" in str(dtype)
     return f"{dtype}: {_SECONDS if durations else DATES_AS_DAYS}"
+
+
+def in_units(dtype: Any) -> str:
+    """Return advice on times where no domain need be declared, a text that depends on their dtype only."""
+    of_pandas = hasattr(dtype, "kind")
+    if getattr(dtype, "kind", "") == "m" or "uration" in str(dtype):
+        return f"{dtype}: {_SECONDS}"
+    if not of_pandas and str(dtype) == "Time":
+        return f"{dtype}: give hours, such as d.dt.hour()"
+    days = "(d - pd.Timestamp('1970-01-01')).dt.days" if of_pandas else "d.dt.epoch('d')"
+    return f"{dtype}: give days, {days}, and parts such as the weekday or the hour as further columns"
 
 
 def unread_times(X: Any, position: int) -> Any:

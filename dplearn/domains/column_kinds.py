@@ -18,7 +18,7 @@ from typing import Any
 from dplearn._validation import check_number
 from dplearn._writing import brief
 from dplearn.domains.base import Domain
-from dplearn.domains.cells import column_type, holds_times, is_frame, times_as_numbers
+from dplearn.domains.cells import column_type, holds_times, in_units, is_frame
 from dplearn.domains.product import Product
 from dplearn.domains.schema import Schema
 
@@ -200,7 +200,7 @@ def _listed() -> str:
 
 def _of_type(dtype: Any, column: str) -> str:
     if holds_times(dtype):
-        raise TypeError(f"column {column!r} is {times_as_numbers(dtype)}")
+        raise TypeError(f"column {column!r} is {in_units(dtype)}")
     name = str(dtype).lower()
     return next((kind for pattern, kind in _TYPES.items() if re.match(pattern, name)), "categories")
 

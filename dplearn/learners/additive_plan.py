@@ -224,7 +224,9 @@ def additive_plan(
     """
     noise = "local" if params.trust_model == "local" else "gaussian" if params.cost.delta else "laplace"
     order = 1 if noise == "laplace" else 2
-    columns = tuple(column_of(each) for each in domain.domains)
+    distinct = {id(each): each for each in domain.domains}  # most columns of a plan have the same domain
+    made = {key: column_of(each) for key, each in distinct.items()}
+    columns = tuple(made[id(each)] for each in domain.domains)
     bare = AdditivePlan(params.cost, noise, 0, 0, 0.0, 0, 0.0, public=public)
     resolution = _resolution(bare, len(columns))
     level = min(LEVELS - 1, 2 + sum(resolution >= limit for limit in _FINER))

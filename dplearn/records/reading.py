@@ -390,6 +390,8 @@ def label_cells(y: Any) -> NDArray[Any]:
             raise ValueError("y must hold one label for each record, got a row of several")
         cells = object_array(listed).reshape(cells.shape)
     _refuse_complex(cells.dtype, *set(map(type, listed)))
+    if holds_times(cells.dtype):
+        raise ValueError("y must hold labels that are texts or numbers, got times; y.astype(str) are texts")
     labels: NDArray[Any] = column_or_1d(cells, warn=True)
     return labels
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dplearn._validation import check_number, shown
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import DomainError
-from dplearn.domains.cells import column_type, is_frame
+from dplearn.domains.cells import column_type, holds_times, in_units, is_frame
 from dplearn.domains.numbers import Floats, as_numbers
 from dplearn.records.reading import label_cells
 
@@ -185,6 +185,8 @@ def read_numbers(y: Any, n: int) -> NDArray[Any]:
     """
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
+    if holds_times(_type_of(y)):
+        raise DomainError(f"y must hold numbers, got {in_units(_type_of(y))}")
     if _TEXT.match(str(_type_of(y)).lower()):
         raise DomainError(
             f"y must hold numbers, got a type of text, {_type_of(y)}: a regressor predicts numbers, and a"

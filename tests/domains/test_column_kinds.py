@@ -1,5 +1,7 @@
 """Kinds of columns come from declarations and types, and from no cell."""
 
+import datetime
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -95,8 +97,15 @@ def test_a_column_of_text_is_no_column_of_numbers_and_dates_are_neither():
             kinds_of(pd.DataFrame({"age": column}), {"age": "numbers"})
     with pytest.raises(TypeError, match="has a type of text, <U1"):
         kinds_of(np.array([["3"]]), ["integers"])
-    with pytest.raises(TypeError, match="column 'day' is datetime64"):
-        kinds_of(pd.DataFrame({"day": pd.to_datetime(["2020-01-01"])}))
+    for frame, words in (
+        (pd.DataFrame({"day": pd.to_datetime(["2020-01-01"])}), r"is datetime64.*: give days, \(d - pd"),
+        (pd.DataFrame({"day": pd.to_timedelta(["1s"])}), r"is timedelta64.*: give seconds, d\.dt\.total_sec"),
+        (pl.DataFrame({"day": [datetime.date(2020, 1, 1)]}), r"is Date: give days, d\.dt\.epoch\('d'\)"),
+        (pl.DataFrame({"day": [datetime.timedelta(1)]}), r"is Duration.*: give seconds, d\.dt\.total_sec"),
+        (pl.DataFrame({"day": [datetime.time(1)]}), r"is Time: give hours, such as d\.dt\.hour"),
+    ):
+        with pytest.raises(TypeError, match=f"column 'day' {words}"):
+            kinds_of(frame)
 
 
 def test_the_parameter_domain_is_learn_or_declares_domains():

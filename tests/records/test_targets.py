@@ -11,6 +11,7 @@ import pytest
 from sklearn.exceptions import DataConversionWarning
 
 from dplearn.domains import DomainError
+from dplearn.records.reading import read_labels
 from dplearn.records.targets import STEPS, TargetRange, read_target
 
 SCORES = TargetRange.of((0, 100))
@@ -95,6 +96,17 @@ def test_texts_without_a_type_of_text_are_refused(targets):
 def test_a_type_of_text_is_refused_with_advice(targets):
     with pytest.raises(DomainError, match=r"got a type of text, .* a classifier labels; .*astype"):
         read_target(targets, 2, SCORES)
+
+
+@pytest.mark.parametrize(
+    "days",
+    [np.array(["2020-01-01", "2020-01-02"], dtype="M8[D]"), pd.Series(pd.to_datetime(["2020-01-01"] * 2))],
+)
+def test_times_are_refused_with_advice(days):
+    with pytest.raises(DomainError, match=r"y must hold numbers, got datetime64.*: give days"):
+        read_target(days, 2, SCORES)
+    with pytest.raises(ValueError, match=r"texts or numbers, got times; y\.astype"):
+        read_labels(days, 2, None)
 
 
 def test_targets_outside_the_range_are_refused_or_clipped():
