@@ -32,7 +32,7 @@ _TYPES = {r"bool": "booleans", r"u?int\d*$": "integers", r"float|decimal": "numb
 _TEXTS = re.compile(r"<?u\d|\|?s\d|str|bytes|cat|enum|binary")
 _SHARE = Fraction(1, 10)
 _UNTYPED = (
-    "X is a list or an array of objects: its {} columns have no types, which would tell their kinds. Pass a"
+    "X is an array of objects: its {} columns have no types, which would tell their kinds. Pass a"
     " data frame (the output of a transformer is one after set_output(transform='pandas')), or an array of"
     " numbers such as X.astype(float), or declare kinds: domain=Learn('numbers'), or domain=Learn(['numbers',"
     " 'categories', ...]) with a kind for each column; for learned_schema, these are columns="
@@ -50,7 +50,8 @@ class Learn:
     columns : str, mapping of str to str, or sequence of str, optional
         Public. The kind of all columns, of each column, or of some columns of a data frame by name:
         "numbers", "integers", "booleans" or "categories". The kinds of all other columns follow from their
-        types. The columns of a list and of an array of objects have no types: their kinds must be declared.
+        types. The columns of an array of objects have no types: their kinds must be declared. Those of a list
+        have none either: they are categories unless declared, and a fit warns.
     share : number, default=1/10
         The share of a fit's budget for the domains, in (0, 1).
     """
@@ -88,11 +89,14 @@ class ColumnKinds:
         The names of the columns, if they have names.
     alike : bool
         Whether the only kind is declared for all columns, of any number.
+    of_list : bool
+        Whether nothing shows the kinds, since the columns are those of a list.
     """
 
     kinds: tuple[str, ...]
     names: tuple[str, ...] | None = None
     alike: bool = False
+    of_list: bool = False
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -120,7 +124,7 @@ class ColumnKinds:
         return Schema(dict(zip(self.names, domains, strict=True)))
 
 
-def kinds_of(X: Any, columns: Any = None, dtype: Any = None) -> ColumnKinds:
+def kinds_of(X: Any, columns: Any = None, dtype: Any = None, *, of_list: bool = False) -> ColumnKinds:
     """Return the kinds of the columns of a table, from declarations and types; no cell is read.
 
     Parameters
@@ -131,6 +135,8 @@ def kinds_of(X: Any, columns: Any = None, dtype: Any = None) -> ColumnKinds:
         As for `Learn`. For an array, a mapping lists all columns in their order.
     dtype : dtype, optional
         The type of the array that X was made from; by default, that of X.
+    of_list : bool, default=False
+        Whether X was made from a list.
 
     Raises
     ------
@@ -144,7 +150,7 @@ def kinds_of(X: Any, columns: Any = None, dtype: Any = None) -> ColumnKinds:
     types = (
         [column_type(X, place) for place in range(d)] if frame else [X.dtype if dtype is None else dtype] * d
     )
-    if declared is None and not frame and getattr(types[0], "kind", "") == "O":
+    if declared is None and not frame and not of_list and getattr(types[0], "kind", "") == "O":
         raise TypeError(_UNTYPED.format(d))
     given = tuple(map(str, X.columns)) if frame else tuple(f"x{place}" for place in range(d))
     kinds = [_of_type(dtype, name) for dtype, name in zip(types, given, strict=True)]
@@ -163,7 +169,7 @@ def kinds_of(X: Any, columns: Any = None, dtype: Any = None) -> ColumnKinds:
             raise TypeError(
                 f"column {given[place]!r} is declared as {kind} and has a type of text, {types[place]}"
             )
-    return ColumnKinds(tuple(kinds), given if named else None)
+    return ColumnKinds(tuple(kinds), given if named else None, of_list=of_list and declared is None)
 
 
 def declared_kinds(columns: Any) -> ColumnKinds | None:

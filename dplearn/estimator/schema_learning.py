@@ -33,6 +33,7 @@ from sklearn.base import clone
 
 from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Learn, Product
+from dplearn.domains.cells import is_frame
 from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.privacy import ApproxDP
@@ -296,8 +297,9 @@ class _SchemaParams(Params):
 
 def _read(learner: Any, X: Any, y: Any, params: Any) -> Table:
     dtype = getattr(X, "dtype", None)
+    of_list = dtype is None and not is_frame(X)
     X = read_features(learner, X, domain=_ANY, reset=True)
-    kinds = kinds_of(X, params.learn.columns, dtype)
+    kinds = kinds_of(X, params.learn.columns, dtype, of_list=of_list)
     classes, targets = _read_targets(y, X.shape[0], params)
     # The inner learner reads the table with a schema that accepts every cell: its errors come before the
     # charge, and depend on no value of X.

@@ -63,6 +63,10 @@ _MOST_CODES = 2048  # of a one-hot encoded record, unless more columns need more
 _LEAST_TAIL, _MOST_TAIL, _TAILS = 5, 250, 1000  # of the records beyond either end of a range, in thousandths
 _MOST_COUNT = 4  # lists of categories need this many times the threshold
 _STEPS = 8  # a range consists of 8 to 18 steps, each a power of two
+_OF_LIST = (
+    "X is a list: its columns have no types, and all {} are read as categories; pass a data frame, or an array"
+    " of numbers, or declare kinds: domain=Learn('numbers'), or columns='numbers' of learned_schema"
+)
 _OTHER: tuple[Hashable, ...] = ()  # the key of cells that no list of categories contains
 _BITS = 100  # of the square root of a budget
 
@@ -109,15 +113,16 @@ class LearnedSchemaPlan(ReleasePlan):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings if ranges or lists are not released, because there are too few records."""
+        """Warnings if no types show the kinds, or if there are too few records for ranges or for lists."""
         texts: list[str] = []
+        kinds = (_OF_LIST.format(len(self.columns)),) if self.columns.of_list else ()
         if not self.curated:
-            return ()
+            return kinds
         if self.tail is None and self.columns.of_numbers:
             texts.append("numbers have no learned range, and are told apart by their powers of two")
         if self.threshold is None and self.columns.of_categories and self.guarantee.delta:
             texts.append("categories are not listed, and are hashed")
-        return tuple(
+        return kinds + tuple(
             f"n_samples is {self.n_samples}: with epsilon {float(self.guarantee.epsilon):.3g} for the schema,"
             f" {text}; {self.n_needed} records are enough for a schema of all {len(self.columns)} columns;"
             " spend more epsilon, or declare domain=Schema(...)"
@@ -184,7 +189,8 @@ def learned_schema(
         Private. Cells of any kind. Types of columns (dtypes) are public.
     columns : str, mapping of str to str, or sequence of str, optional
         Public. Kinds of columns, as for `Learn`: "numbers", "integers", "booleans" or "categories". None: by
-        the types of the columns. A list and an array of objects have no types: declare the kinds.
+        the types of the columns. An array of objects has no types: declare the kinds. A list has none either:
+        its columns are categories unless declared, with a warning.
     epsilon : float, default=1.0
         Privacy cost; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
@@ -211,7 +217,8 @@ def learned_schema(
     Warns
     -----
     UserWarning
-        If there are too few records for ranges, or for lists; the number of records is public.
+        If there are too few records for ranges, or for lists; the number of records is public. If X is a list
+        whose kinds are not declared.
 
     Notes
     -----
@@ -324,7 +331,9 @@ class SchemaStages(Release[LearnedSchemaPlan, LearnedSchema]):
         table = values if is_frame(values) else cells_of(values)
         if not all(table.shape):
             raise ValueError(f"X must have at least one row and one column, got shape {table.shape}")
-        self.kinds = kinds_of(table, self.columns, getattr(values, "dtype", None))
+        dtype = getattr(values, "dtype", None)
+        of_list = dtype is None and not is_frame(values)
+        self.kinds = kinds_of(table, self.columns, dtype, of_list=of_list)
         of_numbers = set(self.kinds.of_numbers)
         return Columns(
             [

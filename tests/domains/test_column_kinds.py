@@ -58,6 +58,8 @@ def test_cells_have_no_influence_on_kinds(cells):
     rows = np.array([[cell] * 2 for cell in cells], dtype=object)
     with pytest.raises(TypeError, match=r"its 2 columns have no types.*set_output.*Learn\('numbers'\)"):
         kinds_of(rows)
+    assert kinds_of(rows, of_list=True) == ColumnKinds(("categories",) * 2, of_list=True)
+    assert kinds_of(rows, "numbers", of_list=True) == ColumnKinds(("numbers", "numbers"))
     assert kinds_of(rows, "numbers") == ColumnKinds(("numbers", "numbers"))
     assert kinds_of(rows, ["numbers", "categories"]).kinds == ("numbers", "categories")
     # In a data frame objects are texts, for which pandas had no other type.

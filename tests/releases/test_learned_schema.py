@@ -226,12 +226,17 @@ def test_parameters_are_checked():
         learned_schema(np.empty((0, 2)))
 
 
-def test_a_table_of_lists_has_no_types_and_its_kinds_are_declared():
-    ledger = PrivacyLedger(5, 1e-3)
+def test_an_array_of_objects_is_refused_and_a_list_has_a_warning_unless_kinds_are_declared():
+    rows, ledger = [[1, "a"], [2, "b"]] * 5000, PrivacyLedger(5, 1e-3)
     with pytest.raises(TypeError, match="have no types"):
-        learned_schema([[1, "a"], [2, "b"]] * 5000, ledger=ledger)
+        learned_schema(np.array(rows, dtype=object), ledger=ledger)
     assert ledger.history() == []
-    found = released([[1, "a"], [2, "b"]] * 5000, "categories")
+    with pytest.warns(UserWarning, match="X is a list: .* all 2 are read as categories"):
+        learned_schema(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        learned_schema(rows, ["integers", "categories"])
+    found = released(rows)
     assert all(isinstance(domain, Categories) for domain in found.schema.domains)
     assert found.schema.domains[0].values == (1, 2, None) or set(found.schema.domains[0].values) == {
         1,
