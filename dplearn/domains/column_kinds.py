@@ -150,7 +150,8 @@ def kinds_of(X: Any, columns: Any = None, dtype: Any = None, *, of_list: bool = 
     types = (
         [column_type(X, place) for place in range(d)] if frame else [X.dtype if dtype is None else dtype] * d
     )
-    if declared is None and not frame and not of_list and getattr(types[0], "kind", "") == "O":
+    untyped = declared is None and not frame and getattr(types[0], "kind", "") == "O"
+    if untyped and not of_list:
         raise TypeError(_UNTYPED.format(d))
     given = tuple(map(str, X.columns)) if frame else tuple(f"x{place}" for place in range(d))
     kinds = [_of_type(dtype, name) for dtype, name in zip(types, given, strict=True)]
@@ -169,7 +170,7 @@ def kinds_of(X: Any, columns: Any = None, dtype: Any = None, *, of_list: bool = 
             raise TypeError(
                 f"column {given[place]!r} is declared as {kind} and has a type of text, {types[place]}"
             )
-    return ColumnKinds(tuple(kinds), given if named else None, of_list=of_list and declared is None)
+    return ColumnKinds(tuple(kinds), given if named else None, of_list=untyped)
 
 
 def declared_kinds(columns: Any) -> ColumnKinds | None:

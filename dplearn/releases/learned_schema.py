@@ -64,8 +64,8 @@ _LEAST_TAIL, _MOST_TAIL, _TAILS = 5, 250, 1000  # of the records beyond either e
 _MOST_COUNT = 4  # lists of categories need this many times the threshold
 _STEPS = 8  # a range consists of 8 to 18 steps, each a power of two
 _OF_LIST = (
-    "X is a list: its columns have no types, and all {} are read as categories; pass a data frame, or an array"
-    " of numbers, or declare kinds: domain=Learn('numbers'), or columns='numbers' of learned_schema"
+    "X is a list: its columns have no types, and all {} are read as categories; pass a data frame, or an"
+    " array of numbers, or declare kinds: domain=Learn('numbers'), or columns='numbers' of learned_schema"
 )
 _OTHER: tuple[Hashable, ...] = ()  # the key of cells that no list of categories contains
 _BITS = 100  # of the square root of a budget

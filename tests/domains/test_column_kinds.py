@@ -59,6 +59,7 @@ def test_cells_have_no_influence_on_kinds(cells):
     with pytest.raises(TypeError, match=r"its 2 columns have no types.*set_output.*Learn\('numbers'\)"):
         kinds_of(rows)
     assert kinds_of(rows, of_list=True) == ColumnKinds(("categories",) * 2, of_list=True)
+    assert kinds_of(np.zeros((5, 2)), of_list=True) == ColumnKinds(("numbers",) * 2)  # by __array__
     assert kinds_of(rows, "numbers", of_list=True) == ColumnKinds(("numbers", "numbers"))
     assert kinds_of(rows, "numbers") == ColumnKinds(("numbers", "numbers"))
     assert kinds_of(rows, ["numbers", "categories"]).kinds == ("numbers", "categories")
