@@ -22,7 +22,7 @@ The decorator replaces the stages. With any other `domain` they are the stages o
 6. `_publish` publishes the outcome of the inner learner, and the schema as `schema_`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial, wraps
@@ -31,6 +31,7 @@ from typing import Any, Self, TypeVar
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from dplearn._validation import shown
 from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Learn, Product
 from dplearn.domains.cells import is_frame
@@ -98,7 +99,13 @@ def _stages(kind: Any, parameter: str, concentrated: Callable[[Any], bool]) -> d
     own = {name: getattr(kind, name) for name in (*_OF_FITS, "_params", "_publish", "__sklearn_tags__")}
 
     def params(learner: Any, reproducible: bool) -> Any:
-        learn = as_learn(_value(learner, parameter))
+        domain = _value(learner, parameter)
+        learn = as_learn(domain)
+        if isinstance(domain, Mapping) or (learn is None and isinstance(domain, str)):
+            raise TypeError(
+                "domain must be a Domain, a sequence of them, a Product, a Schema, 'learn' or Learn(...),"
+                f" which takes a mapping from columns to kinds, got {shown(domain)}"
+            )
         if learn is None:
             return own["_params"](learner, reproducible)
         return _SchemaParams.of(learner, learn, parameter, concentrated, reproducible)

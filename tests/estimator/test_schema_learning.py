@@ -222,6 +222,15 @@ def test_errors_of_the_learner_come_before_the_charge():
     assert ledger.history() == []
 
 
+@pytest.mark.parametrize("domain", ["lern", {"year": "integers"}])
+@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+def test_other_texts_and_mappings_are_refused_with_advice(learner, domain):
+    with pytest.raises(
+        TypeError, match=r"'learn' or Learn\(...\), which takes a mapping .* got ('lern'|dict of)"
+    ):
+        fitted(learner, **declared(learner, domain))
+
+
 def test_the_schema_is_released_before_the_learner_reads_codes(monkeypatch):
     """The draws of the schema come first, and the inner learner has no ledger and the rest of the budget."""
     seen = []
