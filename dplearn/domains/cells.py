@@ -120,7 +120,7 @@ def floor_of(cell: Any) -> tuple[Any, bool]:
 
 def is_frame(X: Any) -> bool:
     """Return True for a data frame of pandas or polars."""
-    return hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "shape")
+    return hasattr(X, "shape") and hasattr(X, "columns") and hasattr(X, "dtypes")
 
 
 def frame_column(X: Any, position: int) -> NDArray[Any]:
@@ -198,6 +198,8 @@ def as_cells(values: Any) -> NDArray[Any]:
         return object_array(list(values))
     if not is_frame(values) and (hasattr(values, "isna") or hasattr(values, "to_physical")):
         return _column(values)
+    if type(values).__name__ == "LazyFrame":
+        raise TypeError("a LazyFrame is not supported: collect it by .collect() first")
     if not is_frame(values) and any(hasattr(values, name) for name in _ARROW):
         raise TypeError(f"{type(values).__name__} is not supported: turn it into pandas or polars first")
     return np.asarray(values)

@@ -11,7 +11,7 @@ A kind is declared, or derived from the type (dtype) of a column. No cell is rea
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -31,6 +31,14 @@ _OF_NUMBERS = ("numbers", "integers")
 _TYPES = {r"bool": "booleans", r"u?int\d*$": "integers", r"float|decimal": "numbers"}
 _TEXTS = re.compile(r"<?u\d|\|?s\d|str|bytes|cat|enum|binary")
 _SHARE = Fraction(1, 10)
+_OF_LIST = (
+    "X is a list: its columns have no types, and all {} are read as categories; pass a data frame, or an"
+    " array of numbers, or declare kinds: domain=Learn('numbers'), or columns='numbers' of learned_schema"
+)
+_OF_OBJECTS = (
+    "X has columns of type object ({}, the first is {!r}), and they are read as categories; declare those that"
+    " hold numbers, without looking at their cells: domain=Learn({{name: 'numbers'}})"
+)
 _UNTYPED = (
     "X is an array of objects: its {} columns have no types, which would tell their kinds. Pass a"
     " data frame (the output of a transformer is one after set_output(transform='pandas')), or an array of"
@@ -51,7 +59,8 @@ class Learn:
         Public. The kind of all columns, of each column, or of some columns of a data frame by name:
         "numbers", "integers", "booleans" or "categories". The kinds of all other columns follow from their
         types. The columns of an array of objects have no types: their kinds must be declared. Those of a list
-        have none either: they are categories unless declared, and a fit warns.
+        have none either, nor have columns of objects in a data frame whose library has a type of texts: they
+        are categories unless declared, and a fit warns.
     share : number, default=1/10
         The share of a fit's budget for the domains, in (0, 1).
     """
@@ -89,14 +98,14 @@ class ColumnKinds:
         The names of the columns, if they have names.
     alike : bool
         Whether the only kind is declared for all columns, of any number.
-    of_list : bool
-        Whether nothing shows the kinds, since the columns are those of a list.
+    note : str
+        A warning about columns that are categories since they have no type; empty if there are none.
     """
 
     kinds: tuple[str, ...]
     names: tuple[str, ...] | None = None
     alike: bool = False
-    of_list: bool = False
+    note: str = field(default="", compare=False)
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -136,7 +145,7 @@ def kinds_of(X: Any, columns: Any = None, dtype: Any = None, *, of_list: bool = 
     dtype : dtype, optional
         The type of the array that X was made from; by default, that of X.
     of_list : bool, default=False
-        Whether X was made from a list.
+        Whether X was made from a list, whose columns have no types.
 
     Raises
     ------
@@ -170,7 +179,26 @@ def kinds_of(X: Any, columns: Any = None, dtype: Any = None, *, of_list: bool = 
             raise TypeError(
                 f"column {given[place]!r} is declared as {kind} and has a type of text, {types[place]}"
             )
-    return ColumnKinds(tuple(kinds), given if named else None, of_list=untyped)
+    return ColumnKinds(
+        tuple(kinds), given if named else None, note=_note(X, types, declared, of_list=untyped)
+    )
+
+
+def _note(X: Any, types: Sequence[Any], declared: ColumnKinds | None, *, of_list: bool) -> str:
+    """Return a warning about columns of undeclared kinds and without types, or an empty text."""
+    if of_list:
+        return _OF_LIST.format(len(types))
+    if not is_frame(X) or (declared is not None and declared.names is None):
+        return ""
+    if hasattr(X, "iloc") and X.columns.astype(str).dtype == object:
+        return ""  # before version 3 of pandas, columns of texts have the type object
+    known = () if declared is None or declared.names is None else declared.names
+    objects = [
+        str(name)
+        for name, dtype in zip(X.columns, types, strict=True)
+        if str(dtype).lower() == "object" and str(name) not in known
+    ]
+    return _OF_OBJECTS.format(len(objects), objects[0]) if objects else ""
 
 
 def declared_kinds(columns: Any) -> ColumnKinds | None:

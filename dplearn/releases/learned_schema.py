@@ -63,10 +63,6 @@ _MOST_CODES = 2048  # of a one-hot encoded record, unless more columns need more
 _LEAST_TAIL, _MOST_TAIL, _TAILS = 5, 250, 1000  # of the records beyond either end of a range, in thousandths
 _MOST_COUNT = 4  # lists of categories need this many times the threshold
 _STEPS = 8  # a range consists of 8 to 18 steps, each a power of two
-_OF_LIST = (
-    "X is a list: its columns have no types, and all {} are read as categories; pass a data frame, or an"
-    " array of numbers, or declare kinds: domain=Learn('numbers'), or columns='numbers' of learned_schema"
-)
 _OTHER: tuple[Hashable, ...] = ()  # the key of cells that no list of categories contains
 _BITS = 100  # of the square root of a budget
 
@@ -115,7 +111,7 @@ class LearnedSchemaPlan(ReleasePlan):
     def warnings(self) -> tuple[str, ...]:
         """Warnings if no types show the kinds, or if there are too few records for ranges or for lists."""
         texts: list[str] = []
-        kinds = (_OF_LIST.format(len(self.columns)),) if self.columns.of_list else ()
+        kinds = (self.columns.note,) if self.columns.note else ()
         if not self.curated:
             return kinds
         if self.tail is None and self.columns.of_numbers:
@@ -217,8 +213,8 @@ def learned_schema(
     Warns
     -----
     UserWarning
-        If there are too few records for ranges, or for lists; the number of records is public. If X is a list
-        whose kinds are not declared.
+        If there are too few records for ranges, or for lists; the number of records is public. If kinds
+        are not declared, and X is a list or has columns of type object.
 
     Notes
     -----

@@ -272,6 +272,11 @@ def test_a_number_that_raises_when_it_is_asked_has_a_code_where_any_kind_is_decl
     assert int(Hashed(8).encode(object_array([Telltale(5)]))[0]) < 8
 
 
+def test_a_lazy_frame_is_refused_with_advice():
+    with pytest.raises(TypeError, match="a LazyFrame is not supported: collect it"):
+        cells_of(pl.LazyFrame({"a": [1]}))
+
+
 @pytest.mark.parametrize("kind", [float, "float32", int, bool, object])
 def test_a_sparse_column_of_pandas_is_read_as_a_column_of_its_cells(kind):
     dense = pd.Series([0, 0, 1, 0], dtype=kind)

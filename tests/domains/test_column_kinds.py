@@ -58,13 +58,28 @@ def test_cells_have_no_influence_on_kinds(cells):
     rows = np.array([[cell] * 2 for cell in cells], dtype=object)
     with pytest.raises(TypeError, match=r"its 2 columns have no types.*set_output.*Learn\('numbers'\)"):
         kinds_of(rows)
-    assert kinds_of(rows, of_list=True) == ColumnKinds(("categories",) * 2, of_list=True)
+    found = kinds_of(rows, of_list=True)
+    assert found == ColumnKinds(("categories",) * 2)
+    assert found.note.startswith("X is a list: its columns have no types, and all 2 are read as categories")
     assert kinds_of(np.zeros((5, 2)), of_list=True) == ColumnKinds(("numbers",) * 2)  # by __array__
+    assert kinds_of(rows, "numbers", of_list=True).note == ""
     assert kinds_of(rows, "numbers", of_list=True) == ColumnKinds(("numbers", "numbers"))
     assert kinds_of(rows, "numbers") == ColumnKinds(("numbers", "numbers"))
     assert kinds_of(rows, ["numbers", "categories"]).kinds == ("numbers", "categories")
-    # In a data frame objects are texts, for which pandas had no other type.
-    assert kinds_of(pd.DataFrame({"a": pd.Series(cells, dtype=object)})).kinds == ("categories",)
+    frame = pd.DataFrame({"a": pd.Series(cells, dtype=object), "b": 1.0, "c": pd.Series(cells, dtype=object)})
+    assert kinds_of(frame).kinds == ("categories", "numbers", "categories")
+
+
+def test_columns_of_objects_have_a_note_where_texts_have_a_type_of_their_own():
+    frame = pd.DataFrame({"a": [1.0], "b": ["x"], "c": [1], "d": ["y"]}).astype({"a": object, "c": object})
+    typed = pd.Series(["x"]).dtype.name != "object"
+    assert ("(2, the first is 'a')" in kinds_of(frame).note) == typed  # from version 3 of pandas on
+    assert ("(1, the first is 'c')" in kinds_of(frame, {"a": "numbers"}).note) == typed
+    for declared in (["numbers", "categories"] * 2, "categories", {"a": "numbers", "c": "categories"}):
+        assert kinds_of(frame, declared).note == ""
+    assert kinds_of(frame.drop(columns=["a", "c"])).note == ""
+    objects = pl.DataFrame({"a": pl.Series([1], dtype=pl.Object), "b": ["x"]})
+    assert kinds_of(objects).note.startswith("X has columns of type object (1, the first is 'a')")
 
 
 def test_columns_are_declared_by_name_or_in_order():
