@@ -36,8 +36,8 @@ _OF_LIST = (
     " array of numbers, or declare kinds: domain=Learn('numbers'), or columns='numbers' of learned_schema"
 )
 _OF_OBJECTS = (
-    "X has columns of type object ({}, the first is {!r}), and they are read as categories; declare those that"
-    " hold numbers, without looking at their cells: domain=Learn({{name: 'numbers'}})"
+    "X has columns of type object ({}, the first is {!r}), and they are read as categories; declare those"
+    " that hold numbers, without looking at their cells: domain=Learn({{name: 'numbers'}})"
 )
 _UNTYPED = (
     "X is an array of objects: its {} columns have no types, which would tell their kinds. Pass a"
