@@ -190,7 +190,7 @@ def _note(X: Any, types: Sequence[Any], declared: ColumnKinds | None, *, of_list
         return _OF_LIST.format(len(types))
     if not is_frame(X) or (declared is not None and declared.names is None):
         return ""
-    if hasattr(X, "iloc") and X.columns.astype(str).dtype == object:
+    if hasattr(X, "iloc") and X.columns.map(str).dtype == object:
         return ""  # before version 3 of pandas, columns of texts have the type object
     known = () if declared is None or declared.names is None else declared.names
     objects = [

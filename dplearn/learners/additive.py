@@ -312,8 +312,8 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
     ) -> AdditivePlan:
         """Return the plan of a fit: its guarantee, its queries and its noise. No data is read.
 
-        If the fit learns its schema, the plan is a `SchemaFitPlan`, which has the same attributes and those of
-        the schema. Its columns are planned as numbers unless `domain` declares their kinds.
+        If the fit learns its schema, the plan is a `SchemaFitPlan`, which has the same attributes, and a plan
+        of the schema. Its columns are planned as numbers unless `domain` declares their kinds.
 
         Parameters
         ----------
@@ -496,8 +496,8 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
     def plan(self, n_samples: int, *, n_features: int | None = None, beta: float = 0.05) -> AdditivePlan:
         """Return the plan of a fit: its guarantee, its queries and its noise. No data is read.
 
-        If the fit learns its schema, the plan is a `SchemaFitPlan`, which has the same attributes and those of
-        the schema. Its columns are planned as numbers unless `domain` declares their kinds.
+        If the fit learns its schema, the plan is a `SchemaFitPlan`, which has the same attributes, and a plan
+        of the schema. Its columns are planned as numbers unless `domain` declares their kinds.
 
         Parameters
         ----------

@@ -167,8 +167,8 @@ class LinearRegressor(PrivateRegressor):
     def plan(self, n_samples: int, *, n_features: int | None = None, beta: float = 0.05) -> LinearPlan:
         """Return the plan of a fit: its guarantee and its noise. No data is read.
 
-        If the fit learns its schema, the plan is a `SchemaFitPlan`, which has the same attributes and those of
-        the schema.
+        If the fit learns its schema, the plan is a `SchemaFitPlan`, which has the same attributes, and a plan
+        of the schema.
 
         Parameters
         ----------

@@ -78,6 +78,8 @@ def test_columns_of_objects_have_a_note_where_texts_have_a_type_of_their_own():
     for declared in (["numbers", "categories"] * 2, "categories", {"a": "numbers", "c": "categories"}):
         assert kinds_of(frame, declared).note == ""
     assert kinds_of(frame.drop(columns=["a", "c"])).note == ""
+    for names in ([0, 1, 2, 3], pd.MultiIndex.from_product([[0, 1], ["x", "y"]])):
+        assert bool(kinds_of(frame.set_axis(names, axis=1)).note) == typed
     objects = pl.DataFrame({"a": pl.Series([1], dtype=pl.Object), "b": ["x"]})
     assert kinds_of(objects).note.startswith("X has columns of type object (1, the first is 'a')")
 
