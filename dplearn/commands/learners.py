@@ -272,7 +272,8 @@ def numbers_wanted(model: Any, d: int) -> list[bool]:
     """Return, for each of d columns, whether the model needs its numbers as numbers instead of texts."""
     schema, learn = _schema_of(last_of(model)), as_learn(getattr(last_of(model), "domain", None))
     if learn is not None and learn.columns is not None:
-        return [kind in ("numbers", "integers") for kind in learn.columns.kinds]
+        wanted = [kind in ("numbers", "integers") for kind in learn.columns.kinds]
+        return wanted * d if learn.columns.alike else wanted
     if schema is not None:
         return [_wants_numbers(domain) for domain in schema.domains]
     return [not get_tags(model).input_tags.string] * d

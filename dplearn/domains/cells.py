@@ -29,6 +29,7 @@ __all__ = [
     "floor_of",
     "frame_column",
     "holds_times",
+    "in_units",
     "is_frame",
     "is_missing",
     "is_number",
@@ -119,7 +120,7 @@ def floor_of(cell: Any) -> tuple[Any, bool]:
 
 def is_frame(X: Any) -> bool:
     """Return True for a data frame of pandas or polars."""
-    return hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "shape")
+    return hasattr(X, "shape") and hasattr(X, "columns") and hasattr(X, "dtypes")
 
 
 def frame_column(X: Any, position: int) -> NDArray[Any]:
@@ -128,8 +129,9 @@ def frame_column(X: Any, position: int) -> NDArray[Any]:
 
 
 def column_type(X: Any, position: int) -> Any:
-    """Return the dtype of one column of a data frame of pandas or polars."""
-    return X.dtypes.iloc[position] if hasattr(X, "iloc") else X.dtypes[position]
+    """Return the dtype of one column of a data frame of pandas or polars; of a sparse one, that of cells."""
+    dtype = X.dtypes.iloc[position] if hasattr(X, "iloc") else X.dtypes[position]
+    return dtype.subtype if _is_sparse(dtype) else dtype
 
 
 def holds_times(dtype: Any) -> bool:
@@ -146,6 +148,17 @@ def times_as_numbers(dtype: Any) -> str:
     """Return advice on a column of times, a text that depends on the column's dtype only."""
     durations = getattr(dtype, "kind", "") == "m" or "uration" in str(dtype)
     return f"{dtype}: {_SECONDS if durations else DATES_AS_DAYS}"
+
+
+def in_units(dtype: Any) -> str:
+    """Return advice on times where no domain need be declared, a text that depends on their dtype only."""
+    of_pandas = hasattr(dtype, "kind")
+    if getattr(dtype, "kind", "") == "m" or "uration" in str(dtype):
+        return f"{dtype}: {_SECONDS}"
+    if not of_pandas and str(dtype) == "Time":
+        return f"{dtype}: give hours, such as d.dt.hour()"
+    days = "(d - pd.Timestamp('1970-01-01')).dt.days" if of_pandas else "d.dt.epoch('d')"
+    return f"{dtype}: give days, {days}, and parts such as the weekday or the hour as further columns"
 
 
 def unread_times(X: Any, position: int) -> Any:
@@ -185,6 +198,8 @@ def as_cells(values: Any) -> NDArray[Any]:
         return object_array(list(values))
     if not is_frame(values) and (hasattr(values, "isna") or hasattr(values, "to_physical")):
         return _column(values)
+    if type(values).__name__ == "LazyFrame":
+        raise TypeError("a LazyFrame is not supported: collect it by .collect() first")
     if not is_frame(values) and any(hasattr(values, name) for name in _ARROW):
         raise TypeError(f"{type(values).__name__} is not supported: turn it into pandas or polars first")
     return np.asarray(values)
@@ -246,9 +261,14 @@ def _is_listed(values: Any) -> bool:
     return hasattr(values, "__len__") and not typed and not is_frame(values)
 
 
+def _is_sparse(dtype: Any) -> bool:
+    """Return True for a type of pandas' sparse columns, whose cells have a type of numpy."""
+    return type(dtype).__name__ == "SparseDtype"
+
+
 def _column(column: Any) -> NDArray[Any]:
     """Return a series of pandas or polars, or an array or index of pandas, as `frame_column` does."""
-    if isinstance(column.dtype, np.dtype):
+    if isinstance(column.dtype, np.dtype) or _is_sparse(column.dtype):
         return np.asarray(column)
     named = getattr(column, "cat", column)
     if hasattr(named, "categories") and hasattr(named, "codes"):

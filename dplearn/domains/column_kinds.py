@@ -11,14 +11,14 @@ A kind is declared, or derived from the type (dtype) of a column. No cell is rea
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from dplearn._validation import check_number
 from dplearn._writing import brief
 from dplearn.domains.base import Domain
-from dplearn.domains.cells import column_type, holds_times, is_frame, times_as_numbers
+from dplearn.domains.cells import column_type, holds_times, in_units, is_frame
 from dplearn.domains.product import Product
 from dplearn.domains.schema import Schema
 
@@ -31,6 +31,20 @@ _OF_NUMBERS = ("numbers", "integers")
 _TYPES = {r"bool": "booleans", r"u?int\d*$": "integers", r"float|decimal": "numbers"}
 _TEXTS = re.compile(r"<?u\d|\|?s\d|str|bytes|cat|enum|binary")
 _SHARE = Fraction(1, 10)
+_OF_LIST = (
+    "X is a list: its columns have no types, and all {} are read as categories; pass a data frame, or an"
+    " array of numbers, or declare kinds: domain=Learn('numbers'), or columns='numbers' of learned_schema"
+)
+_OF_OBJECTS = (
+    "X has columns of type object ({}, the first is {!r}), and they are read as categories; declare those"
+    " that hold numbers, without looking at their cells: domain=Learn({{name: 'numbers'}})"
+)
+_UNTYPED = (
+    "X is an array of objects: its {} columns have no types, which would tell their kinds. Pass a"
+    " data frame (the output of a transformer is one after set_output(transform='pandas')), or an array of"
+    " numbers such as X.astype(float), or declare kinds: domain=Learn('numbers'), or domain=Learn(['numbers',"
+    " 'categories', ...]) with a kind for each column; for learned_schema, these are columns="
+)
 
 
 @dataclass(frozen=True)
@@ -41,10 +55,12 @@ class Learn:
 
     Parameters
     ----------
-    columns : mapping of str to str, or sequence of str, optional
-        Public. The kind of each column, or of some columns of a data frame by name: "numbers", "integers",
-        "booleans" or "categories". The kinds of all other columns follow from their types; a list and an
-        array of objects have no types, and their columns are categories.
+    columns : str, mapping of str to str, or sequence of str, optional
+        Public. The kind of all columns, of each column, or of some columns of a data frame by name:
+        "numbers", "integers", "booleans" or "categories". The kinds of all other columns follow from their
+        types. The columns of an array of objects have no types: their kinds must be declared. Those of a list
+        have none either, nor have columns of objects in a data frame whose library has a type of texts: they
+        are categories unless declared, and a fit warns.
     share : number, default=1/10
         The share of a fit's budget for the domains, in (0, 1).
     """
@@ -58,7 +74,7 @@ class Learn:
 
     def __repr__(self) -> str:
         declared: ColumnKinds | None = self.columns
-        given = [] if declared is None else [repr(declared.listed)]
+        given = [] if declared is None else [repr(declared.kinds[0] if declared.alike else declared.listed)]
         share = [f"share={str(self.share)!r}"] if self.share != _SHARE else []
         return f"Learn({', '.join(given + share)})"
 
@@ -80,10 +96,16 @@ class ColumnKinds:
         The kind of each column, one of `KINDS`.
     names : tuple of str or None
         The names of the columns, if they have names.
+    alike : bool
+        Whether the only kind is declared for all columns, of any number.
+    note : str
+        A warning about columns that are categories since they have no type; empty if there are none.
     """
 
     kinds: tuple[str, ...]
     names: tuple[str, ...] | None = None
+    alike: bool = False
+    note: str = field(default="", compare=False)
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -111,22 +133,25 @@ class ColumnKinds:
         return Schema(dict(zip(self.names, domains, strict=True)))
 
 
-def kinds_of(X: Any, columns: Any = None, dtype: Any = None) -> ColumnKinds:
+def kinds_of(X: Any, columns: Any = None, dtype: Any = None, *, of_list: bool = False) -> ColumnKinds:
     """Return the kinds of the columns of a table, from declarations and types; no cell is read.
 
     Parameters
     ----------
     X : ndarray or data frame of shape (n, d)
         Only its shape, its names and its types are read.
-    columns : mapping, sequence or None
+    columns : str, mapping, sequence or None
         As for `Learn`. For an array, a mapping lists all columns in their order.
     dtype : dtype, optional
         The type of the array that X was made from; by default, that of X.
+    of_list : bool, default=False
+        Whether X was made from a list, whose columns have no types.
 
     Raises
     ------
     TypeError
-        If a column has dates, times or durations, or is declared to be of numbers and has a type of text.
+        If a column has dates, times or durations, or is declared to be of numbers and has a type of text, or
+        if `X` is an array of objects and no kinds are declared.
     ValueError
         If `columns` does not describe the columns of `X`.
     """
@@ -134,10 +159,15 @@ def kinds_of(X: Any, columns: Any = None, dtype: Any = None) -> ColumnKinds:
     types = (
         [column_type(X, place) for place in range(d)] if frame else [X.dtype if dtype is None else dtype] * d
     )
+    untyped = declared is None and not frame and getattr(types[0], "kind", "") == "O"
+    if untyped and not of_list:
+        raise TypeError(_UNTYPED.format(d))
     given = tuple(map(str, X.columns)) if frame else tuple(f"x{place}" for place in range(d))
     kinds = [_of_type(dtype, name) for dtype, name in zip(types, given, strict=True)]
     named = frame and len({name for name in X.columns if isinstance(name, str)}) == d
-    if declared is not None and declared.names is not None and frame:
+    if declared is not None and declared.alike:
+        kinds = list(declared.kinds) * d
+    elif declared is not None and declared.names is not None and frame:
         kinds = _overwritten(kinds, given, declared)
     elif declared is not None:
         if len(declared) != d:
@@ -149,7 +179,26 @@ def kinds_of(X: Any, columns: Any = None, dtype: Any = None) -> ColumnKinds:
             raise TypeError(
                 f"column {given[place]!r} is declared as {kind} and has a type of text, {types[place]}"
             )
-    return ColumnKinds(tuple(kinds), given if named else None)
+    return ColumnKinds(
+        tuple(kinds), given if named else None, note=_note(X, types, declared, of_list=untyped)
+    )
+
+
+def _note(X: Any, types: Sequence[Any], declared: ColumnKinds | None, *, of_list: bool) -> str:
+    """Return a warning about columns of undeclared kinds and without types, or an empty text."""
+    if of_list:
+        return _OF_LIST.format(len(types))
+    if not is_frame(X) or (declared is not None and declared.names is None):
+        return ""
+    if hasattr(X, "iloc") and X.columns.map(str).dtype == object:
+        return ""  # before version 3 of pandas, columns of texts have the type object
+    known = () if declared is None or declared.names is None else declared.names
+    objects = [
+        str(name)
+        for name, dtype in zip(X.columns, types, strict=True)
+        if str(dtype).lower() == "object" and str(name) not in known
+    ]
+    return _OF_OBJECTS.format(len(objects), objects[0]) if objects else ""
 
 
 def declared_kinds(columns: Any) -> ColumnKinds | None:
@@ -157,7 +206,7 @@ def declared_kinds(columns: Any) -> ColumnKinds | None:
 
     Parameters
     ----------
-    columns : mapping, sequence, ColumnKinds or None
+    columns : str, mapping, sequence, ColumnKinds or None
         As for `Learn`.
 
     Raises
@@ -169,7 +218,9 @@ def declared_kinds(columns: Any) -> ColumnKinds | None:
         return columns
     if isinstance(columns, Mapping):
         return ColumnKinds(tuple(map(_checked, columns.values())), tuple(map(str, columns)))
-    return ColumnKinds(tuple(map(_checked, [columns] if isinstance(columns, str) else columns)))
+    if isinstance(columns, str):
+        return ColumnKinds((_checked(columns),), alike=True)
+    return ColumnKinds(tuple(map(_checked, columns)))
 
 
 def _checked(kind: Any) -> str:
@@ -184,7 +235,7 @@ def _listed() -> str:
 
 def _of_type(dtype: Any, column: str) -> str:
     if holds_times(dtype):
-        raise TypeError(f"column {column!r} is {times_as_numbers(dtype)}")
+        raise TypeError(f"column {column!r} is {in_units(dtype)}")
     name = str(dtype).lower()
     return next((kind for pattern, kind in _TYPES.items() if re.match(pattern, name)), "categories")
 

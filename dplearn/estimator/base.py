@@ -141,6 +141,12 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
                 warnings.warn(text, UserWarning, stacklevel=_USER)
             charge(plan.guarantee)
             self._finish(table, plan, dice)
+        for text in self._released_warnings(plan):
+            warnings.warn(text, UserWarning, stacklevel=_USER)
+
+    def _released_warnings(self, plan: Any) -> tuple[str, ...]:  # noqa: ARG002 - of use to subclasses
+        """Return warnings after a fit: a function of its plan and of the attributes that it published."""
+        return ()
 
     @contextmanager
     def _fitted_attributes_kept(self) -> Iterator[None]:

@@ -22,17 +22,19 @@ The decorator replaces the stages. With any other `domain` they are the stages o
 6. `_publish` publishes the outcome of the inner learner, and the schema as `schema_`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Self, TypeVar
 
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from dplearn._validation import shown
 from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Learn, Product
+from dplearn.domains.cells import is_frame
 from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.privacy import ApproxDP
@@ -97,7 +99,13 @@ def _stages(kind: Any, parameter: str, concentrated: Callable[[Any], bool]) -> d
     own = {name: getattr(kind, name) for name in (*_OF_FITS, "_params", "_publish", "__sklearn_tags__")}
 
     def params(learner: Any, reproducible: bool) -> Any:
-        learn = as_learn(_value(learner, parameter))
+        domain = _value(learner, parameter)
+        learn = as_learn(domain)
+        if isinstance(domain, Mapping) or (learn is None and isinstance(domain, str)):
+            raise TypeError(
+                "domain must be a Domain, a sequence of them, a Product, a Schema, 'learn' or Learn(...),"
+                f" which takes a mapping from columns to kinds, got {shown(domain)}"
+            )
         if learn is None:
             return own["_params"](learner, reproducible)
         return _SchemaParams.of(learner, learn, parameter, concentrated, reproducible)
@@ -130,7 +138,7 @@ def _never(plan: Any) -> bool:  # noqa: ARG001 - the rule of learners that are n
 
 @dataclass(frozen=True)
 class SchemaFitPlan(Plan):
-    """The plan of a fit that learns the schema first.
+    """The plan of a fit that learns the schema first; it also has all attributes of `inner`.
 
     Attributes
     ----------
@@ -140,10 +148,10 @@ class SchemaFitPlan(Plan):
         The plan of the schema; its guarantee is that of the schema alone.
     rest : ApproxDP
         The budget of the inner fit. If rho is divided, the epsilons of both parts add up to more than that of
-        `guarantee`, because rho adds up and epsilon is proportional to its root.
+        `guarantee`, because rho adds up and epsilon is nearly proportional to its root.
     inner : object
         The plan of the inner fit with the narrowest schema that can be released, for which its noise is
-        least.
+        least. Its attributes are also those of this plan: `plan.resolution` is `plan.inner.resolution`.
     """
 
     guarantee: ApproxDP
@@ -155,18 +163,48 @@ class SchemaFitPlan(Plan):
     stages: Any = hidden()
     replan: Any = hidden()
 
-    _computed = ("n_needed",)
+    _computed = ("division", "n_needed")
+
+    def __post_init__(self) -> None:
+        if self.replan is not None and hasattr(self.inner, "replan"):
+            object.__setattr__(self, "inner", replace(self.inner, replan=partial(_inner_plan, self.replan)))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or "inner" not in vars(self):  # of a copy before it has attributes
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.inner, name)
 
     @property
-    def n_needed(self) -> int:
-        """The number of records from which on all ranges and all lists of the schema are released."""
-        return self.schema.n_needed
+    def division(self) -> str:
+        """The division of the budget between the schema and the inner fit, as a sentence."""
+        share = f"{float(self.params.learn.share):.3g}"
+        if self.schema.is_free:
+            return "nothing for the schema, which releases nothing"
+        if self.stages.concentrated is None:
+            return f"{share} of epsilon and delta for the schema"
+        return f"{share} of rho for the schema; rho adds up, epsilon is nearly proportional to its root"
+
+    @property
+    def n_needed(self) -> int | None:
+        """The greater of the numbers of records that the schema and the inner fit need; None if unknown.
+
+        The schema needs `schema.n_needed`, the number that its warnings name. The inner fit needs
+        `inner.n_needed`, of which the documentation of its plan states the criterion.
+        """
+        inner: int | None = getattr(
+            self.inner, "n_needed", self.schema.n_needed
+        )  # a search has no such number
+        return None if inner is None else max(self.schema.n_needed, inner)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """The warnings of the schema and of the inner fit; functions of public numbers."""
         inner: tuple[str, ...] = self.inner.warnings
         return (*self.schema.warnings, *inner)
+
+
+def _inner_plan(replan: Callable[[int], SchemaFitPlan], n_samples: int) -> Any:
+    return replan(n_samples).inner
 
 
 @dataclass(frozen=True)
@@ -230,7 +268,9 @@ class _SchemaParams(Params):
         )
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(vars(self)["own"], name)
+        if "own" not in vars(self):  # of a copy before it has attributes
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.own, name)
 
     def inner(self, domain: Any, *, classes: Any = None, budget: ApproxDP | None = None) -> Any:
         """Return an unfitted inner learner with a domain, and with labels and a budget if they are given."""
@@ -264,8 +304,9 @@ class _SchemaParams(Params):
 
 def _read(learner: Any, X: Any, y: Any, params: Any) -> Table:
     dtype = getattr(X, "dtype", None)
+    of_list = dtype is None and not is_frame(X)
     X = read_features(learner, X, domain=_ANY, reset=True)
-    kinds = kinds_of(X, params.learn.columns, dtype)
+    kinds = kinds_of(X, params.learn.columns, dtype, of_list=of_list)
     classes, targets = _read_targets(y, X.shape[0], params)
     # The inner learner reads the table with a schema that accepts every cell: its errors come before the
     # charge, and depend on no value of X.
@@ -322,6 +363,8 @@ def _planned_kinds(learn: Learn, public: Any) -> ColumnKinds:
     """Return the kinds of the columns in a plan without a table: as declared, else numbers."""
     declared: ColumnKinds | None = learn.columns
     width = max(1, public.n_features)
+    if declared is not None and declared.alike:
+        return ColumnKinds(declared.kinds * width)
     return declared if declared is not None and len(declared) >= width else ColumnKinds(("numbers",) * width)
 
 
@@ -329,7 +372,11 @@ def _divided(
     params: Any, kinds: ColumnKinds, public: Any, more: dict[str, Any]
 ) -> tuple[SchemaStages, ApproxDP, Any]:
     """Return the stages of the schema, the budget of the inner fit, and its plan."""
-    cost, share = params.cost, params.learn.share
+    cost, share, n = params.cost, params.learn.share, public.n_samples
+    part, left = (
+        replace(cost, epsilon=cost.epsilon * each, delta=cost.delta * each) for each in (share, 1 - share)
+    )
+    basic = params.stages(kinds, part)
     if cost.delta:
         # Both parts are concentrated, and their rho add up; the schema fails with probability `failure`.
         failure = cost.delta * share
@@ -340,15 +387,13 @@ def _divided(
         if rho > 0:
             alone = replace(cost, epsilon=_epsilon(rho, own))
             stages = params.stages(kinds, alone, ConcentratedPart(rho, failure))
+            free = stages.plan(n).is_free
+            rest = cost if free else rest
             inner = params.inner_plan(stages, rest, public, **more)
-            if params.concentrated(inner) and not stages.plan(public.n_samples).is_free:
+            if params.concentrated(inner) and (not free or basic.plan(n).is_free):
                 return stages, rest, inner
-    part, left = (
-        replace(cost, epsilon=cost.epsilon * each, delta=cost.delta * each) for each in (share, 1 - share)
-    )
-    stages = params.stages(kinds, part)
-    rest = cost if stages.plan(public.n_samples).is_free else left
-    return stages, rest, params.inner_plan(stages, rest, public, **more)
+    rest = cost if basic.plan(n).is_free else left
+    return basic, rest, params.inner_plan(basic, rest, public, **more)
 
 
 def _epsilon(rho: Fraction, delta: Fraction) -> Fraction:

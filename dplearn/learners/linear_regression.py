@@ -14,6 +14,7 @@ True
 True
 """
 
+import math
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -47,6 +48,9 @@ from dplearn.records.targets import TargetRange, read_target
 __all__ = ["LinearPlan", "LinearRegressor"]
 
 _NUMBERS = Product([Floats()])  # the assumed domain of each undeclared column
+# A fit warns if the released variance of residuals is less than this multiple of the least that noise allows,
+# and no coefficient is more than so many standard deviations from 0.
+_WITHIN_NOISE, _RELATED = 4, 5
 
 
 @learns_schema(concentrated=lambda plan: plan.noise == "gaussian")
@@ -163,6 +167,9 @@ class LinearRegressor(PrivateRegressor):
     def plan(self, n_samples: int, *, n_features: int | None = None, beta: float = 0.05) -> LinearPlan:
         """Return the plan of a fit: its guarantee and its noise. No data is read.
 
+        If the fit learns its schema, the plan is a `SchemaFitPlan`, which has the same attributes, and a plan
+        of the schema.
+
         Parameters
         ----------
         n_samples : int
@@ -227,6 +234,17 @@ class LinearRegressor(PrivateRegressor):
         self.noise_, self.design_ = plan.noise, plan.design
         self.target_range_ = (plan.target.low, plan.target.high)
         self.guarantee_ = plan.guarantee
+
+    def _released_warnings(self, plan: Any) -> tuple[str, ...]:
+        # The released variance of residuals is at least sqrt(2) deviations of the noise in a mean product.
+        least = math.sqrt(2) * plan.deviation / plan.target_unit * plan.target.half**2
+        within = self.residual_std_**2 < _WITHIN_NOISE * least
+        related = (np.abs(self.coef_) > _RELATED * self.coef_std_).any()
+        return (
+            (plan.target.too_wide(plan.public.n_samples),)
+            if within and not related and plan.noise_to_signal < 1
+            else ()
+        )
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict targets, clipped to the declared range; costs no privacy.

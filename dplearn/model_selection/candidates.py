@@ -23,7 +23,7 @@ from dplearn._validation import check_number
 from dplearn.chance.dice import Dice
 from dplearn.domains import DomainError
 from dplearn.ensembles.base_estimators import quiet
-from dplearn.estimator.base import PrivateClassifier, PrivateEstimator
+from dplearn.estimator.base import PrivateClassifier, PrivateEstimator, PrivateRegressor
 from dplearn.model_selection.held import answers_from_a_budget
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.held import held_by
@@ -61,6 +61,12 @@ def check_candidate(estimator: Any, stateless: Collection[str]) -> None:
         If the estimator is of another kind or has its own ledger.
     """
     last = last_step(estimator)
+    if isinstance(last, PrivateRegressor):
+        raise TypeError(
+            "estimator must be, or end in, a classifier, because the search counts wrong predictions, got"
+            f" {type(last).__name__}, a regressor: compare its settings by plan(n_samples, n_features=...),"
+            " which reads no data, or on public data"
+        )
     if not isinstance(last, PrivateClassifier) or answers_from_a_budget(estimator):
         raise TypeError(
             "estimator must be, or end in, a private classifier of dplearn whose predictions depend only on"

@@ -71,10 +71,10 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateClassifier):
     ----------
     estimator : PrivateClassifier or Pipeline
         A classifier of dplearn whose predictions depend only on values released by its fit, or a pipeline
-        that ends in one and whose other steps are private or stateless. The search sets `epsilon` and
-        `delta`; in a pipeline the steps share each budget in proportion to their own epsilons. Must not have
-        a ledger. With `domain="learn"` of a classifier, the search learns the schema once, from its own
-        budget, before it fits any candidate.
+        that ends in one and whose other steps are private or stateless. A regressor is refused, because the
+        search counts wrong predictions. The search sets `epsilon` and `delta`; in a pipeline the steps share
+        each budget in proportion to their own epsilons. Must not have a ledger. With `domain="learn"` of a
+        classifier, the search learns the schema once, from its own budget, before it fits any candidate.
     param_grid : dict or list of dicts
         Maps names of parameters to values, as for scikit-learn's GridSearchCV.
     epsilon : float, default=1.0

@@ -4,6 +4,7 @@ Inside the declared domain no error, warning or type depends on the data. Other 
 anything is spent, with messages that name columns and constraints, never values.
 """
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
@@ -65,8 +66,9 @@ NO_GAPS = (
     " dplearn.preprocessing, which encodes cells that are not numbers as NaN; IntegerRange and Grid take"
     " missing=True too"
 )
-_ONE_KIND = "labels must be all strings or all numbers, without missing ones"
-_NO_NAN = "Input y contains NaN or infinity."
+_LABELLED = "drop records without a label if their number may be public, or make 'missing' one of the labels"
+_ONE_KIND = f"y must hold labels that are all strings or all numbers, and none missing; {_LABELLED}"
+_NO_NAN = f"Input y contains NaN or infinity; {_LABELLED}"
 NOT_A_CELL = f"X holds an object whose argument must be a string or a real number; of dates {DATES_AS_DAYS}"
 
 _PLAIN = {int, bool, float, str}
@@ -103,6 +105,7 @@ def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
     """
     if is_frame(X):
         if reset or not isinstance(domain, Schema):
+            _check_names(X)
             validate_data(estimator, X, reset=reset, skip_check_array=True)
         _refuse_empty(X)
         if domain is None:
@@ -139,6 +142,7 @@ def read_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool) -> Any:
     ndarray, CSR matrix or data frame of shape (n, d)
     """
     if is_frame(X):
+        _check_names(X)
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         _refuse_empty(X)
         return X
@@ -185,6 +189,14 @@ def refuse_sparse(estimator: Any, X: Any) -> None:
         f" {type(estimator).__name__} the data frame itself, without an encoder in front{given} (an encoder"
         " that is fitted on private rows publishes their values); or make the matrix dense with X.toarray()"
     )
+
+
+def _check_names(X: Any) -> None:
+    """Refuse a data frame in which a name of columns occurs twice."""
+    counts = Counter(X.columns)
+    name, count = max(counts.items(), key=lambda each: each[1], default=("", 1))
+    if count > 1:
+        raise ValueError(f"X must have distinct names of columns, got {name!r} {count} times")
 
 
 def _refuse_empty(X: Any) -> None:
@@ -378,6 +390,8 @@ def label_cells(y: Any) -> NDArray[Any]:
             raise ValueError("y must hold one label for each record, got a row of several")
         cells = object_array(listed).reshape(cells.shape)
     _refuse_complex(cells.dtype, *set(map(type, listed)))
+    if holds_times(cells.dtype):
+        raise ValueError("y must hold labels that are texts or numbers, got times; y.astype(str) are texts")
     labels: NDArray[Any] = column_or_1d(cells, warn=True)
     return labels
 

@@ -8,7 +8,7 @@
 [0.0, 50.0, 99.5]
 """
 
-import math
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from dplearn._validation import check_number, shown
 from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import DomainError
+from dplearn.domains.cells import column_type, holds_times, in_units, is_frame
 from dplearn.domains.numbers import Floats, as_numbers
 from dplearn.records.reading import label_cells
 
@@ -28,10 +29,13 @@ __all__ = ["STEPS", "TargetRange", "read_numbers", "read_target"]
 #: The code of the upper bound; that of the lower bound is its negative. A step is 2**-16 of half the range.
 STEPS = 1 << 16
 
+#: Bounds are at most so great, and at least so far apart: no square of a target overflows or vanishes.
+_GREATEST, _CLOSEST = 1e100, 1e-100
 _NOT_FINITE = (
-    "Input y contains NaN, infinity or a value that is not a number; drop records without a target if their"
-    " number may be public"
+    "Input y contains NaN, infinity or a value that is not a number, and a regressor predicts numbers; drop"
+    " records without a target if their number may be public"
 )
+_TEXT = re.compile(r"<?u\d|\|?s\d|str|bytes|binary|enum")
 
 
 @dataclass(frozen=True)
@@ -66,17 +70,24 @@ class TargetRange:
         TypeError, ValueError
             If a parameter is invalid.
         """
-        if not isinstance(bounds, (Sequence, np.ndarray)) or isinstance(bounds, str) or len(bounds) != 2:
+        pair = isinstance(bounds, (Sequence, np.ndarray)) and not isinstance(bounds, (str, bytes))
+        if not pair or len(bounds) != 2:
             raise ValueError(
                 "target_range must be a pair (low, high) of public bounds on y, known without looking at the"
                 f" data, got {shown(bounds)}"
             )
         if not isinstance(clip, (bool, np.bool_)):
             raise TypeError(f"clip_target must be True or False, got {shown(clip)}")
-        low, high = (float(check_number("target_range", bound)) for bound in bounds)
-        if not math.isfinite(low) or not math.isfinite(high) or not high / 2 - low / 2 > 0:
-            raise ValueError(f"target_range must be a pair (low, high) with low < high, got {shown(bounds)}")
-        return cls(low, high, bool(clip))
+        given = f"got ({shown(bounds[0])}, {shown(bounds[1])})"
+        low, high = (check_number("target_range", bound) for bound in bounds)
+        if low >= high:
+            raise ValueError(f"target_range must be a pair (low, high) with low < high, {given}")
+        if max(abs(low), abs(high)) > _GREATEST or float(high) - float(low) < _CLOSEST:
+            raise ValueError(
+                f"target_range must be a pair (low, high) of magnitudes up to {_GREATEST:g} that are at least"
+                f" {_CLOSEST:g} apart, {given}"
+            )
+        return cls(float(low), float(high), bool(clip))
 
     @property
     def middle(self) -> float:
@@ -95,6 +106,16 @@ class TargetRange:
         if self.clip:
             return f"targets are numbers; they are clipped to the range {ends}"
         return f"targets are numbers {ends}"
+
+    def too_wide(self, n_samples: int) -> str:
+        """Return the warning of a fit on so many records whose released residuals are within its noise."""
+        return (
+            f"n_samples is {n_samples}: the released spread of the residuals is within the noise of the fit,"
+            f" which is proportional to the width of target_range=({self.low:g}, {self.high:g}), and"
+            " predictions may be useless; declare a narrower range, if it is known without looking at the"
+            " data, with clip_target=True for the few targets beyond it, or use more records or a larger"
+            " epsilon"
+        )
 
     def decode(self, scaled: Any) -> NDArray[np.float64]:
         """Return targets, given numbers on the scale on which the range is [-1, 1]."""
@@ -164,6 +185,13 @@ def read_numbers(y: Any, n: int) -> NDArray[Any]:
     """
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
+    if holds_times(_type_of(y)):
+        raise DomainError(f"y must hold numbers, got {in_units(_type_of(y))}")
+    if _TEXT.match(str(_type_of(y)).lower()):
+        raise DomainError(
+            f"y must hold numbers, got a type of text, {_type_of(y)}: a regressor predicts numbers, and a"
+            " classifier labels; numbers written as text become numbers by y.astype(float)"
+        )
     cells = label_cells(y)
     if len(cells) != n:
         raise ValueError(f"X and y must have equal numbers of samples, got {n} and {len(cells)}")
@@ -173,3 +201,8 @@ def read_numbers(y: Any, n: int) -> NDArray[Any]:
     if numbers is None:
         raise DomainError(_NOT_FINITE)
     return numbers
+
+
+def _type_of(y: Any) -> Any:
+    """Return the public type of targets; None if they have none, as in a list."""
+    return column_type(y, 0) if is_frame(y) and y.shape[1] == 1 else getattr(y, "dtype", None)

@@ -109,18 +109,19 @@ class LearnedSchemaPlan(ReleasePlan):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings if ranges or lists are not released, because there are too few records."""
+        """Warnings if no types show the kinds, or if there are too few records for ranges or for lists."""
         texts: list[str] = []
+        kinds = (self.columns.note,) if self.columns.note else ()
         if not self.curated:
-            return ()
+            return kinds
         if self.tail is None and self.columns.of_numbers:
             texts.append("numbers have no learned range, and are told apart by their powers of two")
         if self.threshold is None and self.columns.of_categories and self.guarantee.delta:
             texts.append("categories are not listed, and are hashed")
-        return tuple(
+        return kinds + tuple(
             f"n_samples is {self.n_samples}: with epsilon {float(self.guarantee.epsilon):.3g} for the schema,"
-            f" {text}; {self.n_needed} records are enough for all {len(self.columns)} columns; spend more"
-            " epsilon, or declare domain=Schema(...)"
+            f" {text}; {self.n_needed} records are enough for a schema of all {len(self.columns)} columns;"
+            " spend more epsilon, or declare domain=Schema(...)"
             for text in texts
         )
 
@@ -182,9 +183,10 @@ def learned_schema(
     ----------
     X : data frame, array or list of rows, of shape (n, d)
         Private. Cells of any kind. Types of columns (dtypes) are public.
-    columns : mapping of str to str, or sequence of str, optional
+    columns : str, mapping of str to str, or sequence of str, optional
         Public. Kinds of columns, as for `Learn`: "numbers", "integers", "booleans" or "categories". None: by
-        the types of the columns. A list and an array of objects have no types: their columns are categories.
+        the types of the columns. An array of objects has no types: declare the kinds. A list has none either:
+        its columns are categories unless declared, with a warning.
     epsilon : float, default=1.0
         Privacy cost; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
@@ -203,15 +205,16 @@ def learned_schema(
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as described, a column has dates or durations, or a column of numbers has a type
-        of text; nothing is spent.
+        If a parameter is not as described, a column has dates or durations, a column of numbers has a type
+        of text, or the columns have no types and no declared kinds; nothing is spent.
     BudgetExceededError
         If the guarantee does not fit the ledger's remaining budget; nothing is spent.
 
     Warns
     -----
     UserWarning
-        If there are too few records for ranges, or for lists; the number of records is public.
+        If there are too few records for ranges, or for lists; the number of records is public. If kinds
+        are not declared, and X is a list or has columns of type object.
 
     Notes
     -----
@@ -224,7 +227,8 @@ def learned_schema(
     **Assumes.** The entries of `guarantee.assumes`: types of columns are public. No cell is refused.
 
     **Accuracy.** `learned_schema_plan` returns the error of the ends' ranks and the threshold of the lists,
-    without data.
+    without data. Numbers of magnitudes above 2**64, such as long identifiers, share a code, and so do those
+    below 2**-64.
 
     **Source.** Smith (2011) for quantiles; Korolova, Kenthapadi, Mishra and Ntoulas (2009) for the lists. The
     schema of both, whose cells are all accepted, is ours.
@@ -323,7 +327,9 @@ class SchemaStages(Release[LearnedSchemaPlan, LearnedSchema]):
         table = values if is_frame(values) else cells_of(values)
         if not all(table.shape):
             raise ValueError(f"X must have at least one row and one column, got shape {table.shape}")
-        self.kinds = kinds_of(table, self.columns, getattr(values, "dtype", None))
+        dtype = getattr(values, "dtype", None)
+        of_list = dtype is None and not is_frame(values)
+        self.kinds = kinds_of(table, self.columns, dtype, of_list=of_list)
         of_numbers = set(self.kinds.of_numbers)
         return Columns(
             [

@@ -14,7 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.domains import Bits, DomainError, Floats, Grid, Hashed, IntegerRange, LargeIntegerRange
-from dplearn.domains.cells import as_cells, cells_of, floor_of, is_number, object_array
+from dplearn.domains.cells import (
+    as_cells,
+    cells_of,
+    column_type,
+    floor_of,
+    frame_column,
+    is_number,
+    object_array,
+)
 from dplearn.domains.keys import read_keys
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=100)
@@ -262,3 +270,17 @@ def test_a_duration_is_no_key():
 
 def test_a_number_that_raises_when_it_is_asked_has_a_code_where_any_kind_is_declared():
     assert int(Hashed(8).encode(object_array([Telltale(5)]))[0]) < 8
+
+
+def test_a_lazy_frame_is_refused_with_advice():
+    with pytest.raises(TypeError, match="a LazyFrame is not supported: collect it"):
+        cells_of(pl.LazyFrame({"a": [1]}))
+
+
+@pytest.mark.parametrize("kind", [float, "float32", int, bool, object])
+def test_a_sparse_column_of_pandas_is_read_as_a_column_of_its_cells(kind):
+    dense = pd.Series([0, 0, 1, 0], dtype=kind)
+    frame = pd.DataFrame({"a": dense.astype(pd.SparseDtype(kind, dense.iloc[0]))})
+    assert column_type(frame, 0) == dense.dtype
+    found = frame_column(frame, 0)
+    assert (found.dtype, found.tolist()) == (dense.dtype, dense.tolist())

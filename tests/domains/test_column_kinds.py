@@ -1,5 +1,7 @@
 """Kinds of columns come from declarations and types, and from no cell."""
 
+import datetime
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -24,7 +26,6 @@ class Unread:
         ("int8", "integers"),
         ("uint64", "integers"),
         ("bool", "booleans"),
-        ("object", "categories"),
         ("U3", "categories"),
         ("S3", "categories"),
     ],
@@ -52,10 +53,35 @@ def test_the_types_of_a_data_frame_are_the_kinds_of_its_columns():
     assert kinds_of(polars).kinds == ("integers", "numbers", "categories", "booleans")
 
 
-def test_cells_have_no_influence_on_kinds():
-    for cells in ([1, 2], ["1", "x"], [None, 0.5]):
-        assert kinds_of(np.array([[cell] for cell in cells], dtype=object)).kinds == ("categories",)
-        assert kinds_of(np.array([[cell] for cell in cells], dtype=object), ["numbers"]).kinds == ("numbers",)
+@pytest.mark.parametrize("cells", [[1, 2], ["1", "x"], [None, 0.5]])
+def test_cells_have_no_influence_on_kinds(cells):
+    rows = np.array([[cell] * 2 for cell in cells], dtype=object)
+    with pytest.raises(TypeError, match=r"its 2 columns have no types.*set_output.*Learn\('numbers'\)"):
+        kinds_of(rows)
+    found = kinds_of(rows, of_list=True)
+    assert found == ColumnKinds(("categories",) * 2)
+    assert found.note.startswith("X is a list: its columns have no types, and all 2 are read as categories")
+    assert kinds_of(np.zeros((5, 2)), of_list=True) == ColumnKinds(("numbers",) * 2)  # by __array__
+    assert kinds_of(rows, "numbers", of_list=True).note == ""
+    assert kinds_of(rows, "numbers", of_list=True) == ColumnKinds(("numbers", "numbers"))
+    assert kinds_of(rows, "numbers") == ColumnKinds(("numbers", "numbers"))
+    assert kinds_of(rows, ["numbers", "categories"]).kinds == ("numbers", "categories")
+    frame = pd.DataFrame({"a": pd.Series(cells, dtype=object), "b": 1.0, "c": pd.Series(cells, dtype=object)})
+    assert kinds_of(frame).kinds == ("categories", "numbers", "categories")
+
+
+def test_columns_of_objects_have_a_note_where_texts_have_a_type_of_their_own():
+    frame = pd.DataFrame({"a": [1.0], "b": ["x"], "c": [1], "d": ["y"]}).astype({"a": object, "c": object})
+    typed = pd.Series(["x"]).dtype.name != "object"
+    assert ("(2, the first is 'a')" in kinds_of(frame).note) == typed  # from version 3 of pandas on
+    assert ("(1, the first is 'c')" in kinds_of(frame, {"a": "numbers"}).note) == typed
+    for declared in (["numbers", "categories"] * 2, "categories", {"a": "numbers", "c": "categories"}):
+        assert kinds_of(frame, declared).note == ""
+    assert kinds_of(frame.drop(columns=["a", "c"])).note == ""
+    for names in ([0, 1, 2, 3], pd.MultiIndex.from_product([[0, 1], ["x", "y"]])):
+        assert bool(kinds_of(frame.set_axis(names, axis=1)).note) == typed
+    objects = pl.DataFrame({"a": pl.Series([1], dtype=pl.Object), "b": ["x"]})
+    assert kinds_of(objects).note.startswith("X has columns of type object (1, the first is 'a')")
 
 
 def test_columns_are_declared_by_name_or_in_order():
@@ -77,6 +103,8 @@ def test_columns_that_do_not_exist_and_kinds_that_do_not_are_refused():
         kinds_of(frame, {"size": "numbers"})
     with pytest.raises(ValueError, match="columns must list 2 kinds, one for each column, got 1"):
         kinds_of(frame, ["numbers"])
+    with pytest.raises(ValueError, match=r"columns must be of kinds .* got 'float'"):
+        Learn("float")
     with pytest.raises(ValueError, match=r"columns must be of kinds 'numbers', .* got 'float'"):
         Learn({"age": "float"})
     with pytest.raises(ValueError, match="share must be"):
@@ -89,8 +117,15 @@ def test_a_column_of_text_is_no_column_of_numbers_and_dates_are_neither():
             kinds_of(pd.DataFrame({"age": column}), {"age": "numbers"})
     with pytest.raises(TypeError, match="has a type of text, <U1"):
         kinds_of(np.array([["3"]]), ["integers"])
-    with pytest.raises(TypeError, match="column 'day' is datetime64"):
-        kinds_of(pd.DataFrame({"day": pd.to_datetime(["2020-01-01"])}))
+    for frame, words in (
+        (pd.DataFrame({"day": pd.to_datetime(["2020-01-01"])}), r"is datetime64.*: give days, \(d - pd"),
+        (pd.DataFrame({"day": pd.to_timedelta(["1s"])}), r"is timedelta64.*: give seconds, d\.dt\.total_sec"),
+        (pl.DataFrame({"day": [datetime.date(2020, 1, 1)]}), r"is Date: give days, d\.dt\.epoch\('d'\)"),
+        (pl.DataFrame({"day": [datetime.timedelta(1)]}), r"is Duration.*: give seconds, d\.dt\.total_sec"),
+        (pl.DataFrame({"day": [datetime.time(1)]}), r"is Time: give hours, such as d\.dt\.hour"),
+    ):
+        with pytest.raises(TypeError, match=f"column 'day' {words}"):
+            kinds_of(frame)
 
 
 def test_the_parameter_domain_is_learn_or_declares_domains():
@@ -100,6 +135,13 @@ def test_the_parameter_domain_is_learn_or_declares_domains():
     assert as_learn(None) is None
     assert Learn({"age": "numbers"}) == Learn({"age": "numbers"})
     assert Learn(["numbers"]).columns == ColumnKinds(("numbers",))
-    for learn in (Learn(), Learn(["numbers"], share="1/3"), Learn({"age": "numbers"}), Learn(share="1/3")):
+    for learn in (
+        Learn(),
+        Learn("numbers"),
+        Learn(["numbers"], share="1/3"),
+        Learn({"age": "numbers"}),
+        Learn(share="1/3"),
+    ):
         assert eval(repr(learn)) == learn
+    assert repr(Learn("numbers")) == "Learn('numbers')"
     assert repr(Learn({"age": "numbers"})) == "Learn({'age': 'numbers'})"

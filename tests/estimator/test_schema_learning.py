@@ -1,5 +1,6 @@
 """`domain="learn"`: the schema and the learner share one budget, and a fit refuses no cell."""
 
+import copy
 import warnings
 from fractions import Fraction
 
@@ -106,6 +107,18 @@ def test_a_table_of_any_cells_is_fitted_and_its_cost_is_the_same(learner):
     assert model.guarantee_ == fitted(learner).guarantee_
 
 
+@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+def test_a_table_without_types_is_refused_before_the_charge(learner):
+    rows, ledger = FRAME[["year", "height"]].to_numpy(dtype=object), PrivacyLedger(10, 1e-3)
+    with pytest.raises(TypeError, match="its 2 columns have no types"):
+        fitted(learner, X=rows, ledger=ledger)
+    assert ledger.history() == []
+    with pytest.warns(UserWarning, match="X is a list: its columns have no types"):
+        clone(learner).fit(rows[:60].tolist(), LABELS[:60])
+    model = fitted(learner, X=rows, **declared(learner, Learn("numbers")))
+    assert model.schema_.domains[0] != model.schema_.domains[1] or model.schema_.domains[0].ordered
+
+
 @pytest.mark.parametrize("learner", CENTRAL, ids=repr)
 def test_gaussian_learners_divide_rho(learner):
     learner = clone(learner).set_params(delta=1e-6, epsilon=2)
@@ -153,6 +166,34 @@ def test_a_schema_that_releases_nothing_costs_nothing():
     assert any("no learned range" in text for text in plan.warnings)
 
 
+def test_a_plan_has_the_attributes_of_the_inner_plan():
+    plan = AdditiveRegressor(target_range=(0, 1)).plan(20_000, n_features=10)
+    assert (plan.resolution, plan.level, plan.deviation) == (
+        plan.inner.resolution,
+        plan.inner.level,
+        plan.inner.deviation,
+    )
+    assert "0.1 of rho" in plan.division
+    assert copy.deepcopy(plan).noise == "gaussian"
+    with pytest.raises(AttributeError, match="tolerance"):
+        _ = plan.tolerance
+    basic = ExponentialMechanismClassifier(domain="learn").plan(10**6, n_features=3, n_labels=2)
+    assert "0.1 of epsilon" in basic.division
+
+
+def test_the_plan_and_the_warning_of_a_fit_name_the_same_number_of_records():
+    X = FRAME[["year", "height"]][:1000]
+    learner = AdditiveRegressor(epsilon=1.0, target_range=(1990, 2020))
+    plan = learner.plan(1000, n_features=2)
+    needed = plan.schema.n_needed
+    assert needed == learner.plan(10**6, n_features=2).schema.n_needed
+    with pytest.warns(UserWarning, match=f"; {needed} records are enough for a schema of all 2 columns"):
+        learner.fit(X, FRAME["year"][:1000])
+    assert any("no learned range" in text for text in learner.plan(needed - 1, n_features=2).warnings)
+    assert learner.plan(needed, n_features=2).warnings == ()
+    assert plan.n_needed == max(needed, plan.inner.n_needed) > 1000
+
+
 def test_plans_have_the_guarantee_of_fits():
     for learner in LEARNERS[:2]:
         sizes = {"n_features": 3, "n_labels": 2}
@@ -179,6 +220,15 @@ def test_errors_of_the_learner_come_before_the_charge():
     with pytest.raises(TypeError, match="has a type of text"):
         fitted(StatisticalQueryNaiveBayes(), text, LABELS[:100], domain=learn, ledger=ledger)
     assert ledger.history() == []
+
+
+@pytest.mark.parametrize("domain", ["lern", {"year": "integers"}])
+@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+def test_other_texts_and_mappings_are_refused_with_advice(learner, domain):
+    with pytest.raises(
+        TypeError, match=r"'learn' or Learn\(...\), which takes a mapping .* got ('lern'|dict of)"
+    ):
+        fitted(learner, **declared(learner, domain))
 
 
 def test_the_schema_is_released_before_the_learner_reads_codes(monkeypatch):

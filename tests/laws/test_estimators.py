@@ -16,7 +16,10 @@ from dplearn.privacy import OneTimeState
 from tests.laws.conftest import REGRESSORS
 
 # Tables of scikit-learn's checks are small, and so is epsilon below; what is pickled is not meant to predict.
-pytestmark = pytest.mark.filterwarnings("ignore:n_(teachers|samples) is", "ignore:a pickle of")
+# Some of the checks fit lists.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:n_(teachers|samples) is", "ignore:a pickle of", "ignore:X is a list"
+)
 
 
 def test_every_learner_is_exported_and_so_found_by_these_laws():

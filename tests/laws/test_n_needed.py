@@ -3,6 +3,7 @@
 import pytest
 
 from dplearn import (
+    AdditiveClassifier,
     KnowledgeTransferClassifier,
     LinearRegressor,
     SoftLabelAggregateClassifier,
@@ -10,6 +11,7 @@ from dplearn import (
     StatisticalQueryNaiveBayes,
     SubsampleAggregateClassifier,
 )
+from dplearn.domains import Floats
 
 COLUMNS, LABELS = {"n_features": 10, "n_labels": 2}, {"n_labels": 2}
 PLANS = [
@@ -21,6 +23,21 @@ PLANS = [
     ),
     (StatisticalQueryLogisticRegression(), COLUMNS, lambda plan: plan.tolerance <= 0.05),
     (LinearRegressor(target_range=(0, 1)), {"n_features": 10}, lambda plan: plan.tolerance <= 0.05),
+    (
+        AdditiveClassifier(domain=Floats(), classes=[0, 1]),
+        {"n_features": 10},
+        lambda plan: plan.deviation <= 0.005,
+    ),
+    (
+        AdditiveClassifier(),
+        COLUMNS,
+        lambda plan: plan.deviation <= 0.005 and plan.schema.tail is not None,
+    ),
+    (
+        LinearRegressor(target_range=(0, 1), domain="learn"),
+        {"n_features": 10},
+        lambda plan: plan.tolerance <= 0.05 and plan.schema.tail is not None,
+    ),
     (SubsampleAggregateClassifier(), LABELS, lambda plan: plan.least_lead <= plan.n_teachers * 2 / 3),
     (KnowledgeTransferClassifier(), LABELS, lambda plan: plan.least_lead <= plan.n_teachers * 2 / 3),
     (SoftLabelAggregateClassifier(), LABELS, lambda plan: plan.error <= 0.05),

@@ -10,7 +10,14 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.metrics import roc_auc_score
 
-from dplearn import AdditiveClassifier, AdditiveRegressor, ApproxDP, BudgetExceededError, PrivacyLedger
+from dplearn import (
+    AdditiveClassifier,
+    AdditiveRegressor,
+    ApproxDP,
+    BudgetExceededError,
+    LinearRegressor,
+    PrivacyLedger,
+)
 from dplearn.chance import SeededDice
 from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, IntegerRange, Schema
 
@@ -287,7 +294,24 @@ def test_a_fit_of_few_records_warns_by_public_numbers():
     plan = classifier(epsilon=0.1).plan(50, n_features=3)
     assert plan.resolution < 10
     assert plan.warnings[0].startswith("n_samples is 50: noise is larger than the signal for 3 columns")
+    assert "the `resolution` is 0.4, and should be at least 10; plan(" in plan.warnings[0]
     assert classifier(epsilon=0.1).plan(10**6, n_features=3).warnings == ()
+
+
+def test_even_one_record_of_two_labels_has_a_warning():
+    one = AdditiveClassifier(classes=[0, 1], domain=Grid(0, 1))
+    with pytest.warns(UserWarning, match="n_samples is 1: noise is larger"):
+        one.fit([[0.5]], [1])
+
+
+@pytest.mark.parametrize(("trust_model", "labels", "numbers"), [("central", 10, 20), ("local", 30, 60)])
+def test_the_least_resolution_depends_on_the_trust_model_and_the_target(trust_model, labels, numbers):
+    for make, least in ((classifier, labels), (regressor, numbers)):
+        learner = make(epsilon=1.0, trust_model=trust_model, delta=1e-6)
+        plans = [learner.plan(n, n_features=5) for n in np.geomspace(100, 10**6, 60).astype(int)]
+        assert {plan.least_resolution for plan in plans} == {least}
+        assert all((plan.warnings == ()) == (plan.resolution >= least) for plan in plans)
+        assert 0 < sum(plan.warnings == () for plan in plans) < 60
 
 
 @pytest.mark.parametrize("settings", SETTINGS[:2], ids=str)
@@ -365,3 +389,41 @@ def test_the_domain_of_undeclared_columns_is_of_all_floats():
     assert model.domain_.domains[0] == Floats()
     model._fit(np.array([[1e300], [-5.0]] * 9), [0, 1] * 9, SeededDice(0))
     assert model.predict(np.array([[1e300], [-5.0]])).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("kind", [AdditiveRegressor, LinearRegressor])
+def test_a_range_far_too_wide_for_the_target_is_reported_by_released_values(kind):
+    rng = np.random.default_rng(0)
+    X = rng.random((20_000, 3))
+    y = 40 * X[:, 0] + rng.normal(0, 20, 20_000)
+    text = r"n_samples is 20000: the released spread of the residuals is within the noise .*\(0, 1e\+12\)"
+    wide = kind(epsilon=1.0, domain=Grid(0, 1), target_range=(0, 1e12), clip_target=True)
+    with pytest.warns(UserWarning, match=text):
+        wide.set_params(random_state=0).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = wide.set_params(target_range=(-100, 200)).fit(X, y)
+        assert model.score(X, y) > 0.15
+        model.fit(X, 100 * X[:, 0])  # a relation without residuals
+
+
+@pytest.mark.parametrize("kind", [AdditiveRegressor, LinearRegressor])
+@pytest.mark.parametrize("bounds", [(-1e100, 1e100), (0, 1e-100)])
+def test_the_greatest_and_closest_ranges_have_finite_predictions(kind, bounds):
+    X = np.random.default_rng(0).random((300, 2))
+    y = bounds[0] + X[:, 0] * (bounds[1] - bounds[0])
+    model = kind(epsilon=50.0, domain=Grid(0, 1), target_range=bounds, random_state=0)
+    with np.errstate(all="raise"):
+        model.fit(X, y)
+        intervals = model.predict_interval(X)
+    assert np.isfinite(model.predict(X)).all()
+    assert (intervals[:, 0] < intervals[:, 1]).all()
+    assert model.score(X, y) > 0.3
+
+
+def test_a_range_beyond_floats_is_refused_before_the_charge():
+    ledger = PrivacyLedger(10, 1e-3)
+    for kind in (AdditiveRegressor, LinearRegressor):
+        with pytest.raises(ValueError, match="magnitudes up to 1e"):
+            kind(target_range=(-1.7e308, 1.7e308), ledger=ledger).fit(np.zeros((9, 1)), np.zeros(9))
+    assert ledger.history() == []

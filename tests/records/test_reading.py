@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, csr_matrix
 from sklearn.pipeline import make_pipeline
 
 from dplearn import (
+    AdditiveClassifier,
     ExponentialMechanismClassifier,
     ParityClassifier,
     StatisticalQueryLogisticRegression,
@@ -23,7 +24,7 @@ from dplearn.audit import enumerate_privacy
 from dplearn.domains import DomainError, Floats, Hashed, IntegerRange, Schema
 from dplearn.preprocessing import CellEncoder
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.records.reading import _is_of_numbers, read_labels
+from dplearn.records.reading import _is_of_numbers, read_features, read_labels, read_rows
 
 BIG = 2**53
 NEAR_BIG = IntegerRange(BIG, BIG + 1, outside="clip")
@@ -292,3 +293,28 @@ def test_columns_of_an_array_are_in_the_order_of_the_frame_that_was_fitted(make,
         with pytest.raises(ValueError, match=r"has 1 features, but .* is expecting 2 features"):
             model.predict(frame[["age"]].to_numpy())
     assert model.score(frame, frame["age"] > 40) > 0.9
+
+
+@pytest.mark.parametrize("domain", [None, Floats(), Schema({"a": Floats(), "b": Floats()})], ids=repr)
+def test_names_that_occur_twice_are_refused_by_name(domain):
+    twice = pd.DataFrame(np.zeros((5, 4)), columns=["b", "a", "c", "a"])
+    for read in (
+        lambda: read_features(AdditiveClassifier(), twice, domain=domain, reset=True),
+        lambda: read_rows(AdditiveClassifier(), twice, reset=True, sparse=False),
+        lambda: AdditiveClassifier(domain="learn").fit(twice, [0, 1] * 2 + [1]),
+    ):
+        with pytest.raises(ValueError, match="X must have distinct names of columns, got 'a' 2 times"):
+            read()
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        (np.array([0.0, np.nan]), "Input y contains NaN .*; drop records without a label"),
+        (["a", None], "y must hold labels .* none missing; drop records without a label"),
+        (pd.Series([1, None], dtype="Int64"), "none missing; drop records without a label"),
+    ],
+)
+def test_missing_labels_are_refused_with_advice(y, words):
+    with pytest.raises(ValueError, match=words):
+        read_labels(y, 2, None)

@@ -11,6 +11,7 @@ import pytest
 from sklearn.exceptions import DataConversionWarning
 
 from dplearn.domains import DomainError
+from dplearn.records.reading import read_labels
 from dplearn.records.targets import STEPS, TargetRange, read_target
 
 SCORES = TargetRange.of((0, 100))
@@ -75,12 +76,37 @@ def test_other_values_are_refused_by_a_message_without_them(bad):
     assert "41" not in shown
 
 
-@pytest.mark.parametrize(
-    "targets", [["a", "b"], np.array(["1", "2"]), pd.Series(["1", "2"], dtype="category")]
-)
-def test_text_is_refused(targets):
-    with pytest.raises(DomainError, match="not a number"):
+@pytest.mark.parametrize("targets", [["a", "b"], pd.Series(["1", "2"], dtype="category")])
+def test_texts_without_a_type_of_text_are_refused(targets):
+    with pytest.raises(DomainError, match="not a number, and a regressor predicts numbers"):
         read_target(targets, 2, SCORES)
+
+
+@pytest.mark.parametrize(
+    "targets",
+    [
+        np.array(["1", "2"]),
+        np.array([b"1", b"2"]),
+        pd.Series(["1", "2"], dtype="string"),
+        pl.Series(["1", "2"]),
+        pd.DataFrame({"y": pd.Series(["1", "2"], dtype="string")}),
+    ],
+    ids=lambda targets: f"{type(targets).__module__} {type(targets).__name__}",
+)
+def test_a_type_of_text_is_refused_with_advice(targets):
+    with pytest.raises(DomainError, match=r"got a type of text, .* a classifier labels; .*astype"):
+        read_target(targets, 2, SCORES)
+
+
+@pytest.mark.parametrize(
+    "days",
+    [np.array(["2020-01-01", "2020-01-02"], dtype="M8[D]"), pd.Series(pd.to_datetime(["2020-01-01"] * 2))],
+)
+def test_times_are_refused_with_advice(days):
+    with pytest.raises(DomainError, match=r"y must hold numbers, got datetime64.*: give days"):
+        read_target(days, 2, SCORES)
+    with pytest.raises(ValueError, match=r"texts or numbers, got times; y\.astype"):
+        read_labels(days, 2, None)
 
 
 def test_targets_outside_the_range_are_refused_or_clipped():
@@ -111,10 +137,25 @@ def test_other_shapes_are_refused(targets):
 
 
 @pytest.mark.parametrize(
-    "bounds", [None, 3, "ab", (1,), (1, 1), (2, 1), (0, np.inf), (np.nan, 1), (0, 1, 2), (0, 5e-324), "learn"]
+    "bounds", [None, 3, "ab", b"ab", (1,), (1, 1), (0, np.inf), (np.nan, 1), (0, 1, 2), "learn"]
 )
 def test_other_ranges_are_refused_by_name(bounds):
     with pytest.raises(ValueError, match="target_range must be"):
+        TargetRange.of(bounds)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"),
+    [
+        ((2, 1), r"with low < high, got \(2, 1\)"),
+        ((0, 5e-324), r"at least 1e-100 apart, got \(0, 5e-324\)"),
+        ([-1.7e308, 1.7e308], r"magnitudes up to 1e\+100 that are .*, got \(-1.7e\+308, 1.7e\+308\)"),
+        ((0, 10**400), r"magnitudes up to 1e\+100 .* got \(0, 1000"),
+        ((np.zeros(9), 5), r"got ndarray of shape \(9,\)"),
+    ],
+)
+def test_a_refused_pair_is_shown(bounds, words):
+    with pytest.raises((ValueError, TypeError), match=words):
         TargetRange.of(bounds)
 
 
@@ -125,7 +166,7 @@ def test_bounds_of_other_types_are_refused_by_name():
         TargetRange.of((0, 1), clip="yes")
 
 
-@pytest.mark.parametrize("bounds", [(-1.7e308, 1.7e308), (0, 1e-300), [1e17, 1e17 + 64], np.array([-1, 1])])
+@pytest.mark.parametrize("bounds", [(-1e100, 1e100), (0, 1e-100), [1e17, 1e17 + 64], np.array([-1, 1])])
 def test_ranges_of_any_width_are_encoded(bounds):
     target = TargetRange.of(bounds, clip=True)
     with np.errstate(all="raise"):

@@ -195,7 +195,7 @@ def test_a_listed_category_reaches_the_threshold():
     counts = {"often": N - 5 - 5 * threshold, "seldom": 5, "enough": 5 * threshold}
     column = np.repeat(list(counts), list(counts.values())).astype(object)
     for seed in range(20):
-        [domain] = learned_schema(column[:, None], epsilon=1, random_state=seed).schema.domains
+        [domain] = learned_schema(column[:, None], "categories", epsilon=1, random_state=seed).schema.domains
         assert set(domain.values) == {"often", "enough", None}
 
 
@@ -226,8 +226,17 @@ def test_parameters_are_checked():
         learned_schema(np.empty((0, 2)))
 
 
-def test_a_table_of_lists_has_no_types_and_its_columns_are_categories():
-    found = released([[1, "a"], [2, "b"]] * 5000)
+def test_an_array_of_objects_is_refused_and_a_list_has_a_warning_unless_kinds_are_declared():
+    rows, ledger = [[1, "a"], [2, "b"]] * 5000, PrivacyLedger(5, 1e-3)
+    with pytest.raises(TypeError, match="have no types"):
+        learned_schema(np.array(rows, dtype=object), ledger=ledger)
+    assert ledger.history() == []
+    with pytest.warns(UserWarning, match="X is a list: .* all 2 are read as categories"):
+        learned_schema(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        learned_schema(rows, ["integers", "categories"])
+    found = released(rows)
     assert all(isinstance(domain, Categories) for domain in found.schema.domains)
     assert found.schema.domains[0].values == (1, 2, None) or set(found.schema.domains[0].values) == {
         1,
@@ -242,7 +251,7 @@ def test_the_public_schemas_bound_what_can_be_released():
     assert [domain.size for domain in plan.narrowest.domains] == [1026, 3, 4]
     assert [domain.size for domain in plan.widest.domains] == [1026, plan.most + 2, 4]
     values = [f"{i}" for i in range(5000)] * 200
-    [domain] = released(np.array(values, dtype=object)[:, None], epsilon=50).schema.domains
+    [domain] = released(np.array(values, dtype=object)[:, None], "categories", epsilon=50).schema.domains
     assert domain.size <= 2048
 
 
