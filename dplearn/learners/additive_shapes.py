@@ -30,7 +30,6 @@ __all__ = ["Shape", "ask_masses", "ask_residuals", "ask_shapes", "synthetic_cell
 
 Floats64 = NDArray[np.float64]
 
-_MASS_NOISE = 1.0  # the part of the noise in masses that is left after they are made shares
 _CONSTANT = 0.1  # the square of the constant, as a share of the mean square of centred rows
 _LENGTH = 0.85  # the norm to which rows are shortened, in root mean squares
 _LEAST_SQUARE = 1e-3  # of centred rows
@@ -115,7 +114,7 @@ def ask_shapes(
         stop = start + table.shape[1]
         # Without effects the sums would be those of the mean target, but for the noise in the masses.
         beyond = sums[start:stop] - np.outer(seen @ rows_of_cells, base.targets)
-        noise = variance + _MASS_NOISE * mass_variance * (float(mass @ kept) * base.targets) ** 2
+        noise = variance + mass_variance * (float(mass @ kept) * base.targets) ** 2
         start = stop
         shape = _posterior(
             rows_of_cells, seen, beyond, _kernels(column, plan.level), base, noise, plan.public.n_samples

@@ -51,7 +51,6 @@ _LINES = 0.2  # for flexible shapes, the part of a stiff kernel that is added to
 _FLEXIBLE = 4  # the level from which on it is added
 _SMALL = 3e-3  # eigenvalues below this share of the greatest are dropped
 _MOST_FEATURES = 600
-_LEAST_ENERGY = 1e-12
 _AMPLITUDE = math.sqrt(3.0)  # of joint features
 _SPLIT = 1e-3  # the ridge of the split of joint features, as a share of the mean square of other features
 _HIDDEN = 0.2  # joint features with a smaller signal, in standard deviations of the noise, are left out
@@ -351,19 +350,27 @@ def _normal_scores(mass: Floats64, order: NDArray[np.intp]) -> Floats64:
 def _refined(
     oracle: Oracle, plan: AdditivePlan, base: Base, shapes: Sequence[Shape], copula: _Copula
 ) -> AdditiveModel:
-    tables, starts = _features(plan, base, shapes, copula.masses)
-    cells = copula.drawn(max(500, min(_SYNTHETIC, _CELLS // len(tables))))
+    features = _features(plan, base, shapes, copula.masses)
+    cells = copula.drawn(max(500, min(_SYNTHETIC, _CELLS // len(features.tables))))
     joint = _joint_basis(plan, base, copula, cells)
-    rows = _rows_of_features(plan, base, tables, joint, cells)
+    rows = _rows_of_features(plan, base, features.tables, joint, cells)
     synthetic = _feature_rows(rows, cells)
-    weights = _start(rows, base, starts)
-    curvatures = _curvatures(plan, base, rows, synthetic)
+    weights = _start(rows, base, features.starts)
+    seen = _curvatures(plan, base, rows, synthetic)
+    floor = _FLOOR * plan.public.n_samples * rows.width**2 * np.eye(rows.size)
+    curvatures = [each + least * floor for each, least in zip(seen, base.step_curvature, strict=True)]
     measured, variance = _steps(oracle, plan, base, rows, weights, curvatures)
-    posterior = [
-        _posterior_weights(measured[:, out], curvature, weights[:, out], variance, rows.joint_slice)
-        for out, curvature in enumerate(curvatures)
-    ]
-    return _model(rows, base, copula, posterior, synthetic)
+    others = np.zeros(rows.size, dtype=bool)
+    others[: rows.joint_slice.start] = np.concatenate(features.others)
+    posterior = []
+    for out, curvature in enumerate(curvatures):
+        mean, priors = _posterior_weights(
+            measured[:, out], curvature, weights[:, out], variance, rows.joint_slice
+        )
+        # The floor is no measurement, and the first sums have shown no more than their posterior covariance.
+        priors = np.where(others, 1 / _REST, priors)
+        posterior.append((mean, _covariance_of_weights(seen[out], priors, variance)))
+    return _model(rows, base, copula, posterior, features.omitted, synthetic)
 
 
 def _joint_basis(plan: AdditivePlan, base: Base, copula: _Copula, cells: Integers) -> JointBasis | None:
@@ -381,35 +388,62 @@ def _joint_basis(plan: AdditivePlan, base: Base, copula: _Copula, cells: Integer
     )
 
 
+@dataclass(frozen=True, eq=False)
+class _Features:
+    """The features of the joint model, whose weights have the prior variance 1.
+
+    Attributes
+    ----------
+    tables : list of ndarray of shape (cells, r)
+        For each column the features of each cell. The first are the main directions of the shape; the others,
+        if the norm is L2, those of its posterior covariance.
+    starts : list of ndarray of shape (first, k)
+        The prior weights of the first features.
+    others : list of ndarray of bool of shape (r,)
+        Which features are no first ones.
+    omitted : list of ndarray of shape (cells, cells)
+        The posterior covariance of the shape in directions that are no features.
+    """
+
+    tables: list[Floats64]
+    starts: list[Floats64]
+    others: list[NDArray[np.bool_]]
+    omitted: list[Floats64]
+
+
 def _features(
     plan: AdditivePlan, base: Base, shapes: Sequence[Shape], masses: Sequence[Floats64]
-) -> tuple[list[Floats64], list[Floats64]]:
-    """Return the features of each cell of each column, and the prior weights of the first of these.
-
-    The first features are the main directions of the shapes; the others, if the norm is L2, are those of the
-    posterior covariance. A weight has the prior variance 1.
-    """
-    tables, starts = [], []
+) -> _Features:
+    tables, starts, covariances = [], [], []
     for column, shape in zip(plan.columns, shapes, strict=True):
         vectors, sizes, outputs = np.linalg.svd(shape.effects, full_matrices=False)
         main = sizes > _SMALL * sizes[0]
         main[0] = True
         parts = [_SPREAD * (vectors * sizes)[:, main]]
+        covariance = shape.covariance
         if plan.order == 2:
-            covariance = _REST * shape.covariance
             if plan.level >= _FLEXIBLE:
-                covariance = covariance + _REST * _LINES * base.unit * kernel(column, 1)
-            values, vectors = np.linalg.eigh(covariance)
+                covariance = covariance + _LINES * base.unit * kernel(column, 1)
+            values, vectors = np.linalg.eigh(_REST * covariance)
             kept = values > max(_SMALL * float(values[-1]), _TINY * base.unit)
             parts.append(vectors[:, kept] * np.sqrt(values[kept]))
         tables.append(np.concatenate(parts, axis=1))
         starts.append(_KEPT / _SPREAD * outputs[main])
+        covariances.append(covariance)
     energies = [mass @ (table - mass @ table) ** 2 for table, mass in zip(tables, masses, strict=True)]
     for energy, start in zip(energies, starts, strict=True):
         energy[: len(start)] = np.inf
     falling = np.sort(np.concatenate(energies))[::-1]
-    least = max(falling[min(_MOST_FEATURES, len(falling)) - 1], _LEAST_ENERGY)
-    return [table[:, energy >= least] for table, energy in zip(tables, energies, strict=True)], starts
+    # Features of cells without mass would only be noise.
+    least = max(falling[min(_MOST_FEATURES, len(falling)) - 1], _TINY * base.unit)
+    kept = [energy >= least for energy in energies]
+    tables = [table[:, here] for table, here in zip(tables, kept, strict=True)]
+    others = [np.arange(table.shape[1]) >= len(start) for table, start in zip(tables, starts, strict=True)]
+    omitted = [
+        covariance - table[:, other] @ table[:, other].T / _REST
+        for covariance, table, other in zip(covariances, tables, others, strict=True)
+    ]
+    return _Features(tables, starts, others, omitted)
 
 
 def _rows_of_features(
@@ -444,11 +478,11 @@ def _start(rows: Rows, base: Base, starts: Sequence[Floats64]) -> Floats64:
 
 def _curvatures(plan: AdditivePlan, base: Base, rows: Rows, synthetic: Floats64) -> list[Floats64]:
     """Return the second derivative of the loss, summed over all records, for each margin."""
-    n, size = plan.public.n_samples, rows.size
+    n = plan.public.n_samples
     norms = np.maximum((np.abs(synthetic) ** rows.order).sum(axis=1) ** (1 / rows.order), _TINY)
     short = synthetic * np.minimum(1.0, rows.width / norms)[:, None]
     moments = (n / len(synthetic)) * (short.T @ synthetic)
-    moments = (moments + moments.T) / 2 + _FLOOR * n * rows.width**2 * np.eye(size)
+    moments = (moments + moments.T) / 2
     return [curvature * moments for curvature in base.step_curvature]
 
 
@@ -534,7 +568,7 @@ def _whole(values: Floats64) -> Integers:
 def _posterior_weights(
     measured: Floats64, curvature: Floats64, start: Floats64, variance: float, joint: slice
 ) -> tuple[Floats64, Floats64]:
-    """Return the posterior mean and covariance of the weights of one margin.
+    """Return the posterior mean of the weights of one margin, and their prior variances.
 
     `measured` is curvature times weights, plus noise. The weights of joint features have one prior variance,
     and all others have another; both are those of greatest marginal likelihood.
@@ -559,7 +593,16 @@ def _posterior_weights(
     variances[joint] = joint_prior
     _, root, scaled = fitted(prior, joint_prior)
     response = solve_triangular(root, curvature * variances, lower=True)
-    return start + response.T @ scaled, np.diag(variances) - response.T @ response
+    return start + response.T @ scaled, variances
+
+
+def _covariance_of_weights(curvature: Floats64, priors: Floats64, variance: float) -> Floats64:
+    """Return the posterior covariance of weights of given prior variances, measured as for their mean."""
+    squared = (curvature * priors) @ curvature
+    noise = max(variance, _TINY * float(squared.trace()), _TINY)
+    root = np.linalg.cholesky(squared + noise * np.eye(len(priors)))
+    response = solve_triangular(root, curvature * priors, lower=True)
+    return np.asarray(np.diag(priors) - response.T @ response)
 
 
 def _model(
@@ -567,9 +610,10 @@ def _model(
     base: Base,
     copula: _Copula,
     posterior: Sequence[tuple[Floats64, Floats64]],
+    omitted: Sequence[Floats64],
     synthetic: Floats64,
 ) -> AdditiveModel:
-    """Return the effects of all cells and the interactions, given the weights of their features.
+    """Return the effects of all cells and the interactions, given the weights; what is omitted has no effect.
 
     Joint features are split into the sum of effects of columns that is nearest over synthetic records, and
     the rest; so that effects are those of a column alone, and interactions have none.
@@ -586,14 +630,18 @@ def _model(
 
     intercept = weights[-1] * rows.constant * rows.unit
     effects, deviations, beyond = [], [], []
-    for table, mass, here in zip(rows.tables, copula.masses, rows.slices, strict=True):
+    columns = zip(rows.tables, copula.masses, rows.slices, omitted, strict=True)
+    for table, mass, here, missed in columns:
         features = table * rows.unit
         centred = features - mass @ features
         intercept = intercept + mass @ features @ weights[here]
         effects.append(centred @ weights[here])
         beyond.append(features @ moved[here])
         squares = [np.einsum("ij,jk,ik->i", centred, cov[here, here], centred) for cov in covariances]
-        deviations.append(np.sqrt(np.maximum(np.stack(squares, axis=1), 0.0)))
+        mixed = missed @ mass
+        unseen = np.diag(missed) - 2 * mixed + mass @ mixed  # of centred effects
+        squares = [np.maximum(each, 0.0) + np.maximum(unseen, 0.0) for each in squares]
+        deviations.append(np.sqrt(np.stack(squares, axis=1)))
     model = AdditiveModel(intercept, effects, deviations, copula.masses, base)
     if not rows.joint or not weights[joint].any():
         return model
