@@ -11,12 +11,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, softmax
 
 from dplearn.chance import PublicStream
 from dplearn.core.simplex import fitted_shares, nearest_shares
@@ -36,6 +35,7 @@ _LEAST_SQUARE = 1e-3  # of centred rows
 _AMPLITUDES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # prior variances of an effect
 _USUAL, _PENALTY = 0.1, 0.1  # the log-likelihood falls by the penalty times the log-distance from the usual
 _LEAST_AMPLITUDE = 0.003  # for that distance
+_UNLIKELY = 1e-3  # priors with a smaller posterior probability are left out
 _TINY = 1e-10  # keeps covariances regular without noise
 _DRAWN, _PARTS = 2000, 25  # synthetic records, and quantiles of their norms
 
@@ -252,7 +252,7 @@ def _posterior(
         (noise + _TINY) * np.eye(len(gram)) + (each / n) * gram
         for noise, each in zip(variance, base.variance, strict=True)
     ]
-    best: Any = None
+    found = []
     for each in kernels:
         signal = weighted.T @ each @ weighted
         for amplitude in _AMPLITUDES:
@@ -264,12 +264,21 @@ def _posterior(
                 scaled = solve_triangular(root, sums[:, out], lower=True)
                 likely -= 0.5 * float(scaled @ scaled) + float(np.log(np.diag(root)).sum())
                 halves.append((root, scaled))
-            if best is None or likely > best[0] + 1e-9:
-                best = likely, amplitude * base.unit, each, halves
-    _, amplitude, prior, halves = best
-    effects, covariance = np.zeros((len(seen), len(halves))), np.zeros_like(prior)
-    for out, (root, scaled) in enumerate(halves):
-        response = solve_triangular(root, amplitude * base.curvature[out] * (weighted.T @ prior), lower=True)
-        effects[:, out] = response.T @ scaled
-        covariance += (amplitude * prior - response.T @ response) / len(halves)
-    return Shape(effects, covariance)
+            found.append((likely, amplitude * base.unit, each, halves))
+    shares = softmax(np.array([each[0] for each in found]))
+    shares = np.where(shares < _UNLIKELY, 0.0, shares)
+    shares /= shares.sum()
+    effects, covariance = np.zeros((len(seen), len(noises))), np.zeros_like(kernels[0])
+    squares = np.zeros_like(kernels[0])
+    for share, (_, amplitude, prior, halves) in zip(shares, found, strict=True):
+        if not share:
+            continue
+        for out, (root, scaled) in enumerate(halves):
+            response = amplitude * base.curvature[out] * (weighted.T @ prior)
+            response = solve_triangular(root, response, lower=True)
+            mean = response.T @ scaled
+            effects[:, out] += share * mean
+            covariance += share / len(halves) * (amplitude * prior - response.T @ response)
+            squares += share / len(halves) * np.outer(mean, mean)
+    squares -= effects @ effects.T / len(noises)
+    return Shape(effects, covariance + squares)

@@ -360,15 +360,15 @@ def _refined(
     floor = _FLOOR * plan.public.n_samples * rows.width**2 * np.eye(rows.size)
     curvatures = [each + least * floor for each, least in zip(seen, base.step_curvature, strict=True)]
     measured, variance = _steps(oracle, plan, base, rows, weights, curvatures)
-    others = np.zeros(rows.size, dtype=bool)
-    others[: rows.joint_slice.start] = np.concatenate(features.others)
+    rest = np.zeros(rows.size, dtype=bool)
+    rest[: rows.joint_slice.start] = np.concatenate(features.others)
     posterior = []
     for out, curvature in enumerate(curvatures):
         mean, priors = _posterior_weights(
             measured[:, out], curvature, weights[:, out], variance, rows.joint_slice
         )
         # The floor is no measurement, and the first sums have shown no more than their posterior covariance.
-        priors = np.where(others, 1 / _REST, priors)
+        priors = np.where(rest, 1 / _REST, priors)
         posterior.append((mean, _covariance_of_weights(seen[out], priors, variance)))
     return _model(rows, base, copula, posterior, features.omitted, synthetic)
 
