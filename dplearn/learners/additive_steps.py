@@ -117,21 +117,21 @@ class Interactions:
         Released. What is subtracted for all records.
     weights : ndarray of shape (size, k)
         Released. Of the features, for each margin.
-    covariance : ndarray of shape (k, size, size)
-        Released. The posterior covariance of the weights of each margin.
+    roots : ndarray of shape (k, size, size)
+        Released. Matrices whose squares are the posterior covariances of the weights of each margin.
     """
 
     features: JointFeatures
     effects: list[Floats64]
     constant: Floats64
     weights: Floats64
-    covariance: Floats64
+    roots: Floats64
 
     def scaled(self, unit: float) -> "Interactions":
         """Return this function times a number."""
         effects = [unit * each for each in self.effects]
         return Interactions(
-            self.features, effects, unit * self.constant, unit * self.weights, unit**2 * self.covariance
+            self.features, effects, unit * self.constant, unit * self.weights, unit * self.roots
         )
 
     def margins(self, cells: NDArray[np.integer]) -> Floats64:
@@ -149,8 +149,7 @@ class Interactions:
         """Return the variances of the linear function of the features, of shape (n, k)."""
 
         def of(features: Floats64) -> Floats64:
-            squares = [np.einsum("ij,ij->i", features @ each, features) for each in self.covariance]
-            return np.stack(squares, axis=1)
+            return np.stack([((features @ root) ** 2).sum(axis=1) for root in self.roots], axis=1)
 
         return self._of_parts(cells, of)
 
@@ -543,8 +542,13 @@ def _model(
     model = AdditiveModel(intercept, effects, deviations, masses, base)
     if not rows.joint or not weights[joint].any():
         return model
-    covariance = rows.unit**2 * np.stack([cov[joint, joint] for _, cov in posterior])
+    roots = rows.unit * np.stack([_root(covariance[joint, joint]) for _, covariance in posterior])
     constant = moved[-1] * rows.constant * rows.unit
     return replace(
-        model, joint=Interactions(rows.joint, beyond, constant, rows.unit * weights[joint], covariance)
+        model, joint=Interactions(rows.joint, beyond, constant, rows.unit * weights[joint], roots)
     )
+
+
+def _root(covariance: Floats64) -> Floats64:
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray((vectors * np.sqrt(values.clip(0))) @ vectors.T)
