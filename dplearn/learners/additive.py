@@ -22,7 +22,7 @@ from scipy.special import ndtri
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from dplearn._validation import check_number
+from dplearn._validation import AUTO, check_number, shown
 from dplearn.chance.dice import Dice
 from dplearn.domains import Floats
 from dplearn.ensembles.native_threads import native_threads
@@ -607,7 +607,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         failure = float(check_number("beta", beta, above=0, below=1))
         cells = self._cells(X)
         middle = self._sums(cells)[:, 0]
-        half = ndtri(1 - failure / 2) * np.sqrt(self._variances(cells)[:, 0] + self.residual_std_**2)
+        half = ndtri(1 - failure / 2) * np.sqrt(self._variances(cells)[:, 0] + np.square(self.residual_std_))
         return np.stack([middle - half, middle + half], axis=1).clip(*self.target_range_)
 
 
@@ -620,9 +620,11 @@ def _label_loss(n_labels: int, order: int, clear: bool) -> LogisticLoss | Softma
 
 def _checked_interactions(interactions: Any) -> bool | str:
     """Return the checked parameter `interactions`."""
-    if interactions is True or interactions is False or interactions == "auto":
-        return interactions  # type: ignore[no-any-return]
-    raise ValueError(f"interactions must be 'auto', True or False, got {interactions!r}")
+    if isinstance(interactions, (bool, np.bool_)):
+        return bool(interactions)
+    if isinstance(interactions, str) and interactions == AUTO:
+        return AUTO
+    raise ValueError(f"interactions must be {AUTO!r}, True or False, got {shown(interactions)}")
 
 
 def _squeezed(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -171,13 +171,11 @@ class JointBasis:
         amplitude : float, default=1.0
             What all features are multiplied by. With 1, the mean square of all features together is below 1.
         """
-        whole = [np.append(np.rint(each * 2.0**_SCORE), 0.0) for each in scores]
+        whole = [np.append(_limited(each * 2.0**_SCORE, _GREATEST), 0.0) for each in scores]
         none, greatest = np.zeros((1, len(scores))), float(_LARGEST << _TURN)
         turn = _turn(weights, correlations)
         places = _Kernels(whole, turn, none).coordinates(cells) * 2.0**-_COORDINATE
-        turn = np.rint(turn / math.sqrt(max(float(places.var(axis=0).sum()), _TINY))).clip(
-            -greatest, greatest
-        )
+        turn = _limited(turn / math.sqrt(max(float(places.var(axis=0).sum()), _TINY)), greatest)
         landmarks = cells[:LANDMARKS]
         kernels = _Kernels(whole, turn, _Kernels(whole, turn, none).coordinates(landmarks))
         values, vectors = np.linalg.eigh(kernels.of(landmarks) * 2.0**-_KERNEL)
@@ -206,8 +204,8 @@ class JointBasis:
         scaled = self.weights / (unit * 2.0**_KERNEL)
         _, exponent = math.frexp(max(float(np.abs(scaled).max(initial=0.0)), _TINY))
         raised = 2.0 ** (_WEIGHT - exponent)
-        means = np.rint(self.means / unit * raised).clip(-(2.0**51), 2.0**51)
-        return JointFeatures(self.kernels, np.rint(scaled * raised).astype(np.int32), means, 1 / raised)
+        weights = _limited(scaled * raised, 2.0**_WEIGHT).astype(np.int32)
+        return JointFeatures(self.kernels, weights, _limited(self.means / unit * raised, 2.0**51), 1 / raised)
 
 
 def _turn(weights: Floats64, correlations: Floats64) -> Floats64:
@@ -215,7 +213,12 @@ def _turn(weights: Floats64, correlations: Floats64) -> Floats64:
     values, vectors = np.linalg.eigh(weights[:, None] * correlations * weights[None, :])
     roots = np.sqrt(values.clip(0) + _RIDGE * max(float(values[-1]), _TINY))
     turn = weights[:, None] * ((vectors / roots) @ vectors.T)
-    return np.asarray(np.rint(turn.clip(-_LARGEST, _LARGEST) * 2.0**_TURN))
+    return _limited(turn * 2.0**_TURN, float(_LARGEST << _TURN))
+
+
+def _limited(values: Floats64, greatest: float) -> Floats64:
+    """Return the nearest integers within -greatest..greatest, 0 for NaN."""
+    return np.asarray(np.rint(np.nan_to_num(values, nan=0.0).clip(-greatest, greatest)))
 
 
 @cache

@@ -363,7 +363,7 @@ def _check_size(plan: AdditivePlan) -> None:
             " categories or drop columns by a rule that uses no records"
         )
     k, d = plan.loss.n_outputs, len(plan.columns)
-    if k * max(d, min(numbers // k, _FEATURES) + plan.n_joint) ** 2 > _MOST_SQUARED:
+    if k * max(d, min(numbers // k, _FEATURES)) ** 2 > _MOST_SQUARED:
         raise ValueError(
             f"X must have fewer columns, or y fewer labels, for the memory of a fit, got {d} columns and"
             f" {k} outputs"

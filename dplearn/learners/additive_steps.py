@@ -117,8 +117,8 @@ class Interactions:
         Released. What is subtracted for all records.
     weights : ndarray of shape (size, k)
         Released. Of the features, for each margin.
-    covariance : ndarray of shape (k, size, size)
-        Released. The posterior covariance of the weights of each margin.
+    roots : ndarray of shape (k, size, size)
+        Released. Matrices whose squares are the posterior covariances of the weights of each margin.
     strengths : ndarray of shape (d, d)
         Released. For each pair of columns, how much residuals were correlated with the product of their
         normal scores, in standard deviations of the noise; 0 if it was not asked for. Above about 3, the
@@ -129,7 +129,7 @@ class Interactions:
     effects: list[Floats64]
     constant: Floats64
     weights: Floats64
-    covariance: Floats64
+    roots: Floats64
     strengths: Floats64
 
     def scaled(self, unit: float) -> "Interactions":
@@ -140,7 +140,7 @@ class Interactions:
             effects=effects,
             constant=unit * self.constant,
             weights=unit * self.weights,
-            covariance=unit**2 * self.covariance,
+            roots=unit * self.roots,
         )
 
     def margins(self, cells: NDArray[np.integer]) -> Floats64:
@@ -158,8 +158,7 @@ class Interactions:
         """Return the variances of the linear function of the features, of shape (n, k)."""
 
         def of(features: Floats64) -> Floats64:
-            squares = [np.einsum("ij,ij->i", features @ each, features) for each in self.covariance]
-            return np.stack(squares, axis=1)
+            return np.stack([((features @ root) ** 2).sum(axis=1) for root in self.roots], axis=1)
 
         return self._of_parts(cells, of)
 
@@ -436,8 +435,7 @@ def _features(
     falling = np.sort(np.concatenate(energies))[::-1]
     # Features of cells without mass would only be noise.
     least = max(falling[min(_MOST_FEATURES, len(falling)) - 1], _TINY * base.unit)
-    kept = [energy >= least for energy in energies]
-    tables = [table[:, here] for table, here in zip(tables, kept, strict=True)]
+    tables = [table[:, energy >= least] for table, energy in zip(tables, energies, strict=True)]
     others = [np.arange(table.shape[1]) >= len(start) for table, start in zip(tables, starts, strict=True)]
     omitted = [
         covariance - table[:, other] @ table[:, other].T / _REST
@@ -650,7 +648,12 @@ def _model(
         effects=beyond,
         constant=moved[-1] * rows.constant * rows.unit,
         weights=rows.unit * weights[joint],
-        covariance=rows.unit**2 * np.stack([cov[joint, joint] for _, cov in posterior]),
+        roots=rows.unit * np.stack([_root(covariance[joint, joint]) for _, covariance in posterior]),
         strengths=copula.strengths,
     )
     return replace(model, joint=joint_part)
+
+
+def _root(covariance: Floats64) -> Floats64:
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray((vectors * np.sqrt(values.clip(0))) @ vectors.T)
