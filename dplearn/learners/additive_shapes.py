@@ -8,10 +8,9 @@ by their marginal likelihood; a column without effect has an amplitude of 0.
 """
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,11 +48,14 @@ class Shape:
     effects : ndarray of shape (cells, k)
         Released. On each of the k margins, with mean 0 over the masses.
     covariance : ndarray of shape (cells, cells)
-        Released. The posterior covariance of the effects on one margin.
+        Released. The posterior covariance of the effects on one margin; 0 for a column without effect.
+    doubt : ndarray of shape (cells, cells)
+        Released. The same, or for a column without effect the covariance of the most likely effects.
     """
 
     effects: Floats64
     covariance: Floats64
+    doubt: Floats64
 
 
 def ask_masses(oracle: Oracle, plan: AdditivePlan) -> tuple[list[Floats64], float]:
@@ -119,7 +121,7 @@ def ask_shapes(
         shape = _posterior(
             rows_of_cells, seen, beyond, _kernels(column, plan.level), base, noise, plan.public.n_samples
         )
-        shapes.append(Shape(shape.effects - mass @ shape.effects, shape.covariance))
+        shapes.append(replace(shape, effects=shape.effects - mass @ shape.effects))
     return shapes
 
 
@@ -252,24 +254,38 @@ def _posterior(
         (noise + _TINY) * np.eye(len(gram)) + (each / n) * gram
         for noise, each in zip(variance, base.variance, strict=True)
     ]
-    best: Any = None
+    tried = []
     for each in kernels:
         signal = weighted.T @ each @ weighted
         for amplitude in _AMPLITUDES:
             distance = math.log(max(amplitude, _LEAST_AMPLITUDE) / _USUAL)
-            likely, halves = -_PENALTY * abs(distance), []
-            for out, (noise, curvature) in enumerate(zip(noises, base.curvature, strict=True)):
-                total = noise + (amplitude * base.unit * curvature**2) * signal
-                root = np.linalg.cholesky(total)
-                scaled = solve_triangular(root, sums[:, out], lower=True)
+            likely = -_PENALTY * abs(distance)
+            for root, scaled in _whitened(sums, noises, amplitude * base.unit, base.curvature, signal):
                 likely -= 0.5 * float(scaled @ scaled) + float(np.log(np.diag(root)).sum())
-                halves.append((root, scaled))
-            if best is None or likely > best[0] + 1e-9:
-                best = likely, amplitude * base.unit, each, halves
-    _, amplitude, prior, halves = best
-    effects, covariance = np.zeros((len(seen), len(halves))), np.zeros_like(prior)
-    for out, (root, scaled) in enumerate(halves):
-        response = solve_triangular(root, amplitude * base.curvature[out] * (weighted.T @ prior), lower=True)
-        effects[:, out] = response.T @ scaled
-        covariance += (amplitude * prior - response.T @ response) / len(halves)
-    return Shape(effects, covariance)
+            tried.append((round(likely, 9), amplitude * base.unit, each))
+
+    def given(amplitude: float, prior: Floats64) -> tuple[Floats64, Floats64]:
+        signal, reach = weighted.T @ prior @ weighted, weighted.T @ prior
+        effects, covariance = np.zeros((len(seen), len(noises))), amplitude * prior
+        whitened = _whitened(sums, noises, amplitude, base.curvature, signal)
+        for out, (root, scaled) in enumerate(whitened):
+            response = solve_triangular(root, amplitude * base.curvature[out] * reach, lower=True)
+            effects[:, out] = response.T @ scaled
+            covariance = covariance - response.T @ response / len(noises)
+        return effects, covariance
+
+    _, amplitude, prior = max(tried, key=lambda each: each[0])
+    effects, covariance = given(amplitude, prior)
+    if amplitude:
+        return Shape(effects, covariance, covariance)
+    _, amplitude, prior = max((each for each in tried if each[1]), key=lambda each: each[0])
+    return Shape(effects, covariance, given(amplitude, prior)[1])
+
+
+def _whitened(
+    sums: Floats64, noises: Sequence[Floats64], amplitude: float, curvature: Floats64, signal: Floats64
+) -> Iterator[tuple[Floats64, Floats64]]:
+    """Yield for each margin the root of the covariance of its sums, and the sums in units of this root."""
+    for column, noise, each in zip(sums.T, noises, curvature, strict=True):
+        root = np.linalg.cholesky(noise + (amplitude * each**2) * signal)
+        yield root, solve_triangular(root, column, lower=True)
