@@ -381,8 +381,8 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            As for `fit`; a number outside the domain is replaced by the nearest value in it, and an unknown
-            category has the effect 0.
+            As for `fit`; a number outside the domain is replaced by the nearest value in it. An unknown
+            category has the effect of unlisted ones if the domain has it, as learned domains do, else 0.
 
         Returns
         -------
@@ -578,8 +578,8 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            As for `fit`; a number outside the domain is replaced by the nearest value in it, and an unknown
-            category has the effect 0.
+            As for `fit`; a number outside the domain is replaced by the nearest value in it. An unknown
+            category has the effect of unlisted ones if the domain has it, as learned domains do, else 0.
 
         Returns
         -------

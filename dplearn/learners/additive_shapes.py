@@ -8,8 +8,8 @@ by their marginal likelihood; a column without effect has an amplitude of 0.
 """
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -119,7 +119,7 @@ def ask_shapes(
         shape = _posterior(
             rows_of_cells, seen, beyond, _kernels(column, plan.level), base, noise, plan.public.n_samples
         )
-        shapes.append(Shape(shape.effects - mass @ shape.effects, shape.covariance))
+        shapes.append(replace(shape, effects=shape.effects - mass @ shape.effects))
     return shapes
 
 
@@ -252,33 +252,36 @@ def _posterior(
         (noise + _TINY) * np.eye(len(gram)) + (each / n) * gram
         for noise, each in zip(variance, base.variance, strict=True)
     ]
-    found = []
+    tried, likely = [], []
     for each in kernels:
         signal = weighted.T @ each @ weighted
         for amplitude in _AMPLITUDES:
             distance = math.log(max(amplitude, _LEAST_AMPLITUDE) / _USUAL)
-            likely, halves = -_PENALTY * abs(distance), []
-            for out, (noise, curvature) in enumerate(zip(noises, base.curvature, strict=True)):
-                total = noise + (amplitude * base.unit * curvature**2) * signal
-                root = np.linalg.cholesky(total)
-                scaled = solve_triangular(root, sums[:, out], lower=True)
-                likely -= 0.5 * float(scaled @ scaled) + float(np.log(np.diag(root)).sum())
-                halves.append((root, scaled))
-            found.append((likely, amplitude * base.unit, each, halves))
-    shares = softmax(np.array([each[0] for each in found]))
+            total = -_PENALTY * abs(distance)
+            whitened = list(_whitened(sums, noises, amplitude * base.unit, base.curvature, signal))
+            for root, scaled in whitened:
+                total -= 0.5 * float(scaled @ scaled) + float(np.log(np.diag(root)).sum())
+            likely.append(total)
+            tried.append((amplitude * base.unit, each, whitened))
+    shares = softmax(np.array(likely))
     shares = np.where(shares < _UNLIKELY, 0.0, shares)
-    shares /= shares.sum()
-    effects, covariance = np.zeros((len(seen), len(noises))), np.zeros_like(kernels[0])
-    squares = np.zeros_like(kernels[0])
-    for share, (_, amplitude, prior, halves) in zip(shares, found, strict=True):
+    k, effects, covariance = len(noises), np.zeros((len(seen), len(noises))), np.zeros_like(kernels[0])
+    for share, (amplitude, prior, whitened) in zip(shares / shares.sum(), tried, strict=True):
         if not share:
             continue
-        for out, (root, scaled) in enumerate(halves):
-            response = amplitude * base.curvature[out] * (weighted.T @ prior)
-            response = solve_triangular(root, response, lower=True)
+        reach = amplitude * (weighted.T @ prior)
+        for out, (root, scaled) in enumerate(whitened):
+            response = solve_triangular(root, base.curvature[out] * reach, lower=True)
             mean = response.T @ scaled
             effects[:, out] += share * mean
-            covariance += share / len(halves) * (amplitude * prior - response.T @ response)
-            squares += share / len(halves) * np.outer(mean, mean)
-    squares -= effects @ effects.T / len(noises)
-    return Shape(effects, covariance + squares)
+            covariance += share / k * (amplitude * prior - response.T @ response + np.outer(mean, mean))
+    return Shape(effects, covariance - effects @ effects.T / k)
+
+
+def _whitened(
+    sums: Floats64, noises: Sequence[Floats64], amplitude: float, curvature: Floats64, signal: Floats64
+) -> Iterator[tuple[Floats64, Floats64]]:
+    """Yield for each margin the root of the covariance of its sums, and the sums in units of this root."""
+    for column, noise, each in zip(sums.T, noises, curvature, strict=True):
+        root = np.linalg.cholesky(noise + (amplitude * each**2) * signal)
+        yield root, solve_triangular(root, column, lower=True)

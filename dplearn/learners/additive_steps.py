@@ -400,8 +400,8 @@ class _Features:
         The prior weights of the first features.
     others : list of ndarray of bool of shape (r,)
         Which features are no first ones.
-    omitted : list of ndarray of shape (cells, cells)
-        The posterior covariance of the shape in directions that are no features.
+    omitted : list of ndarray of shape (cells,)
+        The variances of centred effects in directions that are no features, from the covariance of the shape.
     """
 
     tables: list[Floats64]
@@ -413,22 +413,22 @@ class _Features:
 def _features(
     plan: AdditivePlan, base: Base, shapes: Sequence[Shape], masses: Sequence[Floats64]
 ) -> _Features:
-    tables, starts, covariances = [], [], []
-    for column, shape in zip(plan.columns, shapes, strict=True):
+    tables, starts, variances = [], [], []
+    for column, shape, mass in zip(plan.columns, shapes, masses, strict=True):
         vectors, sizes, outputs = np.linalg.svd(shape.effects, full_matrices=False)
         main = sizes > _SMALL * sizes[0]
         main[0] = True
         parts = [_SPREAD * (vectors * sizes)[:, main]]
-        covariance = shape.covariance
+        more = np.zeros_like(shape.covariance)
         if plan.order == 2:
             if plan.level >= _FLEXIBLE:
-                covariance = covariance + _LINES * base.unit * kernel(column, 1)
-            values, vectors = np.linalg.eigh(_REST * covariance)
+                more = _LINES * base.unit * kernel(column, 1)
+            values, vectors = np.linalg.eigh(_REST * (shape.covariance + more))
             kept = values > max(_SMALL * float(values[-1]), _TINY * base.unit)
             parts.append(vectors[:, kept] * np.sqrt(values[kept]))
         tables.append(np.concatenate(parts, axis=1))
         starts.append(_KEPT / _SPREAD * outputs[main])
-        covariances.append(covariance)
+        variances.append(_centred_variances(shape.covariance + more, mass))
     energies = [mass @ (table - mass @ table) ** 2 for table, mass in zip(tables, masses, strict=True)]
     for energy, start in zip(energies, starts, strict=True):
         energy[: len(start)] = np.inf
@@ -437,11 +437,17 @@ def _features(
     least = max(falling[min(_MOST_FEATURES, len(falling)) - 1], _TINY * base.unit)
     tables = [table[:, energy >= least] for table, energy in zip(tables, energies, strict=True)]
     others = [np.arange(table.shape[1]) >= len(start) for table, start in zip(tables, starts, strict=True)]
-    omitted = [
-        covariance - table[:, other] @ table[:, other].T / _REST
-        for covariance, table, other in zip(covariances, tables, others, strict=True)
-    ]
+    omitted = []
+    for table, other, mass, variance in zip(tables, others, masses, variances, strict=True):
+        centred = table[:, other] - mass @ table[:, other]
+        omitted.append(np.maximum(variance - np.square(centred).sum(axis=1) / _REST, 0.0))
     return _Features(tables, starts, others, omitted)
+
+
+def _centred_variances(covariance: Floats64, mass: Floats64) -> Floats64:
+    """Return the variance of each effect minus the mean effect."""
+    mixed = covariance @ mass
+    return np.asarray(np.diag(covariance) - 2 * mixed + mass @ mixed)
 
 
 def _rows_of_features(
@@ -636,10 +642,7 @@ def _model(
         effects.append(centred @ weights[here])
         beyond.append(features @ moved[here])
         squares = [np.einsum("ij,jk,ik->i", centred, cov[here, here], centred) for cov in covariances]
-        mixed = missed @ mass
-        unseen = np.diag(missed) - 2 * mixed + mass @ mixed  # of centred effects
-        squares = [np.maximum(each, 0.0) + np.maximum(unseen, 0.0) for each in squares]
-        deviations.append(np.sqrt(np.stack(squares, axis=1)))
+        deviations.append(np.sqrt(np.maximum(np.stack(squares, axis=1), 0.0) + missed[:, None]))
     model = AdditiveModel(intercept, effects, deviations, copula.masses, base)
     if not rows.joint or not weights[joint].any():
         return model

@@ -190,6 +190,50 @@ def test_a_frame_is_read_by_its_schema_and_unknown_values_have_no_effect():
         classifier(domain=schema).fit(frame.assign(age=99), np.arange(600) % 2)
 
 
+def rare(seed, n=12_000, rate=0.06):
+    """A table of two labels of which the second is rare, and its effects of both columns."""
+    rng = np.random.default_rng(seed)
+    towns = rng.choice(["north", "south", "west"], n, p=[0.6, 0.3, 0.1])
+    frame = pd.DataFrame({"town": towns, "sex": rng.choice(["m", "f"], n), "age": rng.integers(18, 80, n)})
+    margins = np.log(rate / (1 - rate)) + (towns == "south") * 1.0 + (frame["age"] - 50) / 30
+    return frame, (rng.random(n) < 1 / (1 + np.exp(-margins))).astype(int)
+
+
+def cells_apart(shape, listed):
+    """Which cells of a shape of categories are of none of the listed ones."""
+    return np.array([not any(repr(value) in cell for value in listed) for cell in shape.cells])
+
+
+@pytest.mark.parametrize("learned", [False, True])
+@pytest.mark.parametrize("flipped", [False, True])
+@pytest.mark.parametrize("epsilon", [1.0, 3.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_categories_without_records_have_no_confident_effects(seed, epsilon, flipped, learned):
+    frame, y = rare(seed)
+    y = 1 - y if flipped else y
+    unused = [f"unused {place}" for place in range(6)]
+    towns, sexes = ["north", "south", "west"], ["f", "m"]
+    schema = Schema(
+        {"town": Categories(towns + unused), "sex": Categories(sexes + unused), "age": IntegerRange(18, 79)}
+    )
+    domain = "learn" if learned else schema
+    model = classifier(epsilon=epsilon, domain=domain, random_state=seed).fit(frame, y)
+    for shape, listed in zip(model.shapes_, (towns, sexes), strict=False):
+        apart = cells_apart(shape, listed)
+        assert apart.sum() == (2 if learned else 6)
+        effects, deviations = np.abs(shape.effects[apart]), shape.deviations[apart]
+        assert (effects <= 2 * deviations).all()
+        assert (effects < 1).all()
+        known = shape.deviations[~apart]
+        assert deviations.min() > 0.05
+        assert np.median(deviations) > 1.5 * np.median(known)
+        assert shape.importance < 1
+    rows = frame.head(500)
+    usual = model.predict_proba(rows)[:, 1].mean()
+    odd = rows.assign(town=None if learned else unused[0], sex="unknown" if learned else unused[1])
+    assert model.predict_proba(odd)[:, 1].mean() == pytest.approx(usual, abs=0.1)
+
+
 def test_undeclared_columns_and_labels_are_assumptions():
     X = np.random.default_rng(0).normal(size=(300, 2))
     undeclared = AdditiveClassifier(domain=None, random_state=0).fit(X, np.arange(300) % 2)

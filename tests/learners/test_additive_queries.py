@@ -60,7 +60,7 @@ def asked(kind, n_labels, n=800):
     return [shape.column for shape in model.shapes_], queries
 
 
-def greatest_move(query, columns, n_codes, order, rounds=30, crowd=24, seed=0):
+def greatest_move(query, columns, n_codes, order, rounds=30, crowd=96, seed=0):
     """Return the greatest move of a query's totals that hill climbing over pairs of records finds."""
     rng = np.random.default_rng(seed)
     sizes = [column.size for column in columns]

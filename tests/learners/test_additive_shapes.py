@@ -15,6 +15,7 @@ from dplearn.learners.additive_shapes import (
     _posterior,
     _usual_factors,
     ask_masses,
+    ask_shapes,
     synthetic_cells,
 )
 from dplearn.queries import Examples
@@ -40,9 +41,11 @@ def test_masses_are_nearly_the_shares_of_records(delta):
     oracle = oracle_for(
         plan.noise, records, privacy=plan.guarantee, dice=SeededDice(0), stream=PublicStream(0)
     )
-    for mass, column in zip(ask_masses(oracle, plan), records.X.T, strict=True):
+    masses, variance = ask_masses(oracle, plan)
+    assert variance > 0
+    for mass, column in zip(masses, records.X.T, strict=True):
         assert mass.sum() == pytest.approx(1)
-        assert mass.min() > 0
+        assert mass.min() >= 0
         shares = np.bincount(column, minlength=len(mass)) / 5000
         assert np.abs(np.cumsum(mass) - np.cumsum(shares)).max() < 0.03
     assert oracle.left == 1 - plan.shares.masses
@@ -76,10 +79,12 @@ def test_the_posterior_of_any_sums_is_finite(variance, n):
     base = SimpleNamespace(variance=np.array([0.25]), curvature=np.array([0.25]), unit=1.0)
     for sums in (np.zeros((10, 1)), np.full((10, 1), 1e6)):
         for mass in (np.full(10, 0.1), np.eye(10)[0] + 1e-12):
-            shape = _posterior(np.eye(10), mass, sums, _kernels(column, 5), base, variance, n)
+            noise = np.full(1, variance)
+            shape = _posterior(np.eye(10), mass, sums, _kernels(column, 5), base, noise, n)
             assert np.isfinite(shape.effects).all()
             assert np.isfinite(shape.covariance).all()
-            assert np.linalg.eigvalsh(shape.covariance).min() > -1e-6 * max(1, np.abs(shape.covariance).max())
+            least = np.linalg.eigvalsh(shape.covariance).min()
+            assert least > -1e-6 * max(1, np.abs(shape.covariance).max())
 
 
 def test_the_posterior_recovers_effects_without_noise_and_is_0_with_noise_alone():
@@ -87,11 +92,39 @@ def test_the_posterior_recovers_effects_without_noise_and_is_0_with_noise_alone(
     base = SimpleNamespace(variance=np.array([0.25]), curvature=np.array([0.25]), unit=1.0)
     mass = np.full(10, 0.1)
     sums = (0.25 * mass * effects)[:, None]
-    exact = _posterior(np.eye(10), mass, sums, _kernels(column, 2), base, 1e-10, 10**8)
+    exact = _posterior(np.eye(10), mass, sums, _kernels(column, 2), base, np.full(1, 1e-10), 10**8)
     assert exact.effects[:, 0] == pytest.approx(effects, abs=0.02)
     noise = np.random.default_rng(0).normal(0, 1, (10, 1))
-    nothing = _posterior(np.eye(10), mass, noise, _kernels(column, 2), base, 1.0, 10**8)
+    nothing = _posterior(np.eye(10), mass, noise, _kernels(column, 2), base, np.ones(1), 10**8)
     assert np.abs(nothing.effects).max() < 0.3
+
+
+def test_a_column_without_effect_states_that_one_may_be_there():
+    base = SimpleNamespace(variance=np.array([0.25]), curvature=np.array([0.25]), unit=1.0)
+    mass = np.array([0.5, 0.5, 0.0])
+    shape = _posterior(np.eye(3), mass, np.zeros((3, 1)), [np.eye(3)], base, np.full(1, 1e-4), 10_000)
+    assert not shape.effects.any()
+    assert shape.covariance[2, 2] >= 0.01  # the least amplitude
+    assert (np.diag(shape.covariance)[:2] < 0.2 * shape.covariance[2, 2]).all()
+
+
+def test_noise_in_masses_is_no_effect_of_a_cell_without_records():
+    """Masses of unused categories that are too large: their sums are not those of the mean target."""
+    domain = [Categories([*"ab", *map(str, range(20))])]
+    plan = AdditiveClassifier(classes=[0, 1], domain=domain, random_state=0).plan(20_000)
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (20_000, 1)).astype(np.int16)
+    y = (rng.random(20_000) < np.where(X[:, 0] == 0, 0.01, 0.05)).astype(int)
+    for seed in range(5):
+        oracle = oracle_for(
+            plan.noise, Examples(X, y), privacy=plan.guarantee, dice=SeededDice(seed), stream=PublicStream(0)
+        )
+        base = plan.loss.base(oracle.ask(plan.loss.base_query(), plan.shares.target)[0])
+        masses, variance = ask_masses(oracle, plan)
+        assert (masses[0][2:] > 0).any()
+        (shape,) = ask_shapes(oracle, plan, base, masses, variance)
+        scale = np.sqrt(np.diag(shape.covariance))[2:]
+        assert (np.abs(shape.effects[2:, 0]) < 2.5 * scale).all()
 
 
 def test_a_column_without_order_has_one_kernel():

@@ -9,8 +9,11 @@ from dplearn import AdditiveClassifier, AdditiveRegressor
 from dplearn.chance import PublicStream, SeededDice
 from dplearn.domains import Categories, IntegerRange
 from dplearn.learners.additive_losses import MARGIN_BITS, SquaredLoss
+from dplearn.learners.additive_shapes import Shape
 from dplearn.learners.additive_steps import (
     _ask_spread,
+    _covariance_of_weights,
+    _features,
     _margins,
     _normal_scores,
     _posterior_weights,
@@ -107,10 +110,34 @@ def test_the_posterior_of_any_weights_is_finite(variance):
     rng = np.random.default_rng(0)
     root = rng.normal(size=(5, 3))
     curvature = root @ root.T + 1e-6 * np.eye(5)  # nearly singular
-    mean, covariance = _posterior_weights(
-        curvature @ np.ones(5), curvature, np.zeros(5), variance, slice(3, 4)
-    )
+    mean, priors = _posterior_weights(curvature @ np.ones(5), curvature, np.zeros(5), variance, slice(3, 4))
     assert np.isfinite(mean).all()
+    covariance = _covariance_of_weights(curvature, priors, variance)
     assert np.linalg.eigvalsh(covariance).min() > -1e-6
     if not variance:
         assert curvature @ mean == pytest.approx(curvature @ np.ones(5), abs=0.01)
+
+
+def test_weights_that_nothing_measures_keep_their_prior_variance():
+    curvature = np.diag([50.0, 0.0, 0.0])
+    covariance = _covariance_of_weights(curvature, np.array([1.0, 10.0, 0.1]), 1.0)
+    assert np.diag(covariance) == pytest.approx([1 / (1 + 50**2), 10, 0.1])
+    assert np.isfinite(_covariance_of_weights(0 * curvature, np.ones(3), 0.0)).all()
+
+
+@pytest.mark.parametrize("delta", [1e-6, 0.0])
+def test_cells_without_mass_have_no_features_and_keep_their_doubt(delta):
+    domain = [Categories([str(each) for each in range(400)])] * 2
+    plan = AdditiveClassifier(domain=domain, classes=[0, 1], delta=delta).plan(1000)
+    mass = np.zeros(400)
+    mass[:3] = 1 / 3
+    covariance = np.diag(np.where(mass > 0, 0.2, 1.0))
+    effects = np.where(mass > 0, np.arange(400) - 1.0, 0.0)[:, None]
+    shape = Shape(effects, covariance)
+    features = _features(plan, SimpleNamespace(unit=1.0), [shape, shape], [mass, mass])
+    assert [table.shape[1] for table in features.tables] == [4 if delta else 1] * 2
+    for table, omitted in zip(features.tables, features.omitted, strict=True):
+        assert not table[3:].any()
+        # The mean of three effects varies, too.
+        assert omitted[3:] == pytest.approx(1 + (0 if delta else 0.2 / 3), abs=0.1)
+        assert omitted[:3].max() < (1e-9 if delta else 0.2)
