@@ -205,9 +205,7 @@ class JointBasis:
         _, exponent = math.frexp(max(float(np.abs(scaled).max(initial=0.0)), _TINY))
         raised = 2.0 ** (_WEIGHT - exponent)
         weights = _limited(scaled * raised, 2.0**_WEIGHT).astype(np.int32)
-        return JointFeatures(
-            self.kernels, weights, _limited(self.means / unit * raised, 2.0**51), 1 / raised
-        )
+        return JointFeatures(self.kernels, weights, _limited(self.means / unit * raised, 2.0**51), 1 / raised)
 
 
 def _turn(weights: Floats64, correlations: Floats64) -> Floats64:

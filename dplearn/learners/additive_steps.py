@@ -544,9 +544,7 @@ def _model(
         return model
     roots = rows.unit * np.stack([_root(covariance[joint, joint]) for _, covariance in posterior])
     constant = moved[-1] * rows.constant * rows.unit
-    return replace(
-        model, joint=Interactions(rows.joint, beyond, constant, rows.unit * weights[joint], roots)
-    )
+    return replace(model, joint=Interactions(rows.joint, beyond, constant, rows.unit * weights[joint], roots))
 
 
 def _root(covariance: Floats64) -> Floats64:
