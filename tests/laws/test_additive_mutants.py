@@ -14,6 +14,7 @@ from dplearn.audit.cases.additive import (
     CASES,
     SIGNS,
     additive_query_case,
+    joint_rows,
     signed_tables,
     with_far_noise,
 )
@@ -21,7 +22,8 @@ from dplearn.audit.replay import replay_privacy
 from dplearn.audit.rules import RULES, moved_by
 from dplearn.chance import SeededDice
 from dplearn.domains import Categories, IntegerRange
-from dplearn.learners import additive_queries, additive_shapes
+from dplearn.learners import additive_queries, additive_shapes, additive_steps
+from dplearn.learners.additive_joint import JointFeatures
 from dplearn.learners.additive_losses import LogisticLoss
 from dplearn.learners.additive_plan import AdditivePlan, Bits
 from dplearn.learners.additive_queries import Rows, mass_query, moment_query, residual_query
@@ -330,17 +332,83 @@ def test_masses_without_noise_are_published_of_answers_that_do_not_depend_on_rec
     assert outcomes_differ()
 
 
-def outcomes_differ():
-    """Return whether the same answers lead to two models, given neighbouring tables."""
-    models = []
+def twins(**parameters):
+    """Return the models of two neighbouring tables, given the same answers."""
     X, y, _ = fitted(AdditiveClassifier)
+    models = []
     for first in ("a", "c"):
         X[0, 0] = first
-        learner = fitted(AdditiveClassifier)[2]
+        learner = fitted(AdditiveClassifier, **parameters)[2]
         learner._steps = 1
         with_far_noise(lambda rows, dice, model=learner: model._fit(*rows, dice))((X, y), SeededDice(0))
-        models.append(learner.shapes_[0].masses.tolist())
-    return models[0] != models[1]
+        models.append(learner)
+    return models
+
+
+def outcomes_differ(**parameters):
+    """Return whether the same answers lead to two models, given neighbouring tables."""
+    one, other = ([part.tolist() for part in released(model)] for model in twins(**parameters))
+    return one != other
+
+
+def released(learner):
+    """Return the masses of a column, and all numbers of the interactions if there are any."""
+    found, joint = [learner.shapes_[0].masses], learner.interactions_
+    if joint:
+        features, kernels = joint.features, joint.features.kernels
+        found += [joint.weights, joint.constant, joint.roots, *joint.effects, features.weights]
+        found += [features.means, np.array(features.step), kernels.turn, kernels.landmarks, *kernels.scores]
+    return found
+
+
+def test_landmarks_that_are_records_are_published(monkeypatch):
+    right = additive_steps._refined
+
+    def refined(oracle, plan, base, shapes, copula):
+        with oracle._account.use() as account:
+            cells = account.records.X.astype(np.int64)
+        drawn = copula.drawn
+        object.__setattr__(copula, "drawn", lambda n: np.concatenate([cells, drawn(n)])[:n])
+        return right(oracle, plan, base, shapes, copula)
+
+    settings = {"interactions": True, "epsilon": 1000}
+    assert twins(**settings)[0].interactions_.features.size > 2
+    assert not outcomes_differ(**settings)
+    monkeypatch.setattr(additive_steps, "_refined", refined)
+    assert outcomes_differ(**settings)
+
+
+def test_joint_features_less_their_mean_over_records_break_the_claim(monkeypatch):
+    """A record moves the mean, and with it the features of all others."""
+    right = JointFeatures.of
+
+    def centred(features, cells):
+        found = right(features, cells)
+        return np.rint(found - found.mean(axis=0)).astype(np.int16)
+
+    # The feature is 1 for all records but for the last of the second table.
+    pair = ((0, 0, 1), (0, 0, 1), (0, 0, 0)), ((0, 0, 1), (0, 0, 1), (0, 1, 0))
+    case = OnePair.of(replace(BY_NAME["additive_joint"], n=3), pair)
+    assert 0.99 < excess(case) <= 1
+    monkeypatch.setattr(JointFeatures, "of", centred)
+    assert excess(case.with_fit(case.fit)) > 1.4
+
+
+def test_norms_without_joint_features_move_sums_too_far(monkeypatch):
+    def query():
+        rows = replace(joint_rows(2), constant=1)
+        return residual_query(rows, lambda block: HALF.targets(block.y), n_outputs=1, reach=2048, bits=11)
+
+    ends = ([0, 0], 1), ([0, 0], 0)
+    assert 0.99 < share_moved(query(), *ends) <= 1
+    right = Rows.block
+
+    def block(rows, records):
+        alone = right(replace(rows, joint=None, _kept=[None, None]), records)
+        return replace(right(rows, records), weights=alone.weights)
+
+    monkeypatch.setattr(Rows, "block", block)
+    assert share_moved(query(), *ends) > 1.4
 
 
 def test_noise_that_is_used_twice_breaks_the_claim():

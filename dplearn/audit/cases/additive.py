@@ -2,7 +2,8 @@
 
 A whole fit with Laplace noise, of one record in a column of one cell and of one step, has few enough
 outcomes to be enumerated. Each further query is enumerated with released values that no fit need produce:
-the guarantee assumes nothing of these. On the coarsest grid the numbers of a row are 1, 0 or -1. Answers with
+the guarantee assumes nothing of these. On the coarsest grid the numbers of a row are 1, 0 or -1; so is the
+joint feature of two columns, in rows that no fit with Laplace noise has. Answers with
 Gaussian noise have too large a support; the noise is enumerated by the case of `central_gaussian`, moves of
 the sums are measured by tests, and whole fits are replayed on neighbours. On the
 coarsest grid the targets move the means of a target and of its square by half of what rounding might add.
@@ -24,6 +25,7 @@ from dplearn.audit.rules import RULES, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Floats
 from dplearn.learners.additive import AdditiveClassifier, AdditiveRegressor
+from dplearn.learners.additive_joint import JointBasis
 from dplearn.learners.additive_losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 from dplearn.learners.additive_plan import Bits
 from dplearn.learners.additive_queries import Rows as Tables
@@ -35,9 +37,11 @@ from dplearn.records.targets import STEPS
 __all__ = [
     "ADDITIVE_REPLAYS",
     "CASES",
+    "PAIRS",
     "SIGNS",
     "additive_case",
     "additive_query_case",
+    "joint_rows",
     "signed_tables",
     "with_far_noise",
 ]
@@ -191,6 +195,29 @@ def _gradient(order: int = 1) -> StatisticalQuery:
     )
 
 
+def joint_rows(order: int = 1) -> Tables:
+    """Return rows of a joint feature of two columns of two cells: 1 where the cells are equal, else -1."""
+    cells = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    basis = JointBasis.of([np.array([-1.0, 1.0])] * 2, np.ones(2), np.eye(2), cells, size=3)
+    values = basis.values(cells)
+    product = int(np.abs(values.T @ [1, -1, -1, 1]).argmax())
+    weights, means = (part[..., [product]] / values[0, product] for part in (basis.weights, basis.means))
+    features = JointBasis(basis.kernels, weights, means).rounded(unit=1.0)
+    return Tables([np.zeros((2, 0), dtype=np.int64)] * 2, 0, 1, 1.0, order, features)
+
+
+def _joint_gradient(order: int = 1) -> StatisticalQuery:
+    """Ask for the gradient of the logistic loss in the weight of a joint feature."""
+    return residual_query(
+        joint_rows(order),
+        # The loss is that of margins of 4 times the feature where the first cell is 1, and else of 0.
+        lambda block: _HALF.residuals(block.joint.astype(np.int64) * block.X[:, :1] << 14, block.y),
+        n_outputs=1,
+        reach=2048,
+        bits=1,
+    )
+
+
 def _labels_of_three(order: int = 1) -> StatisticalQuery:
     """Ask for the gradient of the multinomial loss in the intercepts."""
     loss = SoftmaxLoss(3, order=order)
@@ -228,6 +255,8 @@ def _target() -> StatisticalQuery:
 
 #: Cells of one column and one of two labels.
 SIGNS = tuple((cell, label) for cell in range(3) for label in range(2))
+#: Cells of two columns and one of two labels.
+PAIRS = tuple((one, other, label) for one in range(2) for other in range(2) for label in range(2))
 _TARGETS = tuple((cell, target) for cell in (0, 2) for target in (-STEPS, 0, STEPS))
 _THREE = ((0,), (1,), (2,))
 
@@ -250,6 +279,7 @@ CASES = (
     ),
     additive_query_case("additive_labels", _labels, SIGNS, _CLASSIFIER, n=2, required=Required(5, 0.999)),
     additive_query_case("additive_gradient", _gradient, SIGNS, _CLASSIFIER, required=Required(5, 0.999)),
+    additive_query_case("additive_joint", _joint_gradient, PAIRS, _CLASSIFIER, required=Required(3, 0.999)),
     additive_query_case(
         "additive_three_labels", _labels_of_three, _THREE, _CLASSIFIER, required=Required(3, 0.499)
     ),
@@ -262,6 +292,14 @@ CASES = (
         _CLASSIFIER,
         local=True,
         required=Required(5, 0.63),
+    ),
+    additive_query_case(
+        "additive_local_joint",
+        lambda: _joint_gradient(2),
+        PAIRS,
+        _CLASSIFIER,
+        local=True,
+        required=Required(3, 0.47),
     ),
     additive_query_case(
         "additive_local_residuals",
@@ -336,4 +374,15 @@ ADDITIVE_REPLAYS = tuple(
     _replay(f"additive_{kind}_{n_labels or 'numbers'}", kind, n_labels, **settings)
     for kind, settings in _SETTINGS.items()
     for n_labels in (2, 3, 0)
+) + tuple(
+    # With a smaller epsilon, noise would hide all joint features but the first.
+    _replay(
+        f"additive_{kind}_{n_labels or 'numbers'}_joint",
+        kind,
+        n_labels,
+        interactions=True,
+        epsilon=1000,
+        **_SETTINGS[kind],
+    )
+    for kind, n_labels in (("gaussian", 2), ("gaussian", 0), ("local", 2))
 )
