@@ -38,8 +38,9 @@ from dplearn.learners.additive_losses import (
     SoftmaxLoss,
     SquaredLoss,
 )
+from dplearn.learners.additive_model import AdditiveModel, summed
 from dplearn.learners.additive_plan import BINS, FINEST, AdditivePlan, Bits, additive_plan
-from dplearn.learners.additive_steps import AdditiveModel, learn_additive, summed
+from dplearn.learners.additive_steps import learn_additive
 from dplearn.learners.bins import declared_columns
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Examples

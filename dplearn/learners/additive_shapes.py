@@ -25,10 +25,12 @@ from dplearn.learners.additive_plan import AdditivePlan
 from dplearn.learners.additive_queries import Block, Rows, mass_query, residual_query
 from dplearn.queries import Oracle
 
-__all__ = ["Shape", "ask_masses", "ask_residuals", "ask_shapes", "synthetic_cells"]
+__all__ = ["KEPT", "Shape", "ask_masses", "ask_residuals", "ask_shapes", "synthetic_cells"]
 
 Floats64 = NDArray[np.float64]
 
+#: The prior weight of a first shape in the whole model: correlated columns count an effect twice.
+KEPT = 0.6
 _CONSTANT = 0.1  # the square of the constant, as a share of the mean square of centred rows
 _LENGTH = 0.85  # the norm to which rows are shortened, in root mean squares
 _LEAST_SQUARE = 1e-3  # of centred rows
