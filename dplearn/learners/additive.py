@@ -197,11 +197,14 @@ class _Additive(PrivateEstimator):
         total = summed(self.intercept_, [shape.effects for shape in self.shapes_], cells)
         return total + self.interactions_.margins(cells) if self.interactions_ else total
 
-    def _variances(self, cells: NDArray[np.int16]) -> NDArray[np.float64]:
-        """Return the variances of the effects of each row, as if these were independent, of shape (n, k)."""
-        squares = [np.square(shape.deviations) for shape in self.shapes_]
+    def _variances(self, cells: NDArray[np.int16], unit: float) -> NDArray[np.float64]:
+        """Return the variances of the effects of each row, as if these were independent, of shape (n, k).
+
+        They are those of effects divided by `unit`, so that squares of very large or small ones are floats.
+        """
+        squares = [np.square(shape.deviations / unit) for shape in self.shapes_]
         total = summed(np.zeros(len(self.intercept_)), squares, cells)
-        return total + self.interactions_.variances(cells) if self.interactions_ else total
+        return total + self.interactions_.scaled(1 / unit).variances(cells) if self.interactions_ else total
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -608,8 +611,11 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         failure = float(check_number("beta", beta, above=0, below=1))
         cells = self._cells(X)
         middle = self._sums(cells)[:, 0]
-        half = ndtri(1 - failure / 2) * np.sqrt(self._variances(cells)[:, 0] + np.square(self.residual_std_))
-        return np.stack([middle - half, middle + half], axis=1).clip(*self.target_range_)
+        low, high = self.target_range_
+        unit = high / 2 - low / 2
+        variances = self._variances(cells, unit)[:, 0] + (self.residual_std_ / unit) ** 2
+        half = ndtri(1 - failure / 2) * unit * np.sqrt(variances)
+        return np.stack([middle - half, middle + half], axis=1).clip(low, high)
 
 
 def _label_loss(n_labels: int, order: int, clear: bool) -> LogisticLoss | SoftmaxLoss:

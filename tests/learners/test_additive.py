@@ -400,6 +400,10 @@ def test_the_same_seed_gives_the_same_model_and_says_so():
         ({"delta": 2}, "delta"),
         ({"trust_model": "cloud"}, "trust_model"),
         ({"classes": [0]}, "at least 2 class"),
+        ({"interactions": "yes"}, "interactions must be 'auto', True or False, got 'yes'"),
+        ({"interactions": 1}, "interactions must be 'auto', True or False, got 1"),
+        ({"interactions": None}, "interactions must be"),
+        ({"interactions": np.array(["auto"] * 2)}, "interactions must be"),
     ],
     ids=str,
 )
@@ -407,6 +411,12 @@ def test_invalid_parameters_are_refused(parameters, message):
     X = np.zeros((60, 1))
     with pytest.raises((ValueError, TypeError), match=message):
         classifier(**parameters).fit(X, np.zeros(60, dtype=int))
+
+
+def test_interactions_may_be_a_boolean_of_numpy():
+    for given in (True, False):
+        plans = [classifier(interactions=kind(given)).plan(50, n_features=2) for kind in (bool, np.bool_)]
+        assert plans[0].n_joint == plans[1].n_joint == 48 * given
 
 
 def test_a_target_outside_its_range_is_refused_or_clipped():

@@ -73,6 +73,31 @@ def test_gaussian_noise_of_every_query_can_be_drawn_or_the_plan_refuses(exponent
     assert _WIDEST == 1 << 56
 
 
+def test_joint_features_are_planned_where_they_can_be_learned():
+    assert planned().n_joint == 72  # 24 for each column
+    assert planned("local", n=10**7).n_joint == planned(numbers=True).n_joint == 72
+    assert planned(d=6).n_joint == planned(d=60, n=10**6, domain=BitColumn(None)).n_joint == 128
+    assert planned("laplace").n_joint == planned("laplace", interactions=True).n_joint == 0
+    assert planned(d=1).n_joint == planned(d=1, interactions=True).n_joint == 0
+    assert planned(d=257, domain=BitColumn(None), interactions=True).n_joint == 0
+    assert planned(interactions=False).n_joint == 0
+    many = AdditiveClassifier(domain=None).plan(10_000, n_features=3, n_labels=100)
+    assert many.n_joint == 10  # 1024 for all labels
+
+
+def test_by_default_joint_features_are_planned_from_a_resolution_of_20_on():
+    few, enough = planned(n=180), planned(n=300)
+    assert few.resolution < 20 <= enough.resolution
+    assert (few.n_joint, enough.n_joint) == (0, 72)
+    assert planned(n=180, interactions=True).n_joint == 72
+    assert planned(n=300, interactions=False).n_joint == 0
+
+
+def test_interactions_change_no_share_and_no_noise():
+    one, other = planned(interactions=True), planned(interactions=False)
+    assert (one.shares, one.n_queries, one.deviation) == (other.shares, other.n_queries, other.deviation)
+
+
 def test_fewer_bits_leave_out_half_or_all():
     assert Bits.of(9, 0) == Bits(9, 11, 7, 7, 6, 10)
     assert Bits.of(9, 3) == Bits(8, 9, 6, 6, 5, 9)

@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,8 +12,10 @@ from dplearn import AdditiveClassifier, AdditiveRegressor
 from dplearn.chance import SeededDice
 from dplearn.domains import Categories, Floats, IntegerRange
 from dplearn.learners import additive_queries
+from dplearn.learners.additive_joint import JointBasis
 from dplearn.learners.additive_losses import LogisticLoss, SquaredLoss
 from dplearn.learners.additive_queries import Rows, mass_query, moment_query, residual_norm, residual_query
+from dplearn.learners.additive_steps import _margins
 from dplearn.queries import CentralOracle, Examples, HistogramQuery, LocalOracle
 from dplearn.records.targets import STEPS
 
@@ -120,6 +123,38 @@ def test_no_pair_of_records_moves_a_sum_of_a_fit_further_than_its_noise_is_for(k
     ]
     assert min(vectors) > LEAST.get((kind, n_labels), 0.9)
     assert min(vectors) > 2**-order  # with half of the bound on the distance, each fails
+
+
+def joint_rows(length, n_cells=9, d=4):
+    """Return rows of four columns, with one number of each column and 30 joint features."""
+    rng = np.random.default_rng(0)
+    scores = [np.linspace(-2.0, 2.0, n_cells)] * d
+    cells = rng.integers(0, n_cells, (600, d))
+    basis = JointBasis.of(scores, np.ones(d), np.eye(d), cells, size=30, amplitude=1.7)
+    tables = [0.1 * score[:, None] for score in scores]
+    return Rows.of(tables, constant=0.1, length=length, bits=9, joint=basis)
+
+
+@pytest.mark.parametrize("length", [0.05, 0.7, 1.1, 3.0])
+def test_rows_with_joint_features_are_shortened_to_the_reach_and_sums_move_no_further(length):
+    rows, columns = joint_rows(length), [SimpleNamespace(size=9)] * 4
+    rng = np.random.default_rng(0)
+    records = Examples(rng.integers(0, 9, (3000, 4)).astype(np.int16), rng.integers(0, 2, 3000))
+    whole, factors = rows.of_records(records), rows.weights(records)
+    squares = (whole.astype(object) ** 2).sum(axis=1) * factors.astype(object) ** 2
+    assert max(squares) <= (rows.reach << additive_queries.WEIGHT_BITS) ** 2
+    joint = (whole[:, rows.joint_slice] ** 2).sum(axis=1)
+    assert (joint > (whole**2).sum(axis=1) / 2).mean() > 0.9
+    loss = LogisticLoss(Fraction(1, 2))
+    weights = rng.normal(size=(30, 1)) * rows.unit
+    margins = _margins([np.zeros((9, 1))] * 4, np.zeros(1), weights)
+    query = residual_query(
+        rows, lambda block: loss.residuals(margins(block), block.y), n_outputs=1, reach=2048, bits=11
+    )
+    share = greatest_move(query, columns, 2, 2) / query.squared_l2
+    assert share <= 1
+    if length < 2:  # no row is as long as 3
+        assert share > 0.9
 
 
 def test_the_means_of_a_target_and_of_its_square_move_by_at_most_their_bound():
