@@ -14,8 +14,8 @@ from dplearn.domains import Categories, Floats, IntegerRange
 from dplearn.learners import additive_queries
 from dplearn.learners.additive_joint import JointBasis
 from dplearn.learners.additive_losses import LogisticLoss, SquaredLoss
+from dplearn.learners.additive_margins import margins_of
 from dplearn.learners.additive_queries import Rows, mass_query, moment_query, residual_norm, residual_query
-from dplearn.learners.additive_steps import _margins
 from dplearn.queries import CentralOracle, Examples, HistogramQuery, LocalOracle
 from dplearn.records.targets import STEPS
 
@@ -147,7 +147,7 @@ def test_rows_with_joint_features_are_shortened_to_the_reach_and_sums_move_no_fu
     assert (joint > (whole**2).sum(axis=1) / 2).mean() > 0.9
     loss = LogisticLoss(Fraction(1, 2))
     weights = rng.normal(size=(30, 1)) * rows.unit
-    margins = _margins([np.zeros((9, 1))] * 4, np.zeros(1), weights)
+    margins = margins_of([np.zeros((9, 1))] * 4, np.zeros(1), weights)
     query = residual_query(
         rows, lambda block: loss.residuals(margins(block), block.y), n_outputs=1, reach=2048, bits=11
     )

@@ -8,17 +8,9 @@ import pytest
 from dplearn import AdditiveClassifier, AdditiveRegressor
 from dplearn.chance import PublicStream, SeededDice
 from dplearn.domains import Categories, IntegerRange
-from dplearn.learners.additive_losses import MARGIN_BITS, SquaredLoss
-from dplearn.learners.additive_shapes import Shape
-from dplearn.learners.additive_steps import (
-    _ask_spread,
-    _covariance_of_weights,
-    _features,
-    _margins,
-    _normal_scores,
-    _posterior_weights,
-    learn_additive,
-)
+from dplearn.learners.additive_losses import SquaredLoss
+from dplearn.learners.additive_margins import margins_of
+from dplearn.learners.additive_steps import _ask_spread, learn_additive
 from dplearn.queries import CentralOracle, Examples
 from dplearn.queries.factories import oracle_for
 from dplearn.records.targets import STEPS
@@ -69,26 +61,6 @@ def test_effects_of_correlated_columns_are_not_counted_twice():
     assert model.score(X, y) > 0.85
 
 
-def test_margins_are_sums_of_whole_numbers_of_one_record():
-    margins = _margins([np.array([[0.5], [np.inf]]), np.array([[-1e300], [0.25]])], np.array([1.0]))
-    records = Examples(np.array([[0, 1], [1, 1], [0, 0]], dtype=np.int16), np.zeros(3, dtype=np.int64))
-    found = margins(records)
-    assert found.dtype == np.int64
-    assert found[0, 0] == 1.75 * 2**MARGIN_BITS
-    assert np.abs(found[1:]).max() == pytest.approx(1e6 * 2**MARGIN_BITS, rel=1e-3)
-    assert (margins(records[np.array([2])]) == found[2:]).all()
-
-
-def test_normal_scores_are_standardised_and_in_order():
-    mass = np.array([0.1, 0.2, 0.3, 0.4])
-    scores = _normal_scores(mass, np.array([3, 1, 0, 2]))
-    assert mass @ scores == pytest.approx(0)
-    assert mass @ scores**2 == pytest.approx(1)
-    assert (np.diff(scores[[3, 1, 0, 2]]) > 0).all()
-    assert np.isfinite(_normal_scores(np.array([1.0, 1e-300]), np.arange(2))).all()
-    assert _normal_scores(np.ones(1), np.arange(1)).tolist() == [0.0]
-
-
 @pytest.mark.parametrize("bins", [2, 24])
 def test_the_spread_is_that_of_residuals(bins):
     plan = AdditiveRegressor(domain=[Categories(["a"])], target_range=(-1, 1), epsilon=1e4).plan(5000)
@@ -99,45 +71,7 @@ def test_the_spread_is_that_of_residuals(bins):
     )
     object.__setattr__(plan, "n_bins", bins)
     base = SimpleNamespace(loss=SquaredLoss())
-    found = _ask_spread(oracle, plan, base, _margins([np.zeros((1, 1))], np.zeros(1)))
+    found = _ask_spread(oracle, plan, base, margins_of([np.zeros((1, 1))], np.zeros(1)))
     if bins == 24:
         assert found == pytest.approx(0.5 / np.sqrt(3), rel=0.1)
     assert 0 < found <= 1
-
-
-@pytest.mark.parametrize("variance", [0.0, 1.0, 1e30])
-def test_the_posterior_of_any_weights_is_finite(variance):
-    rng = np.random.default_rng(0)
-    root = rng.normal(size=(5, 3))
-    curvature = root @ root.T + 1e-6 * np.eye(5)  # nearly singular
-    mean, priors = _posterior_weights(curvature @ np.ones(5), curvature, np.zeros(5), variance, slice(3, 4))
-    assert np.isfinite(mean).all()
-    covariance = _covariance_of_weights(curvature, priors, variance)
-    assert np.linalg.eigvalsh(covariance).min() > -1e-6
-    if not variance:
-        assert curvature @ mean == pytest.approx(curvature @ np.ones(5), abs=0.01)
-
-
-def test_weights_that_nothing_measures_keep_their_prior_variance():
-    curvature = np.diag([50.0, 0.0, 0.0])
-    covariance = _covariance_of_weights(curvature, np.array([1.0, 10.0, 0.1]), 1.0)
-    assert np.diag(covariance) == pytest.approx([1 / (1 + 50**2), 10, 0.1])
-    assert np.isfinite(_covariance_of_weights(0 * curvature, np.ones(3), 0.0)).all()
-
-
-@pytest.mark.parametrize("delta", [1e-6, 0.0])
-def test_cells_without_mass_have_no_features_and_keep_their_doubt(delta):
-    domain = [Categories([str(each) for each in range(400)])] * 2
-    plan = AdditiveClassifier(domain=domain, classes=[0, 1], delta=delta).plan(1000)
-    mass = np.zeros(400)
-    mass[:3] = 1 / 3
-    covariance = np.diag(np.where(mass > 0, 0.2, 1.0))
-    effects = np.where(mass > 0, np.arange(400) - 1.0, 0.0)[:, None]
-    shape = Shape(effects, covariance)
-    features = _features(plan, SimpleNamespace(unit=1.0), [shape, shape], [mass, mass])
-    assert [table.shape[1] for table in features.tables] == [4 if delta else 1] * 2
-    for table, omitted in zip(features.tables, features.omitted, strict=True):
-        assert not table[3:].any()
-        # The mean of three effects varies, too.
-        assert omitted[3:] == pytest.approx(1 + (0 if delta else 0.2 / 3), abs=0.1)
-        assert omitted[:3].max() < (1e-9 if delta else 0.2)

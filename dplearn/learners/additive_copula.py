@@ -1,0 +1,135 @@
+"""The joint distribution of cells, as far as it is released, and which pairs of columns interact.
+
+Cells have normal scores under the released masses. Two queries are for products of two scores. Their means
+are the correlations of columns, from which synthetic records are drawn. The means of residual times product
+show interactions. A column with large effects or strong interactions has a large weight in joint features.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from dplearn.learners.additive_losses import Base
+from dplearn.learners.additive_margins import margins_of
+from dplearn.learners.additive_plan import AdditivePlan
+from dplearn.learners.additive_queries import Rows, moment_query, pair_query
+from dplearn.learners.additive_shapes import KEPT, Shape, synthetic_cells
+from dplearn.learners.logistic_queries import moment_weights
+from dplearn.queries import Oracle
+
+__all__ = ["Copula", "ask_correlations", "ask_pairs"]
+
+Floats64 = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_EXTREME = 2.5  # the greatest normal score
+_LEAST_WEIGHT = 1 / 4  # of a column, as a share of the greatest
+_LEAST_PAIRED = 0.1  # the same where interactions were found, for columns without any
+_LEAST_VARIANCE = 0.05
+_LEAST_EIGENVALUE = 0.02
+_TINY = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Copula:
+    """The released distribution of cells: masses, correlations, and the order that these refer to.
+
+    Correlations are those of normal scores; columns with larger effects or interactions have larger weights.
+    Strengths are those of the interactions of pairs of columns, in standard deviations of noise.
+    """
+
+    masses: list[Floats64]
+    orders: list[NDArray[np.intp]]
+    correlations: Floats64
+    scores: Sequence[Floats64]
+    weights: Floats64
+    strengths: Floats64
+
+    def drawn(self, n: int) -> Integers:
+        return synthetic_cells(self.masses, self.orders, self.correlations, n)
+
+
+def ask_correlations(
+    oracle: Oracle, plan: AdditivePlan, masses: list[Floats64], shapes: Sequence[Shape]
+) -> Copula:
+    """Query the correlations of normal scores, of columns weighted by the energy of their shapes."""
+    orders = [
+        np.arange(column.size) if column.ordered else np.argsort(shape.effects[:, -1], kind="stable")
+        for column, shape in zip(plan.columns, shapes, strict=True)
+    ]
+    d = len(masses)
+    if not plan.correlated:
+        return Copula(masses, orders, np.eye(d), [], np.ones(d), np.zeros((d, d)))
+    scores = [_normal_scores(mass, order) for mass, order in zip(masses, orders, strict=True)]
+    weights = np.maximum(_sizes(masses, shapes), _LEAST_WEIGHT)
+    tables = [weight * score[:, None] for weight, score in zip(weights, scores, strict=True)]
+    rows = Rows.of(tables, constant=0.0, length=float(np.linalg.norm(weights)), bits=plan.bits.moments)
+    answer = oracle.ask(moment_query(rows), plan.shares.correlations)[0]
+    (first, second), (on, off) = np.triu_indices(d), moment_weights(2)
+    units = rows.width**2 / np.outer(weights, weights)
+    variances = np.array([float(mass @ score**2) for mass, score in zip(masses, scores, strict=True)])
+    units /= np.sqrt(np.outer(variances, variances)).clip(_LEAST_VARIANCE)
+    found = np.zeros((d, d))
+    found[first, second] = answer.means / np.where(first == second, on, off)
+    found = units * (found + np.triu(found, 1).T)
+    noise = units * math.sqrt(answer.noise_variance) / off
+    found = (found**3 / (found**2 + noise**2)).clip(-0.99, 0.99)  # shrunk where it is mostly noise
+    np.fill_diagonal(found, 1.0)
+    values, vectors = np.linalg.eigh(found)
+    found = (vectors * np.maximum(values, _LEAST_EIGENVALUE)) @ vectors.T
+    scale = np.sqrt(np.diag(found))
+    found = found / np.outer(scale, scale)
+    return Copula(masses, orders, found, scores, weights, np.zeros((d, d)))
+
+
+def ask_pairs(
+    oracle: Oracle, plan: AdditivePlan, base: Base, shapes: Sequence[Shape], copula: Copula
+) -> Copula:
+    """Query residuals times products of normal scores, and give interacting columns larger weights.
+
+    Without interactions, residuals are not correlated with products of scores.
+    """
+    d, k, n = len(copula.scores), plan.loss.n_outputs, plan.public.n_samples
+    tables = [score[:, None] for score in copula.scores]
+    rows = Rows.of(tables, constant=0.0, length=math.sqrt(d), bits=plan.bits.moments)
+    margins = margins_of([KEPT * shape.effects for shape in shapes], base.margins)
+    query = pair_query(
+        rows,
+        lambda block: base.loss.residuals(margins(block), block.y),
+        n_outputs=k,
+        reach=base.loss.reach,
+        bits=plan.bits.pairs,
+    )
+    answer = oracle.ask(query, plan.shares.pairs)[0]
+    found = answer.means.reshape(k, -1) * rows.width**2
+    variances = answer.noise_variance * rows.width**4 + base.variance[:, None] / n
+    far = found**2 > 2 * math.log(found.size + 1) * variances  # more than the greatest of as many noises
+    squares, strengths = np.zeros((d, d)), np.zeros((d, d))
+    upper = np.triu_indices(d, 1)
+    squares[upper] = np.where(far, found**2 - variances, 0.0).sum(axis=0)
+    strengths[upper] = np.sqrt((found**2 / variances).mean(axis=0))
+    shares = (squares + squares.T).sum(axis=1)
+    weights = copula.weights
+    if far.any():
+        effects = _sizes(copula.masses, shapes)
+        weights = np.maximum(np.maximum(effects, np.sqrt(shares / shares.max())), _LEAST_PAIRED)
+    return replace(copula, weights=weights, strengths=strengths + strengths.T)
+
+
+def _sizes(masses: Sequence[Floats64], shapes: Sequence[Shape]) -> Floats64:
+    """Return the root mean square of the effects of each column, as a share of the greatest."""
+    squares = [float((mass @ shape.effects**2).sum()) for mass, shape in zip(masses, shapes, strict=True)]
+    return np.asarray(np.sqrt(np.array(squares) / max(*squares, _TINY)))
+
+
+def _normal_scores(mass: Floats64, order: NDArray[np.intp]) -> Floats64:
+    """Return a normal score for each cell, standardised."""
+    ordered, scores = mass[order], np.empty(len(mass))
+    middles = (np.cumsum(ordered) - ordered / 2).clip(_TINY, 1 - _TINY)
+    scores[order] = ndtri(middles).clip(-_EXTREME, _EXTREME)
+    scores -= mass @ scores
+    return np.asarray(scores / max(math.sqrt(float(mass @ scores**2)), 0.3))

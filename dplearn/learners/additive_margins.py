@@ -1,0 +1,52 @@
+"""The margins of records under released effects and weights, as sums of integers."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.learners.additive_losses import MARGIN_BITS, Base
+from dplearn.learners.additive_queries import Block, Rows
+
+__all__ = ["margins_of", "residuals_of"]
+
+Floats64 = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_GREATEST = 1e6  # margins beyond are clipped
+_FINER = 8  # bits of the weight of a joint feature beyond those of a margin
+_HEAVIEST = 1 << 28  # the greatest such weight: sums over at most 2**9 features are exact in floats
+
+
+def margins_of(
+    effects: Sequence[Floats64], intercept: Floats64, joint: Floats64 | None = None
+) -> Callable[[Block], Integers]:
+    """Return the margins of records, as sums of integers."""
+    first = _whole(intercept)
+    whole = [_whole(each) for each in effects]
+    finer = 2.0 ** (MARGIN_BITS + _FINER)
+    heavy = None if joint is None else np.rint(joint * finer).clip(-_HEAVIEST, _HEAVIEST)
+
+    def margins(block: Block) -> Integers:
+        total = np.repeat(first[None, :], len(block), axis=0)
+        for each, cells in zip(whole, block.X.T, strict=True):
+            total += each.take(cells, axis=0)
+        if heavy is not None and len(heavy):
+            total += (block.joint.astype(np.float64) @ heavy).astype(np.int64) >> _FINER
+        return total
+
+    return margins
+
+
+def residuals_of(base: Base, rows: Rows, weights: Floats64) -> Callable[[Block], Integers]:
+    """Return the residuals of records, given weights of features."""
+    tables = zip(rows.tables, rows.slices, strict=True)
+    effects = [(table * rows.unit) @ weights[here] for table, here in tables]
+    margins = margins_of(
+        effects, weights[-1] * rows.constant * rows.unit, weights[rows.joint_slice] * rows.unit
+    )
+    return lambda block: base.loss.residuals(margins(block), block.y)
+
+
+def _whole(values: Floats64) -> Integers:
+    return np.rint(values.clip(-_GREATEST, _GREATEST) * 2.0**MARGIN_BITS).astype(np.int64)

@@ -1,0 +1,117 @@
+"""The posterior of the weights of features, and the released model: computed from released values alone."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from dplearn.learners.additive_copula import Copula
+from dplearn.learners.additive_losses import Base
+from dplearn.learners.additive_model import AdditiveModel, Interactions
+from dplearn.learners.additive_queries import Rows
+
+__all__ = ["covariance_of_weights", "model_of", "posterior_weights"]
+
+Floats64 = NDArray[np.float64]
+
+_SPLIT = 1e-3  # the ridge of the split of joint features, as a share of the mean square of other features
+_PRIORS = (0.1, 0.3, 1.0, 3.0)  # variances of the weights
+_JOINT_PRIORS = (0.0, 0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # those of joint features; 0: no interactions
+_PENALTY = 0.1  # the log-likelihood falls by this times the log-variance
+_TINY = 1e-9
+
+
+def posterior_weights(
+    measured: Floats64, curvature: Floats64, start: Floats64, variance: float, joint: slice
+) -> tuple[Floats64, Floats64]:
+    """Return the posterior mean of the weights of one margin, and their prior variances.
+
+    `measured` is curvature times weights, plus noise. The weights of joint features have one prior variance,
+    and all others have another; both are those of greatest marginal likelihood.
+    """
+    beyond, squared = measured - curvature @ start, curvature @ curvature
+    of_joint = curvature[:, joint] @ curvature[joint]
+    noise = max(variance, _TINY * float(squared.trace())) * np.eye(len(start))
+
+    def fitted(prior: float, joint_prior: float) -> tuple[float, Floats64, Floats64]:
+        total = noise + prior * (squared - of_joint) + joint_prior * of_joint
+        root = np.asarray(np.linalg.cholesky(total), dtype=np.float64)
+        scaled = solve_triangular(root, beyond, lower=True)
+        likely = -0.5 * float(scaled @ scaled) - float(np.log(np.diag(root)).sum())
+        for each in (prior, max(joint_prior, _JOINT_PRIORS[1])):
+            likely -= _PENALTY * abs(math.log(each))
+        return likely, root, scaled
+
+    joint_priors = _JOINT_PRIORS if joint.stop > joint.start else (1.0,)
+    joint_prior = max(joint_priors, key=lambda each: fitted(1.0, each)[0])
+    prior = max(_PRIORS, key=lambda each: fitted(each, joint_prior)[0])
+    variances = np.full(len(start), prior)
+    variances[joint] = joint_prior
+    _, root, scaled = fitted(prior, joint_prior)
+    response = solve_triangular(root, curvature * variances, lower=True)
+    return start + response.T @ scaled, variances
+
+
+def covariance_of_weights(curvature: Floats64, priors: Floats64, variance: float) -> Floats64:
+    """Return the posterior covariance of weights of given prior variances, measured as for their mean."""
+    squared = (curvature * priors) @ curvature
+    noise = max(variance, _TINY * float(squared.trace()), _TINY)
+    root = np.linalg.cholesky(squared + noise * np.eye(len(priors)))
+    response = solve_triangular(root, curvature * priors, lower=True)
+    return np.asarray(np.diag(priors) - response.T @ response)
+
+
+def model_of(
+    rows: Rows,
+    base: Base,
+    copula: Copula,
+    posterior: Sequence[tuple[Floats64, Floats64]],
+    omitted: Sequence[Floats64],
+    synthetic: Floats64,
+) -> AdditiveModel:
+    """Return the effects of all cells and the interactions, given the weights; what is omitted has no effect.
+
+    Joint features are split into the sum of effects of columns that is nearest over synthetic records, and
+    the rest; so that effects are those of a column alone, and interactions have none.
+    """
+    joint, single = rows.joint_slice, np.r_[: rows.joint_slice.start, rows.size - 1]
+    moments = synthetic[:, single].T @ synthetic
+    ridge = _SPLIT * float(moments[:, single].trace()) / len(single) * np.eye(len(single))
+    split = np.zeros((rows.size, rows.size))
+    split[single, joint] = np.linalg.solve(moments[:, single] + ridge, moments[:, joint])
+    moved = split @ np.stack([mean for mean, _ in posterior], axis=1)
+    weights = moved + np.stack([mean for mean, _ in posterior], axis=1)
+    both = np.eye(rows.size) + split
+    covariances = [both @ covariance @ both.T for _, covariance in posterior]
+
+    intercept = weights[-1] * rows.constant * rows.unit
+    effects, deviations, beyond = [], [], []
+    columns = zip(rows.tables, copula.masses, rows.slices, omitted, strict=True)
+    for table, mass, here, missed in columns:
+        features = table * rows.unit
+        centred = features - mass @ features
+        intercept = intercept + mass @ features @ weights[here]
+        effects.append(centred @ weights[here])
+        beyond.append(features @ moved[here])
+        squares = [np.einsum("ij,jk,ik->i", centred, cov[here, here], centred) for cov in covariances]
+        deviations.append(np.sqrt(np.maximum(np.stack(squares, axis=1), 0.0) + missed[:, None]))
+    model = AdditiveModel(intercept, effects, deviations, copula.masses, base)
+    if not rows.joint or not weights[joint].any():
+        return model
+    joint_part = Interactions(
+        features=rows.joint,
+        effects=beyond,
+        constant=moved[-1] * rows.constant * rows.unit,
+        weights=rows.unit * weights[joint],
+        roots=rows.unit * np.stack([_root(covariance[joint, joint]) for _, covariance in posterior]),
+        strengths=copula.strengths,
+    )
+    return replace(model, joint=joint_part)
+
+
+def _root(covariance: Floats64) -> Floats64:
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray((vectors * np.sqrt(values.clip(0))) @ vectors.T)
