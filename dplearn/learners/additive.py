@@ -560,7 +560,10 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         """
         failure = float(check_number("beta", beta, above=0, below=1))
         middle = self._sums(X)[:, 0]
-        half = ndtri(1 - failure / 2) * np.sqrt(self._variances(X)[:, 0] + self.residual_std_**2)
+        # The residual contains the usual noise of the effects.
+        usual = sum(float(shape.masses @ shape.deviations**2) for shape in self.shapes_)
+        beyond = np.maximum(self._variances(X)[:, 0] - usual, 0.0)
+        half = ndtri(1 - failure / 2) * np.sqrt(beyond + self.residual_std_**2)
         return np.stack([middle - half, middle + half], axis=1).clip(*self.target_range_)
 
 
