@@ -613,8 +613,10 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         middle = self._sums(cells)[:, 0]
         low, high = self.target_range_
         unit = high / 2 - low / 2
-        variances = self._variances(cells, unit)[:, 0] + (self.residual_std_ / unit) ** 2
-        half = ndtri(1 - failure / 2) * unit * np.sqrt(variances)
+        # The residual contains the usual noise of the effects.
+        usual = sum(float(shape.masses @ np.square(shape.deviations / unit)) for shape in self.shapes_)
+        beyond = np.maximum(self._variances(cells, unit)[:, 0] - usual, 0.0)
+        half = ndtri(1 - failure / 2) * unit * np.sqrt(beyond + (self.residual_std_ / unit) ** 2)
         return np.stack([middle - half, middle + half], axis=1).clip(low, high)
 
 

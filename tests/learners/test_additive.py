@@ -190,12 +190,12 @@ def test_a_frame_is_read_by_its_schema_and_unknown_values_have_no_effect():
         classifier(domain=schema).fit(frame.assign(age=99), np.arange(600) % 2)
 
 
-def rare(seed, n=12_000, rate=0.06):
+def rare(seed, n=20_000, rate=0.05):
     """A table of two labels of which the second is rare, and its effects of both columns."""
     rng = np.random.default_rng(seed)
     towns = rng.choice(["north", "south", "west"], n, p=[0.6, 0.3, 0.1])
     frame = pd.DataFrame({"town": towns, "sex": rng.choice(["m", "f"], n), "age": rng.integers(18, 80, n)})
-    margins = np.log(rate / (1 - rate)) + (towns == "south") * 1.0 + (frame["age"] - 50) / 30
+    margins = np.log(rate / (1 - rate)) + (towns == "south") * 1.5 - (frame["sex"] == "f") * 1.5
     return frame, (rng.random(n) < 1 / (1 + np.exp(-margins))).astype(int)
 
 
