@@ -183,10 +183,10 @@ class JointBasis:
         roots = vectors[:, kept] / np.sqrt(values[kept])
         projected = kernels.of(cells) * 2.0**-_KERNEL @ roots
         mean = projected.mean(axis=0)
-        _, sizes, components = np.linalg.svd(projected - mean, full_matrices=False)
-        squares = sizes[:size] ** 2 / len(cells)
+        squares, components = np.linalg.eigh((projected - mean).T @ (projected - mean) / len(cells))
+        squares, components = squares[::-1][:size], components[:, ::-1][:, :size]
         squares[0] = np.inf
-        kept_components = components[:size][squares >= least].T
+        kept_components = components[:, squares >= least]
         return cls(kernels, amplitude * roots @ kept_components, amplitude * mean @ kept_components)
 
     def values(self, cells: NDArray[np.integer]) -> Floats64:

@@ -46,7 +46,7 @@ class AdditiveModel:
     spread: float = 0.0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Interactions:
     """A smooth function of all columns, beyond the best sum of effects of single columns.
 
@@ -74,6 +74,9 @@ class Interactions:
     weights: Floats64
     roots: Floats64
     strengths: Floats64
+
+    def __repr__(self) -> str:
+        return f"Interactions({self.features.size} joint features of {len(self.effects)} columns)"
 
     def scaled(self, unit: float) -> "Interactions":
         """Return this function times a number."""

@@ -17,7 +17,7 @@ __all__ = ["covariance_of_weights", "model_of", "posterior_weights"]
 
 Floats64 = NDArray[np.float64]
 
-_SPLIT = 1e-3  # the ridge of the split of joint features, as a share of the mean square of other features
+_SPLIT = 1e-5  # the ridge of the split of joint features, as a share of the mean square of other features
 _PRIORS = (0.1, 0.3, 1.0, 3.0)  # variances of the weights
 _JOINT_PRIORS = (0.0, 0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # those of joint features; 0: no interactions
 _PENALTY = 0.1  # the log-likelihood falls by this times the log-variance

@@ -38,7 +38,7 @@ __all__ = ["learn_additive"]
 Floats64 = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-_SYNTHETIC, _CELLS = 3000, 200_000  # the most synthetic records, and the most of their cells
+_SYNTHETIC, _CELLS = 6000, 400_000  # the most synthetic records, and the most of their cells
 _FLOOR = 0.01  # added to the second moments, as a share of the squared norm of a row
 _WARM = 0.25  # the share of the steps before the first that counts
 _TINY = 1e-9

@@ -93,9 +93,12 @@ def test_by_default_joint_features_are_planned_from_a_resolution_of_20_on():
     assert planned(n=300, interactions=False).n_joint == 0
 
 
-def test_interactions_change_no_share_and_no_noise():
+def test_interactions_cost_one_query_from_the_share_of_the_steps():
     one, other = planned(interactions=True), planned(interactions=False)
-    assert (one.shares, one.n_queries, one.deviation) == (other.shares, other.n_queries, other.deviation)
+    assert one.shares.pairs > other.shares.pairs == 0
+    assert one.shares.pairs + one.shares.steps == other.shares.steps
+    assert one.shares[:4] == other.shares[:4]
+    assert (one.n_queries, one.deviation) == (other.n_queries + 1, other.deviation)
 
 
 def test_fewer_bits_leave_out_half_or_all():
