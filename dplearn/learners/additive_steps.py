@@ -2,14 +2,10 @@
 
 The first shapes are effects of single columns; where columns are correlated, their sum counts effects twice.
 The features of the joint model are, for each column, the first shape and the main directions of its posterior
-covariance; and for interactions, smooth functions of all columns. In these, columns have larger weights if
-residuals of the first shapes are correlated with products of their scores, which one query asks.
-
-Noisy sums of residual times features are gradients of the loss. Each step moves the weights by a gradient
-times the inverse of an estimate of the second derivatives: the second moments of synthetic records, drawn
-from the released masses and correlations. All gradients after the first steps together are a measurement of
-the weights, with known noise, from which the posterior mean is the result. The part of the smooth functions
-of all columns that is a sum of effects of single columns is then moved to the shapes.
+covariance; and for interactions, smooth functions of all columns. Noisy sums of residual times features are
+gradients of the loss. Each step moves the weights by a gradient times a preconditioner: the second moments of
+synthetic records, drawn from the released masses and correlations. All gradients together are a measurement
+of the weights, with known noise, from which the posterior mean is the result.
 """
 
 import math
@@ -125,10 +121,9 @@ class Interactions:
     covariance : ndarray of shape (k, size, size)
         Released. The posterior covariance of the weights of each margin.
     strengths : ndarray of shape (d, d)
-        Released. For each pair of columns, how much the residuals of the first shapes were correlated with
-        the product of their normal scores, in standard deviations of the noise; 0 if it was not asked for.
-        Without any effect of both columns it is seldom above 3. Strong effects on a label, or correlated
-        columns with bends, can exceed this without an interaction.
+        Released. For each pair of columns, how much residuals were correlated with the product of their
+        normal scores, in standard deviations of the noise; 0 if it was not asked for. Above about 3, the
+        columns interact.
     """
 
     features: JointFeatures
