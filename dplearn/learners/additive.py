@@ -1,4 +1,4 @@
-"""Private additive models: the sum of one smooth effect of each column, for labels and for numbers.
+"""Private additive models: one smooth effect of each column, and interactions, for labels and for numbers.
 
 >>> from sklearn.datasets import load_breast_cancer
 >>> X, y = load_breast_cancer(return_X_y=True)
@@ -68,7 +68,7 @@ _WITHIN_NOISE = 1.5
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ColumnShape:
-    """The released effect of one column on the margin of a label, or on a predicted number.
+    """The released main effect of one column on the margin of a label, or on a predicted number.
 
     Attributes
     ----------
@@ -77,11 +77,12 @@ class ColumnShape:
     column : Column
         Public. The cells of the column.
     effects : ndarray of float64 of shape (n_cells,), or (n_cells, n_classes) of more than two classes
-        Released. The effect of a value in each cell, with mean 0 over all records.
+        Released. The effect of a value in each cell, with mean 0 over the released masses. A cell of numbers
+        without records has an effect from the cells around it.
     deviations : ndarray of float64, of the shape of `effects`
-        Released. The standard deviation of each effect, because of privacy noise and smoothing.
+        Released. The estimated standard deviation of each effect, because of privacy noise and smoothing.
     masses : ndarray of float64 of shape (n_cells,)
-        Released. The approximate share of records in each cell.
+        Released. The share of records in each cell, with privacy noise.
     """
 
     name: str
@@ -216,7 +217,10 @@ class _Additive(PrivateEstimator):
 
 @learns_schema(concentrated=lambda plan: plan.noise == "gaussian")
 class AdditiveClassifier(PrivateClassifier, _Additive):
-    """Classification by the sum of one smooth effect of each column: an additive logistic model.
+    """Classification by an additive logistic model: a smooth effect of each column, and interactions.
+
+    A label has a margin: an intercept plus one effect of each column, its shape, plus one smooth function of
+    all columns if `interactions` allows it. The probabilities of the labels are functions of the margins.
 
     Parameters
     ----------
@@ -235,10 +239,10 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
         bounds, in cells of a quarter of a power of two; numbers far from 0 of small spread, such as years,
         then share cells.
     interactions : {"auto", True, False}, default="auto"
-        Whether the model has, besides the effects of single columns, one smooth function of all columns. The
-        same sums measure both, and without interactions the function shrinks to 0. "auto": if the plan's
-        `resolution` is at least twice its `least_resolution`. False: the shapes are the whole model. Without
-        delta there is no such function.
+        Whether a margin has, besides the effects of single columns, one smooth function of all columns. A fit
+        estimates how large this function is, and leaves it out if the estimate is 0. "auto": the model may
+        have it if the plan's `resolution` is at least twice its `least_resolution`. True: at any resolution.
+        False: the shapes are the whole model. It needs 2 to 256 columns, and is left out with Laplace noise.
     classes : sequence, optional
         All labels that can occur. None: the labels of the schema, or else the labels that occur in `y`; the
         guarantee then assumes that the set of labels is public.
@@ -251,14 +255,19 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
     Attributes
     ----------
     shapes_ : list of ColumnShape
-        Released. For each column the effects of its cells on the margin, with their standard deviations.
-        With two classes the margin is near the logit of the second.
+        Released. For each column the main effects of its cells on the margin, with their estimated standard
+        deviations. With two classes the margin is near the logit of the second.
     intercept_ : ndarray of float64 of shape (1,), or (n_classes,) of more than two classes
         Released. The mean margins.
     interactions_ : Interactions or None
-        Released. The part of the margins that depends on several columns together; None if there is none.
+        Released. The part of the margins that depends on several columns together; None if the model has
+        none. Its `strengths`, of shape (d, d), say of each pair of columns how much the residuals of the
+        first shapes were correlated with the product of the columns, in standard deviations of the noise.
     residual_clip_ : float
-        Public. The greatest norm of a residual in the fit.
+        Public. The greatest norm of a residual (indicator of the label minus probability) that the fit uses;
+        longer ones are shortened. For two labels 1/2 if the plan's `resolution` is below 2000, else 1; for
+        more labels 1 (Laplace noise: 2). With 1/2 the margin of two labels is not quite a logit, which
+        `predict_proba` takes into account.
     noise_ : str
         Public. The noise: "laplace", "gaussian" or "local".
     domain_ : Product
@@ -285,19 +294,21 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
     also towards the collector of the reports. Proof: each query is a sum over records of integer vectors,
     each of which is a function of its own record and of earlier answers. The first is a histogram of labels.
     The second is for the smooth rows of the cells, from public tables whose rows have known distances. The
-    others are for products of a residual and a row, whose norms are bounded, after rounding, in integers, and
-    for products of two normal scores of a row of bounded norm. The oracle's noise is calibrated
-    to these bounds and to the query's share of the budget, and the shares sum to 1. All else is
+    others are for products of a residual and a row, for products of two normal scores of a row, and for both
+    together; residuals and rows have bounded norms, in integers, after rounding. The oracle's noise is
+    calibrated to these bounds and to the query's share of the budget, and the shares sum to 1. All else is
     post-processing of the answers.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 
-    **Accuracy.** `plan(n_samples).deviation` is the noise of the first shapes; a fit warns if the noise
-    dominates (`resolution` below `least_resolution`), which depends on public numbers only.
+    **Accuracy.** A fit warns if the plan's `resolution` is below its `least_resolution`: noise then dominates
+    the shapes of most tables. Both depend on public numbers only. `plan(n_samples).deviation` is the noise in
+    one number of the sums from which the first shapes are computed.
 
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5: every
     statistical-query algorithm has a local simulation. Generalised additive models are by Hastie and
-    Tibshirani (1986); the private algorithm is ours.
+    Tibshirani (1986), and linear functions of kernels to landmarks by Williams and Seeger (2001); the private
+    algorithm is ours.
     """
 
     def __init__(
@@ -343,7 +354,7 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
         n_labels : int, optional
             Number of labels; required unless `classes` or the schema determines it.
         beta : float, default=0.05
-            Allowed probability of failure, in (0, 1).
+            In (0, 1). It is part of the plan, as in plans of other learners; no other number depends on it.
         """
         params = self._params(self.random_state is not None)
         public = planned_table(params, n_samples, n_features=n_features, n_labels=n_labels)
@@ -444,31 +455,55 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
 
 @learns_schema(concentrated=lambda plan: plan.noise == "gaussian")
 class AdditiveRegressor(PrivateRegressor, _Additive):
-    """Regression by the sum of one smooth effect of each column.
+    """Regression by an additive model: a smooth effect of each column, and interactions.
+
+    A prediction is an intercept plus one effect of each column, its shape, plus one smooth function of all
+    columns if `interactions` allows it.
 
     Parameters
     ----------
-    epsilon, delta, trust_model, domain, ledger, random_state
-        As for `AdditiveClassifier`.
+    epsilon : float, default=1.0
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail; choose it far below 1 / n_samples. 0: Laplace noise,
+        and pure differential privacy, with less accurate shapes. With "local" no delta is spent.
+    trust_model : {"central", "local"}, default="central"
+        "central": noise is added to sums over all records. "local": each record reports one randomised bit on
+        one number of one sum, so that no trusted curator is needed; this requires very many records.
+    domain : Domain, sequence of Domain, Product, Schema, "learn", Learn or None, default="learn"
+        The possible values: one domain for all columns, or one for each. "learn": a fit releases a schema
+        first, `schema_`, from a tenth of its budget; see `dplearn.releases.learned_schema`. Then only the
+        types of the columns are public, and a cell of any kind is accepted. None: finite numbers without
+        bounds, in cells of a quarter of a power of two; numbers far from 0 of small spread, such as years,
+        then share cells.
     interactions : {"auto", True, False}, default="auto"
-        Whether the model has, besides the effects of single columns, one smooth function of all columns. The
-        same sums measure both, and without interactions the function shrinks to 0. "auto": if the plan's
-        `resolution` is at least twice its `least_resolution`. False: the shapes are the whole model. Without
-        delta there is no such function.
+        Whether a prediction has, besides the effects of single columns, one smooth function of all columns.
+        A fit estimates how large this function is, and leaves it out if the estimate is 0. "auto": the model
+        may have it if the plan's `resolution` is at least twice its `least_resolution`. True: at any
+        resolution. False: the shapes are the whole model. It needs 2 to 256 columns, and is left out with
+        Laplace noise.
     target_range : pair of numbers
         Public bounds (low, high) on the target, known without looking at the data; required.
     clip_target : bool, default=False
         Whether a target outside the range is moved to the nearest bound. False: it is refused.
+    ledger : PrivacyLedger, optional
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
 
     Attributes
     ----------
     shapes_ : list of ColumnShape
-        Released. For each column the effects of its cells, in the unit of the target, with their standard
-        deviations.
+        Released. For each column the main effects of its cells, in the unit of the target, with their
+        estimated standard deviations.
     intercept_ : ndarray of float64 of shape (1,)
         Released. The mean prediction.
     interactions_ : Interactions or None
-        Released. As for `AdditiveClassifier`, in the unit of the target.
+        Released. The part of the prediction that depends on several columns together, in the unit of the
+        target; None if the model has none. Its `strengths`, of shape (d, d), say of each pair of columns how
+        much the residuals of the first shapes were correlated with the product of the columns, in standard
+        deviations of the noise.
     residual_std_ : float
         Released. The root mean square of the differences of targets and predictions, approximately.
     target_range_ : tuple of float
@@ -492,15 +527,26 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
 
     Notes
     -----
-    **Privacy.** As for `AdditiveClassifier`. The first query is for the means of the target and of its
-    square, a vector of bounded norm; residuals are clipped at a released spread of residuals, which two
-    histograms of magnitudes show.
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record; "local" with delta 0, and then
+    also towards the collector of the reports. Proof: each query is a sum over records of integer vectors,
+    each of which is a function of its own record and of earlier answers. The first is for the target and its
+    square, of bounded distance. The second is for the smooth rows of the cells, from public tables whose rows
+    have known distances. Two are histograms of the magnitudes of residuals, the first of which says where
+    residuals are clipped. The others are for products of a residual and a row, for products of two normal
+    scores of a row, and for both together; residuals and rows have bounded norms, in integers, after
+    rounding. The oracle's noise is calibrated to these bounds and to the query's share of the budget, and the
+    shares sum to 1. All else is post-processing of the answers.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 
-    **Accuracy.** As for `AdditiveClassifier`.
+    **Accuracy.** A fit warns if the plan's `resolution` is below its `least_resolution`: noise then dominates
+    the shapes of most tables. Both depend on public numbers only. `plan(n_samples).deviation` is the noise in
+    one number of the sums from which the first shapes are computed.
 
-    **Source.** As for `AdditiveClassifier`; clipped residuals are those of Huber (1964).
+    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5: every
+    statistical-query algorithm has a local simulation. Generalised additive models are by Hastie and
+    Tibshirani (1986), linear functions of kernels to landmarks by Williams and Seeger (2001), and clipped
+    residuals by Huber (1964); the private algorithm is ours.
     """
 
     def __init__(
@@ -539,7 +585,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         n_features : int, optional
             Number of columns; required unless `domain` determines it.
         beta : float, default=0.05
-            Allowed probability of failure, in (0, 1).
+            In (0, 1). It is part of the plan, as in plans of other learners; no other number depends on it.
         """
         params = self._params(self.random_state is not None)
         public = planned_columns(params, n_samples, n_features=n_features)
@@ -605,8 +651,8 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         Returns
         -------
         ndarray of float64 of shape (n_samples, 2)
-            Lower and upper ends, within the declared range. They cover the residual and the noise of the
-            effects, both assumed to be normal.
+            Lower and upper ends, within the declared range. They contain the residual and the noise of the
+            effects, which are assumed to be normal, so that the probability is approximate.
         """
         failure = float(check_number("beta", beta, above=0, below=1))
         cells = self._cells(X)

@@ -132,10 +132,12 @@ class AdditivePlan(Plan):
     n_queries : int
         The number of queries, all sequential.
     resolution : float
-        The mass of a whole column in standard deviations of the noise of an answer with all of the budget.
-        Below `least_resolution` the fit is noise-dominated, and it warns.
+        The ratio of signal and noise: about the number of records, divided by the standard deviation of the
+        noise in the count of a cell if one query for the counts of the cells of all columns had the whole
+        budget. Below `least_resolution` the fit is noise-dominated, and it warns.
     level : int
-        The flexibility of the shapes, from 0 for straight lines to 5; it depends on the resolution.
+        The flexibility of the most flexible shapes that a fit considers, from 2 to 5; shapes of lower levels,
+        down to straight lines at level 0, are considered too. It depends on the resolution.
     n_joint : int
         The most joint features, for interactions; 0: the model is a sum of effects of single columns.
     deviation : float
@@ -144,7 +146,7 @@ class AdditivePlan(Plan):
     step_deviation : float
         The same for the mean of all steps, in units of the norm of a row.
     beta : float
-        The argument of `plan`.
+        The argument of `plan`; nothing else depends on it.
     """
 
     guarantee: ApproxDP

@@ -2,8 +2,9 @@
 
 A record's row is the concatenation of one row for each column, from a table with a row for each cell of the
 column, of joint features of all columns, if there are any, and of a constant. Long rows are multiplied by an
-integer factor that shortens them to a public norm. A query asks for the sum of residual times row, over all
-records. All numbers are integers, and the norm bounds hold for them as they are, after rounding.
+integer factor that shortens them to a public norm. A query asks for a sum over all records: of rows, of
+residual times row, of products of two numbers of a row, or of residual times such products. All numbers are
+integers, and the norm bounds hold for them as they are, after rounding.
 
 >>> import numpy as np
 >>> tables = [np.array([[1.0], [-1.0]]), np.array([[2.0], [0.0]])]

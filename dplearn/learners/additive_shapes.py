@@ -1,10 +1,11 @@
 """The first shapes of an additive model: masses of cells and, column by column, smooth effects of cells.
 
 The masses of the cells of a column are shares of records, fitted to noisy sums of the smooth rows of the
-cells. With them the rows are centred, which makes them short: usual values say almost nothing. Noisy sums of
-centred rows times targets are linear in the effects of the cells, so the effects have a Gaussian posterior,
-given the kernel of the column and the known noise. The amplitude and the flexibility of the prior are chosen
-by their marginal likelihood; a column without effect has an amplitude of 0.
+cells; a mass may be 0, and the noise of the masses is part of the noise below. With them the rows are
+centred, which makes them short: usual values say almost nothing. Noisy sums of centred rows times targets are
+linear in the effects of the cells, so the effects have a Gaussian posterior, given the kernel of the column
+and the known noise. Amplitudes and kernels of the prior are weighed by their marginal likelihood; among them
+is an amplitude of 0, for a column without effect.
 """
 
 import math

@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import re
+from fractions import Fraction
 from pathlib import Path
 from textwrap import dedent
 
@@ -12,6 +13,7 @@ import pytest
 import dplearn
 from dplearn import StatisticalQueryLogisticRegression, preprocessing, releases
 from dplearn.domains import DomainError
+from dplearn.learners.additive_losses import LogisticLoss
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "changelog.d" not in page.parts)
@@ -62,19 +64,35 @@ def test_getting_started_shows_what_it_says():
 
 def test_additive_shows_what_it_says():
     lines, scope = run(DOCS / "additive.md")
-    (score,), (likely,), chosen, (starts, n_cells), _, _, (intercept,), (titles,), *plans = lines[:10]
+    (score,), (likely,), (fit,), (linear,), (covered,), (spread,), first, second = lines[:8]
+    (starts,), (effects,), (intercept,), (strength,), (corners,), (glass,), (titles,), *plans = lines[8:]
     assert score > 0.8
     assert np.allclose(likely.sum(axis=1), 1, atol=0.02)
-    assert chosen[0] in titles
-    assert (starts.tolist(), n_cells) == ([0, 0.63, 1.25], 64)
-    assert (len(titles), intercept.shape) == (4, (1,))
-    assert plans == [(18.2, 2), (854.8, 4)]
-    (fit,), (linear,), (covered,), (spread,) = lines[10:]
-    assert 0.84 < fit < 0.9
-    assert 0.69 < linear < 0.73
-    assert 0.86 < covered < 0.92
-    assert 1.5 < spread < 1.9
+    assert 0.82 < fit < 0.87
+    assert 0.33 < linear < 0.39
+    assert covered > 0.86
+    assert 1.0 < spread < 1.3
+    assert (first, second) == (("x0", pytest.approx(1.7, abs=0.11)), ("x1", 64))
+    assert starts.tolist() == [-0.5, 0.5]
+    assert np.allclose(effects, [-1.5, 1.5], atol=0.4)
+    assert np.allclose(intercept, 4 / 3, atol=0.3)
+    strengths = scope["regressor"].interactions_.strengths
+    assert strength > 10
+    assert (strengths > 3).mean() < 0.1  # two of the hundred are those of the product
+    assert np.allclose(corners, [4, -4, -4, 4], atol=1.5)
+    assert 0.5 < glass < 0.56
+    assert len(titles) == 4
+    assert plans == [(18.2, 10, 2, 0), (854.8, 10, 4, 128)]
     assert scope["model"].guarantee_.epsilon == 1
+
+
+def test_the_odds_of_two_labels_rise_as_additive_says():
+    margins = np.linspace(-6, 6, 241)[:, None]  # twenty steps of a margin are 1
+    for clip, least in ((Fraction(1), np.e), (Fraction(1, 2), 1.75)):
+        odds = (lambda p: p[:, 1] / p[:, 0])(LogisticLoss(clip).probabilities(margins))
+        ratios = odds[20:] / odds[:-20]
+        assert ratios.max() < 2.72
+        assert ratios.min() == pytest.approx(least, abs=0.01)
 
 
 def test_new_records_outside_a_schema_are_predicted_as_getting_started_says():
