@@ -63,9 +63,10 @@ class Interactions:
     roots : ndarray of shape (k, size, size)
         Released. Matrices whose squares are the posterior covariances of the weights of each margin.
     strengths : ndarray of shape (d, d)
-        Released. For each pair of columns, how much residuals were correlated with the product of their
-        normal scores, in standard deviations of the noise; 0 if it was not asked for. Above about 3, the
-        columns interact.
+        Released. For each pair of columns, how much the residuals of the first shapes were correlated with
+        the product of their normal scores, in standard deviations of the noise; 0 if it was not asked for.
+        Without any effect of both columns it is seldom above 3. Strong effects on a label, or correlated
+        columns with bends, can exceed this without an interaction.
     """
 
     features: JointFeatures

@@ -3,9 +3,11 @@
 The first shapes are effects of single columns; where columns are correlated, their sum counts effects twice.
 The features of the whole model are, for each column, the first shape and the main directions of its posterior
 covariance; and for interactions, smooth functions of all columns. Noisy sums of residual times features are
-gradients of the loss. Each step moves the weights by a gradient times a preconditioner: the second moments of
-synthetic records, drawn from the released masses and correlations. All gradients together are a measurement
-of the weights, with known noise, from which the posterior mean is the result.
+gradients of the loss. Each step moves the weights by a gradient times the inverse of an estimate of the
+second derivatives: the second moments of synthetic records, drawn from the released masses and correlations.
+All gradients after the first steps together are a measurement of the weights, with known noise, from which
+the posterior mean is the result. The part of the smooth functions of all columns that is a sum of effects of
+single columns is then moved to the shapes.
 """
 
 import math
