@@ -661,6 +661,8 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         unit = high / 2 - low / 2
         # The residual contains the usual noise of the effects.
         usual = sum(float(shape.masses @ np.square(shape.deviations / unit)) for shape in self.shapes_)
+        if self.interactions_:
+            usual += float(self.interactions_.usual_deviation[0] / unit) ** 2
         beyond = np.maximum(self._variances(cells, unit)[:, 0] - usual, 0.0)
         half = ndtri(1 - failure / 2) * unit * np.sqrt(beyond + (self.residual_std_ / unit) ** 2)
         return np.stack([middle - half, middle + half], axis=1).clip(low, high)

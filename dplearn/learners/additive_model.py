@@ -62,6 +62,8 @@ class Interactions:
         Released. Of the features, for each margin.
     roots : ndarray of shape (k, size, size)
         Released. Matrices whose squares are the posterior covariances of the weights of each margin.
+    usual_deviation : ndarray of shape (k,)
+        Released. The root mean square over synthetic records of the deviations of this function.
     strengths : ndarray of shape (d, d)
         Released. For each pair of columns, how much the residuals of the first shapes were correlated with
         the product of their normal scores, in standard deviations of the noise; 0 if it was not asked for.
@@ -74,6 +76,7 @@ class Interactions:
     constant: Floats64
     weights: Floats64
     roots: Floats64
+    usual_deviation: Floats64
     strengths: Floats64
 
     def __repr__(self) -> str:
@@ -88,6 +91,7 @@ class Interactions:
             constant=unit * self.constant,
             weights=unit * self.weights,
             roots=unit * self.roots,
+            usual_deviation=unit * self.usual_deviation,
         )
 
     def margins(self, cells: NDArray[np.integer]) -> Floats64:

@@ -101,12 +101,17 @@ def model_of(
     model = AdditiveModel(intercept, effects, deviations, copula.masses, base)
     if not rows.joint or not weights[joint].any():
         return model
+    features = synthetic[:, joint]
+    squares = [
+        np.einsum("ij,jk,ik->", features, cov[joint, joint], features, optimize=True) for _, cov in posterior
+    ]
     joint_part = Interactions(
         features=rows.joint,
         effects=beyond,
         constant=moved[-1] * rows.constant * rows.unit,
         weights=rows.unit * weights[joint],
         roots=rows.unit * np.stack([_root(covariance[joint, joint]) for _, covariance in posterior]),
+        usual_deviation=np.sqrt(np.maximum(squares, 0.0) / len(synthetic)),
         strengths=copula.strengths,
     )
     return replace(model, joint=joint_part)

@@ -280,7 +280,7 @@ def test_no_fit_of_a_small_table_fails_once_it_is_paid(table, n_labels, settings
         X = np.tile(X, (1 + 100 // len(X), 1))
     y = np.arange(len(X)) % max(n_labels, 2)
     ledger = PrivacyLedger(1e13, 0.5)
-    given = {"epsilon": epsilon, "random_state": None, "ledger": ledger, **settings}
+    given = {"epsilon": epsilon, "interactions": True, "random_state": None, "ledger": ledger, **settings}
     model = classifier(**given, classes=range(n_labels)) if n_labels else regressor(**given)
     with np.errstate(all="raise"):
         predicted = model.fit(X, y).predict(X)

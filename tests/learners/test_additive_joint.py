@@ -88,14 +88,14 @@ MASSES = {
 }
 
 
-def largest_sums(basis, features):
-    """Return the greatest magnitudes that sums of the computation can have, of any record."""
-    kernels = features.kernels
+def largest_sums(features, cells):
+    """Return the greatest magnitudes that sums of the computation can have, distances those of records."""
+    kernels, weights = features.kernels, np.abs(features.weights.astype(float))
     farthest = np.array([np.abs(each).max() for each in kernels.scores])
-    d, weights = len(farthest), np.abs(features.weights.astype(float))
+    norms = [np.linalg.norm(each, axis=1).max() for each in (kernels.coordinates(cells), kernels.landmarks)]
     return {
         "scores times turn": (farthest @ np.abs(kernels.turn)).max(),
-        "squared distances": 4 * d * float(1 << 20) ** 2,
+        "squared distances": sum(norms) ** 2,
         "weighted kernels": (2**14 * weights.sum(axis=0) + np.abs(features.means)).max(),
     }
 
@@ -114,13 +114,12 @@ def test_all_sums_are_of_whole_numbers_that_floats_hold_exactly(masses, amplitud
             basis = JointBasis.of(scores, weights, correlations, records, size=9, amplitude=amplitude)
             features = basis.rounded(unit)
             kernels = features.kernels
-            assert max(largest_sums(basis, features).values()) < EXACT
-            assert np.abs(kernels.landmarks).max() <= 1 << 20
+            cells = any_cells(50, d, len(MASSES[masses]))
+            assert max(largest_sums(features, cells).values()) < EXACT
             for part in (*kernels.scores, kernels.turn, kernels.landmarks, features.means):
                 assert (part == np.rint(part)).all()
             assert np.log2(features.step) == np.rint(np.log2(features.step))
-            found = features.of(any_cells(50, d, len(MASSES[masses])))
-            assert np.abs(found.astype(int)).max() <= 32767
+            assert np.abs(features.of(cells).astype(int)).max() <= 32767
     assert LANDMARKS <= 512
 
 
@@ -133,15 +132,15 @@ def test_released_numbers_of_any_size_are_limited(bad):
             replace(basis, means=np.full_like(basis.means, bad)),
         ):
             features = changed.rounded(0.01)
-            assert max(largest_sums(changed, features).values()) < EXACT
-            cells = any_cells(20, 2, 5)
+            cells = any_cells(20, 2, 2)
+            assert max(largest_sums(features, cells).values()) < EXACT
             alone = np.concatenate([features.of(cells[place : place + 1]) for place in range(20)])
             assert (features.of(cells) == alone).all()
         scores = [np.array([bad, 0.0, 1.0]), np.array([-1.0, 1.0])]
         records = any_cells(100, 2, 1)
         features = JointBasis.of(scores, np.ones(2), np.eye(2), records, size=2).rounded(0.01)
         assert np.abs(features.kernels.scores[0]).max() < 1 << 15
-        assert max(largest_sums(None, features).values()) < EXACT
+        assert max(largest_sums(features, records).values()) < EXACT
 
 
 def test_coordinates_of_correlated_columns_are_less_correlated():

@@ -8,8 +8,11 @@ import pytest
 from dplearn import AdditiveClassifier, AdditiveRegressor
 from dplearn.chance import PublicStream, SeededDice
 from dplearn.domains import Categories, IntegerRange
-from dplearn.learners.additive_losses import SquaredLoss
+from dplearn.learners import additive_steps
+from dplearn.learners.additive_losses import MARGIN_BITS, SquaredLoss
 from dplearn.learners.additive_margins import margins_of
+from dplearn.learners.additive_model import summed
+from dplearn.learners.additive_queries import Rows
 from dplearn.learners.additive_steps import _ask_spread, learn_additive
 from dplearn.queries import CentralOracle, Examples
 from dplearn.queries.factories import oracle_for
@@ -75,3 +78,24 @@ def test_the_spread_is_that_of_residuals(bins):
     if bins == 24:
         assert found == pytest.approx(0.5 / np.sqrt(3), rel=0.1)
     assert 0 < found <= 1
+
+
+def test_the_last_spread_is_that_of_all_margins(monkeypatch):
+    """Of effects, and of interactions in the whole numbers that private records have."""
+    X, rng = table(1000)
+    X[:, 1] = rng.integers(0, 21, 1000)
+    y = np.rint((X[:, 0] - 8.0) * (X[:, 1] - 4.0) / 200 * STEPS).astype(np.int64)
+    plan = AdditiveRegressor(domain=AGES, target_range=(-1, 1), epsilon=30.0).plan(1000, n_features=2)
+    asked = []
+    monkeypatch.setattr(
+        additive_steps, "_ask_spread", lambda *given: asked.append(given) or _ask_spread(*given)
+    )
+    records = Examples(X, y)
+    oracle = CentralOracle(records, privacy=plan.guarantee, dice=SeededDice(0))
+    model = learn_additive(oracle, plan)
+    margins, features = asked[-1][3:]
+    found = margins(Rows([], 0, 1, 1.0, joint=features).block(records)) / 2**MARGIN_BITS
+    expected = summed(model.intercept, model.effects, X) + model.joint.margins(X)
+    assert found == pytest.approx(expected, abs=0.005)
+    assert np.abs(model.joint.constant).max() > 0.02
+    assert len(asked) == 2
