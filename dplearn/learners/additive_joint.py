@@ -45,8 +45,10 @@ _TINY = 1e-12
 # and kernels. Distances above 2**_FAR count as 2**_FAR.
 _SCORE, _TURN, _COORDINATE, _SQUARE, _KERNEL, _FAR = 10, 14, 10, 8, 14, 6
 _WEIGHT = 28  # bits of a weight of a kernel: sums over at most 2**9 landmarks are below 2**52
-_GREATEST = (1 << 15) - 1  # of a feature
-_LARGEST = 1 << 10  # of a coordinate, and of an entry of the matrix that turns scores into coordinates
+_GREATEST = (1 << 15) - 1  # of a feature, and of a score, in their integers
+# Of a coordinate, and of an entry of the matrix that turns scores into coordinates. Of 2**8 columns, sums of
+# scores times entries are below 2**(15 + 10 + 14 + 8), and squared distances at most 2**(2 * 20 + 2 + 8).
+_LARGEST = 1 << 10
 _BLOCK = 1 << 12  # records at once
 
 Floats64 = NDArray[np.float64]
