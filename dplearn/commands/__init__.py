@@ -5,6 +5,7 @@ never a cell of a table.
 """
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -21,6 +22,11 @@ __all__ = ["main"]
 _DESCRIPTION = "Differentially private learners: a demonstration (the default), fit, predict, ledger, audit."
 
 
+#: Options whose value may be a list that begins with a negative number, which would look like an option.
+_LISTS = ("--target-range", "--labels")
+_NEGATIVE = re.compile(r"-\.?\d")
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser that reports an error as one line."""
 
@@ -35,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
     for module in (demo, table, ledger, audit):
         module.add_commands(commands)
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
     run = getattr(options, "run", demo.run)
     try:
         return int(run(options) or 0)
@@ -51,3 +57,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     sys.stderr.write(f"{parser.prog}: {message}\n".replace("\r", " "))
     return 2
+
+
+def _joined(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments with lists that begin with a negative number joined to their options."""
+    joined: list[str] = []
+    for each in arguments:
+        if joined and joined[-1] in _LISTS and _NEGATIVE.match(each):
+            joined[-1] += f"={each}"
+        else:
+            joined.append(each)
+    return joined

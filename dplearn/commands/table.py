@@ -48,6 +48,7 @@ __all__ = ["add_commands"]
 
 _VERSION = "dplearn_version_"  # the attribute of a model with the version that wrote it
 _OFFERED = {*CLASSIFIERS.values(), *REGRESSORS.values()}
+_MANY_MISSING = 0.5  # the released share of missing numbers from which on a column is named
 _PREDICTED = "prediction"  # the name of the column that `predict` writes
 _FIT = """Fit a private classifier, or with --task regression a private regressor, on a CSV file, compressed
 by gzip or not, and write it as a scikit-learn estimator.
@@ -87,7 +88,11 @@ def _add_fit(fit: argparse.ArgumentParser) -> None:
         f" {', '.join(REGRESSORS)}, or {AUTO}: additive",
     )
     fit.add_argument("--epsilon", default="1", metavar="E", help="privacy budget of this fit (default 1)")
-    fit.add_argument("--delta", metavar="D", help="the same for delta (default: the learner's own)")
+    fit.add_argument(
+        "--delta",
+        metavar="D",
+        help="the same for delta (default: the learner's own; 0 if the ledger has none)",
+    )
     fit.add_argument(
         "--set",
         action="append",
@@ -100,14 +105,15 @@ def _add_fit(fit: argparse.ArgumentParser) -> None:
     fit.add_argument(
         "--numbers",
         metavar="A,B,...",
-        help="columns of numbers; all others are categories, and the schema is learned privately",
+        help="columns of numbers, in which a cell that is no number is read as missing; all others are"
+        " categories, and the schema is learned privately; --learner linear needs this, or --schema",
     )
     fit.add_argument("--integers", metavar="A,B,...", help="columns of integers; otherwise as --numbers")
     fit.add_argument("--labels", metavar="A,B,...", help="all labels that can occur, separated by commas")
     fit.add_argument(
         "--target-range",
         metavar="LOW,HIGH",
-        help="public bounds on a target of regression; --target-range=-5,5 if LOW is negative",
+        help="public bounds on a target of regression, such as -5,5",
     )
     fit.add_argument(
         "--clip-target",
@@ -464,8 +470,21 @@ def _print_release(
         )
     if hasattr(learner, "schema_"):
         lines.append(f"Learned schema, released: {learner.schema_}")
-    lines += task.notes(learner)
+    lines += [*_mostly_missing(learner), *task.notes(learner)]
     sys.stdout.write("\n".join([*lines, f"Model written to {options.out}\n"]))
+
+
+def _mostly_missing(learner: Any) -> list[str]:
+    """Return a line for each column of numbers of which most are missing by the released masses."""
+    lines = []
+    for shape in getattr(learner, "shapes_", []):
+        missing = float(shape.masses[: shape.column.gap].sum())
+        if missing > _MANY_MISSING:
+            lines.append(
+                f"Column {shape.name!r}: about {missing:.0%} of the cells are empty or no numbers, by the"
+                " released masses; if they are texts, do not list the column under --numbers."
+            )
+    return lines
 
 
 def _read_test(

@@ -93,7 +93,10 @@ class Classification(Task):
             if given:
                 raise Refusal(f"{option} goes with --task regression, which predicts numbers")
         if options.labels is not None:
-            return {"classes": listed(options.labels)}
+            labels = listed(options.labels)
+            if "" in labels:
+                raise Refusal(f"--labels must list labels that are not empty, got {options.labels!r}")
+            return {"classes": labels}
         if schema is None or schema.labels is None:
             return {}
         return {"classes": [str(label) for label in schema.labels]}

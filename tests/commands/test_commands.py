@@ -101,6 +101,28 @@ def test_a_schema_makes_rules_readable_and_labels_declared(capsys, table, tmp_pa
     assert run(capsys, "predict", model, table, "--out", tmp_path / "l.csv")[0] == 0
 
 
+def test_a_column_of_texts_under_numbers_is_named_by_its_released_masses(capsys, table, tmp_path):
+    model = tmp_path / "model.joblib"
+    known = ["fit", table, "--target", "label", "--labels", "no,yes", "--epsilon", "20", "--out", model]
+    _, out, _ = run(capsys, *known, "--learner", "additive", "--numbers", "age,job")
+    assert "Column 'job': about" in out
+    assert "Column 'age'" not in out
+    _, out, _ = run(capsys, *known, "--learner", "additive", "--numbers", "age")
+    assert "Column '" not in out
+
+
+def test_a_range_may_begin_with_a_negative_number(capsys, table, tmp_path):
+    model = tmp_path / "model.joblib"
+    given = ["fit", table, "--target", "age", "--task", "regression", "--clip-target", "--out", model]
+    complete = tmp_path / "complete.csv"
+    complete.write_text(
+        "\n".join(line for line in table.read_text().splitlines() if not line.startswith(","))
+    )
+    given[1] = complete
+    assert run(capsys, *given, "--target-range", "-5,90.5", "--epsilon", "9")[0] == 0
+    assert joblib.load(model)[-1].target_range_ == (-5.0, 90.5)
+
+
 def one_line(status, out, err, *, holds):
     assert status == 2
     assert "warning" not in err
@@ -117,6 +139,8 @@ def one_line(status, out, err, *, holds):
         (["--epsilon", "lots"], "epsilon must be a finite number above 0, got 'lots'"),
         (["--learner", "stump", "--set", "method=magic"], "method must be one of"),
         (["--labels", "no,no"], "classes must be distinct"),
+        (["--labels", "no,yes,"], "--labels must list labels that are not empty, got 'no,yes,'"),
+        (["--labels", "-1,1"], "must hold only the labels that --labels lists"),
         (
             ["--labels", "no"],
             "'label' must hold only the labels that --labels lists ('no'), and holds another",
