@@ -21,9 +21,13 @@ highest = [40, 60, 300, 5000, 0.25, 1.2, 1.3, 0.3, 0.7, 0.25]
 names = [str(name) for name in data.feature_names[20:]]
 schema = Schema({name: Grid(0, high) for name, high in zip(names, highest, strict=True)})
 labels = data.target_names[data.target]
-model = AdditiveClassifier(epsilon=3.0, domain=schema, classes=["benign", "malignant"], random_state=0).fit(
-    data.data[:, 20:], labels
-)
+model = AdditiveClassifier(
+    epsilon=3.0,
+    domain=schema,
+    classes=["benign", "malignant"],
+    interactions=False,  # the shapes are then the whole model
+    random_state=0,
+).fit(data.data[:, 20:], labels)
 
 # %%
 # The effects are on the logit of "malignant". Great values mean cancer, and the steps show from where on.

@@ -31,7 +31,7 @@ def shapes_of(parts: Iterable[Any]) -> list[Table]:
     Parameters
     ----------
     parts : iterable of object
-        Fitted estimators. Only `shapes_` and `classes_` of additive models are read.
+        Fitted estimators. Only `shapes_`, `classes_` and `interactions_` of additive models are read.
     """
     tables = []
     for part in parts:
@@ -48,10 +48,26 @@ def shapes_of(parts: Iterable[Any]) -> list[Table]:
         caption = (
             f"Effects on {of}, with two standard deviations: the {len(rows)} most important of"
             f" {len(shapes)} columns. The importance is the root mean square effect. Values that few records"
-            " have are left out."
+            f" have are left out. {_about_interactions(part)}"
         )
         tables.append(Table(caption, ("column", "importance", "least effect", "greatest effect"), rows))
     return tables
+
+
+def _about_interactions(part: Any) -> str:
+    """Return a sentence on the released interactions of an additive model."""
+    interactions = getattr(part, "interactions_", None)
+    if interactions is None:
+        return "The model is the sum of these effects: it has no interactions of columns."
+    strengths = interactions.strengths
+    if not strengths.any():
+        return "Besides these effects, the model has interactions of columns."
+    places = np.unravel_index(int(strengths.argmax()), strengths.shape)
+    names = " and ".join(cut(part.shapes_[place].name, LONGEST_NAME) for place in sorted(places))
+    return (
+        f"Besides these effects, the model has interactions of columns; {names} have the strongest sign of"
+        f" one, {strengths.max():.1f} standard deviations of the noise."
+    )
 
 
 def row_of(shape: ColumnShape, classes: Any) -> tuple[str, str, str, str]:

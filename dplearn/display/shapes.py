@@ -78,6 +78,9 @@ class ShapesDisplay:
     -----
     **Privacy.** The display costs nothing: it reads `shapes_` and `classes_`, which the fit has released.
 
+    Interactions of columns, `interactions_` of a model, are not drawn; with `interactions=False` the shapes are
+    the whole model.
+
     The step of a cell begins at the least number of the cell. The axis of a column ends where at most 1 %
     of the records, by the released masses, lie beyond each end. It is logarithmic if many records lie in
     cells that would be too narrow to be seen. All panels have the same vertical axis. Of more than

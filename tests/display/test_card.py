@@ -408,6 +408,24 @@ def test_effects_on_several_labels_name_the_label_and_long_tables_are_cut():
     assert "for <a>" not in card.html
 
 
+def test_the_card_says_which_columns_interact():
+    rng = np.random.default_rng(0)
+    signs = rng.integers(-3, 4, (2000, 3))
+    labels = (signs[:, 0] * signs[:, 2] > 0).astype(int)
+    captions = []
+    for interactions in (True, False):
+        model = dplearn.AdditiveClassifier(
+            domain=dplearn.domains.IntegerRange(-3, 3),
+            classes=[0, 1],
+            epsilon=20.0,
+            interactions=interactions,
+        )
+        card = privacy_card(model.fit(signs, labels), shapes=True)
+        captions.append(card.values["effects"][0].caption)
+    assert "x0 and x2 have the strongest sign" in captions[0]
+    assert "it has no interactions" in captions[1]
+
+
 def test_shapes_of_a_model_without_shapes_are_refused():
     with pytest.raises(ValueError, match="shapes must be False for ExponentialMechanismClassifier"):
         privacy_card(learned(), shapes=True)
