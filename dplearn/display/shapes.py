@@ -78,8 +78,8 @@ class ShapesDisplay:
     -----
     **Privacy.** The display costs nothing: it reads `shapes_` and `classes_`, which the fit has released.
 
-    Interactions of columns, `interactions_` of a model, are not drawn; with `interactions=False` the shapes are
-    the whole model.
+    Interactions of columns, `interactions_` of a model, are not drawn. With `interactions=False` the shapes
+    are the whole model.
 
     The step of a cell begins at the least number of the cell. The axis of a column ends where at most 1 %
     of the records, by the released masses, lie beyond each end. It is logarithmic if many records lie in
