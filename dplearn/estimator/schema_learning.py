@@ -100,8 +100,8 @@ def _stages(kind: Any, parameter: str, concentrated: Callable[[Any], bool]) -> d
 
     def params(learner: Any, reproducible: bool) -> Any:
         domain = _value(learner, parameter)
-        learn = as_learn(domain)
-        if isinstance(domain, Mapping) or (learn is None and isinstance(domain, str)):
+        learn, inner = as_learn(domain), "__" in parameter  # an inner estimator may take other texts
+        if isinstance(domain, Mapping) or (learn is None and not inner and isinstance(domain, str)):
             raise TypeError(
                 "domain must be a Domain, a sequence of them, a Product, a Schema, 'learn' or Learn(...),"
                 f" which takes a mapping from columns to kinds, got {shown(domain)}"
