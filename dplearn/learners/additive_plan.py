@@ -62,6 +62,8 @@ _UNIT_BITS = 10
 # Joint features: by default they are used from so many times the least resolution on; the most in all, for
 # each column, and times the number of outputs.
 _JOINT_FROM, _MOST_JOINT, _JOINT_COLUMN, _JOINT_OUTPUTS = 2, 128, 24, 1024
+# Of more records than about 800,000 there are fewer, since the features of all records are held in memory.
+_FEW_JOINT, _JOINT_NUMBERS = 32, 100_000_000
 
 
 @dataclass(frozen=True)
@@ -318,7 +320,8 @@ def _n_joint(plan: AdditivePlan, interactions: bool | str) -> int:
     if interactions == "auto" and plan.resolution < _JOINT_FROM * plan.least_resolution:
         return 0
     n_outputs: int = plan.loss.n_outputs
-    return min(_MOST_JOINT, _JOINT_COLUMN * len(plan.columns), _JOINT_OUTPUTS // n_outputs)
+    held = max(_FEW_JOINT, _JOINT_NUMBERS // plan.public.n_samples)
+    return min(_MOST_JOINT, held, _JOINT_COLUMN * len(plan.columns), _JOINT_OUTPUTS // n_outputs)
 
 
 def _deviation(plan: AdditivePlan, reach: int, share: Fraction) -> float:

@@ -75,8 +75,9 @@ def test_gaussian_noise_of_every_query_can_be_drawn_or_the_plan_refuses(exponent
 
 def test_joint_features_are_planned_where_they_can_be_learned():
     assert planned().n_joint == 72  # 24 for each column
-    assert planned("local", n=10**7).n_joint == planned(numbers=True).n_joint == 72
-    assert planned(d=6).n_joint == planned(d=60, n=10**6, domain=BitColumn(None)).n_joint == 128
+    assert planned(numbers=True).n_joint == 72
+    assert planned("local", n=10**7).n_joint == 32
+    assert planned(d=6).n_joint == planned(d=60, n=700_000, domain=BitColumn(None)).n_joint == 128
     assert planned("laplace").n_joint == planned("laplace", interactions=True).n_joint == 0
     assert planned(d=1).n_joint == planned(d=1, interactions=True).n_joint == 0
     assert planned(d=257, domain=BitColumn(None), interactions=True).n_joint == 0
@@ -131,3 +132,8 @@ def test_the_deviation_is_reported_to_users_and_fields_of_the_fit_are_not():
 def test_beta_is_a_probability(beta):
     with pytest.raises(ValueError, match="beta"):
         AdditiveClassifier(domain=None, classes=[0, 1]).plan(100, n_features=1, beta=beta)
+
+
+def test_many_records_have_fewer_joint_features_for_the_memory():
+    found = [planned(n=n, d=30, domain=IntegerRange(0, 9)).n_joint for n in (10**4, 10**6, 10**9)]
+    assert found == [128, 100, 32]
