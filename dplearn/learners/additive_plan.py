@@ -319,8 +319,9 @@ def _n_joint(plan: AdditivePlan, interactions: bool | str) -> int:
         return 0
     if interactions == "auto" and plan.resolution < _JOINT_FROM * plan.least_resolution:
         return 0
+    n_samples: int = plan.public.n_samples
     n_outputs: int = plan.loss.n_outputs
-    held = max(_FEW_JOINT, _JOINT_NUMBERS // plan.public.n_samples)
+    held = max(_FEW_JOINT, _JOINT_NUMBERS // n_samples)
     return min(_MOST_JOINT, held, _JOINT_COLUMN * len(plan.columns), _JOINT_OUTPUTS // n_outputs)
 
 
