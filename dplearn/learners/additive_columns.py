@@ -32,12 +32,13 @@ __all__ = ["LEVELS", "MOST_CELLS", "MOST_ORDERED", "Column", "column_of", "kerne
 LEVELS = 6
 #: The most cells of a column of categories; with more values, values share cells.
 MOST_CELLS = 512
-#: The most cells of an ordered column of many values: those of floats without bounds, which may be missing.
-MOST_ORDERED = 203
+#: The most cells of an ordered column.
+MOST_ORDERED = 256
 _EACH = 128  # an ordered domain with at most this many numbers has a cell for each
 _EVEN = 64  # the number of cells of equal width
 _WIDE = 256.0  # a range is wide if its end is this many times its start, or more
 _QUARTERS = 4  # cells between two powers of two
+_FINE = (16, 8, _QUARTERS)  # those tried for fine cells, until there are at most MOST_ORDERED in all
 _EXPONENTS = (-8, 17)  # powers of two; smaller magnitudes share a cell with 0, greater ones share the last
 _LAST = 40  # a greater declared end shares the last cell with all above this power of two
 _SMALL = 2e-3  # eigenvalues below this share of the greatest are dropped
@@ -126,7 +127,7 @@ class Column:
         return np.where(codes == self.domain.size, self.size, places).astype(np.int16)
 
 
-def column_of(domain: Domain) -> Column:
+def column_of(domain: Domain, *, fine: bool = False) -> Column:
     """Return the cells of a column.
 
     Parameters
@@ -135,6 +136,8 @@ def column_of(domain: Domain) -> Column:
         The domain. Categories have a cell each; so have at most 128 ordered values. Wide ranges and unbounded
         floats have four cells between two powers of two, and other ranges 64 cells of equal width. Missing
         numbers have a cell of their own, the first.
+    fine : bool, default=False
+        Whether wide ranges have up to 16 cells between two powers of two, where they are few enough.
     """
     if not domain.ordered:
         return Column(domain, None, min(domain.size, MOST_CELLS))
@@ -143,8 +146,11 @@ def column_of(domain: Domain) -> Column:
     if numbers <= _EACH:
         starts = np.arange(domain.size, dtype=np.uint64)
     else:
-        first = _first_codes(domain, gap, numbers)
-        starts = np.unique(np.array([*range(gap + 1), *first], dtype=np.uint64))
+        for parts in _FINE if fine else (_QUARTERS,):
+            first = _first_codes(domain, gap, numbers, parts)
+            starts = np.unique(np.array([*range(gap + 1), *first], dtype=np.uint64))
+            if len(starts) <= MOST_ORDERED:
+                break
     return Column(domain, starts, len(starts))
 
 
@@ -202,8 +208,8 @@ def _rows(size: int, gap: int, ordered: bool, level: int) -> NDArray[np.float64]
     return np.asarray(rows / np.linalg.norm(rows, axis=1).max())
 
 
-def _first_codes(domain: Domain, gap: int, numbers: int) -> Any:
-    """Return the first codes of the cells of an ordered domain with many numbers."""
+def _first_codes(domain: Domain, gap: int, numbers: int, parts: int) -> Any:
+    """Return the first codes of the cells of an ordered domain, `parts` of them between two powers of two."""
     assert isinstance(domain, NumberDomain)
     if domain.size >> 64:
         raise ValueError(f"domain must have at most 2**64 values in each column, got {domain!r}")
@@ -211,10 +217,9 @@ def _first_codes(domain: Domain, gap: int, numbers: int) -> Any:
     wide = low >= 0 and high >= _WIDE * max(low, 1.0)
     if not isinstance(domain, Floats) and (not wide or isinstance(domain, LargeIntegerRange)):
         return [gap + numbers * place // _EVEN for place in range(_EVEN)]
-    quarters = 1 + np.arange(_QUARTERS) / _QUARTERS
     first, last = _EXPONENTS
     if not isinstance(domain, Floats):  # up to the declared end
         last = min(max(last, math.frexp(high)[1]), _LAST)
-    steps = (2.0 ** np.arange(first, last)[:, None] * quarters).ravel()
+    steps = (2.0 ** np.arange(first, last)[:, None] * (1 + np.arange(parts) / parts)).ravel()
     steps = np.concatenate([-steps[::-1], [0.0], steps])
     return domain.nearest(steps[(steps > low) & (steps <= high)])

@@ -21,13 +21,15 @@ from dplearn.learners.additive_queries import Rows
 from dplearn.learners.additive_shapes import KEPT, Shape
 from dplearn.queries import Examples
 
-__all__ = ["REST", "Features", "feature_rows", "features_of", "joint_basis", "rows_of_features"]
+__all__ = ["Features", "feature_rows", "features_of", "joint_basis", "rows_of_features"]
 
 Floats64 = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _SPREAD = 0.4  # the prior standard deviation of the weight of a shape
-REST = 0.1  # the prior variance of what the first shape has missed, as a share of its posterior covariance
+# The prior variance of what the first shape has missed, as a share of its posterior covariance: it grows with
+# the resolution times the curvature, between these ends. Rare labels have little curvature.
+_MISSED, _LEAST_MISSED, _MOST_MISSED = 1.2e-3, 0.1, 1.0
 _LINES = 0.2  # for flexible shapes, the part of a stiff kernel that is added to this covariance
 _FLEXIBLE = 4  # the level from which on it is added
 _SMALL = 3e-3  # eigenvalues below this share of the greatest are dropped
@@ -54,17 +56,22 @@ class Features:
         Which features are no first ones.
     omitted : list of ndarray of shape (cells,)
         The variances of centred effects in directions that are no features, from the covariance of the shape.
+    missed : float
+        The prior variance of what the first shapes have missed, as a share of their posterior covariance.
     """
 
     tables: list[Floats64]
     starts: list[Floats64]
     others: list[NDArray[np.bool_]]
     omitted: list[Floats64]
+    missed: float
 
 
 def features_of(
     plan: AdditivePlan, base: Base, shapes: Sequence[Shape], masses: Sequence[Floats64]
 ) -> Features:
+    clear = plan.resolution * float(base.curvature.max())
+    missed = min(max(_MISSED * clear, _LEAST_MISSED), _MOST_MISSED)
     tables, starts, variances = [], [], []
     for column, shape, mass in zip(plan.columns, shapes, masses, strict=True):
         vectors, sizes, outputs = np.linalg.svd(shape.effects, full_matrices=False)
@@ -75,7 +82,7 @@ def features_of(
         if plan.order == 2:
             if plan.level >= _FLEXIBLE:
                 more = _LINES * base.unit * kernel(column, 1)
-            values, vectors = np.linalg.eigh(REST * (shape.covariance + more))
+            values, vectors = np.linalg.eigh(missed * (shape.covariance + more))
             kept = values > max(_SMALL * float(values[-1]), _TINY * base.unit)
             parts.append(vectors[:, kept] * np.sqrt(values[kept]))
         tables.append(np.concatenate(parts, axis=1))
@@ -92,8 +99,8 @@ def features_of(
     omitted = []
     for table, other, mass, variance in zip(tables, others, masses, variances, strict=True):
         centred = table[:, other] - mass @ table[:, other]
-        omitted.append(np.maximum(variance - np.square(centred).sum(axis=1) / REST, 0.0))
-    return Features(tables, starts, others, omitted)
+        omitted.append(np.maximum(variance - np.square(centred).sum(axis=1) / missed, 0.0))
+    return Features(tables, starts, others, omitted, missed)
 
 
 def _centred_variances(covariance: Floats64, mass: Floats64) -> Floats64:

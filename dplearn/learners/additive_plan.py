@@ -46,7 +46,8 @@ _SPREAD, _MOMENTS = Fraction(2, 100), Fraction(5, 100)  # of a regression
 _STEPS = {1: 4, 2: 16}  # shares of epsilon add up linearly, shares of rho or of the records in quadrature
 #: The resolutions from which on the more flexible kernels are used, after the first three.
 _FINER = (250, 500, 1000)
-_CLEAR = 2000  # the resolution from which on residuals of labels are not clipped
+# The resolution from which on residuals of labels are not clipped, and wide ranges have finer cells.
+_CLEAR = 2000
 # The resolution below which a fit warns, for labels and for numbers; with local reports, thrice as much. On
 # made tables of 3 and 10 columns and 50 to 1,000,000 records, most areas under the ROC curve are below .7
 # there, where .83 is best, and most R^2 are negative.
@@ -207,7 +208,7 @@ class AdditivePlan(Plan):
 
     @property
     def clear(self) -> bool:
-        """Whether the noise is so small that residuals of labels are not clipped."""
+        """Whether the noise is so small that residuals of labels are not clipped and cells are finer."""
         return self.resolution >= _CLEAR
 
     @property
@@ -266,11 +267,11 @@ def additive_plan(
         Allowed probability of failure, in (0, 1).
     """
     noise = "local" if params.trust_model == "local" else "gaussian" if params.cost.delta else "laplace"
-    distinct = {id(each): each for each in domain.domains}  # most columns of a plan have the same domain
-    made = {key: column_of(each) for key, each in distinct.items()}
-    columns = tuple(made[id(each)] for each in domain.domains)
     bare = AdditivePlan(params.cost, noise, 0, 0, 0.0, 0, 0, 0.0, 0.0, public=public)
-    resolution = _resolution(bare, len(columns))
+    resolution = _resolution(bare, len(domain.domains))
+    distinct = {id(each): each for each in domain.domains}  # most columns of a plan have the same domain
+    made = {key: column_of(each, fine=resolution >= _CLEAR) for key, each in distinct.items()}
+    columns = tuple(made[id(each)] for each in domain.domains)
     level = min(LEVELS - 1, 2 + sum(resolution >= limit for limit in _FINER))
     fewer_bits = range(2 * params.finest + 1)
     tried = [params.bits] if params.bits else [Bits.of(params.finest, fewer) for fewer in fewer_bits]

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from dplearn.learners.additive_copula import Copula, ask_correlations, ask_pairs
 from dplearn.learners.additive_features import (
-    REST,
     feature_rows,
     features_of,
     joint_basis,
@@ -41,7 +40,8 @@ Floats64 = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _SYNTHETIC, _CELLS = 6000, 400_000  # the most synthetic records, and the most of their cells
-_FLOOR = 0.01  # added to the second moments, as a share of the squared norm of a row
+# Added to the second moments, as a share of the squared norm of a row: for the steps, and for the result.
+_FLOOR, _LOWER = 0.01, 0.003
 _WARM = 0.25  # the share of the steps before the first that counts
 _TINY = 1e-9
 _UNCLEAR = 0.05  # noise in a share of records from which on the histogram is ignored
@@ -132,18 +132,20 @@ def _refined(
     synthetic = feature_rows(rows, cells)
     weights = _start(rows, base, features.starts)
     seen = _curvatures(plan, base, rows, synthetic)
-    floor = _FLOOR * plan.public.n_samples * rows.width**2 * np.eye(rows.size)
-    curvatures = [each + least * floor for each, least in zip(seen, base.step_curvature, strict=True)]
-    measured, variance = _steps(oracle, plan, base, rows, weights, curvatures)
+    floor = plan.public.n_samples * rows.width**2 * np.eye(rows.size)
+    floored = [each + least * _FLOOR * floor for each, least in zip(seen, base.step_curvature, strict=True)]
+    # Of cells without records a floor would make noise look like effects.
+    lower = [each + least * _LOWER * floor for each, least in zip(seen, base.step_curvature, strict=True)]
+    measured, variance = _steps(oracle, plan, base, rows, weights, floored, lower)
     rest = np.zeros(rows.size, dtype=bool)
     rest[: rows.joint_slice.start] = np.concatenate(features.others)
     posterior = []
-    for out, curvature in enumerate(curvatures):
+    for out, curvature in enumerate(lower):
         mean, priors = posterior_weights(
             measured[:, out], curvature, weights[:, out], variance, rows.joint_slice
         )
         # The floor is no measurement, and the first sums have shown no more than their posterior covariance.
-        priors = np.where(rest, 1 / REST, priors)
+        priors = np.where(rest, 1 / features.missed, priors)
         posterior.append((mean, covariance_of_weights(seen[out], priors, variance)))
     return model_of(rows, base, copula, posterior, features.omitted, synthetic)
 
@@ -172,9 +174,12 @@ def _steps(
     base: Base,
     rows: Rows,
     start: Floats64,
+    floored: Sequence[Floats64],
     curvatures: Sequence[Floats64],
 ) -> tuple[Floats64, float]:
     """Take all steps, and return the mean of gradient plus curvature times weights, and its variance.
+
+    The steps use `floored`, which are regular matrices near the curvatures.
 
     With prior variance 1, and noise of variance u in one gradient and of v in the mean of all of them, the
     weights of a step move by (H + 1 + (v + c u) / H)^-1 (gradient - (1 + v / H) (weights - start)), times the
@@ -189,10 +194,10 @@ def _steps(
         mean, noise = ask_residuals(oracle, plan, rows, residuals, base.loss.reach, plan.step_share)
         gradient, variance = mean * n, noise * n**2
         if not moves:
-            ridges = [identity + variance / plan.n_steps * np.linalg.inv(each) for each in curvatures]
+            ridges = [identity + variance / plan.n_steps * np.linalg.inv(each) for each in floored]
             moves = [
                 (np.linalg.inv(each + ridge + base.loss.caution * variance * np.linalg.inv(each)), ridge)
-                for each, ridge in zip(curvatures, ridges, strict=True)
+                for each, ridge in zip(floored, ridges, strict=True)
             ]
         if step >= first:
             total += gradient + np.stack([h @ w for h, w in zip(curvatures, weights.T, strict=True)], axis=1)

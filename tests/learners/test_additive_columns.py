@@ -98,10 +98,20 @@ def test_wide_ranges_have_cells_up_to_their_declared_end():
 @pytest.mark.parametrize("high", [1.0, 300.0, 1e9, 1e300])
 def test_no_range_has_more_cells_than_a_plan_counts(high, missing):
     """A plan must not be refused after its ranges were learned and paid for."""
-    column = column_of(Grid(0, high, size=1 << 16, missing=missing))
-    assert column.size <= column.most == MOST_ORDERED
-    assert column_of(Floats(missing=True)).size == MOST_ORDERED
+    for fine in (False, True):
+        column = column_of(Grid(0, high, size=1 << 16, missing=missing), fine=fine)
+        assert column.size <= column.most == MOST_ORDERED
+        assert column_of(Floats(missing=True), fine=fine).size == 203
     assert column_of(IntegerRange(0, 9, missing=missing)).most == 10 + missing
+
+
+def test_fine_cells_divide_the_usual_cells_of_wide_ranges_and_of_no_others():
+    usual, fine = (column_of(IntegerRange(0, 100_000), fine=fine) for fine in (False, True))
+    assert 3 * usual.size < fine.size <= MOST_ORDERED
+    assert np.isin(usual.starts, fine.starts).all()
+    assert 4096 + 256 in fine.values
+    for domain in (IntegerRange(18, 90), Grid(-1, 1), Categories(["a", "b"]), Floats()):
+        assert column_of(domain, fine=True).size == column_of(domain).size
 
 
 def test_a_domain_of_too_many_values_is_refused():

@@ -20,7 +20,9 @@ def test_cells_without_mass_have_no_features_and_keep_their_doubt(delta):
     covariance = np.diag(np.where(mass > 0, 0.2, 1.0))
     effects = np.where(mass > 0, np.arange(400) - 1.0, 0.0)[:, None]
     shape = Shape(effects, covariance)
-    features = features_of(plan, SimpleNamespace(unit=1.0), [shape, shape], [mass, mass])
+    features = features_of(
+        plan, SimpleNamespace(unit=1.0, curvature=np.ones(1)), [shape, shape], [mass, mass]
+    )
     assert [table.shape[1] for table in features.tables] == [4 if delta else 1] * 2
     for table, omitted in zip(features.tables, features.omitted, strict=True):
         assert not table[3:].any()
