@@ -80,7 +80,7 @@ def pytest_collection_finish():
 
 
 #: Of so many examples that a property is tried on, one is tried with every change, and all at night.
-SHARES = [3, pytest.param(1, marks=pytest.mark.nightly)]
+SHARES = [8, pytest.param(1, marks=pytest.mark.nightly)]
 
 
 def pytest_generate_tests(metafunc):
