@@ -273,7 +273,10 @@ def test_a_search_learns_the_schema_once_and_before_any_candidate(monkeypatch):
     assert len(released) == 1
     assert search.best_estimator_.domain == search.schema_ == released[0]
     assert search.best_estimator_.guarantee_ == search.guarantee_
-    assert sum(each.epsilon for each in (search.budgets_["fit"], search.budgets_["refit"])) < Fraction(9, 10) * 15
+    assert (
+        sum(each.epsilon for each in (search.budgets_["fit"], search.budgets_["refit"]))
+        < Fraction(9, 10) * 15
+    )
 
 
 def test_candidates_in_pipelines_learn_their_schemas_themselves():
