@@ -204,10 +204,10 @@ def test_the_plan_and_the_warning_of_a_fit_name_the_same_number_of_records():
 def test_plans_have_the_guarantee_of_fits():
     for learner in LEARNERS[:2]:
         sizes = {"n_features": 3, "n_labels": 2}
-        planned = learner.plan(N, **sizes).guarantee
-        assert planned.epsilon == once_fitted(learner).guarantee_.epsilon
-        assert learner.plan(N, **sizes).n_needed > 1
-        assert "schema.tail" in str(learner.plan(N, **sizes))
+        plan = learner.plan(N, **sizes)
+        assert plan.guarantee.epsilon == once_fitted(learner).guarantee_.epsilon
+        assert plan.n_needed > 1
+        assert "schema.tail" in str(plan)
     assert LEARNERS[-1].plan(N).guarantee.epsilon == 15
 
 

@@ -176,10 +176,6 @@ CLASSIFIERS = (
         GaussianNB(), aggregation="lnmax", n_teachers=9, epsilon=1e5, max_queries=5000
     ),
     SoftLabelAggregateClassifier(
-        GaussianNB(), aggregation="sparse_vector", n_teachers=9, epsilon=1e5, max_queries=5000
-    ),
-    SoftLabelAggregateClassifier(aggregation="sparse_vector", n_teachers=9, epsilon=1e5, max_queries=5000),
-    SoftLabelAggregateClassifier(
         # Asked twice, it must answer twice alike.
         GaussianNB(),
         aggregation="mean",
@@ -187,6 +183,10 @@ CLASSIFIERS = (
         epsilon=1e12,
         max_queries=5000,
     ),
+    SoftLabelAggregateClassifier(
+        GaussianNB(), aggregation="sparse_vector", n_teachers=9, epsilon=1e5, max_queries=5000
+    ),
+    SoftLabelAggregateClassifier(aggregation="sparse_vector", n_teachers=9, epsilon=1e5, max_queries=5000),
     PrivateSearchCV(
         ExponentialMechanismClassifier(),
         {"method": ["exponential", "permute_and_flip"]},
@@ -260,7 +260,7 @@ NIGHTLY = [
     each
     for each in PREDICTORS
     if not is_fitted_soon(each)
-    or getattr(each, "aggregation", None) in ("confident_gnmax", "lnmax", "mean")
+    or getattr(each, "aggregation", None) in ("confident_gnmax", "lnmax")
     or each is MORE_STEPS
     or (isinstance(each, StatisticalQueryLogisticRegression) and each.domain == "learn")
     or (isinstance(each, PrivateSearchCV) and each.estimator.domain == "learn")
