@@ -244,6 +244,10 @@ def is_among(each, estimators):
     return any(each is other for other in estimators)
 
 
+def is_local_of_few_values(each):
+    return getattr(each, "domain", None) is FEW_VALUES and each.trust_model == "local"
+
+
 def is_fitted_soon(each):
     """Whether it is no ensemble, or one of few teachers that learn in a moment; for additive models, whether
     columns have few values; for quantiles, whether they are few."""
@@ -347,9 +351,10 @@ def pytest_generate_tests(metafunc):
     if "any_transformer" in metafunc.fixturenames:
         metafunc.parametrize("any_transformer", settings(TRANSFORMERS, one_a_class), ids=written)
     if "common_check" in metafunc.fixturenames:
-        checks = parametrize_with_checks(
-            [*PREDICTORS, *TRANSFORMERS], expected_failed_checks=expected_failures
-        )
+        # A local additive model asks for more records than most tables of scikit-learn's checks have; that
+        # of few values stands for the default one in other laws only.
+        checked = [each for each in (*PREDICTORS, *TRANSFORMERS) if not is_local_of_few_values(each)]
+        checks = parametrize_with_checks(checked, expected_failed_checks=expected_failures)
         parameters = [in_its_time(check) for check in checks.args[1]]
         metafunc.parametrize("checked_estimator, common_check", parameters, ids=cache(checks.kwargs["ids"]))
 
