@@ -11,10 +11,12 @@ import pytest
 import dplearn
 
 ROOT = Path(__file__).parents[1]
+#: Modules whose text has an example: to look for one in each docstring of all others takes long.
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(dplearn.__path__, "dplearn.")
     if not module.name.endswith("__main__")
+    if ">>>" in Path(module.module_finder.find_spec(module.name).origin).read_text(encoding="utf-8")
 )
 
 

@@ -1,11 +1,11 @@
 """Knowledge transfer: a student trained on public rows with the private answers of an ensemble.
 
 >>> from sklearn.datasets import make_classification
->>> X, y = make_classification(12_000, random_state=0)
->>> model = KnowledgeTransferClassifier(epsilon=1.0, classes=[0, 1], random_state=0).fit(
-...     X[:8000], y[:8000], X_public=PublicData(X[8000:11_000])
+>>> X, y = make_classification(3000, random_state=0)
+>>> model = KnowledgeTransferClassifier(epsilon=3.0, classes=[0, 1], random_state=0).fit(
+...     X[:2000], y[:2000], X_public=PublicData(X[2000:2500])
 ... )
->>> model.score(X[11_000:], y[11_000:]) > 0.8
+>>> model.score(X[2500:], y[2500:]) > 0.8
 True
 """
 

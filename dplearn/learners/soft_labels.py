@@ -1,12 +1,12 @@
 """Soft labels: private aggregation of the predicted probabilities of teachers on disjoint shards.
 
 >>> from sklearn.datasets import make_classification
->>> X, y = make_classification(8100, random_state=0)
+>>> X, y = make_classification(2100, random_state=0)
 >>> model = SoftLabelAggregateClassifier(
-...     epsilon=3.0, classes=[0, 1], max_queries=100, random_state=1
-... ).fit(X[:8000], y[:8000])
->>> model.predict_proba(X[8000:8003]).round(1).tolist()
-[[0.9, 0.1], [0.7, 0.3], [0.1, 0.9]]
+...     epsilon=5.0, classes=[0, 1], max_queries=100, random_state=1
+... ).fit(X[:2000], y[:2000])
+>>> model.predict_proba(X[2000:2003]).round(1).tolist()
+[[0.3, 0.7], [0.0, 1.0], [0.3, 0.7]]
 >>> model.remaining_queries_
 97
 """

@@ -41,7 +41,7 @@ def run(capsys, *arguments):
 @pytest.fixture
 def table(tmp_path):
     """Return bits whose first column is the label, a table that every learner supports."""
-    bits = np.random.default_rng(0).integers(0, 2, (2000, 5))
+    bits = np.random.default_rng(0).integers(0, 2, (500, 5))
     frame = pd.DataFrame(bits, columns=list("abcde")).assign(label=np.where(bits[:, 0], "yes", "no"))
     frame.to_csv(tmp_path / "t.csv", index=False)
     return tmp_path / "t.csv"
@@ -68,7 +68,7 @@ def test_each_learner_writes_an_estimator_that_predicts_columns_by_name(capsys, 
     public.write_bytes(table.read_bytes())
     status, given, _ = run(capsys, *fit, "--learner", name, "--test", public)
     assert status == 0
-    assert "Records: 2000; columns: 5" in given
+    assert "Records: 500; columns: 5" in given
     assert re.search(r"Privacy cost: epsilon \d", given)
     loaded = joblib.load(model)
     assert is_classifier(loaded)

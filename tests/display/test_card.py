@@ -399,7 +399,9 @@ def test_the_effects_of_an_additive_model_are_shown_on_request_only():
 
 def test_effects_on_several_labels_name_the_label_and_long_tables_are_cut():
     many = np.repeat(X.round().clip(-9, 9), 6, axis=1)
-    model = dplearn.AdditiveClassifier(domain=DOMAIN, classes=["<a>", "b", "c"], epsilon=50.0)
+    model = dplearn.AdditiveClassifier(
+        domain=DOMAIN, classes=["<a>", "b", "c"], epsilon=50.0, interactions=False
+    )
     card = privacy_card(model.fit(many, np.array(["<a>", "b", "c"])[Y + (X[:, 1] > 0)]), shapes=True)
     (table,) = card.values["effects"]
     assert len(table.rows) == 10

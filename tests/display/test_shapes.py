@@ -44,7 +44,7 @@ MARGIN = np.where(np.isnan(X[:, 1].astype(float)), -2, 1) + (X[:, 0].astype(int)
 def fitted(kind=AdditiveClassifier, y=None, **parameters):
     given = {"classes": ["no", "yes"]} if kind is AdditiveClassifier else {"target_range": (-5, 5)}
     labels = np.where(MARGIN > 0, "yes", "no") if kind is AdditiveClassifier else MARGIN
-    learner = kind(epsilon=3.0, domain=SCHEMA, random_state=0, **given | parameters)
+    learner = kind(epsilon=3.0, domain=SCHEMA, interactions=False, random_state=0, **given | parameters)
     return learner.fit(X, labels if y is None else y)
 
 

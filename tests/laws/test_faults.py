@@ -18,7 +18,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:n_(teachers|samples) is")
 
 ERRORS = [KeyboardInterrupt(), OSError("no entropy"), MemoryError(), SystemExit(1)]
 DRAWS_AT_MOST = 90  # of a local regression of 21 queries, each with a coordinate and a bit of every record
-FIRST = 27  # draws of a logistic regression; of longer fits as many draws meet faults, evenly spread
+#: How many draws meet faults, evenly spread over those of a fit; a logistic regression has 27.
+SPREAD = [8, pytest.param(27, marks=pytest.mark.nightly)]
 
 
 #: What is raised at a draw, and whether after it; what at a ledger's call, whether after it, and at which.
@@ -51,10 +52,10 @@ def n_draws(classifier, X, y):
     return dice.n_draws
 
 
-def faulty_draws(classifier, X, y):
-    """The numbers of the draws that meet faults."""
+def faulty_draws(classifier, X, y, most):
+    """The numbers of the draws that meet faults, about so many."""
     count = n_draws(classifier, X, y)
-    step = -(-count // FIRST)
+    step = -(-count // most)
     return sorted({*range(0, count, step), count - 1})
 
 
@@ -64,11 +65,12 @@ def released(estimator):
     return {name for name in vars(estimator) if name not in public}
 
 
+@pytest.mark.parametrize("most", SPREAD)
 def test_a_failure_at_any_draw_leaves_the_fit_paid_for_and_unpublished(
-    fit_draws, classifier, iris, budget, fault
+    fit_draws, classifier, iris, budget, fault, most
 ):
     error, drawn = fault
-    for at in faulty_draws(classifier, *iris):
+    for at in faulty_draws(classifier, *iris, most):
         ledger = budget(1)
         learner = fixed_shards(classifier).set_params(ledger=ledger)
         with pytest.raises(type(error)):
@@ -77,11 +79,14 @@ def test_a_failure_at_any_draw_leaves_the_fit_paid_for_and_unpublished(
         assert released(learner) == set()
 
 
-def test_a_failed_second_fit_leaves_the_first_one_whole(one_a_class, fit_draws, classifier, iris, budget):
+@pytest.mark.parametrize("most", SPREAD)
+def test_a_failed_second_fit_leaves_the_first_one_whole(
+    one_a_class, fit_draws, classifier, iris, budget, most
+):
     learner = clone(classifier).set_params(ledger=budget(1 + DRAWS_AT_MOST)).fit(*iris)
     before = dict(vars(learner))
     learner.random_state = 0
-    for at in faulty_draws(classifier, *iris):
+    for at in faulty_draws(classifier, *iris, most):
         with pytest.raises(KeyboardInterrupt):
             learner._fit(*iris, FaultyDice(SeededDice(0), at))
     assert all(vars(learner)[name] is before[name] for name in released(learner))

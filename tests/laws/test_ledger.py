@@ -403,7 +403,7 @@ def test_a_stratified_fold_follows_the_labels_and_a_plain_one_does_not():
         before, after = ([set(train) for train, _ in folds.split(table, y)] for y in (labels, other))
         return max(len(a - b) + (changed in a & b) for a, b in zip(before, after, strict=True))
 
-    assert max(rows_moved(StratifiedKFold(5), changed) for changed in range(len(labels))) == 3
+    assert max(rows_moved(StratifiedKFold(5), changed) for changed in range(0, len(labels), 5)) == 3
     assert max(rows_moved(KFold(5), changed) for changed in range(0, len(labels), 50)) == 1
 
 
