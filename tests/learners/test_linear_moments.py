@@ -115,7 +115,7 @@ def climbed(plan, move, rng, steps=4000):
     return best
 
 
-@pytest.mark.parametrize("d", [2, 6])
+@pytest.mark.parametrize("d", [2, pytest.param(6, marks=pytest.mark.nightly)])
 def test_no_pair_of_records_moves_the_moments_further_than_claimed_and_one_nearly_does(d):
     rng = np.random.default_rng(d)
     plan = plan_of(d, bits=7)
