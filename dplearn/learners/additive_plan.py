@@ -63,7 +63,8 @@ _UNIT_BITS = 10
 # Joint features: by default they are used from so many times the least resolution on; the most in all, for
 # each column, and times the number of outputs.
 _JOINT_FROM, _MOST_JOINT, _JOINT_COLUMN, _JOINT_OUTPUTS = 2, 128, 24, 1024
-# Of more records than about 800,000 there are fewer, since the features of all records are held in memory.
+# Fewer where noise would hide most of them (below one for each unit of resolution by column), and of more
+# records than about 800,000, since the features of all records are held in memory; but not fewer than 32.
 _FEW_JOINT, _JOINT_NUMBERS = 32, 100_000_000
 
 
@@ -322,8 +323,10 @@ def _n_joint(plan: AdditivePlan, interactions: bool | str) -> int:
         return 0
     n_samples: int = plan.public.n_samples
     n_outputs: int = plan.loss.n_outputs
+    n_columns = len(plan.columns)
+    clear = max(_FEW_JOINT, math.ceil(plan.resolution / n_columns))
     held = max(_FEW_JOINT, _JOINT_NUMBERS // n_samples)
-    return min(_MOST_JOINT, held, _JOINT_COLUMN * len(plan.columns), _JOINT_OUTPUTS // n_outputs)
+    return min(_MOST_JOINT, clear, held, _JOINT_COLUMN * n_columns, _JOINT_OUTPUTS // n_outputs)
 
 
 def _deviation(plan: AdditivePlan, reach: int, share: Fraction) -> float:

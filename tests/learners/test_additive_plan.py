@@ -77,7 +77,7 @@ def test_joint_features_are_planned_where_they_can_be_learned():
     assert planned().n_joint == 72  # 24 for each column
     assert planned(numbers=True).n_joint == 72
     assert planned("local", n=10**7).n_joint == 32
-    assert planned(d=6).n_joint == planned(d=60, n=700_000, domain=BitColumn(None)).n_joint == 128
+    assert planned(d=6, n=20_000).n_joint == planned(d=60, n=700_000, domain=BitColumn(None)).n_joint == 128
     assert planned("laplace").n_joint == planned("laplace", interactions=True).n_joint == 0
     assert planned(d=1).n_joint == planned(d=1, interactions=True).n_joint == 0
     assert planned(d=257, domain=BitColumn(None), interactions=True).n_joint == 0
@@ -89,9 +89,15 @@ def test_joint_features_are_planned_where_they_can_be_learned():
 def test_by_default_joint_features_are_planned_from_a_resolution_of_20_on():
     few, enough = planned(n=180), planned(n=300)
     assert few.resolution < 20 <= enough.resolution
-    assert (few.n_joint, enough.n_joint) == (0, 72)
-    assert planned(n=180, interactions=True).n_joint == 72
+    assert (few.n_joint, enough.n_joint) == (0, 32)
+    assert planned(n=180, interactions=True).n_joint == 32
     assert planned(n=300, interactions=False).n_joint == 0
+
+
+def test_there_are_no_more_joint_features_than_the_resolution_by_column_and_at_least_32():
+    few, more, most = (planned(d=10, n=n) for n in (1_000, 10_000, 40_000))
+    assert (few.n_joint, more.n_joint, most.n_joint) == (32, 43, 128)
+    assert 42 < more.resolution / 10 < 43
 
 
 def test_interactions_cost_one_query_from_the_share_of_the_steps():
@@ -135,5 +141,5 @@ def test_beta_is_a_probability(beta):
 
 
 def test_many_records_have_fewer_joint_features_for_the_memory():
-    found = [planned(n=n, d=30, domain=IntegerRange(0, 9)).n_joint for n in (10**4, 10**6, 10**9)]
-    assert found == [128, 100, 32]
+    found = [planned(n=n, d=30, domain=IntegerRange(0, 9)).n_joint for n in (10**5, 10**6, 10**9)]
+    assert found == [83, 100, 32]
