@@ -6,8 +6,8 @@ A learner with the parameter `domain` gets this by one line, the decorator of it
     class MyClassifier(PrivateClassifier): ...
 
 If all noise of the learner's plan is Gaussian, and calibrated by `concentrated_budget(plan.guarantee)`, then
-`@learns_schema(concentrated=...)`, with a function of the plan that returns True, divides rho in place of
-epsilon: the same share of the budget gives a several times more accurate schema.
+`@learns_schema(concentrated=...)`, with a function of the plan that returns True, such as `gaussian_noise`,
+divides rho in place of epsilon: the same share of the budget gives a several times more accurate schema.
 
 The decorator replaces the stages. With any other `domain` they are the stages of the learner. With
 `domain="learn"`, or `Learn(...)`:
@@ -47,7 +47,7 @@ from dplearn.records.rows import Examples
 from dplearn.records.targets import read_numbers
 from dplearn.releases.learned_schema import NUMBERS, ConcentratedPart, LearnedSchemaPlan, SchemaStages
 
-__all__ = ["SchemaFitPlan", "learns_schema"]
+__all__ = ["SchemaFitPlan", "gaussian_noise", "learns_schema"]
 
 _ANY = Categories([None], other=True)  # accepts cells of any kind
 
@@ -130,6 +130,11 @@ def _stages(kind: Any, parameter: str, concentrated: Callable[[Any], bool]) -> d
 
     of_fits = {name: dispatched(name, given) for name, given in _GIVEN.items()}
     return {**of_fits, "_params": params, "_publish": publish, "__sklearn_tags__": tags}
+
+
+def gaussian_noise(plan: Any) -> bool:
+    """Whether all noise of a plan is Gaussian, for learners whose plans have `noise`."""
+    return bool(plan.noise == "gaussian")
 
 
 def _never(plan: Any) -> bool:  # noqa: ARG001 - the rule of learners that are not concentrated

@@ -29,7 +29,7 @@ from dplearn.domains import Floats
 from dplearn.ensembles.native_threads import native_threads
 from dplearn.estimator import PrivateClassifier, PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator
-from dplearn.estimator.schema_learning import learns_schema
+from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
 from dplearn.estimator.stages import Params, Public, Table, planned_columns, planned_table
 from dplearn.learners.additive_columns import Column
 from dplearn.learners.additive_losses import (
@@ -216,7 +216,7 @@ class _Additive(PrivateEstimator):
         return tags
 
 
-@learns_schema(concentrated=lambda plan: plan.noise == "gaussian")
+@learns_schema(concentrated=gaussian_noise)
 class AdditiveClassifier(PrivateClassifier, _Additive):
     """Classification by an additive logistic model: a smooth effect of each column, and interactions.
 
@@ -454,7 +454,7 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
         return labels
 
 
-@learns_schema(concentrated=lambda plan: plan.noise == "gaussian")
+@learns_schema(concentrated=gaussian_noise)
 class AdditiveRegressor(PrivateRegressor, _Additive):
     """Regression by an additive model: a smooth effect of each column, and interactions.
 

@@ -29,7 +29,7 @@ from dplearn._validation import check_number
 from dplearn.chance.dice import Dice
 from dplearn.domains import Domain, Floats, Product
 from dplearn.estimator import PrivateRegressor
-from dplearn.estimator.schema_learning import learns_schema
+from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
 from dplearn.estimator.stages import Params, Public, Table, planned_columns
 from dplearn.learners.bins import declared_columns
 from dplearn.learners.linear_moments import bounded_rows, matrix_of, moments_query
@@ -53,7 +53,7 @@ _NUMBERS = Product([Floats()])  # the assumed domain of each undeclared column
 _WITHIN_NOISE, _RELATED = 4, 5
 
 
-@learns_schema(concentrated=lambda plan: plan.noise == "gaussian")
+@learns_schema(concentrated=gaussian_noise)
 class LinearRegressor(PrivateRegressor):
     """Linear regression from the noisy second moments of columns and target, released once.
 

@@ -25,7 +25,7 @@ from dplearn._validation import AUTO, check_count_or_auto, check_number
 from dplearn.chance.dice import Dice
 from dplearn.domains import Domain, Floats, Product, Schema
 from dplearn.estimator import PrivateClassifier
-from dplearn.estimator.schema_learning import learns_schema
+from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
 from dplearn.estimator.stages import Params, Public, Table, planned_table
 from dplearn.learners.bins import declared_columns
 from dplearn.learners.logistic_effects import Effects
@@ -52,7 +52,7 @@ __all__ = ["LogisticPlan", "StatisticalQueryLogisticRegression"]
 _NUMBERS = Product([Floats()])  # the assumed domain of each undeclared column
 
 
-@learns_schema(concentrated=lambda plan: plan.noise == "gaussian")
+@learns_schema(concentrated=gaussian_noise)
 class StatisticalQueryLogisticRegression(PrivateClassifier):
     """Logistic regression by statistical queries: private sums of vectors of bounded norm, one per record.
 

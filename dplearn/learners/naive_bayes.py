@@ -29,7 +29,7 @@ from dplearn.chance.dice import Dice
 from dplearn.core.simplex import nearest_shares
 from dplearn.domains import Floats
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.schema_learning import learns_schema
+from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
 from dplearn.estimator.stages import Params, Public, Table, planned_table
 from dplearn.learners.bins import MOST_BINS, Bins, binned, declared_columns, stacked
 from dplearn.privacy import ApproxDP, PrivacyLedger
@@ -65,7 +65,7 @@ _CAUTION = 4  # pseudo-count, in standard deviations of the noise: the best on s
 Floats64 = NDArray[np.float64]
 
 
-@learns_schema(concentrated=lambda plan: plan.noise == "gaussian")
+@learns_schema(concentrated=gaussian_noise)
 class StatisticalQueryNaiveBayes(RuleClassifier):
     """Naive Bayes by statistical queries for the distribution of each column in each class.
 

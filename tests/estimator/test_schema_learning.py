@@ -1,6 +1,7 @@
 """`domain="learn"`: the schema and the learner share one budget, and a fit refuses no cell."""
 
 import copy
+import pickle
 import warnings
 from fractions import Fraction
 from functools import cache
@@ -209,6 +210,14 @@ def test_plans_have_the_guarantee_of_fits():
         assert plan.n_needed > 1
         assert "schema.tail" in str(plan)
     assert LEARNERS[-1].plan(N).guarantee.epsilon == 15
+
+
+def test_plans_can_be_pickled():
+    for learner in CENTRAL:
+        plan = learner.plan(N, n_features=3)
+        again = pickle.loads(pickle.dumps(plan))
+        assert again == plan
+        assert again.n_needed == plan.n_needed > 1
 
 
 def test_errors_of_the_learner_come_before_the_charge():
