@@ -63,9 +63,9 @@ _UNIT_BITS = 10
 # Joint features: by default they are used from so many times the least resolution on; the most in all, for
 # each column, and times the number of outputs.
 _JOINT_FROM, _MOST_JOINT, _JOINT_COLUMN, _JOINT_OUTPUTS = 2, 128, 24, 1024
-# Fewer where noise would hide most of them (below one for each unit of resolution by column), and of more
-# records than about 800,000, since the features of all records are held in memory; but not fewer than 32.
-_FEW_JOINT, _JOINT_NUMBERS = 32, 100_000_000
+# Fewer where noise would hide most of them, which is so many times the resolution divided by the columns, and
+# of more records than about 800,000, since the features of all records are held in memory; but 32 at least.
+_CLEAR_JOINT, _JOINT_NUMBERS, _FEW_JOINT = 2, 100_000_000, 32
 
 
 @dataclass(frozen=True)
@@ -324,7 +324,7 @@ def _n_joint(plan: AdditivePlan, interactions: bool | str) -> int:
     n_samples: int = plan.public.n_samples
     n_outputs: int = plan.loss.n_outputs
     n_columns = len(plan.columns)
-    clear = max(_FEW_JOINT, math.ceil(plan.resolution / n_columns))
+    clear = max(_FEW_JOINT, math.ceil(_CLEAR_JOINT * plan.resolution / n_columns))
     held = max(_FEW_JOINT, _JOINT_NUMBERS // n_samples)
     return min(_MOST_JOINT, clear, held, _JOINT_COLUMN * n_columns, _JOINT_OUTPUTS // n_outputs)
 
