@@ -58,9 +58,17 @@ def few_with_every_value(chosen):
 
 @pytest.hookimpl(tryfirst=True)  # before tests are selected by marks
 def pytest_collection_modifyitems(items):
-    """Of several `parametrize`, run each value of each with every change, and all combinations at night."""
-    tests = defaultdict(list)
+    """Of several `parametrize`, run each value of each with every change, and all combinations at night.
+
+    Of a test marked `first_by_day`, run only the first with every change.
+    """
+    tests, begun = defaultdict(list), set()
     for item in items:
+        if item.get_closest_marker("first_by_day") and not item.get_closest_marker("nightly"):
+            test = item.path, item.originalname
+            if test in begun:
+                item.add_marker(pytest.mark.nightly)
+            begun.add(test)
         in_full = IN_FULL.search(item.path.name) or item.get_closest_marker("nightly")
         if hasattr(item, "callspec") and not in_full:
             tests[item.path, item.originalname].append(item)
@@ -80,7 +88,7 @@ def pytest_collection_finish():
 
 
 #: Of so many examples that a property is tried on, one is tried with every change, and all at night.
-SHARES = [8, pytest.param(1, marks=pytest.mark.nightly)]
+SHARES = [16, pytest.param(1, marks=pytest.mark.nightly)]
 
 
 def pytest_generate_tests(metafunc):

@@ -8,14 +8,13 @@ from hypothesis import strategies as st
 
 from tests.conftest import few_with_every_value
 
-tried = {}
 
-
-@pytest.fixture(scope="module", autouse=True)
-def all_are_counted():
-    yield
-    assert tried
-    assert all(len(examples) == -(-30 // share) for share, examples in tried.items())
+@pytest.fixture
+def counted(share_of_examples):
+    """Examples of the test, of which there are as many as its share when it ends."""
+    examples = set()
+    yield examples
+    assert len(examples) == -(-30 // share_of_examples)
 
 
 SETTINGS = {"deadline": None, "derandomize": True, "database": None}
@@ -23,8 +22,8 @@ SETTINGS = {"deadline": None, "derandomize": True, "database": None}
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], **SETTINGS)
 @given(x=st.integers())
-def test_a_property_is_tried_on_a_share_of_its_examples(share_of_examples, x):
-    tried.setdefault(share_of_examples, set()).add(x)
+def test_a_property_is_tried_on_a_share_of_its_examples(counted, x):
+    counted.add(x)
 
 
 def test_by_day_every_value_comes_about_equally_often():
@@ -46,3 +45,10 @@ def test_by_day_three_of_nine_combinations_run(request, one, two, three):
         assert len(by_day) == 3
         assert {each["one"] for each in by_day} == set("abc")
         assert {(each["two"], each["three"]) for each in by_day} == {(0, 1), (1, 0), (0, 0)}
+
+
+@pytest.mark.first_by_day
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_by_day_only_the_first_runs(request, which):
+    mine = [item for item in request.session.items if item.originalname == request.node.originalname]
+    assert [item.callspec.params["which"] for item in mine] in ([0], [1, 2])

@@ -100,8 +100,10 @@ def _stages(kind: Any, parameter: str, concentrated: Callable[[Any], bool]) -> d
 
     def params(learner: Any, reproducible: bool) -> Any:
         domain = _value(learner, parameter)
-        learn, inner = as_learn(domain), "__" in parameter  # an inner estimator may take other texts
-        if isinstance(domain, Mapping) or (learn is None and not inner and isinstance(domain, str)):
+        learn = as_learn(domain)
+        owner = _value(learner, parameter.rpartition("__")[0])  # one of another library may take other texts
+        other_text = isinstance(domain, str) and learn is None and getattr(owner, "can_learn_schema", False)
+        if other_text or isinstance(domain, Mapping):
             raise TypeError(
                 "domain must be a Domain, a sequence of them, a Product, a Schema, 'learn' or Learn(...),"
                 f" which takes a mapping from columns to kinds, got {shown(domain)}"
@@ -442,7 +444,7 @@ def _with(learner: Any, given: dict[str, Any]) -> Any:
 
 
 def _value(learner: Any, parameter: str) -> Any:
-    """Return the value of a parameter, or None if the learner has no such parameter."""
-    for name in parameter.split("__"):
+    """Return the value of a parameter, None if the learner has no such one; of "", the learner."""
+    for name in filter(None, parameter.split("__")):
         learner = getattr(learner, name, None)
     return learner

@@ -30,6 +30,7 @@ def test_two_cases_of_one_name_are_refused(monkeypatch):
         cases._found()
 
 
+@pytest.mark.nightly
 def test_freezing_a_case_writes_the_report_that_ships_and_leaves_all_others_as_they_are(tmp_path):
     path = tmp_path / "frozen.json"
     reports = json.loads(FROZEN.read_text())

@@ -114,6 +114,7 @@ def test_rare_outcomes_are_joined():
     assert report.evidence[0].hits[1] == 0
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "order", [pytest.param(np.repeat, marks=pytest.mark.nightly), np.tile], ids=["in two halves", "mixed"]
 )
@@ -214,6 +215,7 @@ class NoNames:
         return ()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("runs", [200, pytest.param(1000, marks=pytest.mark.nightly)])
 def test_bounds_exceed_the_truth_in_at_most_a_tenth_of_runs(runs):
     """P = (0.6, 0.4), Q = (0.3, 0.7): epsilon is ln 2 at delta 0, delta 0.6 - 0.3 exp(0.5) at epsilon 0.5."""

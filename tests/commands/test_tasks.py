@@ -49,6 +49,7 @@ def table(tmp_path):
     return tmp_path / "t.csv"
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("options", [[], ["--integers", "age"], ["--learner", "linear"]])
 def test_a_number_is_predicted(capsys, table, tmp_path, options):
     model, out = tmp_path / "m", tmp_path / "out.csv"
@@ -147,6 +148,7 @@ def test_an_interval_of_labels_is_refused(capsys, table, tmp_path):
     assert not (tmp_path / "o").exists()
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("options", [[], ["--integers", "age", "--numbers", "wage"]])
 def test_probabilities_are_written_beside_the_labels(capsys, table, tmp_path, options):
     model, out = tmp_path / "m", tmp_path / "out.csv.gz"

@@ -199,6 +199,7 @@ def test_neighbouring_places_hold_neighbouring_cuts_of_a_large_domain():
         assert [errors_of(member, codes, y) for member in found] == [errors] * len(found)
 
 
+@pytest.mark.nightly
 def test_seven_times_10_to_the_21_stumps_are_told_apart():
     stumps = DecisionStumps(Product([Floats(significand_bits=52)] * 100))
     assert stumps.size == 100 * Floats(significand_bits=52).size * 4 > 7 * 10**21

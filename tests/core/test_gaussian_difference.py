@@ -39,6 +39,7 @@ def test_tails_enclose_the_exact_convolution_within_one_part_in_a_hundred_millio
         assert log <= log_float(low) + 1e-8
 
 
+@pytest.mark.nightly
 def test_at_zero_the_tail_is_one_half_and_half_the_chance_of_a_tie():
     (low, _), *_ = exact_tails(Fraction(2), 1)
     masses = gaussian_probabilities(Fraction(2), bits=300)[1]

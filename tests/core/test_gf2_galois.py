@@ -8,6 +8,7 @@ from dplearn.core.gf2 import nullspace, pack, rank, rref
 SHAPES = [(1, 1), (5, 9), (9, 5), (63, 65), (65, 63), (64, 64), (128, 129), (129, 64), (200, 30)]
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("density", [0.02, 0.5])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_forms_null_spaces_and_products_are_those_of_galois(shape, density):

@@ -195,6 +195,7 @@ def solved_systems():
     return [(A, reduced_by_definition(A)[0], solve(A, A[:, :3]), nullspace(A)) for A in cases]
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize(
     ("module", "name", "value"),
     [
@@ -274,6 +275,7 @@ def faults_of(solver, most):
     return faults
 
 
+@pytest.mark.nightly
 def test_uniform_bits_give_each_solution_equally_often_whatever_the_rows():
     assert not faults_of(uniform_solution, most=3)
 

@@ -114,6 +114,7 @@ def test_blocks_change_nothing(monkeypatch):
     assert leads(parts.shifted) == leads(whole.shifted)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("teachers", "queries", "n_bins"), [(500, 20_000, 10), (50, 20_000, FIXED_POINT_ONE // 2)]
 )

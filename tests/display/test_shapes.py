@@ -151,6 +151,7 @@ def test_given_axes_are_drawn_on_and_too_few_are_refused(pyplot, model):
         ShapesDisplay.from_estimator(model, axes=one)
 
 
+@pytest.mark.nightly
 def test_of_three_labels_each_has_a_line_and_a_name_in_the_legend(pyplot, of_three):
     display = ShapesDisplay.from_estimator(of_three)
     assert {len(lines) for lines in display.lines_} == {3}

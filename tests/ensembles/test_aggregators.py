@@ -335,6 +335,7 @@ def test_with_no_limit_or_all_abstentions_allowed_it_never_stops_early(name):
     assert AGGREGATIONS[name](ballot(max_queries=10, max_abstentions=9)).least_decided == (2 if costs else 0)
 
 
+@pytest.mark.first_by_day
 @each_aggregation
 def test_a_larger_epsilon_needs_a_smaller_lead_and_more_queries_or_labels_a_larger_one(name):
     kind = AGGREGATIONS[name]

@@ -38,6 +38,7 @@ def test_scores_far_outside_of_0_and_1_do_not_bias_the_curve_but_clipped_they_do
     assert control < -0.1
 
 
+@pytest.mark.nightly
 def test_the_more_noise_the_stronger_the_regularisation():
     noise = np.random.default_rng(2).normal(size=(5, 100))
     few, typical = X[:100], []

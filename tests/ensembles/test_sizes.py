@@ -131,6 +131,7 @@ def test_a_larger_epsilon_and_more_teachers_allow_more_abstentions():
         assert found == sorted(set(found))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kinds", [AGGREGATIONS, SOFT_AGGREGATIONS], ids=["labels", "scores"])
 @pytest.mark.parametrize("n_labels", [2, pytest.param(5, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(
@@ -217,6 +218,7 @@ def test_where_not_one_is_affordable_it_is_one_if_all_teachers_could_agree_and_e
     assert _most_abstentions(lambda unstable: 100 * unstable, n_teachers, 9) == found
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("epsilon", [2, 5])
 @pytest.mark.parametrize("n_teachers", [120, pytest.param(250, marks=pytest.mark.nightly)])
 def test_for_the_noise_that_is_drawn_too_no_larger_number_is_affordable(epsilon, n_teachers):

@@ -522,6 +522,7 @@ def failures(name, n_labels, share, runs=100):
     return failed
 
 
+@pytest.mark.first_by_day
 @each_aggregation
 @each_number_of_labels
 def test_with_the_least_lead_all_scores_are_answered_with_the_stated_probability(name, n_labels):
@@ -529,11 +530,13 @@ def test_with_the_least_lead_all_scores_are_answered_with_the_stated_probability
     assert failures(name, n_labels, 1) < 12
 
 
+@pytest.mark.first_by_day
 @each_aggregation
 def test_with_half_the_least_lead_they_are_not(name):
     assert failures(name, 2, 0.5) > 30
 
 
+@pytest.mark.first_by_day
 @each_number_of_labels
 def test_with_the_least_number_of_decided_scores_it_answers_all_with_the_stated_probability(n_labels):
     public = ballot(ApproxDP(4, "1e-6"), n_labels, n_teachers=2000, max_queries=30, max_abstentions=4)

@@ -96,6 +96,7 @@ TABLES = {
 QUICK_TABLES = ("array", "coo", "pandas")
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize(
     "kind",
     [pytest.param(kind, marks=() if kind in QUICK_TABLES else pytest.mark.nightly) for kind in TABLES],

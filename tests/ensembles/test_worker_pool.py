@@ -289,6 +289,7 @@ def test_processes_of_a_teacher_serve_no_other_teacher():
     assert (train_and_ask(a_teacher(spread), X, Y, **ASK) == 1).all()
 
 
+@pytest.mark.nightly
 def test_workers_that_die_once_are_replaced(tmp_path):
     def die_once(self, X):
         try:

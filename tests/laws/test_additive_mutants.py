@@ -472,6 +472,7 @@ def test_shares_above_1_break_the_claim_of_an_oracle_that_does_not_count(monkeyp
     assert excess(case.with_fit(lambda rows, dice: twice(rows, dice, Fraction(2, 3)))) > 1.3
 
 
+@pytest.mark.nightly
 def test_noise_that_the_data_scale_breaks_replay(monkeypatch):
     case = REPLAYS["additive_gaussian_2"]
     right = CentralOracle._answer

@@ -110,6 +110,7 @@ def given(program):
     return with_flag
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("flag", [pytest.param("-b", marks=pytest.mark.nightly), "-bb"])
 def test_bytes_are_read_alike_and_without_a_warning(given, flag):
     assert given(flag) == given("")

@@ -250,6 +250,7 @@ class LabelsOfTeachers(SubsampleAggregateClassifier):
         self.classes_ = self.classes_[np.unique(votes)]
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("kind", [TeachersKept, VotesKept, LabelsOfTeachers], ids=lambda kind: kind.__name__)
 def test_a_raw_attribute_left_behind_has_infinite_epsilon(kind):
     pair = "001012", "001010"
@@ -324,6 +325,7 @@ class RawVotes:
         return REAL_TEACH(student, X, Answers(self.votes.winner, self.votes.counts), classes)
 
 
+@pytest.mark.nightly
 def test_a_student_of_raw_votes_has_infinite_epsilon(monkeypatch):
     pair, raw = ("110121", "110221"), RawVotes()
     assert exact_epsilon(transferred(), pair) <= EPSILON

@@ -36,6 +36,7 @@ def exact_epsilon(most, allowed, questions):
     return enumerate_privacy(fit, universe, 1, delta=left_out, tail_bits=14).epsilon
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("most", "questions", "found"), [(1, 4, 5), pytest.param(2, 4, 4.125, marks=pytest.mark.nightly)]
 )

@@ -177,6 +177,7 @@ def test_cells_of_any_kind_have_a_code_where_any_kind_is_declared(domain, cell):
     assert int(domain.encode(cells)[0]) < domain.size
 
 
+@pytest.mark.nightly
 def test_the_sorted_route_has_the_same_exact_laws_as_the_histogram(monkeypatch):
     case = CASES["small_classifier"]
     monkeypatch.setattr(dplearn.core.cuts, "_is_dense", lambda size, n: False)
@@ -192,6 +193,7 @@ NAMES_AND_FLOATS = (
 INTEGERS_AND_GRID = IntegerRange(BIG, BIG + 1, missing=True), Grid(0, 1, 3, missing=True)
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize(
     ("holder", "columns"),
     [
@@ -235,6 +237,7 @@ def test_the_whole_of_fit_keeps_its_claim_on_lists_and_frames(holder, columns, m
     assert report.n_distributions > 4
 
 
+@pytest.mark.nightly
 def test_two_to_the_64_cuts_are_counted_without_overflow():
     histogram = dplearn.core.cuts.ErrorHistogram(0)
     cuts = np.full(1 << 16, (1 << 32) - 1, dtype=np.uint64)

@@ -113,6 +113,7 @@ def test_ranks_among_the_present_numbers_change_the_distribution(monkeypatch):
     assert law(case, rows) != honest
 
 
+@pytest.mark.nightly
 def test_a_share_that_is_not_charged_changes_the_distribution_of_a_fit(monkeypatch):
     case, rows = CASES["fit_with_learned_schema"], ((0, "no"), (1, "yes"), (0, "no"), (1, "yes"))
     honest, divided = law(case, rows), schema_learning._divided
@@ -125,6 +126,7 @@ def test_a_share_that_is_not_charged_changes_the_distribution_of_a_fit(monkeypat
     assert law(replace(case), rows) != honest
 
 
+@pytest.mark.nightly
 def test_a_schema_from_the_table_breaks_the_claim_of_a_fit(monkeypatch):
     case = CASES["fit_with_learned_schema"]
     pair = tuple(((0, "no"),) * zeros + ((1, "yes"),) * (4 - zeros) for zeros in (1, 2))

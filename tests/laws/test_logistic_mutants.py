@@ -66,6 +66,7 @@ def test_larger_fits_draw_as_the_proof_says(case):
     assert not case.replay(seeds=1)
 
 
+@pytest.mark.nightly
 def test_noise_for_an_added_record_where_one_is_replaced_breaks_the_claim(monkeypatch):
     right = VectorQuery.__init__
 
@@ -93,6 +94,7 @@ def test_gradients_with_noise_for_an_added_record_break_the_claim():
     assert excess(answered(half, 1, UNIVERSE[::2])) > 1.8
 
 
+@pytest.mark.nightly
 def test_one_noise_for_all_numbers_breaks_the_claim(monkeypatch):
     class Repeating:
         def __init__(self, dice):

@@ -16,6 +16,7 @@ from inspect import signature
 from pathlib import Path
 
 import numpy as np
+import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, is_regressor
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
@@ -320,6 +321,7 @@ def row_of(case):
     return f"| `{case.name}` | {found.verdict} | {cost} | {measured} | {case.why} |\n"
 
 
+@pytest.mark.nightly
 def test_the_page_has_the_table_that_is_measured():
     found = HEAD + "".join(map(row_of, CASES))
     assert all(case.cost for case, row in zip(CASES, found.splitlines()[2:], strict=True) if "| yes |" in row)

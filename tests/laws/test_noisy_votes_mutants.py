@@ -110,6 +110,7 @@ MISTAKES = {
 AT_NIGHT = "gnmax with the same noise for all"
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize(
     "mistake",
     [pytest.param(name, marks=pytest.mark.nightly if name == AT_NIGHT else ()) for name in MISTAKES],
@@ -159,6 +160,7 @@ class NoNoise:
         return np.zeros(size, dtype=np.int64)
 
 
+@pytest.mark.nightly
 def test_a_confident_test_that_is_not_charged_can_be_asked_until_it_exceeds_the_claim(monkeypatch):
     one_vote_withdrawn = [[3, 1]], [[2, 1]]
     assert asked_in_vain(NoNoise()) == 1

@@ -258,6 +258,7 @@ def test_a_mistake_in_the_selection_breaks_the_claim(kind):
     assert not holds(ApproxDP(1), releasing(kind), pair)
 
 
+@pytest.mark.nightly
 def test_noise_for_one_change_where_errors_move_apart_breaks_the_claim():
     # Two parts for 0 and one for 1: that both of the first fail is improbable enough to see the selection.
     cut = PublicStream(0).permutation(5).argsort()

@@ -56,6 +56,7 @@ def level(fraction):
     return level_case("level", fraction, width=30, n=17, epsilon=1)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("fraction", "pair"),
     [(QUARTER, FEW_BELOW), pytest.param(HALF, HALF_BELOW, marks=pytest.mark.nightly)],
@@ -66,6 +67,7 @@ def test_a_level_costs_nearly_all_that_it_is_given(fraction, pair):
     assert worst(level(fraction), pair) > np.exp(0.93)
 
 
+@pytest.mark.nightly
 def test_quarters_at_the_price_of_medians_break_the_claim(monkeypatch):
     monkeypatch.setattr(rank_selection, "rank_sensitivity", lambda fraction, alone: fraction.denominator)
     assert keeps(level(HALF), HALF_BELOW)

@@ -46,6 +46,7 @@ def number_of_runs_shown(monkeypatch):
     return best
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("mistake", [always_as_many_runs_as_there_may_be, number_of_runs_shown])
 @pytest.mark.parametrize(
     "name",
@@ -145,6 +146,7 @@ def test_a_mistake_in_a_search_exceeds_the_claim(monkeypatch, name, mistake, pai
     assert not case.run().keeps(case.claim)
 
 
+@pytest.mark.nightly
 @witness_or_all
 @each_of(CHANGES)
 def test_a_mistake_that_few_records_do_not_show_changes_the_law(monkeypatch, name, mistake, pair, whole):

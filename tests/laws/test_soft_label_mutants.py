@@ -63,6 +63,7 @@ def neighbours(*common, one, other):
 SPLIT = neighbours([HIGH, LOW], [HIGH, LOW], [HIGH, HIGH], one=[HIGH, HIGH], other=[HIGH, LOW])
 
 
+@pytest.mark.nightly
 def test_the_original_keeps_the_claim_on_all_neighbours_of_some_scores():
     rows = list(product((LOW, MIDDLE, HIGH), repeat=2))
     common = ([HIGH, LOW], [MIDDLE, LOW], [HIGH, MIDDLE])
@@ -166,6 +167,7 @@ def test_a_shifted_test_that_shares_the_bars_noise_where_that_is_to_be_renewed_h
 # Means
 
 
+@pytest.mark.nightly
 def test_a_mean_whose_noise_is_meant_for_half_of_a_score_exceeds_the_claim(monkeypatch):
     pair = neighbours([HIGH], [HIGH], [HIGH], one=[HIGH], other=[LOW])
     mean = {"aggregation": "mean"}

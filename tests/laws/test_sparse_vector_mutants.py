@@ -349,6 +349,7 @@ def test_a_mistake_that_costs_no_privacy_differs_from_the_frozen_law_and_only_th
     assert not exceed(found)
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize(
     "spend",
     [

@@ -122,6 +122,7 @@ def test_a_mistake_exceeds_the_claim_where_the_original_keeps_it(mistake, monkey
     assert exact_epsilon(*laws_of(pair)) == exceeded
 
 
+@pytest.mark.nightly
 def test_noise_for_one_unanswered_query_where_two_may_be_exceeds_the_claim(monkeypatch):
     assert exact_epsilon(*laws_of(UP_AND_DOWN, 2)) == 1.95
     monkeypatch.setattr(stable_answers, "stability_questions", instead(noise_of=noise_for(1)))
@@ -136,6 +137,7 @@ def test_a_copy_with_a_state_of_its_own_exceeds_the_claim(monkeypatch):
     assert exact_epsilon(*laws_of(pair, **two_tapes)) == 3.98
 
 
+@pytest.mark.nightly
 def test_a_bar_that_is_not_renewed_costs_no_privacy_and_is_another_law(monkeypatch):
     # To leave renewal out saves what the second threshold costs, in epsilon and in delta: a difference, no
     # breach.

@@ -61,6 +61,7 @@ def fitted():
     return classifier(domain=DOMAIN).fit(X, y), X, margins, y
 
 
+@pytest.mark.nightly
 def test_two_labels_are_learned_at_large_epsilon():
     X, y = load_breast_cancer(return_X_y=True)
     model = classifier(interactions=False).fit(X[::2], y[::2])
@@ -68,6 +69,7 @@ def test_two_labels_are_learned_at_large_epsilon():
     assert roc_auc_score(y[1::2], model.decision_function(X[1::2])) > 0.97
 
 
+@pytest.mark.nightly
 def test_many_labels_are_learned_at_large_epsilon():
     X, y = load_iris(return_X_y=True)
     model = classifier(classes=[0, 1, 2], domain=Grid(0, 8, size=81)).fit(X, y)
@@ -144,6 +146,7 @@ def test_probabilities_are_calibrated_at_large_epsilon(fitted):
     assert ((likely > 0.5) == model.predict(X)).mean() > 0.99
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("epsilon", [1.0, 1e4])
 def test_prediction_intervals_cover_new_targets(epsilon):
     X, margins, rng = made(6000)
@@ -204,6 +207,7 @@ def cells_apart(shape, listed):
     return np.array([not any(repr(value) in cell for value in listed) for cell in shape.cells])
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("learned", [False, True])
 @pytest.mark.parametrize("flipped", [False, True])
 @pytest.mark.parametrize("epsilon", [1.0, 3.0])
@@ -218,20 +222,21 @@ def test_categories_without_records_have_no_confident_effects(seed, epsilon, fli
     )
     domain = "learn" if learned else schema
     model = classifier(epsilon=epsilon, domain=domain, random_state=seed).fit(frame, y)
+    unknown = 0  # variance of the log-odds of a record of categories without records
     for shape, listed in zip(model.shapes_, (towns, sexes), strict=False):
         apart = cells_apart(shape, listed)
         assert apart.sum() == (2 if learned else 6)
         effects, deviations = np.abs(shape.effects[apart]), shape.deviations[apart]
-        assert (effects <= 2 * deviations).all()
-        assert (effects < 1).all()
+        unknown += (deviations**2).max()
+        assert (effects <= 1.5 * deviations).all()
         known = shape.deviations[~apart]
         assert deviations.min() > 0.05
         assert np.median(deviations) > 1.5 * np.median(known)
         assert shape.importance < 1
     rows = frame.head(500)
-    usual = model.predict_proba(rows)[:, 1].mean()
+    usual = model.decision_function(rows).mean()
     odd = rows.assign(town=None if learned else unused[0], sex="unknown" if learned else unused[1])
-    assert model.predict_proba(odd)[:, 1].mean() == pytest.approx(usual, abs=0.1)
+    assert model.decision_function(odd).mean() == pytest.approx(usual, abs=unknown**0.5)
 
 
 def test_undeclared_columns_and_labels_are_assumptions():

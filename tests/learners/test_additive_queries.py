@@ -107,6 +107,7 @@ def bound(query, order):
 LEAST = {("laplace", 3): 0.6, ("gaussian", 3): 0.7}
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("n_labels", [2, 3, 0])
 @pytest.mark.parametrize("kind", ["gaussian", "laplace"])
 def test_no_pair_of_records_moves_a_sum_of_a_fit_further_than_its_noise_is_for(kind, n_labels):

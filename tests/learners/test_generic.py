@@ -575,6 +575,7 @@ def failures(task, n, repetitions):
     return failed
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("name", TASKS)
 def test_at_the_proofs_size_the_learner_fails_no_more_often_than_beta(name):
     table, _, epsilon, alpha, beta, _ = TASKS[name]
@@ -584,6 +585,7 @@ def test_at_the_proofs_size_the_learner_fails_no_more_often_than_beta(name):
     assert beta_law.ppf(1 - UNSURE, failed + 1, repetitions - failed) <= beta
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("name", TASKS)
 def test_at_a_much_smaller_size_the_learner_is_seen_to_fail_more_often_than_beta(name):
     beta, n = TASKS[name][4:]

@@ -35,6 +35,7 @@ def learner(estimator=None, student=None, **parameters):
     )
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
 @pytest.mark.parametrize("protects", ["examples", pytest.param("labels", marks=pytest.mark.nightly)])
 def test_at_a_large_epsilon_the_student_is_nearly_as_good_as_one_without_privacy(aggregation, protects):
@@ -112,6 +113,7 @@ def tables(X):
     }
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize(
     "kind",
     [
@@ -128,6 +130,7 @@ def test_tables_of_every_kind_are_learned_with_the_standard_estimators(kind, how
     assert model.score(public, TRUE) > 0.85
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize(
     "student",
     [

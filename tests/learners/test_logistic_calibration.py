@@ -58,6 +58,7 @@ def test_scores_of_several_classes_are_of_the_label_against_its_two_neighbours()
     assert before.inputs(records).tolist() == [1, 0]  # 3 - 1, 1 - 2
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize(
     ("n_steps", "delta"),
     [

@@ -39,6 +39,7 @@ def test_two_fits_have_coefficients_that_compare(k, apart):
     assert first.coef_.shape == first.coef_std_.shape == ((1 if k == 2 else k), 6)
 
 
+@pytest.mark.nightly
 def test_intervals_hold_the_coefficients_of_a_fit_with_next_to_no_noise_about_as_often_as_they_say():
     X, y = table(2)
     for n_steps in (1, 24):

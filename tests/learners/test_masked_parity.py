@@ -189,6 +189,7 @@ def test_two_rounds_learn_it_and_one_learns_a_half(kind, epsilon, n, a):
     assert (both.rounds_, one.rounds_) == (2, 1)
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize(
     ("kind", "epsilon", "d"),
     [

@@ -87,6 +87,7 @@ each_distribution = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.nightly
 @each_distribution
 def test_elimination_keeps_its_promise_and_with_an_eighth_of_the_records_does_not(name):
     columns, epsilon, alpha, beta = PURE[name]
@@ -125,6 +126,7 @@ def test_the_agnostic_learner_keeps_its_promise_and_with_an_eighth_of_the_record
     assert success_bounds(failed, runs, UNSURE)[0] > beta
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("d", "epsilon", "beta"), [(3, 4, 0.3), pytest.param(6, 2, 0.1, marks=pytest.mark.nightly)]
 )

@@ -289,6 +289,7 @@ def error_of(fitted, share, n_others):
     return wrong + share * float(fitted.predict([["point"]])[0] != 1)
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize(
     ("method", "parameters"),
     [("stability", {"delta": 1e-3, "epsilon": 2.0}), ("hashing", {"epsilon": 2.0})],

@@ -36,6 +36,7 @@ def sampled(estimator=None, m=400, **parameters):
     )
 
 
+@pytest.mark.nightly
 def test_a_pac_learner_has_few_errors_on_any_records():
     failures = 0
     for seed in range(60):

@@ -30,6 +30,7 @@ def fitted(X=X, y=Y, **parameters):
     return model.fit(X[PRIVATE], y[PRIVATE], X_public=PublicData(X[PUBLIC]))
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize(
     "student",
     [
@@ -50,12 +51,14 @@ def test_a_students_probabilities_rank_and_are_calibrated(student):
     assert (model.predict(X[TEST]) == model.classes_[likely.argmax(axis=1)]).all()
 
 
+@pytest.mark.nightly
 def test_a_student_of_random_labels_knows_nothing():
     shuffled = np.random.default_rng(0).permutation(Y)
     likely = fitted(y=shuffled).predict_proba(X[TEST])
     assert abs(roc_auc_score(Y[TEST], likely[:, 1]) - 0.5) < 0.2
 
 
+@pytest.mark.nightly
 def test_a_student_of_stable_histograms_learns_where_many_teachers_agree():
     model = fitted(estimator=GaussianNB(), aggregation="sparse_vector", epsilon=20.0, bin_width=0.25)
     assert 50 < model.n_answered_ <= model.n_asked_ == 300
@@ -71,6 +74,7 @@ def test_it_predicts_for_ever_and_after_a_pickle_too():
     assert not hasattr(model, "remaining_queries_")
 
 
+@pytest.mark.nightly
 def test_more_than_two_labels_have_a_probability_each():
     X3, y3 = make_classification(9000, n_informative=6, n_classes=3, class_sep=2, random_state=1)
     model = fitted(X3, np.array(["low", "middle", "high"])[y3], epsilon=10.0)
@@ -143,6 +147,7 @@ def test_a_plan_needs_no_data():
     assert plan.max_abstentions is None
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("n_labels", [2, pytest.param(10, marks=pytest.mark.nightly)])
 def test_sizes_are_settled_for_as_many_scores_as_there_are(n_labels):
     model = SoftLabelTransferClassifier(aggregation="sparse_vector", epsilon=3.0, max_queries=1000)

@@ -81,6 +81,7 @@ class Share(ClassifierMixin, BaseEstimator):
 # The answers
 
 
+@pytest.mark.first_by_day
 @each_aggregation
 def test_at_a_large_epsilon_it_answers_as_well_as_its_teachers(aggregation):
     model = learner(aggregation=aggregation, max_queries=1000).fit(X[:1500], Y[:1500])
@@ -285,6 +286,7 @@ def test_each_query_may_bring_the_width_of_its_bins(widths):
 # The cost
 
 
+@pytest.mark.first_by_day
 @each_aggregation
 @pytest.mark.parametrize("asking", ["predict", "predict_proba"])
 def test_a_batch_larger_than_the_queries_left_is_refused_before_the_first_draw(aggregation, asking):
@@ -422,6 +424,7 @@ def test_an_estimator_without_probabilities_is_refused_and_nothing_is_spent(esti
     assert ledger.history() == []
 
 
+@pytest.mark.nightly
 def test_by_default_all_rows_of_the_plan_are_answered_by_means():
     rows = np.random.default_rng(0).normal(size=(5000, 6))
     model = SoftLabelAggregateClassifier(GaussianNB(), epsilon=3.0, classes=[0, 1], abstain_score=np.nan)
@@ -509,6 +512,7 @@ def test_texts_and_gaps_in_a_frame_are_learned_too(frame):
     assert model.score(table, y) > 0.95
 
 
+@pytest.mark.nightly
 def test_gaps_in_an_array_are_filled_by_the_standard_estimator():
     rows = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
     model = SoftLabelAggregateClassifier(**PLENTY, aggregation="mean", max_queries=4000).fit(rows, Y)
@@ -619,6 +623,7 @@ def test_a_traceback_that_shows_variables_shows_no_teacher_and_no_score():
 # Plans
 
 
+@pytest.mark.first_by_day
 @each_aggregation
 def test_a_plan_needs_no_data_and_matches_the_fit(aggregation):
     model = learner(aggregation=aggregation, epsilon=3.0)
@@ -635,6 +640,7 @@ def test_a_plan_needs_no_data_and_matches_the_fit(aggregation):
     assert learner(classes=None).plan(2000, n_labels=5).n_teachers > 0
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "n_labels", [3, *[pytest.param(each, marks=pytest.mark.nightly) for each in (2, 10)]]
 )
@@ -655,6 +661,7 @@ def test_every_attribute_of_a_plan_is_documented():
         assert name in documented.split("Attributes", 1)[1], name
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("n_labels", "epsilon", "n_teachers"),
     [
@@ -692,6 +699,7 @@ def released(aggregator, scores, n_rows):
     return aggregator.answer(soft_tally(fixed_scores, np.full(n_rows, 2), width))
 
 
+@pytest.mark.nightly
 def test_the_planned_error_of_bins_is_tight_for_the_teachers_in_the_bin():
     """A score just below the end of a grid step may be rounded into the previous bin."""
     for b in (2, 3, 7, 100, 2047, 2048):

@@ -47,6 +47,7 @@ def learner(estimator=None, **parameters):
     return SubsampleAggregateClassifier(estimator, **BY_AGREEMENT | PLENTY | parameters)
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
 def test_at_a_large_epsilon_it_answers_as_well_as_its_teachers(aggregation):
     model = learner(aggregation=aggregation, max_queries=500, abstain_label=-1).fit(X[:1500], Y[:1500])
@@ -64,6 +65,7 @@ def imbalanced(share, n=6400, seed=0):
     return generator.normal(size=(n, 2)) + 2.5 * (y == "rare")[:, None], y
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("share", "least"), [(0.02, None), (0.5, 0.93)])
 @pytest.mark.parametrize(
     "how",
@@ -84,6 +86,7 @@ def test_shards_with_one_label_vote_and_answers_are_no_worse_than_the_majority(s
     assert (answers == y[6000:])[answered].mean() > (majority - 0.02 if least is None else least)
 
 
+@pytest.mark.nightly
 def test_an_estimator_that_needs_several_records_of_a_label_is_no_worse_than_the_majority_either():
     X, y = imbalanced(0.03, n=2400)
     folds = CalibratedClassifierCV(GaussianNB(), cv=2)  # fails on shards with one record of a label
@@ -93,6 +96,7 @@ def test_an_estimator_that_needs_several_records_of_a_label_is_no_worse_than_the
     assert (model.predict(X[2300:]) == y[2300:]).mean() > (y[2300:] == "common").mean() - 0.03
 
 
+@pytest.mark.nightly
 def test_by_default_all_rows_of_the_plan_are_answered_however_little_teachers_agree():
     generator = np.random.default_rng(0)
     X, y = generator.normal(size=(5000, 2)), generator.integers(0, 2, 5000)
@@ -122,6 +126,7 @@ def test_laplace_votes_need_no_delta():
     assert model.predict(X[:10]).shape == (10,)
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
 def test_a_batch_larger_than_the_queries_left_is_refused_before_the_first_draw(aggregation):
     model = learner(aggregation=aggregation, max_queries=10)
@@ -338,6 +343,7 @@ def _tables():
     yield "float32", X.astype(np.float32)
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize(
     ("kind", "rows"), list(_tables()), ids=lambda value: value if isinstance(value, str) else ""
 )
@@ -351,6 +357,7 @@ def test_tables_of_every_kind_are_learned_with_the_standard_estimator(kind, rows
     assert hasattr(model, "feature_names_in_") == (kind in ("pandas", "polars"))
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 @pytest.mark.parametrize(
     "how", [{"epsilon": 1e3, "n_teachers": 20}, pytest.param({"epsilon": 50.0}, marks=pytest.mark.nightly)]
@@ -546,6 +553,7 @@ JOB = np.random.default_rng(1).choice(["clerk", "smith"], 600)
 CELLS = np.array([[float(i % 7), job] for i, job in enumerate(JOB)], dtype=object)
 
 
+@pytest.mark.nightly
 def test_cells_of_both_kinds_are_learned_with_the_standard_estimator():
     cells = CELLS.copy()
     cells[::7, 0], cells[::9, 0] = None, np.nan
@@ -554,6 +562,7 @@ def test_cells_of_both_kinds_are_learned_with_the_standard_estimator():
         assert model.score(rows, JOB == "clerk") > 0.95
 
 
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore:n_teachers is")
 def test_an_estimator_for_numbers_only_is_warned_of_where_cells_may_be_texts():
     by_place = make_pipeline(

@@ -78,6 +78,7 @@ SETTINGS = [
 ]
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize(("epsilon", "delta", "growth"), SETTINGS)
 def test_the_exact_delta_at_epsilon_is_at_most_delta(epsilon, delta, growth):
     threshold = choosing_threshold(growth, ApproxDP(epsilon, delta))

@@ -153,6 +153,7 @@ def test_what_does_not_cost_more_than_the_reserve_is_no_less_than_the_secret_eps
             assert cost > candidates.reserve or float(value) >= secret * (1 - 1e-2)
 
 
+@pytest.mark.nightly
 @repeatable
 @given(st.integers(1, 200), st.integers(1, 400), st.floats(-3, 9), st.floats(-3, 2), st.data())
 def test_a_candidate_that_is_too_small_is_selected_with_probability_at_most_beta(

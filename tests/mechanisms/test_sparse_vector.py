@@ -172,6 +172,7 @@ def tables(m, sensitivity, threshold):
     ]
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize(
     ("epsilon", "positives", "sensitivity"),
     [
@@ -254,6 +255,7 @@ def test_delta_changes_nothing_unless_the_threshold_is_renewed():
         assert (held.of_threshold, held.of_test) == split(Fraction(1), 4, 1)
 
 
+@pytest.mark.nightly
 def test_a_renewed_threshold_keeps_epsilon_exactly():
     values, pairs = tables(3, 1, 1)
     distributions = {table: formula_renewed(table, 1, Fraction(1), 2) for table in values}

@@ -180,6 +180,7 @@ def test_more_queries_than_noise_was_tuned_for_can_be_asked():
     assert asked.answer([1] * 5000, [FAR] * 5000).tolist() == [1] * 5000
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("n_queries", [pytest.param(1, marks=pytest.mark.nightly), 100])
 @pytest.mark.parametrize("max_abstentions", [1, 20])
 def test_from_the_least_distance_on_all_queries_are_answered_as_often_as_promised(n_queries, max_abstentions):

@@ -451,6 +451,7 @@ def test_the_plan_says_without_data_what_a_search_spends():
     assert (none_missed.missed, none_missed.mean_fits) == (0, 5)
 
 
+@pytest.mark.nightly
 def test_noisy_scores_are_as_near_as_the_plan_says():
     chosen = {"epsilon": 4.0, "method": "permute_and_flip", "refit": False}
     plan = search(grid={}, **chosen).plan(3000, beta=0.1)

@@ -270,6 +270,7 @@ def test_a_file_that_becomes_damaged_is_not_charged(ledger, path):
     assert path.read_bytes() == damaged
 
 
+@pytest.mark.nightly
 def test_whatever_byte_is_damaged_it_never_shows_less_spent(path, tmp_path):
     ledger = PrivacyLedger(1, path=path)
     for _ in range(9):

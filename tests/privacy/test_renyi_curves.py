@@ -61,6 +61,7 @@ points = st.lists(
 ).map(sorted)
 
 
+@pytest.mark.nightly
 @repeatable
 @given(points, st.fractions("1.001", 60, max_denominator=1009))
 def test_chords_are_the_exact_chords_rounded_up_and_nothing_is_known_beyond_the_last(given_points, order):

@@ -124,6 +124,7 @@ def test_epochs_are_spoiled_as_often_as_their_number_allows():
     )
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("renew", [False, True])
 def test_the_game_is_the_one_that_the_sparse_vector_plays(renew):
     noise, runs = small(3, 2, renew), 4000
@@ -195,6 +196,7 @@ def test_the_least_distance_is_least_for_its_criterion(renew, beta, n):
     assert d == noise.threshold or noise.refusal_probability(d - 1) > wanted * slack
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("near", [(0, 5), pytest.param((0, 3, 5), marks=pytest.mark.nightly)], ids=str)
 @pytest.mark.parametrize("renew", [False, True])
 def test_far_queries_are_all_answered_as_often_as_promised_whatever_stands_between_them(renew, near):
@@ -254,6 +256,7 @@ def test_one_threshold_for_all_keeps_the_promise_exactly(epsilon, delta, most):
     assert noise.threshold == 0 or lower.spoiled() > delta * (1 - Fraction(1, 10**8))
 
 
+@pytest.mark.nightly
 @repeatable
 @given(epsilons, deltas, mosts)
 def test_renewed_epochs_compose_to_the_promise(epsilon, delta, most):

@@ -117,6 +117,7 @@ def test_different_epsilons_are_charged_as_the_greatest(epsilons, delta):
 # Hoeffding
 
 
+@pytest.mark.nightly
 @repeatable
 @given(
     st.lists(st.fractions("0.001", 2, max_denominator=1000), min_size=1, max_size=30),

@@ -22,6 +22,7 @@ def test_a_tail_bound_takes_probabilities_only(beta):
         TailBound().at(beta)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("width", "n", "size"), [(2, 50, 1), (1, 400, 3)])
 def test_means_keep_the_sampling_bound(width, n, size):
     coins = np.random.default_rng(0).integers(0, 2, (20_000, size, n)).mean(axis=2) * width

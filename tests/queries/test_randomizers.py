@@ -226,6 +226,7 @@ def test_the_bias_of_clipped_coordinates_is_stated_and_attained_by_vectors_chose
     assert randomizer.bounds(100)[0].bias == randomizer.bias
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("size", [4, *[pytest.param(n, marks=pytest.mark.nightly) for n in (8, 16)]])
 def test_reports_of_clipped_coordinates_have_the_probabilities_that_are_stated_and_all_of_epsilon(size):
     randomizer = VectorRandomizer(size, 100, Fraction(1))

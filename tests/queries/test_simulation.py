@@ -188,6 +188,7 @@ def test_a_run_without_records_has_nearly_the_law_of_a_run_with(algorithm, inter
     assert distance(found, true_law(algorithm)) <= beta / 4  # well within beta
 
 
+@pytest.mark.nightly
 def test_records_that_report_twice_report_alike():
     oracle = PopulationOracle(np.array([0, 1]), weights=[3, 1], adversary=ADVERSARIES["apart"])
     terms = {"n_reports": 2, "epsilon": HALF, "beta": 0.2, "interactive": True}
@@ -208,6 +209,7 @@ def by_queries(algorithm, oracle=None, **changed):
     return simulate_by_queries(algorithm, oracle or PopulationOracle(COINS[:4]), **terms)
 
 
+@pytest.mark.nightly
 def test_the_number_of_queries_keeps_its_bound():
     asked = [by_queries(many, dice=SeededDice(seed)).n_queries / 60 for seed in range(5)]
     assert np.mean(asked) == pytest.approx(math.e, rel=0.15)
@@ -219,6 +221,7 @@ def test_reports_of_many_records_add_up_alike():
     assert np.mean(sums) == pytest.approx(np.mean(really), abs=6 * math.sqrt(60 / 4 / 6))
 
 
+@pytest.mark.nightly
 def test_one_round_is_one_round_and_takes_a_logarithm_more():
     oracle = PopulationOracle(COINS[:4])
     run = by_queries(many, oracle, interactive=False)

@@ -53,6 +53,7 @@ class Telltale:
 holders = pytest.mark.parametrize("holder", [list, deque, UserList, Rows], ids=lambda kind: kind.__name__)
 
 
+@pytest.mark.first_by_day
 @holders
 def test_a_whole_fit_keeps_its_claim_where_a_fraction_may_stand_among_large_integers(holder):
     claim = ApproxDP(1)

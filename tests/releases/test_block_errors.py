@@ -88,6 +88,7 @@ def test_public_parameters_are_checked(arguments, message):
         block_plan(5, ApproxDP(1), 1000).error(1000, 0)
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize(("size", "privacy"), [(2**32, ApproxDP(1)), (2**4096, ApproxDP(1, 1e-6))])
 def test_the_sample_size_is_the_first_with_blocks_so_accurate(size, privacy):
     n = block_sample_size(size, privacy, 0.1, 0.05)
@@ -95,6 +96,7 @@ def test_the_sample_size_is_the_first_with_blocks_so_accurate(size, privacy):
     assert block_plan(size, privacy, n - 1).error(n - 1, 0.05) > 0.1
 
 
+@pytest.mark.nightly
 def test_blocks_fail_with_a_probability_that_no_sample_size_lowers():
     assert block_sample_size(100, ApproxDP(1), 0.5, 0.001) is None
     assert block_sample_size(100, ApproxDP(1), 0.5, 0.0011) is not None

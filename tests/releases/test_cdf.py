@@ -140,6 +140,7 @@ def test_blocks_are_as_near_as_they_promise_and_bands_hold(domain):
     assert found.guarantee.delta == 0
 
 
+@pytest.mark.nightly
 def test_blocks_know_the_distribution_of_integers_of_thousands_of_bits():
     domain, n = LargeIntegerRange(0, 2**4096), 60_000
     values = [2**4000 + (i << 3000) for i in range(n)]
@@ -179,6 +180,7 @@ def test_too_few_records_are_warned_of_before_anything_is_spent(n):
     assert ledger.history() == []
 
 
+@pytest.mark.nightly
 def test_a_median_lies_among_the_records_from_the_planned_number_on_and_not_long_before():
     domain, generator = Grid(0, 100, 1001), np.random.default_rng(0)
     enough = cdf_plan(1, domain=domain).mechanism_plan.n_inside

@@ -117,6 +117,7 @@ def test_a_range_of_half_missing_numbers_is_that_of_the_others():
     assert domain == NUMBERS
 
 
+@pytest.mark.nightly
 def test_few_records_and_many_columns_fall_back_with_a_warning_from_public_numbers():
     text = r"n_samples is 1: with epsilon 1 for the schema, numbers have no learned range"
     with pytest.warns(UserWarning, match=text):

@@ -128,6 +128,7 @@ def test_the_error_is_the_least_bound_on_all_noise(beta, n_keys):
     assert t == 0 or 2 * n_keys * laplace_tail(ratio, t) > Fraction(str(beta))
 
 
+@pytest.mark.nightly
 def test_counts_are_within_the_error_as_often_as_it_says():
     data, off = ["a"] * 200, 0
     for seed in range(400):
@@ -176,6 +177,7 @@ def test_the_records_that_a_key_needs_are_the_fewest_that_name_it_as_likely_as_p
     assert plan.threshold == found.plan.threshold
 
 
+@pytest.mark.nightly
 def test_a_key_of_as_many_records_as_needed_is_named_as_often_as_planned():
     plan = stable_counts_plan(200, epsilon=1.0, delta=1e-3, beta=0.2)
     keys = ["a"] * plan.n_needed + ["b"] * 200

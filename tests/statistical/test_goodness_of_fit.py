@@ -103,6 +103,7 @@ def test_bernoulli(p, wrong, n):
     assert not fits(observed, [1 - wrong, wrong])
 
 
+@pytest.mark.nightly
 def test_bernoulli_one_by_one():
     p, wrong = Fraction(2, 7), Fraction(1, 4)
     observed = counts(one_by_one(lambda: SystemDice().bernoulli(p)), 50_000, 2)
@@ -133,6 +134,7 @@ def test_below_one_by_one_beyond_64_bits():
 EXPONENTS, MULTIPLICITIES = [4, 0, 2, 1, 7], [3, 1, 5, 0, 40]
 
 
+@pytest.mark.nightly
 def test_power_weighted():
     ratio = Fraction(4, 5)
     observed = counts(
@@ -153,6 +155,7 @@ def test_power_weighted_with_multiplicities_beyond_64_bits():
     assert not fits(observed, [5, 4, 4])
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("exponents", "multiplicities", "n"),
     [
@@ -252,6 +255,7 @@ def test_discrete_laplace_a_few_at_a_time():
     assert not fits(observed, laplace_probabilities(decay_ratio(Fraction(10, 77)), -reach, reach))
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("gap", [-4, 0, 5])
 def test_a_noisy_comparison(gap):
     ratio = decay_ratio(Fraction(1, 10))

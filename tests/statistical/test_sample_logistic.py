@@ -35,6 +35,7 @@ def sampled(epsilon, parameters, n_samples):
     return sample_privacy(fit, ROWS, NEIGHBOUR, claim=CLAIM, n_samples=n_samples)
 
 
+@pytest.mark.nightly
 @each_kind
 @samples
 def test_the_claim_is_not_refuted(kind, n_samples):
@@ -42,6 +43,7 @@ def test_the_claim_is_not_refuted(kind, n_samples):
     assert not report.refutes, report
 
 
+@pytest.mark.nightly
 @each_kind
 @samples
 def test_a_looser_fit_with_the_same_claim_is_refuted(kind, n_samples):

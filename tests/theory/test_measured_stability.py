@@ -125,6 +125,7 @@ def test_the_learner_is_scikit_learns_without_its_shuffling_and_intercept(passes
 # The bounds, for learners as they are called
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("order", ["permutation", "sampling", "in_turn"])
 def test_measured_scores_change_less_than_the_bound(order):
     constants, n = logistic_constants(1, 0.5), 80
@@ -136,6 +137,7 @@ def test_measured_scores_change_less_than_the_bound(order):
     assert bound.root_mean_square < 12 * found.root_mean_square
 
 
+@pytest.mark.nightly
 def test_scikit_learns_classifier_with_its_intercept_keeps_the_bound():
     constants, n = logistic_constants(1, 0.1, intercept=True), 60
     bound = sgd_stability(constants, np.full(2 * n, 0.5), n)
@@ -157,6 +159,7 @@ def test_scikit_learns_classifier_with_its_intercept_keeps_the_bound():
     assert (found.mean_square + 5 * found.mean_square_error < scores.root_mean_square**2).all()
 
 
+@pytest.mark.nightly
 def test_a_learner_with_too_large_steps_measurably_violates_the_bound():
     constants, n = logistic_constants(1, 0.5), 80
     steps = decaying_steps(constants, n)
@@ -197,12 +200,14 @@ def mean_squares(arranged, *, n=20, runs=40_000, seed=4):
     return means, sqrt(errors @ errors)
 
 
+@pytest.mark.nightly
 def test_independent_examples_need_no_shuffling():
     (plain, shuffled), error = mean_squares(lambda rows, labels: (rows, labels))
     assert abs(plain - shuffled) < 4 * error
     assert error < 0.03 * plain
 
 
+@pytest.mark.nightly
 def test_examples_that_stand_in_an_order_do():
     def faded(rows, labels):
         # The first rows are long, the rest are short; so is the one that takes another's place.

@@ -177,6 +177,7 @@ def test_the_teachers_of_the_simulation_are_those_that_the_bounds_are_about():
     assert weights == pytest.approx(logistic_sgd(X, y, order, STEPS, alpha=ALPHA))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "probability",
     [pytest.param(0.5, marks=pytest.mark.nightly), 0.75, pytest.param(0.95, marks=pytest.mark.nightly)],
@@ -247,6 +248,7 @@ def refuted(kept, runs, guarantee):
     return kept < runs and beta_law.ppf(1 - 1e-6, kept + 1, runs - kept) < guarantee
 
 
+@pytest.mark.nightly
 def test_answers_are_as_near_the_mean_prediction_as_published_and_as_often(means):
     most, runs, privacy = len(QUERIES), 12, ApproxDP(20, 1e-6)
     setting = published_soft_label_setting(privacy, most, n_queries=len(QUERIES))
@@ -261,6 +263,7 @@ def test_answers_are_as_near_the_mean_prediction_as_published_and_as_often(means
     assert kept == runs
 
 
+@pytest.mark.nightly
 def test_answers_are_within_the_accuracy_with_the_stated_probability(means):
     most, runs, m, privacy = len(QUERIES), 30, len(QUERIES), ApproxDP(20, 1e-6)
     k = soft_label_teachers(privacy, most, n_queries=m, probability=0.8)

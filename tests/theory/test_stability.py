@@ -200,6 +200,7 @@ def test_constant_steps_make_the_root_of_the_mean_square_fall_with_the_root_of_n
         assert found.root_mean_square == pytest.approx(sqrt(4 / 3 / n), rel=0.02)
 
 
+@pytest.mark.nightly
 def test_sgd_that_answers_with_its_last_example_keeps_the_published_bound_and_never_concentrates():
     # (w - z)^2/2 on [-1, 1] with z = -1 or 1: L = 2, smoothness = mu = 1, steps of 1 = 1/smoothness.
     constants, n, rng = LossConstants(2.0, 1.0, 1.0), 400, np.random.default_rng(0)
@@ -257,6 +258,7 @@ SCHEDULES = {
 
 
 #: Each schedule in one order, and each order with one schedule, with every change; all pairs at night.
+@pytest.mark.first_by_day
 @pytest.mark.parametrize(
     ("schedule", "order"),
     [
