@@ -88,13 +88,18 @@ def pytest_collection_finish():
 
 
 #: Of so many examples that a property is tried on, one is tried with every change, and all at night.
-SHARES = [16, pytest.param(1, marks=pytest.mark.nightly)]
+SHARES = [8, pytest.param(1, marks=pytest.mark.nightly)]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(obj):
+    # Not an autouse fixture, which all other tests would set up too.
+    if getattr(obj, "is_hypothesis_test", False):
+        pytest.mark.usefixtures("share_of_examples")(obj)
 
 
 def pytest_generate_tests(metafunc):
     if getattr(metafunc.function, "is_hypothesis_test", False):
-        # Not an autouse fixture, which all other tests would set up too.
-        metafunc.fixturenames.append("share_of_examples")
         metafunc.parametrize("share_of_examples", SHARES, ids=["some", "all"], indirect=True)
 
 

@@ -10,11 +10,11 @@ from tests.conftest import few_with_every_value
 
 
 @pytest.fixture
-def counted(share_of_examples):
+def counted(request):
     """Examples of the test, of which there are as many as its share when it ends."""
     examples = set()
     yield examples
-    assert len(examples) == -(-30 // share_of_examples)
+    assert len(examples) == -(-30 // request.node.callspec.params["share_of_examples"])
 
 
 SETTINGS = {"deadline": None, "derandomize": True, "database": None}

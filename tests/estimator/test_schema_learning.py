@@ -94,6 +94,7 @@ def declared(learner, schema):
     return {"estimator__domain" if isinstance(learner, PrivateSearchCV) else "domain": schema}
 
 
+@pytest.mark.first_by_day
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 def test_new_records_of_any_cells_are_predicted(learner):
@@ -105,6 +106,7 @@ def test_new_records_of_any_cells_are_predicted(learner):
     assert set(model.predict(odd.to_numpy(dtype=object))) <= set(CLASSES)
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 def test_a_table_of_any_cells_is_fitted_and_its_cost_is_the_same(learner):
     rows = FRAME.to_numpy(dtype=object)
@@ -115,6 +117,7 @@ def test_a_table_of_any_cells_is_fitted_and_its_cost_is_the_same(learner):
     assert model.guarantee_ == once_fitted(learner).guarantee_
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 def test_a_table_without_types_is_refused_before_the_charge(learner):
     rows, ledger = FRAME[["year", "height"]].to_numpy(dtype=object)[:1000], PrivacyLedger(20, 1e-3)
