@@ -53,6 +53,10 @@ class PublicStream:
         """Return the stream of a `random_state` and a context; see `public_seed`."""
         return cls(public_seed(random_state, *context), *context)
 
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        """Return what a pickle holds: None. Another process makes no public choices of its own."""
+        return type(None), ()
+
     def permutation(self, n: int) -> NDArray[np.int64]:
         """Return a random permutation of 0..n-1, the same on every machine.
 

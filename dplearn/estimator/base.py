@@ -28,10 +28,12 @@ from dplearn.chance import PublicStream, dice_for
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import IgnoresFloatErrors, float_errors_ignored
 from dplearn.estimator.fit_parameters import ROUTED, refuse_parameters
+from dplearn.estimator.part_reading import assuming_parts, read_parts, summary_of
 from dplearn.estimator.shown import guarantee_html
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.privacy import ApproxDP, Guarantee, PrivacyLedger, open_account
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
+from dplearn.records.part_sources import source_of
 
 __all__ = ["PrivateClassifier", "PrivateEstimator", "PrivateRegressor", "PrivateTransformer"]
 
@@ -65,6 +67,8 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     ledger: PrivacyLedger | None
     #: Whether `domain="learn"` is a value of the parameter `domain`; see `learns_schema`.
     can_learn_schema = False
+    #: Whether `fit` takes tables in parts; see `dplearn.records.part_sources.source_of`.
+    reads_parts = False
 
     __metadata_request__fit = ROUTED
 
@@ -166,12 +170,21 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
 
     def _begin(self, X: Any, y: Any, params: Params, **public: Any) -> tuple[Table, Any]:
         """Read the table and plan the fit, without a draw or a charge."""
-        table = self._read(X, y, params, **public)
-        return table, self._plan(params, table.public)
+        source = source_of(X, y)
+        if source is None:
+            table = self._read(X, y, params, **public)
+            return table, self._plan(params, table.public)
+        if not self.reads_parts or public:
+            raise TypeError(
+                f"X must be a table in memory for {type(self).__name__}, got one in parts: see the learners of"
+                " tables in parts in the guide on tables of any size"
+            )
+        table = read_parts(self, source, params)
+        return table, assuming_parts(self._plan(params, table.public))
 
     def _finish(self, table: Table, plan: Any, dice: Dice) -> None:
         """Release and publish according to the plan; the ledger has been charged before."""
-        self._publish(self._release(self._summarize(table, plan), plan, dice), plan)
+        self._publish(self._release(summary_of(self, table, plan), plan, dice), plan)
 
     def _params(self, reproducible: bool) -> Params:
         """Check the constructor's parameters, and return them with the greatest cost of a fit."""

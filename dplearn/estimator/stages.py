@@ -10,8 +10,9 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 from dplearn._validation import check_count
 from dplearn.chance import PublicStream
@@ -38,6 +39,12 @@ class Params:
 
     def __init__(self, cost: ApproxDP, **values: Any):
         vars(self).update(values, cost=cost)
+
+    def given(self, **values: Any) -> Self:
+        """Return the parameters with some values changed."""
+        changed = copy(self)
+        vars(changed).update(values)
+        return changed
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"there is no parameter {name!r}")

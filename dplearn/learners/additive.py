@@ -312,6 +312,8 @@ class AdditiveClassifier(PrivateClassifier, _Additive):
     algorithm is ours.
     """
 
+    reads_parts = True
+
     def __init__(
         self,
         *,
@@ -549,6 +551,8 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
     Tibshirani (1986), linear functions of kernels to landmarks by Williams and Seeger (2001), and clipped
     residuals by Huber (1964); the private algorithm is ours.
     """
+
+    reads_parts = True
 
     def __init__(
         self,

@@ -34,6 +34,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn.core.last_result import LastResult
 from dplearn.core.unit_rows import norm_powers
 from dplearn.learners.additive_joint import JointBasis, JointFeatures
 from dplearn.learners.additive_losses import RESIDUAL_BITS
@@ -118,7 +119,10 @@ class Rows:
     unit: float
     order: int = 2
     joint: JointFeatures | None = None
-    _kept: list[Any] = field(default_factory=lambda: [None, None])  # the last records, and their block
+    _blocks: LastResult = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_blocks", LastResult(self._block))
 
     @classmethod
     def of(
@@ -188,16 +192,17 @@ class Rows:
         records : Examples
             Private. X of shape (n, d) holds cells.
         """
-        if self._kept[0] is not records:
-            joint = self.joint.of(records.X) if self.joint else np.zeros((len(records), 0), dtype=np.int16)
-            total = np.full(len(records), self.constant**self.order, dtype=np.int64)
-            for place, lengths in enumerate(self.lengths()):
-                total += lengths[records.X[:, place]]
-            for here in _slices(len(records)):
-                total[here] += norm_powers(joint[here].astype(np.int64), self.order)
-            self._kept[:] = records, Block(records.X, records.y, joint, self.shortened(total))
-        block: Block = self._kept[1]
+        block: Block = self._blocks(records)
         return block
+
+    def _block(self, records: Examples) -> Block:
+        joint = self.joint.of(records.X) if self.joint else np.zeros((len(records), 0), dtype=np.int16)
+        total = np.full(len(records), self.constant**self.order, dtype=np.int64)
+        for place, lengths in enumerate(self.lengths()):
+            total += lengths[records.X[:, place]]
+        for here in _slices(len(records)):
+            total[here] += norm_powers(joint[here].astype(np.int64), self.order)
+        return Block(records.X, records.y, joint, self.shortened(total))
 
     def weights(self, records: Examples) -> Integers:
         """Return the factors that shorten the rows of records, in units of 2**-WEIGHT_BITS."""

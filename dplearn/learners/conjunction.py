@@ -162,6 +162,8 @@ class ConjunctionClassifier(RuleClassifier):
     Raskhodnikova and Smith (2011), Section 5, for the local model. There literals are bits.
     """
 
+    reads_parts = True
+
     def __init__(
         self,
         *,

@@ -143,6 +143,8 @@ class LinearRegressor(PrivateRegressor):
 
     _finest = FINEST  # bits of the grid of the rows; audits use fewer
 
+    reads_parts = True
+
     def __init__(
         self,
         *,

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn.core.last_result import LastResult
 from dplearn.core.unit_rows import unit_rows
 from dplearn.learners.logistic_plan import LogisticPlan
 from dplearn.queries import Examples, HistogramQuery, StatisticalQuery, VectorQuery
@@ -72,7 +73,7 @@ class Mapped:
         self._plan = plan
         self.unit = float(np.abs(metric).max()) * 2.0**-_FINE
         self.metric = np.rint(metric / self.unit)
-        self._last: tuple[Any, Any] = (None, None)
+        self._rows = LastResult(self._mapped)
 
     def of(self, records: Examples) -> NDArray[np.float64]:
         """Return the mapped rows of records; cached for the same object.
@@ -82,10 +83,10 @@ class Mapped:
         records : Examples
             Records with rows from `LogisticPlan.rows`.
         """
-        if self._last[0] is not records:
-            rows = unit_rows(records.X @ self.metric, self._plan.reach, order=self._plan.order)
-            self._last = (records, rows)
-        return np.asarray(self._last[1])
+        return np.asarray(self._rows(records))
+
+    def _mapped(self, records: Examples) -> NDArray[np.float64]:
+        return unit_rows(records.X @ self.metric, self._plan.reach, order=self._plan.order)
 
 
 def moment_weights(order: int) -> tuple[int, int]:

@@ -154,6 +154,8 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     _finest = FINEST  # bits of the grid of the rows; audits use fewer
     _levels = 9  # of scores, by magnitude; audits use fewer
 
+    reads_parts = True
+
     def __init__(
         self,
         *,

@@ -153,6 +153,8 @@ class StatisticalQueryNaiveBayes(RuleClassifier):
     the noise, and the class shares pooled over all columns, are ours.
     """
 
+    reads_parts = True
+
     def __init__(
         self,
         *,

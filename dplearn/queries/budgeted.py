@@ -111,9 +111,7 @@ class BudgetedOracle(Oracle):
             self._check(asked, part)
             bounds = [self._bounds(query, part) for query in asked]
             account.rounds += (Round(len(asked), together),)
-            return [
-                self._answer(account, query, part, known) for query, known in zip(asked, bounds, strict=True)
-            ]
+            return self._answers(account, asked, part, bounds)
 
     def _share(
         self, asked: list[StatisticalQuery], share: Any, tolerance: Any, beta: Any, left: Fraction
@@ -164,5 +162,7 @@ class BudgetedOracle(Oracle):
         """Return the error bounds of the answer, from noise and from sampling."""
 
     @abstractmethod
-    def _answer(self, account: Account, query: StatisticalQuery, part: Fraction, bounds: Bounds) -> Answer:
-        """Return the answer to one query."""
+    def _answers(
+        self, account: Account, asked: list[StatisticalQuery], part: Fraction, bounds: list[Bounds]
+    ) -> list[Answer]:
+        """Return the answers to the queries of one round."""

@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dplearn._validation import AUTO, check_choice
 from dplearn.chance.dice import Dice
@@ -28,6 +29,7 @@ from dplearn.queries.bounds import TailBound, sampling_bound
 from dplearn.queries.budgeted import Account, Bounds, BudgetedOracle
 from dplearn.queries.oracle import Answer
 from dplearn.queries.query import StatisticalQuery
+from dplearn.records.parts import summed
 
 __all__ = ["CentralOracle"]
 
@@ -105,8 +107,19 @@ class CentralOracle(BudgetedOracle):
         sampling = sampling_bound(query.high - query.low, self._n, query.size)
         return noise.times(float(query.unit) / self._n), sampling.times(float(query.unit))
 
-    def _answer(self, account: Account, query: StatisticalQuery, part: Fraction, bounds: Bounds) -> Answer:
-        totals = query.total(account.records)
+    def _answers(
+        self, account: Account, asked: list[StatisticalQuery], part: Fraction, bounds: list[Bounds]
+    ) -> list[Answer]:
+        # One pass over the records for all queries of a round.
+        totals = summed(account.records, lambda records: [query.total(records) for query in asked])
+        return [
+            Answer(self._noisy_means(account, query, part, exact), self._n, *known)
+            for query, exact, known in zip(asked, totals, bounds, strict=True)
+        ]
+
+    def _noisy_means(
+        self, account: Account, query: StatisticalQuery, part: Fraction, totals: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
         ends = {"low": self._n * query.low, "high": self._n * query.high}  # public, and no total is beyond
         if self._rho is None:
             privacy = ApproxDP(part * self._epsilon)
@@ -116,5 +129,4 @@ class CentralOracle(BudgetedOracle):
             noisy = gaussian_counts(
                 totals, privacy=rho, dice=account.dice, squared_sensitivity=query.squared_l2, **ends
             )
-        means = np.asarray(noisy, dtype=np.float64) * float(query.unit) / self._n
-        return Answer(means, self._n, *bounds)
+        return np.asarray(noisy, dtype=np.float64) * float(query.unit) / self._n

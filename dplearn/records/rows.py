@@ -14,15 +14,16 @@ TypeError: records must be a numpy array, a sparse matrix, a data frame or serie
 Examples or other Records; got list
 """
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import issparse, vstack
 
-__all__ = ["Columns", "Examples", "Records", "as_records", "count_of", "shape_of", "taken"]
+__all__ = ["Columns", "Examples", "Records", "as_records", "count_of", "joined", "shape_of", "taken"]
 
 _TABLES = {(library, kind) for library in ("pandas", "polars") for kind in ("DataFrame", "Series")}
 
@@ -178,6 +179,28 @@ def taken(records: Any, places: NDArray[np.int64]) -> Any:
     if count_of(part) != len(places):
         raise TypeError("records must return one record for each requested row number")
     return part
+
+
+def joined(parts: Sequence[Any]) -> Any:
+    """Return the records of several parts as one table.
+
+    Parameters
+    ----------
+    parts : sequence of object
+        Private. At least one; all of one type, and from `as_records`.
+    """
+    first = parts[0]
+    if isinstance(first, Examples):
+        return Examples(joined([each.X for each in parts]), joined([each.y for each in parts]))
+    if isinstance(first, Columns):
+        return Columns([joined(column) for column in zip(*(each.columns for each in parts), strict=True)])
+    if issparse(first):
+        return vstack(parts, format="csr")
+    if hasattr(first, "iloc"):
+        return sys.modules["pandas"].concat(parts, ignore_index=True)
+    if _is_table(first):
+        return sys.modules["polars"].concat(parts)
+    return np.concatenate(parts)
 
 
 def _is_table(records: Any) -> bool:

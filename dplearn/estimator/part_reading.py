@@ -1,0 +1,179 @@
+"""Read a table in parts: each part by the stages of the learner, all of them before anything is charged.
+
+A table in parts is read as often as its records are summed. The first pass validates each part as `_read`
+validates a table, and finds what is public: lengths, columns, and the labels where none are declared. Later
+passes read the part again, with the same checks, and end with its summary. No pass makes a draw.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+
+from dplearn.domains.cells import is_frame
+from dplearn.estimator.stages import Params, Public, Table
+from dplearn.records.parts import PARTS, PartedRecords, Source
+from dplearn.records.reading import check_classes, read_labels
+from dplearn.records.rows import count_of
+
+__all__ = ["assuming_parts", "read_parts", "summary_of"]
+
+
+def read_parts(learner: Any, source: Source, params: Params) -> Table:
+    """Return a table in parts after all of them have been validated.
+
+    Parameters
+    ----------
+    learner : PrivateEstimator
+        Its `n_features_in_` and `feature_names_in_` are set.
+    source : Source
+        Private.
+    params : Params
+        From the learner's `_params`.
+
+    Raises
+    ------
+    DomainError, TypeError, ValueError
+        As for the learner's `_read` of the first part that it refuses; or if parts have other columns or
+        other types of columns than the first.
+    """
+    if is_classifier(learner) and params.classes is None:
+        params = params.given(classes=_found_labels(source))
+    reader = _Reader.of(learner, params)
+    found = list(source.values(lambda _: reader.found))
+    parts = [part for part in found if part is not None]
+    if not parts:
+        raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required: all parts of X are empty")
+    first = parts[0]
+    for part in parts:
+        _check_alike(first, part)
+    lengths = [0 if part is None else part.public.n_samples for part in found]
+    for name, value in first.attributes.items():
+        setattr(learner, name, value)
+    stream = learner._public_stream(params) if first.drew else None
+    public = replace(first.public, n_samples=sum(lengths), stream=stream)
+    return Table(public, PartedRecords(source, reader, lengths))
+
+
+def summary_of(learner: Any, table: Table, plan: Any) -> Any:
+    """Return the learner's summary of a table in memory, or of one in parts.
+
+    Parameters
+    ----------
+    learner : PrivateEstimator
+        The learner.
+    table : Table
+        From `_read` or `read_parts`.
+    plan : object
+        From the learner's `_plan`.
+    """
+    if isinstance(table.rows, PartedRecords):
+        return table.rows.then(_Summarizer(_without_ledger(learner), table.public, plan))
+    return learner._summarize(table, plan)
+
+
+def assuming_parts(plan: Any) -> Any:
+    """Return a plan whose guarantee also assumes what a fit on parts does."""
+    guarantee = plan.guarantee
+    return replace(plan, guarantee=replace(guarantee, assumes=(*guarantee.assumes, PARTS)))
+
+
+@dataclass(frozen=True, repr=False)
+class _Found:
+    """The public values that a part shows.
+
+    Attributes
+    ----------
+    public : Public
+        As the learner found them, without a stream.
+    drew : bool
+        Whether the learner makes public choices in a fit.
+    types : tuple of str
+        The types of the columns.
+    attributes : dict
+        The fitted attributes that reading sets.
+    """
+
+    public: Public
+    drew: bool
+    types: tuple[str, ...]
+    attributes: dict[str, Any]
+
+
+@dataclass(frozen=True, repr=False)
+class _Reader:
+    """The reading of one part, without draws."""
+
+    learner: Any
+    params: Params
+
+    @classmethod
+    def of(cls, learner: Any, params: Params) -> "_Reader":
+        """Return the reader of a learner's parts; reading one uses up nothing of a random generator."""
+        return cls(_without_ledger(learner), params.given(random_state=0))
+
+    def __call__(self, X: Any, y: Any) -> Any:
+        return clone(self.learner)._read(X, y, self.params).rows
+
+    def found(self, X: Any, y: Any) -> _Found | None:
+        """Return the public values of a part; None if it has no rows."""
+        if not count_of(X):
+            return None
+        reader = clone(self.learner)
+        public = reader._read(X, y, self.params).public
+        attributes = {name: value for name, value in vars(reader).items() if name.endswith("_in_")}
+        return _Found(replace(public, stream=None), public.stream is not None, _types(X), attributes)
+
+
+@dataclass(frozen=True, repr=False)
+class _Summarizer:
+    """The summary of the encoded rows of one part."""
+
+    learner: Any
+    public: Public
+    plan: Any
+
+    def __call__(self, rows: Any) -> Any:
+        return self.learner._summarize(Table(replace(self.public, n_samples=count_of(rows)), rows), self.plan)
+
+
+def _without_ledger(learner: Any) -> Any:
+    return clone(learner).set_params(ledger=None)
+
+
+def _found_labels(source: Source) -> Any:
+    """Return the labels that occur in the parts, sorted; their set counts as public."""
+
+    def labels(X: Any, y: Any) -> Any:
+        n = count_of(X)
+        return read_labels(y, n, None)[0] if n else None
+
+    found = [part for part in source.values(lambda _: labels) if part is not None]
+    kinds = {part.dtype.kind for part in found}
+    if len({"f" if kind in "iuf" else kind for kind in kinds}) > 1:
+        raise ValueError("y must hold labels of one type in all parts; classes=[...] declares them")
+    return check_classes(np.unique(np.concatenate(found)).tolist()).tolist() if found else []
+
+
+def _types(X: Any) -> tuple[str, ...]:
+    return tuple(map(str, X.dtypes)) if is_frame(X) else (str(X.dtype),)
+
+
+def _check_alike(first: _Found, part: _Found) -> None:
+    """Refuse a part with other columns, or other types of columns, than the first; no value is read."""
+    names, others = (each.attributes.get("feature_names_in_") for each in (first, part))
+    if first.public.n_features != part.public.n_features or _listed(names) != _listed(others):
+        raise ValueError("X must have the same columns in each part")
+    for place, (mine, other) in enumerate(zip(first.types, part.types, strict=True)):
+        if mine != other:
+            column = "" if names is None else f" of column {names[place]!r}"
+            raise TypeError(
+                f"X must have the same types in each part, but the type{column} is {mine} in one and {other} in"
+                " another; declare types where parts are read, such as read_csv(..., dtype=...)"
+            )
+
+
+def _listed(names: Any) -> Any:
+    return None if names is None else names.tolist()

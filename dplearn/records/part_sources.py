@@ -1,0 +1,197 @@
+"""Recognise tables in parts: Dask collections, lists of tables, data sets of Arrow, and functions.
+
+>>> import pandas as pd
+>>> months = [pd.DataFrame({"age": [31, 42], "ill": ["no", "yes"]}), pd.DataFrame({"age": [57], "ill": ["no"]})]
+>>> source = source_of(months, "ill")
+>>> list(source.values(lambda number: lambda X, y: (list(X.columns), y.tolist())))
+[(['age'], ['no', 'yes']), (['age'], ['no'])]
+>>> source_of(months[0], months[0]["ill"]) is None  # a table in memory
+True
+>>> source_of(iter(months), "ill")
+Traceback (most recent call last):
+    ...
+TypeError: X must be parts that can be read again, got an iterator, which is read once; pass a function that \
+returns a new one each time, such as lambda: pandas.read_csv(path, chunksize=100_000, dtype=...)
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from dplearn._validation import shown
+from dplearn.domains.cells import is_frame
+from dplearn.records.parts import InTurn, Result, Source, Task
+
+__all__ = ["DaskParts", "source_of"]
+
+_ONCE = (
+    "X must be parts that can be read again, got an iterator, which is read once; pass a function that returns"
+    " a new one each time, such as lambda: pandas.read_csv(path, chunksize=100_000, dtype=...)"
+)
+_NO_PART = "X must have parts that are data frames, arrays, record batches, or pairs of these with y, got {}"
+_Y_OF_PARTS = "y must be the name of a column of X, or a list with one part for each part of X, got {}"
+_Y_OF_DASK = "y must be the name of a column of X, or a Dask series or array with the partitions of X, got {}"
+
+
+def source_of(X: Any, y: Any) -> Source | None:
+    """Return the parts of a table, or None if the table is in memory. No value is read.
+
+    Parameters
+    ----------
+    X : object
+        A Dask data frame or array; a list of data frames or arrays; a list of pairs of these with labels; an
+        object that can be iterated over again and again, such as a data set of Arrow; or a function without
+        arguments that returns an iterable of such parts.
+    y : object
+        The name of the column of labels; or labels in parts like those of X; or None where parts are pairs.
+
+    Raises
+    ------
+    TypeError
+        If the table is in parts that can be read only once, or y does not have the same parts.
+    """
+    if _is_dask(X):
+        return DaskParts.of(X, y)
+    if isinstance(X, Iterator):
+        raise TypeError(_ONCE)
+    if isinstance(X, (list, tuple)):
+        return _listed(X, y) if len(X) and _is_part(X[0]) else None
+    make = _maker(X)
+    if make is None:
+        return None
+    if y is not None and not isinstance(y, str):
+        raise TypeError(_Y_OF_PARTS.format(type(y).__name__))
+    return InTurn(lambda: (_pair(part, y) for part in make()))
+
+
+def _maker(X: Any) -> Callable[[], Iterable[Any]] | None:
+    """Return a function that returns the parts of a table, or None if the table is in memory."""
+    if hasattr(X, "to_batches"):  # a data set or a table of Arrow
+        return lambda: iter(X.to_batches())
+    if is_frame(X) or hasattr(X, "shape") or hasattr(X, "__array__") or isinstance(X, (str, bytes, type)):
+        return None
+    if callable(X):
+        return lambda: _again(X())
+    return X.__iter__ if hasattr(X, "__iter__") else None
+
+
+def _again(parts: Any) -> Iterable[Any]:
+    """Return the parts that a function returns."""
+    if hasattr(parts, "to_batches"):
+        return iter(parts.to_batches())
+    if is_frame(parts) or not hasattr(parts, "__iter__"):
+        raise TypeError(
+            f"X must be a function that returns an iterable of parts, got one that returns {type(parts).__name__}"
+        )
+    return iter(parts)
+
+
+def _listed(X: Sequence[Any], y: Any) -> Source:
+    """Return the parts of a list, whose labels are in a list too, in pairs, or in a column."""
+    if y is None or isinstance(y, str):
+        return InTurn(lambda: (_pair(part, y) for part in X))
+    if not isinstance(y, (list, tuple)) or len(y) != len(X):
+        given = f"{len(y)} parts" if isinstance(y, (list, tuple)) else type(y).__name__
+        raise TypeError(_Y_OF_PARTS.format(given))
+    return InTurn(lambda: ((_table(part), labels) for part, labels in zip(X, y, strict=True)))
+
+
+def _is_table(part: Any) -> bool:
+    return is_frame(part) or issparse(part) or (isinstance(part, np.ndarray) and part.ndim == 2)
+
+
+def _is_part(part: Any) -> bool:
+    pair = isinstance(part, tuple) and len(part) == 2 and _is_table(part[0])
+    return pair or _is_table(part) or hasattr(part, "to_pandas")
+
+
+def _table(part: Any) -> Any:
+    """Return a table that learners read; a record batch of Arrow as a data frame with the types of Arrow."""
+    if _is_table(part):
+        return part
+    if hasattr(part, "to_pandas"):
+        from pandas import ArrowDtype  # noqa: PLC0415 - only where there are record batches
+
+        return part.to_pandas(types_mapper=ArrowDtype)
+    raise TypeError(_NO_PART.format(type(part).__name__))
+
+
+def _pair(part: Any, name: str | None) -> tuple[Any, Any]:
+    """Return the rows and the labels of a part."""
+    if isinstance(part, tuple) and len(part) == 2:
+        if name is not None:
+            raise TypeError(f"y must be None where each part is a pair of X and y, got {shown(name)}")
+        return _table(part[0]), part[1]
+    table = _table(part)
+    return (table, None) if name is None else _without(table, name)
+
+
+def _without(table: Any, name: str) -> tuple[Any, Any]:
+    """Return the other columns of a data frame, and the named one."""
+    if not is_frame(table) or name not in list(table.columns):
+        raise ValueError(f"y must be the name of a column of X, got {shown(name)}")
+    return table[[each for each in table.columns if each != name]], table[name]
+
+
+class DaskParts(Source):
+    """The partitions of Dask collections.
+
+    Parameters
+    ----------
+    parts : list of pair of Delayed
+        Private. X and y of each partition.
+    name : str, optional
+        The column of X that holds y.
+    """
+
+    def __init__(self, parts: Sequence[tuple[Any, Any]], name: str | None = None):
+        self._parts, self._name = parts, name
+
+    @classmethod
+    def of(cls, X: Any, y: Any) -> "DaskParts":
+        """Return the partitions of X and y."""
+        rows = _partitions(X)
+        if y is None or isinstance(y, str):
+            return cls([(each, None) for each in rows], y)
+        if not _is_dask(y):
+            raise TypeError(_Y_OF_DASK.format(type(y).__name__))
+        labels = _partitions(y)
+        if len(labels) != len(rows):
+            raise TypeError(_Y_OF_DASK.format(f"{len(labels)} partitions for {len(rows)}"))
+        return cls(list(zip(rows, labels, strict=True)))
+
+    def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
+        """Yield the result of a task for each partition, from the scheduler that Dask is set to."""
+        from dask import compute, delayed  # noqa: PLC0415 - an optional package
+
+        tasks = [
+            delayed(_on_partition, name="dplearn", pure=False)(task_of(number), self._name, X, y)
+            for number, (X, y) in enumerate(self._parts)
+        ]
+        yield from compute(*tasks)
+
+
+def _on_partition(task: Task, name: str | None, X: Any, y: Any) -> Result:
+    """Run a task on a partition; its errors are results."""
+    if name is None:
+        return task(X, y)
+    return Task(partial(_on_named, task.function, name))(X, y)
+
+
+def _on_named(function: Callable[[Any, Any], Any], name: str, X: Any, y: Any) -> Any:  # noqa: ARG001 - no y
+    return function(*_without(X, name))
+
+
+def _is_dask(X: Any) -> bool:
+    return hasattr(X, "to_delayed") and hasattr(X, "__dask_graph__")
+
+
+def _partitions(collection: Any) -> list[Any]:
+    """Return the partitions of a Dask data frame, series or array, as delayed objects."""
+    if len(getattr(collection, "chunks", ())) == 2:  # an array of two axes; whole rows are in one part
+        collection = collection.rechunk({1: -1})
+    parts = collection.to_delayed()
+    return list(parts.ravel()) if isinstance(parts, np.ndarray) else list(parts)

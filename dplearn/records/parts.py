@@ -1,0 +1,252 @@
+"""Private tables in consecutive parts, which are read again in each pass over the records.
+
+A sum over records is the sum over parts of the sums over their records. So a table that does not fit into
+memory is summed part by part, by the code that sums a table in memory, and the result is the same for every
+division into parts. In a pass, each part is the input of one task. Tasks make no draw: a part may be read
+again, for example if a worker of a cluster is lost, and then has the same sums.
+
+>>> import numpy as np
+>>> table = np.arange(6.0).reshape(3, 2)
+>>> source = InTurn(lambda: [(table[:2], np.array([0, 1])), (table[2:], np.array([1]))])
+>>> records = PartedRecords(source, Examples, lengths=(2, 1))
+>>> len(records), records.sums(lambda part: [part.X.sum(axis=0), part.y.sum()])
+(3, [array([6., 9.]), 2])
+>>> doubled = records.then(lambda part: Examples(2 * part.X, part.y))
+>>> doubled[np.array([2, 0])].X.tolist()
+[[8.0, 10.0], [0.0, 2.0]]
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.core.float_errors import float_errors_ignored
+from dplearn.records.rows import Examples, Records, count_of, joined, taken
+
+__all__ = ["PARTS", "InTurn", "PartedRecords", "PartsChangedError", "Source", "Task", "summed"]
+
+#: The assumption of a guarantee about a table in parts.
+PARTS = (
+    "the number of parts, their lengths, and the part and place of each record are public and do not depend"
+    " on values; a part has the same records each time it is read"
+)
+
+Function = Callable[[Any, Any], Any]  # of X and y of a part
+
+
+class PartsChangedError(RuntimeError):
+    """Raised if parts have other numbers of records than when they were first read."""
+
+    def __init__(self) -> None:
+        super().__init__("X must have the same parts each time it is read, but their lengths have changed")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A function of one part, as a task that raises no error.
+
+    An error would make a cluster log the arguments of the task, which are the part.
+
+    Attributes
+    ----------
+    function : callable
+        Maps X and y of a part to a value.
+    """
+
+    function: Function
+
+    def __call__(self, X: Any, y: Any) -> "Result":
+        """Return the value for a part, or the error that the function raised."""
+        with float_errors_ignored():  # in the threads and processes of a cluster too
+            try:
+                return Result(self.function(X, y))
+            except Exception as error:
+                return Result(error=_without_variables(error))
+
+
+@dataclass(frozen=True, repr=False)
+class Result:
+    """The value of a task, or its error."""
+
+    value: Any = None
+    error: Exception | None = None
+
+
+def _without_variables(error: Exception) -> Exception:
+    """Return an error without its tracebacks, in which variables hold private values."""
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
+
+
+class Source(ABC):
+    """The parts of a table, each of which can be read again."""
+
+    @abstractmethod
+    def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
+        """Yield the result of a task for each part, in the order of the parts.
+
+        Parameters
+        ----------
+        task_of : callable
+            Maps the number of a part, from 0, to its task.
+        """
+
+    def values(self, function_of: Callable[[int], Function]) -> Iterator[Any]:
+        """Yield the value of a function of each part; raise the first error.
+
+        Parameters
+        ----------
+        function_of : callable
+            Maps the number of a part to the function, which draws nothing and changes no state.
+        """
+        for result in self.run(lambda number: Task(function_of(number))):
+            if result.error is not None:
+                raise result.error
+            yield result.value
+
+
+class InTurn(Source):
+    """Parts that this process reads one after another.
+
+    Parameters
+    ----------
+    parts : callable
+        Without arguments; returns an iterable of pairs of X and y, the same ones at each call.
+    """
+
+    def __init__(self, parts: Callable[[], Iterable[tuple[Any, Any]]]):
+        self._parts = parts
+
+    def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
+        """Yield the result of a task for each part."""
+        for number, (X, y) in enumerate(self._parts()):
+            yield task_of(number)(X, y)
+
+
+class PartedRecords(Records):
+    """Records of which one part at a time is in memory, or one part in each worker of a cluster.
+
+    Parameters
+    ----------
+    source : Source
+        Private. The parts as they were given.
+    encode : callable
+        Maps X and y of a part to its records, each of which is a function of its own row and label alone. It
+        runs in each pass, so that its checks hold whenever a part is read.
+    lengths : sequence of int
+        Public. The number of records in each part.
+    """
+
+    def __init__(self, source: Source, encode: Function, lengths: Sequence[int]):
+        self._source, self._encode, self._lengths = source, encode, tuple(lengths)
+
+    def __len__(self) -> int:
+        return sum(self._lengths)
+
+    def __getitem__(self, places: NDArray[np.int64]) -> Any:
+        """Return the records with the given row numbers, in that order; they are in memory."""
+        starts = np.cumsum([0, *self._lengths])
+        part_of = np.searchsorted(starts, places, side="right") - 1
+        order = np.argsort(part_of, kind="stable")
+        wanted = [
+            places[order[part_of[order] == part]] - start for part, start in enumerate(starts[:-1].tolist())
+        ]
+        found = joined(list(self._values(lambda part: partial(_taken, wanted[part]))))
+        return taken(found, np.argsort(order, kind="stable"))
+
+    def then(self, function: Callable[[Any], Any]) -> "PartedRecords":
+        """Return the records that a function makes from those of each part.
+
+        Parameters
+        ----------
+        function : callable
+            Maps records to as many records, each a function of its own record alone.
+        """
+        return PartedRecords(self._source, _Composed(self._encode, function), self._lengths)
+
+    def sums(self, function: Callable[[Any], Sequence[Any]]) -> list[Any]:
+        """Return the sums over all parts of the numbers or arrays that a function returns, in one pass.
+
+        Parameters
+        ----------
+        function : callable
+            Maps the records of a part to integers or arrays of them, as many and of the same shapes for each
+            part.
+        """
+        sums: list[Any] = []
+        for values in self._values(lambda _: function):
+            sums = [mine + other for mine, other in zip(sums, values, strict=True)] if sums else list(values)
+        return sums
+
+    def _values(self, function_of: Callable[[int], Callable[[Any], Any]]) -> Iterator[Any]:
+        """Yield the value of a function of the records of each part, given the part's number."""
+
+        def checked(number: int) -> Function:
+            length = self._lengths[number] if number < len(self._lengths) else None
+            return _Checked(self._encode, length, function_of(number)) if length else _empty_as(length)
+
+        count = 0
+        for number, value in enumerate(self._source.values(checked)):
+            count += 1
+            if self._lengths[number]:
+                yield value
+        if count < len(self._lengths):
+            raise PartsChangedError
+
+
+@dataclass(frozen=True)
+class _Composed:
+    """The records that a function makes from the encoded records of a part."""
+
+    encode: Function
+    function: Callable[[Any], Any]
+
+    def __call__(self, X: Any, y: Any) -> Any:
+        return self.function(self.encode(X, y))
+
+
+@dataclass(frozen=True)
+class _Checked:
+    """The value of a function of the records of a part, which must have its length."""
+
+    encode: Function
+    length: int
+    function: Callable[[Any], Any]
+
+    def __call__(self, X: Any, y: Any) -> Any:
+        records = self.encode(X, y)
+        if count_of(records) != self.length:
+            raise PartsChangedError
+        return self.function(records)
+
+
+def _empty_as(length: int | None) -> Function:
+    """Return a function that checks that a part has no rows, which learners could not read."""
+
+    def check(X: Any, y: Any) -> None:  # noqa: ARG001 - has no labels either
+        if length is None or count_of(X):
+            raise PartsChangedError
+
+    return check
+
+
+def _taken(places: NDArray[np.int64], records: Any) -> Any:
+    return taken(records, places)
+
+
+def summed(records: Any, function: Callable[[Any], list[Any]]) -> list[Any]:
+    """Return sums over all records, in one pass.
+
+    Parameters
+    ----------
+    records : object
+        Private. From `as_records`.
+    function : callable
+        Maps records to a list of integers or arrays of them, which are sums over these records.
+    """
+    return records.sums(function) if isinstance(records, PartedRecords) else function(records)
