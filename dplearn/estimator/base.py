@@ -176,8 +176,8 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
             return table, self._plan(params, table.public)
         if not self.reads_parts or public:
             raise TypeError(
-                f"X must be a table in memory for {type(self).__name__}, got one in parts: see the learners of"
-                " tables in parts in the guide on tables of any size"
+                f"X must be a table in memory for {type(self).__name__}, got one in parts; the guide on"
+                " tables of any size lists the learners of tables in parts"
             )
         table = read_parts(self, source, params)
         return table, assuming_parts(self._plan(params, table.public))

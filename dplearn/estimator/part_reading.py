@@ -5,7 +5,6 @@ validates a table, and finds what is public: lengths, columns, and the labels wh
 passes read the part again, with the same checks, and end with its summary. No pass makes a draw.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,7 +44,9 @@ def read_parts(learner: Any, source: Source, params: Params) -> Table:
     found = list(source.values(lambda _: reader.found))
     parts = [part for part in found if part is not None]
     if not parts:
-        raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required: all parts of X are empty")
+        raise ValueError(
+            "Found array with 0 sample(s) while a minimum of 1 is required: all parts of X are empty"
+        )
     first = parts[0]
     for part in parts:
         _check_alike(first, part)
@@ -170,8 +171,8 @@ def _check_alike(first: _Found, part: _Found) -> None:
         if mine != other:
             column = "" if names is None else f" of column {names[place]!r}"
             raise TypeError(
-                f"X must have the same types in each part, but the type{column} is {mine} in one and {other} in"
-                " another; declare types where parts are read, such as read_csv(..., dtype=...)"
+                f"X must have the same types in each part, but the type{column} is {mine} in one and {other}"
+                " in another; declare types where parts are read, such as read_csv(..., dtype=...)"
             )
 
 

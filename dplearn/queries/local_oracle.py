@@ -106,9 +106,7 @@ class LocalOracle(BudgetedOracle):
     def _answers(
         self, account: Account, asked: list[StatisticalQuery], part: Fraction, bounds: list[Bounds]
     ) -> list[Answer]:
-        return [
-            self._answer(account, query, part, known) for query, known in zip(asked, bounds, strict=True)
-        ]
+        return [self._answer(account, query, part, known) for query, known in zip(asked, bounds, strict=True)]
 
     def _answer(self, account: Account, query: StatisticalQuery, part: Fraction, bounds: Bounds) -> Answer:
         count = self._count(part)

@@ -1,7 +1,8 @@
 """Recognise tables in parts: Dask collections, lists of tables, data sets of Arrow, and functions.
 
 >>> import pandas as pd
->>> months = [pd.DataFrame({"age": [31, 42], "ill": ["no", "yes"]}), pd.DataFrame({"age": [57], "ill": ["no"]})]
+>>> first, second = {"age": [31, 42], "ill": ["no", "yes"]}, {"age": [57], "ill": ["no"]}
+>>> months = [pd.DataFrame(first), pd.DataFrame(second)]
 >>> source = source_of(months, "ill")
 >>> list(source.values(lambda number: lambda X, y: (list(X.columns), y.tolist())))
 [(['age'], ['no', 'yes']), (['age'], ['no'])]
@@ -14,8 +15,9 @@ TypeError: X must be parts that can be read again, got an iterator, which is rea
 returns a new one each time, such as lambda: pandas.read_csv(path, chunksize=100_000, dtype=...)
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -28,8 +30,8 @@ from dplearn.records.parts import InTurn, Result, Source, Task
 __all__ = ["DaskParts", "source_of"]
 
 _ONCE = (
-    "X must be parts that can be read again, got an iterator, which is read once; pass a function that returns"
-    " a new one each time, such as lambda: pandas.read_csv(path, chunksize=100_000, dtype=...)"
+    "X must be parts that can be read again, got an iterator, which is read once; pass a function that"
+    " returns a new one each time, such as lambda: pandas.read_csv(path, chunksize=100_000, dtype=...)"
 )
 _NO_PART = "X must have parts that are data frames, arrays, record batches, or pairs of these with y, got {}"
 _Y_OF_PARTS = "y must be the name of a column of X, or a list with one part for each part of X, got {}"
@@ -67,7 +69,7 @@ def source_of(X: Any, y: Any) -> Source | None:
     return InTurn(lambda: (_pair(part, y) for part in make()))
 
 
-def _maker(X: Any) -> Callable[[], Iterable[Any]] | None:
+def _maker(X: Any) -> Callable[[], Iterator[Any]] | None:
     """Return a function that returns the parts of a table, or None if the table is in memory."""
     if hasattr(X, "to_batches"):  # a data set or a table of Arrow
         return lambda: iter(X.to_batches())
@@ -75,16 +77,17 @@ def _maker(X: Any) -> Callable[[], Iterable[Any]] | None:
         return None
     if callable(X):
         return lambda: _again(X())
-    return X.__iter__ if hasattr(X, "__iter__") else None
+    return (lambda: iter(X)) if hasattr(X, "__iter__") else None
 
 
-def _again(parts: Any) -> Iterable[Any]:
+def _again(parts: Any) -> Iterator[Any]:
     """Return the parts that a function returns."""
     if hasattr(parts, "to_batches"):
-        return iter(parts.to_batches())
+        parts = parts.to_batches()
     if is_frame(parts) or not hasattr(parts, "__iter__"):
         raise TypeError(
-            f"X must be a function that returns an iterable of parts, got one that returns {type(parts).__name__}"
+            "X must be a function that returns an iterable of parts, got one that returns"
+            f" {type(parts).__name__}"
         )
     return iter(parts)
 
@@ -113,9 +116,7 @@ def _table(part: Any) -> Any:
     if _is_table(part):
         return part
     if hasattr(part, "to_pandas"):
-        from pandas import ArrowDtype  # noqa: PLC0415 - only where there are record batches
-
-        return part.to_pandas(types_mapper=ArrowDtype)
+        return part.to_pandas(types_mapper=import_module("pandas").ArrowDtype)
     raise TypeError(_NO_PART.format(type(part).__name__))
 
 
@@ -165,13 +166,12 @@ class DaskParts(Source):
 
     def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
         """Yield the result of a task for each partition, from the scheduler that Dask is set to."""
-        from dask import compute, delayed  # noqa: PLC0415 - an optional package
-
+        dask = import_module("dask")  # an optional package
         tasks = [
-            delayed(_on_partition, name="dplearn", pure=False)(task_of(number), self._name, X, y)
+            dask.delayed(_on_partition, name="dplearn", pure=False)(task_of(number), self._name, X, y)
             for number, (X, y) in enumerate(self._parts)
         ]
-        yield from compute(*tasks)
+        yield from dask.compute(*tasks)
 
 
 def _on_partition(task: Task, name: str | None, X: Any, y: Any) -> Result:

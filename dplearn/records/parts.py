@@ -6,11 +6,12 @@ division into parts. In a pass, each part is the input of one task. Tasks make n
 again, for example if a worker of a cluster is lost, and then has the same sums.
 
 >>> import numpy as np
+>>> from dplearn.records.rows import Examples
 >>> table = np.arange(6.0).reshape(3, 2)
 >>> source = InTurn(lambda: [(table[:2], np.array([0, 1])), (table[2:], np.array([1]))])
 >>> records = PartedRecords(source, Examples, lengths=(2, 1))
->>> len(records), records.sums(lambda part: [part.X.sum(axis=0), part.y.sum()])
-(3, [array([6., 9.]), 2])
+>>> len(records), [total.tolist() for total in records.sums(lambda part: [part.X.sum(axis=0)])]
+(3, [[6.0, 9.0]])
 >>> doubled = records.then(lambda part: Examples(2 * part.X, part.y))
 >>> doubled[np.array([2, 0])].X.tolist()
 [[8.0, 10.0], [0.0, 2.0]]
@@ -26,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.core.float_errors import float_errors_ignored
-from dplearn.records.rows import Examples, Records, count_of, joined, taken
+from dplearn.records.rows import Records, count_of, joined, taken
 
 __all__ = ["PARTS", "InTurn", "PartedRecords", "PartsChangedError", "Source", "Task", "summed"]
 

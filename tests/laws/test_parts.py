@@ -4,6 +4,7 @@ So a table in memory and a table in many partitions can run the same code.
 """
 
 from dataclasses import fields, is_dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,10 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 from dplearn.core.gf2 import BitMatrix
+from dplearn.domains import DomainError
 from dplearn.learners import ExponentialMechanismClassifier, SecretSampleClassifier
+from dplearn.privacy import Guarantee
+from dplearn.records.parts import PARTS as ASSUMED
 from dplearn.records.rows import taken
 from tests.laws.conftest import TRANSFORMERS
 
@@ -96,3 +100,61 @@ def test_a_summary_that_depends_on_the_whole_table_is_caught():
 
     with pytest.raises(AssertionError):
         assert_parts_are_summarised_alike(Centred(classes=[0, 1, 2]), *IRIS)
+
+
+def in_parts(table):
+    """A table in parts, one of one row, and one without rows."""
+    return [table[start:stop] for start, stop in pairwise([0, 1, 1, 60, len(table)])]
+
+
+def published(model):
+    """All that a fit sets, as text, but for the guarantee."""
+    return repr({name: shown(value) for name, value in sorted(vars(model).items()) if name.endswith("_")})
+
+
+def shown(value):
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [shown(each) for each in value]
+    if hasattr(value, "__dict__") and not isinstance(value, Guarantee):
+        return {name: shown(each) for name, each in vars(value).items() if name != "_cache"}
+    return "" if isinstance(value, Guarantee) else repr(value)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_fit_on_parts_publishes_what_a_fit_on_the_table_does(classifier, iris):
+    X, y = iris
+    if not classifier.reads_parts or getattr(classifier, "domain", None) == "learn":
+        return
+    whole, parted = (clone(classifier).set_params(random_state=3) for _ in range(2))
+    whole.fit(X, y)
+    parted.fit(in_parts(X), in_parts(y))
+    assert published(parted) == published(whole)
+    assert np.array_equal(parted.predict(X), whole.predict(X))
+    assert parted.guarantee_.assumes == (*whole.guarantee_.assumes, ASSUMED)
+
+
+def test_learners_of_tables_in_memory_refuse_parts_before_the_charge(classifier, iris, budget):
+    if classifier.reads_parts:
+        return
+    ledger = budget(100)
+    with pytest.raises(TypeError, match="X must be a table in memory for"):
+        clone(classifier).set_params(ledger=ledger).fit(*map(in_parts, iris))
+    assert ledger.history() == []
+
+
+def test_a_value_outside_the_domain_in_any_part_refuses_the_table_before_the_charge(classifier, iris, budget):
+    X, y = iris
+    domain = getattr(classifier, "domain", None)
+    if not classifier.reads_parts or domain is None or domain == "learn":
+        return
+    ledger, rows = budget(100), in_parts(X)
+    rows[-1] = rows[-1].copy()
+    rows[-1][7, 1] = np.inf
+    model = clone(classifier).set_params(ledger=ledger)
+    with pytest.raises(DomainError) as caught:
+        model.fit(rows, in_parts(y))
+    assert ledger.history() == []
+    assert "inf" not in str(caught.value).replace("infinity", "")
+    assert not hasattr(model, "guarantee_")

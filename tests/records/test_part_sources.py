@@ -1,0 +1,132 @@
+"""Which objects are tables in parts, and which are refused with advice."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.sparse import csr_matrix
+
+from dplearn.records.part_sources import source_of
+
+FRAME = pd.DataFrame({"age": [31, 42, 57], "town": ["x", "y", "x"], "ill": ["no", "yes", "no"]})
+CUT = [FRAME[:2], FRAME[2:]]
+
+
+def parts(X, y):
+    source = source_of(X, y)
+    return None if source is None else list(source.values(lambda _: lambda X, y: (X, y)))
+
+
+class Again:
+    """Can be iterated over again and again."""
+
+    def __iter__(self):
+        return iter(CUT)
+
+
+def dask_frame():
+    return pytest.importorskip("dask.dataframe").from_pandas(FRAME, npartitions=2)
+
+
+def arrow_table():
+    return pytest.importorskip("pyarrow").Table.from_pandas(FRAME)
+
+
+OF_A_COLUMN = {
+    "list of frames": lambda: (CUT, "ill"),
+    "tuple of frames": lambda: (tuple(CUT), "ill"),
+    "list of polars frames": lambda: ([pl.from_pandas(part) for part in CUT], "ill"),
+    "function": lambda: (lambda: iter(CUT), "ill"),
+    "function of a list": lambda: (lambda: CUT, "ill"),
+    "iterable": lambda: (Again(), "ill"),
+    "list of labels": lambda: ([part[["age", "town"]] for part in CUT], [part["ill"] for part in CUT]),
+    "pairs": lambda: ([(part[["age", "town"]], part["ill"]) for part in CUT], None),
+    "function of pairs": lambda: (lambda: ((part[["age", "town"]], part["ill"]) for part in CUT), None),
+    "Dask frame": lambda: (dask_frame(), "ill"),
+    "Dask frame and series": lambda: (dask_frame()[["age", "town"]], dask_frame()["ill"]),
+    "table of Arrow": lambda: (arrow_table(), "ill"),
+    "function of a table of Arrow": lambda: (arrow_table, "ill"),
+    "batches of Arrow": lambda: (arrow_table().to_batches(max_chunksize=2), "ill"),
+}
+
+
+@pytest.mark.parametrize("name", OF_A_COLUMN)
+def test_parts_are_rows_and_labels(name):
+    X, y = OF_A_COLUMN[name]()
+    for _ in range(2):  # each pass reads all of them
+        found = [part for part in parts(X, y) if len(part[0])]
+        assert all(list(rows.columns) == ["age", "town"] for rows, _ in found)
+        assert [each for rows, _ in found for each in rows["age"].to_list()] == [31, 42, 57]
+        assert [each for _, labels in found for each in labels.to_list()] == ["no", "yes", "no"]
+
+
+def test_arrays_and_sparse_matrices_are_parts_too():
+    table, labels = np.arange(6.0).reshape(3, 2), np.array([0, 1, 0])
+    for rows in ([table[:1], table[1:]], [csr_matrix(table[:1]), csr_matrix(table[1:])]):
+        assert [part[1].tolist() for part in parts(rows, [labels[:1], labels[1:]])] == [[0], [1, 0]]
+
+
+def test_parts_of_dask_arrays_have_whole_rows():
+    da = pytest.importorskip("dask.array")
+    table, labels = np.arange(12.0).reshape(4, 3), np.array([0, 1, 0, 1])
+    found = parts(da.from_array(table, chunks=(3, 2)), da.from_array(labels, chunks=3))
+    assert [(rows.shape, y.tolist()) for rows, y in found] == [((3, 3), [0, 1, 0]), ((1, 3), [1])]
+
+
+def test_the_types_of_arrow_are_kept_though_a_part_has_gaps():
+    pa = pytest.importorskip("pyarrow")
+    batches = [pa.RecordBatch.from_pydict({"age": pa.array(ages, pa.int64())}) for ages in ([31, None], [42])]
+    assert {str(rows["age"].dtype) for rows, _ in parts(batches, None)} == {"int64[pyarrow]"}
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        FRAME,
+        pl.from_pandas(FRAME),
+        FRAME.to_numpy(),
+        csr_matrix(np.eye(3)),
+        [[1, 2], [3, 4]],
+        [(1, 2), (3, 4)],
+        [np.array([1, 2]), np.array([3, 4])],
+        [],
+        "text",
+        7,
+        None,
+    ],
+    ids=lambda X: type(X).__name__,
+)
+def test_other_tables_are_in_memory(X):
+    assert source_of(X, [0, 1]) is None
+
+
+def failure(X, y, error=TypeError):
+    with pytest.raises(error) as caught:
+        parts(X, y)
+    return str(caught.value)
+
+
+def test_an_iterator_is_refused_since_it_is_read_once():
+    for once in (iter(CUT), (part for part in CUT)):
+        assert re.match("X must be parts that can be read again, got an iterator", failure(once, "ill"))
+
+
+def test_labels_that_are_not_in_the_same_parts_are_refused():
+    rows = [part[["age"]] for part in CUT]
+    assert "got ndarray" in failure(rows, np.array([0, 1, 0]))
+    assert "got 1 parts" in failure(rows, [FRAME["ill"]])
+    assert "got Series" in failure(lambda: CUT, FRAME["ill"])
+    assert failure(CUT, "sick", ValueError) == "y must be the name of a column of X, got 'sick'"
+    pairs = [(part[["age"]], part["ill"]) for part in CUT]
+    assert "y must be None where each part is a pair" in failure(pairs, "ill")
+    dask = dask_frame()
+    assert "got Series" in failure(dask[["age"]], FRAME["ill"])
+    assert "got 1 partitions for 2" in failure(dask[["age"]], dask["ill"].repartition(npartitions=1))
+
+
+def test_a_function_that_returns_no_parts_is_refused():
+    assert "got one that returns DataFrame" in failure(lambda: FRAME, "ill")
+    assert "got one that returns int" in failure(lambda: 7, "ill")
+    assert "got int" in failure(lambda: [7], "ill")
