@@ -111,7 +111,11 @@ class BudgetedOracle(Oracle):
             self._check(asked, part)
             bounds = [self._bounds(query, part) for query in asked]
             account.rounds += (Round(len(asked), together),)
-            return self._answers(account, asked, part, bounds)
+            exact = self._exact(account, asked)
+            return [
+                self._answer(account, query, part, known, each)
+                for query, known, each in zip(asked, bounds, exact, strict=True)
+            ]
 
     def _share(
         self, asked: list[StatisticalQuery], share: Any, tolerance: Any, beta: Any, left: Fraction
@@ -161,8 +165,12 @@ class BudgetedOracle(Oracle):
     def _bounds(self, query: StatisticalQuery, part: Fraction) -> Bounds:
         """Return the error bounds of the answer, from noise and from sampling."""
 
+    def _exact(self, account: Account, asked: list[StatisticalQuery]) -> list[Any]:  # noqa: ARG002
+        """Return the private value that each answer of a round is made of; None if a draw comes first."""
+        return [None] * len(asked)
+
     @abstractmethod
-    def _answers(
-        self, account: Account, asked: list[StatisticalQuery], part: Fraction, bounds: list[Bounds]
-    ) -> list[Answer]:
-        """Return the answers to the queries of one round."""
+    def _answer(
+        self, account: Account, query: StatisticalQuery, part: Fraction, bounds: Bounds, exact: Any
+    ) -> Answer:
+        """Return the answer to one query."""

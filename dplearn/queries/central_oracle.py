@@ -16,7 +16,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dplearn._validation import AUTO, check_choice
 from dplearn.chance.dice import Dice
@@ -107,26 +106,21 @@ class CentralOracle(BudgetedOracle):
         sampling = sampling_bound(query.high - query.low, self._n, query.size)
         return noise.times(float(query.unit) / self._n), sampling.times(float(query.unit))
 
-    def _answers(
-        self, account: Account, asked: list[StatisticalQuery], part: Fraction, bounds: list[Bounds]
-    ) -> list[Answer]:
+    def _exact(self, account: Account, asked: list[StatisticalQuery]) -> list[Any]:
         # One pass over the records for all queries of a round.
-        totals = summed(account.records, lambda records: [query.total(records) for query in asked])
-        return [
-            Answer(self._noisy_means(account, query, part, exact), self._n, *known)
-            for query, exact, known in zip(asked, totals, bounds, strict=True)
-        ]
+        return summed(account.records, lambda records: [query.total(records) for query in asked])
 
-    def _noisy_means(
-        self, account: Account, query: StatisticalQuery, part: Fraction, totals: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def _answer(
+        self, account: Account, query: StatisticalQuery, part: Fraction, bounds: Bounds, exact: Any
+    ) -> Answer:
         ends = {"low": self._n * query.low, "high": self._n * query.high}  # public, and no total is beyond
         if self._rho is None:
             privacy = ApproxDP(part * self._epsilon)
-            noisy = laplace_counts(totals, privacy=privacy, dice=account.dice, sensitivity=query.l1, **ends)
+            noisy = laplace_counts(exact, privacy=privacy, dice=account.dice, sensitivity=query.l1, **ends)
         else:
             rho = ZeroConcentratedDP(part * self._rho)
             noisy = gaussian_counts(
-                totals, privacy=rho, dice=account.dice, squared_sensitivity=query.squared_l2, **ends
+                exact, privacy=rho, dice=account.dice, squared_sensitivity=query.squared_l2, **ends
             )
-        return np.asarray(noisy, dtype=np.float64) * float(query.unit) / self._n
+        means = np.asarray(noisy, dtype=np.float64) * float(query.unit) / self._n
+        return Answer(means, self._n, *bounds)

@@ -103,12 +103,14 @@ class LocalOracle(BudgetedOracle):
         noise, sampling = self.randomizer(query, count).bounds(count)
         return noise.times(unit), sampling.times(unit)
 
-    def _answers(
-        self, account: Account, asked: list[StatisticalQuery], part: Fraction, bounds: list[Bounds]
-    ) -> list[Answer]:
-        return [self._answer(account, query, part, known) for query, known in zip(asked, bounds, strict=True)]
-
-    def _answer(self, account: Account, query: StatisticalQuery, part: Fraction, bounds: Bounds) -> Answer:
+    def _answer(
+        self,
+        account: Account,
+        query: StatisticalQuery,
+        part: Fraction,
+        bounds: Bounds,
+        exact: Any,  # noqa: ARG002
+    ) -> Answer:
         count = self._count(part)
         randomizer = self.randomizer(query, count)
         asked = taken(account.records, self._order[account.asked : account.asked + count])

@@ -404,7 +404,7 @@ def test_norms_without_joint_features_move_sums_too_far(monkeypatch):
     right = Rows.block
 
     def block(rows, records):
-        alone = right(replace(rows, joint=None, _kept=[None, None]), records)
+        alone = right(replace(rows, joint=None), records)
         return replace(right(rows, records), weights=alone.weights)
 
     monkeypatch.setattr(Rows, "block", block)

@@ -55,7 +55,7 @@ def no_noise(monkeypatch):
 def the_whole_budget_for_each_column(monkeypatch):
     right = CentralOracle._answer
     monkeypatch.setattr(
-        CentralOracle, "_answer", lambda self, *task: right(self, *task[:2], 2 * task[2], task[3])
+        CentralOracle, "_answer", lambda self, *task: right(self, *task[:2], 2 * task[2], *task[3:])
     )
 
 

@@ -162,8 +162,8 @@ def test_noise_that_the_data_scale_breaks_replay(monkeypatch):
     case = LINEAR_REPLAYS[1]
     right = CentralOracle._answer
 
-    def scaled(self, account, query, part, bounds):
-        return right(self, account, query, part / (2 if account.records[:, 0].sum() > 0 else 1), bounds)
+    def scaled(self, account, query, part, *known):
+        return right(self, account, query, part / (2 if account.records[:, 0].sum() > 0 else 1), *known)
 
     monkeypatch.setattr(CentralOracle, "_answer", scaled)
     assert case.with_fit(case.fit).replay(seeds=1)

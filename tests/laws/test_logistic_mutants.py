@@ -180,9 +180,9 @@ def test_shares_that_the_data_settle_break_replay(monkeypatch):
     case = LOGISTIC_REPLAYS[1]
     right = CentralOracle._answer
 
-    def settled(self, account, query, part, bounds):
+    def settled(self, account, query, part, *known):
         less = account.records.X[:, 0].sum() > 0
-        return right(self, account, query, part / 2 if less else part, bounds)
+        return right(self, account, query, part / 2 if less else part, *known)
 
     monkeypatch.setattr(CentralOracle, "_answer", settled)
     assert case.with_fit(case.fit).replay(seeds=1)

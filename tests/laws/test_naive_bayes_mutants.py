@@ -60,7 +60,7 @@ def one_noise_for_all_cells(monkeypatch):
 def the_whole_budget_for_each_column(monkeypatch):
     right = CentralOracle._answer
     monkeypatch.setattr(
-        CentralOracle, "_answer", lambda self, *task: right(self, *task[:2], 2 * task[2], task[3])
+        CentralOracle, "_answer", lambda self, *task: right(self, *task[:2], 2 * task[2], *task[3:])
     )
 
 

@@ -52,9 +52,9 @@ def asked(kind, n_labels, n=800):
     queries = []
     right = (CentralOracle._answer, LocalOracle._answer)
 
-    def spied(self, account, query, part, bounds):
+    def spied(self, account, query, part, *known):
         queries.append(query)
-        return right[isinstance(self, LocalOracle)](self, account, query, part, bounds)
+        return right[isinstance(self, LocalOracle)](self, account, query, part, *known)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(CentralOracle, "_answer", spied)
@@ -204,7 +204,7 @@ def test_factors_of_other_records_are_never_taken_from_the_cache():
     assert rows.weights(near).tolist() == [1024]
     assert rows.weights(far).tolist() == [1024 // 9]
     assert rows.weights(near).tolist() == [1024]
-    assert rows._kept[0] is near  # the object is kept alive, so that no other has its identity
+    assert rows._blocks._kept[0] is near  # it is kept alive, so that no other object has its identity
 
 
 @pytest.mark.parametrize("order", [1, 2])
