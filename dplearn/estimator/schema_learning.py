@@ -36,12 +36,14 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Learn, Product
 from dplearn.domains.cells import is_frame
 from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
+from dplearn.estimator.part_reading import summary_of
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.composition import Composition
 from dplearn.privacy.events import ZeroConcentrated
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.privacy.shares import concentrated_budget
+from dplearn.records.parts import PartedRecords
 from dplearn.records.reading import TABLE, labels_assumed, read_features, read_labels
 from dplearn.records.rows import Examples
 from dplearn.records.targets import read_numbers
@@ -349,6 +351,17 @@ def _given_targets(rows: Examples, classes: Any) -> Any:
     return rows.y if classes is None else classes[rows.y]
 
 
+def _given(summary: Any, classes: Any) -> tuple[Any, Any]:
+    """Return X and y as the inner learner reads them, in memory or in parts."""
+    if isinstance(summary, PartedRecords):
+        return summary.as_source(lambda rows: _given(rows, classes)), None
+    return summary.X, _given_targets(summary, classes)
+
+
+def _cells(stages: SchemaStages, rows: Examples) -> Any:
+    return stages.read(rows.X)
+
+
 def _plan(learner: Any, params: Any, public: Any, **more: Any) -> SchemaFitPlan:  # noqa: ARG001 - a stage
     found = replace(getattr(public, "inner", public), n_samples=public.n_samples)
     kinds = getattr(public, "kinds", None) or _planned_kinds(params.learn, public)
@@ -415,16 +428,20 @@ def _summarize(learner: Any, table: Table, plan: SchemaFitPlan) -> Examples:  # 
 
 def _release(learner: Any, summary: Examples, plan: SchemaFitPlan, dice: Dice) -> _Outcome:  # noqa: ARG001
     # The costs of the two releases add up; see `learns_schema`.
-    columns = plan.stages.read(summary.X)
+    columns = (
+        summary.then(partial(_cells, plan.stages))
+        if isinstance(summary, PartedRecords)
+        else plan.stages.read(summary.X)
+    )
     schema = plan.stages.release(plan.stages.summarize(columns, plan.schema), plan.schema, dice).schema
     params, classes = plan.params, plan.public.classes
     inner = params.inner(schema, classes=classes, budget=plan.rest)
-    own, y = inner._params(params.cost.reproducible), _given_targets(summary, classes)
-    table, inner_plan = inner._begin(summary.X, y, own)
+    own = inner._params(params.cost.reproducible)
+    table, inner_plan = inner._begin(*_given(summary, classes), own)
     assert plan.stages.concentrated is None or params.concentrated(
         inner_plan
     )  # as the division of the budget assumes
-    released = inner._release(inner._summarize(table, inner_plan), inner_plan, dice)
+    released = inner._release(summary_of(inner, table, inner_plan), inner_plan, dice)
     return _Outcome(schema, inner_plan, released)
 
 

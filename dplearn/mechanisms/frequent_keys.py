@@ -19,7 +19,7 @@ import numpy as np
 from dplearn._validation import check_choice, check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.exact import at_most_exp
-from dplearn.core.key_counts import counted_keys
+from dplearn.core.key_counts import KeyCounts, counted_keys
 from dplearn.mechanisms.noisy_counts import gaussian_counts
 from dplearn.privacy import ZeroConcentratedDP
 from dplearn.privacy.guarantees import rho_of
@@ -31,13 +31,17 @@ _BITS = 64  # of the square root
 
 
 def frequent_keys(
-    columns: Sequence[Sequence[Hashable]], *, privacy: ZeroConcentratedDP, delta: Fraction, dice: Dice
+    columns: Sequence[Sequence[Hashable] | KeyCounts],
+    *,
+    privacy: ZeroConcentratedDP,
+    delta: Fraction,
+    dice: Dice,
 ) -> list[list[Hashable]]:
     """Return the keys of each column whose noisy count reaches a threshold.
 
     Parameters
     ----------
-    columns : sequence of d sequences of length n
+    columns : sequence of d sequences of length n, or of d KeyCounts
         Private. One key of each record a column: None, str, bytes, int, or tuples of these.
     privacy : ZeroConcentratedDP
         Its `rho` is spent whole, by all columns together. For neighbours that replace one record.

@@ -24,7 +24,7 @@ from dplearn.mechanisms.exponential import select_exponential
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 
-__all__ = ["code_near_rank"]
+__all__ = ["code_near_rank", "examined_ranks"]
 
 _RARE = 64  # all data are examined with probability at most 2**-64
 
@@ -83,9 +83,7 @@ def code_near_rank(
     size = cell.stop - cell.start
     far = _far(ratio, size)
     target = a * len(cell)
-    # Codes before the datum of rank `first` have U <= first, codes after the datum of rank `last` have
-    # L > last. So both cost at least `far`.
-    first, last = (target - far) // b, -((-target - far) // b) - 1
+    first, last = _near_ranks(target, b, far)
     near = _codes_between(cell, target, b, first, last)
     if first < 0 and last >= len(cell):
         return _draw(near, privacy, dice, sensitivity)
@@ -119,6 +117,39 @@ def code_near_rank(
 def _far(ratio: Fraction, size: int) -> int:
     """Return the least cost at which `size` codes together weigh at most 2**-64 of one code of cost 0."""
     return max(1, power_at_most(ratio, Fraction(1, size << _RARE)))
+
+
+def examined_ranks(
+    n: int, fraction: Fraction, size: int, *, privacy: ApproxDP, alone: bool = True
+) -> tuple[int, int]:
+    """Return the ranks among which `code_near_rank` looks for a code, except with probability 2**-64.
+
+    Parameters
+    ----------
+    n : int
+        The number of codes of the cell.
+    fraction, privacy, alone
+        As for `code_near_rank`.
+    size : int
+        The number of codes in the interval of the cell.
+
+    Returns
+    -------
+    tuple of int
+        The first of these ranks, and the last plus 1.
+    """
+    ratio = selection_ratio(epsilon_of(privacy), rank_sensitivity(fraction, alone))
+    first, last = _near_ranks(fraction.numerator * n, fraction.denominator, _far(ratio, size))
+    return max(first, 0), min(last, n - 1) + 1
+
+
+def _near_ranks(target: int, unit: int, far: int) -> tuple[int, int]:
+    """Return the ranks `first` and `last`: codes beyond their data cost at least `far`.
+
+    Codes before the datum of rank `first` have U <= first, codes after the datum of rank `last` have
+    L > last.
+    """
+    return (target - far) // unit, -((-target - far) // unit) - 1
 
 
 def _codes_between(cell: Cell, target: int, unit: int, first: int, last: int) -> EqualCosts:

@@ -108,7 +108,7 @@ class CentralOracle(BudgetedOracle):
 
     def _exact(self, account: Account, asked: list[StatisticalQuery]) -> list[Any]:
         # One pass over the records for all queries of a round.
-        return summed(account.records, lambda records: [query.total(records) for query in asked])
+        return list(summed(account.records, lambda records: [query.total(records) for query in asked]))
 
     def _answer(
         self, account: Account, query: StatisticalQuery, part: Fraction, bounds: Bounds, exact: Any

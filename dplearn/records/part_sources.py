@@ -15,8 +15,8 @@ TypeError: X must be parts that can be read again, got an iterator, which is rea
 returns a new one each time, such as lambda: pandas.read_csv(path, chunksize=100_000, dtype=...)
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial, reduce
 from importlib import import_module
 from typing import Any
 
@@ -25,7 +25,7 @@ from scipy.sparse import issparse
 
 from dplearn._validation import shown
 from dplearn.domains.cells import is_frame
-from dplearn.records.parts import InTurn, Result, Source, Task
+from dplearn.records.parts import InTurn, Result, Source, Task, added
 
 __all__ = ["DaskParts", "source_of"]
 
@@ -33,6 +33,7 @@ _ONCE = (
     "X must be parts that can be read again, got an iterator, which is read once; pass a function that"
     " returns a new one each time, such as lambda: pandas.read_csv(path, chunksize=100_000, dtype=...)"
 )
+_GROUP = 8  # sums that are added in one task
 _NO_PART = "X must have parts that are data frames, arrays, record batches, or pairs of these with y, got {}"
 _Y_OF_PARTS = "y must be the name of a column of X, or a list with one part for each part of X, got {}"
 _Y_OF_DASK = "y must be the name of a column of X, or a Dask series or array with the partitions of X, got {}"
@@ -44,9 +45,9 @@ def source_of(X: Any, y: Any) -> Source | None:
     Parameters
     ----------
     X : object
-        A Dask data frame or array; a list of data frames or arrays; a list of pairs of these with labels; an
-        object that can be iterated over again and again, such as a data set of Arrow; or a function without
-        arguments that returns an iterable of such parts.
+        A `Source`; a Dask data frame or array; a list of data frames or arrays; a list of pairs of these with
+        labels; an object that can be iterated over again and again, such as a data set of Arrow; or a
+        function without arguments that returns an iterable of such parts.
     y : object
         The name of the column of labels; or labels in parts like those of X; or None where parts are pairs.
 
@@ -55,12 +56,15 @@ def source_of(X: Any, y: Any) -> Source | None:
     TypeError
         If the table is in parts that can be read only once, or y does not have the same parts.
     """
+    if isinstance(X, Source):
+        return X
     if _is_dask(X):
         return DaskParts.of(X, y)
     if isinstance(X, Iterator):
         raise TypeError(_ONCE)
-    if isinstance(X, (list, tuple)):
-        return _listed(X, y) if len(X) and _is_part(X[0]) else None
+    if hasattr(X, "__len__") and hasattr(X, "__getitem__") and not hasattr(X, "to_batches"):
+        of_parts = not (is_frame(X) or hasattr(X, "shape") or isinstance(X, Mapping)) and len(X) > 0
+        return _listed(X, y) if of_parts and _is_part(X[0]) else None
     make = _maker(X)
     if make is None:
         return None
@@ -73,7 +77,7 @@ def _maker(X: Any) -> Callable[[], Iterator[Any]] | None:
     """Return a function that returns the parts of a table, or None if the table is in memory."""
     if hasattr(X, "to_batches"):  # a data set or a table of Arrow
         return lambda: iter(X.to_batches())
-    if is_frame(X) or hasattr(X, "shape") or hasattr(X, "__array__") or isinstance(X, (str, bytes, type)):
+    if hasattr(X, "shape") or hasattr(X, "__array__") or isinstance(X, (Collection, type)):
         return None
     if callable(X):
         return lambda: _again(X())
@@ -166,12 +170,31 @@ class DaskParts(Source):
 
     def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
         """Yield the result of a task for each partition, from the scheduler that Dask is set to."""
-        dask = import_module("dask")  # an optional package
-        tasks = [
-            dask.delayed(_on_partition, name="dplearn", pure=False)(task_of(number), self._name, X, y)
+        yield from import_module("dask").compute(*self._tasks(task_of))
+
+    def total(self, task_of: Callable[[int], Task]) -> Result:
+        """Return the sum of the results, which the workers add in groups."""
+        results = self._tasks(task_of)
+        while len(results) > 1:
+            groups = [results[start : start + _GROUP] for start in range(0, len(results), _GROUP)]
+            results = [_delayed(_sum_of)(*group) for group in groups]
+        [total] = import_module("dask").compute(*results)
+        return total  # type: ignore[no-any-return]
+
+    def _tasks(self, task_of: Callable[[int], Task]) -> list[Any]:
+        return [
+            _delayed(_on_partition)(task_of(number), self._name, X, y)
             for number, (X, y) in enumerate(self._parts)
         ]
-        yield from dask.compute(*tasks)
+
+
+def _delayed(function: Callable[..., Any]) -> Any:
+    """Return a function that makes tasks of Dask whose names and keys depend on no argument."""
+    return import_module("dask").delayed(function, name="dplearn", pure=False)
+
+
+def _sum_of(*results: Result) -> Result:
+    return reduce(added, results)
 
 
 def _on_partition(task: Task, name: str | None, X: Any, y: Any) -> Result:

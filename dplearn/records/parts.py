@@ -29,7 +29,17 @@ from numpy.typing import NDArray
 from dplearn.core.float_errors import float_errors_ignored
 from dplearn.records.rows import Records, count_of, joined, taken
 
-__all__ = ["PARTS", "InTurn", "PartedRecords", "PartsChangedError", "Source", "Task", "summed"]
+__all__ = [
+    "PARTS",
+    "InTurn",
+    "PartedRecords",
+    "PartsChangedError",
+    "Result",
+    "Source",
+    "Task",
+    "added",
+    "summed",
+]
 
 #: The assumption of a guarantee about a table in parts.
 PARTS = (
@@ -72,10 +82,34 @@ class Task:
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """The value of a task, or its error."""
+    """The value of a task, or its error.
+
+    Attributes
+    ----------
+    value : object
+        None if there is none.
+    error : Exception or None
+        Without a traceback.
+    """
 
     value: Any = None
     error: Exception | None = None
+
+    def found(self) -> Any:
+        """Return the value, or raise the error."""
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+
+def added(first: Result, second: Result) -> Result:
+    """Return the sum of two results whose values are lists of equal lengths, or None; an error prevails."""
+    for result in (first, second):
+        if result.error is not None:
+            return result
+    if first.value is None or second.value is None:
+        return second if first.value is None else first
+    return Result([mine + other for mine, other in zip(first.value, second.value, strict=True)])
 
 
 def _without_variables(error: Exception) -> Exception:
@@ -97,6 +131,15 @@ class Source(ABC):
             Maps the number of a part, from 0, to its task.
         """
 
+    def total(self, task_of: Callable[[int], Task]) -> Result:
+        """Return the sum of the results of a task for each part; a cluster adds them where they are."""
+        total = Result()
+        for result in self.run(task_of):
+            total = added(total, result)
+            if total.error is not None:
+                break
+        return total
+
     def values(self, function_of: Callable[[int], Function]) -> Iterator[Any]:
         """Yield the value of a function of each part; raise the first error.
 
@@ -106,9 +149,7 @@ class Source(ABC):
             Maps the number of a part to the function, which draws nothing and changes no state.
         """
         for result in self.run(lambda number: Task(function_of(number))):
-            if result.error is not None:
-                raise result.error
-            yield result.value
+            yield result.found()
 
 
 class InTurn(Source):
@@ -157,8 +198,12 @@ class PartedRecords(Records):
         wanted = [
             places[order[part_of[order] == part]] - start for part, start in enumerate(starts[:-1].tolist())
         ]
-        found = joined(list(self._values(lambda part: partial(_taken, wanted[part]))))
-        return taken(found, np.argsort(order, kind="stable"))
+        found = self._source.values(lambda part: self._checked(part, partial(_taken, wanted[part])))
+        parts = list(found)
+        if len(parts) < len(self._lengths):
+            raise PartsChangedError
+        rows = joined([part for part in parts if part is not None])
+        return taken(rows, np.argsort(order, kind="stable"))
 
     def then(self, function: Callable[[Any], Any]) -> "PartedRecords":
         """Return the records that a function makes from those of each part.
@@ -170,6 +215,16 @@ class PartedRecords(Records):
         """
         return PartedRecords(self._source, _Composed(self._encode, function), self._lengths)
 
+    def as_source(self, given: Callable[[Any], tuple[Any, Any]]) -> Source:
+        """Return the parts as a table that is read again, by another learner for example.
+
+        Parameters
+        ----------
+        given : callable
+            Maps the records of a part to X and y.
+        """
+        return _Encoded(self, given)
+
     def sums(self, function: Callable[[Any], Sequence[Any]]) -> list[Any]:
         """Return the sums over all parts of the numbers or arrays that a function returns, in one pass.
 
@@ -179,25 +234,44 @@ class PartedRecords(Records):
             Maps the records of a part to integers or arrays of them, as many and of the same shapes for each
             part.
         """
-        sums: list[Any] = []
-        for values in self._values(lambda _: function):
-            sums = [mine + other for mine, other in zip(sums, values, strict=True)] if sums else list(values)
+        total = self._source.total(lambda part: Task(self._checked(part, partial(_counted, function))))
+        n_parts, *sums = total.found() or [0]
+        if n_parts != sum(length > 0 for length in self._lengths):
+            raise PartsChangedError
         return sums
 
-    def _values(self, function_of: Callable[[int], Callable[[Any], Any]]) -> Iterator[Any]:
-        """Yield the value of a function of the records of each part, given the part's number."""
+    def _checked(self, number: int, function: Callable[[Any], Any]) -> Function:
+        """Return the function of a part as it was given, which must have the length that it had."""
+        length = self._lengths[number] if number < len(self._lengths) else None
+        return _Checked(self._encode, length, function) if length else _empty_as(length)
 
-        def checked(number: int) -> Function:
-            length = self._lengths[number] if number < len(self._lengths) else None
-            return _Checked(self._encode, length, function_of(number)) if length else _empty_as(length)
 
-        count = 0
-        for number, value in enumerate(self._source.values(checked)):
-            count += 1
-            if self._lengths[number]:
-                yield value
-        if count < len(self._lengths):
-            raise PartsChangedError
+class _Encoded(Source):
+    """The parts of records, as X and y that are made from the encoded records."""
+
+    def __init__(self, records: PartedRecords, given: Callable[[Any], tuple[Any, Any]]):
+        self._records, self._given = records, given
+
+    def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
+        return self._records._source.run(partial(self._task, task_of))
+
+    def total(self, task_of: Callable[[int], Task]) -> Result:
+        return self._records._source.total(partial(self._task, task_of))
+
+    def _task(self, task_of: Callable[[int], Task], number: int) -> Task:
+        """Return a task on a part as it was given; it has the length that it had."""
+        return Task(self._records._checked(number, _OnPair(task_of(number).function, self._given)))
+
+
+@dataclass(frozen=True)
+class _OnPair:
+    """The value of a function of X and y that are made from records."""
+
+    function: Function
+    given: Callable[[Any], tuple[Any, Any]]
+
+    def __call__(self, records: Any) -> Any:
+        return self.function(*self.given(records))
 
 
 @dataclass(frozen=True)
@@ -236,11 +310,16 @@ def _empty_as(length: int | None) -> Function:
     return check
 
 
+def _counted(function: Callable[[Any], Sequence[Any]], records: Any) -> list[Any]:
+    """Return the number of parts, 1, and the values of a function."""
+    return [1, *function(records)]
+
+
 def _taken(places: NDArray[np.int64], records: Any) -> Any:
     return taken(records, places)
 
 
-def summed(records: Any, function: Callable[[Any], list[Any]]) -> list[Any]:
+def summed(records: Any, function: Callable[[Any], Sequence[Any]]) -> Sequence[Any]:
     """Return sums over all records, in one pass.
 
     Parameters

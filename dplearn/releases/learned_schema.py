@@ -14,10 +14,10 @@ IntegerRange(low=1988, high=2022, outside='accept', missing=True)
 """
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from math import isqrt
 from typing import Any
@@ -28,18 +28,21 @@ from numpy.typing import NDArray
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.exact import log_bounds
-from dplearn.core.ranks import Cell, SortedCodes
+from dplearn.core.key_counts import KeyCounts
+from dplearn.core.ranks import Cell, Ranks, SortedCodes
 from dplearn.domains import Categories, Domain, Floats, Grid, Hashed, IntegerRange, Product
 from dplearn.domains.cells import cells_of, frame_column, is_frame, object_array
 from dplearn.domains.column_kinds import ColumnKinds, declared_kinds, kinds_of
 from dplearn.domains.keys import read_keys
 from dplearn.mechanisms.frequent_keys import frequent_keys, frequent_keys_threshold
-from dplearn.mechanisms.rank_selection import code_near_rank
+from dplearn.mechanisms.rank_selection import code_near_rank, examined_ranks
 from dplearn.privacy import ApproxDP, PrivacyLedger, ZeroConcentratedDP
 from dplearn.privacy.calibration import calibrate
 from dplearn.privacy.composition import Composition
 from dplearn.privacy.events import BoundedRange, Event, ZeroConcentrated
 from dplearn.privacy.plan import hidden, noted
+from dplearn.records.part_ranks import parted_ranks
+from dplearn.records.parts import PartedRecords
 from dplearn.records.rows import Columns
 from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan
 
@@ -372,14 +375,15 @@ class SchemaStages(Release[LearnedSchemaPlan, LearnedSchema]):
             curated=self.curated,
         )
 
-    def release(self, summary: Columns, plan: LearnedSchemaPlan, dice: Dice) -> LearnedSchema:
+    def release(self, summary: Columns | PartedRecords, plan: LearnedSchemaPlan, dice: Dice) -> LearnedSchema:
         kinds = plan.columns
+        read = _of_parts(summary, plan) if isinstance(summary, PartedRecords) else _in_memory(summary, plan)
         domains: dict[int, Domain] = {
             place: _BOOLEANS for place, kind in enumerate(kinds.kinds) if kind == "booleans"
         }
-        for place in kinds.of_numbers:
-            domains[place] = _number_domain(summary.columns[place], kinds.kinds[place], plan, dice)
-        lists = _lists([summary.columns[place] for place in kinds.of_categories], plan, dice)
+        for number, place in enumerate(kinds.of_numbers):
+            domains[place] = _number_domain(read, number, kinds.kinds[place], plan, dice)
+        lists = _lists(read.keys, plan, dice)
         domains |= dict(zip(kinds.of_categories, lists, strict=True))
         return LearnedSchema(kinds.schema(domains[place] for place in range(len(kinds))), plan)
 
@@ -512,20 +516,80 @@ def _key(cell: Any) -> Hashable:
     return key if key is None or isinstance(key, (str, bytes, int)) else _OTHER
 
 
-def _number_domain(codes: NDArray[Any], kind: str, plan: LearnedSchemaPlan, dice: Dice) -> Domain:
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """Columns as they are released from: ranks of numbers from either end, and keys of categories.
+
+    Attributes
+    ----------
+    from_low : callable
+        Private. Maps a column of numbers to the ranks of its codes, those of missing numbers above all.
+    from_high : callable
+        Private. The same, those of missing numbers below all.
+    keys : sequence
+        Private. For each column of categories its keys, or `KeyCounts`; empty if no lists are released.
+    """
+
+    from_low: Callable[[int], Ranks]
+    from_high: Callable[[int], Ranks]
+    keys: Sequence[Any]
+
+
+def _in_memory(rows: Columns, plan: LearnedSchemaPlan) -> _Read:
+    columns, numbers, size = rows.columns, plan.columns.of_numbers, plan.numbers.size
+    lists = plan.columns.of_categories if plan.threshold is not None else ()
+    return _Read(
+        lambda number: SortedCodes(_moved(columns[numbers[number]], size)),  # one column at a time
+        lambda number: SortedCodes(columns[numbers[number]]),
+        [columns[place].tolist() for place in lists],
+    )
+
+
+def _moved(codes: NDArray[Any], size: int) -> NDArray[np.uint64]:
+    """Return codes with that of missing numbers, 0, moved above all others."""
+    return (codes.astype(np.uint64) + np.uint64(size - 1)) % np.uint64(size)
+
+
+def _of_parts(rows: PartedRecords, plan: LearnedSchemaPlan) -> _Read:
+    """Return the columns of a table in parts, by passes that find the ranks at which ends are selected."""
+    numbers = list(plan.columns.of_numbers) if plan.tail is not None else []
+    lists = list(plan.columns.of_categories) if plan.threshold is not None else []
+    size, low = plan.numbers.size, _tail_of(plan)
+    ranks: list[Any] = []
+    if numbers:
+        windows = [
+            examined_ranks(len(rows), fraction, size, privacy=ApproxDP(plan.parts.epsilon))
+            for fraction in (low, 1 - low)
+            for _ in numbers
+        ]
+        both = rows.then(partial(_from_both_ends, numbers, size))
+        ranks = parted_ranks(both, [size] * len(windows), windows)
+    keys = rows.sums(partial(_key_counts, lists)) if lists else []
+    return _Read(ranks[: len(numbers)].__getitem__, ranks[len(numbers) :].__getitem__, keys)
+
+
+def _from_both_ends(numbers: Sequence[int], size: int, rows: Columns) -> Columns:
+    columns = [rows.columns[place] for place in numbers]
+    return Columns([*(_moved(codes, size) for codes in columns), *columns])
+
+
+def _key_counts(lists: Sequence[int], rows: Columns) -> list[KeyCounts]:
+    return [KeyCounts.of(rows.columns[place].tolist()) for place in lists]
+
+
+def _tail_of(plan: LearnedSchemaPlan) -> Fraction:
+    return _tail(plan.error or 0, plan.n_samples)
+
+
+def _number_domain(read: _Read, number: int, kind: str, plan: LearnedSchemaPlan, dice: Dice) -> Domain:
     """Release the range of one column of numbers, and return its domain."""
     if plan.tail is None:
         return plan.numbers  # type: ignore[no-any-return]
-    size, tail, privacy = (
-        plan.numbers.size,
-        _tail(plan.error or 0, plan.n_samples),
-        ApproxDP(plan.parts.epsilon),
-    )
+    size, tail, privacy = plan.numbers.size, _tail_of(plan), ApproxDP(plan.parts.epsilon)
     # Missing numbers have the code 0. They are moved above all numbers for the low end, and stay below all
     # numbers for the high end, so that either end is found by its rank among the numbers from that end.
-    moved = (codes.astype(np.uint64) + np.uint64(size - 1)) % np.uint64(size)
-    low = 1 + _selected(moved, size, tail, privacy, dice)
-    high = _selected(codes, size, 1 - tail, privacy, dice)
+    low = 1 + _selected(read.from_low(number), size, tail, privacy, dice)
+    high = _selected(read.from_high(number), size, 1 - tail, privacy, dice)
     if low == size or high == 0:  # most numbers are missing
         return plan.numbers  # type: ignore[no-any-return]
     # The numbers of a code lie between those of its two neighbours.
@@ -534,8 +598,8 @@ def _number_domain(codes: NDArray[Any], kind: str, plan: LearnedSchemaPlan, dice
     return _range(kind, first, last, tail)
 
 
-def _selected(codes: NDArray[Any], size: int, fraction: Fraction, privacy: ApproxDP, dice: Dice) -> int:
-    everything = Cell(SortedCodes(codes), 0, len(codes), 0, size)
+def _selected(ranks: Ranks, size: int, fraction: Fraction, privacy: ApproxDP, dice: Dice) -> int:
+    everything = Cell(ranks, 0, len(ranks), 0, size)
     return code_near_rank(everything, fraction, privacy=privacy, dice=dice)
 
 
@@ -554,15 +618,13 @@ def _range(kind: str, low: Fraction, high: Fraction, tail: Fraction) -> Domain:
     return Grid(float(first), float(last), _POINTS, "accept", missing=True)
 
 
-def _lists(columns: Sequence[NDArray[Any]], plan: LearnedSchemaPlan, dice: Dice) -> list[Domain]:
+def _lists(keys: Sequence[Any], plan: LearnedSchemaPlan, dice: Dice) -> list[Domain]:
     """Release the lists of all columns of categories, and return their domains."""
     if plan.threshold is None:
-        return [_HASHED for _ in columns]
+        return [_HASHED for _ in plan.columns.of_categories]
     parts = plan.parts
-    found = frequent_keys(
-        [column.tolist() for column in columns], privacy=parts.privacy, delta=parts.failure, dice=dice
-    )
-    return [_categories(keys[: plan.most]) for keys in found]
+    found = frequent_keys(keys, privacy=parts.privacy, delta=parts.failure, dice=dice)
+    return [_categories(each[: plan.most]) for each in found]
 
 
 def _categories(keys: Sequence[Hashable]) -> Categories:

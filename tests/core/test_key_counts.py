@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dplearn.core.key_counts import counted_keys
+from dplearn.core.key_counts import KeyCounts, counted_keys
 
 KEYS = ["b", b"a", "a", 3, "a", None, (1, ("x", None)), 3, np.int64(3), np.str_("a")]
 
@@ -23,3 +23,11 @@ def test_keys_of_other_types_are_refused_without_being_shown(key):
     with pytest.raises(TypeError, match="keys must be None, str, bytes, int, or tuples of these") as error:
         counted_keys([key])
     assert repr(key) not in str(error.value)
+
+
+def test_counts_of_parts_add_up_to_those_of_all_keys():
+    keys = ["b", "a", 7, "a", None, (1, "x"), b"a", (1, "x"), np.int64(7)]
+    for cut in range(len(keys) + 1):
+        total = KeyCounts.of(keys[:cut]) + KeyCounts.of(keys[cut:])
+        assert counted_keys(total) == counted_keys(keys)
+        assert len(total) == len(keys)

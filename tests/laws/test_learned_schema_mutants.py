@@ -41,9 +41,8 @@ def categories_read_off_the_table(monkeypatch):
 
 
 def ends_of_the_data(monkeypatch):
-    def selected(codes, size, fraction, privacy, dice):
-        ranks = SortedCodes(codes)
-        return ranks.window(0, len(codes))[min(int(fraction * len(codes)), len(codes) - 1)]
+    def selected(ranks, size, fraction, privacy, dice):
+        return ranks.window(0, len(ranks))[min(int(fraction * len(ranks)), len(ranks) - 1)]
 
     monkeypatch.setattr(SCHEMA, "_selected", selected)
 
@@ -52,9 +51,10 @@ def missing_cells_are_counted(monkeypatch):
     """The fraction of the records at which an end is selected depends on the number of missing cells."""
     honest = SCHEMA._selected
 
-    def selected(codes, size, fraction, privacy, dice):
+    def selected(ranks, size, fraction, privacy, dice):
+        codes = np.array(ranks.window(0, len(ranks)), dtype=np.uint64)
         present = codes[codes != (size - 1 if fraction < Fraction(1, 2) else 0)]
-        return honest(present if len(present) else codes, size, fraction, privacy, dice)
+        return honest(SortedCodes(present) if len(present) else ranks, size, fraction, privacy, dice)
 
     monkeypatch.setattr(SCHEMA, "_selected", selected)
 
@@ -63,10 +63,11 @@ def number_of_missing_cells_in_the_plan(monkeypatch):
     """Ranges are released only if enough cells are present."""
     honest = SCHEMA._number_domain
 
-    def domain(codes, kind, plan, dice):
-        if np.count_nonzero(codes) < len(codes):
+    def domain(read, number, kind, plan, dice):
+        ranks = read.from_high(number)
+        if ranks.count(0)[1]:
             return plan.numbers
-        return honest(codes, kind, plan, dice)
+        return honest(read, number, kind, plan, dice)
 
     monkeypatch.setattr(SCHEMA, "_number_domain", domain)
 

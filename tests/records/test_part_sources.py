@@ -1,6 +1,7 @@
 """Which objects are tables in parts, and which are refused with advice."""
 
 import re
+from collections import deque
 
 import numpy as np
 import pandas as pd
@@ -92,6 +93,9 @@ def test_the_types_of_arrow_are_kept_though_a_part_has_gaps():
         [(1, 2), (3, 4)],
         [np.array([1, 2]), np.array([3, 4])],
         [],
+        deque([[1, 2], [3, 4]]),
+        {"age": [31, 42]},
+        {31, 42},
         "text",
         7,
         None,

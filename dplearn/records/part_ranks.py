@@ -1,0 +1,179 @@
+"""Ranks among the codes of records in parts, by passes that count codes 16 bits at a time.
+
+No pass sorts all codes. A pass counts, for all columns and ranks at once, the codes that share their leading
+bits, until few records share them with a wanted rank. A last pass gathers the codes near the wanted ranks.
+
+>>> from dplearn.records.parts import InTurn
+>>> from dplearn.records.rows import Columns
+>>> codes = np.arange(300_000, dtype=np.uint64) * 1_000_003 % 2**32
+>>> source = InTurn(lambda: [(codes[:100_000], None), (codes[100_000:], None)])
+>>> records = PartedRecords(source, lambda X, y: Columns([X]), (100_000, 200_000))
+>>> [ranks] = parted_ranks(records, [2**32], [(150_000, 150_003)])
+>>> ranks.window(150_000, 150_003) == np.sort(codes)[150_000:150_003].tolist()
+True
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.core.code_counts import CodeCounts
+from dplearn.records.parts import PartedRecords
+from dplearn.records.rows import Columns
+
+__all__ = ["PartedRanks", "parted_ranks"]
+
+_DIGIT = 16  # bits that a pass tells apart
+_FEW = 1 << 17  # codes that are gathered without telling more bits apart
+
+Window = tuple[int, int]  # ranks from .. to less than
+
+
+def parted_ranks(
+    records: PartedRecords, sizes: Sequence[int], windows: Sequence[Window] = ()
+) -> "list[PartedRanks]":
+    """Return the ranks of the codes in each column.
+
+    Parameters
+    ----------
+    records : PartedRecords of Columns
+        Private. Codes, from 0 to size - 1 in each column.
+    sizes : sequence of int
+        Public. The numbers of codes of the columns.
+    windows : sequence of pair of int
+        Public. For each column the ranks that will be asked for, to be found in passes for all columns.
+    """
+    passes = _Passes(records, sizes)
+    if len(windows):
+        passes.gather(dict(enumerate(windows)))
+    return [PartedRanks(passes, column) for column in range(len(sizes))]
+
+
+class PartedRanks:
+    """The ranks of the codes of one column; see `dplearn.core.ranks.Ranks`."""
+
+    def __init__(self, passes: "_Passes", column: int):
+        self._passes, self._column = passes, column
+
+    def __len__(self) -> int:
+        return len(self._passes.records)
+
+    def window(self, start: int, stop: int) -> list[int]:
+        """Return the codes of the ranks start..stop-1."""
+        if start == stop:
+            return []
+        near = self._passes.near.get(self._column)
+        if near is None or not near.below <= start < stop <= near.below + len(near.counts):
+            self._passes.gather({self._column: (start, stop)})
+            near = self._passes.near[self._column]
+        return near.counts.window(start - near.below, stop - near.below)
+
+    def count(self, code: int) -> tuple[int, int]:
+        """Return the number of codes less than `code`, and the number of codes at most `code`."""
+        near = self._passes.near.get(self._column)
+        if near is not None and near.start <= code < near.stop:
+            below, upto = near.counts.count(code)
+            return near.below + below, near.below + upto
+        found = self._passes.records.sums(partial(_count_both, self._column, code))
+        return int(found[0]), int(found[1])
+
+
+@dataclass(frozen=True)
+class _Near:
+    """All codes from `start` to `stop` - 1, and the number of codes below `start`."""
+
+    start: int
+    stop: int
+    below: int
+    counts: CodeCounts
+
+
+@dataclass(frozen=True)
+class _Interval:
+    """An interval of codes, from `start` to less than start + 2**bits, that holds the code of a rank."""
+
+    start: int
+    bits: int
+    below: int  # codes less than `start`
+    inside: int
+
+
+class _Passes:
+    """The passes over records in parts, and the codes that they have gathered."""
+
+    def __init__(self, records: PartedRecords, sizes: Sequence[int]):
+        self.records, self.sizes = records, sizes
+        self.near: dict[int, _Near] = {}
+
+    def gather(self, windows: Mapping[int, Window]) -> None:
+        """Gather the codes of some ranks of some columns."""
+        n = len(self.records)
+        ends = {
+            (column, rank): _Interval(0, max(1, (self.sizes[column] - 1).bit_length()), 0, n)
+            for column, (start, stop) in windows.items()
+            for rank in (start, stop - 1)
+        }
+        while wide := [end for end, interval in ends.items() if interval.bits and interval.inside > _FEW]:
+            ends |= self._narrowed({end: ends[end] for end in wide})
+        columns = list(windows)
+        found = []
+        for column in columns:
+            start, stop = windows[column]
+            first, last = ends[column, start], ends[column, stop - 1]
+            found.append((column, first.start, last.start + (1 << last.bits), first.below))
+        gathered = self.records.sums(partial(_gathered, [each[:3] for each in found]))
+        for (column, low, high, below), counts in zip(found, gathered, strict=True):
+            self.near[column] = _Near(low, high, below, counts)
+
+    def _narrowed(self, ends: Mapping[tuple[int, int], _Interval]) -> dict[tuple[int, int], _Interval]:
+        """Return for each end the part of its interval, of 2**16 parts, that holds the code of its rank."""
+        asked = sorted({(column, each.start, each.bits) for (column, _), each in ends.items()})
+        sums = dict(zip(asked, self.records.sums(partial(_digit_counts, asked)), strict=True))
+        found = {}
+        for (column, rank), each in ends.items():
+            upto = each.below + np.cumsum(sums[column, each.start, each.bits])
+            place = int(np.searchsorted(upto, rank, side="right"))
+            below = int(upto[place - 1]) if place else each.below
+            bits = max(0, each.bits - _DIGIT)
+            found[column, rank] = _Interval(
+                each.start + (place << bits), bits, below, int(upto[place]) - below
+            )
+        return found
+
+
+def _digit_counts(asked: Sequence[tuple[int, int, int]], records: Columns) -> list[NDArray[np.int64]]:
+    """Return the number of codes in each of the parts of some intervals of columns."""
+    counts = []
+    for column, start, bits in asked:
+        inside = _within(records.columns[column], start, start + (1 << bits))
+        shift = max(0, bits - _DIGIT)
+        places = ((inside - _like(inside, start)) >> _like(inside, shift)).astype(np.int64)
+        counts.append(np.bincount(places, minlength=1 << min(bits, _DIGIT)))
+    return counts
+
+
+def _gathered(asked: Sequence[tuple[int, int, int]], records: Columns) -> list[CodeCounts]:
+    """Return the codes within some intervals of columns."""
+    return [CodeCounts.of(_within(records.columns[column], low, high)) for column, low, high in asked]
+
+
+def _count_both(column: int, code: int, records: Columns) -> list[int]:
+    codes = records.columns[column]
+    sought = _like(codes, code)
+    return [int(np.count_nonzero(codes < sought)), int(np.count_nonzero(codes <= sought))]
+
+
+def _within(codes: NDArray[Any], low: int, high: int) -> NDArray[Any]:
+    """Return the codes from `low` to `high` - 1, unsigned or of Python."""
+    wide = codes if codes.dtype == object else codes.astype(np.uint64, copy=False)
+    inside: NDArray[Any] = (wide >= _like(wide, low)) & (wide <= _like(wide, high - 1))
+    return np.asarray(wide[inside.astype(bool)])
+
+
+def _like(codes: NDArray[Any], value: int) -> Any:
+    """Return an integer in the type of some codes, to which numpy converts none of them to floats."""
+    return value if codes.dtype == object else codes.dtype.type(value)

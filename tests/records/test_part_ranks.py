@@ -1,0 +1,86 @@
+"""Ranks found by counting passes are those of the sorted codes, in a bounded number of passes."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dplearn.core.ranks import SortedCodes
+from dplearn.records import part_ranks
+from dplearn.records.part_ranks import parted_ranks
+from dplearn.records.parts import InTurn, PartedRecords
+from dplearn.records.rows import Columns
+
+repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
+
+
+def in_parts(columns, cuts=(3, 7)):
+    """Records in parts, and a list that has an entry for each part that is read."""
+    n, reads = len(columns[0]), []
+    ends = [0, *(cut for cut in cuts if cut < n), n]
+
+    def parts():
+        for start, stop in pairwise(ends):
+            reads.append(start)
+            yield [column[start:stop] for column in columns], None
+
+    lengths = [stop - start for start, stop in pairwise(ends)]
+    return PartedRecords(InTurn(parts), lambda X, y: Columns(X), lengths), reads
+
+
+def columns_of(codes, dtype):
+    return [np.array(codes, dtype=dtype)]
+
+
+@repeatable
+@given(
+    st.sampled_from([1, 2, 300, 1 << 16, (1 << 16) + 1, 1 << 20, 1 << 33, 1 << 64]).flatmap(
+        lambda size: st.tuples(
+            st.just(size), st.lists(st.integers(0, size - 1), min_size=1, max_size=30), st.data()
+        )
+    ),
+    st.sampled_from([0, 2, 1 << 17]),
+)
+def test_windows_and_counts_are_those_of_the_sorted_codes(given_codes, few):
+    size, codes, data = given_codes
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(part_ranks, "_FEW", few)
+        right = SortedCodes(np.array(codes, dtype=np.uint64))
+        start = data.draw(st.integers(0, len(codes) - 1))
+        stop = data.draw(st.integers(start + 1, len(codes)))
+        records, _ = in_parts(columns_of(codes, np.uint64))
+        [ranks] = parted_ranks(records, [size], [(start, stop)])
+        assert len(ranks) == len(codes)
+        assert ranks.window(start, stop) == right.window(start, stop)
+        assert ranks.window(0, len(codes)) == right.window(0, len(codes))
+        for code in {*codes, 0, size - 1, size // 2}:
+            assert ranks.count(code) == right.count(code)
+
+
+def test_codes_may_be_integers_of_any_size():
+    codes = [2**90 + place for place in (5, 1, 9, 1)]
+    records, _ = in_parts(columns_of(codes, object))
+    [ranks] = parted_ranks(records, [2**91])
+    assert ranks.window(0, 4) == sorted(codes)
+    assert ranks.count(2**90 + 1) == (0, 2)
+
+
+def test_many_columns_are_found_in_five_passes_and_what_is_near_is_kept(monkeypatch):
+    monkeypatch.setattr(part_ranks, "_FEW", 4)
+    rng = np.random.default_rng(0)
+    columns = [rng.integers(0, 2**64, 500, dtype=np.uint64) for _ in range(7)]
+    columns[3][:400] = 2**63  # ties
+    records, reads = in_parts(columns, cuts=(100, 350))
+    windows = [(200, 230)] * 7
+    ranks = parted_ranks(records, [1 << 64] * 7, windows)
+    assert len(reads) <= 5 * 3
+    before = len(reads)
+    for column, each in zip(columns, ranks, strict=True):
+        right = SortedCodes(column)
+        for start, stop in ((200, 230), (205, 206), (229, 230)):
+            window = each.window(start, stop)
+            assert window == right.window(start, stop)
+            assert each.count(window[0]) == right.count(window[0])
+    assert len(reads) == before
