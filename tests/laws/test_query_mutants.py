@@ -100,7 +100,7 @@ def test_a_part_of_the_records_that_answers_twice_breaks_the_claim(monkeypatch, 
 def test_a_budget_that_each_round_has_whole_breaks_the_claim(monkeypatch, keeps):
     right = CentralOracle._answer
     monkeypatch.setattr(
-        CentralOracle, "_answer", lambda self, *task: right(self, *task[:2], 2 * task[2], task[3])
+        CentralOracle, "_answer", lambda self, *task: right(self, *task[:2], 2 * task[2], *task[3:])
     )
     assert not keeps("central_queries")
 
