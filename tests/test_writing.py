@@ -41,6 +41,7 @@ LONG = {
 }
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("name", LONG)
 def test_an_estimator_is_written_in_short(name):
     model, given = LONG[name]

@@ -60,6 +60,7 @@ def test_each_reason_why_a_learner_is_not_offered_is_about_a_learner():
     assert set(_NEED_MORE) <= set(learners.__all__)
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("name", [*CLASSIFIERS, "auto"])
 def test_each_learner_writes_an_estimator_that_predicts_columns_by_name(capsys, table, tmp_path, name):
     model, out = tmp_path / "m.joblib", tmp_path / "out.csv"

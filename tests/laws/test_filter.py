@@ -273,6 +273,7 @@ def fits(rows, dice, *, ledger):
     return tuple(rules)
 
 
+@pytest.mark.nightly
 def test_whole_fits_chosen_one_after_another_keep_the_budget_and_without_a_ledger_do_not():
     universe, budget = [(0, "no"), (1, "no"), (1, "yes")], ApproxDP(2)
 

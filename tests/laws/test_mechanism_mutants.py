@@ -502,6 +502,7 @@ def caught_on_a_witness(name, mistake, mechanism):
     return how_caught(Mutant(mistake, pair, MECHANISM_FITS[pair.name](mechanism)))
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize(
     ("name", "place"), [(name, i) for name in CASE_OF for i in range(len(WITNESSES[name]))]
 )

@@ -145,6 +145,7 @@ def exceed(ways):
     return [way for way in ways if way.startswith("exceeds the claim")]
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize(
     ("name", "place"), [(name, i) for name in CASE_OF for i in range(len(WITNESSES[name]))]
 )

@@ -498,6 +498,7 @@ def test_tables_of_every_kind_are_learned_with_the_standard_estimator(kind, rows
     assert hasattr(model, "feature_names_in_") == (kind in ("pandas", "polars"))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("frame", [pd.DataFrame, pytest.param(pl.DataFrame, marks=pytest.mark.nightly)])
 def test_texts_and_gaps_in_a_frame_are_learned_too(frame):
     generator = np.random.default_rng(0)

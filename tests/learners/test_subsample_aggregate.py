@@ -357,6 +357,7 @@ def test_tables_of_every_kind_are_learned_with_the_standard_estimator(kind, rows
     assert hasattr(model, "feature_names_in_") == (kind in ("pandas", "polars"))
 
 
+@pytest.mark.nightly
 @pytest.mark.first_by_day
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 @pytest.mark.parametrize(

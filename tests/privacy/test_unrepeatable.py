@@ -70,6 +70,7 @@ def test_the_random_bytes_are_in_no_copy(kind):
         assert vars(twin).keys() == vars(one).keys()
 
 
+@pytest.mark.nightly
 def test_a_cached_fit_of_a_fitted_transformer_is_done_and_paid_for_again(tmp_path):
     cached = joblib.Memory(tmp_path / "cache", verbose=0).cache(refit)
     ledger = PrivacyLedger(100, path=tmp_path / "ledger")
