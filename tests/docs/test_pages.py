@@ -23,7 +23,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "changelog.d" not in page.parts)
 BLOCK = re.compile(r"^( *)```python\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
 #: Pages that only these tests run; others have test files of their own.
-RUN_HERE = ("additive", "composition", "contributing", "getting_started", "index", "rules")
+RUN_HERE = ("additive", "composition", "contributing", "getting_started", "index", "large_tables", "rules")
 
 
 @cache
@@ -53,6 +53,12 @@ def figures():
 def test_every_block_of_a_page_runs(name):
     _, scope = run(name)
     assert len(scope) > 2
+
+
+def test_a_fit_on_parts_is_that_on_the_whole_table():
+    (same,), (assumed,) = run("large_tables")[0]
+    assert same
+    assert assumed == "the number of parts, their lengths, and the part and place of"
 
 
 def test_getting_started_shows_what_it_says():
