@@ -477,8 +477,8 @@ def test_noise_that_the_data_scale_breaks_replay(monkeypatch):
     case = REPLAYS["additive_gaussian_2"]
     right = CentralOracle._answer
 
-    def scaled(self, account, query, part, bounds):
-        return right(self, account, query, part / (2 if account.records.y.sum() > 2 else 1), bounds)
+    def scaled(self, account, query, part, *known):
+        return right(self, account, query, part / (2 if account.records.y.sum() > 2 else 1), *known)
 
     monkeypatch.setattr(CentralOracle, "_answer", scaled)
     assert case.with_fit(case.fit).replay(seeds=1)

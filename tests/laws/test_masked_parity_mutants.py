@@ -36,16 +36,16 @@ def keeps(case, pair):
 class AllToEach(CentralOracle):
     """Each round has all of epsilon."""
 
-    def _answer(self, account, query, part, bounds):
-        return super()._answer(account, query, Fraction(1), bounds)
+    def _answer(self, account, query, part, *known):
+        return super()._answer(account, query, Fraction(1), *known)
 
 
 class HalfTheNoise(CentralOracle):
     """A replaced record is taken to leave a category and to enter none."""
 
-    def _answer(self, account, query, part, bounds):
+    def _answer(self, account, query, part, *known):
         query.l1 = 1
-        return super()._answer(account, query, part, bounds)
+        return super()._answer(account, query, part, *known)
 
 
 class OnceMore(LocalOracle):
