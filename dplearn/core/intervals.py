@@ -22,13 +22,14 @@ children of selected nodes are stored, so the size of a tree does not depend on 
 >>> halves = children_of(root, np.array([0]), fan_out=2)
 >>> halves.starts.tolist(), halves.lengths.tolist()
 ([0, 5], [5, 5])
->>> counted(halves, np.array([1, 1, 6, 9], dtype=np.uint64)).tolist()
+>>> SortedRecords([9, 1, 6, 1], 10).counted(halves).tolist()
 [2, 2]
 >>> knots = prefix_counts([root, halves.with_counts(np.array([1, 5]))])  # 2 too many: 1 less for each
 >>> knots.starts.tolist(), knots.below.tolist(), knots.levels.tolist()
 ([0, 5], [0.0, 0.0], [0, 1])
 """
 
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -45,6 +46,8 @@ __all__ = [
     "EqualCosts",
     "Knots",
     "Level",
+    "SortedRecords",
+    "TreeRecords",
     "children_of",
     "counted",
     "depth_of",
@@ -196,6 +199,40 @@ def sorted_codes(codes: Any, size: int) -> Codes:
     # Without a dtype, numpy would convert a list of large integers into floats, with a loss of digits.
     exact = codes if isinstance(codes, np.ndarray) else np.array(codes, dtype=object)
     return np.sort(exact.astype(_dtype(size)))
+
+
+class TreeRecords(ABC):
+    """Records that are counted in the nodes of a tree: in memory, or in parts that are read in passes."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of records."""
+
+    @abstractmethod
+    def counted(self, level: Level) -> NDArray[np.int64]:
+        """Return the number of records in each node of a level."""
+
+
+class SortedRecords(TreeRecords):
+    """Records in memory.
+
+    Parameters
+    ----------
+    codes : array-like of int of shape (n,)
+        Private. From 0 to size - 1, in any order.
+    size : int
+        Public. Number of codes in the domain.
+    """
+
+    def __init__(self, codes: Any, size: int):
+        self._codes = sorted_codes(codes, size)
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def counted(self, level: Level) -> NDArray[np.int64]:
+        """Return the number of records in each node of a level."""
+        return counted(level, self._codes)
 
 
 def whole(size: int, count: int) -> Level:

@@ -28,12 +28,13 @@ from dplearn.chance import PublicStream, dice_for
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import IgnoresFloatErrors, float_errors_ignored
 from dplearn.estimator.fit_parameters import ROUTED, refuse_parameters
-from dplearn.estimator.part_reading import assuming_parts, read_parts, summary_of
+from dplearn.estimator.part_reading import read_parts, summary_of
 from dplearn.estimator.shown import guarantee_html
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.privacy import ApproxDP, Guarantee, PrivacyLedger, open_account
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
 from dplearn.records.part_sources import source_of
+from dplearn.records.parts import assuming_parts
 
 __all__ = ["PrivateClassifier", "PrivateEstimator", "PrivateRegressor", "PrivateTransformer"]
 

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from dplearn.domains.cells import is_frame
 from dplearn.estimator.stages import Params, Public, Table
-from dplearn.records.parts import PARTS, PartedRecords, Source
+from dplearn.records.part_types import PartTypes
+from dplearn.records.parts import PartedRecords, Source
 from dplearn.records.reading import check_classes, read_labels
 from dplearn.records.rows import count_of
 
-__all__ = ["assuming_parts", "read_parts", "summary_of"]
+__all__ = ["read_parts", "summary_of"]
 
 
 def read_parts(learner: Any, source: Source, params: Params) -> Table:
@@ -49,7 +49,7 @@ def read_parts(learner: Any, source: Source, params: Params) -> Table:
         )
     first = parts[0]
     for part in parts:
-        _check_alike(first, part)
+        first.types.check_same(part.types)
     lengths = [0 if part is None else part.public.n_samples for part in found]
     for name, value in first.attributes.items():
         setattr(learner, name, value)
@@ -75,12 +75,6 @@ def summary_of(learner: Any, table: Table, plan: Any) -> Any:
     return learner._summarize(table, plan)
 
 
-def assuming_parts(plan: Any) -> Any:
-    """Return a plan whose guarantee also assumes what a fit on parts does."""
-    guarantee = plan.guarantee
-    return replace(plan, guarantee=replace(guarantee, assumes=(*guarantee.assumes, PARTS)))
-
-
 @dataclass(frozen=True, repr=False)
 class _Found:
     """The public values that a part shows.
@@ -91,15 +85,15 @@ class _Found:
         As the learner found them, without a stream.
     drew : bool
         Whether the learner makes public choices in a fit.
-    types : tuple of str
-        The types of the columns.
+    types : PartTypes
+        The names and types of the columns.
     attributes : dict
         The fitted attributes that reading sets.
     """
 
     public: Public
     drew: bool
-    types: tuple[str, ...]
+    types: PartTypes
     attributes: dict[str, Any]
 
 
@@ -125,7 +119,7 @@ class _Reader:
         reader = clone(self.learner)
         public = reader._read(X, y, self.params).public
         attributes = {name: value for name, value in vars(reader).items() if name.endswith("_in_")}
-        return _Found(replace(public, stream=None), public.stream is not None, _types(X), attributes)
+        return _Found(replace(public, stream=None), public.stream is not None, PartTypes.of(X), attributes)
 
 
 @dataclass(frozen=True, repr=False)
@@ -156,25 +150,3 @@ def _found_labels(source: Source) -> Any:
     if len({"f" if kind in "iuf" else kind for kind in kinds}) > 1:
         raise ValueError("y must hold labels of one type in all parts; classes=[...] declares them")
     return check_classes(np.unique(np.concatenate(found)).tolist()).tolist() if found else []
-
-
-def _types(X: Any) -> tuple[str, ...]:
-    return tuple(map(str, X.dtypes)) if is_frame(X) else (str(X.dtype),)
-
-
-def _check_alike(first: _Found, part: _Found) -> None:
-    """Refuse a part with other columns, or other types of columns, than the first; no value is read."""
-    names, others = (each.attributes.get("feature_names_in_") for each in (first, part))
-    if first.public.n_features != part.public.n_features or _listed(names) != _listed(others):
-        raise ValueError("X must have the same columns in each part")
-    for place, (mine, other) in enumerate(zip(first.types, part.types, strict=True)):
-        if mine != other:
-            column = "" if names is None else f" of column {names[place]!r}"
-            raise TypeError(
-                f"X must have the same types in each part, but the type{column} is {mine} in one and {other}"
-                " in another; declare types where parts are read, such as read_csv(..., dtype=...)"
-            )
-
-
-def _listed(names: Any) -> Any:
-    return None if names is None else names.tolist()

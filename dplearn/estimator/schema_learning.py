@@ -433,7 +433,7 @@ def _release(learner: Any, summary: Examples, plan: SchemaFitPlan, dice: Dice) -
         if isinstance(summary, PartedRecords)
         else plan.stages.read(summary.X)
     )
-    schema = plan.stages.release(plan.stages.summarize(columns, plan.schema), plan.schema, dice).schema
+    schema = plan.stages.release(plan.stages.summary_of(columns, plan.schema), plan.schema, dice).schema
     params, classes = plan.params, plan.public.classes
     inner = params.inner(schema, classes=classes, budget=plan.rest)
     own = inner._params(params.cost.reproducible)

@@ -14,7 +14,7 @@ from dplearn._validation import check_choice
 from dplearn.chance.dice import Dice
 from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio
-from dplearn.core.key_counts import counted_keys
+from dplearn.core.key_counts import KeyCounts, counted_keys
 from dplearn.domains.cells import counts_by_key
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import delta_of, epsilon_of
@@ -25,12 +25,14 @@ __all__ = [
 ]
 
 
-def stable_histogram(keys: Iterable[Hashable], *, privacy: ApproxDP, dice: Dice) -> dict[Hashable, int]:
+def stable_histogram(
+    keys: Iterable[Hashable] | KeyCounts, *, privacy: ApproxDP, dice: Dice
+) -> dict[Hashable, int]:
     """Return the keys whose noisy count reaches a threshold, with their noisy counts.
 
     Parameters
     ----------
-    keys : iterable of None, str, bytes, int, or tuples of these, of length n
+    keys : iterable of None, str, bytes, int, or tuples of these, of length n; or KeyCounts
         Private. One key a record, from any set, even an infinite one. bool and float are refused, because
         some of their values are equal to an int.
     privacy : ApproxDP

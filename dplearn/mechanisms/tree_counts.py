@@ -14,7 +14,7 @@ import numpy as np
 
 from dplearn._validation import check_count
 from dplearn.chance.dice import Dice
-from dplearn.core.intervals import Level, children_of, counted, depth_of, sorted_codes, whole
+from dplearn.core.intervals import Level, SortedRecords, TreeRecords, children_of, depth_of, whole
 from dplearn.mechanisms.noisy_counts import gaussian_counts, laplace_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.guarantees import epsilon_of, rho_of
@@ -37,7 +37,7 @@ def tree_counts(
 
     Parameters
     ----------
-    codes : array-like of int of shape (n,)
+    codes : array-like of int of shape (n,), or TreeRecords
         Private. From 0 to size - 1, in any order.
     size : int
         Number of codes in the domain; an integer of any size.
@@ -78,15 +78,15 @@ def tree_counts(
     """
     depth = depth_of(size, fan_out)
     check_count("threshold", threshold, low=1)
-    ordered = sorted_codes(codes, size)
-    levels = [whole(size, ordered.size)]
+    records = codes if isinstance(codes, TreeRecords) else SortedRecords(codes, size)
+    levels = [whole(size, len(records))]
     for _ in range(depth):
         level = levels[-1]
         crowded = np.flatnonzero((level.counts >= threshold) & (level.lengths > 1))
         if not crowded.size:
             break
         children = children_of(level, crowded, fan_out)
-        counts = _noisy(counted(children, ordered), privacy, depth, dice, low, high)
+        counts = _noisy(records.counted(children), privacy, depth, dice, low, high)
         levels.append(children.with_counts(counts))
     return levels
 

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from dplearn._validation import check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
-from dplearn.core.ranks import SortedCodes
+from dplearn.core.ranks import Ranks, SortedCodes
 from dplearn.domains import DomainError, Floats, NumberDomain, Product, Schema
 from dplearn.domains.cells import frame_column, is_frame
 from dplearn.domains.number_cells import as_numbers
@@ -29,10 +29,12 @@ from dplearn.estimator import PrivateTransformer
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden
+from dplearn.records.part_ranks import parted_ranks
+from dplearn.records.parts import PartedRecords
 from dplearn.records.reading import TABLE, as_product, read_features
 from dplearn.records.rows import Columns
 from dplearn.releases.few_records import quantile_warnings
-from dplearn.releases.quantiles import QuantilesPlan, quantiles_plan, release_quantiles
+from dplearn.releases.quantiles import QuantilesPlan, quantiles_plan, rank_windows, release_quantiles
 from dplearn.releases.reading import as_number_domain, is_pair
 
 __all__ = [
@@ -124,6 +126,7 @@ class QuantilesOfColumns(OneToOneFeatureMixin, PrivateTransformer):
     """
 
     epsilon: Any
+    reads_parts = True
     domain: Any
     ledger: PrivacyLedger | None
     random_state: Any
@@ -209,16 +212,17 @@ class QuantilesOfColumns(OneToOneFeatureMixin, PrivateTransformer):
         )
 
     def _summarize(self, table: Table, plan: "ColumnsPlan") -> "_SortedColumns":  # noqa: ARG002
-        return _SortedColumns(table.rows)
+        return _SortedColumns(table.rows.columns)
 
-    def _release(self, summary: "_SortedColumns", plan: "ColumnsPlan", dice: Dice) -> Numbers:
+    def _release(self, summary: "_SortedColumns | PartedRecords", plan: "ColumnsPlan", dice: Dice) -> Numbers:
         # A replaced record replaces one code of each column; each column spends its share of epsilon.
+        ranks = _ranks_of(summary, plan) if plan.fractions else ()
         released = np.empty((len(plan.fractions), len(plan.product)))
         for place, domain in enumerate(plan.product.domains):
             assert isinstance(domain, NumberDomain)  # `_declared` has checked it
             if plan.fractions:
                 released[:, place] = release_quantiles(
-                    summary.ranks[place], domain, plan.fractions, privacy=plan.share, dice=dice
+                    ranks[place], domain, plan.fractions, privacy=plan.share, dice=dice
                 )
         return released
 
@@ -300,15 +304,21 @@ def _fits(part: Any) -> bool:
     return isinstance(part, NumberDomain) and not part.accepts_missing and part.size <= 1 << 64
 
 
-class _SortedColumns:
-    """A summary of the kind rows: the codes of each column, sorted at the first use."""
-
-    def __init__(self, records: Columns):
-        self.records = records
+class _SortedColumns(Columns):
+    """The codes of each column, sorted at the first use."""
 
     @cached_property
     def ranks(self) -> list[SortedCodes]:
-        return [SortedCodes(codes) for codes in self.records.columns]
+        return [SortedCodes(codes) for codes in self.columns]
+
+
+def _ranks_of(summary: _SortedColumns | PartedRecords, plan: ColumnsPlan) -> Sequence[Ranks]:
+    """Return the ranks of the codes of each column."""
+    if isinstance(summary, _SortedColumns):
+        return summary.ranks
+    sizes = [domain.size for domain in plan.product.domains]
+    windows = [rank_windows(plan.fractions, each.errors, plan.n_samples) for each in plan.columns.values()]
+    return parted_ranks(summary, sizes, windows)
 
 
 def check_percents(name: str, value: Any) -> tuple[Fraction, Fraction]:

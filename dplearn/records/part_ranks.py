@@ -1,4 +1,4 @@
-"""Ranks among the codes of records in parts, by passes that count codes 16 bits at a time.
+"""Ranks among the codes of records in parts, by passes that count codes up to 16 bits at a time.
 
 No pass sorts all codes. A pass counts, for all columns and ranks at once, the codes that share their leading
 bits, until few records share them with a wanted rank. A last pass gathers the codes near the wanted ranks.
@@ -8,12 +8,13 @@ bits, until few records share them with a wanted rank. A last pass gathers the c
 >>> codes = np.arange(300_000, dtype=np.uint64) * 1_000_003 % 2**32
 >>> source = InTurn(lambda: [(codes[:100_000], None), (codes[100_000:], None)])
 >>> records = PartedRecords(source, lambda X, y: Columns([X]), (100_000, 200_000))
->>> [ranks] = parted_ranks(records, [2**32], [(150_000, 150_003)])
+>>> [ranks] = parted_ranks(records, [2**32], [[(150_000, 150_003)]])
 >>> ranks.window(150_000, 150_003) == np.sort(codes)[150_000:150_003].tolist()
 True
 """
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -27,14 +28,17 @@ from dplearn.records.rows import Columns
 
 __all__ = ["PartedRanks", "parted_ranks"]
 
-_DIGIT = 16  # bits that a pass tells apart
-_FEW = 1 << 17  # codes that are gathered without telling more bits apart
+_DIGIT = 16  # bits that a pass tells apart, unless there are very many windows
+_COUNTS = 1 << 22  # counts of one pass
+_FEW = 1 << 17  # codes that are gathered for all windows without telling more bits apart
+_FEWEST = 1 << 10  # codes that are gathered for each
+_SCANS = 4  # of a column for its intervals; for more, a sort takes less time
 
 Window = tuple[int, int]  # ranks from .. to less than
 
 
 def parted_ranks(
-    records: PartedRecords, sizes: Sequence[int], windows: Sequence[Window] = ()
+    records: PartedRecords, sizes: Sequence[int], windows: Sequence[Sequence[Window]] = ()
 ) -> "list[PartedRanks]":
     """Return the ranks of the codes in each column.
 
@@ -44,17 +48,32 @@ def parted_ranks(
         Private. Codes, from 0 to size - 1 in each column.
     sizes : sequence of int
         Public. The numbers of codes of the columns.
-    windows : sequence of pair of int
-        Public. For each column the ranks that will be asked for, to be found in passes for all columns.
+    windows : sequence of sequence of pair of int
+        Public. For each column the ranks that will be asked for, to be found in passes for all columns; they
+        are cut to the ranks that there are.
     """
-    passes = _Passes(records, sizes)
-    if len(windows):
-        passes.gather(dict(enumerate(windows)))
+    passes, n = _Passes(records, sizes), len(records)
+    wanted = [
+        (column, (max(0, start), min(n, stop)))
+        for column, each in enumerate(windows)
+        for start, stop in each
+        if max(0, start) < min(n, stop)
+    ]
+    if wanted:
+        passes.gather(wanted)
     return [PartedRanks(passes, column) for column in range(len(sizes))]
 
 
 class PartedRanks:
-    """The ranks of the codes of one column; see `dplearn.core.ranks.Ranks`."""
+    """The ranks of the codes of one column; see `dplearn.core.ranks.Ranks`.
+
+    Parameters
+    ----------
+    passes : _Passes
+        Private. The codes that are known, and passes that find others.
+    column : int
+        The column.
+    """
 
     def __init__(self, passes: "_Passes", column: int):
         self._passes, self._column = passes, column
@@ -66,20 +85,23 @@ class PartedRanks:
         """Return the codes of the ranks start..stop-1."""
         if start == stop:
             return []
-        near = self._passes.near.get(self._column)
-        if near is None or not near.below <= start < stop <= near.below + len(near.counts):
-            self._passes.gather({self._column: (start, stop)})
-            near = self._passes.near[self._column]
+        near = self._known(lambda each: each.below <= start < stop <= each.below + len(each.counts))
+        if near is None:
+            self._passes.gather([(self._column, (start, stop))])
+            near = self._passes.near[self._column][-1]
         return near.counts.window(start - near.below, stop - near.below)
 
     def count(self, code: int) -> tuple[int, int]:
         """Return the number of codes less than `code`, and the number of codes at most `code`."""
-        near = self._passes.near.get(self._column)
-        if near is not None and near.start <= code < near.stop:
+        near = self._known(lambda each: each.start <= code < each.stop)
+        if near is not None:
             below, upto = near.counts.count(code)
             return near.below + below, near.below + upto
         found = self._passes.records.sums(partial(_count_both, self._column, code))
         return int(found[0]), int(found[1])
+
+    def _known(self, holds: "Callable[[_Near], bool]") -> "_Near | None":
+        return next((each for each in self._passes.near[self._column] if holds(each)), None)
 
 
 @dataclass(frozen=True)
@@ -107,58 +129,59 @@ class _Passes:
 
     def __init__(self, records: PartedRecords, sizes: Sequence[int]):
         self.records, self.sizes = records, sizes
-        self.near: dict[int, _Near] = {}
+        self.near: dict[int, list[_Near]] = defaultdict(list)
 
-    def gather(self, windows: Mapping[int, Window]) -> None:
+    def gather(self, windows: Sequence[tuple[int, Window]]) -> None:
         """Gather the codes of some ranks of some columns."""
-        n = len(self.records)
+        n, few = len(self.records), max(_FEWEST, _FEW // len(windows))
         ends = {
             (column, rank): _Interval(0, max(1, (self.sizes[column] - 1).bit_length()), 0, n)
-            for column, (start, stop) in windows.items()
+            for column, (start, stop) in windows
             for rank in (start, stop - 1)
         }
-        while wide := [end for end, interval in ends.items() if interval.bits and interval.inside > _FEW]:
+        while wide := [end for end, interval in ends.items() if interval.bits and interval.inside > few]:
             ends |= self._narrowed({end: ends[end] for end in wide})
-        columns = list(windows)
         found = []
-        for column in columns:
-            start, stop = windows[column]
+        for column, (start, stop) in windows:
             first, last = ends[column, start], ends[column, stop - 1]
             found.append((column, first.start, last.start + (1 << last.bits), first.below))
         gathered = self.records.sums(partial(_gathered, [each[:3] for each in found]))
         for (column, low, high, below), counts in zip(found, gathered, strict=True):
-            self.near[column] = _Near(low, high, below, counts)
+            self.near[column].append(_Near(low, high, below, counts))
 
     def _narrowed(self, ends: Mapping[tuple[int, int], _Interval]) -> dict[tuple[int, int], _Interval]:
-        """Return for each end the part of its interval, of 2**16 parts, that holds the code of its rank."""
+        """Return for each end the part of its interval that holds the code of its rank."""
         asked = sorted({(column, each.start, each.bits) for (column, _), each in ends.items()})
-        sums = dict(zip(asked, self.records.sums(partial(_digit_counts, asked)), strict=True))
+        digit = max(1, min(_DIGIT, (_COUNTS // len(asked)).bit_length() - 1))
+        sums = dict(zip(asked, self.records.sums(partial(_digit_counts, asked, digit)), strict=True))
         found = {}
         for (column, rank), each in ends.items():
             upto = each.below + np.cumsum(sums[column, each.start, each.bits])
             place = int(np.searchsorted(upto, rank, side="right"))
             below = int(upto[place - 1]) if place else each.below
-            bits = max(0, each.bits - _DIGIT)
+            bits = max(0, each.bits - digit)
             found[column, rank] = _Interval(
                 each.start + (place << bits), bits, below, int(upto[place]) - below
             )
         return found
 
 
-def _digit_counts(asked: Sequence[tuple[int, int, int]], records: Columns) -> list[NDArray[np.int64]]:
-    """Return the number of codes in each of the parts of some intervals of columns."""
+def _digit_counts(
+    asked: Sequence[tuple[int, int, int]], digit: int, records: Columns
+) -> list[NDArray[np.int64]]:
+    """Return the number of codes in each of the 2**digit parts of some intervals of columns."""
     counts = []
-    for column, start, bits in asked:
-        inside = _within(records.columns[column], start, start + (1 << bits))
-        shift = max(0, bits - _DIGIT)
+    intervals = [(column, start, start + (1 << bits)) for column, start, bits in asked]
+    for (_, start, bits), inside in zip(asked, _within(records, intervals), strict=True):
+        shift = max(0, bits - digit)
         places = ((inside - _like(inside, start)) >> _like(inside, shift)).astype(np.int64)
-        counts.append(np.bincount(places, minlength=1 << min(bits, _DIGIT)))
+        counts.append(np.bincount(places, minlength=1 << min(bits, digit)))
     return counts
 
 
 def _gathered(asked: Sequence[tuple[int, int, int]], records: Columns) -> list[CodeCounts]:
     """Return the codes within some intervals of columns."""
-    return [CodeCounts.of(_within(records.columns[column], low, high)) for column, low, high in asked]
+    return [CodeCounts.of(inside) for inside in _within(records, asked)]
 
 
 def _count_both(column: int, code: int, records: Columns) -> list[int]:
@@ -167,11 +190,25 @@ def _count_both(column: int, code: int, records: Columns) -> list[int]:
     return [int(np.count_nonzero(codes < sought)), int(np.count_nonzero(codes <= sought))]
 
 
-def _within(codes: NDArray[Any], low: int, high: int) -> NDArray[Any]:
-    """Return the codes from `low` to `high` - 1, unsigned or of Python."""
-    wide = codes if codes.dtype == object else codes.astype(np.uint64, copy=False)
-    inside: NDArray[Any] = (wide >= _like(wide, low)) & (wide <= _like(wide, high - 1))
-    return np.asarray(wide[inside.astype(bool)])
+def _within(records: Columns, intervals: Sequence[tuple[int, int, int]]) -> list[NDArray[Any]]:
+    """Return for each column and interval its codes from `low` to `high` - 1, unsigned or of Python."""
+    found: list[NDArray[Any]] = [np.empty(0)] * len(intervals)
+    places = defaultdict(list)
+    for place, (column, _, _) in enumerate(intervals):
+        places[column].append(place)
+    for column, mine in places.items():
+        codes = records.columns[column]
+        wide = codes if codes.dtype == object else codes.astype(np.uint64, copy=False)
+        ordered = np.sort(wide) if len(mine) > _SCANS else None
+        for place in mine:
+            _, low, high = intervals[place]
+            ends = [_like(wide, low), _like(wide, high - 1)]
+            if ordered is None:
+                found[place] = wide[((wide >= ends[0]) & (wide <= ends[1])).astype(bool)]
+            else:
+                first, last = np.searchsorted(ordered, ends[0]), np.searchsorted(ordered, ends[1], "right")
+                found[place] = ordered[first:last]
+    return found
 
 
 def _like(codes: NDArray[Any], value: int) -> Any:

@@ -27,12 +27,15 @@ from dplearn._validation import shown
 from dplearn.domains.cells import is_frame
 from dplearn.records.parts import InTurn, Result, Source, Task, added
 
-__all__ = ["DaskParts", "source_of"]
+__all__ = ["DaskParts", "column_source_of", "source_of"]
 
 _ONCE = (
-    "X must be parts that can be read again, got an iterator, which is read once; pass a function that"
-    " returns a new one each time, such as lambda: pandas.read_csv(path, chunksize=100_000, dtype=...)"
+    "{} must be parts that can be read again, got an iterator, which is read once; pass a function that"
+    " returns a new one each time, such as lambda: {}"
 )
+_CHUNKS = "pandas.read_csv(path, chunksize=100_000, dtype=...)"
+_NO_COLUMN = "parts of a column must be series or arrays, got {}"
+_ONE_COLUMN = "{} must be one column, got a table in parts: give a column of it, such as {}"
 _GROUP = 8  # sums that are added in one task
 _NO_PART = "X must have parts that are data frames, arrays, record batches, or pairs of these with y, got {}"
 _Y_OF_PARTS = "y must be the name of a column of X, or a list with one part for each part of X, got {}"
@@ -61,7 +64,7 @@ def source_of(X: Any, y: Any) -> Source | None:
     if _is_dask(X):
         return DaskParts.of(X, y)
     if isinstance(X, Iterator):
-        raise TypeError(_ONCE)
+        raise TypeError(_ONCE.format("X", _CHUNKS))
     if hasattr(X, "__len__") and hasattr(X, "__getitem__") and not hasattr(X, "to_batches"):
         of_parts = not (is_frame(X) or hasattr(X, "shape") or isinstance(X, Mapping)) and len(X) > 0
         return _listed(X, y) if of_parts and _is_part(X[0]) else None
@@ -71,6 +74,41 @@ def source_of(X: Any, y: Any) -> Source | None:
     if y is not None and not isinstance(y, str):
         raise TypeError(_Y_OF_PARTS.format(type(y).__name__))
     return InTurn(lambda: (_pair(part, y) for part in make()))
+
+
+def column_source_of(values: Any, name: str = "values") -> Source | None:
+    """Return the parts of one column, or None if the column is in memory. No value is read.
+
+    A list is a column in memory, never a list of parts: a list of arrays may be a list of rows.
+
+    Parameters
+    ----------
+    values : object
+        A `Source`; a Dask series or array; an object that can be iterated over again and again; or a
+        function without arguments that returns an iterable of series or arrays.
+    name : str, default="values"
+        The name of the parameter, for messages.
+
+    Raises
+    ------
+    TypeError
+        If the column is in parts that can be read only once.
+    ValueError
+        If it is a table.
+    """
+    if isinstance(values, Source):
+        return values
+    if _is_dask(values):
+        if values.ndim != 1:
+            raise ValueError(_ONE_COLUMN.format(name, 'ddf["age"], or array[:, 0]'))
+        return DaskParts([(each, None) for each in _partitions(values)])
+    each = f'(part["age"] for part in {_CHUNKS})'
+    if isinstance(values, Iterator):
+        raise TypeError(_ONCE.format(name, each))
+    if hasattr(values, "to_batches"):
+        raise ValueError(_ONE_COLUMN.format(name, 'lambda: (part["age"] for part in data.to_batches())'))
+    make = _maker(values)
+    return None if make is None else InTurn(lambda: ((_column(part), None) for part in make()))
 
 
 def _maker(X: Any) -> Callable[[], Iterator[Any]] | None:
@@ -122,6 +160,15 @@ def _table(part: Any) -> Any:
     if hasattr(part, "to_pandas"):
         return part.to_pandas(types_mapper=import_module("pandas").ArrowDtype)
     raise TypeError(_NO_PART.format(type(part).__name__))
+
+
+def _column(part: Any) -> Any:
+    """Return a column that releases read; an array of Arrow as a series with the type of Arrow."""
+    if getattr(part, "shape", ()):  # a list might be a row
+        return part
+    if hasattr(part, "to_pandas"):
+        return part.to_pandas(types_mapper=import_module("pandas").ArrowDtype)
+    raise TypeError(_NO_COLUMN.format(type(part).__name__))
 
 
 def _pair(part: Any, name: str | None) -> tuple[Any, Any]:

@@ -19,7 +19,7 @@ again, for example if a worker of a cluster is lost, and then has the same sums.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -38,6 +38,7 @@ __all__ = [
     "Source",
     "Task",
     "added",
+    "assuming_parts",
     "summed",
 ]
 
@@ -48,6 +49,18 @@ PARTS = (
 )
 
 Function = Callable[[Any, Any], Any]  # of X and y of a part
+
+
+def assuming_parts(plan: Any) -> Any:
+    """Return a plan whose guarantee also assumes what reading a table in parts does.
+
+    Parameters
+    ----------
+    plan : Plan
+        Of a fit or a release; has a `guarantee`.
+    """
+    guarantee = plan.guarantee
+    return replace(plan, guarantee=replace(guarantee, assumes=(*guarantee.assumes, PARTS)))
 
 
 class PartsChangedError(RuntimeError):

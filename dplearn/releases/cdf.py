@@ -17,11 +17,14 @@ from typing import Any
 
 from dplearn._validation import check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
+from dplearn.core.intervals import TreeRecords
 from dplearn.domains import NumberDomain
 from dplearn.domains.base import Codes
 from dplearn.mechanisms.block_points import block_points
 from dplearn.mechanisms.tree_counts import tree_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.records.part_counts import PartedTreeRecords, gathered_codes
+from dplearn.records.parts import PartedRecords
 from dplearn.releases.block_errors import BlockPlan, block_guarantee, block_plan
 from dplearn.releases.distribution import CDFPlan, CDFRelease, distribution_of, distribution_of_points
 from dplearn.releases.reading import as_number_domain, read_codes
@@ -47,8 +50,8 @@ def cdf(
 
     Parameters
     ----------
-    values : array-like of shape (n,)
-        Private. Numbers of the domain.
+    values : array-like of shape (n,), or parts of one
+        Private. Numbers of the domain. Parts: a Dask series, or a function that returns series or arrays.
     epsilon, delta : number, default=1.0 and 0.0
         Budget; epsilon at least 1e-9. Delta is spent only if it reduces the error: on Gaussian noise
         ("tree"), or on points in domains of many hundred bits ("blocks"). Otherwise the guarantee has delta
@@ -167,6 +170,11 @@ class _CDF(Release[CDFPlan, CDFRelease]):
     def read(self, values: Any) -> Codes:
         return read_codes(values, self.domain, takes_missing=False)
 
+    def summarize_parts(self, rows: PartedRecords, plan: CDFPlan) -> Any:
+        if self.method == "tree":
+            return PartedTreeRecords(rows, plan.domain.size)
+        return gathered_codes(rows)
+
     def plan(self, n_samples: int, *, alpha: Any = 0.05, beta: Any = 0.05) -> CDFPlan:
         n = check_count("n_samples", n_samples, low=1)
         mechanism: TreePlan | BlockPlan
@@ -185,7 +193,7 @@ class _CDF(Release[CDFPlan, CDFRelease]):
             most=self.most,
         )
 
-    def release(self, summary: Codes, plan: CDFPlan, dice: Dice) -> CDFRelease:
+    def release(self, summary: Codes | TreeRecords, plan: CDFPlan, dice: Dice) -> CDFRelease:
         mechanism = plan.mechanism_plan
         if isinstance(mechanism, BlockPlan):
             points = block_points(summary, mechanism, privacy=mechanism.guarantee, dice=dice)

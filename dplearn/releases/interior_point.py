@@ -15,11 +15,14 @@ from typing import Any
 from dplearn._validation import AUTO, check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.domains import NumberDomain
+from dplearn.domains.base import Codes
 from dplearn.mechanisms.interior_point import interior_point_code
 from dplearn.mechanisms.rec_prefix import recursive_interior_point
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.ledger import PrivacyLedger
 from dplearn.privacy.plan import hidden
+from dplearn.records.part_counts import gathered_codes
+from dplearn.records.parts import PartedRecords
 from dplearn.releases.interior_point_sizes import (
     interior_point_method,
     interior_point_sample_size,
@@ -106,8 +109,8 @@ def interior_point(
 
     Parameters
     ----------
-    values : array-like of shape (n,)
-        Private. Numbers of the domain.
+    values : array-like of shape (n,), or parts of one
+        Private. Numbers of the domain. Parts: a Dask series, or a function that returns series or arrays.
     domain : "float64" or NumberDomain, default="float64"
         Public. "float64": all finite floats.
     method : {"auto", "exponential", "recursive"}, default="auto"
@@ -220,9 +223,15 @@ class _InteriorPoint(Release[InteriorPointPlan, InteriorPoint]):
         guarantee = replace(cost, assumes=(N_IS_PUBLIC, self.domain.assumption))
         super().__init__("interior_point", guarantee, context, random_state)
 
-    def read(self, values: Any) -> list[int]:
-        codes: list[int] = read_codes(values, self.domain).tolist()
+    def read(self, values: Any) -> Codes:
+        return read_codes(values, self.domain)
+
+    def summarize(self, rows: Codes, plan: InteriorPointPlan) -> list[int]:  # noqa: ARG002
+        codes: list[int] = rows.tolist()
         return codes
+
+    def summarize_parts(self, rows: PartedRecords, plan: InteriorPointPlan) -> list[int]:
+        return self.summarize(gathered_codes(rows), plan)
 
     def plan(self, n_samples: int) -> InteriorPointPlan:
         recursive = self.method == "recursive"

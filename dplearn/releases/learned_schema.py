@@ -42,7 +42,8 @@ from dplearn.privacy.composition import Composition
 from dplearn.privacy.events import BoundedRange, Event, ZeroConcentrated
 from dplearn.privacy.plan import hidden, noted
 from dplearn.records.part_ranks import parted_ranks
-from dplearn.records.parts import PartedRecords
+from dplearn.records.part_sources import source_of
+from dplearn.records.parts import PartedRecords, Source
 from dplearn.records.rows import Columns
 from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan
 
@@ -184,8 +185,9 @@ def learned_schema(
 
     Parameters
     ----------
-    X : data frame, array or list of rows, of shape (n, d)
-        Private. Cells of any kind. Types of columns (dtypes) are public.
+    X : data frame, array or list of rows, of shape (n, d); or parts of it
+        Private. Cells of any kind. Types of columns (dtypes) are public. Parts: as for the learners of tables
+        in parts, without y.
     columns : str, mapping of str to str, or sequence of str, optional
         Public. Kinds of columns, as for `Learn`: "numbers", "integers", "booleans" or "categories". None: by
         the types of the columns. An array of objects has no types: declare the kinds. A list has none either:
@@ -297,6 +299,8 @@ class SchemaStages(Release[LearnedSchemaPlan, LearnedSchema]):
     """
 
     kinds: ColumnKinds
+    takes = "X"
+    set_by_reading = ("kinds",)
 
     def __init__(
         self,
@@ -341,6 +345,9 @@ class SchemaStages(Release[LearnedSchemaPlan, LearnedSchema]):
             ]
         )
 
+    def source_of(self, values: Any) -> Source | None:
+        return source_of(values, None)
+
     def plan(self, n_samples: int, *, beta: Any = 0.05) -> LearnedSchemaPlan:
         n, failure = check_count("n_samples", n_samples, low=1), check_number("beta", beta, above=0, below=1)
         d_numbers, d_lists = len(self.kinds.of_numbers), len(self.kinds.of_categories)
@@ -374,6 +381,9 @@ class SchemaStages(Release[LearnedSchemaPlan, LearnedSchema]):
             numbers=self.numbers,
             curated=self.curated,
         )
+
+    def summarize_parts(self, rows: PartedRecords, plan: LearnedSchemaPlan) -> PartedRecords:  # noqa: ARG002
+        return rows
 
     def release(self, summary: Columns | PartedRecords, plan: LearnedSchemaPlan, dice: Dice) -> LearnedSchema:
         kinds = plan.columns
@@ -558,7 +568,7 @@ def _of_parts(rows: PartedRecords, plan: LearnedSchemaPlan) -> _Read:
     ranks: list[Any] = []
     if numbers:
         windows = [
-            examined_ranks(len(rows), fraction, size, privacy=ApproxDP(plan.parts.epsilon))
+            [examined_ranks(len(rows), fraction, size, privacy=ApproxDP(plan.parts.epsilon))]
             for fraction in (low, 1 - low)
             for _ in numbers
         ]

@@ -36,6 +36,9 @@ from dplearn.domains.number_cells import as_numbers
 from dplearn.mechanisms.halving import codes_at_fractions
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import hidden
+from dplearn.records.part_ranks import parted_ranks
+from dplearn.records.parts import PartedRecords
+from dplearn.records.rows import Columns
 from dplearn.releases.few_records import quantile_warnings
 from dplearn.releases.quantile_errors import (
     quantile_errors,
@@ -53,6 +56,7 @@ __all__ = [
     "median_plan",
     "quantiles",
     "quantiles_plan",
+    "rank_windows",
     "release_quantiles",
 ]
 
@@ -198,8 +202,8 @@ def quantiles(
 
     Parameters
     ----------
-    values : array-like of shape (n,)
-        Private. Numbers of the domain.
+    values : array-like of shape (n,), or parts of one
+        Private. Numbers of the domain. Parts: a Dask series, or a function that returns series or arrays.
     q : float or sequence of float of length k
         Public. Fractions from 0 to 1, strictly increasing; 0.25 is the lower quartile.
     epsilon : float, default=1.0
@@ -347,6 +351,13 @@ class _Quantiles(Release[QuantilesPlan, Quantiles]):
     def read(self, values: Any) -> Ranks:
         return _ranks(values, self.domain, self.fractions)
 
+    def read_part(self, values: Any) -> Columns:
+        return Columns([self.domain.encode(read_column(values))])
+
+    def summarize_parts(self, rows: PartedRecords, plan: QuantilesPlan) -> Ranks:
+        size, n = plan.domain.size, plan.n_samples
+        return parted_ranks(rows, [size], [rank_windows(plan.fractions, plan.errors, n)])[0]
+
     def plan(self, n_samples: int, *, alpha: Any = 0.05, beta: Any = 0.05) -> QuantilesPlan:
         return QuantilesPlan(
             self.guarantee,
@@ -391,6 +402,30 @@ def check_fractions(name: str, q: Sequence[Any]) -> list[Fraction]:
             f"{name} must be a number from 0 to 1, or several in strictly increasing order, got {shown(q)}"
         )
     return fractions
+
+
+def rank_windows(fractions: Sequence[Fraction], errors: Sequence[int], n: int) -> list[tuple[int, int]]:
+    """Return the ranks that `release_quantiles` asks for with high probability, one window a quantile.
+
+    Parameters
+    ----------
+    fractions : sequence of Fraction of length k
+        The quantiles.
+    errors : sequence of int of length k
+        Their rank errors, from a plan.
+    n : int
+        Number of records.
+
+    Returns
+    -------
+    list of tuple of int of length k
+        The first of these ranks, and the last plus 1; they may lie outside 0..n.
+    """
+    # A step looks about one error beyond its target, which earlier steps move by about as much.
+    return [
+        (int(fraction * n) - 2 * error - 1, int(fraction * n) + 2 * error + 2)
+        for fraction, error in zip(fractions, errors, strict=True)
+    ]
 
 
 def _ranks(values: Any, domain: NumberDomain, fractions: Sequence[Fraction]) -> Ranks:

@@ -28,12 +28,14 @@ from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.distributions import laplace_quantile
 from dplearn.core.exact import decay_ratio
+from dplearn.core.key_counts import KeyCounts
 from dplearn.domains import DomainError
 from dplearn.domains.cells import as_cells, counts_by_key, holds_times, is_frame
 from dplearn.domains.keys import read_keys
 from dplearn.mechanisms.stable_histogram import stable_histogram, stable_histogram_threshold
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import noted
+from dplearn.records.parts import PartedRecords
 from dplearn.releases.stages import N_IS_PUBLIC, Release, Released, ReleasePlan
 
 __all__ = ["StableCounts", "StableCountsPlan", "stable_counts", "stable_counts_plan"]
@@ -149,10 +151,10 @@ def stable_counts(
 
     Parameters
     ----------
-    keys : series, array, or list of shape (n,)
+    keys : series, array, or list of shape (n,), or parts of a series or array
         Private. One key a record (not counts of keys): text, bytes, whole numbers, or tuples of these, such
         as `list(zip(df.sex, df.race))` for pairs. Missing values of any kind are the key None; whole floats
-        are read as integers, True as 1.
+        are read as integers, True as 1. Parts: a Dask series, or a function that returns series or arrays.
     epsilon : float, default=1.0
         Privacy cost; positive. A float stands for its shortest decimal: 0.1 is exactly 1/10.
     delta : float
@@ -226,6 +228,8 @@ def stable_counts_plan(
 class _StableCounts(Release[StableCountsPlan, StableCounts]):
     """The stages of `stable_counts`."""
 
+    takes = "keys"
+
     def __init__(self, epsilon: Any, delta: Any, random_state: Any = None):
         guarantee = ApproxDP(
             check_number("epsilon", epsilon, above=0),
@@ -238,6 +242,10 @@ class _StableCounts(Release[StableCountsPlan, StableCounts]):
 
     def read(self, values: Any) -> list[Hashable]:
         return _read(values)
+
+    def summarize_parts(self, rows: PartedRecords, plan: StableCountsPlan) -> KeyCounts:  # noqa: ARG002
+        [counts] = rows.sums(_key_counts)
+        return counts  # type: ignore[no-any-return]
 
     def plan(self, n_samples: int, *, beta: Any = 0.05, n_keys: Any = 1) -> StableCountsPlan:
         failure, together = check_number("beta", beta, above=0, below=1), check_count("n_keys", n_keys, low=1)
@@ -254,10 +262,16 @@ class _StableCounts(Release[StableCountsPlan, StableCounts]):
             together,
         )
 
-    def release(self, summary: list[Hashable], plan: StableCountsPlan, dice: Dice) -> StableCounts:
+    def release(
+        self, summary: list[Hashable] | KeyCounts, plan: StableCountsPlan, dice: Dice
+    ) -> StableCounts:
         found = stable_histogram(summary, privacy=plan.guarantee, dice=dice)
         falling = sorted(found.items(), key=lambda item: -item[1])  # stable: equal counts stay sorted by key
         return StableCounts(counts_by_key(falling), plan)
+
+
+def _key_counts(keys: list[Hashable]) -> list[KeyCounts]:
+    return [KeyCounts.of(keys)]
 
 
 def _error(guarantee: ApproxDP, beta: Any, n_keys: Any) -> int:

@@ -5,10 +5,10 @@ data, such as `quantiles_plan`. Both construct the same `Release`, an object of 
 calls `run`, which runs the stages in this order; a plan calls stage 3 alone:
 
 1. check the public parameters (the constructor), and that `guarantee` fits the ledger's remaining budget;
-2. `read` the values: validate and encode them;
+2. `read` the values: validate and encode them; or all parts of them, each by `read_part`;
 3. `plan` from the parameters and the number of records, and issue the plan's warnings;
 4. charge the ledger with the plan's guarantee;
-5. `summarize` the records, without a draw;
+5. `summarize` the records, without a draw; or `summarize_parts`, by passes over the parts;
 6. `release`: all secret draws, from the summary and the plan only.
 """
 
@@ -16,13 +16,16 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sized
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import float_errors_ignored
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.privacy.plan import Plan
+from dplearn.records.part_sources import column_source_of
+from dplearn.records.parts import PartedRecords, Source, assuming_parts
+from dplearn.releases.part_reading import read_parts
 
 __all__ = ["N_IS_PUBLIC", "Release", "ReleasePlan", "Released"]
 
@@ -79,6 +82,11 @@ class Release(ABC, Generic[AnyPlan, Result]):
         As given to the release function.
     """
 
+    #: Name of the parameter with the private values, for errors about parts.
+    takes: ClassVar[str] = "values"
+    #: Public attributes that `read_part` sets.
+    set_by_reading: ClassVar[tuple[str, ...]] = ()
+
     def __init__(self, name: str, guarantee: ApproxDP, context: tuple[str, ...], random_state: Any):
         self.name = name
         self.guarantee = guarantee
@@ -91,19 +99,32 @@ class Release(ABC, Generic[AnyPlan, Result]):
         Parameters
         ----------
         values : object
-            Private. One value a record.
+            Private. One value a record; or parts of them, see `source_of`.
         ledger : PrivacyLedger or None
             The account that is charged, once, before any draw.
         """
         charge = open_account(ledger, self.guarantee, name=self.name)
         dice = dice_for(self.random_state, self.name, *self.context)
         with float_errors_ignored():
-            rows = self.read(values)
+            source = self.source_of(values)
+            rows = self.read(values) if source is None else read_parts(self, source)
             plan = self.plan(len(rows))
+            if source is not None:
+                plan = assuming_parts(plan)
             for text in plan.warnings:
                 warnings.warn(text, UserWarning, stacklevel=_USER)
             charge(plan.guarantee)
-            return self.release(self.summarize(rows, plan), plan, dice)
+            return self.release(self.summary_of(rows, plan), plan, dice)
+
+    def source_of(self, values: Any) -> Source | None:
+        """Return the parts of the values, or None if they are in memory."""
+        return column_source_of(values, self.takes)
+
+    def summary_of(self, rows: Any, plan: AnyPlan) -> Any:
+        """Return the summary of records in memory, or of records in parts."""
+        if isinstance(rows, PartedRecords):
+            return self.summarize_parts(rows, plan)
+        return self.summarize(rows, plan)
 
     @abstractmethod
     def read(self, values: Any) -> Sized:
@@ -116,6 +137,22 @@ class Release(ABC, Generic[AnyPlan, Result]):
     def summarize(self, rows: Any, plan: AnyPlan) -> Any:  # noqa: ARG002 - of use to subclasses
         """Return a summary of the records for `release`, without a draw."""
         return rows
+
+    def read_part(self, values: Any) -> Any:
+        """Validate and encode the values of one part; each record is a function of its own value alone."""
+        return self.read(values)
+
+    @abstractmethod
+    def summarize_parts(self, rows: PartedRecords, plan: AnyPlan) -> Any:
+        """Return a summary of records in parts for `release`, of the same distribution as in memory.
+
+        Parameters
+        ----------
+        rows : PartedRecords
+            Private. Those of `read_part`.
+        plan : ReleasePlan
+            The plan of the release.
+        """
 
     @abstractmethod
     def release(self, summary: Any, plan: AnyPlan, dice: Dice) -> Result:

@@ -158,3 +158,14 @@ def test_a_value_outside_the_domain_in_any_part_refuses_the_table_before_the_cha
     assert ledger.history() == []
     assert "inf" not in str(caught.value).replace("infinity", "")
     assert not hasattr(model, "guarantee_")
+
+
+@pytest.mark.parametrize("transformer", [each for each in TRANSFORMERS if hasattr(each, "plan")], ids=repr)
+def test_a_transformer_of_parts_learns_what_it_learns_of_the_table(transformer):
+    X = np.asarray(np.vstack([IRIS[0] + shift for shift in range(20)]), dtype=float)
+    whole, parted = (clone(transformer).set_params(epsilon=5, random_state=3) for _ in range(2))
+    whole.fit(X)
+    parted.fit(in_parts(X))
+    assert published(parted) == published(whole)
+    assert same(parted.transform(X), whole.transform(X))
+    assert parted.guarantee_.assumes == (*whole.guarantee_.assumes, ASSUMED)

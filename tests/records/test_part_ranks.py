@@ -51,7 +51,7 @@ def test_windows_and_counts_are_those_of_the_sorted_codes(given_codes, few):
         start = data.draw(st.integers(0, len(codes) - 1))
         stop = data.draw(st.integers(start + 1, len(codes)))
         records, _ = in_parts(columns_of(codes, np.uint64))
-        [ranks] = parted_ranks(records, [size], [(start, stop)])
+        [ranks] = parted_ranks(records, [size], [[(start, stop)]])
         assert len(ranks) == len(codes)
         assert ranks.window(start, stop) == right.window(start, stop)
         assert ranks.window(0, len(codes)) == right.window(0, len(codes))
@@ -69,11 +69,12 @@ def test_codes_may_be_integers_of_any_size():
 
 def test_many_columns_are_found_in_five_passes_and_what_is_near_is_kept(monkeypatch):
     monkeypatch.setattr(part_ranks, "_FEW", 4)
+    monkeypatch.setattr(part_ranks, "_FEWEST", 4)
     rng = np.random.default_rng(0)
     columns = [rng.integers(0, 2**64, 500, dtype=np.uint64) for _ in range(7)]
     columns[3][:400] = 2**63  # ties
     records, reads = in_parts(columns, cuts=(100, 350))
-    windows = [(200, 230)] * 7
+    windows = [[(200, 230)]] * 7
     ranks = parted_ranks(records, [1 << 64] * 7, windows)
     assert len(reads) <= 5 * 3
     before = len(reads)

@@ -1,0 +1,66 @@
+"""Counts of the codes of records in parts: in the nodes of a tree, or of every code.
+
+>>> from dplearn.core.intervals import children_of, whole
+>>> from dplearn.records.parts import InTurn
+>>> parts = [np.array([3, 9], dtype=np.uint64), np.array([3], dtype=np.uint64)]
+>>> records = PartedRecords(InTurn(lambda: [(part, None) for part in parts]), lambda X, y: X, (2, 1))
+>>> PartedTreeRecords(records, 10).counted(children_of(whole(10, 3), np.array([0]), 2)).tolist()
+[2, 1]
+>>> gathered_codes(records).tolist()
+[3, 3, 9]
+"""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.core.code_counts import CodeCounts
+from dplearn.core.intervals import Level, TreeRecords, counted, sorted_codes
+from dplearn.records.parts import PartedRecords
+
+__all__ = ["PartedTreeRecords", "gathered_codes"]
+
+
+class PartedTreeRecords(TreeRecords):
+    """Records in parts that are counted in the nodes of a tree, one pass for each level.
+
+    Parameters
+    ----------
+    records : PartedRecords of ndarray
+        Private. Codes, from 0 to size - 1.
+    size : int
+        Public. Number of codes in the domain.
+    """
+
+    def __init__(self, records: PartedRecords, size: int):
+        self._records, self._size = records, size
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def counted(self, level: Level) -> NDArray[np.int64]:
+        """Return the number of records in each node of a level."""
+        [counts] = self._records.sums(partial(_counts_in, level, self._size))
+        return np.asarray(counts)
+
+
+def gathered_codes(records: PartedRecords) -> NDArray[Any]:
+    """Return the codes of all records in increasing order; they are in memory.
+
+    Parameters
+    ----------
+    records : PartedRecords of ndarray
+        Private. Codes.
+    """
+    [counts] = records.sums(_all_counts)
+    return np.repeat(counts.codes, counts.counts)
+
+
+def _counts_in(level: Level, size: int, codes: NDArray[Any]) -> list[NDArray[np.int64]]:
+    return [counted(level, sorted_codes(codes, size))]
+
+
+def _all_counts(codes: NDArray[Any]) -> list[CodeCounts]:
+    return [CodeCounts.of(codes)]

@@ -1,0 +1,73 @@
+"""The public types of a part of a table: its columns' names and types, which all parts share.
+
+>>> import numpy as np
+>>> first = PartTypes.of(np.zeros((5, 2)))
+>>> first.check_same(PartTypes.of(np.ones((9, 2))))
+>>> first.check_same(PartTypes.of(np.zeros((5, 2), dtype=np.int64)))
+Traceback (most recent call last):
+    ...
+TypeError: X must have the same types in each part, but the type is float64 in one and int64 in another; \
+declare types where parts are read, such as read_csv(..., dtype=...)
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from dplearn.domains.cells import is_frame
+
+__all__ = ["PartTypes"]
+
+
+@dataclass(frozen=True)
+class PartTypes:
+    """What a part shows without its values.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        The shape of one record: (d,) in a table of d columns, () in a single column.
+    names : tuple of str or None
+        The names of the columns, if they have names.
+    types : tuple of str
+        The type of each column of a data frame, or that of an array or a series.
+    """
+
+    shape: tuple[int, ...]
+    names: tuple[Any, ...] | None
+    types: tuple[str, ...]
+
+    @classmethod
+    def of(cls, part: Any) -> "PartTypes":
+        """Return the types of a data frame, an array, a series or a list."""
+        shape = tuple(getattr(part, "shape", (0,))[1:])
+        if is_frame(part):
+            return cls(shape, tuple(part.columns), tuple(map(str, part.dtypes)))
+        return cls(shape, None, (str(getattr(part, "dtype", type(part).__name__)),))
+
+    def check_same(self, other: "PartTypes", name: str = "X") -> None:
+        """Refuse another part with other columns, or other types of columns; no value is read.
+
+        Parameters
+        ----------
+        other : PartTypes
+            Of another part.
+        name : str, default="X"
+            The name of the parameter, for messages.
+
+        Raises
+        ------
+        TypeError
+            If the types differ.
+        ValueError
+            If the columns differ.
+        """
+        if (self.shape, self.names) != (other.shape, other.names):
+            raise ValueError(f"{name} must have the same columns in each part")
+        for place, (mine, theirs) in enumerate(zip(self.types, other.types, strict=True)):
+            if mine != theirs:
+                column = "" if self.names is None else f" of column {self.names[place]!r}"
+                raise TypeError(
+                    f"{name} must have the same types in each part, but the type{column} is {mine} in one and"
+                    f" {theirs} in another; declare types where parts are read, such as"
+                    " read_csv(..., dtype=...)"
+                )

@@ -1,0 +1,33 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from dplearn.records.part_types import PartTypes
+
+FRAME = pd.DataFrame({"age": [1, 2], "town": ["a", "b"]})
+
+
+@pytest.mark.parametrize("part", [FRAME, FRAME["age"], np.zeros((3, 2)), np.zeros(3), [1, 2]], ids=range(5))
+def test_parts_of_any_length_have_the_same_types(part):
+    PartTypes.of(part).check_same(PartTypes.of(part[:1]))
+
+
+def test_other_columns_are_refused():
+    for other in (
+        FRAME[["town", "age"]],
+        FRAME[["age"]],
+        FRAME.to_numpy(),
+        FRAME.rename(columns={"age": "b"}),
+    ):
+        with pytest.raises(ValueError, match="X must have the same columns in each part"):
+            PartTypes.of(FRAME).check_same(PartTypes.of(other))
+
+
+def test_other_types_are_refused_by_the_name_of_the_column_without_a_value():
+    other = FRAME.astype({"age": "float64"})
+    with pytest.raises(TypeError, match="the type of column 'age' is int64 in one and float64 in another"):
+        PartTypes.of(FRAME).check_same(PartTypes.of(other))
+    with pytest.raises(
+        TypeError, match="keys must have the same types .* the type is int64 in one and object"
+    ):
+        PartTypes.of(np.arange(3)).check_same(PartTypes.of(np.array([1, None])), "keys")

@@ -1,0 +1,177 @@
+"""Releases of values in parts: equal to those in memory, for every division into parts."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pyarrow
+import pytest
+
+from dplearn import releases
+from dplearn.domains import DomainError, IntegerRange
+from dplearn.privacy import PrivacyLedger
+from dplearn.records.parts import PARTS, PartsChangedError
+from tests.releases.test_stages import AGES, RELEASES, VALUES
+
+N = len(VALUES)
+WIDE = IntegerRange(-(2**62), 2**62)
+#: Settings besides those of the registry: all floats, a wide range of integers, many quantiles, mixed keys.
+MORE = {
+    "quantiles, floats": ("quantiles", {"q": [i / 20 for i in range(1, 20)]}),
+    "quantiles, ends": ("quantiles", {"q": [0, 0.001, 1], "domain": AGES}),
+    "median, wide": ("median", {"domain": WIDE}),
+    "cdf, floats": ("cdf", {}),
+    "cdf, Gaussian": ("cdf", {"delta": 1e-6, "domain": WIDE}),
+    "learned_schema, hashed": ("learned_schema", {"columns": ["categories"], "delta": 0}),
+    "learned_schema, listed": ("learned_schema", {"columns": ["categories"], "delta": 1e-5}),
+}
+CUTS = ([0, N], [0, 1, 1, 700, N], [0, 0, *range(100, N, 100), N, N])
+
+
+@pytest.fixture(params=RELEASES | MORE)
+def named(request):
+    return (RELEASES | MORE)[request.param]
+
+
+def series_of(name, values):
+    """Return values as a series, or as a data frame of one column."""
+    series = pd.Series(values, name="age", dtype=np.int64)
+    return series.to_frame() if name == "learned_schema" else series
+
+
+def parts_of(table, cuts):
+    """Return a function that makes parts of a table."""
+    parts = [table.iloc[start:stop] for start, stop in pairwise(cuts)]
+    return lambda: iter(parts)
+
+
+def released(result):
+    return {name: value for name, value in vars(result).items() if name != "plan"}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("cuts", CUTS, ids=len)
+def test_a_release_of_parts_is_that_of_the_values_in_memory(named, cuts):
+    name, parameters = named
+    make, table = getattr(releases, name), series_of(name, VALUES)
+    whole = make(table, random_state=5, **parameters)
+    parted = make(parts_of(table, cuts), random_state=5, **parameters)
+    assert repr(released(parted)) == repr(released(whole))
+    assert parted.plan.n_samples == N
+    assert parted.guarantee.assumes == (*whole.guarantee.assumes, PARTS)
+    assert (parted.guarantee.epsilon, parted.guarantee.delta) == (
+        whole.guarantee.epsilon,
+        whole.guarantee.delta,
+    )
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_another_order_of_records_within_parts_is_another_table_with_the_same_release(named):
+    name, parameters = named
+    make = getattr(releases, name)
+    mixed = series_of(name, np.random.default_rng(0).permutation(VALUES))
+    first = make(parts_of(series_of(name, VALUES), CUTS[1]), random_state=5, **parameters)
+    second = make(parts_of(mixed, CUTS[2]), random_state=5, **parameters)
+    assert repr(released(first)) == repr(released(second))
+
+
+@pytest.mark.parametrize("kind", RELEASES)
+def test_the_ledger_is_charged_once_for_all_parts(kind):
+    name, parameters = RELEASES[kind]
+    ledger = PrivacyLedger(1, 1e-5)
+    found = getattr(releases, name)(
+        parts_of(series_of(name, VALUES), CUTS[1]), ledger=ledger, **{**parameters, "epsilon": 0.5}
+    )
+    [entry] = ledger.history()
+    assert entry.guarantee == found.guarantee
+
+
+@pytest.mark.parametrize("name", ["quantiles", "cdf", "interior_point"])
+def test_a_value_outside_the_domain_in_the_last_part_spends_nothing(name):
+    ledger = PrivacyLedger(1)
+    parts = [np.array([30, 40]), np.array([30, 121])]
+    more = {"q": 0.5} if name == "quantiles" else {}
+    with pytest.raises(DomainError) as caught:
+        getattr(releases, name)(lambda: parts, domain=AGES, ledger=ledger, **more)
+    assert ledger.history() == []
+    assert "121" not in str(caught.value)
+
+
+def test_columns_in_parts_may_be_of_dask_or_arrow():
+    dataframe = pytest.importorskip("dask.dataframe")
+    array = pytest.importorskip("dask.array")
+    whole = releases.median(VALUES, domain=AGES, random_state=1).value
+    frame = dataframe.from_pandas(pd.DataFrame({"age": VALUES}), npartitions=7)
+    chunks = pyarrow.chunked_array([VALUES[:500], VALUES[500:]])
+    for parts in (frame["age"], array.from_array(np.array(VALUES), 300), lambda: chunks.chunks):
+        assert releases.median(parts, domain=AGES, random_state=1).value == whole
+    batches = pyarrow.table({"age": VALUES}).to_batches(max_chunksize=900)
+    column = releases.median(lambda: (each["age"] for each in batches), domain=AGES, random_state=1)
+    assert column.value == whole
+    schema = releases.learned_schema(frame, random_state=1).schema
+    assert schema == releases.learned_schema(frame.compute(), random_state=1).schema
+
+
+def test_keys_in_parts_may_be_of_mixed_types():
+    keys = ["a"] * 90 + [None] * 80 + [("a", 1)] * 70
+    whole = releases.stable_counts(keys, delta=1e-3, random_state=0).counts
+    held = np.empty(len(keys), dtype=object)
+    held[:] = keys
+    parts = [held[:100], held[:0], held[100:]]
+    assert releases.stable_counts(lambda: parts, delta=1e-3, random_state=0).counts == whole
+    assert len(whole) == 3
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (iter([np.arange(3)]), "values must be parts that can be read again, got an iterator"),
+        (lambda: np.arange(3), "parts of a column must be series or arrays, got int64"),
+        (lambda: [[1, 2], [3, 4]], "parts of a column must be series or arrays, got list"),  # may be rows
+        ([np.arange(3), np.arange(3)], "values must have shape .n,., got rows"),  # may be the rows of a table
+        (lambda: [pd.DataFrame({"age": [1]})], "give one column, such as df"),
+        (pyarrow.table({"age": [1]}), "values must be one column, got a table in parts"),
+        (lambda: [np.arange(3), np.arange(3.0)], "values must have the same types in each part"),
+        (lambda: [np.arange(0)], "values must have at least one record, and all parts are empty"),
+    ],
+    ids=range(8),
+)
+def test_what_is_no_column_in_parts_is_refused_before_the_charge(values, message):
+    ledger = PrivacyLedger(1)
+    with pytest.raises((TypeError, ValueError), match=message):
+        releases.median(values, domain=AGES, ledger=ledger)
+    assert ledger.history() == []
+
+
+def test_a_dask_table_is_refused_with_advice():
+    dataframe = pytest.importorskip("dask.dataframe")
+    frame = dataframe.from_pandas(pd.DataFrame({"age": VALUES}), npartitions=2)
+    with pytest.raises(ValueError, match=r'such as ddf\["age"\]'):
+        releases.median(frame, domain=AGES)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_parts_that_change_after_they_were_checked_are_noticed(named):
+    name, parameters = named
+    if parameters.get("delta") == 0:
+        return  # releases nothing
+    table, calls = series_of(name, VALUES), []
+
+    def parts():
+        calls.append(1)
+        return iter([table[:900], table[900 + (len(calls) > 1) :]])
+
+    with pytest.raises(PartsChangedError):
+        getattr(releases, name)(parts, **parameters)
+
+
+def test_a_part_that_leaves_the_domain_later_is_refused_in_that_pass():
+    calls = []
+
+    def parts():
+        calls.append(1)
+        return iter([np.full(5000, 30), np.full(5000, 40 if len(calls) < 2 else 121)])
+
+    with pytest.raises(DomainError):
+        releases.cdf(parts, domain=AGES)
+    assert len(calls) == 2
