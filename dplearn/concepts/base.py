@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 from dplearn.core.grouping import group_counts, nth_equal
 from dplearn.domains import Domain, Product
 
-__all__ = ["ChosenConcept", "Concept", "ConceptClass", "CountedErrors", "ErrorProfile", "Labels"]
+__all__ = [
+    "ChosenConcept",
+    "Concept",
+    "ConceptClass",
+    "CountedClass",
+    "CountedErrors",
+    "ErrorProfile",
+    "Labels",
+]
 
 Labels = NDArray[np.intp]  # label codes 0..n_labels-1
 
@@ -110,6 +118,21 @@ class ConceptClass(ABC):
         ErrorProfile
         """
 
+    def check_sums(self) -> None:
+        """Raise an error unless the errors of all members follow from sums over the records."""
+        raise TypeError(
+            f"X must be a table in memory for {type(self).__name__}, got one in parts: a class whose errors"
+            " are counted in parts has the methods check_sums, error_sums and profile_of_sums"
+        )
+
+    def error_sums(self, columns: Any, y: Labels) -> list[NDArray[np.int64]]:
+        """Return arrays that add up over parts of the records; parameters as in `error_profile`."""
+        raise NotImplementedError
+
+    def profile_of_sums(self, sums: Sequence[NDArray[np.int64]], n: int) -> ErrorProfile:
+        """Return the error profile of n records from the sums of `error_sums` over their parts."""
+        raise NotImplementedError
+
     @property
     def assumes(self) -> tuple[str, ...]:
         """The assumptions of the class beyond those of its domain, for a guarantee's `assumes`."""
@@ -139,3 +162,30 @@ class CountedErrors:
         """Return the `index`-th member with `errors` errors."""
         concept: Concept = self._member_at(nth_equal(self._counts, errors, index))
         return concept
+
+
+class CountedClass(ConceptClass):
+    """Base of classes that count the errors of each member in one array."""
+
+    @abstractmethod
+    def error_counts(self, columns: Any, y: Labels) -> NDArray[Any]:
+        """Return the number of errors of each member, in the class's order."""
+
+    @abstractmethod
+    def member_at(self, position: int) -> Concept:
+        """Return the member at a position of the class's order, from 0."""
+
+    def error_profile(self, columns: Any, y: Labels) -> ErrorProfile:
+        """Count the errors of all members; parameters as in `ConceptClass`."""
+        return CountedErrors(self.error_counts(columns, y), self.member_at)
+
+    def check_sums(self) -> None:
+        """Return: the errors of a member add up over parts of the records."""
+
+    def error_sums(self, columns: Any, y: Labels) -> list[NDArray[np.int64]]:
+        """Return the errors of all members."""
+        return [self.error_counts(columns, y).astype(np.int64, copy=False)]
+
+    def profile_of_sums(self, sums: Sequence[NDArray[np.int64]], n: int) -> ErrorProfile:  # noqa: ARG002
+        """Return the error profile of all records from the sums over their parts."""
+        return CountedErrors(sums[0], self.member_at)

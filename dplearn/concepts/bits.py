@@ -8,7 +8,7 @@
 from typing import Any, ClassVar, Self
 
 from dplearn._validation import check_count
-from dplearn.concepts.base import ConceptClass
+from dplearn.concepts.base import CountedClass
 from dplearn.domains import Bits, Product
 
 __all__ = ["BitConcepts", "literal"]
@@ -35,7 +35,7 @@ def literal(name: str, feature: int, domain: Product | None, *, positive: bool =
     return f"{name} {'>' if positive else '<='} {str(threshold).removesuffix('.0')}"
 
 
-class BitConcepts(ConceptClass):
+class BitConcepts(CountedClass):
     """Base of classes over bits that are determined by the columns and one further parameter.
 
     A subclass sets `parameter` to the name of that parameter, has it, `n_features` and `binarize` as

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_count
-from dplearn.concepts.base import CountedErrors, Labels
+from dplearn.concepts.base import Labels
 from dplearn.concepts.bits import BitConcepts, literal
 from dplearn.core.conjunctions import conjunction_at, conjunction_errors
 from dplearn.domains import Bits, Product
@@ -165,10 +165,6 @@ class Conjunctions(BitConcepts):
             Private. In the order of the class.
         """
         return conjunction_errors(columns, y, self.max_literals)
-
-    def error_profile(self, columns: Sequence[NDArray[np.uint8]], y: Labels) -> CountedErrors:
-        """Count the errors of all conjunctions; parameters as in `error_counts`."""
-        return CountedErrors(self.error_counts(columns, y), self.member_at)
 
     def member_at(self, position: int) -> Conjunction:
         """Return the conjunction at a position of the class's order, from 0.

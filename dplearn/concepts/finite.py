@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_count
-from dplearn.concepts.base import ConceptClass, CountedErrors, Labels
+from dplearn.concepts.base import CountedClass, Labels
 from dplearn.domains import DomainError, Floats, IntegerRange, Product
 from dplearn.domains.cells import frame_column, is_frame
 from dplearn.domains.number_cells import as_numbers
@@ -28,7 +28,7 @@ __all__ = ["FiniteClass"]
 _BLOCK = 1 << 22  # table entries compared at a time
 
 
-class FiniteClass(ConceptClass):
+class FiniteClass(CountedClass):
     """An explicit list of concepts.
 
     Parameters
@@ -113,10 +113,6 @@ class FiniteClass(ConceptClass):
                 (block == label) @ by_label[label] for label in range(self.n_labels)
             )
         return y.size - right.astype(np.int64)
-
-    def error_profile(self, columns: Sequence[NDArray[Any]], y: Labels) -> CountedErrors:
-        """Count the errors of all concepts; parameters as in `error_counts`."""
-        return CountedErrors(self.error_counts(columns, y), self.member_at)
 
     def member_at(self, position: int) -> "Listed":
         """Return the concept at a position in the list."""

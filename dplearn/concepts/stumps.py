@@ -12,7 +12,7 @@
 "'child' if age <= 6, else 'adult'"
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,10 +21,12 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count
 from dplearn.concepts.base import Concept, ConceptClass, Labels
-from dplearn.core.cuts import Cuts, ErrorHistogram, cut_column, split_by_value
+from dplearn.core.cuts import Cuts, ErrorHistogram, cut_column, cuts_of, label_histogram, split_by_value
 from dplearn.domains import Domain, Floats, Product
 
 __all__ = ["DecisionStumps", "Stump", "Thresholds"]
+
+_MOST_COUNTS = 1 << 22  # numbers that a task on a part returns: 32 MiB
 
 
 @dataclass(frozen=True)
@@ -117,13 +119,43 @@ class DecisionStumps(ConceptClass):
 
     def error_profile(self, columns: Sequence[NDArray[Any]], y: Labels) -> "CutErrors":
         """Count the errors of all stumps; parameters as in `ConceptClass`."""
-        return CutErrors(self, columns, y)
+        labels = y.astype(np.min_scalar_type(self.n_labels))
+        totals = np.bincount(labels, minlength=self.n_labels)
+        return CutErrors(self, totals, lambda feature: self.cuts(feature, columns, labels))
+
+    def check_sums(self) -> None:
+        """Raise ValueError if the domains have too many values to count the records with each."""
+        size = self.n_labels * sum(self.domain.domains[feature].size for feature in self.features)
+        if size > _MOST_COUNTS:
+            raise ValueError(
+                f"domain must have at most 2**{_MOST_COUNTS.bit_length() - 1} pairs of a value and a label in"
+                f" all tested columns together if the table is in parts, got {size}: declare coarser domains,"
+                " such as Grid(0, 100, 1001), or domain='learn'"
+            )
+
+    def error_sums(self, columns: Sequence[NDArray[Any]], y: Labels) -> list[NDArray[np.int64]]:
+        """Return for each tested column the number of records with each label and value."""
+        sizes = [domain.size for domain in self.domain.domains]
+        return [label_histogram(columns[each], y, sizes[each], self.n_labels) for each in self.features]
+
+    def profile_of_sums(self, sums: Sequence[NDArray[np.int64]], n: int) -> "CutErrors":  # noqa: ARG002
+        """Return the error profile of all records from the sums over their parts."""
+
+        def cuts(feature: int) -> Cuts:
+            histogram = sums[self.features.index(feature)]
+            return self.of_class(cuts_of(histogram, ordered=self.domain.domains[feature].ordered))
+
+        return CutErrors(self, sums[0].sum(axis=1), cuts)
 
     def cuts(self, feature: int, columns: Sequence[NDArray[Any]], y: Labels) -> Cuts:
         """Return the label counts for all tests of a column."""
         domain = self.domain.domains[feature]
         count = cut_column if domain.ordered else split_by_value
-        return count(columns[feature], y, domain.size, self.n_labels)
+        return self.of_class(count(columns[feature], y, domain.size, self.n_labels))
+
+    def of_class(self, cuts: Cuts) -> Cuts:
+        """Return the label counts for the class's cuts, from those at each code of a column."""
+        return cuts
 
     def member(self, feature: int, cut: int, pair: tuple[int, int]) -> Stump:
         """Return the stump of a column, a cut and a pair of labels."""
@@ -169,17 +201,14 @@ class Thresholds(DecisionStumps):
         """The pairs of distinct label codes: up to the cut, and above it."""
         return [pair for pair in super().pairs if pair[0] != pair[1]] or super().pairs
 
-    def cuts(self, feature: int, columns: Sequence[NDArray[Any]], y: Labels) -> Cuts:
+    def of_class(self, cuts: Cuts) -> Cuts:
         """Return the label counts for all cuts, beginning with the one below the domain."""
-        size = self.domain.domains[feature].size
-        above = super().cuts(feature, columns, y)
         # All cuts are shifted up by one, and the cut without records inside comes first.
-        starts = np.concatenate((np.zeros(1, dtype=np.uint64), above.starts + np.uint64(1)))
+        starts = np.concatenate((np.zeros(1, dtype=np.uint64), cuts.starts + np.uint64(1)))
         lengths = (
-            None if above.lengths is None else np.concatenate((np.ones(1, dtype=np.uint64), above.lengths))
+            None if cuts.lengths is None else np.concatenate((np.ones(1, dtype=np.uint64), cuts.lengths))
         )
-        assert size < 1 << 64
-        return Cuts(starts, lengths, np.pad(above.inside, ((0, 0), (1, 0))))
+        return Cuts(starts, lengths, np.pad(cuts.inside, ((0, 0), (1, 0))))
 
     def member(self, feature: int, cut: int, pair: tuple[int, int]) -> Stump:
         """Return the threshold of a cut and a pair of labels."""
@@ -196,23 +225,23 @@ class CutErrors:
     ----------
     stumps : DecisionStumps
         The class.
-    columns, y
-        The records and their label codes, as in `ConceptClass.error_profile`.
+    totals : ndarray of int64 of shape (n_labels,)
+        The number of records of each label.
+    cuts_of : callable
+        Maps the position of a tested column to the label counts of its cuts.
     """
 
-    def __init__(self, stumps: DecisionStumps, columns: Sequence[NDArray[Any]], y: Labels):
-        self._stumps = stumps
-        self._columns = columns
-        self._y = y.astype(np.min_scalar_type(stumps.n_labels))
-        self._totals = np.bincount(self._y, minlength=stumps.n_labels)
+    def __init__(self, stumps: DecisionStumps, totals: NDArray[np.int64], cuts_of: Callable[[int], Cuts]):
+        self._stumps, self._totals, self._cuts_of = stumps, totals, cuts_of
         self._least: dict[int, int] = {}  # least number of errors of a stump on each column
 
     def groups(self) -> tuple[list[int], list[int]]:
         """Return the occurring numbers of errors in increasing order, and the number of stumps with each."""
-        histogram = ErrorHistogram(self._y.size)
+        n = int(self._totals.sum())
+        histogram = ErrorHistogram(n)
         for feature in self._stumps.features:
-            cuts = self._stumps.cuts(feature, self._columns, self._y)
-            least = self._y.size
+            cuts = self._cuts_of(feature)
+            least = n
             for pair in self._stumps.pairs:
                 errors = cuts.errors(self._totals, *pair)
                 histogram.add(errors, cuts.lengths)
@@ -225,7 +254,7 @@ class CutErrors:
         for feature in self._stumps.features:
             if self._least.get(feature, 0) > errors:
                 continue
-            cuts = self._stumps.cuts(feature, self._columns, self._y)
+            cuts = self._cuts_of(feature)
             for pair in self._stumps.pairs:
                 chosen = cuts.errors(self._totals, *pair) == errors
                 here = cuts.number(chosen)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Cuts", "ErrorHistogram", "cut_column", "split_by_value"]
+__all__ = ["Cuts", "ErrorHistogram", "cut_column", "cuts_of", "label_histogram", "split_by_value"]
 
 _DENSE = 1 << 12  # domains up to this size, or up to twice the number of records, are counted without sorting
 _CARRY = 1 << 9  # number of chunks, each with a sum of at most 2**52, whose sums fit into an int64
@@ -76,9 +76,7 @@ def cut_column(codes: NDArray[Any], y: NDArray[Any], size: int, n_labels: int) -
         At most 2**64 - 1 codes.
     """
     if _is_dense(size, codes.size):
-        return Cuts(
-            np.arange(size, dtype=np.uint64), None, _label_histogram(codes, y, size, n_labels).cumsum(axis=1)
-        )
+        return cuts_of(label_histogram(codes, y, size, n_labels), ordered=True)
     sorted_codes, sorted_y = _sorted_together(codes, y, size, n_labels)
     last = np.flatnonzero(np.append(sorted_codes[1:] != sorted_codes[:-1], True))
     starts = np.concatenate((np.zeros(1, dtype=np.uint64), sorted_codes[last].astype(np.uint64)))
@@ -98,11 +96,16 @@ def _is_dense(size: int, n: int) -> bool:
 
 def split_by_value(codes: NDArray[Any], y: NDArray[Any], size: int, n_labels: int) -> Cuts:
     """Count the records of each label with each code 0..size-1; parameters as in `cut_column`."""
-    inside = _label_histogram(codes, y, size, n_labels)
-    return Cuts(np.arange(size, dtype=np.uint64), None, inside)
+    return cuts_of(label_histogram(codes, y, size, n_labels), ordered=False)
 
 
-def _label_histogram(codes: NDArray[Any], y: NDArray[Any], size: int, n_labels: int) -> NDArray[np.int64]:
+def cuts_of(histogram: NDArray[np.int64], *, ordered: bool) -> Cuts:
+    """Return the cuts of a column from its label histogram: "at most" if it is ordered, else "equal to"."""
+    codes = np.arange(histogram.shape[1], dtype=np.uint64)
+    return Cuts(codes, None, histogram.cumsum(axis=1) if ordered else histogram)
+
+
+def label_histogram(codes: NDArray[Any], y: NDArray[Any], size: int, n_labels: int) -> NDArray[np.int64]:
     """Return the number of records for each label and code, of shape (n_labels, size)."""
     if size * n_labels >= 1 << 32:
         raise ValueError(f"a domain of {size} values without order is too large to count")
@@ -128,11 +131,18 @@ def _sorted_together(
 
 
 class ErrorHistogram:
-    """The exact number of cuts for each number of errors, for up to 2**64 cuts a column."""
+    """The exact number of cuts for each number of errors, for up to 2**64 cuts a column.
+
+    Parameters
+    ----------
+    n : int
+        Number of records, the greatest number of errors.
+    """
 
     def __init__(self, n: int):
-        self._low = np.zeros(n + 1, dtype=np.int64)  # sums of the numbers of cuts modulo 2**32
-        self._high = np.zeros(n + 1, dtype=np.int64)  # sums of the numbers of cuts divided by 2**32
+        self._n = n
+        self._low = np.zeros(0, dtype=np.int64)  # sums of the numbers of cuts modulo 2**32
+        self._high = np.zeros(0, dtype=np.int64)  # sums of the numbers of cuts divided by 2**32
         self._single: list[NDArray[np.int64]] = []
         self._waiting = 0
         self._chunks = 0
@@ -146,6 +156,7 @@ class ErrorHistogram:
             if self._waiting >= _CHUNK:
                 self._count_waiting()
             return
+        self._allocate()
         for start in range(0, errors.size, _CHUNK):
             some, cuts = errors[start : start + _CHUNK], lengths[start : start + _CHUNK]
             _add(self._low, np.bincount(some, weights=(cuts & np.uint64(0xFFFFFFFF)).astype(np.float64)))
@@ -159,6 +170,9 @@ class ErrorHistogram:
 
     def groups(self) -> tuple[list[int], list[int]]:
         """Return the occurring numbers of errors in increasing order, and the number of cuts with each."""
+        if self._single and not self._low.size:  # few cuts; n may be much larger
+            occurring, number = np.unique(np.concatenate(self._single), return_counts=True)
+            return occurring.tolist(), number.tolist()
         self._count_waiting()
         occurring = np.flatnonzero(self._low | self._high)
         low, high = self._low[occurring], self._high[occurring]
@@ -166,8 +180,13 @@ class ErrorHistogram:
             low, high = low.astype(object), high.astype(object)
         return occurring.tolist(), (low + (high << 32)).tolist()
 
+    def _allocate(self) -> None:
+        if not self._low.size:
+            self._low, self._high = np.zeros((2, self._n + 1), dtype=np.int64)
+
     def _count_waiting(self) -> None:
         if self._single:
+            self._allocate()
             _add(self._low, np.bincount(np.concatenate(self._single)))
         self._single, self._waiting = [], 0
 

@@ -181,7 +181,12 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
                 " tables of any size lists the learners of tables in parts"
             )
         table = read_parts(self, source, params)
-        return table, assuming_parts(self._plan(params, table.public))
+        plan = self._plan(params, table.public)
+        self._check_parts(plan)
+        return table, assuming_parts(plan)
+
+    def _check_parts(self, plan: Any) -> None:
+        """Refuse a plan that has no sums over the records of a table in parts; of use to subclasses."""
 
     def _finish(self, table: Table, plan: Any, dice: Dice) -> None:
         """Release and publish according to the plan; the ledger has been charged before."""

@@ -48,6 +48,7 @@ from dplearn.estimator.stages import Params, Public, Table
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden, noted
+from dplearn.records.parts import PartedRecords
 from dplearn.records.reading import (
     TABLE,
     as_product,
@@ -134,6 +135,8 @@ class ExponentialMechanismClassifier(RuleClassifier):
 
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 3.
     """
+
+    reads_parts = True
 
     def __init__(
         self,
@@ -241,12 +244,19 @@ class ExponentialMechanismClassifier(RuleClassifier):
     def _summarize(self, table: Table, plan: "GenericPlan") -> "_ErrorCounts":
         return _ErrorCounts(plan.concepts, table.rows)
 
-    def _release(self, summary: "_ErrorCounts", plan: "GenericPlan", dice: Dice) -> Concept:
+    def _check_parts(self, plan: "GenericPlan") -> None:
+        plan.concepts.check_sums()
+
+    def _release(self, summary: "_ErrorCounts | PartedRecords", plan: "GenericPlan", dice: Dice) -> Concept:
         # One replaced record changes each member's errors by at most 1.
-        errors, members = summary.groups
+        if isinstance(summary, PartedRecords):
+            profile = plan.concepts.profile_of_sums(summary.sums(_error_sums), len(summary))
+            errors, members = profile.groups()
+        else:
+            profile, (errors, members) = summary.profile, summary.groups
         select = _METHODS[plan.method]
         group, member = select(errors, members, privacy=plan.guarantee, dice=dice)
-        chosen: Concept = summary.profile.member(errors[group], member)
+        chosen: Concept = profile.member(errors[group], member)
         return chosen
 
     def _publish(self, outcome: Concept, plan: "GenericPlan") -> None:
@@ -284,6 +294,9 @@ class _ErrorCounts:
     def __init__(self, concepts: ConceptClass, records: Examples):
         self.concepts, self.records = concepts, records
 
+    def __len__(self) -> int:
+        return len(self.records)
+
     @cached_property
     def profile(self) -> Any:
         return self.concepts.error_profile(self.records.X.columns, self.records.y)
@@ -292,6 +305,10 @@ class _ErrorCounts:
     def groups(self) -> tuple[list[int], list[int]]:
         errors, members = self.profile.groups()
         return errors, members
+
+
+def _error_sums(part: _ErrorCounts) -> Sequence[Any]:
+    return part.concepts.error_sums(part.records.X.columns, part.records.y)
 
 
 def _concepts(params: Params, public: Public) -> ConceptClass:

@@ -13,10 +13,11 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 
+from dplearn.concepts import ConceptClass, FiniteClass, Parities
 from dplearn.core.gf2 import BitMatrix
-from dplearn.domains import DomainError
+from dplearn.domains import DomainError, Grid, Product
 from dplearn.learners import ExponentialMechanismClassifier, SecretSampleClassifier
-from dplearn.privacy import Guarantee
+from dplearn.privacy import Guarantee, PrivacyLedger
 from dplearn.records.parts import PARTS as ASSUMED
 from dplearn.records.rows import taken
 from tests.laws.conftest import TRANSFORMERS
@@ -122,12 +123,21 @@ def shown(value):
     return "" if isinstance(value, Guarantee) else repr(value)
 
 
+def with_coarse_domain(classifier):
+    """A copy of a classifier; stumps whose domain is not declared have coarse ones, as parts require."""
+    model = clone(classifier)
+    if isinstance(model, ExponentialMechanismClassifier) and model.domain is None:
+        concepts = model.concept_class
+        model.set_params(domain=Grid(0, 10, 101) if concepts in {"stumps", "thresholds"} else None)
+    return model
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_a_fit_on_parts_publishes_what_a_fit_on_the_table_does(classifier, iris):
     X, y = iris
     if not classifier.reads_parts:
         return
-    whole, parted = (clone(classifier).set_params(random_state=3) for _ in range(2))
+    whole, parted = (with_coarse_domain(classifier).set_params(random_state=3) for _ in range(2))
     whole.fit(X, y)
     parted.fit(in_parts(X), in_parts(y))
     assert published(parted) == published(whole)
@@ -169,3 +179,54 @@ def test_a_transformer_of_parts_learns_what_it_learns_of_the_table(transformer):
     assert published(parted) == published(whole)
     assert same(parted.transform(X), whole.transform(X))
     assert parted.guarantee_.assumes == (*whole.guarantee_.assumes, ASSUMED)
+
+
+CONCEPTS = (
+    "stumps",
+    "thresholds",
+    "conjunctions",
+    "parities",
+    Parities(4, binarize=3, fit_intercept=True),
+    FiniteClass([lambda X: X[:, 0] > 5, lambda X: X[:, 2] > 3]),
+)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("concepts", CONCEPTS, ids=range(len(CONCEPTS)))
+def test_every_concept_class_counts_the_errors_of_parts(concepts):
+    X, y = IRIS
+    domain = {"stumps": Grid(0, 10, 101), "thresholds": [Grid(0, 10, 101)] * 4}.get(str(concepts))
+    make = ExponentialMechanismClassifier
+    for seed in range(3):
+        whole, parted = (make(concepts, domain=domain, epsilon=0.05, random_state=seed) for _ in range(2))
+        whole.fit(X, y > 0)
+        parted.fit(in_parts(X), in_parts(y > 0))
+        assert repr(parted.concept_) == repr(whole.concept_)
+        assert np.array_equal(parted.predict(X), whole.predict(X))
+
+
+def test_stumps_over_all_floats_need_coarser_domains_for_parts():
+    ledger = PrivacyLedger(1)
+    X, y = IRIS
+    model = ExponentialMechanismClassifier(epsilon=1, classes=[0, 1, 2], ledger=ledger)
+    with pytest.raises(
+        ValueError, match=r"domain must have at most 2\*\*22 pairs .* declare coarser domains"
+    ):
+        model.fit(in_parts(X), in_parts(y))
+    assert ledger.history() == []
+
+
+def test_a_concept_class_without_sums_refuses_parts_before_the_charge():
+    class Own(ConceptClass):
+        domain, n_labels, size = Product([Grid(0, 10, 101)] * 4), 2, 1
+
+        def error_profile(self, columns, y):
+            raise AssertionError
+
+    ledger = PrivacyLedger(1)
+    X, y = IRIS
+    with pytest.raises(TypeError, match="X must be a table in memory for Own, got one in parts"):
+        ExponentialMechanismClassifier(Own(), classes=[0, 1], ledger=ledger).fit(
+            in_parts(X), in_parts((y > 0).astype(int))
+        )
+    assert ledger.history() == []

@@ -28,6 +28,6 @@ def test_other_types_are_refused_by_the_name_of_the_column_without_a_value():
     with pytest.raises(TypeError, match="the type of column 'age' is int64 in one and float64 in another"):
         PartTypes.of(FRAME).check_same(PartTypes.of(other))
     with pytest.raises(
-        TypeError, match="keys must have the same types .* the type is int64 in one and object"
+        TypeError, match=r"keys must have the same types .* the type is int64 in one and object"
     ):
         PartTypes.of(np.arange(3)).check_same(PartTypes.of(np.array([1, None])), "keys")
