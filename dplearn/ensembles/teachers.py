@@ -14,7 +14,7 @@ label. An empty shard casts no vote, and neither does a teacher whose prediction
 [[0, 1], [0, 1], [0, 0], [-1, -1]]
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -28,17 +28,19 @@ from dplearn.ensembles.base_estimators import Seeded, check_teachable, quiet
 from dplearn.ensembles.isolation import attempt, isolated, turn
 from dplearn.ensembles.muted_output import muted_output
 from dplearn.ensembles.worker_pool import run_tasks
+from dplearn.records.parts import PartedRecords
 from dplearn.records.tables import own_cells, plain, rows_of, sliceable
 
 __all__ = ["LabelShares", "answers_of", "check_teachable", "train_and_ask", "train_teachers"]
 
 _BLOCK = 1 << 14  # queries in one call of a teacher
+_GATHERED = 1 << 20  # rows of a table in parts that are gathered at a time
 
 
 def train_teachers(
     estimator: Any,
     X: Any,
-    y: NDArray[Any],
+    y: NDArray[Any] | None,
     shards: Sequence[NDArray[np.int64]],
     *,
     seeds: Sequence[int],
@@ -54,11 +56,12 @@ def train_teachers(
         predictions must depend only on its parameters, its rows and the seeded global generators of numpy
         and of the standard library: state that an estimator keeps between fits would make one teacher depend
         on another shard. Log messages, and output of native code, are not muted.
-    X : ndarray, sparse matrix, pandas or polars data frame of shape (n, d)
+    X : ndarray, sparse matrix, pandas or polars data frame of shape (n, d); or PartedRecords of Examples
         Private. Its type and the types of its columns are public. The cells of an array of objects are read
-        shard by shard.
-    y : ndarray of shape (n,)
-        Private labels; their type is public.
+        shard by shard. Of a table in parts the rows of some shards at a time are gathered, in one pass for
+        each million rows.
+    y : ndarray of shape (n,), or None
+        Private labels; their type is public. None for a table in parts, which has them.
     shards : sequence of k ndarray of int
         Disjoint row numbers.
     seeds : sequence of k int
@@ -89,7 +92,7 @@ def train_teachers(
 def train_and_ask(
     estimator: Any,
     X: Any,
-    y: NDArray[Any],
+    y: NDArray[Any] | None,
     shards: Sequence[NDArray[np.int64]],
     *,
     queries: Any,
@@ -206,7 +209,7 @@ def _base_estimators(estimator: Any) -> Seeded:
 def _run(
     function: _TeacherFunction,
     X: Any,
-    y: NDArray[Any],
+    y: NDArray[Any] | None,
     shards: Sequence[NDArray[np.int64]],
     seeds: Sequence[int],
     **how: Any,
@@ -214,13 +217,39 @@ def _run(
     """Return the result of the function for each shard."""
     if len(seeds) != len(shards):
         raise ValueError(f"seeds must be as many as shards, {len(shards)}, got {len(seeds)}")
-    table, labels = sliceable(X), np.asarray(y)
     function = replace(function, config=sklearn.get_config())
+    results: list[Any] = []
+    for table, labels, own in _in_memory(X, y, shards):
+        task = partial(_task, table, labels, own, seeds, len(results))
+        results += run_tasks(function, task, len(own), context=isolated, **how)
+    return results
 
-    def task(i: int) -> tuple[int, Any, NDArray[Any], int]:
-        return i, rows_of(table, shards[i]), labels[shards[i]], seeds[i]
 
-    return run_tasks(function, task, len(shards), context=isolated, **how)
+def _task(
+    table: Any,
+    labels: NDArray[Any],
+    shards: Sequence[NDArray[np.int64]],
+    seeds: Sequence[int],
+    first: int,
+    i: int,
+) -> tuple[int, Any, NDArray[Any], int]:
+    """Return the task of one of some shards; its teacher has the number `first` + i among all teachers."""
+    return first + i, rows_of(table, shards[i]), labels[shards[i]], seeds[first + i]
+
+
+def _in_memory(
+    X: Any, y: NDArray[Any] | None, shards: Sequence[NDArray[np.int64]]
+) -> Iterator[tuple[Any, NDArray[Any], Sequence[NDArray[np.int64]]]]:
+    """Yield a table in memory, its labels, and the shards among its rows; in the order of the shards."""
+    if not isinstance(X, PartedRecords):
+        yield sliceable(X), np.asarray(y), shards
+        return
+    group_of = np.cumsum([len(shard) for shard in shards]) // _GATHERED
+    for group in np.unique(group_of):
+        own = [shards[each] for each in np.flatnonzero(group_of == group).tolist()]
+        ends = np.cumsum([len(shard) for shard in own])
+        rows = X[np.concatenate(own)]
+        yield sliceable(rows.X), np.asarray(rows.y), np.split(np.arange(ends[-1]), ends[:-1])
 
 
 def _trained(base_estimators: Seeded, rows: Any, labels: NDArray[Any], seed: int) -> Any:

@@ -70,6 +70,8 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     can_learn_schema = False
     #: Whether `fit` takes tables in parts; see `dplearn.records.part_sources.source_of`.
     reads_parts = False
+    #: Whether the rows are used with their types, rather than encoded in a declared domain.
+    keeps_types = False
 
     __metadata_request__fit = ROUTED
 
@@ -136,7 +138,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         reproducible : bool
             Whether the dice's draws are reproducible.
         **public : object
-            Public. Further arguments of `fit`, such as public rows; passed to `_read`.
+            Public. Further arguments of `fit`, such as public rows; passed to `_prepared`.
         """
         params = self._params(reproducible)
         charge = self._open_account(self._cost(params, X, y))
@@ -173,14 +175,14 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         """Read the table and plan the fit, without a draw or a charge."""
         source = source_of(X, y)
         if source is None:
-            table = self._read(X, y, params, **public)
+            table = self._prepared(self._read(X, y, params), params, **public)
             return table, self._plan(params, table.public)
-        if not self.reads_parts or public:
+        if not self.reads_parts:
             raise TypeError(
                 f"X must be a table in memory for {type(self).__name__}, got one in parts; the guide on"
                 " tables of any size lists the learners of tables in parts"
             )
-        table = read_parts(self, source, params)
+        table = self._prepared(read_parts(self, source, params), params, **public)
         plan = self._plan(params, table.public)
         self._check_parts(plan)
         return table, assuming_parts(plan)
@@ -210,6 +212,13 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         Inside the declared domain no error, warning, type or size depends on the values.
         """
         raise NotImplementedError
+
+    def _prepared(self, table: Table, params: Params, **public: Any) -> Table:  # noqa: ARG002
+        """Return the table with public values that its parts do not have; of use to subclasses.
+
+        `_read` reads one part of a table in parts; this runs once, after all parts have been read.
+        """
+        return table
 
     def _plan(self, params: Params, public: Public) -> Any:
         """Return the plan of a fit, whose `guarantee` costs at most `params.cost`."""

@@ -49,7 +49,7 @@ def read_parts(learner: Any, source: Source, params: Params) -> Table:
         )
     first = parts[0]
     for part in parts:
-        first.types.check_same(part.types)
+        first.types.check_same(part.types, categories=learner.keeps_types)
     lengths = [0 if part is None else part.public.n_samples for part in found]
     for name, value in first.attributes.items():
         setattr(learner, name, value)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_regressor
 from sklearn.utils import Tags, get_tags
@@ -24,6 +25,7 @@ from dplearn.estimator.callbacks import TellsProgress
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import Plan, hidden, records_needed
+from dplearn.records.parts import PartedRecords
 from dplearn.records.reading import (
     COLUMNS,
     ROWS,
@@ -34,6 +36,7 @@ from dplearn.records.reading import (
     read_rows,
 )
 from dplearn.records.rows import Examples
+from dplearn.records.tables import rows_of, sliceable
 
 __all__ = [
     "AggregationPlan",
@@ -127,6 +130,10 @@ class EnsembleTable(Public):
         The public rows that a knowledge transfer queries.
     student : classifier or None
         The unfitted student of a knowledge transfer.
+    like : table of shape (0, n_features) or None
+        No rows, with the types of the columns of the private rows.
+    listed : bool
+        Whether the rows were given as lists, which have no types.
     notes : tuple of str
         Warnings of the dry run, a function of column types and public rows.
     """
@@ -135,6 +142,8 @@ class EnsembleTable(Public):
     n_rows: int = 0
     queries: Any = None
     student: Any = None
+    like: Any = None
+    listed: bool = False
     notes: tuple[str, ...] = ()
 
     def apart(self, context: str) -> PublicStream:
@@ -150,6 +159,8 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
     `max_abstentions`, `classes`, `n_jobs`, `verbose`, `ledger` and `random_state`.
     """
 
+    reads_parts = True
+    keeps_types = True
     #: The aggregators of votes, or of scores, by name.
     _aggregations: ClassVar[dict[str, type[Aggregator]]] = AGGREGATIONS
     #: The class of the aggregators' public parameters.
@@ -211,7 +222,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
 
     def _read(self, X: Any, y: Any, params: Params) -> Table:
         """Read the rows without encoding; only their number and types influence the plan."""
-        stream = self._public_stream(params)
+        stream, listed = self._public_stream(params), not hasattr(X, "shape")
         X = self._rows(X, reset=True)
         classes, codes = read_labels(y, X.shape[0], params.classes)
         if len(classes) < 2:
@@ -223,7 +234,14 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         check_teachable(estimator)
         names = getattr(self, "feature_names_in_", None)
         public = EnsembleTable(
-            X.shape[0], X.shape[1], names=names, classes=classes, stream=stream, estimator=estimator
+            X.shape[0],
+            X.shape[1],
+            names=names,
+            classes=classes,
+            stream=stream,
+            estimator=estimator,
+            like=rows_of(sliceable(X), np.arange(0)),
+            listed=listed,
         )
         return Table(public, Examples(X, classes[codes]))
 
@@ -261,12 +279,11 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         """Return a warning if noise dominates the votes."""
         raise NotImplementedError
 
-    def _lessons(self, rows: Examples, plan: AggregationPlan) -> dict[str, Any]:
+    def _lessons(self, rows: Examples | PartedRecords, plan: AggregationPlan) -> dict[str, Any]:
         """Return the arguments of the teachers' training; the assignment of records to shards is public."""
         return {
             "estimator": plan.public.estimator,
-            "X": rows.X,
-            "y": rows.y,
+            **({"X": rows, "y": None} if isinstance(rows, PartedRecords) else {"X": rows.X, "y": rows.y}),
             "shards": plan.shards,
             "seeds": plan.seeds,
             "n_jobs": plan.params.n_jobs,

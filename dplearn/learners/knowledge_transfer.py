@@ -45,7 +45,8 @@ from dplearn.learners.ensembles import (
     notes_on_noise,
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.records.rows import Examples
+from dplearn.records.parts import PartedRecords
+from dplearn.records.rows import Examples, count_of
 from dplearn.records.tables import check_values, plain, rows_of, sliceable
 
 __all__ = ["KnowledgeTransferClassifier"]
@@ -220,21 +221,28 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         protects = check_choice("protects", self.protects, tuple(_PUBLIC_PART))
         return replace(super()._most(reproducible), protects=protects)
 
-    def _read(self, X: Any, y: Any, params: Params, X_public: Any = None) -> Table:
+    def _prepared(self, table: Table, params: Params, X_public: Any = None) -> Table:  # type: ignore[override]
         wrapped = _public_part(params.cost.protects, X_public)
-        table = super()._read(X, y, params)
-        rows = table.rows.X if wrapped is None else self._rows(wrapped)
-        self._check_gaps(rows)
+        rows: Any = table.rows if wrapped is None else self._rows(wrapped)
         assert isinstance(table.public, EnsembleTable)
-        public = replace(table.public, n_rows=rows.shape[0])
+        public = replace(table.public, n_rows=count_of(rows))
         ballot = self._ballot(params, public)
         assert public.stream is not None
         asked = public.stream.permutation(public.n_rows)[: ballot.max_queries]
-        queries = plain(check_values(rows_of(sliceable(rows), asked)))
+        queries = plain(check_values(self._asked_rows(rows, asked)))
         student = self._standard_student(queries) if params.student is None else params.student
         public = replace(public, queries=queries, student=student)
         notes = self._dry_run_notes(public, protects=params.cost.protects)
         return Table(replace(public, notes=notes), table.rows)
+
+    def _asked_rows(self, rows: Any, asked: NDArray[np.int64]) -> Any:
+        """Return the queried rows of a public table, or of private examples whose rows are public."""
+        if isinstance(rows, PartedRecords):
+            rows, asked = rows[asked].X, np.arange(len(asked))
+        elif isinstance(rows, Examples):
+            rows = rows.X
+        self._check_gaps(rows)
+        return rows_of(sliceable(rows), asked)
 
     def _release(self, summary: Examples, plan: AggregationPlan, dice: Dice) -> Any:
         # One replaced record, or label, changes one vote on each query.

@@ -134,13 +134,11 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
                 "this copy has no teachers: they are not pickled; use export_teachers and load_teachers"
             )
 
-    def _read(self, X: Any, y: Any, params: Params) -> Table:
-        table = super()._read(X, y, params)
+    def _prepared(self, table: Table, params: Params, **public: Any) -> Table:  # noqa: ARG002
         assert isinstance(table.public, EnsembleTable)
-        public = replace(table.public, n_rows=MANY_QUERIES)
-        self._ballot(params, public)  # raises on incompatible parameters, before any dry run
-        notes = _dry_run_notes(public, table.rows.X, self._tried, listed=not isinstance(X, np.ndarray))
-        return Table(replace(public, notes=notes), table.rows)
+        known = replace(table.public, n_rows=MANY_QUERIES)
+        self._ballot(params, known)  # raises on incompatible parameters, before any dry run
+        return Table(replace(known, notes=_dry_run_notes(known, self._tried)), table.rows)
 
     def _release(self, summary: Examples, plan: AggregationPlan, dice: Dice) -> OneTimeState[Ensemble]:
         # One replaced record changes one teacher. Answers are released later, by `predict`.
@@ -244,20 +242,20 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         return tags
 
 
-def _dry_run_notes(public: EnsembleTable, X: Any, tried: Tried, *, listed: bool) -> tuple[str, ...]:
+def _dry_run_notes(public: EnsembleTable, tried: Tried) -> tuple[str, ...]:
     """Return warnings if a dry run on made-up rows fails; a failure on private rows must not be shown.
 
     The result is a warning, not an error, since the estimator may be valid for private rows, whose categories
     and number are different. But an estimator that reads a column of text as numbers is an error. Columns of
     rarer dtypes are not tried.
     """
-    stream = public.apart("made up")
+    stream, X = public.apart("made up"), public.like
     if is_frame(X):
         rows = made_up_frame(X, MANY_ROWS, stream)
     elif X.dtype.kind in "iufb":
         rows = made_up_rows(MANY_ROWS, X.shape[1], stream)
     else:
-        return _dry_run_notes_on_cells(public, tried, listed=listed)
+        return _dry_run_notes_on_cells(public, tried)
     if rows is None:
         return ()
     failure = dry_run(public.estimator, rows, public.classes, public.apart("rehearsal"), tried)
@@ -276,7 +274,7 @@ def _dry_run_notes(public: EnsembleTable, X: Any, tried: Tried, *, listed: bool)
     )
 
 
-def _dry_run_notes_on_cells(public: EnsembleTable, tried: Tried, *, listed: bool) -> tuple[str, ...]:
+def _dry_run_notes_on_cells(public: EnsembleTable, tried: Tried) -> tuple[str, ...]:
     """Return a warning if dry runs on cells of numbers and on cells of text fail.
 
     It is not public which columns of an object array contain text, but it is public that some may. There is
@@ -289,7 +287,7 @@ def _dry_run_notes_on_cells(public: EnsembleTable, tried: Tried, *, listed: bool
         return dry_run(public.estimator, rows, public.classes, public.apart("rehearsal"), tried)
 
     with_numbers = failure()
-    if listed and not with_numbers:
+    if public.listed and not with_numbers:
         return ()
     # A pipeline may encode columns by position: one column that accepts text is enough.
     with_texts = failure(*range(d))
@@ -299,7 +297,7 @@ def _dry_run_notes_on_cells(public: EnsembleTable, tried: Tried, *, listed: bool
     return (
         f"estimator fails on {MANY_ROWS} made-up rows with random labels,{of_numbers} of texts"
         f" ({_first_line(with_texts)}); where it fails on a shard, its teacher predicts the shard's most"
-        f" frequent label. X is {'lists' if listed else 'an array'} of objects, without column types:"
+        f" frequent label. X is {'lists' if public.listed else 'an array'} of objects, without column types:"
         " pass a data frame, whose columns have types and names, or X.astype(float) if all cells are"
         " numbers; estimator=None accepts cells of both kinds",
     )

@@ -28,23 +28,23 @@ class PartTypes:
         The shape of one record: (d,) in a table of d columns, () in a single column.
     names : tuple of str or None
         The names of the columns, if they have names.
-    types : tuple of str
+    types : tuple
         The type of each column of a data frame, or that of an array or a series.
     """
 
     shape: tuple[int, ...]
     names: tuple[Any, ...] | None
-    types: tuple[str, ...]
+    types: tuple[Any, ...]
 
     @classmethod
     def of(cls, part: Any) -> "PartTypes":
         """Return the types of a data frame, an array, a series or a list."""
         shape = tuple(getattr(part, "shape", (0,))[1:])
         if is_frame(part):
-            return cls(shape, tuple(part.columns), tuple(map(str, part.dtypes)))
-        return cls(shape, None, (str(getattr(part, "dtype", type(part).__name__)),))
+            return cls(shape, tuple(part.columns), tuple(part.dtypes))
+        return cls(shape, None, (getattr(part, "dtype", type(part).__name__),))
 
-    def check_same(self, other: "PartTypes", name: str = "X") -> None:
+    def check_same(self, other: "PartTypes", name: str = "X", *, categories: bool = False) -> None:
         """Refuse another part with other columns, or other types of columns; no value is read.
 
         Parameters
@@ -53,6 +53,8 @@ class PartTypes:
             Of another part.
         name : str, default="X"
             The name of the parameter, for messages.
+        categories : bool, default=False
+            Whether the categories of categorical columns must be the same too.
 
         Raises
         ------
@@ -64,8 +66,13 @@ class PartTypes:
         if (self.shape, self.names) != (other.shape, other.names):
             raise ValueError(f"{name} must have the same columns in each part")
         for place, (mine, theirs) in enumerate(zip(self.types, other.types, strict=True)):
-            if mine != theirs:
-                column = "" if self.names is None else f" of column {self.names[place]!r}"
+            column = "" if self.names is None else f" of column {self.names[place]!r}"
+            if categories and str(mine) == str(theirs) and mine != theirs:
+                raise TypeError(
+                    f"{name} must have the same categories in each part, but those{column} differ; declare"
+                    " them where parts are read, or read text"
+                )
+            if str(mine) != str(theirs):
                 raise TypeError(
                     f"{name} must have the same types in each part, but the type{column} is {mine} in one and"
                     f" {theirs} in another; declare types where parts are read, such as"

@@ -32,6 +32,8 @@ from dplearn.ensembles import teachers as module
 from dplearn.ensembles.asking import Labels, Scores
 from dplearn.ensembles.shards import shards
 from dplearn.ensembles.teachers import LabelShares, answers_of, train_and_ask, train_teachers
+from dplearn.records.parts import InTurn, PartedRecords
+from dplearn.records.rows import Examples
 from dplearn.records.tables import rows_of
 
 CLASSES = np.array(["no", "perhaps", "yes"])
@@ -529,3 +531,25 @@ def test_invalid_public_arguments_raise_errors():
         train_teachers(NEAREST, NUMBERS, LABELS, SHARDS, seeds=[1])
     with pytest.raises(TypeError, match="Cannot clone object"):
         train_teachers(object(), NUMBERS, LABELS, SHARDS, seeds=SEEDS)
+
+
+@pytest.mark.parametrize("gathered", [1, 10, 1000])
+def test_teachers_of_a_table_in_parts_are_those_of_the_table_in_memory(gathered, monkeypatch):
+    monkeypatch.setattr(module, "_GATHERED", gathered)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 3)), rng.integers(0, 2, 90)
+    cut = np.array_split(rng.permutation(90), 7)
+    forest, reads = RandomForestClassifier(3), []
+
+    def parts():
+        reads.append(1)
+        return iter([(X[:1], y[:1]), (X[1:50], y[1:50]), (X[50:], y[50:])])
+
+    rows = PartedRecords(InTurn(parts), Examples, (1, 49, 40))
+    whole = train_teachers(forest, X, y, cut, seeds=range(7))
+    parted = train_teachers(forest, rows, None, cut, seeds=range(7))
+    asked = Labels(np.array([0, 1]))
+    assert answers_of(parted, X, asked).tolist() == answers_of(whole, X, asked).tolist()
+    assert len(reads) == {1: 7, 10: 7, 1000: 1}[gathered]
+    at_once = train_and_ask(forest, rows, None, cut, queries=X, asked=asked, seeds=range(7))
+    assert at_once.tolist() == answers_of(whole, X, asked).tolist()

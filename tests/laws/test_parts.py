@@ -16,7 +16,11 @@ from sklearn.datasets import load_iris
 from dplearn.concepts import ConceptClass, FiniteClass, Parities
 from dplearn.core.gf2 import BitMatrix
 from dplearn.domains import DomainError, Grid, Product
-from dplearn.learners import ExponentialMechanismClassifier, SecretSampleClassifier
+from dplearn.learners import (
+    ExponentialMechanismClassifier,
+    SecretSampleClassifier,
+    SubsampleAggregateClassifier,
+)
 from dplearn.privacy import Guarantee, PrivacyLedger
 from dplearn.records.parts import PARTS as ASSUMED
 from dplearn.records.rows import taken
@@ -229,4 +233,18 @@ def test_a_concept_class_without_sums_refuses_parts_before_the_charge():
         ExponentialMechanismClassifier(Own(), classes=[0, 1], ledger=ledger).fit(
             in_parts(X), in_parts((y > 0).astype(int))
         )
+    assert ledger.history() == []
+
+
+def test_teachers_keep_categories_which_parts_must_share():
+    towns = pd.DataFrame({"town": ["a", "b"] * 300, "age": range(600)})
+    y = np.array([0, 1] * 300)
+    parts = [
+        towns[:200].astype({"town": "category"}),
+        towns[200:].replace("b", "c").astype({"town": "category"}),
+    ]
+    ledger = PrivacyLedger(1, 1e-5)
+    model = SubsampleAggregateClassifier(n_teachers=10, classes=[0, 1], ledger=ledger)
+    with pytest.raises(TypeError, match="X must have the same categories in each part"):
+        model.fit(parts, [y[:200], y[200:]])
     assert ledger.history() == []

@@ -31,3 +31,13 @@ def test_other_types_are_refused_by_the_name_of_the_column_without_a_value():
         TypeError, match=r"keys must have the same types .* the type is int64 in one and object"
     ):
         PartTypes.of(np.arange(3)).check_same(PartTypes.of(np.array([1, None])), "keys")
+
+
+def test_other_categories_are_refused_where_rows_keep_their_types():
+    first, second = (FRAME.astype({"town": pd.CategoricalDtype(of)}) for of in (["a", "b"], ["a", "b", "c"]))
+    PartTypes.of(first).check_same(PartTypes.of(second))
+    PartTypes.of(first).check_same(PartTypes.of(first[:1]), categories=True)
+    with pytest.raises(
+        TypeError, match="X must have the same categories in each part, but those of column 'town'"
+    ):
+        PartTypes.of(first).check_same(PartTypes.of(second), categories=True)
