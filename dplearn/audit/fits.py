@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from dplearn.chance.dice import Dice
 from dplearn.privacy.plan import Plan
 
-__all__ = ["Fit", "Rows", "StagedFit", "TableFit", "WholeFit", "refitted", "run_on"]
+__all__ = ["Fit", "PartedFit", "Rows", "StagedFit", "TableFit", "WholeFit", "refitted", "run_on", "two_parts"]
 
 Rows = tuple[Any, ...]
 Fit = Callable[[Rows, Dice], Any]
@@ -80,6 +80,36 @@ class WholeFit:
             text, published = self.shown(learner)
         return text, (published, notes)
 
+    def in_two_parts(self) -> "PartedFit":
+        """Return the same fit on a table in two parts."""
+        return PartedFit(self)
+
+
+@dataclass(frozen=True)
+class PartedFit:
+    """The fit of an estimator on a table in two parts, the first record and all others.
+
+    Attributes
+    ----------
+    whole : WholeFit
+        The same fit on the table in memory.
+    """
+
+    whole: WholeFit
+
+    def __call__(self, rows: Rows, dice: Dice) -> tuple[str, Any]:
+        X, y = self.whole.table(rows)
+        with _notes_on_few(len(X)) as notes:
+            learner = self.whole.make()
+            learner._fit(*two_parts(X, y), dice, **self.whole.public)
+            text, published = self.whole.shown(learner)
+        return text, (published, notes)
+
+
+def two_parts(X: Any, y: Any) -> tuple[Any, Any]:
+    """Return a table in two parts, the first record and all others."""
+    return [X[:1], X[1:]], None if y is None else [y[:1], y[1:]]
+
 
 @dataclass(frozen=True)
 class StagedFit(TableFit):
@@ -92,6 +122,10 @@ class StagedFit(TableFit):
     """
 
     whole: WholeFit
+
+    def in_two_parts(self) -> PartedFit:
+        """Return the fit on a table in two parts, with all stages run on each path."""
+        return PartedFit(self.whole)
 
     def on(self, rows: Rows) -> Run:
         """Return the fit on one table; its first stages run when it is first called."""

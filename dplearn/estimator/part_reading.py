@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.records.part_types import PartTypes
@@ -110,13 +110,13 @@ class _Reader:
         return cls(_without_ledger(learner), params.given(random_state=0))
 
     def __call__(self, X: Any, y: Any) -> Any:
-        return clone(self.learner)._read(X, y, self.params).rows
+        return _unfitted(self.learner)._read(X, y, self.params).rows
 
     def found(self, X: Any, y: Any) -> _Found | None:
         """Return the public values of a part; None if it has no rows."""
         if not count_of(X):
             return None
-        reader = clone(self.learner)
+        reader = _unfitted(self.learner)
         public = reader._read(X, y, self.params).public
         attributes = {name: value for name, value in vars(reader).items() if name.endswith("_in_")}
         return _Found(replace(public, stream=None), public.stream is not None, PartTypes.of(X), attributes)
@@ -135,7 +135,17 @@ class _Summarizer:
 
 
 def _without_ledger(learner: Any) -> Any:
-    return clone(learner).set_params(ledger=None)
+    """Return an unfitted twin of a learner, without its ledger, which holds a lock and a history."""
+    twin = _unfitted(learner)
+    twin.ledger = None
+    return twin
+
+
+def _unfitted(learner: Any) -> Any:
+    """Return a twin with the same parameters and settings, but without fitted attributes."""
+    twin = object.__new__(type(learner))
+    vars(twin).update({name: value for name, value in vars(learner).items() if not name.endswith("_")})
+    return twin
 
 
 def _found_labels(source: Source) -> Any:

@@ -9,7 +9,7 @@
 (0.75, True)
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -29,7 +29,11 @@ from dplearn.model_selection.held import answers_from_a_budget
 from dplearn.model_selection.trial import errors_of
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.privacy.guarantees import epsilon_of
+from dplearn.records.part_sources import source_of
+from dplearn.records.part_types import PartTypes
+from dplearn.records.parts import PARTS, Source
 from dplearn.records.reading import ROWS, label_cells
+from dplearn.records.rows import count_of
 
 __all__ = ["PrivateScore", "private_score"]
 
@@ -88,9 +92,10 @@ def private_score(
     estimator : object
         Fitted classifier whose `predict` treats each record separately. Estimators whose predictions spend a
         budget are refused.
-    X : array-like or data frame of shape (n_samples, n_features)
-        Private. Records in the form that `estimator` accepts.
-    y : array-like of shape (n_samples,)
+    X : array-like or data frame of shape (n_samples, n_features), or parts of one
+        Private. Records in the form that `estimator` accepts. Parts: as for learners of tables in parts; the
+        classifier then predicts where the parts are, in one pass.
+    y : array-like of shape (n_samples,), or parts of one; or the name of a column of parts
         Private. The true labels.
     epsilon : float, default=1.0
         Privacy cost of the release.
@@ -133,14 +138,19 @@ def private_score(
     beta = check_number("beta", beta, above=0, below=1)
     charge = open_account(ledger, guarantee, name="private_score")
     dice = dice_for(random_state, "private_score", str(guarantee.epsilon))
-    errors, n = _errors(estimator, X, y)
+    _check_predicts(estimator)
+    source = source_of(X, y)
+    if source is None:
+        errors, n = _errors(estimator, X, y)
+    else:
+        guarantee = replace(guarantee, assumes=(*_ASSUMES, PARTS))
+        errors, n = _errors_of_parts(estimator, source)
     charge(guarantee)
     return _release(errors, n, beta, guarantee, dice)
 
 
-@ignores_float_errors
-def _errors(estimator: Any, X: Any, y: Any) -> tuple[int, int]:
-    """Return the number of wrong predictions and of records; error messages do not show records."""
+def _check_predicts(estimator: Any) -> None:
+    """Raise an error unless the classifier is fitted and predicts each record by itself."""
     if not hasattr(estimator, "predict"):
         raise TypeError(f"estimator must have a method predict, got {type(estimator).__name__}")
     if answers_from_a_budget(estimator):
@@ -150,6 +160,25 @@ def _errors(estimator: Any, X: Any, y: Any) -> tuple[int, int]:
         )
     if isinstance(estimator, BaseEstimator):
         check_is_fitted(estimator)
+
+
+def _errors_of_parts(estimator: Any, source: Source) -> tuple[int, int]:
+    """Return the number of wrong predictions and of records of a table in parts, in one pass."""
+
+    def count(X: Any, y: Any) -> tuple[int, int, PartTypes] | None:
+        return (*_errors(estimator, X, y), PartTypes.of(X)) if count_of(X) else None
+
+    found = [each for each in source.values(lambda _: count) if each is not None]
+    if not found:
+        raise ValueError("X must hold at least one record, and all parts are empty")
+    for _, _, types in found:
+        found[0][2].check_same(types, categories=True)
+    return sum(each[0] for each in found), sum(each[1] for each in found)
+
+
+@ignores_float_errors
+def _errors(estimator: Any, X: Any, y: Any) -> tuple[int, int]:
+    """Return the number of wrong predictions and of records; error messages do not show records."""
     X, labels = _each_by_itself(X), label_cells(y)
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     if n != len(labels):

@@ -3,11 +3,12 @@
 from ast import literal_eval
 from collections import deque
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import VotingClassifier
 from sklearn.exceptions import NotFittedError
@@ -15,6 +16,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import MultiOutputClassifier
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
@@ -25,6 +27,7 @@ from dplearn.domains import DomainError
 from dplearn.model_selection import private_score
 from dplearn.model_selection.score import _errors, _release
 from dplearn.privacy import ApproxDP
+from dplearn.records.parts import PARTS
 
 NO = DummyClassifier(strategy="constant", constant=0).fit([[0]] * 2, [0, 1])
 
@@ -172,4 +175,40 @@ def test_a_random_state_of_another_type_is_refused_before_the_charge(random_stat
     ledger = PrivacyLedger(1, allow_reproducible=True)
     with pytest.raises(TypeError):
         private_score(model, X, y, epsilon=1.0, ledger=ledger, random_state=random_state)
+    assert ledger.history() == []
+
+
+@pytest.mark.parametrize("cuts", [[0, 150], [0, 1, 1, 40, 150]], ids=len)
+def test_the_score_of_parts_is_that_of_the_table(cuts):
+    X, y = load_iris(return_X_y=True)
+    model = GaussianNB().fit(X[::10], y[::10])
+    whole = private_score(model, X, y, epsilon=0.1, random_state=0)
+    parts = [(X[start:stop], y[start:stop]) for start, stop in pairwise(cuts)]
+    ledger = PrivacyLedger(0.1, allow_reproducible=True)
+    parted = private_score(model, parts, None, epsilon=0.1, random_state=0, ledger=ledger)
+    assert parted.value == whole.value
+    assert parted.interval == whole.interval
+    assert parted.n_samples == 150
+    assert parted.guarantee.assumes == (*whole.guarantee.assumes, PARTS)
+    assert [entry.guarantee for entry in ledger.history()] == [parted.guarantee]
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (
+            [(np.zeros((3, 4)), [0, 1, 2]), (np.zeros((3, 4), dtype=int), [0, 1, 2])],
+            "the same types in each part",
+        ),
+        ([(np.zeros((3, 4)), [0, 1, 2]), (np.zeros((3, 3)), [0, 1, 2])], "the 4 columns"),
+        ([(np.zeros((0, 4)), [])], "all parts are empty"),
+        ([(np.zeros((3, 4)), [0, 1])], "equal numbers of records, got 3 and 2"),
+        (iter([]), "parts that can be read again"),
+    ],
+    ids=range(5),
+)
+def test_parts_that_are_no_table_spend_nothing(parts, message):
+    model, ledger = GaussianNB().fit(*load_iris(return_X_y=True)), PrivacyLedger(1)
+    with pytest.raises((TypeError, ValueError), match=message):
+        private_score(model, parts, None, ledger=ledger)
     assert ledger.history() == []

@@ -10,7 +10,7 @@ all cases attain their claims.
 import pickle
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import cycle, islice
@@ -22,7 +22,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
 from dplearn.audit.faults import FaultyDice
-from dplearn.audit.fits import Rows, StagedFit, TableFit, WholeFit, refitted
+from dplearn.audit.fits import Rows, StagedFit, TableFit, WholeFit, refitted, two_parts
 from dplearn.chance.dice import Dice
 from dplearn.ensembles.answers import QueriesExhaustedError
 from dplearn.ensembles.public_data import PublicData
@@ -129,6 +129,10 @@ class AnsweringFit(TableFit):
     table: Callable[[Rows], tuple[Any, Any]]
     method: str
     queries: NDArray[Any]
+
+    def in_two_parts(self) -> "AnsweringFit":
+        """Return the same fit and answers for a table in two parts."""
+        return replace(self, table=lambda rows: two_parts(*self.table(rows)))
 
     def on(self, rows: Rows) -> Callable[[Dice], tuple[str, Any]]:
         """Return the computation on one table; its teachers are trained at the first call."""

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
-from dplearn.audit.fits import Fit, Rows, StagedFit, TableFit, WholeFit
+from dplearn.audit.fits import Fit, Rows, StagedFit, TableFit, WholeFit, two_parts
 from dplearn.audit.rules import RULES, moved_by
 from dplearn.chance.dice import Dice
+from dplearn.estimator.part_reading import summary_of
 from dplearn.learners.linear_moments import moments_query
 from dplearn.learners.linear_regression import LinearRegressor
 from dplearn.privacy import ApproxDP
@@ -119,11 +120,16 @@ class _Moments(TableFit):
 
     staged: StagedFit
     claim: ApproxDP
+    split: Callable[[Rows], tuple[Any, Any]] = _split
+
+    def in_two_parts(self) -> "_Moments":
+        """Return the same moments of a table in two parts."""
+        return replace(self, split=lambda rows: two_parts(*_split(rows)))
 
     def on(self, rows: Rows) -> Callable[[Dice], Any]:
         learner = self.staged.whole.make()
-        table, plan = learner._begin(*_split(rows), learner._params(False))
-        summary, query = learner._summarize(table, plan), moments_query(plan)
+        table, plan = learner._begin(*self.split(rows), learner._params(False))
+        summary, query = summary_of(learner, table, plan), moments_query(plan)
 
         def run(dice: Dice) -> tuple[str, Any]:
             oracle = CentralOracle(summary, privacy=self.claim, dice=dice)

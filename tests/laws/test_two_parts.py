@@ -1,0 +1,140 @@
+"""The audit sees tables in parts: enumerated, replayed and interrupted like the same tables in memory."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+
+from dplearn import learners, preprocessing
+from dplearn.audit import FaultyDice, exact_distribution
+from dplearn.audit.cases import CASES
+from dplearn.audit.fits import two_parts
+from dplearn.chance import SeededDice
+from dplearn.domains import IntegerRange
+from dplearn.learners import StatisticalQueryNaiveBayes
+from dplearn.privacy import PrivacyLedger
+from dplearn.records.part_sources import column_source_of
+from dplearn.releases.cdf import _CDF
+from dplearn.releases.interior_point import _InteriorPoint
+from dplearn.releases.part_reading import read_parts
+from dplearn.releases.quantiles import _Quantiles
+from dplearn.releases.stable_counts import _StableCounts
+from tests.laws.conftest import OnePair
+from tests.laws.test_enumeration import ONE_PAIR
+
+#: A case of each learner of tables in parts. Those with a witness in `ONE_PAIR` run on it with every change.
+PARTED = {
+    "additive": "AdditiveClassifier",
+    "conjunction": "ConjunctionClassifier",
+    "local_conjunction": "ConjunctionClassifier",
+    "small_classifier": "ExponentialMechanismClassifier",
+    "small_transfer": "KnowledgeTransferClassifier",
+    "linear_local": "LinearRegressor",
+    "linear_moments": "LinearRegressor",
+    "small_soft_labels": "SoftLabelAggregateClassifier",
+    "logistic": "StatisticalQueryLogisticRegression",
+    "naive_bayes": "StatisticalQueryNaiveBayes",
+    "local_naive_bayes": "StatisticalQueryNaiveBayes",
+    "small_ensemble_gnmax": "SubsampleAggregateClassifier",
+    "small_min_max_clipper": "PrivateMinMaxClipper",
+    "small_fit_with_learned_schema": "ExponentialMechanismClassifier",
+}
+#: Classes that share their stages with one of these: all transformers learn quantiles, a transfer of soft
+#: labels trains the teachers of an aggregation, and a regressor fits the additive model of a classifier.
+ALIKE = {
+    "PrivateKBinsDiscretizer",
+    "PrivateQuantileTransformer",
+    "PrivateRobustScaler",
+    "SoftLabelTransferClassifier",
+    "AdditiveRegressor",
+}
+SHORT = ("conjunction", "small_classifier", "naive_bayes", "small_soft_labels", "small_ensemble_gnmax")
+AGES = IntegerRange(0, 3)
+RELEASES = {
+    "quantiles": (_Quantiles("quantiles", [0.25, 0.5], 2, AGES), 3, lambda found: found.values),
+    "cdf": (_CDF(20, 0, "tree", AGES), 2, lambda found: found.cdf(np.arange(4))),
+    "interior_point": (
+        _InteriorPoint(AGES, "exponential", 2, 0, Fraction(1, 20), "tight"),
+        3,
+        lambda found: found.value,
+    ),
+    "stable_counts": (_StableCounts(4, Fraction(1, 10)), 3, lambda found: found.counts),
+}
+
+
+def in_two_parts(name):
+    return replace(CASES[name], fit=CASES[name].fit.in_two_parts())
+
+
+def on_its_witness(case, name):
+    pair = (tuple(case.universe[place] for place in places) for places in ONE_PAIR[name][:2])
+    return OnePair.of(case, tuple(pair))
+
+
+def test_every_learner_of_parts_has_a_case():
+    found = {**vars(learners), **vars(preprocessing)}
+    parted = {name for name, each in found.items() if getattr(each, "reads_parts", False)}
+    assert parted == {*PARTED.values()} | ALIKE
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_two_parts_have_the_distributions_of_the_table_on_the_worst_neighbours(name):
+    case = on_its_witness(in_two_parts(name), name)
+    assert case.digest() == on_its_witness(CASES[name], name).digest()
+    assert case.run().keeps(case.claim)
+    assert case.replay(1) == []
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", PARTED)
+def test_two_parts_have_the_distributions_of_the_table(name):
+    case = in_two_parts(name)
+    assert case.digest() == CASES[name].frozen()["digest"]
+    assert case.run().keeps(case.claim)
+    assert case.replay(1) == []
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_a_release_of_two_parts_has_the_distribution_of_the_values(name):
+    release, n, shown = RELEASES[name]
+    plan = release.plan(n)
+
+    def distribution(summary):
+        return exact_distribution(lambda dice: str(shown(release.release(summary, plan, dice))), tail_bits=16)
+
+    for values in (np.arange(n), np.zeros(n, dtype=int), np.array([3, *[0] * (n - 1)])):
+        parts = read_parts(release, column_source_of(lambda values=values: two_parts(values, None)[0]))
+        of_memory = distribution(release.summarize(release.read(values), plan))
+        assert distribution(release.summarize_parts(parts, plan)).masses == of_memory.masses
+        assert len(of_memory.masses) > 1
+
+
+def test_a_failure_at_any_draw_of_a_fit_on_parts_leaves_it_paid_for_and_unpublished():
+    X, y = load_iris(return_X_y=True)
+    model = StatisticalQueryNaiveBayes(epsilon=1, classes=[0, 1, 2], random_state=0)
+    dice = FaultyDice(SeededDice(0))
+    clone(model)._fit(*two_parts(X, y), dice)
+    assert dice.n_draws > 0
+    for at in range(dice.n_draws):
+        ledger = PrivacyLedger(1, 1e-5)
+        learner = clone(model).set_params(ledger=ledger, random_state=None)
+        with pytest.raises(OSError, match="no entropy"):
+            learner._fit(*two_parts(X, y), FaultyDice(SeededDice(0), at, OSError("no entropy")))
+        assert len(ledger.history()) == 1
+        assert not hasattr(learner, "guarantee_")
+
+
+def test_a_failure_of_the_ledger_leaves_a_fit_on_parts_undone():
+    X, y = load_iris(return_X_y=True)
+
+    class Broken(PrivacyLedger):
+        def charge(self, *args, **kwargs):
+            raise KeyboardInterrupt
+
+    learner = StatisticalQueryNaiveBayes(epsilon=1, classes=[0, 1, 2], ledger=Broken(1, 1e-5))
+    with pytest.raises(KeyboardInterrupt):
+        learner.fit(*two_parts(X, y))
+    assert not hasattr(learner, "guarantee_")
