@@ -74,7 +74,7 @@ class PartsChangedError(RuntimeError):
 class Task:
     """A function of one part, as a task that raises no error.
 
-    An error would make a cluster log the arguments of the task, which are the part.
+    An error would make a cluster log its text, and in some versions the arguments of the task: the part.
 
     Attributes
     ----------

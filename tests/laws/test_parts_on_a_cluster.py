@@ -1,0 +1,168 @@
+"""Tables on a Dask cluster: the same sums if workers are lost, and no private value in logs or keys."""
+
+import os
+import sys
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dplearn import AdditiveClassifier, PrivacyLedger, StatisticalQueryLogisticRegression
+from dplearn.domains import DomainError, Grid, IntegerRange, Schema
+from dplearn.learners import (
+    ExponentialMechanismClassifier,
+    StatisticalQueryNaiveBayes,
+    SubsampleAggregateClassifier,
+)
+from dplearn.model_selection import private_score
+from dplearn.preprocessing import PrivateRobustScaler
+from dplearn.releases import cdf, median, stable_counts
+
+#: A cluster of two processes is started, and loses one: at night.
+pytestmark = pytest.mark.nightly
+N, LENGTH = 12, 300
+SECRET = 98765.4321987  # in a part of its own, outside the domain
+SCHEMA = Schema({"age": IntegerRange(0, 99), "wage": Grid(0, 10_000, 1001)})
+TYPES = {"age": "int64", "wage": "float64", "ill": "int64"}
+LEARNERS = {
+    "naive Bayes": StatisticalQueryNaiveBayes(domain=SCHEMA),
+    "logistic regression": StatisticalQueryLogisticRegression(domain=SCHEMA),
+    "additive": AdditiveClassifier(domain=SCHEMA, interactions=False),
+    "stumps": ExponentialMechanismClassifier(domain=SCHEMA),
+    "learned schema": AdditiveClassifier(domain="learn", interactions=False),
+    "ensemble": SubsampleAggregateClassifier(epsilon=5, n_teachers=30, max_queries=50),
+    "scaler": PrivateRobustScaler(domain=SCHEMA),
+}
+RELEASES = {
+    "median": partial(median, domain=SCHEMA.columns["wage"]),
+    "cdf": partial(cdf, domain=SCHEMA.columns["wage"]),
+    "counts": partial(stable_counts, delta=1e-3),
+}
+
+
+def part(number, folder="", dies=(), secret=None):
+    """One part of the table; notes that it is read, and kills the worker that reads one of `dies` first."""
+    if folder:
+        with open(f"{folder}/reads", "a") as file:
+            file.write(f"{number}\n")
+        if number in dies and not os.path.exists(f"{folder}/{number}"):
+            with open(f"{folder}/{number}", "w"):
+                os._exit(1)
+    rng = np.random.default_rng(number)
+    age = rng.integers(0, 100, LENGTH)
+    frame = pd.DataFrame({"age": age, "wage": rng.uniform(0, 10_000, LENGTH).round(2)})
+    frame["ill"] = (age + rng.integers(-20, 20, LENGTH) > 50).astype("int64")
+    if secret == number:
+        frame.loc[7, "wage"] = SECRET
+    return frame.astype(TYPES)
+
+
+WHOLE = pd.concat([part(number) for number in range(N)], ignore_index=True)
+
+
+def in_parts(**how):
+    from dask import dataframe
+
+    return dataframe.from_map(partial(part, **how), range(N), meta=part(0)[:0])
+
+
+@pytest.fixture(scope="module")
+def client():
+    import cloudpickle
+    from distributed import Client, LocalCluster
+
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import the tests
+    how = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+    with LocalCluster(**how) as cluster, Client(cluster) as client:
+        yield client
+
+
+def published(model):
+    return repr(
+        {
+            name: np.asarray(value).tolist()
+            for name, value in sorted(vars(model).items())
+            if name.endswith("_")
+        }
+        | {"guarantee_": None}
+    )
+
+
+def answered(model):
+    if hasattr(model, "transform"):
+        return model.transform(WHOLE[["age", "wage"]][:50]).tolist()
+    return model.predict(WHOLE[["age", "wage"]][:50]).tolist()
+
+
+def fitted(learner, *table):
+    parameters = {"random_state": 1} | ({"classes": [0, 1]} if "classes" in learner.get_params() else {})
+    return learner.set_params(**parameters).fit(*table)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_lost_worker_changes_no_fit(name, client, tmp_path):
+    learner = LEARNERS[name]
+    whole = answered(fitted(learner, WHOLE[["age", "wage"]], WHOLE["ill"]))
+    frame = in_parts(folder=str(tmp_path), dies=(3, 8))
+    table = (frame[["age", "wage"]],) if name == "scaler" else (frame, "ill")
+    assert answered(fitted(learner, *table)) == whole
+    assert (tmp_path / "3").exists()
+    assert (tmp_path / "8").exists()
+    reads = (tmp_path / "reads").read_text().split()
+    assert reads.count("3") > 2  # and other parts, whose results were lost
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", RELEASES)
+def test_a_lost_worker_changes_no_release(name, client, tmp_path):
+    release, column = RELEASES[name], "age" if name == "counts" else "wage"
+    whole = release(WHOLE[column], random_state=1)
+    found = release(in_parts(folder=str(tmp_path), dies=(2,))[column], random_state=1)
+    assert repr({k: v for k, v in vars(found).items() if k != "plan"}) == repr(
+        {k: v for k, v in vars(whole).items() if k != "plan"}
+    )
+    assert (tmp_path / "2").exists()
+
+
+def test_the_score_of_a_cluster_is_that_of_the_table(client):
+    model = fitted(LEARNERS["naive Bayes"], WHOLE[["age", "wage"]], WHOLE["ill"])
+    whole = private_score(model, WHOLE[["age", "wage"]], WHOLE["ill"], random_state=0)
+    assert private_score(model, in_parts(), "ill", random_state=0).value == whole.value
+
+
+def what_is_shown(client):
+    """All text that others see: logs of workers and of the scheduler, keys of tasks, and events."""
+    seen = [str(client.get_worker_logs()), str(client.get_scheduler_logs())]
+
+    def of_scheduler(dask_scheduler):
+        keys = [str(key) for key in dask_scheduler.tasks]
+        return keys, str(list(dask_scheduler.transition_log)), str(dict(dask_scheduler.task_prefixes))
+
+    return " ".join([*seen, str(client.run_on_scheduler(of_scheduler))])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["naive Bayes", "logistic regression", "additive", "stumps", "scaler"])
+def test_a_value_outside_the_domain_is_in_no_error_log_or_key(name, client):
+    ledger, learner = PrivacyLedger(10, 1e-5), LEARNERS[name]
+    learner.set_params(ledger=ledger, random_state=None)
+    if "classes" in learner.get_params():
+        learner.set_params(classes=[0, 1])
+    frame = in_parts(secret=4)
+    table = (frame[["age", "wage"]],) if name == "scaler" else (frame, "ill")
+    with pytest.raises(DomainError) as caught:
+        learner.fit(*table)
+    learner.set_params(ledger=None)
+    assert ledger.history() == []
+    assert "98765" not in str(caught.value)
+    assert caught.value.__cause__ is caught.value.__context__ is None
+    assert "98765" not in what_is_shown(client)
+
+
+def test_an_error_that_a_task_raises_is_logged_with_its_text(client):
+    text = part(4, secret=4)["wage"].map("{} euros".format)
+    with pytest.raises(ValueError, match="could not convert"):
+        client.submit(lambda column: column.map(float), text[7:9]).result()
+    assert "98765" in what_is_shown(client)
