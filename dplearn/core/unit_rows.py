@@ -1,9 +1,9 @@
 """Scaling of rows to a common norm, with entries rounded to integers; only a row's direction is kept.
 
 >>> unit_rows(np.array([[3.0, 4.0], [0.03, 0.04], [0.0, 0.0]]), 10).tolist()
-[[6.0, 8.0], [6.0, 8.0], [0.0, 0.0]]
+[[6, 8], [6, 8], [0, 0]]
 >>> unit_rows(np.array([[3.0, 4.0]]), 100, order=1).tolist()
-[[42.0, 57.0]]
+[[42, 57]]
 """
 
 from typing import Any
@@ -14,15 +14,21 @@ from scipy.sparse import issparse
 
 from dplearn._validation import check_count
 from dplearn.core.float_errors import ignores_float_errors
+from dplearn.core.row_blocks import row_blocks
 
 __all__ = ["norm_powers", "unit_rows"]
 
-_ROWS = 1 << 12  # number of rows in a block, few enough for intermediate results to stay in the cache
-
 
 @ignores_float_errors
-def unit_rows(rows: Any, reach: int, *, order: int = 2, intercept: bool = False) -> NDArray[np.float64]:
-    """Return rows of whole numbers with norm at most `reach`, each in the direction of the given row.
+def unit_rows(
+    rows: Any,
+    reach: int,
+    *,
+    order: int = 2,
+    intercept: bool = False,
+    image: NDArray[np.float64] | None = None,
+) -> NDArray[np.signedinteger[Any]]:
+    """Return rows of integers with norm at most `reach`, each in the direction of the given row.
 
     Parameters
     ----------
@@ -34,11 +40,13 @@ def unit_rows(rows: Any, reach: int, *, order: int = 2, intercept: bool = False)
         The order of the norm: the sum of magnitudes, or the root of the sum of squares.
     intercept : bool, default=False
         True to append a column of ones first.
+    image : ndarray of float64 of shape (d, e), optional
+        A matrix by which each row is multiplied first; the products must be exact in floats.
 
     Returns
     -------
-    ndarray of float64 of shape (n, d) or (n, d + 1)
-        Whole numbers; their products are exact below 2**53. A row of zeros stays zero.
+    ndarray of int16 or int32 of shape (n, d), (n, d + 1) or (n, e)
+        Of int16 if `reach` is below 2**15. A row of zeros stays zero.
 
     Notes
     -----
@@ -49,13 +57,14 @@ def unit_rows(rows: Any, reach: int, *, order: int = 2, intercept: bool = False)
     reach = check_count("reach", reach, low=1, high=1 << 20)
     order = check_count("order", order, low=1, high=2)
     n, d = rows.shape
-    scaled = np.empty((n, d + intercept))
-    for start in range(0, n, _ROWS):
-        block = _dense(rows[start : start + _ROWS])
-        wide = np.ones((len(block), d + intercept))
+    width = d + intercept if image is None else image.shape[1]
+    scaled = np.empty((n, width), dtype=np.int16 if reach < 1 << 15 else np.int32)
+    for block in row_blocks(n, max(d, width)):
+        given = _dense(rows[block])
+        wide = np.ones((len(given), d + intercept))
         # Each number is converted to float64 by itself; a wider float may become infinite.
-        wide[:, :d] = block
-        scaled[start : start + _ROWS] = _scaled(wide, reach, order)
+        wide[:, :d] = given
+        scaled[block] = _scaled(wide if image is None else wide @ image, reach, order)
     return scaled
 
 
@@ -84,14 +93,17 @@ def _dense(part: Any) -> Any:
 
 
 def _scaled(rows: NDArray[np.float64], reach: int, order: int) -> NDArray[np.float64]:
-    if not np.isfinite(rows).all():
-        rows = np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0)
-    # Scaled to magnitudes of at most 1, so that no square overflows.
+    """Return the rows after scaling; they are overwritten, which saves time in the cache."""
     largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
-    rows = rows / np.where(largest > 0, largest, 1.0)
+    if not np.isfinite(largest).all():
+        np.nan_to_num(rows, copy=False, nan=0.0, posinf=0.0, neginf=0.0)
+        largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
+    # Scaled to magnitudes of at most 1, so that no square overflows.
+    rows /= np.where(largest > 0, largest, 1.0)
     # The norm is at least 1, or the row is 0.
     lengths = np.maximum(norm_powers(rows, order) ** (1 / order), 1.0)
-    whole = np.trunc(rows * (reach / lengths)[:, None])
+    rows *= (reach / lengths)[:, None]
+    np.trunc(rows, out=rows)
     # The sums are whole numbers below 2**53, so this comparison is exact.
-    whole[norm_powers(whole, order) > reach**order] = 0.0
-    return whole
+    rows[norm_powers(rows, order) > reach**order] = 0.0
+    return rows

@@ -181,7 +181,7 @@ class LogisticPlan(Plan):
         """The number of queries of `score_queries`: one with two classes, two with more."""
         return 1 if self.n_classes == 2 else 2
 
-    def rows(self, X: Any) -> NDArray[np.float64]:
+    def rows(self, X: Any) -> NDArray[np.integer[Any]]:
         """Return rows of norm `reach`, with the intercept's column; each is a function of its own row.
 
         Parameters

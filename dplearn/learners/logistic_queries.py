@@ -10,7 +10,7 @@ under a released matrix, with the centred parts of a label or of a prediction.
 >>> plan = LogisticPlan(ApproxDP(1), "gaussian", n_steps=1, second_moments=True, public=public, bits=3)
 >>> records = Examples(plan.rows(np.array([[1.0], [0.0]])), np.array([0, 1]))
 >>> records.X.tolist()
-[[5.0, 5.0], [0.0, 8.0]]
+[[5, 5], [0, 8]]
 >>> query = products_query(plan, Mapped(plan, np.eye(2)), label_parts(plan))
 >>> query.total(records).tolist(), query.norm  # the centred part of a label is 4 or -4
 ([-20, 12], 32)
@@ -19,12 +19,14 @@ under a released matrix, with the centred parts of a label or of a prediction.
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.core.last_result import LastResult
+from dplearn.core.row_blocks import float_blocks
 from dplearn.core.unit_rows import unit_rows
 from dplearn.learners.logistic_plan import LogisticPlan
 from dplearn.queries import Examples, HistogramQuery, StatisticalQuery, VectorQuery
@@ -47,8 +49,10 @@ _WEIGHT_BITS = 10  # bits after the binary point of the weights in a step's quer
 _HEAVIEST = 1 << 20  # norm bound of a column of weights: 30 bits, times 10 bits of a row, keep margins exact
 _MARGIN_BITS = 9  # bits after the binary point of a margin
 _SURE = 16  # a class whose margin is lower by this has probability 0: exp(-16) < 2**-23
+_LAST = _SURE << _MARGIN_BITS  # the index of that margin in a table
 
-Parts = Callable[[Examples], NDArray[np.float64]]  # centred parts of the classes, of shape (n, asked)
+#: From mapped rows as floats, and labels, to the centred parts of the classes, of shape (n, asked).
+Parts = Callable[[NDArray[np.float64], NDArray[np.intp]], NDArray[np.float64]]
 
 
 class Mapped:
@@ -75,7 +79,7 @@ class Mapped:
         self.metric = np.rint(metric / self.unit)
         self._rows = LastResult(self._mapped)
 
-    def of(self, records: Examples) -> NDArray[np.float64]:
+    def of(self, records: Examples) -> NDArray[np.integer[Any]]:
         """Return the mapped rows of records; cached for the same object.
 
         Parameters
@@ -85,8 +89,8 @@ class Mapped:
         """
         return np.asarray(self._rows(records))
 
-    def _mapped(self, records: Examples) -> NDArray[np.float64]:
-        return unit_rows(records.X @ self.metric, self._plan.reach, order=self._plan.order)
+    def _mapped(self, records: Examples) -> NDArray[np.integer[Any]]:
+        return unit_rows(records.X, self._plan.reach, order=self._plan.order, image=self.metric)
 
 
 def moment_weights(order: int) -> tuple[int, int]:
@@ -119,14 +123,21 @@ def moments_query(plan: LogisticPlan) -> VectorQuery:
         weights = np.where(first == second, on, off)
         return (_whole(moments[first, second]).T * weights).T  # in integers, since a product may exceed 2**53
 
+    def total(records: Examples) -> NDArray[np.int64]:
+        return upper(sum((rows.T @ rows for _, rows in float_blocks(records.X)), np.zeros((d, d))))
+
+    def each(records: Examples) -> NDArray[np.int64]:
+        rows = records.X.astype(np.float64)
+        return upper(np.einsum("ni,nj->ijn", rows, rows)).T
+
     # With 5 and 7, the inner product for two rows x, y is nonnegative: the terms 25 x_i^2 y_i^2 and 49 x_i
     # x_j y_i y_j sum to (49 (x y)^2 + sum x_i^2 y_i^2) / 2 >= 0. So |v - w|^2 <= |v|^2 + |w|^2.
     return VectorQuery(
-        lambda records: upper(np.einsum("ni,nj->ijn", records.X, records.X)).T,
+        each,
         size=d * (d + 1) // 2,
         norm=norm,
         unit=Fraction(1, plan.reach**2),
-        total=lambda records: upper(records.X.T @ records.X),
+        total=total,
         l1=_l1(norm, plan.order),
         squared_l2=2 * norm**2 if plan.order == 2 else None,
     )
@@ -145,7 +156,7 @@ def mean_row_query(plan: LogisticPlan) -> VectorQuery:
         size=plan.n_columns,
         norm=plan.reach,
         unit=Fraction(1, plan.reach),
-        total=lambda records: _whole(records.X.sum(axis=0)),
+        total=lambda records: records.X.sum(axis=0, dtype=np.int64),
         l1=_l1(plan.reach, plan.order),
     )
 
@@ -160,36 +171,42 @@ def products_query(plan: LogisticPlan, mapped: Mapped, parts: Parts) -> VectorQu
     mapped : Mapped
         The map from records to rescaled rows.
     parts : callable
-        The map from records to integers of shape (n, asked), from `LogisticPlan.less`.
+        The map from rescaled rows and labels to integers of shape (n, asked), from `LogisticPlan.less`.
     """
 
     def each(records: Examples) -> NDArray[np.int64]:
-        products = mapped.of(records)[:, :, None] * parts(records)[:, None, :]
+        rows = mapped.of(records).astype(np.float64)
+        products = rows[:, :, None] * parts(rows, records.y)[:, None, :]
         return _whole(products.reshape(len(records), -1))
+
+    def total(records: Examples) -> NDArray[np.int64]:
+        blocks = float_blocks(mapped.of(records))
+        sums = (rows.T @ parts(rows, records.y[block]) for block, rows in blocks)
+        return _whole(sum(sums, np.zeros((plan.n_columns, plan.asked))).ravel())
 
     return VectorQuery(
         each,
         size=plan.n_columns * plan.asked,
         norm=plan.norm,
         unit=Fraction(1, plan.reach * plan.whole),
-        total=lambda records: _whole((mapped.of(records).T @ parts(records)).ravel()),
+        total=total,
         l1=_l1(plan.norm, plan.order),
     )
 
 
 def label_parts(plan: LogisticPlan) -> Parts:
-    """Return the map from records to the centred parts of their labels.
+    """Return the map from labels to their centred parts.
 
     Parameters
     ----------
     plan : LogisticPlan
         The plan of the fit.
     """
-    return lambda records: plan.less((records.y[:, None] == np.arange(plan.n_classes)) * plan.whole)
+    return lambda rows, y: plan.less((y[:, None] == np.arange(plan.n_classes)) * plan.whole)  # noqa: ARG005
 
 
-def predicted_parts(plan: LogisticPlan, mapped: Mapped, weights: NDArray[np.float64]) -> Parts:
-    """Return the map from records to the centred parts of predictions, probabilities rounded down.
+def predicted_parts(plan: LogisticPlan, weights: NDArray[np.float64]) -> Parts:
+    """Return the map from rescaled rows to the centred parts of predictions, probabilities rounded down.
 
     Margins are exact integers, likelihoods are from a table, and no quotient of such numbers is so near to
     the next integer that it is rounded up to it in floats. The result therefore does not depend on the order
@@ -199,23 +216,48 @@ def predicted_parts(plan: LogisticPlan, mapped: Mapped, weights: NDArray[np.floa
     ----------
     plan : LogisticPlan
         The plan of the fit.
-    mapped : Mapped
-        The map from records to rescaled rows.
     weights : ndarray of shape (n_columns, n_classes)
         Released, or public. The weights; numbers beyond a bound are clipped.
     """
     steps = _whole_weights(plan, weights)
-    likelihoods = np.rint(2.0**_FINE * np.exp(-np.arange((_SURE << _MARGIN_BITS) + 1) / 2.0**_MARGIN_BITS))
-    likelihoods[-1] = 0.0
-    places = 2.0 ** (_MARGIN_BITS - _WEIGHT_BITS) / plan.reach
+    places = 2.0 ** (_MARGIN_BITS - _WEIGHT_BITS) / plan.reach  # a power of 2: products are exact
+    if plan.n_classes == 2:
+        ahead, table = (steps[:, 1] - steps[:, 0]) * places, _parts_by_margin(plan)
 
-    def parts(records: Examples) -> NDArray[np.float64]:
-        margins = mapped.of(records) @ steps
+        def of_two(rows: NDArray[np.float64], y: NDArray[np.intp]) -> NDArray[np.float64]:  # noqa: ARG001
+            # Truncated towards 0, so that both classes have their likelihoods by the same margin. A margin
+            # is below 2**41 in the unit of `steps`, and so below 2**30 here.
+            margins = (rows @ ahead).astype(np.int32)
+            return table.take(margins + _LAST, mode="clip")[:, None]
+
+        return of_two
+    likelihoods = _likelihoods()
+
+    def of_several(rows: NDArray[np.float64], y: NDArray[np.intp]) -> NDArray[np.float64]:  # noqa: ARG001
+        margins = rows @ steps
         behind = (margins.max(axis=1, keepdims=True) - margins) * places
-        likely = likelihoods[np.minimum(behind, len(likelihoods) - 1).astype(np.intp)]
-        return plan.less(np.floor(likely * plan.whole / likely.sum(axis=1, keepdims=True)))
+        likely = likelihoods.take(np.minimum(behind, _LAST).astype(np.int32))
+        return _rounded_parts(plan, likely)
 
-    return parts
+    return of_several
+
+
+def _likelihoods() -> NDArray[np.float64]:
+    """Return the likelihoods of classes whose margins are lower than the greatest, by the difference."""
+    likelihoods = np.rint(2.0**_FINE * np.exp(-np.arange(_LAST + 1) / 2.0**_MARGIN_BITS))
+    likelihoods[-1] = 0.0
+    return likelihoods
+
+
+def _rounded_parts(plan: LogisticPlan, likely: NDArray[np.float64]) -> NDArray[np.float64]:
+    return plan.less(np.floor(likely * plan.whole / likely.sum(axis=1, keepdims=True)))
+
+
+def _parts_by_margin(plan: LogisticPlan) -> NDArray[np.float64]:
+    """Return the centred parts of the second of two classes, by its margin over the first plus `_LAST`."""
+    margins = np.arange(-_LAST, _LAST + 1)
+    behind = np.maximum(0, np.column_stack([margins, -margins]))
+    return _rounded_parts(plan, _likelihoods()[behind])[:, 0]
 
 
 def score_edges(levels: int) -> NDArray[np.float64]:
@@ -259,20 +301,23 @@ def score_queries(
     # Margins are exact integers: the bin of a score does not depend on the order of float additions.
     ends = np.rint((score_edges(plan.levels) * reach + shift) * 2.0**_WEIGHT_BITS * plan.reach)
 
-    def of_second(records: Examples) -> NDArray[np.int64]:
-        margins = mapped.of(records) @ steps
-        return np.asarray(2 * np.digitize(margins[:, 1] - margins[:, 0], ends) + (records.y == 1))
+    def of_second(rows: NDArray[np.float64], y: NDArray[np.intp]) -> NDArray[np.int64]:
+        return np.asarray(2 * np.digitize(rows @ (steps[:, 1] - steps[:, 0]), ends) + (y == 1))
 
-    def of_label(step: int) -> Callable[[Examples], NDArray[np.int64]]:
-        def bins(records: Examples) -> NDArray[np.int64]:
-            margins, places = mapped.of(records) @ steps, np.arange(len(records))
-            other = (records.y + step) % plan.n_classes
-            return np.asarray(np.digitize(margins[places, records.y] - margins[places, other], ends))
+    def of_label(step: int, rows: NDArray[np.float64], y: NDArray[np.intp]) -> NDArray[np.int64]:
+        margins, places = rows @ steps, np.arange(len(y))
+        other = (y + step) % plan.n_classes
+        return np.asarray(np.digitize(margins[places, y] - margins[places, other], ends))
 
-        return bins
+    def query(bins: Callable[..., NDArray[np.int64]]) -> HistogramQuery:
+        def each(records: Examples) -> NDArray[np.int64]:
+            blocks = float_blocks(mapped.of(records))
+            return np.concatenate([bins(rows, records.y[block]) for block, rows in blocks])
 
-    asked = [of_second] if plan.n_classes == 2 else [of_label(1), of_label(-1)]
-    return [HistogramQuery(each, categories=_n_scores(plan)) for each in asked]
+        return HistogramQuery(each, categories=_n_scores(plan))
+
+    asked = [of_second] if plan.n_classes == 2 else [partial(of_label, 1), partial(of_label, -1)]
+    return [query(bins) for bins in asked]
 
 
 def kinds_of_queries(plan: LogisticPlan) -> list[tuple[StatisticalQuery, Fraction]]:
@@ -286,7 +331,7 @@ def kinds_of_queries(plan: LogisticPlan) -> list[tuple[StatisticalQuery, Fractio
     directions, labels, step = plan.shares
     first = moments_query(plan) if plan.second_moments else mean_row_query(plan)
     products = products_query(plan, Mapped(plan, np.ones((1, 1))), label_parts(plan))
-    scores = HistogramQuery(label_parts(plan), categories=_n_scores(plan))
+    scores = HistogramQuery(lambda records: records.y, categories=_n_scores(plan))
     last = (scores, plan.calibration_share / plan.n_score_queries)
     return [(first, directions), (products, labels), *([(products, step)] if step else []), last]
 

@@ -228,7 +228,7 @@ def take_steps(oracle: Oracle, plan: LogisticPlan) -> Steps:
     for step in range(plan.n_steps):
         gradient = labels
         if step:
-            predicted = predicted_parts(plan, mapped, directions.vectors @ ahead)
+            predicted = predicted_parts(plan, directions.vectors @ ahead)
             answer = oracle.ask(products_query(plan, mapped, predicted), step_share)[0]
             step_variance = _class_variance(plan, answer)
             gradient = labels - directions.vectors.T @ _per_class(plan, answer)

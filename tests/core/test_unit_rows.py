@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_matrix
 
-from dplearn.core import unit_rows as module
+from dplearn.core import row_blocks
 from dplearn.core.unit_rows import unit_rows
 
 FLOATS = st.floats(allow_nan=True, allow_infinity=True, width=64)
@@ -61,7 +61,8 @@ def test_sparse_and_narrow_rows_are_the_same_rows():
 def test_rows_are_scaled_in_blocks_alike(monkeypatch):
     rows = np.random.default_rng(2).normal(size=(30, 4))
     whole = unit_rows(rows, 1024)
-    monkeypatch.setattr(module, "_ROWS", 7)
+    monkeypatch.setattr(row_blocks, "_FEWEST", 7)
+    monkeypatch.setattr(row_blocks, "_MOST", 7)
     assert np.array_equal(unit_rows(rows, 1024), whole)
 
 
@@ -74,3 +75,15 @@ def test_a_row_that_is_too_long_all_the_same_counts_as_zeros(monkeypatch):
 def test_other_lengths_are_refused(reach, order):
     with pytest.raises(ValueError, match="must be an integer from"):
         unit_rows(np.ones((1, 1)), reach, order=order)
+
+
+def test_rows_are_multiplied_before_they_are_scaled():
+    rows, image = np.array([[3, 0], [0, 2]], dtype=np.int16), np.array([[1.0, 2.0, 2.0], [0.0, 5.0, 0.0]])
+    assert unit_rows(rows, 9, image=image).tolist() == [[3, 6, 6], [0, 9, 0]]
+
+
+@pytest.mark.parametrize(("reach", "dtype"), [(1, np.int16), (2**15 - 1, np.int16), (2**15, np.int32)])
+def test_numbers_have_as_few_bytes_as_hold_the_norm(reach, dtype):
+    rows = unit_rows(np.array([[7.0, 0.0]]), reach)
+    assert rows.dtype == dtype
+    assert rows.tolist() == [[reach, 0]]

@@ -82,7 +82,7 @@ def test_noise_for_an_added_record_where_one_is_replaced_breaks_the_claim(monkey
 def test_gradients_with_noise_for_an_added_record_break_the_claim():
     def gradient(task):
         mapped = queries.Mapped(task, np.eye(2))
-        sure = queries.predicted_parts(task, mapped, np.array([[-99.0, 99.0], [-99.0, 99.0]]))
+        sure = queries.predicted_parts(task, np.array([[-99.0, 99.0], [-99.0, 99.0]]))
         return queries.products_query(task, mapped, sure)
 
     def half(task):

@@ -1,3 +1,4 @@
+import math
 from fractions import Fraction
 from math import isqrt
 
@@ -31,7 +32,7 @@ def queries(plan, seed=0):
         moments_query(plan),
         mean_row_query(plan),
         products_query(plan, mapped, label_parts(plan)),
-        products_query(plan, mapped, predicted_parts(plan, mapped, weights)),
+        products_query(plan, mapped, predicted_parts(plan, weights)),
     ]
 
 
@@ -86,7 +87,7 @@ def test_a_vector_of_products_is_as_long_as_their_matrix():
     plan = plan_of(6, 2)
     records = example(plan)
     lengths = np.sqrt((moments_query(plan).inputs(records).astype(float) ** 2).sum(axis=1)) / 5
-    matrices = (records.X**2).sum(axis=1)
+    matrices = (records.X.astype(float) ** 2).sum(axis=1)
     assert (lengths <= matrices).all()
     assert (lengths >= 0.98 * matrices).all()
 
@@ -94,7 +95,7 @@ def test_a_vector_of_products_is_as_long_as_their_matrix():
 @pytest.mark.parametrize("k", [2, 3, 7])
 def test_centred_parts_have_the_claimed_norm(k):
     plan = plan_of(2, k)
-    labels = label_parts(plan)(Examples(np.ones((k, 2)), np.arange(k))).astype(object)
+    labels = label_parts(plan)(np.ones((k, 2)), np.arange(k)).astype(object)
     square = int(max((labels**2).sum(axis=1)))
     assert plan.norm == isqrt(square * plan.reach**2 - 1) + 1
 
@@ -102,9 +103,8 @@ def test_centred_parts_have_the_claimed_norm(k):
 def test_predictions_are_softmax_rounded_down_to_parts():
     plan = plan_of(5, 4)
     records = example(plan, n=500)
-    mapped = Mapped(plan, np.eye(5))
     weights = 6 * np.random.default_rng(3).normal(size=(5, 4))
-    parts = predicted_parts(plan, mapped, weights)(records) + plan.portion
+    parts = predicted_parts(plan, weights)(records.X.astype(float), records.y) + plan.portion
     exact = softmax(records.X / plan.reach @ weights, axis=1)
     assert np.abs(parts / plan.whole - exact).max() < 0.004
     assert (parts >= 0).all()
@@ -116,18 +116,39 @@ def test_predictions_do_not_depend_on_how_rows_lie_in_memory():
     records = example(plan, n=257)
     weights = np.random.default_rng(4).normal(size=(40, 3))
     mapped = Mapped(plan, np.random.default_rng(5).normal(size=(40, 40)))
-    parts = predicted_parts(plan, mapped, weights)
-    whole = parts(records)
+    parts = predicted_parts(plan, weights)
+    rows = mapped.of(records).astype(float)
+    whole = parts(rows, records.y)
     for start in (1, 100, 256):
         rest = Examples(np.asfortranarray(records.X[start:]), records.y[start:])
-        assert np.array_equal(parts(rest), whole[start:])
+        assert np.array_equal(mapped.of(rest), rows[start:])
+        assert np.array_equal(parts(np.asfortranarray(rows[start:]), rest.y), whole[start:])
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_predictions_are_those_of_each_row_by_itself(k):
+    plan = plan_of(3, k)
+    rows, weights = example(plan, n=400).X.astype(float), 5 * np.random.default_rng(6).normal(size=(3, k))
+    likely = [exact_likelihoods(plan, row, weights) for row in rows]
+    parts = [[math.floor(Fraction(one * plan.whole, sum(each))) for one in each] for each in likely]
+    assert (
+        predicted_parts(plan, weights)(rows, np.zeros(400, int)).tolist()
+        == plan.less(np.array(parts)).tolist()
+    )
+
+
+def exact_likelihoods(plan, row, weights):
+    """The likelihoods of the classes of one row, by exact arithmetic up to the exponential."""
+    steps = np.rint(weights * 2**10).astype(int).T.tolist()
+    margins = [sum(int(x) * w for x, w in zip(row, column, strict=True)) for column in steps]
+    behind = [Fraction(max(margins) - margin, 2**10 * plan.reach) for margin in margins]
+    return [0 if each >= 16 else round(2**20 * math.exp(-math.floor(each * 2**9) / 2**9)) for each in behind]
 
 
 def test_weights_of_any_size_leave_margins_exact():
     plan = plan_of(3, 2)
     records = example(plan)
-    mapped = Mapped(plan, np.eye(3))
-    huge = predicted_parts(plan, mapped, np.array([[1e200, -1e200]] * 3))(records)
+    huge = predicted_parts(plan, np.array([[1e200, -1e200]] * 3))(records.X.astype(float), records.y)
     signs = np.sign(records.X.sum(axis=1))
     assert np.array_equal(huge[:, 0], -signs * plan.portion)
 

@@ -1,0 +1,45 @@
+"""Blocks of consecutive rows, such that the intermediate results of a block stay in the cache.
+
+>>> [(block.start, block.stop) for block in row_blocks(9_000, 20)]
+[(0, 3276), (3276, 6552), (6552, 9000)]
+>>> [rows.tolist() for _, rows in float_blocks(np.array([[1, 2]], dtype=np.int16))]
+[[[1.0, 2.0]]]
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["float_blocks", "row_blocks"]
+
+_NUMBERS = 1 << 16  # in a block: half a megabyte of floats
+_FEWEST, _MOST = 1 << 10, 1 << 13  # rows in a block, so that the work for a block is in its rows
+
+
+def row_blocks(n: int, width: int) -> Iterator[slice]:
+    """Yield the slices of consecutive blocks of rows.
+
+    Parameters
+    ----------
+    n : int
+        Public. Number of rows.
+    width : int
+        Public. Number of columns.
+    """
+    rows = min(max(_NUMBERS // max(width, 1), _FEWEST), _MOST)
+    for start in range(0, n, rows):
+        yield slice(start, min(start + rows, n))
+
+
+def float_blocks(rows: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Yield each block of rows, as floats, with its slice.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, d)
+        Private. Integers below 2**53 in magnitude; their sums and products are exact in floats below 2**53.
+    """
+    for block in row_blocks(*rows.shape):
+        yield block, rows[block].astype(np.float64)
