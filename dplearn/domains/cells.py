@@ -274,6 +274,9 @@ def _column(column: Any) -> NDArray[Any]:
     if hasattr(named, "categories") and hasattr(named, "codes"):
         categories = named.categories.tolist()
         return object_array([None if code < 0 else categories[code] for code in named.codes.tolist()])
+    if hasattr(column, "isna") and (column.dtype.type is str or column.dtype.kind in "iub"):
+        cells = column.to_numpy(dtype=object, na_value=None)
+        return np.asarray(cells, dtype=object)
     if hasattr(column, "isna"):
         gaps = column.isna().tolist()
         cells = getattr(column, "array", column)

@@ -7,6 +7,7 @@ anything is spent, with messages that name columns and constraints, never values
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,8 @@ _ONE_KIND = f"y must hold labels that are all strings or all numbers, and none m
 _NO_NAN = f"Input y contains NaN or infinity; {_LABELLED}"
 NOT_A_CELL = f"X holds an object whose argument must be a string or a real number; of dates {DATES_AS_DAYS}"
 
-_PLAIN = {int, bool, float, str}
+_PLAIN_NUMBERS = {int, bool, float}
+_PLAIN = {*_PLAIN_NUMBERS, str}
 _LISTED = 20  # classes in a message
 
 
@@ -321,8 +323,7 @@ def read_labels(y: Any, n: int, classes: Sequence[Hashable] | None) -> tuple[NDA
     if classes is None:
         return _found_labels(labels)
     public = check_classes(classes)
-    place = {label: code for code, label in enumerate(public.tolist())}
-    codes = _places(place, labels)
+    codes = _places(_place_of(public), labels)
     if (codes < 0).any():
         raise DomainError(f"y holds a label that is not among the declared classes{_listed(public)}")
     return public, codes
@@ -413,7 +414,14 @@ def _found_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]
     """
     if labels.dtype.kind == "O":
         listed = labels.tolist()
-        if not any(all(map(alike, listed)) for alike in (_is_text, _is_label_number, _is_bytes)):
+        kinds = set(map(type, listed))
+        if kinds == {str}:
+            public = object_array(sorted(set(listed)))
+            return public, _places(_place_of(public), labels)
+        plain = kinds <= _PLAIN_NUMBERS and not any(label != label for label in listed)  # NaN differs
+        if not plain and not any(
+            all(map(alike, listed)) for alike in (_is_text, _is_label_number, _is_bytes)
+        ):
             raise ValueError(_ONE_KIND)
         common = np.asarray(listed)
         labels = common if common.ndim == 1 and common.dtype.kind in "iufb" else labels
@@ -440,6 +448,10 @@ def _is_label_number(label: Any) -> bool:
     return is_number(label) and not is_missing(label) and not (isinstance(label, Decimal) and label.is_nan())
 
 
+def _place_of(classes: NDArray[Any]) -> dict[Any, int]:
+    return {label: code for code, label in enumerate(classes.tolist())}
+
+
 def _places(place: dict[Any, int], labels: NDArray[Any]) -> NDArray[np.intp]:
     """Return the place of each label, -1 for others; each distinct number is looked up once."""
     if labels.dtype.kind not in "iufb":
@@ -449,7 +461,10 @@ def _places(place: dict[Any, int], labels: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def _looked_up(place: dict[Any, int], labels: NDArray[Any]) -> NDArray[np.intp]:
-    return np.array([_place(place, label) for label in labels.tolist()], dtype=np.intp)
+    listed = labels.tolist()
+    if set(map(type, listed)) <= _PLAIN:  # these can be hashed and compared
+        return np.fromiter(map(place.get, listed, repeat(-1)), np.intp, len(listed))
+    return np.array([_place(place, label) for label in listed], dtype=np.intp)
 
 
 def _place(place: dict[Any, int], label: Any) -> int:

@@ -284,3 +284,29 @@ def test_a_sparse_column_of_pandas_is_read_as_a_column_of_its_cells(kind):
     assert column_type(frame, 0) == dense.dtype
     found = frame_column(frame, 0)
     assert (found.dtype, found.tolist()) == (dense.dtype, dense.tolist())
+
+
+TYPED = [
+    ("str", ["a", None, "b"]),
+    ("string[python]", ["a", None, ""]),
+    ("string[pyarrow]", ["a", None]),
+    ("large_string[pyarrow]", ["a", None]),
+    ("Int8", [1, None, -128]),
+    ("UInt64", [2**64 - 1, None]),
+    ("boolean", [True, None, False]),
+    ("int64[pyarrow]", [2**62 + 1, None]),
+    ("bool[pyarrow]", [False, None]),
+    ("Float32", [1.5, None]),
+    ("double[pyarrow]", [1.5, None]),
+    ("category", ["b", None, "a"]),
+]
+
+
+@pytest.mark.parametrize(("dtype", "cells"), TYPED, ids=lambda each: each if isinstance(each, str) else "")
+def test_cells_of_typed_columns_are_those_that_were_given(dtype, cells):
+    column = pd.Series(cells, dtype=dtype)
+    for values in (column, pd.Index(column), column.array):
+        found = as_cells(values).tolist()
+        assert found == cells
+        assert [type(cell) is bool for cell in found] == [type(cell) is bool for cell in cells]
+    assert frame_column(pd.DataFrame({"x": column}), 0).tolist() == cells

@@ -319,3 +319,32 @@ def test_names_that_occur_twice_are_refused_by_name(domain):
 def test_missing_labels_are_refused_with_advice(y, words):
     with pytest.raises(ValueError, match=words):
         read_labels(y, 2, None)
+
+
+LABELS = ["b", "a", "c", "a"]
+NUMBERS = [7, 5, 5, 9]
+
+
+@pytest.mark.parametrize("classes", [True, False], ids=["declared", "found"])
+@pytest.mark.parametrize(
+    ("wrap", "labels"),
+    [
+        (list, LABELS),
+        (np.array, LABELS),
+        (lambda y: np.array(y, dtype=object), LABELS),
+        (pd.Series, LABELS),
+        (lambda y: pd.Series(y, dtype="category"), LABELS),
+        (lambda y: pd.Series(y, dtype="string[pyarrow]"), LABELS),
+        (pl.Series, LABELS),
+        (np.array, NUMBERS),
+        (lambda y: np.array(y, dtype=object), NUMBERS),
+        (lambda y: pd.Series(y, dtype="Int64"), NUMBERS),
+        (lambda y: [float(each) for each in y], NUMBERS),
+        (lambda y: [Decimal(each) for each in y], NUMBERS),
+    ],
+)
+def test_labels_of_any_type_have_the_codes_of_their_values(wrap, labels, classes):
+    public, codes = read_labels(wrap(labels), 4, sorted(set(labels)) if classes else None)
+    assert public[codes].tolist() == labels
+    assert public.tolist() == sorted(set(labels))
+    assert codes.dtype == np.intp
