@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["float_blocks", "row_blocks"]
+__all__ = ["dense", "float_blocks", "row_blocks"]
 
 _NUMBERS = 1 << 16  # in a block: half a megabyte of floats
 _FEWEST, _MOST = 1 << 10, 1 << 13  # rows in a block, so that the work for a block is in its rows
@@ -43,3 +43,14 @@ def float_blocks(rows: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64
     """
     for block in row_blocks(*rows.shape):
         yield block, rows[block].astype(np.float64)
+
+
+def dense(rows: Any) -> Any:
+    """Return rows of a sparse or encoded matrix as an array; others as given.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, d), or object with `toarray`
+        Private. The rows of a block.
+    """
+    return rows.toarray() if hasattr(rows, "toarray") else rows

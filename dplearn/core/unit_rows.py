@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from dplearn._validation import check_count
 from dplearn.core.float_errors import ignores_float_errors
-from dplearn.core.row_blocks import row_blocks
+from dplearn.core.row_blocks import dense, row_blocks
 
 __all__ = ["norm_powers", "unit_rows"]
 
@@ -32,7 +31,7 @@ def unit_rows(
 
     Parameters
     ----------
-    rows : ndarray or CSR matrix of shape (n, d)
+    rows : ndarray of shape (n, d), or CSR matrix or `EncodedMatrix`, whose blocks become arrays
         Private. Any numbers; those that are not finite are replaced by 0.
     reach : int
         The norm to which rows are scaled before rounding towards zero: from 1 to 2**20.
@@ -60,7 +59,7 @@ def unit_rows(
     width = d + intercept if image is None else image.shape[1]
     scaled = np.empty((n, width), dtype=np.int16 if reach < 1 << 15 else np.int32)
     for block in row_blocks(n, max(d, width)):
-        given = _dense(rows[block])
+        given = dense(rows[block])
         wide = np.ones((len(given), d + intercept))
         # Each number is converted to float64 by itself; a wider float may become infinite.
         wide[:, :d] = given
@@ -85,11 +84,6 @@ def norm_powers(rows: NDArray[Any], order: int) -> NDArray[Any]:
     if order == 1:
         return np.asarray(np.abs(rows).sum(axis=1))
     return np.asarray(np.einsum("ij,ij->i", rows, rows))
-
-
-def _dense(part: Any) -> Any:
-    rows: Any = part  # issparse narrows to a type without its methods
-    return rows.toarray() if issparse(part) else rows
 
 
 def _scaled(rows: NDArray[np.float64], reach: int, order: int) -> NDArray[np.float64]:

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from typing import Any, ClassVar
 
 import numpy as np
@@ -86,8 +87,15 @@ class Categories(Domain):
     def nearest(self, values: Any) -> Codes:
         """Return the position of each value in the list, or `size` for a value without a category."""
         array = np.asarray(values, dtype=object)
-        codes = [self._code(cell) for cell in array.ravel().tolist()]
-        return np.array(codes, dtype=smallest_uint(self.size)).reshape(array.shape)
+        cells = array.ravel().tolist()
+        dtype = smallest_uint(self.size)
+        if set(map(type, cells)) <= _AS_THEY_ARE - {float}:  # of floats, NaN is missing
+            codes = np.fromiter(
+                map(self._code_of.get, cells, repeat(self.size - self.other)), dtype, len(cells)
+            )
+        else:
+            codes = np.array([self._code(cell) for cell in cells], dtype=dtype)
+        return codes.reshape(array.shape)
 
     def _code(self, cell: Any) -> int:
         try:

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.core.float_errors import ignores_float_errors
+from dplearn.core.row_blocks import dense, float_blocks, row_blocks
 from dplearn.core.unit_rows import norm_powers
 from dplearn.learners.linear_plan import LinearPlan
 from dplearn.learners.logistic_queries import moment_weights
@@ -30,9 +31,6 @@ from dplearn.records.targets import STEPS
 
 __all__ = ["bounded_rows", "matrix_of", "moments_query"]
 
-_ROWS = 1 << 12  # number of rows in a block, few enough for intermediate results to stay in the cache
-_MOST_SUMMED = 1 << 53  # floats represent all integers up to here
-
 
 @ignores_float_errors
 def bounded_rows(X: NDArray[Any], codes: NDArray[np.int64], plan: LinearPlan) -> NDArray[np.float64]:
@@ -40,7 +38,7 @@ def bounded_rows(X: NDArray[Any], codes: NDArray[np.int64], plan: LinearPlan) ->
 
     Parameters
     ----------
-    X : ndarray of shape (n, n_numbers - 2)
+    X : ndarray or EncodedMatrix of shape (n, n_numbers - 2)
         Private. Finite numbers; the bound of a declared column is 1.
     codes : ndarray of int64 of shape (n,)
         Private. The targets, from `read_target`.
@@ -49,8 +47,8 @@ def bounded_rows(X: NDArray[Any], codes: NDArray[np.int64], plan: LinearPlan) ->
 
     Returns
     -------
-    ndarray of float64 of shape (n, n_numbers)
-        Whole numbers. Each row is a function of its own record.
+    ndarray of int32 of shape (n, n_numbers)
+        Each row is a function of its own record.
 
     Notes
     -----
@@ -59,11 +57,11 @@ def bounded_rows(X: NDArray[Any], codes: NDArray[np.int64], plan: LinearPlan) ->
     errors, is replaced by zeros.
     """
     n, d = X.shape
-    rows = np.empty((n, d + 2))
-    for start in range(0, n, _ROWS):
-        part = slice(start, start + _ROWS)
-        columns = np.empty((len(X[part]), d + 1))
-        columns[:, :d], columns[:, d] = X[part], 1.0
+    rows = np.empty((n, d + 2), dtype=np.int32)
+    for part in row_blocks(n, d):
+        given = dense(X[part])
+        columns = np.empty((len(given), d + 1))
+        columns[:, :d], columns[:, d] = given, 1.0
         targets = np.rint(codes[part] * (plan.target_reach / STEPS))
         rows[part] = _shortened(columns, targets, plan)
     return rows
@@ -114,15 +112,16 @@ def moments_query(plan: LinearPlan) -> VectorQuery:
     weights = _weights(plan)
     first, second = np.triu_indices(plan.n_numbers)
 
-    def each(rows: NDArray[np.float64]) -> NDArray[np.int64]:
-        return (rows[:, first] * rows[:, second]).astype(np.int64) * weights
+    def each(rows: NDArray[np.int32]) -> NDArray[np.int64]:
+        whole = rows.astype(np.int64)
+        return whole[:, first] * whole[:, second] * weights
 
-    def total(rows: NDArray[np.float64]) -> NDArray[np.int64]:
-        block = _MOST_SUMMED // plan.energy  # float sums of so many products are exact
+    def total(rows: NDArray[np.int32]) -> NDArray[np.int64]:
         sums = np.zeros((plan.n_numbers, plan.n_numbers), dtype=np.int64)
-        for start in range(0, len(rows), block):
-            part = rows[start : start + block]
-            sums += (part.T @ part).astype(np.int64)
+        for _, block in float_blocks(
+            rows
+        ):  # at most 2**13 rows, and `energy` is below 2**40: exact in floats
+            sums += (block.T @ block).astype(np.int64)
         return np.asarray(sums[first, second] * weights)
 
     norm = moment_weights(plan.order)[0] * plan.energy

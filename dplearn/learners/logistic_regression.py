@@ -225,7 +225,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         names = getattr(self, "feature_names_in_", None)
         public = Public(X.shape[0], X.shape[1], names=names, classes=classes, stream=stream)
         design = _design(params.declared, public)
-        return Table(public, Examples(plain_matrix(X) if design is None else design.of(X), codes))
+        return Table(public, Examples(plain_matrix(X) if design is None else design.encoded(X), codes))
 
     def _plan(self, params: Params, public: Public, *, beta: float = 0.05) -> LogisticPlan:
         failure = check_number("beta", beta, above=0, below=1)

@@ -8,18 +8,22 @@
 ('age', "town == 'north'", "town == 'south'")
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from dplearn.core.row_blocks import row_blocks
 from dplearn.domains import Bits, Domain, DomainError, Floats, Product
 from dplearn.domains.base import Codes
+from dplearn.records.rows import Columns
 
-__all__ = ["DesignMatrix", "plain_matrix"]
+__all__ = ["DesignMatrix", "EncodedMatrix", "plain_matrix"]
 
 _WIDE = 12.0  # arsinh(x) is divided by this and clipped to -1..1, which merges magnitudes above 80,000
 
@@ -58,13 +62,8 @@ class DesignMatrix:
     @cached_property
     def blocks(self) -> tuple[slice, ...]:
         """The columns of numbers of each one-hot encoding: in each row exactly one of them is 1."""
-        blocks, start = [], 0
-        for domain in self.domain.domains:
-            width = 1 + _has_gaps(domain) if domain.ordered else domain.size
-            if not domain.ordered and not isinstance(domain, Bits):
-                blocks.append(slice(start, start + width))
-            start += width
-        return tuple(blocks)
+        placed = zip(self.domain.domains, self._places, strict=True)
+        return tuple(place for domain, place in placed if not domain.ordered and not isinstance(domain, Bits))
 
     def of(self, X: Any, *, nearest: bool = False) -> NDArray[np.float64]:
         """Return the matrix of a table, of shape (n, len(names)).
@@ -82,9 +81,53 @@ class DesignMatrix:
         DomainError
             If a value is outside its column's domain; the message names the column and the domain.
         """
-        columns = self.domain.nearest(X) if nearest else self.domain.encode(X)
-        parts = [_numbers(domain, codes) for domain, codes in zip(self.domain.domains, columns, strict=True)]
-        return np.concatenate(parts, axis=1)
+        return self.encoded(X, nearest=nearest).toarray()
+
+    def encoded(self, X: Any, *, nearest: bool = False) -> "EncodedMatrix":
+        """Return the matrix of a table, held as the codes of its columns; parameters as for `of`."""
+        return EncodedMatrix(self, self.domain.nearest(X) if nearest else self.domain.encode(X))
+
+    @cached_property
+    def _places(self) -> tuple[slice, ...]:
+        """The columns of numbers of each column of the table."""
+        widths = [1 + _has_gaps(each) if each.ordered else each.size for each in self.domain.domains]
+        return tuple(slice(end - width, end) for width, end in zip(widths, accumulate(widths), strict=True))
+
+
+class EncodedMatrix(Columns):
+    """The matrix of a table, held as the codes of its columns, which take less memory than its numbers.
+
+    Like a sparse matrix it has a `shape`, rows by slices or row numbers, and `toarray()`.
+
+    Parameters
+    ----------
+    design : DesignMatrix
+        Public. The encoding.
+    columns : sequence of ndarray of shape (n,)
+        Private. The codes.
+    """
+
+    def __init__(self, design: DesignMatrix, columns: Sequence[NDArray[Any]]):
+        super().__init__(columns)
+        self.design = design
+
+    def __getitem__(self, places: Any) -> "EncodedMatrix":
+        return EncodedMatrix(self.design, [column[places] for column in self.columns])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape of the matrix."""
+        return len(self), len(self.design.names)
+
+    def toarray(self) -> NDArray[np.float64]:
+        """Return the matrix."""
+        matrix = np.empty(self.shape)
+        for block in row_blocks(*self.shape):
+            for domain, place, codes in zip(
+                self.design.domain.domains, self.design._places, self.columns, strict=True
+            ):
+                matrix[block, place] = _numbers(domain, codes[block])
+        return matrix
 
 
 def plain_matrix(X: Any) -> Any:

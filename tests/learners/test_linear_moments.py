@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dplearn.core import row_blocks
 from dplearn.domains import Bits, Categories, Grid, Product
 from dplearn.estimator.stages import Public
 from dplearn.learners.linear_moments import bounded_rows, matrix_of, moments_query
@@ -73,9 +74,11 @@ def test_the_total_is_the_sum_over_records_also_in_blocks(order, monkeypatch):
     query = moments_query(plan)
     expected = query.inputs(rows).sum(axis=0)
     assert np.array_equal(query.total(rows), expected)
-    monkeypatch.setattr("dplearn.learners.linear_moments._MOST_SUMMED", 7 * plan.energy)
+    monkeypatch.setattr(row_blocks, "_FEWEST", 7)
+    monkeypatch.setattr(row_blocks, "_MOST", 7)
     assert np.array_equal(query.total(rows), expected)
-    assert np.array_equal(matrix_of(plan, expected), rows.T @ rows)
+    whole = rows.astype(np.int64)
+    assert np.array_equal(matrix_of(plan, expected), whole.T @ whole)
 
 
 def squared_move(query, rows):

@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 
+from dplearn.core import row_blocks
 from dplearn.domains import (
     Bits,
     Categories,
@@ -114,3 +115,21 @@ def test_plain_tables_are_taken_as_they_are():
 def test_values_other_than_finite_numbers_are_refused(value, kind):
     with pytest.raises(DomainError, match="finite"):
         plain_matrix(kind([[1.0, value]]))
+
+
+def test_an_encoded_matrix_has_the_rows_of_the_matrix(monkeypatch):
+    design = DesignMatrix(Product([IntegerRange(0, 4, missing=True), Categories(["a", "b"]), Bits()]))
+    table = object_table([[0, "a", 1], [None, "b", 0], [3, "b", 1], [4, "a", 0], [2, "a", 0]])
+    encoded, whole = design.encoded(table), design.of(table)
+    assert encoded.shape == whole.shape == (5, 5)
+    assert np.array_equal(encoded[1:4].toarray(), whole[1:4])
+    assert np.array_equal(encoded[np.array([4, 0])].toarray(), whole[[4, 0]])
+    monkeypatch.setattr(row_blocks, "_FEWEST", 2)
+    monkeypatch.setattr(row_blocks, "_MOST", 2)
+    assert np.array_equal(encoded.toarray(), whole)
+
+
+def object_table(rows):
+    table = np.empty((len(rows), len(rows[0])), dtype=object)
+    table[:] = rows
+    return table
