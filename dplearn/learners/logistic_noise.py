@@ -3,8 +3,10 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 from dplearn.estimator.stages import Params, Public
+from dplearn.learners.logistic_columns import mass_query
 from dplearn.learners.logistic_plan import LogisticPlan
 from dplearn.learners.logistic_queries import kinds_of_queries
 from dplearn.privacy.shares import concentrated_budget
@@ -12,7 +14,7 @@ from dplearn.queries import StatisticalQuery
 from dplearn.queries.planned_noise import planned_deviation, planned_reports
 from dplearn.records.design_matrix import DesignMatrix
 
-__all__ = ["STEPS", "deviation_of", "logistic_plan", "tolerance_of"]
+__all__ = ["MOST_COLUMNS", "STEPS", "deviation_of", "logistic_plan", "tolerance_of"]
 
 #: The number of steps of "auto" without dominant noise, by the order of the row norm: shares of epsilon add
 #: up linearly, shares of rho or of the records in quadrature.
@@ -27,13 +29,20 @@ _CLEAR = {1: 0.04, 2: 0.55}
 #: The noise in the label query from which on the fits were noise-dominated, in the unit of `noise_to_signal`:
 #: on wine, iris, digits and breast cancer with declared bounds, at epsilons from .1 to 10.
 _NOISE_DOMINATED = {1: 0.6, 2: 1.0}
-_MOST_COLUMNS = 1 << 12  # the most columns of the matrix of second moments, and of the metric
+#: The most columns of a table that is not wide. Of a wide one, at least and at most so many are kept.
+MOST_COLUMNS = (1 << 12) - 1
+_FEWEST_KEPT, _MOST_KEPT = 1 << 6, 1 << 10
 _MOST_LOCAL = 1 << 13  # the most numbers in a local query, of which a record reports one
 _WIDEST = 1 << 56  # the bound on sigma2 in the Gaussian sampler
 
 
 def logistic_plan(
-    params: Params, public: Public, design: DesignMatrix | None = None, *, beta: Fraction = Fraction(1, 20)
+    params: Params,
+    public: Public,
+    design: DesignMatrix | None = None,
+    *,
+    beta: Fraction = Fraction(1, 20),
+    n_kept: int | None = None,
 ) -> LogisticPlan:
     """Return the plan of a fit; its guarantee is the cost, without assumptions yet.
 
@@ -47,6 +56,9 @@ def logistic_plan(
         The encoding of the table as a matrix of numbers. None: the table is such a matrix.
     beta : Fraction, default=1/20
         Allowed probability of failure, in (0, 1).
+    n_kept : int, optional
+        Public or released. The number of columns that are kept of a wide table. None: as many as allow
+        several steps, within limits.
     """
     noise = "local" if params.trust_model == "local" else "gaussian" if params.cost.delta else "laplace"
     if public.n_labels < 2:
@@ -64,6 +76,10 @@ def logistic_plan(
         levels=params.levels,
     )
     _check_columns(first)
+    if first.n_numbers > params.most_columns:
+        narrowed = partial(_narrowed, params, public, design, beta)
+        kept = _most_kept(first) if n_kept is None else n_kept
+        first = replace(first, n_kept=min(kept, first.n_numbers), narrowed=narrowed)
     plan = _with_steps(first, params.n_steps)
     if noise == "local":
         _check_records(plan)
@@ -74,6 +90,20 @@ def logistic_plan(
     raise ValueError(
         f"epsilon must be large enough for noise to be drawn, got {float(params.cost.epsilon):g}"
     )
+
+
+def _narrowed(
+    params: Params, public: Public, design: DesignMatrix | None, beta: Fraction, n_kept: int
+) -> LogisticPlan:
+    """Return the plan of the queries about so many kept columns."""
+    return logistic_plan(params, public, design, beta=beta, n_kept=n_kept)
+
+
+def _most_kept(plan: LogisticPlan) -> int:
+    """Return the greatest number of kept columns that allows several steps, within limits."""
+    deviation = deviation_of(plan, kinds_of_queries(plan)[0][0], Fraction(1))
+    clear = _CLEAR[plan.order] / (deviation * plan.n_classes)
+    return int(min(max(clear - 1, _FEWEST_KEPT), _MOST_KEPT))
 
 
 def deviation_of(plan: LogisticPlan, query: StatisticalQuery, share: Fraction) -> float:
@@ -130,7 +160,10 @@ def _can_be_drawn(plan: LogisticPlan) -> bool:
     if plan.noise != "gaussian":
         return True
     rho = concentrated_budget(plan.guarantee)
-    return all(query.squared_l2 < 2 * rho * share * _WIDEST for query, share in kinds_of_queries(plan))
+    asked = kinds_of_queries(plan)
+    if plan.n_kept is not None:
+        asked.append((mass_query(plan), plan.selection_share))
+    return all(query.squared_l2 < 2 * rho * share * _WIDEST for query, share in asked)
 
 
 def _with_steps(plan: LogisticPlan, given: int | None) -> LogisticPlan:
@@ -150,18 +183,12 @@ def _with_steps(plan: LogisticPlan, given: int | None) -> LogisticPlan:
 
 def _check_columns(plan: LogisticPlan) -> None:
     d, n_classes = plan.n_columns, plan.n_classes
-    if d > _MOST_COLUMNS:
-        raise ValueError(
-            f"X must have fewer than {_MOST_COLUMNS} numeric columns, where a column of categories or of"
-            f" hashes counts once for each value, got {d - 1}: declare fewer buckets, drop columns by a rule"
-            " that uses no records, project them onto fewer (GaussianRandomProjection, of"
-            " sklearn.random_projection, uses only the number of columns), or use"
-            " StatisticalQueryNaiveBayes, which has no such limit"
-        )
     if plan.noise == "local" and d * n_classes > _MOST_LOCAL:
         raise ValueError(
             f"trust_model='local' supports at most {_MOST_LOCAL} for (numeric columns + 1) * classes,"
-            f" got {d} * {n_classes}"
+            f" got {d} * {n_classes}: declare fewer buckets, drop columns by a rule that uses no records,"
+            " project them onto fewer (GaussianRandomProjection, of sklearn.random_projection, uses only the"
+            " number of columns), or use StatisticalQueryNaiveBayes, which has no such limit"
         )
 
 

@@ -27,6 +27,7 @@ FINEST = 10
 
 _CALIBRATION = Fraction(3, 20)  # share of the budget for the calibration of slope and offset
 _SLOPE = Fraction(2, 15)  # the same with more than two classes, for the slope only
+_SELECTION = Fraction(3, 20)  # share of the budget for the masses of the columns of a wide table
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,11 @@ class LogisticPlan(Plan):
         Whether all second moments of the columns are queried, or only their means.
     n_queries : int
         The number of queries: one for the metric, one for each step, and for the calibration one with two
-        classes, or two with more, which are asked together. All other queries are sequential.
+        classes, or two with more, which are asked together. All other queries are sequential. A wide table
+        has one more, for the masses of its columns.
+    n_kept : int or None
+        The greatest number of columns of a wide table that a fit keeps, by their noisy masses; the noise and
+        the steps are those for so many columns. None: the table is not wide, and all columns are used.
     deviation : float
         The standard deviation of the noise in a number of the answer to the label query, in the unit of one
         label; with "local", sampling noise included.
@@ -68,16 +73,19 @@ class LogisticPlan(Plan):
     tolerance: float = 0.0
     noise_to_signal: float = field(default=0.0, metadata=noted("smaller is better; for one domain"))
     beta: float = 0.05
+    n_kept: int | None = None
     design: Any = hidden()  # the encoding as a matrix of numbers; None: the table is one
     public: Any = hidden()
     bits: int = hidden(FINEST)  # rows and residuals are rounded to 2**-bits, towards 0
     levels: int = hidden(9)  # number of score bins by magnitude; see `score_edges`
     replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
+    narrowed: Any = hidden()  # from a number of kept columns to the plan of the queries about them
 
     _computed = ("n_needed",)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "n_queries", 1 + self.n_steps + self.n_score_queries)
+        selection = self.n_kept is not None
+        object.__setattr__(self, "n_queries", selection + 1 + self.n_steps + self.n_score_queries)
 
     @property
     def n_needed(self) -> int | None:
@@ -107,9 +115,14 @@ class LogisticPlan(Plan):
         return int(self.public.n_labels)
 
     @property
+    def n_numbers(self) -> int:
+        """Number of numeric columns of the table."""
+        return int(self.public.n_features if self.design is None else len(self.design.names))
+
+    @property
     def n_columns(self) -> int:
-        """Number of numbers in a row, the intercept's included."""
-        return 1 + int(self.public.n_features if self.design is None else len(self.design.names))
+        """Number of numbers in a row of the queries, the intercept's included."""
+        return 1 + (self.n_numbers if self.n_kept is None else self.n_kept)
 
     @property
     def order(self) -> int:
@@ -157,7 +170,7 @@ class LogisticPlan(Plan):
     @property
     def blocks(self) -> tuple[slice, ...]:
         """Blocks of one-hot columns: their sum minus the intercept's column is 0."""
-        return () if self.design is None else tuple(self.design.blocks)
+        return () if self.design is None or self.n_kept is not None else tuple(self.design.blocks)
 
     def basis(self) -> NDArray[np.float64]:
         """Return an orthonormal basis, in columns, of the span of all possible rows."""
@@ -166,7 +179,7 @@ class LogisticPlan(Plan):
     @property
     def shares(self) -> tuple[Fraction, Fraction, Fraction]:
         """The shares of the budget for the metric, for the labels and for each further step."""
-        left = 1 - self.calibration_share
+        left = 1 - self.selection_share - self.calibration_share
         if self.n_steps == 1:
             return left * Fraction(1, 5), left * Fraction(4, 5), Fraction(0)
         return left * Fraction(3, 20), left * Fraction(7, 20), left / 2 / (self.n_steps - 1)
@@ -174,7 +187,12 @@ class LogisticPlan(Plan):
     @property
     def calibration_share(self) -> Fraction:
         """The share of the budget for the calibration of scores."""
-        return _CALIBRATION if self.n_classes == 2 else _SLOPE
+        return (1 - self.selection_share) * (_CALIBRATION if self.n_classes == 2 else _SLOPE)
+
+    @property
+    def selection_share(self) -> Fraction:
+        """The share of the budget for the masses of the columns."""
+        return Fraction(0) if self.n_kept is None else _SELECTION
 
     @property
     def n_score_queries(self) -> int:

@@ -9,8 +9,9 @@ True
 (Fraction(3, 1), 'gaussian', 24)
 """
 
+import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -28,13 +29,21 @@ from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
 from dplearn.estimator.stages import Params, Public, Table, planned_table
 from dplearn.learners.bins import declared_columns
+from dplearn.learners.logistic_columns import (
+    KeptColumns,
+    kept_columns,
+    mass_query,
+    mass_threshold,
+    sparse_rows,
+)
 from dplearn.learners.logistic_effects import Effects
-from dplearn.learners.logistic_noise import logistic_plan
+from dplearn.learners.logistic_noise import MOST_COLUMNS, logistic_plan
 from dplearn.learners.logistic_plan import FINEST, LogisticPlan, row_order
 from dplearn.learners.logistic_steps import LogisticModel, learn_logistic
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Examples
 from dplearn.queries.factories import cost_of, oracle_for
+from dplearn.queries.images import ImageOracle
 from dplearn.records.design_matrix import DesignMatrix, plain_matrix
 from dplearn.records.reading import (
     TABLE,
@@ -77,7 +86,9 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         the unbounded `Floats()` are transformed to arsinh(x) / 12, so that 40 becomes 0.37 and has less
         weight than a bounded column. A domain with `missing=True` adds a column that is 1 where a number is
         missing. See `DesignMatrix`. None: finite numbers, untransformed, also in a sparse matrix; the columns
-        should then be of similar magnitude, since the longest columns dominate a scaled row.
+        should then be of similar magnitude, since the longest columns dominate a scaled row. Of 4,096
+        numeric columns or more, such as those of hashed text, a fit keeps the columns with the greatest noisy
+        masses, at most 1,024, for 3/20 of its budget.
     n_steps : int or "auto", default="auto"
         Number of steps of accelerated gradient descent; each step is one query. "auto": 24 (6 where delta is
         0 in the central model), or 1 if the answers to further queries would be noise-dominated. The choice
@@ -106,9 +117,12 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         `offset_ + (X @ coef_.T + intercept_ - offset_) / length`.
     metric_ : ndarray of float64 of shape (n_numbers + 1, n_numbers + 1)
         Released. The length of a row is the Euclidean norm (with delta 0, the L1 norm) of the row, with a 1
-        added, times this matrix; about 1 for a typical row.
+        added, times this matrix; about 1 for a typical row. Of a wide table, the row of the kept columns.
+    columns_ : ndarray of intp of shape (n_kept,) or None
+        Released. The numeric columns that the fit kept of a wide table, by their numbers; the coefficients of
+        the others are 0, and the margins are those of rows of the kept columns. None: all columns.
     n_steps_ : int
-        Public. The number of steps.
+        Public. The number of steps; of a wide table, a function of the released number of kept columns.
     noise_ : str
         Public. The noise: "laplace", "gaussian" or "local".
     design_ : DesignMatrix or None
@@ -135,10 +149,13 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     Each vector is a function of its own record and of earlier answers, and its norm is at most a public
     bound, which is checked in integers. The vectors are products of a row of length 1 with the row itself,
     with the centred indicator of its label, or with its predicted probabilities under the released weights.
-    The last queries are histograms: with two classes, one by score bin and label; with more, two by bin of
-    the difference between the margin of the label and that of the next class, or of the previous class. Each
-    record is in one cell of each histogram. The oracle's noise is calibrated to the norm and to the query's
-    share of the budget, and the shares sum to 1. All else is post-processing of the answers.
+    Of a wide table, with 4,096 numeric columns or more, the first query is for the mass of each column (see
+    `dplearn.learners.logistic_columns`), and the rows of all further queries have only the columns with the
+    greatest released masses. The last queries are histograms: with two classes, one by score bin and label;
+    with more, two by bin of the difference between the margin of the label and that of the next class, or of
+    the previous class. Each record is in one cell of each histogram. The oracle's noise is calibrated to the
+    norm and to the query's share of the budget, and the shares sum to 1. All else is post-processing of the
+    answers.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 
@@ -153,6 +170,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
 
     _finest = FINEST  # bits of the grid of the rows; audits use fewer
     _levels = 9  # of scores, by magnitude; audits use fewer
+    _most_columns = MOST_COLUMNS  # of a table that is not wide; audits use fewer
 
     reads_parts = True
 
@@ -215,6 +233,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
             classes=classes,
             finest=self._finest,
             levels=self._levels,
+            most_columns=self._most_columns,
             random_state=self.random_state,
         )
 
@@ -237,22 +256,33 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
 
     def _summarize(self, table: Table, plan: LogisticPlan) -> Examples:
         # One replaced record replaces one row and one label.
-        return Examples(plan.rows(table.rows.X), table.rows.y)
+        X = table.rows.X
+        return Examples(plan.rows(X) if plan.n_kept is None else sparse_rows(X), table.rows.y)
 
-    def _release(self, summary: Examples, plan: LogisticPlan, dice: Dice) -> LogisticModel:
+    def _release(self, summary: Examples, plan: LogisticPlan, dice: Dice) -> "_Outcome":
         oracle = oracle_for(plan.noise, summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream)
-        return learn_logistic(oracle, plan)
+        if plan.n_kept is None:
+            return _Outcome(learn_logistic(oracle, plan), plan)
+        masses = oracle.ask(mass_query(plan), plan.selection_share)[0]
+        threshold = mass_threshold(plan, math.sqrt(masses.noise_variance))
+        columns = kept_columns(masses.means, threshold=threshold, most=plan.n_kept)
+        inner = plan.narrowed(len(columns))
+        model = learn_logistic(ImageOracle(oracle, KeptColumns(inner, columns)), inner)
+        return _Outcome(model, inner, columns)
 
-    def _publish(self, outcome: LogisticModel, plan: LogisticPlan) -> None:
+    def _publish(self, outcome: "_Outcome", plan: LogisticPlan) -> None:
+        model, columns = outcome.model, outcome.columns
         self.classes_ = plan.public.classes
         self.guarantee_ = plan.guarantee
         self.design_ = plan.design
-        self.noise_, self.n_steps_ = plan.noise, plan.n_steps
-        effects = Effects.of(outcome, plan.blocks)
-        offsets = outcome.offsets
-        self.metric_ = outcome.metric
+        self.columns_ = columns
+        self.noise_, self.n_steps_ = plan.noise, outcome.plan.n_steps
+        effects = Effects.of(model, outcome.plan.blocks)
+        offsets = model.offsets
+        self.metric_ = model.metric
         self.offset_ = offsets[1:] - offsets[:1] if len(self.classes_) == 2 else offsets
-        self.coef_, self.coef_std_ = effects.coef, effects.deviation
+        self.coef_ = _at_columns(effects.coef, columns, plan.n_numbers)
+        self.coef_std_ = _at_columns(effects.deviation, columns, plan.n_numbers)
         self.intercept_ = effects.intercept + self.offset_
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -362,7 +392,8 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
 
     def _model(self) -> LogisticModel:
         check_is_fitted(self)
-        weights = np.column_stack([self.coef_, self.intercept_ - self.offset_]).T
+        kept = self.coef_ if self.columns_ is None else self.coef_[:, self.columns_]
+        weights = np.column_stack([kept, self.intercept_ - self.offset_]).T
         offsets = self.offset_
         if len(self.classes_) == 2:
             weights = np.hstack([np.zeros_like(weights), weights])
@@ -372,7 +403,10 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     def _matrix(self, X: Any) -> Any:
         design = self.design_
         X = self._rows(X, None if design is None else design.domain, reset=False)
-        return plain_matrix(X) if design is None else design.of(X, nearest=True)
+        rows = plain_matrix(X) if design is None else design.encoded(X, nearest=True)
+        if self.columns_ is not None:
+            return sparse_rows(rows)[:, self.columns_]
+        return rows if design is None else rows.toarray()
 
     def _rows(self, X: Any, declared: Any, *, reset: bool) -> Any:
         if declared is None and issparse(X):
@@ -387,6 +421,36 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
             tags.input_tags.allow_nan = domain.accepts_missing
             tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
         return tags
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What a fit releases.
+
+    Attributes
+    ----------
+    model : LogisticModel
+        Released.
+    plan : LogisticPlan
+        Released. The plan of the queries about the used columns.
+    columns : ndarray of intp or None
+        Released. The kept columns of a wide table.
+    """
+
+    model: LogisticModel
+    plan: LogisticPlan
+    columns: NDArray[np.intp] | None = None
+
+
+def _at_columns(
+    effects: NDArray[np.float64], columns: NDArray[np.intp] | None, n_numbers: int
+) -> NDArray[np.float64]:
+    """Return the effects of all columns, given those of the kept ones; the others are 0."""
+    if columns is None:
+        return effects
+    spread = np.zeros((len(effects), n_numbers))
+    spread[:, columns] = effects
+    return spread
 
 
 def _declared(domain: Any) -> Any:

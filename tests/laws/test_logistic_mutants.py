@@ -16,6 +16,7 @@ from dplearn.audit.cases.logistic_regression import (
     logistic_plan_case,
 )
 from dplearn.audit.cases.queries import local_oracle
+from dplearn.learners import logistic_columns
 from dplearn.learners import logistic_queries as queries
 from dplearn.learners.logistic_queries import mean_row_query, moments_query
 from dplearn.mechanisms import noisy_counts
@@ -186,3 +187,35 @@ def test_shares_that_the_data_settle_break_replay(monkeypatch):
 
     monkeypatch.setattr(CentralOracle, "_answer", settled)
     assert case.with_fit(case.fit).replay(seeds=1)
+
+
+MASSES = CASES["logistic_masses"]
+
+
+def test_masses_with_noise_for_an_added_record_break_the_claim(monkeypatch):
+    right = logistic_columns.mass_query
+
+    def half(plan):
+        query = right(plan)
+        query.l1 //= 2
+        return query
+
+    assert 0.999 < excess(MASSES) <= 1
+    monkeypatch.setattr("dplearn.audit.cases.logistic_regression.mass_query", half)
+    assert excess(MASSES.with_fit(MASSES.fit)) > 1.9
+
+
+def test_columns_that_are_kept_by_their_exact_masses_break_the_claim(monkeypatch):
+    def by_data(rows, dice):
+        shown, _ = MASSES.fit(rows, dice)
+        masses = np.abs(np.array(rows)[:, :2]).sum(axis=0)
+        return shown + str(logistic_columns.kept_columns(masses, threshold=0.0, most=1)), None
+
+    assert excess(MASSES.with_fit(by_data)) == math.inf
+
+
+def test_masses_of_squares_that_are_not_shares_break_the_claim(monkeypatch):
+    monkeypatch.setattr(
+        logistic_columns, "_masses", lambda rows, most: np.rint(rows.data**2 * most).astype(np.int64)
+    )
+    assert excess(MASSES.with_fit(MASSES.fit)) > 1.5

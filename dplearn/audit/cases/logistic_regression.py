@@ -15,6 +15,8 @@ from dplearn.audit.fits import Rows, WholeFit
 from dplearn.audit.rules import RULES, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.estimator.stages import Public
+from dplearn.learners.logistic_columns import kept_columns, mass_query, sparse_rows
+from dplearn.learners.logistic_noise import MOST_COLUMNS
 from dplearn.learners.logistic_plan import LogisticPlan
 from dplearn.learners.logistic_queries import (
     Mapped,
@@ -47,6 +49,7 @@ _SHAPE = Public(1, 1, 2)
 #: Plans of which all outcomes can be enumerated: with a step, and with second moments.
 STEP = LogisticPlan(ApproxDP(1), "laplace", 2, second_moments=False, public=_SHAPE, bits=0, levels=0)
 MOMENTS = LogisticPlan(ApproxDP(1), "laplace", 1, second_moments=True, public=_SHAPE, bits=0, levels=0)
+_WIDE = ((0.0, 0.0, 0), (-2.0, 1.0, 1), (0.0, 3.0, 0), (5.0, 0.0, 1))
 _PLAIN = ((-2.0, 0), (0.0, 1), (1.0, 2), (3.0, 1))
 
 
@@ -62,6 +65,7 @@ def logistic_fit_case(
     bits: int = 0,
     moves: int = 2,
     *,
+    most_columns: int = MOST_COLUMNS,
     required: Required = NOTHING_REQUIRED,
     **parameters: Any,
 ) -> AuditCase:
@@ -79,6 +83,8 @@ def logistic_fit_case(
         Of the grid that rows are on.
     moves : int, default=2
         By how much a query's totals may move.
+    most_columns : int
+        The most columns of a table that is not wide.
     required : Required
         Required evidence of the case.
     **parameters
@@ -92,6 +98,7 @@ def logistic_fit_case(
         learner = StatisticalQueryLogisticRegression(**model.get_params(deep=False))
         learner._finest = bits
         learner._levels = bits  # on the coarsest grid, all scores share a bin
+        learner._most_columns = most_columns
         return learner
 
     # The only case of the class that is enumerated: the whole fit on each path.
@@ -110,7 +117,8 @@ def logistic_fit_case(
 
 def _shown(fitted: StatisticalQueryLogisticRegression) -> tuple[str, Any]:
     released = (fitted.metric_, fitted.coef_, fitted.intercept_, fitted.offset_)
-    return str([np.round(part, 6).tolist() for part in released]), fitted
+    columns = "" if fitted.columns_ is None else f"{fitted.columns_.tolist()} "
+    return columns + str([np.round(part, 6).tolist() for part in released]), fitted
 
 
 def logistic_plan_case(
@@ -166,6 +174,19 @@ def _local_queries(rows: Rows, dice: Dice) -> tuple[str, Any]:
     return str([mean.round(6).tolist(), labels.round(6).tolist()]), oracle.rounds
 
 
+def _kept(rows: Rows, dice: Dice) -> tuple[str, Any]:
+    """Ask for the masses of two columns, and keep columns."""
+    shape = Public(len(rows), 2, 2)
+    plan = LogisticPlan(
+        ApproxDP(1), "laplace", 1, second_moments=False, n_kept=1, public=shape, bits=0, levels=0
+    )
+    X, y = _split(rows)
+    oracle = CentralOracle(Examples(sparse_rows(X), y), privacy=ApproxDP(1), dice=dice)
+    masses = oracle.ask(mass_query(plan))[0]
+    columns = kept_columns(masses.means, threshold=0.25, most=2)
+    return str([masses.means.tolist(), columns.tolist()]), oracle.rounds
+
+
 _COUNTS = {**RULES, "discrete_laplace": moved_by(2)}
 
 
@@ -194,6 +215,16 @@ CASES = (
         required=Required(10, 0.999),
     ),
     AuditCase(
+        "logistic_masses",
+        _kept,
+        ((0.0, 0.0, 0), (3.0, 0.0, 0), (0.0, -3.0, 0)),
+        2,
+        ApproxDP(1),
+        rules=_COUNTS,
+        part_of=_LEARNER,
+        required=Required(6, 0.999),
+    ),
+    AuditCase(
         "logistic_local_queries",
         _local_queries,
         UNIVERSE[2:6:3],
@@ -207,6 +238,8 @@ CASES = (
 #: Whole fits that are too large to enumerate; they are replayed on neighbours.
 LOGISTIC_REPLAYS = (
     logistic_fit_case("logistic_laplace", 4, _PLAIN, bits=10, moves=1 << 22, n_steps=3),
+    logistic_fit_case("logistic_wide", 4, _WIDE, bits=10, moves=1 << 22, most_columns=1),
+    logistic_fit_case("logistic_wide_gaussian", 4, _WIDE, bits=10, delta=1e-6, n_steps=3, most_columns=1),
     logistic_fit_case("logistic_gaussian", 4, _PLAIN, bits=10, delta=1e-6, n_steps=8),
     logistic_fit_case("logistic_local", 15, _PLAIN, bits=10, trust_model="local", n_steps=2),
 )

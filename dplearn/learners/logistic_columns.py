@@ -1,0 +1,178 @@
+"""The columns that a logistic regression keeps of a wide table: those with the greatest noisy masses.
+
+A table of hashed text has many columns, most of them nearly empty. The effect of an empty column is all
+noise, and the second moments of 2**18 columns cannot be held. A first query asks for the mass of each column:
+the sum over records of the square of the column's share in the length of a row. The columns whose released
+masses exceed the noise are kept, and all further queries are about rows of these columns alone.
+
+>>> from dplearn.estimator.stages import Public
+>>> from dplearn.privacy import ApproxDP
+>>> public = Public(n_samples=2, n_features=3, n_labels=2)
+>>> plan = LogisticPlan(
+...     ApproxDP(1), "laplace", n_steps=1, second_moments=False, public=public, bits=3, n_kept=2
+... )
+>>> rows = csr_array(np.array([[3.0, 0.0, 4.0], [0.0, 0.0, 2.0]]))
+>>> mass_query(plan).total(Examples(rows, np.array([0, 1]))).tolist()  # in units of 1/64
+[23, 0, 104]
+>>> kept_columns(np.array([0.36, 0.0, 1.64]) / 2, threshold=0.01, most=1).tolist()
+[2]
+"""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse, vstack
+from scipy.special import ndtri
+
+from dplearn.core.float_errors import ignores_float_errors
+from dplearn.core.last_result import LastResult
+from dplearn.core.row_blocks import dense, row_blocks
+from dplearn.learners.logistic_plan import LogisticPlan
+from dplearn.queries import Examples, VectorQuery
+
+__all__ = ["KeptColumns", "kept_columns", "mass_query", "mass_threshold", "sparse_rows"]
+
+#: The least released mass of a column that is kept, in standard deviations of its noise; see `kept_columns`.
+_SEEN = 5.0
+
+
+def sparse_rows(X: Any) -> Any:
+    """Return a wide table as a sparse matrix in canonical form.
+
+    Parameters
+    ----------
+    X : ndarray, CSR matrix or EncodedMatrix of shape (n, d)
+        Private. Finite numbers.
+
+    Returns
+    -------
+    csr_array of float64 of shape (n, d)
+    """
+    table: Any = X  # issparse narrows to a type without its methods
+    if issparse(X):
+        rows = csr_array(table, dtype=np.float64, copy=True)
+        rows.sum_duplicates()
+        return rows
+    blocks: list[Any] = [csr_array(dense(X[block])) for block in row_blocks(*X.shape)]
+    return vstack(blocks, format="csr")
+
+
+def mass_query(plan: LogisticPlan) -> VectorQuery:
+    """Return the query for the mass of each column.
+
+    Parameters
+    ----------
+    plan : LogisticPlan
+        The plan of the fit.
+
+    Notes
+    -----
+    **Privacy.** The vector of a record is nonnegative, with sum at most `plan.reach` squared, S. Between
+    neighbours the totals move by at most 2 S in the L1 norm. Two such vectors have a nonnegative inner
+    product and norms of at most S, so their squared distance is at most 2 S**2.
+    """
+    most, d = plan.reach**2, int(plan.n_numbers)
+
+    def each(records: Examples) -> NDArray[np.int64]:
+        rows, masses = records.X, _masses(records.X, most)
+        return np.asarray(csr_array((masses, rows.indices, rows.indptr), shape=rows.shape).toarray())
+
+    def total(records: Examples) -> NDArray[np.int64]:
+        # Sums of at most 2**33 records, of at most 2**20 each, are exact in floats.
+        weights = _masses(records.X, most)
+        return np.bincount(records.X.indices, weights=weights, minlength=d).astype(np.int64)
+
+    return VectorQuery(
+        each,
+        size=d,
+        norm=most,
+        unit=Fraction(1, most),
+        total=total,
+        l1=2 * most,
+        squared_l2=2 * most**2,
+    )
+
+
+def mass_threshold(plan: LogisticPlan, deviation: float) -> float:
+    """Return the mass that the noise of one column without mass is expected to exceed.
+
+    Parameters
+    ----------
+    plan : LogisticPlan
+        The plan of the fit.
+    deviation : float
+        Public. The standard deviation of the noise in each mass.
+    """
+    d = max(plan.n_numbers, 2)
+    # Laplace noise of scale s exceeds t with probability exp(-t / s) / 2, and has deviation s sqrt(2).
+    times = math.log(d / 2) / math.sqrt(2) if plan.order == 1 else ndtri(1 - 1 / d)
+    return float(deviation * times)
+
+
+def kept_columns(masses: NDArray[np.float64], *, threshold: float, most: int) -> NDArray[np.intp]:
+    """Return the columns with masses above a threshold, or the greatest of them, sorted; at least one.
+
+    Parameters
+    ----------
+    masses : ndarray of shape (d,)
+        Released. The mean mass of each column over records.
+    threshold : float
+        Public.
+    most : int
+        Public. The greatest number of columns.
+    """
+    greatest = np.argsort(-masses, kind="stable")[:most]
+    n_above = int((masses[greatest] > threshold).sum())
+    return np.sort(greatest[: max(1, n_above)])
+
+
+class KeptColumns:
+    """The map from records of all columns to integer rows of the kept columns.
+
+    Parameters
+    ----------
+    plan : LogisticPlan
+        The plan of the queries about the kept columns.
+    columns : ndarray of intp of shape (m,)
+        Released. The kept columns.
+    """
+
+    def __init__(self, plan: LogisticPlan, columns: NDArray[np.intp]):
+        self._plan, self._columns = plan, columns
+        self._rows = LastResult(self._restricted)
+
+    def __call__(self, records: Examples) -> Examples:
+        """Return the rows of the kept columns with the labels; cached for the same object."""
+        found: Examples = self._rows(records)
+        return found
+
+    def _restricted(self, records: Examples) -> Examples:
+        return Examples(self._plan.rows(records.X[:, self._columns]), records.y)
+
+
+@ignores_float_errors
+def _masses(rows: Any, most: int) -> NDArray[np.int64]:
+    """Return the share of each stored number in the squared length of its row, times `most`, rounded down.
+
+    The sum over a row is at most `most`. An exact check guarantees it: a row of which float errors make the
+    sum greater is replaced by zeros.
+    """
+    lengths = np.diff(rows.indptr)
+    filled = np.flatnonzero(lengths)
+    starts, lengths = rows.indptr[filled], lengths[filled]
+    if not len(starts):
+        return np.zeros(0, dtype=np.int64)
+
+    def spread(of_rows: NDArray[Any]) -> NDArray[Any]:
+        return np.repeat(of_rows, lengths)
+
+    # Scaled to magnitudes of at most 1, so that no square overflows.
+    largest = np.maximum.reduceat(np.abs(rows.data), starts)
+    squares = (rows.data / spread(np.where(largest > 0, largest, 1.0))) ** 2
+    sums = np.maximum(np.add.reduceat(squares, starts), 1.0)  # a filled row has a square of 1, or is 0
+    masses = np.floor(squares * spread(most / sums)).astype(np.int64)
+    masses[spread(np.add.reduceat(masses, starts) > most)] = 0
+    return np.asarray(masses)

@@ -1,0 +1,184 @@
+"""The columns that a logistic regression keeps of a wide table."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array, csr_matrix, random_array
+from sklearn.linear_model import LogisticRegression
+
+from dplearn import StatisticalQueryLogisticRegression
+from dplearn.domains import Categories, Schema
+from dplearn.estimator.stages import Public
+from dplearn.learners.logistic_columns import (
+    KeptColumns,
+    kept_columns,
+    mass_query,
+    mass_threshold,
+    sparse_rows,
+)
+from dplearn.learners.logistic_plan import LogisticPlan
+from dplearn.privacy import ApproxDP
+from dplearn.queries import Examples, PopulationOracle
+from dplearn.queries.images import ImageOracle, ImageQuery
+from dplearn.queries.query import MeanQuery
+
+
+def plan_of(d, n=50, n_kept=2, **grid):
+    public = Public(n, d, 2)
+    return LogisticPlan(ApproxDP(1), "laplace", 1, second_moments=False, n_kept=n_kept, public=public, **grid)
+
+
+def sparse(n, d, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = random_array((n, d), density=0.3, rng=rng, format="csr", data_sampler=rng.standard_normal)
+    rows.data *= 10.0 ** rng.integers(-300, 300, rows.nnz)
+    return rows
+
+
+@pytest.mark.parametrize("bits", [0, 3, 10])
+def test_masses_are_shares_of_squared_lengths_whose_sums_are_bounded(bits):
+    rows, plan = sparse(200, 7), plan_of(7, 200, bits=bits)
+    query = mass_query(plan)
+    each = query.inputs(Examples(rows, np.zeros(200)))
+    assert query.total(Examples(rows, np.zeros(200))).tolist() == each.sum(axis=0).tolist()
+    assert (each >= 0).all()
+    assert each.sum(axis=1).max() <= plan.reach**2
+    dense = rows.toarray() / np.maximum(np.abs(rows.toarray()).max(axis=1, keepdims=True), 1e-300)
+    exact = dense**2 / np.maximum((dense**2).sum(axis=1, keepdims=True), 1)
+    assert np.abs(each / plan.reach**2 - exact).max() <= 1.01 / plan.reach**2
+
+
+def test_one_replaced_record_moves_masses_by_no_more_than_is_claimed_and_one_reaches_it():
+    plan = plan_of(2)
+    query = mass_query(plan)
+    rows = query.inputs(Examples(csr_array(np.array([[5.0, 0.0], [0.0, -2.0], [1.0, 1.0]])), np.zeros(3)))
+    apart = (rows[:, None] - rows[None]).astype(object)
+    assert np.abs(apart).sum(axis=2).max() == query.l1
+    assert (apart**2).sum(axis=2).max() == query.squared_l2
+
+
+def test_rows_of_zeros_and_tables_without_numbers_have_no_mass():
+    plan = plan_of(3, 2)
+    for rows in (csr_array((2, 3)), csr_array((np.zeros(2), ([0, 1], [1, 2])), shape=(2, 3))):
+        assert mass_query(plan).total(Examples(rows, np.zeros(2))).tolist() == [0, 0, 0]
+
+
+def test_a_row_has_the_same_masses_in_any_table():
+    rows, query = sparse(30, 9, seed=1), mass_query(plan_of(9))
+    together = query.inputs(Examples(rows, np.zeros(30)))
+    alone = [query.inputs(Examples(rows[[place]], np.zeros(1)))[0] for place in range(30)]
+    assert np.array_equal(together, alone)
+
+
+def test_sparse_rows_add_numbers_that_are_stored_twice():
+    twice = csr_matrix((np.array([1.0, 2.0, 4.0]), np.array([1, 1, 0]), np.array([0, 3])), shape=(1, 2))
+    assert sparse_rows(twice).toarray().tolist() == [[4.0, 3.0]]
+    assert twice.nnz == 3  # the table of the user is as it was
+    assert sparse_rows(np.array([[0.0, 2.0]])).nnz == 1
+
+
+def test_columns_above_the_threshold_are_kept():
+    masses = np.array([0.0, 0.5, 0.02, 0.3, -0.01])
+    assert kept_columns(masses, threshold=0.03, most=4).tolist() == [1, 3]
+    assert kept_columns(masses, threshold=0.01, most=4).tolist() == [1, 2, 3]
+    assert kept_columns(masses, threshold=0.01, most=2).tolist() == [1, 3]
+    assert kept_columns(masses, threshold=9.0, most=4).tolist() == [1]
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_about_one_column_without_mass_is_above_the_threshold(order):
+    plan = replace(plan_of(10**6), noise="laplace" if order == 1 else "gaussian")
+    rng = np.random.default_rng(order)
+    noise = rng.laplace(size=10**6) / np.sqrt(2) if order == 1 else rng.normal(size=10**6)
+    assert (noise > mass_threshold(plan, 1.0)).sum() <= 5
+    assert (noise > 0.9 * mass_threshold(plan, 1.0)).sum() >= 2
+
+
+def test_rows_of_kept_columns_are_those_of_a_table_of_these_columns():
+    rows, inner = sparse(20, 6, seed=2), plan_of(6, n_kept=2)
+    records = Examples(rows, np.arange(20))
+    image = KeptColumns(inner, np.array([1, 4]))
+    kept = image(records)
+    assert np.array_equal(kept.X, inner.rows(rows.toarray()[:, [1, 4]]))
+    assert kept.y is records.y
+    assert image(records) is kept  # computed once
+
+
+def test_an_oracle_of_images_answers_about_images():
+    oracle = ImageOracle(PopulationOracle(np.array([1, 2, 3])), lambda numbers: numbers * 10)
+    query = MeanQuery(lambda numbers: numbers, low=0, high=30)
+    assert oracle.ask(query)[0].mean == 20
+    assert repr(ImageQuery(query, None)) == "ImageQuery(MeanQuery(low=0, high=30, unit=1))"
+    assert len(oracle.rounds) == 1
+    assert oracle.left == 1
+
+
+def wide_table(n=6000, d=5000, seed=0):
+    """Five columns that many rows have, two of which matter; all others are nearly empty."""
+    rng = np.random.default_rng(seed)
+    rows = random_array((n, d), density=0.0002, rng=rng, format="lil", data_sampler=rng.standard_normal)
+    rows[:, [7, 70, 700, 4000, 4999]] = rng.choice([-1.0, 0.0, 1.0], (n, 5))
+    rows = rows.tocsr()
+    margin = 3 * (rows[:, [70]] - rows[:, [4000]]).toarray().ravel()
+    return rows, (margin + rng.logistic(size=n) > 0).astype(int)
+
+
+@pytest.fixture(scope="module")
+def wide():
+    return wide_table()
+
+
+def test_wide_tables_are_learned_from_their_common_columns(wide):
+    X, y = wide
+    fitted = StatisticalQueryLogisticRegression(epsilon=2, classes=[0, 1], random_state=0).fit(
+        X[:4000], y[:4000]
+    )
+    assert set(fitted.columns_) >= {7, 70, 700, 4000, 4999}
+    assert fitted.coef_.shape == fitted.coef_std_.shape == (1, 5000)
+    assert np.count_nonzero(fitted.coef_) <= len(fitted.columns_) < 100
+    certain = np.abs(fitted.coef_[0]) > 6 * fitted.coef_std_[0]
+    assert np.flatnonzero(certain).tolist() == [70, 4000]
+    exact = LogisticRegression().fit(X[:4000], y[:4000]).score(X[4000:], y[4000:])
+    assert fitted.score(X[4000:], y[4000:]) > exact - 0.04
+    margins = fitted.decision_function(X[4000:])
+    assert np.array_equal(fitted.decision_function(X[4000:].toarray()), margins)
+    rows = np.column_stack([X[4000:].toarray()[:, fitted.columns_], np.ones(2000)])
+    lengths = np.linalg.norm(rows @ fitted.metric_, axis=1)
+    products = X[4000:] @ fitted.coef_[0] + fitted.intercept_ - fitted.offset_
+    assert np.allclose(fitted.offset_ + products / lengths, margins)
+
+
+def test_wide_tables_of_any_kind_have_the_same_fit(wide):
+    X, y = (part[:800] for part in wide)
+    learner = StatisticalQueryLogisticRegression(epsilon=3, classes=[0, 1], random_state=1)
+    expected = learner.fit(X, y).coef_
+    assert np.array_equal(learner.fit(X.toarray(), y).coef_, expected)
+    assert np.array_equal(learner.fit([X[:300], X[300:]], [y[:300], y[300:]]).coef_, expected)
+
+
+def test_declared_tables_are_wide_by_their_numbers():
+    values = [f"v{place}" for place in range(4200)]
+    X = np.array(values, dtype=object)[np.random.default_rng(0).permutation(4000) % 40][:, None]
+    y = (X[:, 0] < "v20").astype(int)
+    schema = Schema({"a": Categories(values)})
+    fitted = StatisticalQueryLogisticRegression(domain=schema, classes=[0, 1], random_state=0)
+    frame = pd.DataFrame(X, columns=["a"])
+    fitted.fit(frame, y)
+    kept = {fitted.get_feature_names_out()[place] for place in fitted.columns_}
+    assert {f"a == {value!r}" for value in values[:40]} <= kept
+    assert fitted.score(frame, y) > 0.95
+
+
+def test_the_plan_of_a_wide_table_says_how_many_columns_are_kept():
+    learner = StatisticalQueryLogisticRegression()
+    plans = [learner.plan(n, n_features=1 << 18, n_labels=2) for n in (10**3, 10**5, 10**7)]
+    assert [plan.n_kept for plan in plans] == sorted(plan.n_kept for plan in plans)
+    assert plans[0].n_kept == 64
+    assert plans[-1].n_kept == 1024
+    assert learner.plan(10**5, n_features=4095, n_labels=2).n_kept is None
+    assert learner.plan(10**5, n_features=4096, n_labels=2).n_kept > 64
+    assert all(plan.n_queries == 1 + 1 + plan.n_steps + 1 for plan in plans)
+    directions, labels, step = plans[1].shares
+    assert directions + labels + 23 * step + plans[1].calibration_share + plans[1].selection_share == 1
