@@ -57,8 +57,8 @@ def logistic_plan(
     beta : Fraction, default=1/20
         Allowed probability of failure, in (0, 1).
     n_kept : int, optional
-        Public or released. The number of columns that are kept of a wide table. None: as many as allow
-        several steps, within limits.
+        Public or released. The number of columns and buckets of the reduced rows of a wide table. None: as
+        many as allow several steps, within limits.
     """
     noise = "local" if params.trust_model == "local" else "gaussian" if params.cost.delta else "laplace"
     if public.n_labels < 2:
@@ -95,7 +95,7 @@ def logistic_plan(
 def _narrowed(
     params: Params, public: Public, design: DesignMatrix | None, beta: Fraction, n_kept: int
 ) -> LogisticPlan:
-    """Return the plan of the queries about so many kept columns."""
+    """Return the plan of the queries about rows of so many kept columns and buckets."""
     return logistic_plan(params, public, design, beta=beta, n_kept=n_kept)
 
 

@@ -49,8 +49,9 @@ class LogisticPlan(Plan):
         classes, or two with more, which are asked together. All other queries are sequential. A wide table
         has one more, for the masses of its columns.
     n_kept : int or None
-        The greatest number of columns of a wide table that a fit keeps, by their noisy masses; the noise and
-        the steps are those for so many columns. None: the table is not wide, and all columns are used.
+        The greatest number of columns of a wide table that a fit keeps, by their noisy masses, buckets of the
+        others included; the noise and the steps are those for so many columns. None: the table is not wide,
+        and all columns are used.
     deviation : float
         The standard deviation of the noise in a number of the answer to the label query, in the unit of one
         label; with "local", sampling noise included.

@@ -24,16 +24,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import AUTO, check_count_or_auto, check_number
 from dplearn.chance.dice import Dice
+from dplearn.core.row_blocks import dense
 from dplearn.domains import Domain, Floats, Product, Schema
 from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.schema_learning import gaussian_noise, learns_schema
 from dplearn.estimator.stages import Params, Public, Table, planned_table
 from dplearn.learners.bins import declared_columns
 from dplearn.learners.logistic_columns import (
-    KeptColumns,
+    N_BUCKETS,
+    ReducedRows,
     kept_columns,
     mass_query,
     mass_threshold,
+    reduction,
     sparse_rows,
 )
 from dplearn.learners.logistic_effects import Effects
@@ -88,7 +91,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         missing. See `DesignMatrix`. None: finite numbers, untransformed, also in a sparse matrix; the columns
         should then be of similar magnitude, since the longest columns dominate a scaled row. Of 4,096
         numeric columns or more, such as those of hashed text, a fit keeps the columns with the greatest noisy
-        masses, at most 1,024, for 3/20 of its budget.
+        masses, for 3/20 of its budget, and adds the others to buckets; together there are at most 1,024.
     n_steps : int or "auto", default="auto"
         Number of steps of accelerated gradient descent; each step is one query. "auto": 24 (6 where delta is
         0 in the central model), or 1 if the answers to further queries would be noise-dominated. The choice
@@ -117,10 +120,12 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         `offset_ + (X @ coef_.T + intercept_ - offset_) / length`.
     metric_ : ndarray of float64 of shape (n_numbers + 1, n_numbers + 1)
         Released. The length of a row is the Euclidean norm (with delta 0, the L1 norm) of the row, with a 1
-        added, times this matrix; about 1 for a typical row. Of a wide table, the row of the kept columns.
+        added, times this matrix; about 1 for a typical row. Of a wide table, the row of the
+        kept columns and the buckets.
     columns_ : ndarray of intp of shape (n_kept,) or None
-        Released. The numeric columns that the fit kept of a wide table, by their numbers; the coefficients of
-        the others are 0, and the margins are those of rows of the kept columns. None: all columns.
+        Released. The numeric columns that the fit kept of a wide table, by their numbers. The others are in
+        buckets, column j in that of j modulo the number of buckets; those of a bucket have one coefficient,
+        but for its sign. None: the table is not wide.
     n_steps_ : int
         Public. The number of steps; of a wide table, a function of the released number of kept columns.
     noise_ : str
@@ -151,11 +156,11 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     with the centred indicator of its label, or with its predicted probabilities under the released weights.
     Of a wide table, with 4,096 numeric columns or more, the first query is for the mass of each column (see
     `dplearn.learners.logistic_columns`), and the rows of all further queries have only the columns with the
-    greatest released masses. The last queries are histograms: with two classes, one by score bin and label;
-    with more, two by bin of the difference between the margin of the label and that of the next class, or of
-    the previous class. Each record is in one cell of each histogram. The oracle's noise is calibrated to the
-    norm and to the query's share of the budget, and the shares sum to 1. All else is post-processing of the
-    answers.
+    greatest released masses, and sums of other columns. The last queries are histograms: with two classes,
+    one by score bin and label; with more, two by bin of the difference between the margin of the label and
+    that of the next class, or of the previous class. Each record is in one cell of each histogram. The
+    oracle's noise is calibrated to the norm and to the query's share of the budget, and the shares sum to 1.
+    All else is post-processing of the answers.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 
@@ -266,23 +271,25 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         masses = oracle.ask(mass_query(plan), plan.selection_share)[0]
         threshold = mass_threshold(plan, math.sqrt(masses.noise_variance))
         columns = kept_columns(masses.means, threshold=threshold, most=plan.n_kept)
-        inner = plan.narrowed(len(columns))
-        model = learn_logistic(ImageOracle(oracle, KeptColumns(inner, columns)), inner)
-        return _Outcome(model, inner, columns)
+        n_buckets = min(plan.n_kept - len(columns), N_BUCKETS)
+        matrix = reduction(columns, plan.n_numbers, n_buckets)
+        inner = plan.narrowed(matrix.shape[1])
+        model = learn_logistic(ImageOracle(oracle, ReducedRows(inner, matrix)), inner)
+        return _Outcome(model, inner, columns, matrix)
 
     def _publish(self, outcome: "_Outcome", plan: LogisticPlan) -> None:
-        model, columns = outcome.model, outcome.columns
+        model, matrix = outcome.model, outcome.matrix
         self.classes_ = plan.public.classes
         self.guarantee_ = plan.guarantee
         self.design_ = plan.design
-        self.columns_ = columns
+        self.columns_ = outcome.columns
         self.noise_, self.n_steps_ = plan.noise, outcome.plan.n_steps
         effects = Effects.of(model, outcome.plan.blocks)
         offsets = model.offsets
         self.metric_ = model.metric
         self.offset_ = offsets[1:] - offsets[:1] if len(self.classes_) == 2 else offsets
-        self.coef_ = _at_columns(effects.coef, columns, plan.n_numbers)
-        self.coef_std_ = _at_columns(effects.deviation, columns, plan.n_numbers)
+        spread = np.asarray if matrix is None else partial(_at_columns, matrix)
+        self.coef_, self.coef_std_ = spread(effects.coef), np.abs(spread(effects.deviation))
         self.intercept_ = effects.intercept + self.offset_
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -392,8 +399,12 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
 
     def _model(self) -> LogisticModel:
         check_is_fitted(self)
-        kept = self.coef_ if self.columns_ is None else self.coef_[:, self.columns_]
-        weights = np.column_stack([kept, self.intercept_ - self.offset_]).T
+        matrix = self._reduction()
+        # Columns of one bucket have one coefficient, with a sign.
+        reduced = (
+            self.coef_ if matrix is None else self.coef_ @ matrix / np.maximum(abs(matrix).sum(axis=0), 1)
+        )
+        weights = np.column_stack([reduced, self.intercept_ - self.offset_]).T
         offsets = self.offset_
         if len(self.classes_) == 2:
             weights = np.hstack([np.zeros_like(weights), weights])
@@ -404,9 +415,14 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         design = self.design_
         X = self._rows(X, None if design is None else design.domain, reset=False)
         rows = plain_matrix(X) if design is None else design.encoded(X, nearest=True)
-        if self.columns_ is not None:
-            return sparse_rows(rows)[:, self.columns_]
-        return rows if design is None else rows.toarray()
+        matrix = self._reduction()
+        return dense(rows) if matrix is None else sparse_rows(rows) @ matrix
+
+    def _reduction(self) -> Any:
+        """Return the matrix by which the rows of a wide table are reduced; None for other tables."""
+        if self.columns_ is None:
+            return None
+        return reduction(self.columns_, self.coef_.shape[1], len(self.metric_) - 1 - len(self.columns_))
 
     def _rows(self, X: Any, declared: Any, *, reset: bool) -> Any:
         if declared is None and issparse(X):
@@ -435,22 +451,19 @@ class _Outcome:
         Released. The plan of the queries about the used columns.
     columns : ndarray of intp or None
         Released. The kept columns of a wide table.
+    matrix : csr_array or None
+        Released. The matrix by which the rows of a wide table are reduced.
     """
 
     model: LogisticModel
     plan: LogisticPlan
     columns: NDArray[np.intp] | None = None
+    matrix: Any = None
 
 
-def _at_columns(
-    effects: NDArray[np.float64], columns: NDArray[np.intp] | None, n_numbers: int
-) -> NDArray[np.float64]:
-    """Return the effects of all columns, given those of the kept ones; the others are 0."""
-    if columns is None:
-        return effects
-    spread = np.zeros((len(effects), n_numbers))
-    spread[:, columns] = effects
-    return spread
+def _at_columns(matrix: Any, effects: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the effects of all columns of a wide table, given those of its reduced rows."""
+    return np.asarray(matrix @ effects.T).T
 
 
 def _declared(domain: Any) -> Any:

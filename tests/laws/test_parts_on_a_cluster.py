@@ -19,8 +19,9 @@ from dplearn.model_selection import private_score
 from dplearn.preprocessing import PrivateRobustScaler
 from dplearn.releases import cdf, median, stable_counts
 
-#: A cluster of two processes is started, and loses one: at night.
+#: A cluster of processes is started, and loses some: at night.
 pytestmark = pytest.mark.nightly
+WORKERS = 3  # of which a test loses at most two
 N, LENGTH = 12, 300
 SECRET = 98765.4321987  # in a part of its own, outside the domain
 SCHEMA = Schema({"age": IntegerRange(0, 99), "wage": Grid(0, 10_000, 1001)})
@@ -68,13 +69,29 @@ def in_parts(**how):
 
 
 @pytest.fixture(scope="module")
-def client():
+def cluster():
     import cloudpickle
-    from distributed import Client, LocalCluster
+    import dask
+    from distributed import LocalCluster
 
     cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import the tests
-    how = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
-    with LocalCluster(**how) as cluster, Client(cluster) as client:
+    how = {"n_workers": WORKERS, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+    # On a busy machine a lost worker may fail to start again in time; a task without workers then ends.
+    patience = {
+        "distributed.scheduler.no-workers-timeout": "300s",
+        "distributed.comm.timeouts.connect": "60s",
+    }
+    with dask.config.set(patience), LocalCluster(**how) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    from distributed import Client
+
+    cluster.scale(WORKERS)  # starts those that are lost for good
+    with Client(cluster) as client:
+        client.wait_for_workers(WORKERS, timeout=300)
         yield client
 
 

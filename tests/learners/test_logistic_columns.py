@@ -12,10 +12,11 @@ from dplearn import StatisticalQueryLogisticRegression
 from dplearn.domains import Categories, Schema
 from dplearn.estimator.stages import Public
 from dplearn.learners.logistic_columns import (
-    KeptColumns,
+    ReducedRows,
     kept_columns,
     mass_query,
     mass_threshold,
+    reduction,
     sparse_rows,
 )
 from dplearn.learners.logistic_plan import LogisticPlan
@@ -96,14 +97,22 @@ def test_about_one_column_without_mass_is_above_the_threshold(order):
     assert (noise > 0.9 * mass_threshold(plan, 1.0)).sum() >= 2
 
 
-def test_rows_of_kept_columns_are_those_of_a_table_of_these_columns():
-    rows, inner = sparse(20, 6, seed=2), plan_of(6, n_kept=2)
+def test_rows_are_reduced_to_kept_columns_and_signed_sums_of_the_others():
+    matrix = reduction(np.array([1, 4]), 7, 2)
+    rows = np.arange(1.0, 8.0)[None] * [[1.0], [10.0]]
+    # The others are 0, 2, 3, 5 and 6, with quotients by 2 of 0, 1, 1, 2 and 3.
+    assert (rows @ matrix).tolist() == [[2, 5, 1 - 3 - 7, -4 + 6], [20, 50, -90, 20]]
+    assert (rows @ reduction(np.array([1, 4]), 7, 0)).tolist() == [[2, 5], [20, 50]]
+
+
+def test_reduced_records_are_integer_rows_of_the_reduced_table():
+    rows, inner, matrix = sparse(20, 6, seed=2), plan_of(6, n_kept=3), reduction(np.array([1, 4]), 6, 1)
     records = Examples(rows, np.arange(20))
-    image = KeptColumns(inner, np.array([1, 4]))
-    kept = image(records)
-    assert np.array_equal(kept.X, inner.rows(rows.toarray()[:, [1, 4]]))
-    assert kept.y is records.y
-    assert image(records) is kept  # computed once
+    image = ReducedRows(inner, matrix)
+    reduced = image(records)
+    assert np.array_equal(reduced.X, inner.rows((rows @ matrix).toarray()))
+    assert reduced.y is records.y
+    assert image(records) is reduced  # computed once
 
 
 def test_an_oracle_of_images_answers_about_images():
@@ -137,14 +146,17 @@ def test_wide_tables_are_learned_from_their_common_columns(wide):
     )
     assert set(fitted.columns_) >= {7, 70, 700, 4000, 4999}
     assert fitted.coef_.shape == fitted.coef_std_.shape == (1, 5000)
-    assert np.count_nonzero(fitted.coef_) <= len(fitted.columns_) < 100
-    certain = np.abs(fitted.coef_[0]) > 6 * fitted.coef_std_[0]
-    assert np.flatnonzero(certain).tolist() == [70, 4000]
+    assert len(fitted.columns_) < 100
+    effects = dict(zip(fitted.columns_.tolist(), fitted.coef_[0, fitted.columns_], strict=True))
+    assert 1 < effects[70] < 6
+    assert -6 < effects[4000] < -1
+    assert max(abs(effects[other]) for other in (7, 700, 4999)) < 0.5
     exact = LogisticRegression().fit(X[:4000], y[:4000]).score(X[4000:], y[4000:])
     assert fitted.score(X[4000:], y[4000:]) > exact - 0.04
     margins = fitted.decision_function(X[4000:])
     assert np.array_equal(fitted.decision_function(X[4000:].toarray()), margins)
-    rows = np.column_stack([X[4000:].toarray()[:, fitted.columns_], np.ones(2000)])
+    reduced = X[4000:] @ reduction(fitted.columns_, 5000, len(fitted.metric_) - 1 - len(fitted.columns_))
+    rows = np.column_stack([reduced.toarray(), np.ones(2000)])
     lengths = np.linalg.norm(rows @ fitted.metric_, axis=1)
     products = X[4000:] @ fitted.coef_[0] + fitted.intercept_ - fitted.offset_
     assert np.allclose(fitted.offset_ + products / lengths, margins)
