@@ -124,7 +124,11 @@ def is_frame(X: Any) -> bool:
 
 
 def frame_column(X: Any, position: int) -> NDArray[Any]:
-    """Return one column of a data frame, as an array of its numpy dtype if it has one, else of objects."""
+    """Return one column of a data frame, as an array of its numpy dtype if it has one, else of objects.
+
+    A nullable column of numbers has the numpy dtype of its numbers if none is missing: the cells are the same
+    numbers, so domains have the same codes for them as for objects.
+    """
     return _column(X.iloc[:, position] if hasattr(X, "iloc") else X[X.columns[position]])
 
 
@@ -275,6 +279,11 @@ def _column(column: Any) -> NDArray[Any]:
         categories = named.categories.tolist()
         return object_array([None if code < 0 else categories[code] for code in named.codes.tolist()])
     if hasattr(column, "isna"):
+        plain = getattr(column.dtype, "numpy_dtype", None)  # of nullable columns, and those of Arrow
+        if getattr(plain, "kind", "") in "iufb" and not column.isna().any():
+            return np.asarray(column.to_numpy(dtype=plain))  # the same numbers, without objects
+        if getattr(plain, "kind", "") == "U":  # texts of Arrow
+            return np.asarray(column.to_numpy(dtype=object, na_value=None))
         gaps = column.isna().tolist()
         cells = getattr(column, "array", column)
         return object_array([None if gap else cell for cell, gap in zip(cells, gaps, strict=True)])
