@@ -26,6 +26,7 @@ from scipy.sparse import issparse
 from dplearn._validation import shown
 from dplearn.domains.cells import is_frame
 from dplearn.records.parts import InTurn, Result, Source, Task, added
+from dplearn.records.pass_progress import counted
 
 __all__ = ["DaskParts", "column_source_of", "source_of"]
 
@@ -217,7 +218,7 @@ class DaskParts(Source):
 
     def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
         """Yield the result of a task for each partition, from the scheduler that Dask is set to."""
-        yield from import_module("dask").compute(*self._tasks(task_of))
+        yield from self._computed(self._tasks(task_of))
 
     def total(self, task_of: Callable[[int], Task]) -> Result:
         """Return the sum of the results, which the workers add in groups."""
@@ -225,8 +226,16 @@ class DaskParts(Source):
         while len(results) > 1:
             groups = [results[start : start + _GROUP] for start in range(0, len(results), _GROUP)]
             results = [_delayed(_sum_of)(*group) for group in groups]
-        [total] = import_module("dask").compute(*results)
-        return total  # type: ignore[no-any-return]
+        [total] = self._computed(results)
+        return total
+
+    def _computed(self, tasks: Sequence[Any]) -> tuple[Result, ...]:
+        """Compute the results of all tasks of a pass; a progress bar shows that their parts are read then."""
+        bar, results = counted(range(len(self._parts)), len(self._parts)), ()
+        for place in bar:
+            if not place:
+                results = import_module("dask").compute(*tasks)
+        return results
 
     def _tasks(self, task_of: Callable[[int], Task]) -> list[Any]:
         return [
