@@ -3,14 +3,14 @@
     python benchmarks/bench_large.py [--rows N] [--only naive_bayes,quantiles,...] [--threads 2] [--quick]
         [--json PATH]
 
-A table of 20 columns of float64, within declared ends, and a label, in parts of 250,000 rows. Each part is made
-from its number when it is read, and again in each pass, so the table is neither in memory nor on disk. Parts
-are read in turn (one core), or by as many threads of Dask as `--threads` says.
+A table of 20 columns of float64, within declared ends, and a label, in parts of 250,000 rows. Each part is
+made from its number when it is read, and again in each pass, so the table is neither in memory nor on disk.
+Parts are read in turn (one core), or by as many threads of Dask as `--threads` says.
 
-10^8 rows: naive Bayes, the quantiles of one column and those of all columns (`PrivateQuantileTransformer`).
-10^7 rows: additive models, with and without interactions, and logistic regression. `--rows` replaces both
-numbers, `--quick` is `--rows 500000`. Beside them, over the same parts: making the parts alone; scikit-learn's
-GaussianNB and SGDClassifier, which learn a part at a time in one pass (of 10^7 rows); and reading the same
+10^8 rows: naive Bayes, the quantiles of one column and those of all (`PrivateQuantileTransformer`). 10^7 rows:
+additive models, with and without interactions, and logistic regression. `--rows` replaces both numbers, and
+`--quick` is `--rows 500000`. Beside them, over the same parts: making the parts alone; GaussianNB and
+SGDClassifier of scikit-learn, which learn a part at a time in one pass (of 10^7 rows); and reading the same
 table, of 10^6 rows, from a Parquet file alone, one record batch after another.
 
 Each contender runs in a process of its own, whose address space is limited to 4 GiB. Shown are the number of
@@ -115,12 +115,12 @@ def transformed(parts: Parts, threads: int) -> None:
     PrivateQuantileTransformer(domain=DOMAIN).fit(parts.rows(threads))
 
 
-def learned(model: Any, parts: Parts, threads: int) -> None:
+def learned(model: Any, parts: Parts, threads: int) -> None:  # noqa: ARG001 - in turn, as its users do
     for X, y in parts:
         model.partial_fit(X, y, classes=CLASSES)
 
 
-def made(parts: Parts, threads: int) -> None:
+def made(parts: Parts, threads: int) -> None:  # noqa: ARG001 - in turn
     for _ in parts:
         pass
 
@@ -224,7 +224,9 @@ def main() -> int:
             missed.append(f"naive_bayes takes {rows[-1]['ns_a_cell']:.1f} ns a cell, the bar is {MOST_NS:g}")
     heads = ["", "rows", "passes", "seconds", "s a million", "CPU ns a cell", "peak MiB"]
     print(lined_up([heads, *map(as_line, rows)]))
-    write(given.json, ["dplearn", "numpy", "scikit-learn", "dask", "pyarrow"], threads=given.threads, runs=rows)
+    write(
+        given.json, ["dplearn", "numpy", "scikit-learn", "dask", "pyarrow"], threads=given.threads, runs=rows
+    )
     for text in missed:
         print(f"missed: {text}")
     return int(bool(missed))

@@ -203,7 +203,10 @@ def as_cells(values: Any) -> NDArray[Any]:
     if not is_frame(values) and (hasattr(values, "isna") or hasattr(values, "to_physical")):
         return _column(values)
     if type(values).__name__ == "LazyFrame":
-        raise TypeError("a LazyFrame is not supported: collect it by .collect() first")
+        raise TypeError(
+            "a LazyFrame is not supported: collect it by .collect(); or, for learners of tables in parts,"
+            " pass lambda: frame.collect_batches(maintain_order=True)"
+        )
     if not is_frame(values) and any(hasattr(values, name) for name in _ARROW):
         raise TypeError(f"{type(values).__name__} is not supported: turn it into pandas or polars first")
     return np.asarray(values)
