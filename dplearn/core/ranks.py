@@ -39,6 +39,7 @@ _SAMPLE = 1 << 14
 _BLOCK = 1 << 17  # numbers in one block of a scan; they fit into the cache
 _WORD = 8  # truth values in 64 bits
 _COARSE = 1 << 10
+_MANY = 64  # from this many places on, arrays take less time
 
 
 class Ranks(Protocol):
@@ -201,7 +202,7 @@ class ApartCodes:
                 found.append(shifted)  # the first place
             else:
                 ranks = range(rank - below, rank - below + here)
-                found += [shifted + _nth_place(i, upto - below, self._bits) for i in ranks]
+                found += [shifted + place for place in _nth_places(ranks, upto - below, self._bits)]
             rank += here
         return found
 
@@ -352,6 +353,21 @@ def _chosen(block: NDArray[Any], inside: NDArray[np.bool_]) -> NDArray[Any]:
     places = inside.reshape(-1, _WORD).take(words, axis=0).ravel().nonzero()[0]
     chosen: NDArray[Any] = block.reshape(-1, _WORD).take(words, axis=0).ravel().take(places)
     return chosen
+
+
+def _nth_places(ranks: range, count: int, bits: int) -> list[int]:
+    """Return `_nth_place` of each rank."""
+    if len(ranks) < _MANY:
+        return [_nth_place(i, count, bits) for i in ranks]
+    i, counts = np.array(ranks, dtype=np.int64), np.full(len(ranks), count, dtype=np.int64)
+    places = np.zeros_like(i)
+    for bit in range(bits - 1, bits - 1 - (count - 1).bit_length(), -1):
+        even = (counts + 1) // 2
+        odd = i >= even
+        i -= np.where(odd, even, 0)
+        counts = np.where(odd, counts // 2, even)
+        places += odd.astype(np.int64) << bit
+    return places.tolist()  # type: ignore[no-any-return]
 
 
 def _nth_place(i: int, count: int, bits: int) -> int:

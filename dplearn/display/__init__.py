@@ -1,7 +1,8 @@
 """Displays of released and public values, in the manner of scikit-learn, and the privacy card.
 
-Displays need matplotlib (the extra `plot`); the card has no further requirement. Nothing here reads private
-data: a display draws released values, and values that its caller declares public.
+Displays need matplotlib (the extra `plot`); the card has no further requirement. They read no private data: a
+display draws released values, and values that its caller declares public. `PassProgress` shows how far a fit
+or a release on a table in parts has come.
 """
 
 from dplearn.display.agreement import QueryBudgetDisplay, TeacherAgreementDisplay
@@ -10,10 +11,12 @@ from dplearn.display.distribution import DistributionDisplay
 from dplearn.display.epsilon import EpsilonDisplay
 from dplearn.display.sample_size import SampleSizeDisplay
 from dplearn.display.shapes import ShapesDisplay
+from dplearn.records.pass_progress import PassProgress
 
 __all__ = [
     "DistributionDisplay",
     "EpsilonDisplay",
+    "PassProgress",
     "PrivacyCard",
     "QueryBudgetDisplay",
     "SampleSizeDisplay",

@@ -124,7 +124,11 @@ def is_frame(X: Any) -> bool:
 
 
 def frame_column(X: Any, position: int) -> NDArray[Any]:
-    """Return one column of a data frame, as an array of its numpy dtype if it has one, else of objects."""
+    """Return one column of a data frame, as an array of its numpy dtype if it has one, else of objects.
+
+    A nullable column of numbers has the numpy dtype of its numbers if none is missing: the cells are the same
+    numbers, so domains have the same codes for them as for objects.
+    """
     return _column(X.iloc[:, position] if hasattr(X, "iloc") else X[X.columns[position]])
 
 
@@ -199,7 +203,10 @@ def as_cells(values: Any) -> NDArray[Any]:
     if not is_frame(values) and (hasattr(values, "isna") or hasattr(values, "to_physical")):
         return _column(values)
     if type(values).__name__ == "LazyFrame":
-        raise TypeError("a LazyFrame is not supported: collect it by .collect() first")
+        raise TypeError(
+            "a LazyFrame is not supported: collect it by .collect(); or, for learners of tables in parts,"
+            " pass lambda: frame.collect_batches(maintain_order=True)"
+        )
     if not is_frame(values) and any(hasattr(values, name) for name in _ARROW):
         raise TypeError(f"{type(values).__name__} is not supported: turn it into pandas or polars first")
     return np.asarray(values)
@@ -278,6 +285,11 @@ def _column(column: Any) -> NDArray[Any]:
         cells = column.to_numpy(dtype=object, na_value=None)
         return np.asarray(cells, dtype=object)
     if hasattr(column, "isna"):
+        plain = getattr(column.dtype, "numpy_dtype", None)  # of nullable columns, and those of Arrow
+        if getattr(plain, "kind", "") in "iufb" and not column.isna().any():
+            return np.asarray(column.to_numpy(dtype=plain))  # the same numbers, without objects
+        if getattr(plain, "kind", "") == "U":  # texts of Arrow
+            return np.asarray(column.to_numpy(dtype=object, na_value=None))
         gaps = column.isna().tolist()
         cells = getattr(column, "array", column)
         return object_array([None if gap else cell for cell, gap in zip(cells, gaps, strict=True)])

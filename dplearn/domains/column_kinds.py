@@ -27,9 +27,13 @@ __all__ = ["KINDS", "ColumnKinds", "Learn", "as_learn", "declared_kinds", "kinds
 #: The kinds of columns.
 KINDS = ("numbers", "integers", "booleans", "categories")
 _OF_NUMBERS = ("numbers", "integers")
-#: The kinds of types by their names in numpy, pandas and polars; all other types are of categories.
-_TYPES = {r"bool": "booleans", r"u?int\d*$": "integers", r"float|decimal": "numbers"}
-_TEXTS = re.compile(r"<?u\d|\|?s\d|str|bytes|cat|enum|binary")
+#: The kinds of types by their names in numpy, pandas, polars and Arrow; all other types are of categories.
+_TYPES = {
+    r"bool": "booleans",
+    r"u?int\d*(\[pyarrow\])?$": "integers",
+    r"float|halffloat|double|decimal": "numbers",
+}
+_TEXTS = re.compile(r"<?u\d|\|?s\d|(large_)?(str|binary)|bytes|cat|enum|dictionary")
 _SHARE = Fraction(1, 10)
 _OF_LIST = (
     "X is a list: its columns have no types, and all {} are read as categories; pass a data frame, or an"

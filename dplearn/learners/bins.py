@@ -175,8 +175,8 @@ def declared_columns(domain: Any, default: Domain) -> Domain | Product:
 
 
 def stacked(bins: Sequence[Bins], columns: Sequence[NDArray[Any]]) -> NDArray[np.int32]:
-    """Return the bins of a table, of shape (n, d), from the codes of its columns."""
-    return np.stack([each.of(column) for each, column in zip(bins, columns, strict=True)], axis=1)
+    """Return the bins of a table, of shape (n, d) and contiguous by column, from the codes of its columns."""
+    return np.stack([each.of(column) for each, column in zip(bins, columns, strict=True)]).T
 
 
 def _coarser(domain: Floats, n_bins: int, most: int) -> Floats:

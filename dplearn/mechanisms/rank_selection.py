@@ -24,7 +24,7 @@ from dplearn.mechanisms.exponential import select_exponential
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 
-__all__ = ["code_near_rank", "examined_ranks"]
+__all__ = ["code_near_rank", "examined_ranks", "examined_reach"]
 
 _RARE = 64  # all data are examined with probability at most 2**-64
 
@@ -138,9 +138,27 @@ def examined_ranks(
     tuple of int
         The first of these ranks, and the last plus 1.
     """
-    ratio = selection_ratio(epsilon_of(privacy), rank_sensitivity(fraction, alone))
-    first, last = _near_ranks(fraction.numerator * n, fraction.denominator, _far(ratio, size))
+    far = _farthest(fraction, size, privacy, alone)
+    first, last = _near_ranks(fraction.numerator * n, fraction.denominator, far)
     return max(first, 0), min(last, n - 1) + 1
+
+
+def examined_reach(fraction: Fraction, size: int, *, privacy: ApproxDP, alone: bool = True) -> int:
+    """Return how far from its target rank `code_near_rank` looks, except with probability 2**-64.
+
+    Parameters
+    ----------
+    fraction, privacy, alone
+        As for `code_near_rank`.
+    size : int
+        The number of codes in the interval of the cell, or more.
+    """
+    return -(-_farthest(fraction, size, privacy, alone) // fraction.denominator)
+
+
+def _farthest(fraction: Fraction, size: int, privacy: ApproxDP, alone: bool) -> int:
+    """Return the cost from which on codes are examined with probability 2**-64 at most."""
+    return _far(selection_ratio(epsilon_of(privacy), rank_sensitivity(fraction, alone)), size)
 
 
 def _near_ranks(target: int, unit: int, far: int) -> tuple[int, int]:

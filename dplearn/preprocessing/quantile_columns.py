@@ -317,7 +317,9 @@ def _ranks_of(summary: _SortedColumns | PartedRecords, plan: ColumnsPlan) -> Seq
     if isinstance(summary, _SortedColumns):
         return summary.ranks
     sizes = [domain.size for domain in plan.product.domains]
-    windows = [rank_windows(plan.fractions, each.errors, plan.n_samples) for each in plan.columns.values()]
+    windows = [
+        rank_windows(tuple(plan.fractions), size, plan.n_samples, privacy=plan.share) for size in sizes
+    ]
     return parted_ranks(summary, sizes, windows)
 
 

@@ -1,7 +1,8 @@
 """Ranks among the codes of records in parts, by passes that count codes up to 16 bits at a time.
 
 No pass sorts all codes. A pass counts, for all columns and ranks at once, the codes that share their leading
-bits, until few records share them with a wanted rank. A last pass gathers the codes near the wanted ranks.
+bits, until few records share them with a wanted rank. A last pass gathers the codes near the wanted ranks; it
+is not needed in domains of at most 2**16 codes, of which the first pass counts each.
 
 >>> from dplearn.records.parts import InTurn
 >>> from dplearn.records.rows import Columns
@@ -14,7 +15,7 @@ True
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -85,23 +86,22 @@ class PartedRanks:
         """Return the codes of the ranks start..stop-1."""
         if start == stop:
             return []
-        near = self._known(lambda each: each.below <= start < stop <= each.below + len(each.counts))
+        near = self._passes.holding(self._column, start, stop)
         if near is None:
             self._passes.gather([(self._column, (start, stop))])
-            near = self._passes.near[self._column][-1]
+            near = self._passes.holding(self._column, start, stop)
+        assert near is not None
         return near.counts.window(start - near.below, stop - near.below)
 
     def count(self, code: int) -> tuple[int, int]:
         """Return the number of codes less than `code`, and the number of codes at most `code`."""
-        near = self._known(lambda each: each.start <= code < each.stop)
+        known = self._passes.near[self._column]
+        near = next((each for each in known if each.start <= code < each.stop), None)
         if near is not None:
             below, upto = near.counts.count(code)
             return near.below + below, near.below + upto
         found = self._passes.records.sums(partial(_count_both, self._column, code))
         return int(found[0]), int(found[1])
-
-    def _known(self, holds: "Callable[[_Near], bool]") -> "_Near | None":
-        return next((each for each in self._passes.near[self._column] if holds(each)), None)
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,10 @@ class _Near:
     stop: int
     below: int
     counts: CodeCounts
+
+    def holds(self, start: int, stop: int) -> bool:
+        """Return whether all codes of the ranks start..stop-1 are among these."""
+        return self.below <= start < stop <= self.below + len(self.counts)
 
 
 @dataclass(frozen=True)
@@ -143,17 +147,37 @@ class _Passes:
             ends |= self._narrowed({end: ends[end] for end in wide})
         found = []
         for column, (start, stop) in windows:
-            first, last = ends[column, start], ends[column, stop - 1]
-            found.append((column, first.start, last.start + (1 << last.bits), first.below))
+            if self.holding(column, start, stop) is None:
+                first, last = ends[column, start], ends[column, stop - 1]
+                found.append((column, first.start, last.start + (1 << last.bits), first.below))
+        if not found:
+            return
         gathered = self.records.sums(partial(_gathered, [each[:3] for each in found]))
         for (column, low, high, below), counts in zip(found, gathered, strict=True):
-            self.near[column].append(_Near(low, high, below, counts))
+            self._keep(column, low, high, below, counts)
+
+    def holding(self, column: int, start: int, stop: int) -> _Near | None:
+        """Return known codes of a column among which are those of some ranks; None if there are none."""
+        return next((each for each in self.near[column] if each.holds(start, stop)), None)
+
+    def _keep(self, column: int, start: int, stop: int, below: int, counts: CodeCounts) -> None:
+        """Keep the codes from `start` to `stop` - 1; none is less than the least or above the greatest."""
+        if not below:
+            start = 0
+        if below + len(counts) == len(self.records):
+            stop = max(stop, self.sizes[column])
+        self.near[column].append(_Near(start, stop, below, counts))
 
     def _narrowed(self, ends: Mapping[tuple[int, int], _Interval]) -> dict[tuple[int, int], _Interval]:
         """Return for each end the part of its interval that holds the code of its rank."""
         asked = sorted({(column, each.start, each.bits) for (column, _), each in ends.items()})
         digit = max(1, min(_DIGIT, (_COUNTS // len(asked)).bit_length() - 1))
         sums = dict(zip(asked, self.records.sums(partial(_digit_counts, asked, digit)), strict=True))
+        below_of = {(column, each.start, each.bits): each.below for (column, _), each in ends.items()}
+        for (column, start, bits), counts in sums.items():
+            if bits <= digit:  # each code is counted
+                below = below_of[column, start, bits]
+                self._keep(column, start, start + (1 << bits), below, _counted_from(start, counts))
         found = {}
         for (column, rank), each in ends.items():
             upto = each.below + np.cumsum(sums[column, each.start, each.bits])
@@ -164,6 +188,14 @@ class _Passes:
                 each.start + (place << bits), bits, below, int(upto[place]) - below
             )
         return found
+
+
+def _counted_from(start: int, counts: NDArray[np.int64]) -> CodeCounts:
+    """Return the counts of the codes start, start + 1, ..., without those that are zero."""
+    places = np.flatnonzero(counts)
+    fit = start + len(counts) <= 1 << 64
+    codes = places.astype(np.uint64) + np.uint64(start) if fit else places.astype(object) + start
+    return CodeCounts(codes, counts[places])
 
 
 def _digit_counts(

@@ -18,6 +18,7 @@ returns a new one each time, such as lambda: pandas.read_csv(path, chunksize=100
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from importlib import import_module
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from scipy.sparse import issparse
 from dplearn._validation import shown
 from dplearn.domains.cells import is_frame
 from dplearn.records.parts import InTurn, Result, Source, Task, added
+from dplearn.records.pass_progress import counted
 
 __all__ = ["DaskParts", "column_source_of", "source_of"]
 
@@ -36,6 +38,14 @@ _ONCE = (
 _CHUNKS = "pandas.read_csv(path, chunksize=100_000, dtype=...)"
 _NO_COLUMN = "parts of a column must be series or arrays, got {}"
 _ONE_COLUMN = "{} must be one column, got a table in parts: give a column of it, such as {}"
+_PATH = (
+    "X must be a table, got a path; read the file, or pass its parts: pyarrow.dataset.dataset(path), or"
+    f" lambda: {_CHUNKS}"
+)
+_NOT_OF_DASK = (
+    "{} must be a data frame, a series or an array of Dask, got {}; make a data frame, such as"
+    " bag.to_dataframe(), or dask.dataframe.from_delayed([...])"
+)
 _GROUP = 8  # sums that are added in one task
 _NO_PART = "X must have parts that are data frames, arrays, record batches, or pairs of these with y, got {}"
 _Y_OF_PARTS = "y must be the name of a column of X, or a list with one part for each part of X, got {}"
@@ -61,12 +71,16 @@ def source_of(X: Any, y: Any) -> Source | None:
     """
     if isinstance(X, Source):
         return X
-    if _is_dask(X):
+    if _is_dask(X, "X"):
         return DaskParts.of(X, y)
+    if isinstance(X, (str, PathLike)):
+        raise TypeError(_PATH)
     if isinstance(X, Iterator):
         raise TypeError(_ONCE.format("X", _CHUNKS))
     if hasattr(X, "__len__") and hasattr(X, "__getitem__") and not hasattr(X, "to_batches"):
         of_parts = not (is_frame(X) or hasattr(X, "shape") or isinstance(X, Mapping)) and len(X) > 0
+        if of_parts and _of_dask(X[0]):
+            raise TypeError(_NOT_OF_DASK.format("X", f"a list of {type(X[0]).__name__}"))
         return _listed(X, y) if of_parts and _is_part(X[0]) else None
     make = _maker(X)
     if make is None:
@@ -98,7 +112,7 @@ def column_source_of(values: Any, name: str = "values") -> Source | None:
     """
     if isinstance(values, Source):
         return values
-    if _is_dask(values):
+    if _is_dask(values, name):
         if values.ndim != 1:
             raise ValueError(_ONE_COLUMN.format(name, 'ddf["age"], or array[:, 0]'))
         return DaskParts([(each, None) for each in _partitions(values)])
@@ -115,23 +129,50 @@ def _maker(X: Any) -> Callable[[], Iterator[Any]] | None:
     """Return a function that returns the parts of a table, or None if the table is in memory."""
     if hasattr(X, "to_batches"):  # a data set or a table of Arrow
         return lambda: iter(X.to_batches())
+    if hasattr(X, "iter_batches"):  # a file of Parquet
+        return lambda: iter(X.iter_batches())
     if hasattr(X, "shape") or hasattr(X, "__array__") or isinstance(X, (Collection, type)):
         return None
     if callable(X):
-        return lambda: _again(X())
+        return _Calls(X)
     return (lambda: iter(X)) if hasattr(X, "__iter__") else None
 
 
-def _again(parts: Any) -> Iterator[Any]:
-    """Return the parts that a function returns."""
-    if hasattr(parts, "to_batches"):
-        parts = parts.to_batches()
-    if is_frame(parts) or not hasattr(parts, "__iter__"):
-        raise TypeError(
-            "X must be a function that returns an iterable of parts, got one that returns"
-            f" {type(parts).__name__}"
-        )
-    return iter(parts)
+class _Calls:
+    """The parts that a function returns, which must be new ones at each call.
+
+    After the first pass the function is called for the second one. So an iterator that it returns again and
+    again, and that is read once, is refused before anything is charged.
+    """
+
+    def __init__(self, function: Callable[[], Any]):
+        self._function = function
+        self._next: Iterator[Any] | None = None
+        self._called = False
+
+    def __call__(self) -> Iterator[Any]:
+        """Yield the parts of the next pass."""
+        parts, self._next = self._next or self._call(), None
+        first, self._called = not self._called, True
+        yield from parts
+        if first:
+            self._next = self._call()
+            if self._next is parts:
+                raise TypeError(
+                    "X must be a function that returns new parts at each call, got one that returned the same"
+                    f" iterator twice; make it within the function, such as lambda: {_CHUNKS}"
+                )
+
+    def _call(self) -> Iterator[Any]:
+        parts = self._function()
+        if hasattr(parts, "to_batches"):
+            parts = parts.to_batches()
+        if is_frame(parts) or not hasattr(parts, "__iter__") or isinstance(parts, str):
+            raise TypeError(
+                "X must be a function that returns an iterable of parts, got one that returns"
+                f" {type(parts).__name__}"
+            )
+        return iter(parts)
 
 
 def _listed(X: Sequence[Any], y: Any) -> Source:
@@ -208,7 +249,7 @@ class DaskParts(Source):
         rows = _partitions(X)
         if y is None or isinstance(y, str):
             return cls([(each, None) for each in rows], y)
-        if not _is_dask(y):
+        if not _is_dask(y, "y"):
             raise TypeError(_Y_OF_DASK.format(type(y).__name__))
         labels = _partitions(y)
         if len(labels) != len(rows):
@@ -217,7 +258,7 @@ class DaskParts(Source):
 
     def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
         """Yield the result of a task for each partition, from the scheduler that Dask is set to."""
-        yield from import_module("dask").compute(*self._tasks(task_of))
+        yield from self._computed(self._tasks(task_of))
 
     def total(self, task_of: Callable[[int], Task]) -> Result:
         """Return the sum of the results, which the workers add in groups."""
@@ -225,8 +266,16 @@ class DaskParts(Source):
         while len(results) > 1:
             groups = [results[start : start + _GROUP] for start in range(0, len(results), _GROUP)]
             results = [_delayed(_sum_of)(*group) for group in groups]
-        [total] = import_module("dask").compute(*results)
-        return total  # type: ignore[no-any-return]
+        [total] = self._computed(results)
+        return total
+
+    def _computed(self, tasks: Sequence[Any]) -> tuple[Result, ...]:
+        """Compute the results of all tasks of a pass; a progress bar shows that their parts are read then."""
+        bar, results = counted(range(len(self._parts)), len(self._parts)), ()
+        for place in bar:
+            if not place:
+                results = import_module("dask").compute(*tasks)
+        return results
 
     def _tasks(self, task_of: Callable[[int], Task]) -> list[Any]:
         return [
@@ -255,13 +304,24 @@ def _on_named(function: Callable[[Any, Any], Any], name: str, X: Any, y: Any) ->
     return function(*_without(X, name))
 
 
-def _is_dask(X: Any) -> bool:
-    return hasattr(X, "to_delayed") and hasattr(X, "__dask_graph__")
+def _of_dask(X: Any) -> bool:
+    return hasattr(type(X), "__dask_graph__")
+
+
+def _is_dask(X: Any, name: str) -> bool:
+    """Return whether X is a data frame, a series or an array of Dask; refuse other collections of Dask."""
+    if not _of_dask(X):
+        return False
+    if not (hasattr(type(X), "to_delayed") and hasattr(type(X), "ndim")):
+        raise TypeError(_NOT_OF_DASK.format(name, type(X).__name__))
+    return True
 
 
 def _partitions(collection: Any) -> list[Any]:
     """Return the partitions of a Dask data frame, series or array, as delayed objects."""
-    if len(getattr(collection, "chunks", ())) == 2:  # an array of two axes; whole rows are in one part
+    if not hasattr(collection, "chunks"):
+        return list(collection.to_delayed())
+    if len(collection.chunks) == 2:  # whole rows are in one part
         collection = collection.rechunk({1: -1})
-    parts = collection.to_delayed()
-    return list(parts.ravel()) if isinstance(parts, np.ndarray) else list(parts)
+    # Optimised graphs have tasks of their own: those that make chunks of both X and y would run twice.
+    return list(collection.to_delayed(optimize_graph=False).ravel())

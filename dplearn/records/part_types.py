@@ -64,7 +64,7 @@ class PartTypes:
             If the columns differ.
         """
         if (self.shape, self.names) != (other.shape, other.names):
-            raise ValueError(f"{name} must have the same columns in each part")
+            raise ValueError(f"{name} must have the same columns in each part, but {self._unlike(other)}")
         for place, (mine, theirs) in enumerate(zip(self.types, other.types, strict=True)):
             column = "" if self.names is None else f" of column {self.names[place]!r}"
             if categories and str(mine) == str(theirs) and mine != theirs:
@@ -78,3 +78,14 @@ class PartTypes:
                     f" {theirs} in another; declare types where parts are read, such as"
                     " read_csv(..., dtype=...)"
                 )
+
+    def _unlike(self, other: "PartTypes") -> str:
+        """Return how the columns of another part differ."""
+        if self.names is None or other.names is None:
+            if (self.names is None) != (other.names is None):
+                return "the columns have names in one and none in another"
+            return f"a record has the shape {self.shape} in one and {other.shape} in another"
+        apart = [
+            each for each in (*self.names, *other.names) if (each in self.names) != (each in other.names)
+        ]
+        return f"{apart[0]!r} is not in all of them" if apart else "their order differs"

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.core.float_errors import float_errors_ignored
+from dplearn.records.pass_progress import counted
 from dplearn.records.rows import Records, count_of, joined, taken
 
 __all__ = [
@@ -176,11 +177,15 @@ class InTurn(Source):
 
     def __init__(self, parts: Callable[[], Iterable[tuple[Any, Any]]]):
         self._parts = parts
+        self._n_parts: int | None = None  # known after the first pass
 
     def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
         """Yield the result of a task for each part."""
-        for number, (X, y) in enumerate(self._parts()):
-            yield task_of(number)(X, y)
+        n_parts = 0
+        for X, y in counted(self._parts(), self._n_parts):
+            yield task_of(n_parts)(X, y)
+            n_parts += 1
+        self._n_parts = n_parts
 
 
 class PartedRecords(Records):

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
+from math import ceil
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,11 +31,13 @@ from numpy.typing import NDArray
 from dplearn._validation import check_count, check_number, shown
 from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import ignores_float_errors
-from dplearn.core.ranks import Ranks, SortedCodes, UnsortedCodes
+from dplearn.core.ranks import Ranks, SortedCodes, UnsortedCodes, finest_fraction, halving
 from dplearn.domains import Floats, Grid, IntegerRange, NumberDomain
 from dplearn.domains.number_cells import as_numbers
 from dplearn.mechanisms.halving import codes_at_fractions
+from dplearn.mechanisms.rank_selection import examined_reach
 from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.plan import hidden
 from dplearn.records.part_ranks import parted_ranks
 from dplearn.records.parts import PartedRecords
@@ -62,6 +65,8 @@ __all__ = [
 
 #: Types of columns, and the domains for which such numbers form an interval on which codes are increasing.
 _INTERVALS = {"f": (Floats, Grid), "i": (Floats, Grid, IntegerRange), "u": (Floats, Grid, IntegerRange)}
+_RARE = Fraction(1, 1 << 20)  # probability of a further pass over parts, because of greater errors
+_SLACK = 4  # ranks, for those that are rounded
 
 
 @dataclass(frozen=True)
@@ -356,7 +361,7 @@ class _Quantiles(Release[QuantilesPlan, Quantiles]):
 
     def summarize_parts(self, rows: PartedRecords, plan: QuantilesPlan) -> Ranks:
         size, n = plan.domain.size, plan.n_samples
-        return parted_ranks(rows, [size], [rank_windows(plan.fractions, plan.errors, n)])[0]
+        return parted_ranks(rows, [size], [rank_windows(plan.fractions, size, n, privacy=plan.guarantee)])[0]
 
     def plan(self, n_samples: int, *, alpha: Any = 0.05, beta: Any = 0.05) -> QuantilesPlan:
         return QuantilesPlan(
@@ -404,28 +409,42 @@ def check_fractions(name: str, q: Sequence[Any]) -> list[Fraction]:
     return fractions
 
 
-def rank_windows(fractions: Sequence[Fraction], errors: Sequence[int], n: int) -> list[tuple[int, int]]:
-    """Return the ranks that `release_quantiles` asks for with high probability, one window a quantile.
+@lru_cache(maxsize=64)
+def rank_windows(
+    fractions: tuple[Fraction, ...], size: int, n: int, *, privacy: ApproxDP
+) -> tuple[tuple[int, int], ...]:
+    """Return the ranks that `codes_at_fractions` asks for with high probability, one window a quantile.
 
     Parameters
     ----------
-    fractions : sequence of Fraction of length k
+    fractions : tuple of Fraction of length k
         The quantiles.
-    errors : sequence of int of length k
-        Their rank errors, from a plan.
+    size : int
+        Number of codes in the domain.
     n : int
         Number of records.
+    privacy : ApproxDP
+        Its `epsilon` is that of all quantiles together.
 
     Returns
     -------
-    list of tuple of int of length k
+    tuple of pair of int of length k
         The first of these ranks, and the last plus 1; they may lie outside 0..n.
     """
-    # A step looks about one error beyond its target, which earlier steps move by about as much.
-    return [
-        (int(fraction * n) - 2 * error - 1, int(fraction * n) + 2 * error + 2)
-        for fraction, error in zip(fractions, errors, strict=True)
-    ]
+    k, levels = len(fractions), halving(fractions, finest=finest_fraction(n))
+    part = ApproxDP(epsilon_of(privacy) / len(levels))
+    codes = size << (n - 1).bit_length() if k > 1 else size
+    errors = quantile_errors(fractions, size, n, epsilon=epsilon_of(privacy), beta=_RARE).tolist()
+    moved = dict(enumerate(errors)) | {-1: 0, k: 0}
+    windows = {}
+    for step in (step for level in levels for step in level):
+        # A step looks `reach` beyond its target, which errors of the two known quantiles move.
+        low, high = moved[step.low], moved[step.high]
+        inherited = ceil((1 - step.fraction) * low + step.fraction * high)
+        reach = inherited + examined_reach(step.fraction, codes, privacy=part, alone=step.alone)
+        target = int(fractions[step.place] * n)
+        windows[step.place] = target - reach - _SLACK, target + reach + _SLACK
+    return tuple(windows[place] for place in range(k))
 
 
 def _ranks(values: Any, domain: NumberDomain, fractions: Sequence[Fraction]) -> Ranks:

@@ -15,6 +15,8 @@ from dplearn.core.ranks import (
     Cell,
     SortedCodes,
     UnsortedCodes,
+    _nth_place,
+    _nth_places,
     finest_fraction,
     halving,
     rank_sensitivity,
@@ -205,3 +207,11 @@ def test_the_sensitivity_is_the_most_that_a_record_moves(fraction):
             moved[m == others] = max(moved[m == others], abs((b * less - a * m) - (b * more - a * others)))
     assert rank_sensitivity(fraction, alone=True) == max(moved.values()) == moved[True]
     assert rank_sensitivity(fraction, alone=False) == 2 * moved[False]
+
+
+def test_the_places_of_many_equal_codes_are_those_of_each():
+    for count in (200, 256, 300):
+        expected = [_nth_place(i, count, 40) for i in range(count)]
+        assert _nth_places(range(count), count, 40) == expected
+        assert _nth_places(range(90, count), count, 40) == expected[90:]
+        assert expected == sorted(set(expected))

@@ -62,6 +62,27 @@ def test_a_fit_on_parts_is_that_on_the_whole_table():
     assert assumed == "the number of parts, their lengths, and the part and place of"
 
 
+@pytest.mark.nightly
+def test_large_tables_are_fitted_on_a_cluster_of_processes():
+    distributed = pytest.importorskip("distributed")
+    how = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+    with distributed.LocalCluster(**how) as cluster, distributed.Client(cluster) as client:
+        before = sum(client.run(lambda dask_worker: dask_worker.state.executed_count).values())
+        (same,), *_ = run.__wrapped__("large_tables")[0]
+        after = sum(client.run(lambda dask_worker: dask_worker.state.executed_count).values())
+    assert same
+    assert after - before > 3 * 20  # partitions and passes
+
+
+def test_the_fits_of_large_tables_on_dask_and_arrow_are_those_on_the_table():
+    _, scope = run("large_tables")
+    table, model = scope["table"], clone(scope["bayes"]).set_params(random_state=0)
+    whole = clone(model).fit(table[["age", "town"]], table["moved"]).predict_proba(table)
+    arrow = pytest.importorskip("pyarrow").Table.from_pandas(table, preserve_index=False)
+    for parts in (scope["frame"], arrow):
+        assert np.array_equal(clone(model).fit(parts, "moved").predict_proba(table), whole)
+
+
 def test_getting_started_shows_what_it_says():
     lines, scope = run("getting_started")
     (rule,), (score,), (guarantee,), plan, (own,), (quick,), both, (schema,), (assumed,), (refusal,) = lines

@@ -53,6 +53,28 @@ def test_the_types_of_a_data_frame_are_the_kinds_of_its_columns():
     assert kinds_of(polars).kinds == ("integers", "numbers", "categories", "booleans")
 
 
+def test_the_types_of_arrow_are_the_kinds_of_its_columns():
+    pa = pytest.importorskip("pyarrow")
+    types = [
+        pa.int64(),
+        pa.uint8(),
+        pa.float64(),
+        pa.float32(),
+        pa.float16(),
+        pa.decimal128(5, 2),
+        pa.bool_(),
+    ]
+    types += [pa.bool_(), pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())]
+    frame = pa.table({f"c{place}": pa.nulls(2, kind) for place, kind in enumerate(types)}).to_pandas(
+        types_mapper=pd.ArrowDtype
+    )
+    kinds = ("integers",) * 2 + ("numbers",) * 4 + ("booleans",) + ("categories",) * 3
+    assert kinds_of(frame).kinds == kinds
+    for text in ("c7", "c8", "c9"):
+        with pytest.raises(TypeError, match=f"column '{text}' is declared as numbers and has a type of text"):
+            kinds_of(frame, {text: "numbers"})
+
+
 @pytest.mark.parametrize("cells", [[1, 2], ["1", "x"], [None, 0.5]])
 def test_cells_have_no_influence_on_kinds(cells):
     rows = np.array([[cell] * 2 for cell in cells], dtype=object)

@@ -118,6 +118,23 @@ def test_a_missing_value_in_a_nullable_column_does_not_change_the_codes_of_other
 
 
 @pytest.mark.parametrize("domain", [Hashed(1 << 20), LISTED], ids=["hashed", "listed"])
+@pytest.mark.parametrize("kind", ["int64", "uint8", "double", "float", "bool", "string", "large_string"])
+def test_a_column_of_arrow_has_the_codes_of_its_cells(kind, domain):
+    pa = pytest.importorskip("pyarrow")
+    cells = {"i": [3, 0, 1], "u": [3, 0, 1], "d": [0.5, 3.0, 0.1], "f": [0.5, 3.0, 0.25], "b": [True, False]}
+    values = cells.get(kind[0], ["a", "3", ""])
+
+    def codes(cells):
+        table = pa.table({"a": pa.array(cells, pa.type_for_alias(kind))})
+        return Product([domain]).encode(table.to_pandas(types_mapper=pd.ArrowDtype))[0].tolist()
+
+    expected = domain.encode(values).tolist()
+    assert codes(values) == expected
+    assert codes([*values, None])[:-1] == expected
+    assert codes([None])[0] == domain.encode([None])[0]
+
+
+@pytest.mark.parametrize("domain", [Hashed(1 << 20), LISTED], ids=["hashed", "listed"])
 def test_a_missing_value_among_categories_that_are_integers_does_not_change_the_codes_of_others(domain):
     def codes(cells):
         kind = pd.CategoricalDtype([3, 2**53 + 1])

@@ -2,26 +2,34 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from importlib import import_module
+from pkgutil import iter_modules
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 
-from dplearn import learners, preprocessing
+from dplearn import learners, preprocessing, releases
 from dplearn.audit import FaultyDice, exact_distribution
 from dplearn.audit.cases import CASES
+from dplearn.audit.cases.learned_schema import SMALL
 from dplearn.audit.fits import two_parts
 from dplearn.chance import SeededDice
 from dplearn.domains import IntegerRange
+from dplearn.domains.cells import object_array
 from dplearn.learners import StatisticalQueryNaiveBayes
+from dplearn.model_selection import private_score
+from dplearn.model_selection.score import _errors, _errors_of_parts
 from dplearn.privacy import PrivacyLedger
-from dplearn.records.part_sources import column_source_of
+from dplearn.records.part_sources import column_source_of, source_of
 from dplearn.releases.cdf import _CDF
 from dplearn.releases.interior_point import _InteriorPoint
+from dplearn.releases.learned_schema import SchemaStages
 from dplearn.releases.part_reading import read_parts
 from dplearn.releases.quantiles import _Quantiles
 from dplearn.releases.stable_counts import _StableCounts
+from dplearn.releases.stages import Release
 from tests.laws.conftest import OnePair
 from tests.laws.test_enumeration import ONE_PAIR
 
@@ -110,6 +118,64 @@ def test_a_release_of_two_parts_has_the_distribution_of_the_values(name):
         of_memory = distribution(release.summarize(release.read(values), plan))
         assert distribution(release.summarize_parts(parts, plan)).masses == of_memory.masses
         assert len(of_memory.masses) > 1
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("learned_range", ((0,), (1,), (None,), (1,))),
+        pytest.param("learned_schema", ((0, "a"),) * 5 + ((1, "b"),) * 3, marks=pytest.mark.nightly),
+    ],
+)
+def test_a_schema_of_two_parts_has_the_distribution_of_that_of_the_table(name, rows):
+    claim = CASES[name].claim
+    kinds = ["integers"] if name == "learned_range" else ["numbers", "categories"]
+    table = object_array([cell for row in rows for cell in row]).reshape(len(rows), -1)
+
+    def distribution(read):
+        release = SchemaStages(kinds, claim, numbers=SMALL)
+        summary, plan = read(release)
+
+        def outcome(dice):
+            return repr(release.release(summary, plan, dice).schema.domains)
+
+        return exact_distribution(outcome, tail_bits=30)
+
+    def whole(release):
+        records = release.read(table)
+        plan = release.plan(len(records))
+        return release.summarize(records, plan), plan
+
+    def parted(release):
+        records = read_parts(release, release.source_of(two_parts(table, None)[0]))
+        plan = release.plan(len(records))
+        return release.summarize_parts(records, plan), plan
+
+    expected = distribution(whole).masses
+    assert distribution(parted).masses == expected
+    assert len(expected) > 1
+
+
+def test_every_release_has_a_case():
+    kinds = {type(release) for release, _, _ in RELEASES.values()} | {SchemaStages}
+    found = {
+        each
+        for module in iter_modules(releases.__path__)
+        for each in vars(import_module(f"dplearn.releases.{module.name}")).values()
+        if isinstance(each, type) and issubclass(each, Release) and each is not Release
+    }
+    assert found == kinds
+
+
+def test_a_score_of_two_parts_counts_the_errors_of_the_table():
+    X, y = load_iris(return_X_y=True)
+    model = StatisticalQueryNaiveBayes(epsilon=1, random_state=0).fit(X, y)
+    source = source_of(*two_parts(X, y))
+    assert _errors_of_parts(model, source) == _errors(model, X, y)
+    ledger = PrivacyLedger(1, 1e-5)
+    with pytest.raises(ValueError, match="X must have the 4 columns that the classifier was fitted on"):
+        private_score(model, *two_parts(X[:, :3], y), ledger=ledger)
+    assert ledger.history() == []
 
 
 def test_a_failure_at_any_draw_of_a_fit_on_parts_leaves_it_paid_for_and_unpublished():

@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.core.ranks import SortedCodes
+from dplearn.domains import Grid
+from dplearn.preprocessing import PrivateQuantileTransformer
 from dplearn.records import part_ranks
 from dplearn.records.part_ranks import parted_ranks
 from dplearn.records.parts import InTurn, PartedRecords
@@ -85,3 +87,46 @@ def test_many_columns_are_found_in_five_passes_and_what_is_near_is_kept(monkeypa
             assert window == right.window(start, stop)
             assert each.count(window[0]) == right.count(window[0])
     assert len(reads) == before
+
+
+def test_one_pass_counts_each_code_of_small_domains(monkeypatch):
+    monkeypatch.setattr(part_ranks, "_FEW", 4)
+    monkeypatch.setattr(part_ranks, "_FEWEST", 4)
+    rng = np.random.default_rng(0)
+    columns = [rng.integers(0, 1 << 16, 500, dtype=np.uint64) for _ in range(4)]
+    records, reads = in_parts(columns, cuts=(100, 350))
+    ranks = parted_ranks(records, [1 << 16] * 4, [[(200, 230), (10, 40)]] * 4)
+    assert len(reads) == 3
+    for column, each in zip(columns, ranks, strict=True):
+        right = SortedCodes(column)
+        assert each.window(0, 500) == right.window(0, 500)
+        assert each.count(65535) == right.count(65535)
+    assert len(reads) == 3
+
+
+def test_codes_below_the_least_and_above_the_greatest_need_no_pass(monkeypatch):
+    monkeypatch.setattr(part_ranks, "_FEW", 4)
+    monkeypatch.setattr(part_ranks, "_FEWEST", 4)
+    columns = [np.arange(2**40, 2**40 + 50, dtype=np.uint64)]
+    records, reads = in_parts(columns)
+    [ranks] = parted_ranks(records, [1 << 64], [[(0, 5), (45, 50)]])
+    before = len(reads)
+    assert (ranks.count(0), ranks.count(2**64 - 1)) == ((0, 0), (50, 50))
+    assert len(reads) == before
+
+
+@pytest.mark.parametrize(
+    ("domain", "passes"), [(Grid(0, 1, 1024), 1 + 1), (Grid(0, 1, 1 << 30), 1 + 3)], ids=["small", "large"]
+)
+def test_a_transformer_reads_many_columns_as_often_as_one(domain, passes):
+    for d in (1, 4):
+        X, reads = np.random.default_rng(0).random((4000, d)), []
+
+        def parts(X=X, reads=reads):
+            reads.append(len(X))
+            return [X[:1000], X[1000:]]
+
+        for seed in range(3):
+            reads.clear()
+            PrivateQuantileTransformer(domain=domain, epsilon=d, random_state=seed).fit(parts)
+            assert len(reads) <= passes

@@ -1,7 +1,9 @@
 """Which objects are tables in parts, and which are refused with advice."""
 
+import io
 import re
 from collections import deque
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,7 +11,9 @@ import polars as pl
 import pytest
 from scipy.sparse import csr_matrix
 
-from dplearn.records.part_sources import source_of
+from dplearn import PrivacyLedger, StatisticalQueryNaiveBayes
+from dplearn.domains import Hashed
+from dplearn.records.part_sources import column_source_of, source_of
 
 FRAME = pd.DataFrame({"age": [31, 42, 57], "town": ["x", "y", "x"], "ill": ["no", "yes", "no"]})
 CUT = [FRAME[:2], FRAME[2:]]
@@ -35,6 +39,13 @@ def arrow_table():
     return pytest.importorskip("pyarrow").Table.from_pandas(FRAME)
 
 
+def parquet_file():
+    parquet = pytest.importorskip("pyarrow.parquet")
+    file = io.BytesIO()
+    parquet.write_table(arrow_table(), file)
+    return parquet.ParquetFile(file)
+
+
 OF_A_COLUMN = {
     "list of frames": lambda: (CUT, "ill"),
     "tuple of frames": lambda: (tuple(CUT), "ill"),
@@ -49,6 +60,11 @@ OF_A_COLUMN = {
     "Dask frame and series": lambda: (dask_frame()[["age", "town"]], dask_frame()["ill"]),
     "table of Arrow": lambda: (arrow_table(), "ill"),
     "function of a table of Arrow": lambda: (arrow_table, "ill"),
+    "file of Parquet": lambda: (parquet_file(), "ill"),
+    "frames of a lazy one": lambda: (
+        lambda: pl.from_pandas(FRAME).lazy().collect_batches(chunk_size=2, maintain_order=True),
+        "ill",
+    ),
     "batches of Arrow": lambda: (arrow_table().to_batches(max_chunksize=2), "ill"),
 }
 
@@ -96,7 +112,6 @@ def test_the_types_of_arrow_are_kept_though_a_part_has_gaps():
         deque([[1, 2], [3, 4]]),
         {"age": [31, 42]},
         {31, 42},
-        "text",
         7,
         None,
     ],
@@ -130,7 +145,64 @@ def test_labels_that_are_not_in_the_same_parts_are_refused():
     assert "got 1 partitions for 2" in failure(dask[["age"]], dask["ill"].repartition(npartitions=1))
 
 
+def test_an_iterator_that_a_function_returns_again_is_refused_before_the_charge():
+    once, ledger = iter(CUT), PrivacyLedger(1, 1e-5)
+    model = StatisticalQueryNaiveBayes(classes=["no", "yes"], domain=Hashed(64), ledger=ledger)
+    with pytest.raises(TypeError, match="got one that returned the same iterator twice"):
+        model.fit(lambda: once, "ill")
+    assert ledger.history() == []
+
+
+def test_a_function_is_called_once_for_each_pass():
+    calls = []
+
+    def function():
+        calls.append(1)
+        return iter(CUT)
+
+    source = source_of(function, "ill")
+    for n_passes in range(1, 4):
+        assert len(list(source.values(lambda _: lambda X, y: len(X)))) == 2
+        assert len(calls) == max(2, n_passes)  # the second pass is prepared by the first
+
+
+def test_chunks_of_x_and_y_that_one_task_makes_are_made_once():
+    dask, da = pytest.importorskip("dask"), pytest.importorskip("dask.array")
+    made = []
+
+    def read(number):
+        made.append(number)
+        return np.full((2, 3), number), np.full(2, number)
+
+    parts = [dask.delayed(read)(number) for number in range(3)]
+    X = da.concatenate([da.from_delayed(part[0], (2, 3), int) for part in parts])
+    y = da.concatenate([da.from_delayed(part[1], (2,), int) for part in parts])
+    source = source_of(X, y)
+    found = list(source.values(lambda _: lambda X, y: (X[0, 0], y[0])))
+    assert found == [(0, 0), (1, 1), (2, 2)]
+    assert sorted(made) == [0, 1, 2]
+
+
+def test_other_collections_of_dask_are_refused():
+    dask, bag = pytest.importorskip("dask"), pytest.importorskip("dask.bag")
+    rows, frame = bag.from_sequence([{"age": 31}], npartitions=1), dask.delayed(FRAME)
+    assert "X must be a data frame, a series or an array of Dask, got Bag" in failure(rows, "ill")
+    assert "got Delayed" in failure(frame, "ill")
+    assert "got a list of Delayed" in failure([frame, frame], "ill")
+    assert "y must be a data frame, a series or an array of Dask, got Bag" in failure(dask_frame(), rows)
+    with pytest.raises(TypeError, match=r"values must be .* got Bag; make a data frame, such as bag\.to_"):
+        column_source_of(rows)
+
+
+@pytest.mark.parametrize("path", ["table.parquet", Path("table.csv")], ids=["text", "path"])
+def test_a_path_is_refused_with_advice(path):
+    advice = r"got a path; .* pyarrow\.dataset\.dataset\(path\), or lambda: pandas\.read_csv\(path, "
+    with pytest.raises(TypeError, match=advice):
+        source_of(path, "ill")
+
+
 def test_a_function_that_returns_no_parts_is_refused():
     assert "got one that returns DataFrame" in failure(lambda: FRAME, "ill")
     assert "got one that returns int" in failure(lambda: 7, "ill")
+    assert "got one that returns str" in failure(lambda: "table.csv", "ill")
     assert "got int" in failure(lambda: [7], "ill")
