@@ -1,4 +1,4 @@
-"""A stack of teachers gives the answers of its teachers one by one, and none changes the answer of another."""
+"""A stack of teachers gives the answers of its teachers one by one; none changes the answer of another."""
 
 import numpy as np
 import pandas as pd
