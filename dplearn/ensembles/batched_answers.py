@@ -2,9 +2,9 @@
 
 These are logistic regression and the ridge classifier, which are linear in the columns, and Gaussian naive
 Bayes, which is linear in the columns and their squares; each perhaps behind a standard scaler. Every
-teacher's scores are a product of its own weights with the features, and no other teacher changes them.
-Where rounding could change an answer, the teacher itself is asked. So the answers are those of the teachers
-one by one.
+teacher's scores are a product of its own weights with the features. Where rounding could change an answer,
+the teacher itself is asked. So the answers are those of the teachers one by one, however the products are
+rounded.
 
 >>> from sklearn.linear_model import LogisticRegression
 >>> from dplearn.ensembles.asking import Labels
@@ -107,7 +107,7 @@ class BatchedAsking:
         self._centre = rows.mean(axis=0)
         self._reach = abs(rows - self._centre).max(axis=0)
         self._units = np.where(self._reach > 0, self._reach, 1)
-        self._rows = (rows - self._centre) / self._units
+        self._columns = np.ascontiguousarray(((rows - self._centre) / self._units).T)
 
     @ignores_float_errors
     def answers(self, teachers: Sequence[Any]) -> StackedAnswers:
@@ -118,7 +118,7 @@ class BatchedAsking:
         teachers : sequence of k object
             Private.
         """
-        k, (n, d), n_labels = len(teachers), self._rows.shape, len(self._asked.classes)
+        k, (d, n), n_labels = len(teachers), self._columns.shape, len(self._asked.classes)
         answers = np.full((k, n, self._asked.width), NO_VOTE, dtype=self._asked.dtype)
         doubtful = np.zeros((k, n), dtype=bool)
         linear, bayes = _Forms(k, d, n_labels, -np.inf), _Forms(k, d, n_labels, 0)
@@ -128,36 +128,39 @@ class BatchedAsking:
             if not forms.own.any():
                 continue
             weights, offsets, sizes = scorer(forms)
+            # One product for all teachers is ten times as fast. Its rounding may differ from that of separate
+            # products, but it decides no answer: where it could, the answer is doubtful.
+            joined = weights.transpose(0, 2, 1).reshape(k * n_labels, -1)
             for block in self._blocks(k * n_labels):
-                scores = self._features(block, weights.shape[1] > d) @ weights + offsets[:, None]
+                features = self._features(block, weights.shape[1] > d)
+                scores = (joined @ features).reshape(k, n_labels, -1) + offsets[:, :, None]
                 given, unsure = self._encoded(scores, _ROUNDING * sizes)
                 answers[forms.own, block], doubtful[forms.own, block] = given[forms.own], unsure[forms.own]
         return StackedAnswers(answers, linear.own | bayes.own, doubtful)
 
     def _blocks(self, width: int) -> Iterator[slice]:
         step = max(1, _SCORES // width)
-        return (slice(start, start + step) for start in range(0, len(self._rows), step))
+        return (slice(start, start + step) for start in range(0, self._columns.shape[1], step))
 
     def _features(self, block: slice, squares: bool) -> Floats:
-        rows = self._rows[block]
-        return np.concatenate([rows**2, rows], axis=1) if squares else rows
+        columns = self._columns[:, block]
+        return np.concatenate([columns**2, columns]) if squares else columns
 
     def _encoded(self, scores: Floats, bounds: Floats) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Return the encoded answers, and whether an error of the scores up to a bound could change them."""
         if isinstance(self._asked, Scores):
-            top = scores.max(axis=2, keepdims=True)
-            likely = np.exp(scores - top)
-            likely /= likely.sum(axis=2, keepdims=True)
+            likely = np.exp(scores - scores.max(axis=1, keepdims=True))
+            likely /= likely.sum(axis=1, keepdims=True)
             units = FIXED_POINT_ONE * likely
             nearest = np.rint(units)
             inside = (nearest > 0) & (nearest < FIXED_POINT_ONE)
             far = abs(units - nearest) > FIXED_POINT_ONE * bounds[:, None, None]
-            return self._asked.encoded(likely), ~(far | ~inside).all(axis=2)
-        if scores.shape[2] == 2:
-            leads = scores[:, :, 1] - scores[:, :, 0]
+            return self._asked.encoded(np.moveaxis(likely, 1, 2)), ~(far | ~inside).all(axis=1)
+        if scores.shape[1] == 2:
+            leads = scores[:, 1] - scores[:, 0]
             return (leads > 0)[:, :, None], ~(abs(leads) > bounds[:, None])
-        second, top = np.moveaxis(np.partition(scores, -2, axis=2)[:, :, -2:], 2, 0)
-        return scores.argmax(axis=2)[:, :, None], ~(top - second > bounds[:, None])
+        second, top = np.moveaxis(np.partition(scores, -2, axis=1)[:, -2:], 1, 0)
+        return scores.argmax(axis=1)[:, :, None], ~(top - second > bounds[:, None])
 
     def _place(self, teacher: Any, i: int, linear: _Forms, bayes: _Forms) -> None:
         """Write a teacher's attributes into the forms of its kind, if there are any."""
@@ -165,7 +168,7 @@ class BatchedAsking:
         forms = linear if _is_linear(model, self._asked) else bayes
         if forms is bayes and not is_kind(model, "sklearn.naive_bayes", "GaussianNB"):
             return
-        d = self._rows.shape[1]
+        d = len(self._columns)
         scalers = [step for step in steps if is_kind(step, "sklearn.preprocessing", "StandardScaler")]
         imputers = [step for step in steps if _keeps_rows(step)]
         fitted = all(getattr(step, "n_features_in_", None) == d for step in (*steps, model))

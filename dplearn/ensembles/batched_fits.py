@@ -166,7 +166,9 @@ def fit_naive_bayes(parameters: Parameters, stack: Stack) -> Fitted:
     across, counts = indicators.transpose(0, 2, 1), indicators.sum(axis=1)
     known = present[:, :, None]
     means = np.where(known, across @ rows / counts[:, :, None], 0)
-    within = np.where(known, across @ np.square(rows - indicators @ means) / counts[:, :, None], 0)
+    squares = indicators @ means
+    np.square(np.subtract(rows, squares, out=squares), out=squares)  # in place: memory takes most of the time
+    within = np.where(known, across @ squares / counts[:, :, None], 0)
     shares = counts / counts.sum(axis=1, keepdims=True)
     centres = shares[:, None] @ means
     total = (shares[:, None] @ (within + (means - centres) ** 2))[:, 0]

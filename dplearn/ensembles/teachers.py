@@ -299,7 +299,8 @@ def _batch(
     """Return the task of a run of shards with equally many rows."""
     start, end = runs[i]
     places = np.stack(shards[start:end])
-    return first + start, table[places], labels[places], np.array(seeds[first + start : first + end])
+    rows = np.take(table, places, axis=0)  # faster than an index of two axes
+    return first + start, rows, labels[places], np.array(seeds[first + start : first + end])
 
 
 def _task(
