@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dplearn.core.score_bins import FIXED_POINT_ONE, fixed_point, scores_per_row
 
-__all__ = ["NO_VOTE", "Asked", "Labels", "Scores"]
+__all__ = ["NO_VOTE", "Asked", "Labels", "Scores", "places_of"]
 
 #: The vote of a teacher that could not be trained, or whose answer is invalid.
 NO_VOTE = -1
@@ -88,7 +88,7 @@ class Labels(Asked):
         predicted = np.asarray(teacher.predict(rows))
         if predicted.shape != (n_rows,):
             return np.full((n_rows, 1), NO_VOTE)
-        return _places(predicted, self.classes)[:, None]
+        return places_of(predicted, self.classes)[:, None]
 
 
 @dataclass(frozen=True)
@@ -125,15 +125,29 @@ class Scores(Asked):
         likely = np.asarray(teacher.predict_proba(rows), dtype=np.float64)
         if likely.shape != (n_rows, known.size):
             return np.full((n_rows, self.width), NO_VOTE)
-        places = _places(known, self.classes)
+        places = places_of(known, self.classes)
         scores = np.zeros((n_rows, len(self.classes)))
         scores[:, places[places >= 0]] = likely[:, places >= 0]
-        fixed_scores = fixed_point(scores[:, -self.width :])
-        wrong = (fixed_scores < 0).any(axis=1) | (fixed_scores.sum(axis=1) > FIXED_POINT_ONE)
-        return np.where(wrong[:, None], NO_VOTE, fixed_scores)
+        return self.encoded(scores)
+
+    def encoded(self, scores: NDArray[np.float64]) -> NDArray[Any]:
+        """Return probabilities of labels as fixed-point scores.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (..., n_labels)
+            Private. Probabilities of all labels.
+
+        Returns
+        -------
+        ndarray of int of shape (..., width)
+        """
+        fixed_scores = fixed_point(scores[..., -self.width :])
+        wrong = (fixed_scores < 0).any(axis=-1) | (fixed_scores.sum(axis=-1) > FIXED_POINT_ONE)
+        return np.where(wrong[..., None], NO_VOTE, fixed_scores)
 
 
-def _places(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
+def places_of(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
     """Return the index of each label among the classes, NO_VOTE for any other value."""
     kinds = labels.dtype.kind, classes.dtype.kind
     if all(kind in _NUMBERS for kind in kinds) or all(kind in _TEXT for kind in kinds):

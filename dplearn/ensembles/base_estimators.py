@@ -83,17 +83,22 @@ class Seeded:
     ----------
     estimator : estimator
         Is cloned at once; later changes to it do not change the clones.
+
+    Attributes
+    ----------
+    pattern : estimator
+        The estimator that is cloned.
     """
 
     def __init__(self, estimator: Any):
-        self._pattern = clone(estimator)
-        parameters = self._pattern.get_params()
+        self.pattern = clone(estimator)
+        parameters = self.pattern.get_params()
         self._open = sorted(name for name, value in parameters.items() if value is None and _is_seed(name))
         self._objects = sorted(name for name, value in parameters.items() if _draws_by_itself(value))
 
     def clone(self, seed: int) -> Any:
         """Return a clone whose seeds are all derived from one seed."""
-        clone_ = clone(self._pattern)
+        clone_ = clone(self.pattern)
         if not self._open and not self._objects:
             return clone_
         seeds = PublicStream(seed, "teacher").seeds(len(self._open) + len(self._objects))

@@ -5,6 +5,9 @@ teacher, and at most its answer to each query. No error, warning or type depends
 single label, its teacher answers that label. If the fit fails, the teacher answers the shard's most frequent
 label. An empty shard casts no vote, and neither does a teacher whose prediction fails.
 
+Teachers of the commonest classes are trained and asked in batches, as array programs (see `batched_teachers`
+and `batched_answers`). Neither changes a vote, except by rounding.
+
 >>> import numpy as np
 >>> from sklearn.linear_model import LogisticRegression
 >>> X, y = np.arange(12.0)[:, None], np.repeat(["no", "yes"], 6)
@@ -17,6 +20,7 @@ label. An empty shard casts no vote, and neither does a teacher whose prediction
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -25,8 +29,11 @@ from numpy.typing import NDArray
 
 from dplearn.ensembles.asking import NO_VOTE, Asked, Labels  # noqa: F401 - the doctest's
 from dplearn.ensembles.base_estimators import Seeded, check_teachable, quiet
+from dplearn.ensembles.batched_answers import BatchedAsking, can_be_stacked
+from dplearn.ensembles.batched_teachers import BatchedTraining, batched_training, equal_runs
 from dplearn.ensembles.isolation import attempt, isolated, turn
 from dplearn.ensembles.muted_output import muted_output
+from dplearn.ensembles.native_threads import native_threads
 from dplearn.ensembles.worker_pool import run_tasks
 from dplearn.records.parts import PartedRecords
 from dplearn.records.tables import own_cells, plain, rows_of, sliceable
@@ -35,6 +42,7 @@ __all__ = ["LabelShares", "answers_of", "check_teachable", "train_and_ask", "tra
 
 _BLOCK = 1 << 14  # queries in one call of a teacher
 _GATHERED = 1 << 20  # rows of a table in parts that are gathered at a time
+_STACK = 64  # teachers that are asked together
 
 
 def train_teachers(
@@ -44,6 +52,7 @@ def train_teachers(
     shards: Sequence[NDArray[np.int64]],
     *,
     seeds: Sequence[int],
+    classes: NDArray[Any] | None = None,
     n_jobs: int | None = None,
     progress: Callable[[], None] | None = None,
 ) -> list[Any]:
@@ -67,6 +76,8 @@ def train_teachers(
     seeds : sequence of k int
         Public. They set every `random_state` that is None, and seed the global generators of numpy and of the
         standard library.
+    classes : ndarray of shape (n_labels,), optional
+        Public. The sorted labels that can occur. None: teachers are trained one by one, never in batches.
     n_jobs : int or None
         The number of workers, as for joblib. More than one worker means worker processes, never threads (see
         `run_tasks`). Results do not depend on it, unless pickling changes an estimator.
@@ -86,7 +97,7 @@ def train_teachers(
         If the estimator cannot be cloned, or has a ledger (see `check_teachable`).
     """
     function = _TeacherFunction(_base_estimators(estimator))
-    return _run(function, X, y, shards, seeds, n_jobs=n_jobs, progress=progress)
+    return _run(function, X, y, shards, seeds, classes, progress, n_jobs)
 
 
 def train_and_ask(
@@ -115,7 +126,7 @@ def train_and_ask(
     """
     function = _TeacherFunction(_base_estimators(estimator), plain(sliceable(queries)), asked)
     answers = asked.nothing(len(shards), queries.shape[0])
-    given = _run(function, X, y, shards, seeds, n_jobs=n_jobs, progress=progress)
+    given = _run(function, X, y, shards, seeds, asked.classes, progress, n_jobs)
     for row, one in zip(answers, given, strict=True):
         row[:] = one
     return answers
@@ -139,11 +150,9 @@ def answers_of(teachers: Sequence[Any], queries: Any, asked: Asked) -> NDArray[A
         `NO_VOTE` if there is no teacher, if its prediction fails, and if its answer is invalid.
     """
     queries = plain(sliceable(queries))
-    answers = asked.nothing(len(teachers), queries.shape[0])
-    with muted_output(), isolated():
-        for place, teacher in enumerate(teachers):
-            answers[place] = _answers(teacher, place, queries, asked)
-    return answers
+    # The number of threads could change how sums of floats are rounded, as in training.
+    with muted_output(), isolated(), native_threads(None):
+        return _all_answers(teachers, 0, queries, asked)
 
 
 class LabelShares:
@@ -206,13 +215,38 @@ def _base_estimators(estimator: Any) -> Seeded:
     return Seeded(quiet(estimator))
 
 
+@dataclass(frozen=True)
+class _BatchFunction:
+    """The function of the worker pool for shards with equally many rows; returns a list of results."""
+
+    alone: _TeacherFunction
+    training: BatchedTraining
+
+    def __call__(self, task: tuple[int, NDArray[Any], NDArray[Any], NDArray[Any]]) -> list[Any]:
+        first, rows, labels, seeds = task
+        if len(rows) == 1:
+            return [self.alone((first, rows[0], labels[0], int(seeds[0])))]
+        with sklearn.config_context(**self.alone.config), isolated():
+            teachers = [
+                _trained(self.alone.base_estimators, rows[i].copy(), labels[i], int(seeds[i]))
+                if teacher is None
+                else teacher
+                for i, teacher in enumerate(self.training.teachers(rows, labels))
+            ]
+            if self.alone.asked is None:
+                return teachers
+            return list(_all_answers(teachers, first, self.alone.queries, self.alone.asked))
+
+
 def _run(
     function: _TeacherFunction,
     X: Any,
     y: NDArray[Any] | None,
     shards: Sequence[NDArray[np.int64]],
     seeds: Sequence[int],
-    **how: Any,
+    classes: NDArray[Any] | None,
+    progress: Callable[[], None] | None,
+    n_jobs: int | None,
 ) -> list[Any]:
     """Return the result of the function for each shard."""
     if len(seeds) != len(shards):
@@ -220,9 +254,53 @@ def _run(
     function = replace(function, config=sklearn.get_config())
     results: list[Any] = []
     for table, labels, own in _in_memory(X, y, shards):
-        task = partial(_task, table, labels, own, seeds, len(results))
-        results += run_tasks(function, task, len(own), context=isolated, **how)
+        training = batched_training(function.base_estimators.pattern, table, classes, len(own))
+        how: dict[str, Any] = {"context": isolated, "n_jobs": n_jobs}
+        if training is None:
+            task = partial(_task, table, labels, own, seeds, len(results))
+            results += run_tasks(function, task, len(own), progress=progress, **how)
+            continue
+        runs = equal_runs([len(shard) for shard in own], table.shape[1])
+        batch = partial(_batch, table, labels, own, seeds, len(results), runs)
+        told = None if progress is None else _Told(progress, runs)
+        given = run_tasks(_BatchFunction(function, training), batch, len(runs), progress=told, **how)
+        results += chain.from_iterable(given)
     return results
+
+
+class _Told:
+    """A callback for each finished run of shards, which reports the progress of each shard.
+
+    Parameters
+    ----------
+    progress : callable
+        Called once for each shard.
+    runs : sequence of pairs of int
+        The runs, in the order in which they are finished.
+    """
+
+    def __init__(self, progress: Callable[[], None], runs: Sequence[tuple[int, int]]):
+        self._progress, self._sizes = progress, iter([end - start for start, end in runs])
+
+    def __call__(self) -> None:
+        for _ in range(next(self._sizes)):
+            self._progress()
+
+
+def _batch(
+    table: NDArray[Any],
+    labels: NDArray[Any],
+    shards: Sequence[NDArray[np.int64]],
+    seeds: Sequence[int],
+    first: int,
+    runs: Sequence[tuple[int, int]],
+    i: int,
+) -> tuple[int, NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return the task of a run of shards with equally many rows."""
+    start, end = runs[i]
+    places = np.stack(shards[start:end])
+    rows = np.take(table, places, axis=0)  # faster than an index of two axes
+    return first + start, rows, labels[places], np.array(seeds[first + start : first + end])
 
 
 def _task(
@@ -265,6 +343,30 @@ def _trained(base_estimators: Seeded, rows: Any, labels: NDArray[Any], seed: int
 
     # An exception depends on the shard, and so does the teacher that replaces the failed one.
     return attempt(train, lambda _: LabelShares(labels)) if labels.size else None
+
+
+def _all_answers(teachers: Sequence[Any], first: int, queries: Any, asked: Asked) -> NDArray[Any]:
+    """Return the answers of teachers, of which the first has the number `first` among all teachers."""
+    answers = asked.nothing(len(teachers), queries.shape[0])
+    batched = BatchedAsking(queries, asked) if len(teachers) > 1 and can_be_stacked(queries) else None
+    for start in range(0, len(teachers), _STACK):
+        stack = teachers[start : start + _STACK]
+        if batched is None:
+            for place, teacher in enumerate(stack, start):
+                answers[place] = _answers(teacher, first + place, queries, asked)
+            continue
+        stacked = batched.answers(stack)
+        for i, teacher in enumerate(stack):
+            place = start + i
+            if not stacked.known[i]:
+                answers[place] = _answers(teacher, first + place, queries, asked)
+                continue
+            answers[place] = stacked.answers[i].ravel()
+            rows = np.flatnonzero(stacked.doubtful[i])
+            if rows.size:
+                again = _answers(teacher, first + place, queries[rows], asked)
+                answers[place].reshape(-1, asked.width)[rows] = again.reshape(-1, asked.width)
+    return answers
 
 
 def _answers(teacher: Any, place: int, queries: Any, asked: Asked) -> NDArray[Any]:

@@ -101,7 +101,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         of labels is public.
     n_jobs : int, optional
         Number of worker processes that train teachers, as in joblib; with one worker, the teachers are
-        trained one after the other.
+        trained one after the other, or in batches.
     verbose : bool, default=False
         Whether to show the number of trained teachers as training proceeds; the times shown are not
         protected.

@@ -143,7 +143,9 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
     def _release(self, summary: Examples, plan: AggregationPlan, dice: Dice) -> OneTimeState[Ensemble]:
         # One replaced record changes one teacher. Answers are released later, by `predict`.
         lessons = self._lessons(summary, plan)
-        teachers = self._watched(plan, lambda more: train_teachers(**lessons, **more))
+        teachers = self._watched(
+            plan, lambda more: train_teachers(**lessons, classes=plan.public.classes, **more)
+        )
         aggregator = self._aggregator(plan.params, plan.ballot).attach(dice)
         columns = {name: vars(self)[name] for name in _COLUMNS if name in vars(self)}
         return OneTimeState(self._kind(teachers, aggregator, self._published(plan) | columns))

@@ -1,0 +1,275 @@
+"""Fit logistic regression, naive Bayes, ridge regression and their preprocessing to a stack of shards.
+
+All shards of a stack have the same number of rows, and no slice of an array depends on another slice: every
+operation is elementwise, a sum along an axis within a slice, or a product or solution of each slice's own
+matrices. The shapes do not depend on the rows. So each fit is a function of its own shard, bit for bit.
+
+The fits are those of scikit-learn to rounding. A fit for which this is not certain is marked invalid: the
+estimator is then fitted to this shard by itself. Whether a fit is valid depends on its own shard only.
+
+>>> rows = np.array([[[0.0], [1.0], [4.0], [5.0]], [[0.0], [2.0], [np.nan], [6.0]]])
+>>> stack = Stack(rows, np.array([[0, 0, 1, 1]] * 2), n_labels=2)
+>>> fitted = fit_naive_bayes({"var_smoothing": 0.0}, stack)
+>>> fitted.by_label["theta_"][0].tolist(), fitted.valid.tolist()
+([[0.5], [4.5]], [True, False])
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.ensembles.batched_descent import minimise
+
+__all__ = ["Fitted", "Stack", "fit_logistic", "fit_naive_bayes", "fit_ridge", "impute", "scale"]
+
+Floats = NDArray[np.float64]
+Booleans = NDArray[np.bool_]
+Parameters = Mapping[str, Any]
+
+_EPS = float(np.finfo(np.float64).eps)
+_MOST_STEPS = 64  # of L-BFGS; each step multiplies the differences in rounding by a small factor
+_LARGEST = 1e100  # of cells: squares and their sums are finite
+_TINY = 1e-200  # a smaller variance may have underflowed
+_DOUBT = 16.0  # times the bound at which scikit-learn takes a column for constant
+_LEAST_VARIANCE = 1e-20  # of naive Bayes, relative to the squares of the cells
+_CONDITION = 1e10  # of ridge regression: solvers agree to some 1e-6 at least
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Shards with equally many rows.
+
+    Attributes
+    ----------
+    rows : ndarray of float64 of shape (k, m, d)
+        Private. The rows of each shard.
+    codes : ndarray of int of shape (k, m)
+        Private. The index of each row's label; negative if it is not one of the labels.
+    n_labels : int
+        Public. The number of labels.
+    """
+
+    rows: Floats
+    codes: NDArray[np.int64]
+    n_labels: int
+
+    @cached_property
+    def indicators(self) -> Floats:
+        """1 for each row's label, of shape (k, m, n_labels)."""
+        return np.asarray(self.codes[:, :, None] == np.arange(self.n_labels), dtype=np.float64)
+
+    @cached_property
+    def present(self) -> Booleans:
+        """Whether a label occurs in a shard, of shape (k, n_labels)."""
+        return np.asarray(self.indicators.any(axis=1))
+
+    @property
+    def labelled(self) -> Booleans:
+        """Whether a shard has two labels or more, and no unknown one, of shape (k,)."""
+        return np.asarray((self.codes >= 0).all(axis=1) & (self.present.sum(axis=1) >= 2))
+
+    @cached_property
+    def reach(self) -> Floats:
+        """The greatest absolute value of each shard, of shape (k,); NaN if there is a NaN."""
+        return np.asarray(np.maximum(self.rows.max(axis=(1, 2)), -self.rows.min(axis=(1, 2))))
+
+    @property
+    def moderate(self) -> Booleans:
+        """Whether a shard has only finite numbers of moderate size, of shape (k,)."""
+        return np.asarray(self.reach <= _LARGEST)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The fitted attributes of an estimator for each shard of a stack.
+
+    Attributes
+    ----------
+    by_teacher : dict of ndarray of shape (k, ...)
+        Attributes with an entry for each shard.
+    by_label : dict of ndarray of shape (k, r, ...)
+        Attributes with a row for each label, or for each decision function.
+    rows : ndarray of bool of shape (k, r)
+        The rows of `by_label` that each shard's estimator has.
+    valid : ndarray of bool of shape (k,)
+        Whether the attributes of a shard are those that scikit-learn would compute, to rounding.
+    """
+
+    valid: Booleans
+    by_teacher: dict[str, NDArray[Any]]
+    by_label: dict[str, NDArray[Any]] = field(default_factory=dict)
+    rows: Any = None
+
+
+def impute(parameters: Parameters, stack: Stack) -> tuple[Stack, Fitted]:  # noqa: ARG001
+    """Return the stack with each column's mean in place of NaN; a column without numbers is invalid."""
+    missing = np.isnan(stack.rows)
+    counts = (~missing).sum(axis=1)
+    means = np.where(missing, 0, stack.rows).sum(axis=1) / counts
+    rows = np.where(missing, means[:, None], stack.rows)
+    return replace(stack, rows=rows), Fitted((counts > 0).all(axis=1), {"statistics_": means})
+
+
+def scale(parameters: Parameters, stack: Stack) -> tuple[Stack, Fitted]:
+    """Return the stack with columns divided by their standard deviations, and perhaps centred.
+
+    A column with a variance near the bound below which scikit-learn takes it for constant is invalid.
+    """
+    m = stack.rows.shape[1]
+    means = stack.rows.sum(axis=1) / m
+    deviations = stack.rows - means[:, None]
+    variances = ((deviations**2).sum(axis=1) - deviations.sum(axis=1) ** 2 / m) / m
+    bound = m * _EPS * variances + (m * means * _EPS) ** 2
+    constant = variances <= bound
+    clear = (_DOUBT * variances <= bound) | (variances > _DOUBT * bound)
+    same = stack.rows.max(axis=1) == stack.rows.min(axis=1)
+    certain = same | (clear & (variances > _TINY))
+    scales = np.where(constant, 1, np.sqrt(variances))
+    rows = stack.rows
+    if parameters["with_mean"]:
+        rows = rows - means[:, None]
+    if parameters["with_std"]:
+        rows = rows / scales[:, None]
+    seen = np.full(len(rows), m)
+    known = {"mean_": means, "var_": variances, "scale_": scales, "n_samples_seen_": seen}
+    return replace(stack, rows=rows), Fitted(certain.all(axis=1) & stack.moderate, known)
+
+
+def fit_logistic(parameters: Parameters, stack: Stack) -> Fitted:
+    """Return logistic regressions by L-BFGS, multinomial where three labels or more are present."""
+    m, d = stack.rows.shape[1:]
+    free = _decisions(stack)
+    loss = _binary_loss if stack.n_labels == 2 else _multinomial_loss
+    functions = free.shape[1]
+    found = minimise(
+        loss(stack, free, 1 / (parameters["C"] * m), bool(parameters["fit_intercept"])),
+        np.zeros((len(stack.rows), functions * (d + 1))),
+        tol=parameters["tol"],
+        max_iter=min(parameters["max_iter"], _MOST_STEPS),
+    )
+    weights = found.points.reshape(-1, functions, d + 1)
+    return Fitted(
+        found.converged & stack.moderate,
+        {"n_iter_": found.n_iter[:, None].astype(np.int32)},
+        {"coef_": weights[:, :, :d], "intercept_": weights[:, :, d]},
+        free,
+    )
+
+
+def fit_naive_bayes(parameters: Parameters, stack: Stack) -> Fitted:
+    """Return Gaussian naive Bayes models; a variance that is nearly 0 is invalid."""
+    rows, present, indicators = stack.rows, stack.present, stack.indicators
+    across, counts = indicators.transpose(0, 2, 1), indicators.sum(axis=1)
+    known = present[:, :, None]
+    means = np.where(known, across @ rows / counts[:, :, None], 0)
+    squares = indicators @ means
+    np.square(np.subtract(rows, squares, out=squares), out=squares)  # in place: memory takes most of the time
+    within = np.where(known, across @ squares / counts[:, :, None], 0)
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    centres = shares[:, None] @ means
+    total = (shares[:, None] @ (within + (means - centres) ** 2))[:, 0]
+    added = parameters["var_smoothing"] * total.max(axis=1)
+    variances = within + added[:, None, None]
+    least = np.where(known, variances, np.inf).min(axis=(1, 2))
+    certain = least > _LEAST_VARIANCE * stack.reach**2
+    return Fitted(
+        certain & stack.moderate,
+        {"epsilon_": added},
+        {
+            "theta_": means,
+            "var_": variances,
+            "class_count_": counts,
+            "class_prior_": shares,
+        },
+        present,
+    )
+
+
+def fit_ridge(parameters: Parameters, stack: Stack) -> Fitted:
+    """Return ridge regressions of -1 and 1 for each label; an ill-conditioned shard is invalid."""
+    rows, alpha = stack.rows, parameters["alpha"]
+    m, d = rows.shape[1:]
+    targets = 2 * stack.indicators[:, :, -_n_decisions(stack) :] - 1
+    row_means, target_means = np.zeros((len(rows), 1, d)), np.zeros((len(rows), 1, targets.shape[2]))
+    if parameters["fit_intercept"]:
+        row_means, target_means = rows.mean(axis=1, keepdims=True), targets.mean(axis=1, keepdims=True)
+    rows, targets = rows - row_means, targets - target_means
+    across = rows.transpose(0, 2, 1)
+    matrices = across @ rows if d <= m else rows @ across
+    moments = across @ targets if d <= m else targets
+    size = np.trace(matrices, axis1=1, axis2=2)
+    certain = stack.moderate & (size <= _CONDITION * alpha) & (alpha > _TINY)
+    # A valid matrix has eigenvalues of at least alpha, 1e-10 of its size: no pivot is 0, and nothing raises.
+    identity = np.eye(matrices.shape[1])
+    matrices = np.where(certain[:, None, None], matrices + alpha * identity, identity)
+    solved = np.linalg.solve(matrices, np.where(certain[:, None, None], moments, 0))
+    weights = (solved if d <= m else across @ solved).transpose(0, 2, 1)
+    intercepts = target_means[:, 0] - (weights @ row_means.transpose(0, 2, 1))[:, :, 0]
+    return Fitted(certain, {}, {"coef_": weights, "intercept_": intercepts}, _decisions(stack))
+
+
+def _n_decisions(stack: Stack) -> int:
+    """Return the number of decision functions of a stack: one for two labels, else one for each label."""
+    return 1 if stack.n_labels == 2 else stack.n_labels
+
+
+def _decisions(stack: Stack) -> Booleans:
+    """Return which decision functions each shard has: one if two labels are present, that of the second."""
+    present = stack.present[:, -_n_decisions(stack) :]
+    last = np.cumsum(stack.present, axis=1)[:, -_n_decisions(stack) :] == 2
+    return np.where(stack.present.sum(axis=1, keepdims=True) == 2, present & last, present)
+
+
+def _binary_loss(stack: Stack, free: Booleans, strength: float, intercept: bool) -> Any:  # noqa: ARG001
+    """Return the mean logistic loss of two labels, and its gradient, for coefficients and an intercept."""
+    rows, targets = stack.rows, stack.indicators[:, :, 1]
+    across = rows.transpose(0, 2, 1)
+    m, d = rows.shape[1:]
+
+    def loss(points: Floats) -> tuple[Floats, Floats]:
+        weights, offsets = points[:, :d], points[:, d:]
+        heights = (rows @ weights[:, :, None])[:, :, 0] + offsets
+        small = np.exp(-abs(heights))
+        costs = np.log1p(small) + np.maximum(heights, 0) - targets * heights
+        errors = (np.where(heights >= 0, 1, small) / (1 + small) - targets) / m
+        slopes = np.empty_like(points)
+        slopes[:, :d] = (across @ errors[:, :, None])[:, :, 0] + strength * weights
+        slopes[:, d] = errors.sum(axis=1) if intercept else 0
+        return costs.sum(axis=1) / m + strength / 2 * np.vecdot(weights, weights), slopes
+
+    return loss
+
+
+def _multinomial_loss(stack: Stack, free: Booleans, strength: float, intercept: bool) -> Any:
+    """Return the mean multinomial loss and its gradient, for coefficients and an intercept of each label.
+
+    A label that is absent from a shard has the logit minus infinity there. If two labels are present, the
+    first has the logit 0 and no coefficients, as in scikit-learn's loss of two labels.
+    """
+    rows, indicators = stack.rows, stack.indicators
+    across = rows.transpose(0, 2, 1)
+    m, d = rows.shape[1:]
+    base = np.where(stack.present, 0, -np.inf)[:, None]
+    labels = stack.codes.clip(0)[:, :, None]
+    shape = (len(rows), stack.n_labels, d + 1)
+
+    def loss(points: Floats) -> tuple[Floats, Floats]:
+        weights = points.reshape(shape)
+        heights = rows @ weights[:, :, :d].transpose(0, 2, 1) + weights[:, None, :, d] + base
+        top = heights.max(axis=2, keepdims=True)
+        likely = np.exp(heights - top)
+        total = likely.sum(axis=2, keepdims=True)
+        costs = np.log(total) + top - np.take_along_axis(heights, labels, axis=2)
+        errors = np.where(free[:, None], likely / total - indicators, 0) / m
+        slopes = np.empty_like(weights)
+        slopes[:, :, :d] = (across @ errors).transpose(0, 2, 1) + strength * weights[:, :, :d]
+        slopes[:, :, d] = errors.sum(axis=1) if intercept else 0
+        own = weights[:, :, :d].reshape(len(rows), -1)
+        values = costs[:, :, 0].sum(axis=1) / m + strength / 2 * np.vecdot(own, own)
+        return values, slopes.reshape(points.shape)
+
+    return loss
