@@ -55,9 +55,9 @@ class CodePlaces:
         if len(codes) < _FEW or not self._apart:
             return self._search(codes).astype(np.int16)
         if not self._shift:
-            return self._last.take(codes)
+            return np.asarray(self._last.take(codes))
         heads = (codes >> codes.dtype.type(self._shift)).astype(np.intp)
-        places = self._last.take(heads)
+        places: NDArray[np.int16] = self._last.take(heads)
         places -= codes < self._begins.take(heads)
         return places
 

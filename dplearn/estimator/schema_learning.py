@@ -47,7 +47,13 @@ from dplearn.records.parts import PartedRecords
 from dplearn.records.reading import TABLE, labels_assumed, read_features, read_labels
 from dplearn.records.rows import Examples
 from dplearn.records.targets import read_numbers
-from dplearn.releases.learned_schema import NUMBERS, ConcentratedPart, LearnedSchemaPlan, SchemaStages
+from dplearn.releases.learned_schema import (
+    NUMBERS,
+    ConcentratedPart,
+    LearnedSchema,
+    LearnedSchemaPlan,
+    SchemaStages,
+)
 
 __all__ = ["SchemaFitPlan", "gaussian_noise", "learns_schema"]
 
@@ -446,7 +452,10 @@ def _released_schema(summary: Examples | PartedRecords, plan: SchemaFitPlan, dic
         if isinstance(summary, PartedRecords)
         else plan.stages.read(summary.X)
     )
-    return plan.stages.release(plan.stages.summary_of(columns, plan.schema), plan.schema, dice).schema
+    released: LearnedSchema = plan.stages.release(
+        plan.stages.summary_of(columns, plan.schema), plan.schema, dice
+    )
+    return released.schema
 
 
 #: The stages of a fit that learns the schema, and the position of their parameters or their plan.

@@ -46,6 +46,7 @@ from dplearn.learners.bins import declared_columns
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Examples
 from dplearn.queries.factories import cost_of, oracle_for
+from dplearn.records.encoded import encoded
 from dplearn.records.reading import (
     TABLE,
     as_product,
@@ -55,7 +56,6 @@ from dplearn.records.reading import (
     read_features,
     read_labels,
 )
-from dplearn.records.encoded import encoded
 from dplearn.records.rows import Columns
 from dplearn.records.targets import STEPS, TargetRange, read_target
 

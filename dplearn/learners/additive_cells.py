@@ -1,6 +1,6 @@
 """Lookups by the cells of records: adjacent columns with few cells are looked up together.
 
-The cells of a group of columns are one code, so that one lookup finds the sum of what belongs to each of them,
+The cells of a group of columns are one code. One lookup finds the sum of what belongs to each of these cells,
 and the sums by cell follow from the sums by code.
 
 >>> import numpy as np
@@ -66,7 +66,7 @@ class CellGroups:
         Returns
         -------
         list of ndarray of int of shape (n,)
-            One for each group. They are narrow: more of them fit the cache, and lookups widen them on their way.
+            One for each group. They are narrow, so that more of them fit the cache.
         """
         found = []
         for sizes, columns in zip(self.groups, self._slices, strict=True):

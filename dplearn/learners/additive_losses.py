@@ -158,8 +158,7 @@ class LogisticLoss(Loss):
         steps = np.arange(-self._last, self._last + 1) * 2.0 ** (_COARSER - MARGIN_BITS)
         likely = np.rint(_ONE * expit(steps)).astype(np.int64)
         # Those of the first label, then those of the second.
-        both = np.concatenate([-likely, _ONE - likely]).clip(-self.reach, self.reach)
-        self._residuals = both.astype(np.int32)
+        self._residuals = np.concatenate([-likely, _ONE - likely]).clip(-self.reach, self.reach)
 
     def base_query(self) -> StatisticalQuery:
         """Return the histogram of the labels."""

@@ -246,12 +246,12 @@ class Rows:
         lengths : ndarray of int64
             Norms to the power of `order`.
         """
-        # Of whole numbers a < 2**40 and b, neither a / b nor its root is so near below a whole number that
+        # Of whole numbers a < 2**48 and b, neither a / b nor its root is so near below a whole number that
         # floats round it up to this number. Of larger b than floats represent, the factor is 0.
         quotients = (self.reach**self.order << (self.order * WEIGHT_BITS)) / np.maximum(lengths, 1)
         if self.order == 2:
             quotients = np.sqrt(quotients)
-        return np.minimum(quotients, 1 << WEIGHT_BITS).astype(np.int32)
+        return np.asarray(np.minimum(quotients, 1 << WEIGHT_BITS), dtype=np.int32)
 
     def of_records(self, records: Examples) -> Integers:
         """Return the rows of records, not shortened, of shape (n, size)."""
@@ -333,8 +333,8 @@ def mass_query(rows: Rows) -> StatisticalQuery:
         norm=norm,
         unit=Fraction(1, rows.reach),
         total=total,
-        squared_l2=max(1, sum(_widest(table, 2) for table in rows.tables)),
-        l1=max(1, sum(_widest(table, 1) for table in rows.tables)),
+        squared_l2=max(1, _moves(rows.tables, 2)),
+        l1=max(1, _moves(rows.tables, 1)),
     )
 
 
@@ -513,6 +513,18 @@ def _whole(values: NDArray[np.float64]) -> Integers:
 
 def _slices(n: int) -> list[slice]:
     return [slice(start, start + _BLOCK) for start in range(0, n, _BLOCK)]
+
+
+def _moves(tables: Sequence[Integers], order: int) -> int:
+    """Return the sum over tables of the greatest distance of two rows, computed once for equal tables."""
+    widest: dict[Any, int] = {}
+    total = 0
+    for table in tables:
+        key = table.shape, table.tobytes()
+        if key not in widest:
+            widest[key] = _widest(table, order)
+        total += widest[key]
+    return total
 
 
 def _widest(table: Integers, order: int) -> int:

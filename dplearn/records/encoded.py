@@ -1,4 +1,4 @@
-"""Encoded columns of a table that are not held in memory: the table's rows are encoded whenever they are read.
+"""Encoded columns that are not held in memory: the rows of a table are encoded whenever they are read.
 
 The codes of a float take as much memory as the float. A learner that turns codes into a few cells reads them
 block by block, so that the cells are all that it adds to the table.

@@ -22,7 +22,6 @@ from itertools import product
 from math import isqrt
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_count, check_number
@@ -559,7 +558,7 @@ def _in_memory(rows: Columns, plan: LearnedSchemaPlan) -> _Read:
 
 def _moved(codes: NDArray[Any], size: int) -> NDArray[Any]:
     """Return codes with that of missing numbers, 0, moved above all others."""
-    moved = codes - codes.dtype.type(1)
+    moved: NDArray[Any] = codes - codes.dtype.type(1)
     moved[codes == 0] = size - 1
     return moved
 
