@@ -117,9 +117,9 @@ def grouped(sizes: Sequence[int]) -> CellGroups:
         The number of cells of each column, at most 2**15.
     """
     groups: list[tuple[int, ...]] = []
-    codes = _MOST
+    codes = 0
     for size in sizes:
-        if codes * size <= _MOST:
+        if groups and codes * size <= _MOST:
             groups[-1] = (*groups[-1], size)
             codes *= size
         else:

@@ -11,6 +11,7 @@ def test_adjacent_columns_are_grouped_while_their_codes_are_few():
     assert grouped([3, 4, 5, 6, 512, 2]).groups == ((3, 4, 5, 6), (512, 2))
     assert grouped([1 << 15, 1, 256, 256]).groups == ((1 << 15,), (1, 256), (256,))
     assert max(grouped([2] * 40).sizes) <= 1 << 13
+    assert grouped([1, 1]).groups == ((1, 1),)
     assert len(grouped([])) == 0
 
 
