@@ -4,6 +4,7 @@ Only the kinds of the columns are public: numbers, integers, booleans or categor
 the learned domains: numbers beyond a range are clipped, unlisted categories share a code, and missing cells
 have a code.
 
+>>> import numpy as np
 >>> years = np.random.default_rng(0).integers(1990, 2021, 20_000)
 >>> found = learned_schema(years[:, None], epsilon=1, random_state=0)
 >>> found.schema.domains[0]
