@@ -281,15 +281,12 @@ def _column(column: Any) -> NDArray[Any]:
     if hasattr(named, "categories") and hasattr(named, "codes"):
         categories = named.categories.tolist()
         return object_array([None if code < 0 else categories[code] for code in named.codes.tolist()])
-    if hasattr(column, "isna") and (column.dtype.type is str or column.dtype.kind in "iub"):
-        cells = column.to_numpy(dtype=object, na_value=None)
-        return np.asarray(cells, dtype=object)
     if hasattr(column, "isna"):
         plain = getattr(column.dtype, "numpy_dtype", None)  # of nullable columns, and those of Arrow
         if getattr(plain, "kind", "") in "iufb" and not column.isna().any():
             return np.asarray(column.to_numpy(dtype=plain))  # the same numbers, without objects
-        if getattr(plain, "kind", "") == "U":  # texts of Arrow
-            return np.asarray(column.to_numpy(dtype=object, na_value=None))
+        if column.dtype.type is str or column.dtype.kind in "iub":
+            return np.asarray(column.to_numpy(dtype=object, na_value=None), dtype=object)
         gaps = column.isna().tolist()
         cells = getattr(column, "array", column)
         return object_array([None if gap else cell for cell, gap in zip(cells, gaps, strict=True)])

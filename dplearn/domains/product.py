@@ -14,7 +14,7 @@ __all__ = ["Product"]
 
 _RefusedBy = Callable[[Domain], DomainError]
 
-_ROWS = 512  # number of rows in a block, so that a block of a wide table fits into the cache
+_CELLS = 1 << 15  # of a block of rows, so that its intermediate results fit into the cache
 
 
 class Product:
@@ -157,11 +157,12 @@ def _encode_alike(encode: Any, X: Any, places: list[int]) -> list[Codes]:
     part = X[:, places[0] : places[-1] + 1]
     if len(places) == 1:
         return [np.ascontiguousarray(encode(part[:, 0]))]
-    first = encode(part[:_ROWS].T)
+    step = -(-_CELLS // len(places))
+    first = encode(part[:step].T)
     codes = np.empty((len(places), len(part)), dtype=first.dtype)
-    codes[:, :_ROWS] = first
-    for start in range(_ROWS, len(part), _ROWS):
-        codes[:, start : start + _ROWS] = encode(part[start : start + _ROWS].T)
+    codes[:, :step] = first
+    for start in range(step, len(part), step):
+        codes[:, start : start + step] = encode(part[start : start + step].T)
     return list(codes)
 
 

@@ -47,7 +47,13 @@ from dplearn.records.parts import PartedRecords
 from dplearn.records.reading import TABLE, labels_assumed, read_features, read_labels
 from dplearn.records.rows import Examples
 from dplearn.records.targets import read_numbers
-from dplearn.releases.learned_schema import NUMBERS, ConcentratedPart, LearnedSchemaPlan, SchemaStages
+from dplearn.releases.learned_schema import (
+    NUMBERS,
+    ConcentratedPart,
+    LearnedSchema,
+    LearnedSchemaPlan,
+    SchemaStages,
+)
 
 __all__ = ["SchemaFitPlan", "gaussian_noise", "learns_schema"]
 
@@ -428,12 +434,7 @@ def _summarize(learner: Any, table: Table, plan: SchemaFitPlan) -> Examples:  # 
 
 def _release(learner: Any, summary: Examples, plan: SchemaFitPlan, dice: Dice) -> _Outcome:  # noqa: ARG001
     # The costs of the two releases add up; see `learns_schema`.
-    columns = (
-        summary.then(partial(_cells, plan.stages))
-        if isinstance(summary, PartedRecords)
-        else plan.stages.read(summary.X)
-    )
-    schema = plan.stages.release(plan.stages.summary_of(columns, plan.schema), plan.schema, dice).schema
+    schema = _released_schema(summary, plan, dice)
     params, classes = plan.params, plan.public.classes
     inner = params.inner(schema, classes=classes, budget=plan.rest)
     own = inner._params(params.cost.reproducible)
@@ -443,6 +444,18 @@ def _release(learner: Any, summary: Examples, plan: SchemaFitPlan, dice: Dice) -
     )  # as the division of the budget assumes
     released = inner._release(summary_of(inner, table, inner_plan), inner_plan, dice)
     return _Outcome(schema, inner_plan, released)
+
+
+def _released_schema(summary: Examples | PartedRecords, plan: SchemaFitPlan, dice: Dice) -> Product:
+    columns = (
+        summary.then(partial(_cells, plan.stages))
+        if isinstance(summary, PartedRecords)
+        else plan.stages.read(summary.X)
+    )
+    released: LearnedSchema = plan.stages.release(
+        plan.stages.summary_of(columns, plan.schema), plan.schema, dice
+    )
+    return released.schema
 
 
 #: The stages of a fit that learns the schema, and the position of their parameters or their plan.

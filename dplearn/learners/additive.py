@@ -46,6 +46,7 @@ from dplearn.learners.bins import declared_columns
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Examples
 from dplearn.queries.factories import cost_of, oracle_for
+from dplearn.records.encoded import encoded
 from dplearn.records.reading import (
     TABLE,
     as_product,
@@ -60,6 +61,7 @@ from dplearn.records.targets import STEPS, TargetRange, read_target
 
 __all__ = ["AdditiveClassifier", "AdditivePlan", "AdditiveRegressor", "ColumnShape"]
 
+_BLOCK = 1 << 14  # records at once
 _NUMBERS = Floats()  # the assumed domain of each undeclared column
 # A fit warns if residuals are less than so many standard deviations of the noise in the first shapes. For
 # wages of 2,000 to 32,000 records, with target ranges of 1 to 10**10 times their greatest, R^2 is then mostly
@@ -142,7 +144,7 @@ class _Additive(PrivateEstimator):
         names = getattr(self, "feature_names_in_", None)
         domain = as_product(params.declared, X.shape[1], names)
         known = {"n_samples": len(X), "n_features": X.shape[1], "names": names, "stream": stream}
-        return Columns(domain.encode(X)), known
+        return encoded(X, domain), known
 
     def _additive_plan(
         self,
@@ -160,8 +162,9 @@ class _Additive(PrivateEstimator):
     def _summarize(self, table: Table, plan: AdditivePlan) -> Examples:
         # One replaced record replaces one row of cells and one target.
         cells = np.empty((len(table.rows), len(plan.columns)), dtype=np.int16, order="F")
-        for place, (column, codes) in enumerate(zip(plan.columns, table.rows.X.columns, strict=True)):
-            cells[:, place] = column.of(codes)
+        for here, block in table.rows.X.blocks(_BLOCK):
+            for place, (column, codes) in enumerate(zip(plan.columns, block, strict=True)):
+                cells[here, place] = column.of(codes)
         return Examples(cells, table.rows.y)
 
     def _release(self, summary: Examples, plan: AdditivePlan, dice: Dice) -> AdditiveModel:

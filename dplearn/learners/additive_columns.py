@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn.core.code_places import CodePlaces
 from dplearn.domains import Domain, Floats, LargeIntegerRange
 from dplearn.domains.base import NumberDomain
 
@@ -119,12 +120,11 @@ class Column:
         -------
         ndarray of int16 of shape (n,)
         """
-        if self.starts is None:
-            return np.where(codes == self.domain.size, self.size, codes % self.size).astype(np.int16)
         if self.size == self.domain.size:
             return codes.astype(np.int16)
-        places = np.searchsorted(self.starts, codes.astype(np.uint64), side="right") - 1
-        return np.where(codes == self.domain.size, self.size, places).astype(np.int16)
+        if self.starts is None:
+            return np.where(codes == self.domain.size, self.size, codes % self.size).astype(np.int16)
+        return _places(self)(codes)
 
 
 def column_of(domain: Domain, *, fine: bool = False) -> Column:
@@ -180,6 +180,12 @@ def smooth_rows(column: Column, level: int) -> NDArray[np.float64]:
     ndarray of float64 of shape (size, r)
     """
     return _rows(column.size, column.gap, column.ordered, level)
+
+
+@lru_cache(maxsize=256)
+def _places(column: Column) -> CodePlaces:
+    assert column.starts is not None
+    return CodePlaces(column.starts, column.domain.size)
 
 
 @lru_cache(maxsize=256)

@@ -25,7 +25,7 @@ scores are integers, of magnitudes for which products of matrices in floats are 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -49,7 +49,7 @@ _GREATEST = (1 << 15) - 1  # of a feature, and of a score, in their integers
 # Of a coordinate, and of an entry of the matrix that turns scores into coordinates. Of 2**8 columns, sums of
 # scores times entries are below 2**(15 + 10 + 14 + 8), and squared distances at most 2**(2 * 20 + 2 + 8).
 _LARGEST = 1 << 10
-_BLOCK = 1 << 12  # records at once
+_BLOCK = 1 << 11  # records at once
 
 Floats64 = NDArray[np.float64]
 
@@ -70,12 +70,36 @@ class _Kernels:
 
     def of(self, cells: NDArray[np.integer]) -> Floats64:
         """Return the kernels, of shape (n, m)."""
-        places = self.coordinates(cells)
-        squares = (places**2).sum(axis=1)[:, None] + (self.landmarks**2).sum(axis=1)[None, :]
-        squares -= 2 * (places @ self.landmarks.T)
-        table = _table()
-        steps = np.minimum(squares * 2.0 ** (_SQUARE - 2 * _COORDINATE), len(table) - 1)
-        return np.asarray(table.take(steps.astype(np.intp)))
+        found = np.empty((len(cells), len(self.landmarks)))
+        for here, kernels in self.blocks(cells):
+            found[here] = kernels
+        return found
+
+    def blocks(self, cells: NDArray[np.integer]) -> Iterator[tuple[slice, Floats64]]:
+        """Yield places of records, and their kernels, in memory that the next ones take."""
+        table, matrix = _table(), self._squares
+        products = np.empty((min(_BLOCK, len(cells)), len(self.landmarks)))
+        steps = np.empty(products.shape, dtype=np.intp)
+        for start in range(0, len(cells), _BLOCK):
+            here = slice(start, start + _BLOCK)
+            places = self.coordinates(cells[here])
+            ones = np.ones((len(places), 1))
+            sides = np.concatenate([places, (places**2).sum(axis=1, keepdims=True), ones], axis=1)
+            found, few = products[: len(places)], steps[: len(places)]
+            np.matmul(sides, matrix, out=found)
+            np.copyto(few, found, casting="unsafe")  # rounded down
+            # Beyond the table, the kernel is its last number.
+            yield here, table.take(few, mode="clip", out=found)
+
+    @property
+    def _squares(self) -> Floats64:
+        """The matrix from coordinates, their squares and 1 to squared distances, in steps of the table.
+
+        Its products are multiples of a power of two below 2**52 of them, and so are their sums: exact.
+        """
+        ends = self.landmarks.T
+        parts = [-2 * ends, np.ones((1, ends.shape[1])), (ends**2).sum(axis=0, keepdims=True)]
+        return np.concatenate(parts) * 2.0 ** (_SQUARE - 2 * _COORDINATE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,9 +141,8 @@ class JointFeatures:
         ndarray of int16 of shape (n, size)
         """
         features, weights = np.empty((len(cells), self.size), dtype=np.int16), self.weights.astype(np.float64)
-        for start in range(0, len(cells), _BLOCK):
-            here = slice(start, start + _BLOCK)
-            sums = self.kernels.of(cells[here]) @ weights - self.means
+        for here, kernels in self.kernels.blocks(cells):
+            sums = kernels @ weights - self.means
             features[here] = np.rint(sums * self.step).clip(-_GREATEST, _GREATEST)
         return features
 

@@ -154,9 +154,11 @@ class LogisticLoss(Loss):
         self.clip = float(clip)
         self.reach = math.floor(clip * _ONE)
         self.target_reach = _ONE // 2
-        half = _SURE << (MARGIN_BITS - _COARSER)
-        steps = np.arange(-half, half + 1) * 2.0 ** (_COARSER - MARGIN_BITS)
-        self._probabilities = np.rint(_ONE * expit(steps)).astype(np.int64)
+        self._last = _SURE << (MARGIN_BITS - _COARSER)
+        steps = np.arange(-self._last, self._last + 1) * 2.0 ** (_COARSER - MARGIN_BITS)
+        likely = np.rint(_ONE * expit(steps)).astype(np.int64)
+        # Those of the first label, then those of the second.
+        self._residuals = np.concatenate([-likely, _ONE - likely]).clip(-self.reach, self.reach)
 
     def base_query(self) -> StatisticalQuery:
         """Return the histogram of the labels."""
@@ -174,10 +176,8 @@ class LogisticLoss(Loss):
 
     def residuals(self, margins: Integers, y: NDArray[Any]) -> Integers:
         """Return label minus probability, clipped."""
-        places = (margins[:, 0] >> _COARSER) + (len(self._probabilities) >> 1)
-        likely = self._probabilities[places.clip(0, len(self._probabilities) - 1)]
-        apart = np.where(y == 1, _ONE, 0) - likely
-        return np.asarray(apart.clip(-self.reach, self.reach)[:, None], dtype=np.int64)
+        steps = (margins[:, 0] >> _COARSER).clip(-self._last, self._last)
+        return self._residuals.take(steps + np.where(y == 1, 3 * self._last + 1, self._last))[:, None]
 
     def probabilities(self, margins: Floats64) -> Floats64:
         """Return the probabilities of both labels that minimise the clipped loss at these margins.

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn.learners.additive_cells import grouped
 from dplearn.learners.additive_losses import MARGIN_BITS, Base
 from dplearn.learners.additive_queries import Block, Rows
 
@@ -14,6 +15,7 @@ Floats64 = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _GREATEST = 1e6  # margins beyond are clipped
+_SMALL = 1 << 30  # below it, sums and their differences fit 32 bits
 _FINER = 8  # bits of the weight of a joint feature beyond those of a margin
 _HEAVIEST = 1 << 28  # the greatest such weight: sums over at most 2**9 features are exact in floats
 
@@ -22,17 +24,22 @@ def margins_of(
     effects: Sequence[Floats64], intercept: Floats64, joint: Floats64 | None = None
 ) -> Callable[[Block], Integers]:
     """Return the margins of records, as sums of integers."""
-    first = _whole(intercept)
-    whole = [_whole(each) for each in effects]
+    first, groups = _whole(intercept), grouped([len(each) for each in effects])
+    tables = groups.added([_whole(each) for each in effects])
+    if sum(int(np.abs(each).max()) for each in [first, *tables]) < _SMALL:
+        first, tables = first.astype(np.int32), [each.astype(np.int32) for each in tables]
     finer = 2.0 ** (MARGIN_BITS + _FINER)
     heavy = None if joint is None else np.rint(joint * finer).clip(-_HEAVIEST, _HEAVIEST)
 
     def margins(block: Block) -> Integers:
         total = np.repeat(first[None, :], len(block), axis=0)
-        for each, cells in zip(whole, block.X.T, strict=True):
-            total += each.take(cells, axis=0)
+        for table, codes in zip(tables, block.codes(groups), strict=True):
+            total += table.take(codes, axis=0)
         if heavy is not None and len(heavy):
-            total += (block.joint.astype(np.float64) @ heavy).astype(np.int64) >> _FINER
+            more = np.empty(total.shape, dtype=np.int64)
+            for here, floats in block.joint_floats():
+                more[here] = (floats @ heavy).astype(np.int64) >> _FINER
+            total = total + more
         return total
 
     return margins

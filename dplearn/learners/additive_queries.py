@@ -26,8 +26,10 @@ integers, and the norm bounds hold for them as they are, after rounding.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -36,6 +38,7 @@ from numpy.typing import NDArray
 
 from dplearn.core.last_result import LastResult
 from dplearn.core.unit_rows import norm_powers
+from dplearn.learners.additive_cells import CellGroups, grouped
 from dplearn.learners.additive_joint import JointBasis, JointFeatures
 from dplearn.learners.additive_losses import RESIDUAL_BITS
 from dplearn.learners.logistic_queries import moment_weights
@@ -55,6 +58,7 @@ __all__ = [
 WEIGHT_BITS = 10  # bits of the factor that shortens a row
 
 _BLOCK = 1 << 14  # records that are summed at once, few enough for the cache
+_FEW = 1 << 10  # the same, with many joint features each
 _FAR = 1 << 20  # the greatest number in a table: squares of the norms of rows of 2**22 numbers fit 64 bits
 
 Integers = NDArray[np.int64]
@@ -72,14 +76,15 @@ class Block:
         Private. Codes of labels, or of targets.
     joint : ndarray of int16 of shape (n, size of the joint features)
         Private. Joint features.
-    weights : ndarray of int64 of shape (n,)
+    weights : ndarray of int32 of shape (n,)
         Private. The factors that shorten rows, in units of 2**-WEIGHT_BITS.
     """
 
     X: NDArray[Any]
     y: NDArray[Any]
     joint: NDArray[np.int16]
-    weights: Integers
+    weights: NDArray[np.int32]
+    _codes: dict[CellGroups, list[NDArray[Any]]] = field(init=False, default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.X)
@@ -88,6 +93,21 @@ class Block:
         """Yield the block in parts that are small enough for the cache."""
         for here in _slices(len(self)):
             yield Block(self.X[here], self.y[here], self.joint[here], self.weights[here])
+
+    def codes(self, groups: CellGroups) -> list[NDArray[Any]]:
+        """Return the codes of the cells of groups, of shape (n,); kept for the next lookups."""
+        if groups not in self._codes:
+            self._codes[groups] = groups.codes(self.X)
+        return self._codes[groups]
+
+    def joint_floats(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """Yield places of records, and their joint features as floats, in memory that the next ones take."""
+        floats = np.empty((min(_FEW, len(self)), self.joint.shape[1]))
+        for start in range(0, len(self), _FEW):
+            here = slice(start, start + _FEW)
+            part = self.joint[here]
+            floats[: len(part)] = part
+            yield here, floats[: len(part)]
 
 
 Residuals = Callable[[Block], Integers]
@@ -122,7 +142,8 @@ class Rows:
     _blocks: LastResult = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_blocks", LastResult(self._block))
+        # Of a copy: with a cycle, blocks would stay in memory until garbage is collected.
+        object.__setattr__(self, "_blocks", LastResult(copy(self)._block))
 
     @classmethod
     def of(
@@ -157,6 +178,11 @@ class Rows:
         fixed = max(1, int(_whole(np.array(constant / unit)))) if constant else 0
         whole = [_whole(table / unit) for table in tables]
         return cls(whole, fixed, 1 << bits, unit, order, joint.rounded(unit) if joint else None)
+
+    @cached_property
+    def groups(self) -> CellGroups:
+        """The columns that are looked up together."""
+        return grouped([len(table) for table in self.tables])
 
     @property
     def slices(self) -> list[slice]:
@@ -196,19 +222,23 @@ class Rows:
         return block
 
     def _block(self, records: Examples) -> Block:
-        joint = self.joint.of(records.X) if self.joint else np.zeros((len(records), 0), dtype=np.int16)
-        total = np.full(len(records), self.constant**self.order, dtype=np.int64)
-        for place, lengths in enumerate(self.lengths()):
-            total += lengths[records.X[:, place]]
-        for here in _slices(len(records)):
-            total[here] += norm_powers(joint[here].astype(np.int64), self.order)
-        return Block(records.X, records.y, joint, self.shortened(total))
+        n, lengths = len(records), self.groups.added(self.lengths())
+        joint = self.joint.of(records.X) if self.joint else np.zeros((n, 0), dtype=np.int16)
+        block = Block(records.X, records.y, joint, np.empty(n, dtype=np.int32))
+        for part in block.parts():
+            total = np.full(len(part), self.constant**self.order, dtype=np.int64)
+            for here, floats in part.joint_floats() if self.joint else ():
+                total[here] += norm_powers(floats, self.order).astype(np.int64)
+            for each, codes in zip(lengths, part.codes(self.groups), strict=True):
+                total += each.take(codes)
+            part.weights[:] = self.shortened(total)  # a view of those of the block
+        return block
 
-    def weights(self, records: Examples) -> Integers:
+    def weights(self, records: Examples) -> NDArray[np.int32]:
         """Return the factors that shorten the rows of records, in units of 2**-WEIGHT_BITS."""
         return self.block(records).weights
 
-    def shortened(self, lengths: Integers) -> Integers:
+    def shortened(self, lengths: Integers) -> NDArray[np.int32]:
         """Return the greatest factors k for which k * norm <= reach * 2**WEIGHT_BITS, at most 2**WEIGHT_BITS.
 
         Parameters
@@ -216,10 +246,12 @@ class Rows:
         lengths : ndarray of int64
             Norms to the power of `order`.
         """
-        quotients = (self.reach**self.order << (self.order * WEIGHT_BITS)) // np.maximum(lengths, 1)
-        if self.order == 2:  # the quotient is below 2**52, so its root, rounded down, is exact
-            quotients = np.sqrt(quotients).astype(np.int64)
-        return np.asarray(np.minimum(quotients, 1 << WEIGHT_BITS))
+        # Of whole numbers a < 2**48 and b, neither a / b nor its root is so near below a whole number that
+        # floats round it up to this number. Of larger b than floats represent, the factor is 0.
+        quotients = (self.reach**self.order << (self.order * WEIGHT_BITS)) / np.maximum(lengths, 1)
+        if self.order == 2:
+            quotients = np.sqrt(quotients)
+        return np.asarray(np.minimum(quotients, 1 << WEIGHT_BITS), dtype=np.int32)
 
     def of_records(self, records: Examples) -> Integers:
         """Return the rows of records, not shortened, of shape (n, size)."""
@@ -233,8 +265,17 @@ class Rows:
 
     def short(self, block: Block) -> NDArray[np.float64]:
         """Return the shortened rows of the records of a block, in integers, without the constant."""
-        products = self.of_block(block)[:, :-1] * block.weights[:, None]
-        return _rounded(products, WEIGHT_BITS, self.reach, 2).astype(np.float64)
+        rows = np.empty((self.size - 1, len(block)), dtype=np.int32)
+        for table, here, cells in zip(self.tables, self.slices, block.X.T, strict=True):
+            rows[here] = table.astype(np.int32).T.take(cells, axis=1)
+        rows[self.joint_slice] = block.joint.T
+        rows *= block.weights  # numbers are at most _FAR before, and at most the reach after it
+        short = ((rows + (1 << (WEIGHT_BITS - 1))) >> WEIGHT_BITS).astype(np.float64)
+        longer = np.square(short).sum(axis=0) > self.reach**2
+        if longer.any():
+            far = rows[:, longer]
+            short[:, longer] = np.sign(far) * (np.abs(far) >> WEIGHT_BITS)
+        return short.T
 
     def sums(self, records: Examples, factors: Callable[[Block], Integers], n_outputs: int) -> Integers:
         """Return the sum over records of row times factor, of shape (size, n_outputs).
@@ -248,20 +289,24 @@ class Rows:
             sums below are exact in floats.
         n_outputs : int
         """
-        by_cell = [np.zeros((n_outputs, len(table))) for table in self.tables]
+        by_code = [np.zeros((n_outputs, size)) for size in self.groups.sizes]
         joint = np.zeros((self.joint.size if self.joint else 0, n_outputs), dtype=np.int64)
-        constant = np.zeros(n_outputs, dtype=np.int64)
+        constant = np.zeros(n_outputs)
         for block in self.block(records).parts():
-            given = factors(block)
-            constant += given.sum(axis=0)
-            columns = np.ascontiguousarray(given.T, dtype=np.float64)
+            columns = np.ascontiguousarray(factors(block).T, dtype=np.float64)
+            constant += columns.sum(axis=1)
             if self.joint:
-                joint += (block.joint.T.astype(np.float64) @ columns.T).astype(np.int64)
-            for output, column in enumerate(columns):
-                for sums, cells in zip(by_cell, block.X.T, strict=True):
-                    sums[output] += np.bincount(cells, weights=column, minlength=sums.shape[1])
-        parts = [table.T @ sums.T.astype(np.int64) for table, sums in zip(self.tables, by_cell, strict=True)]
-        return np.concatenate([*parts, joint, self.constant * constant[None, :]])
+                for here, floats in block.joint_floats():
+                    joint += (floats.T @ columns[:, here].T).astype(np.int64)
+            for sums, codes in zip(by_code, block.codes(self.groups), strict=True):
+                for each, column in zip(sums, columns, strict=True):
+                    each += np.bincount(codes, weights=column, minlength=len(each))
+        by_cell = [self.groups.split([sums[output] for sums in by_code]) for output in range(n_outputs)]
+        parts = [
+            table.T @ np.stack(sums, axis=1).astype(np.int64)
+            for table, *sums in zip(self.tables, *by_cell, strict=True)
+        ]
+        return np.concatenate([*parts, joint, self.constant * constant.astype(np.int64)[None, :]])
 
 
 def mass_query(rows: Rows) -> StatisticalQuery:
@@ -288,8 +333,8 @@ def mass_query(rows: Rows) -> StatisticalQuery:
         norm=norm,
         unit=Fraction(1, rows.reach),
         total=total,
-        squared_l2=max(1, sum(_widest(table, 2) for table in rows.tables)),
-        l1=max(1, sum(_widest(table, 1) for table in rows.tables)),
+        squared_l2=max(1, _moves(rows.tables, 2)),
+        l1=max(1, _moves(rows.tables, 1)),
     )
 
 
@@ -470,6 +515,18 @@ def _slices(n: int) -> list[slice]:
     return [slice(start, start + _BLOCK) for start in range(0, n, _BLOCK)]
 
 
+def _moves(tables: Sequence[Integers], order: int) -> int:
+    """Return the sum over tables of the greatest distance of two rows, computed once for equal tables."""
+    widest: dict[Any, int] = {}
+    total = 0
+    for table in tables:
+        key = table.shape, table.tobytes()
+        if key not in widest:
+            widest[key] = _widest(table, order)
+        total += widest[key]
+    return total
+
+
 def _widest(table: Integers, order: int) -> int:
     """Return the greatest distance of two rows of a table: L1, or squared Euclidean."""
     if order == 2:
@@ -488,5 +545,11 @@ def _rounded(products: Integers, shift: int, longest: Integers | int, order: int
     rows that would be longer than `longest`, which is an integer or one for each row.
     """
     near = (products + (1 << (shift - 1))) >> shift
-    below = np.sign(products) * (np.abs(products) >> shift)
-    return np.where((norm_powers(near, order) > longest**order)[:, None], below, near)
+    if near.shape[1] == 1:
+        longer = np.abs(near[:, 0]) > longest
+    else:
+        longer = norm_powers(near, order) > longest**order
+    if longer.any():
+        far = products[longer]
+        near[longer] = np.sign(far) * (np.abs(far) >> shift)
+    return near

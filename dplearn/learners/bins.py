@@ -15,6 +15,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,9 @@ from numpy.typing import NDArray
 
 from dplearn._validation import shown
 from dplearn.concepts.bits import literal
+from dplearn.core.code_places import CodePlaces, first_codes
 from dplearn.domains import Bits, Domain, Floats, Product
+from dplearn.records.rows import Columns
 
 __all__ = ["MOST_BINS", "Bins", "binned", "declared_columns", "stacked"]
 
@@ -30,6 +33,7 @@ __all__ = ["MOST_BINS", "Bins", "binned", "declared_columns", "stacked"]
 MOST_BINS = 1 << 12
 
 _LEAST_EXPONENT = 8  # float magnitudes below 2**-8 become 0, and those above 2**16 become 2**16
+_BLOCK = 1 << 14  # records at once
 _FINE = 16  # from this n_bins on, each power of two has two bins, from twice this four
 
 
@@ -78,7 +82,7 @@ class Bins:
         ndarray of int32 of shape (n,)
         """
         if isinstance(self.domain, Floats) and isinstance(self.kept, Floats) and self.kept != self.domain:
-            codes = self.kept.encode(self.domain.decode(codes))
+            codes = _kept_codes(self.domain, self.kept)(codes)
         if self.width and self.first:
             return np.where(codes == 0, 0, (codes - 1) // self.width + 1).astype(np.int32)
         if self.width:
@@ -174,9 +178,23 @@ def declared_columns(domain: Any, default: Domain) -> Domain | Product:
     return default if domain is None else domain
 
 
-def stacked(bins: Sequence[Bins], columns: Sequence[NDArray[Any]]) -> NDArray[np.int32]:
-    """Return the bins of a table, of shape (n, d) and contiguous by column, from the codes of its columns."""
-    return np.stack([each.of(column) for each, column in zip(bins, columns, strict=True)]).T
+def stacked(bins: Sequence[Bins], columns: Columns) -> NDArray[np.int16]:
+    """Return the bins of a table, of shape (n, d) and column by column in memory, from its codes."""
+    found = np.empty((len(columns), len(bins)), dtype=np.int16, order="F")
+    for here, block in columns.blocks(_BLOCK):
+        for place, (each, codes) in enumerate(zip(bins, block, strict=True)):
+            found[here, place] = each.of(codes)
+    return found
+
+
+@lru_cache(maxsize=256)
+def _kept_codes(domain: Floats, kept: Floats) -> CodePlaces:
+    """Return the function from codes of floats to codes of the same floats in a coarser domain."""
+
+    def kept_codes(codes: NDArray[np.uint64]) -> NDArray[Any]:
+        return kept.encode(domain.decode(codes))
+
+    return CodePlaces(first_codes(kept_codes, kept.size, domain.size), domain.size)
 
 
 def _coarser(domain: Floats, n_bins: int, most: int) -> Floats:

@@ -49,6 +49,7 @@ from dplearn.queries import Examples, HistogramQuery, Oracle
 from dplearn.queries.bounds import TailBound
 from dplearn.queries.factories import check_reports, cost_of, oracle_for
 from dplearn.queries.share_noise import central_noise, share_noise
+from dplearn.records.encoded import encoded
 from dplearn.records.reading import (
     TABLE,
     as_product,
@@ -59,7 +60,6 @@ from dplearn.records.reading import (
     read_features,
     read_labels,
 )
-from dplearn.records.rows import Columns
 
 __all__ = [
     "BinConjunction",
@@ -232,7 +232,7 @@ class ConjunctionClassifier(RuleClassifier):
         names = getattr(self, "feature_names_in_", None)
         domain = as_product(params.declared, X.shape[1], names)
         public = Public(len(X), X.shape[1], names=names, classes=classes, stream=stream)
-        return Table(public, Examples(Columns(domain.encode(X)), codes))
+        return Table(public, Examples(encoded(X, domain), codes))
 
     def _plan(self, params: Params, public: Public) -> "ConjunctionPlan":
         domain = as_product(params.declared, public.n_features, public.names)
@@ -261,7 +261,7 @@ class ConjunctionClassifier(RuleClassifier):
 
     def _summarize(self, table: Table, plan: "ConjunctionPlan") -> Examples:
         # One replaced record replaces one row of bins and one label.
-        return Examples(stacked(plan.bins, table.rows.X.columns), table.rows.y)
+        return Examples(stacked(plan.bins, table.rows.X), table.rows.y)
 
     def _release(self, summary: Examples, plan: "ConjunctionPlan", dice: Dice) -> Concept:
         oracle = oracle_for(plan.noise, summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream)

@@ -162,15 +162,25 @@ class HistogramQuery(StatisticalQuery):
         for `MeanQuery`.
     categories : int
         Public. The number of categories, at least 2.
+    total : callable, optional
+        From records to the number of records in each category, of shape (categories,): a faster
+        implementation of that count. It must be exactly the count of the function's values.
     """
 
     unit = Fraction(1)
     l1 = squared_l2 = 2
     low, high = 0, 1
 
-    def __init__(self, function: Callable[[Any], Any], *, categories: int):
+    def __init__(
+        self,
+        function: Callable[[Any], Any],
+        *,
+        categories: int,
+        total: Callable[[Any], Any] | None = None,
+    ):
         super().__init__(function)
         self.size = check_count("categories", categories, low=2, high=1 << 31)
+        self._total = total
 
     def __repr__(self) -> str:
         return f"HistogramQuery(categories={self.size})"
@@ -181,6 +191,8 @@ class HistogramQuery(StatisticalQuery):
 
     def total(self, records: Any) -> NDArray[np.int64]:
         """Return the number of records in each category."""
+        if self._total is not None:
+            return np.asarray(self._total(records), dtype=np.int64)
         return np.bincount(self.inputs(records), minlength=self.size).astype(np.int64)
 
     def randomizer(self, epsilon: Any, kind: str = "bit", n_reports: int = 1) -> LocalRandomizer:  # noqa: ARG002

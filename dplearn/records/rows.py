@@ -16,7 +16,7 @@ Examples or other Records; got list
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -62,6 +62,12 @@ class Columns(Records):
 
     def __getitem__(self, places: NDArray[np.int64]) -> Self:
         return type(self)([column[places] for column in self.columns])
+
+    def blocks(self, length: int) -> Iterator[tuple[slice, list[NDArray[Any]]]]:
+        """Yield the places of consecutive records, at most `length` at once, and the columns of these."""
+        for start in range(0, len(self), length):
+            here = slice(start, start + length)
+            yield here, [column[here] for column in self.columns]
 
 
 class Examples(Records):

@@ -4,6 +4,7 @@ Only the kinds of the columns are public: numbers, integers, booleans or categor
 the learned domains: numbers beyond a range are clipped, unlisted categories share a code, and missing cells
 have a code.
 
+>>> import numpy as np
 >>> years = np.random.default_rng(0).integers(1990, 2021, 20_000)
 >>> found = learned_schema(years[:, None], epsilon=1, random_state=0)
 >>> found.schema.domains[0]
@@ -22,14 +23,13 @@ from itertools import product
 from math import isqrt
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.core.exact import log_bounds
 from dplearn.core.key_counts import KeyCounts
-from dplearn.core.ranks import Cell, Ranks, SortedCodes
+from dplearn.core.ranks import Cell, Ranks, UnsortedCodes
 from dplearn.domains import Categories, Domain, Floats, Grid, Hashed, IntegerRange, Product
 from dplearn.domains.cells import cells_of, frame_column, is_frame, object_array
 from dplearn.domains.column_kinds import ColumnKinds, declared_kinds, kinds_of
@@ -338,6 +338,8 @@ class SchemaStages(Release[LearnedSchemaPlan, LearnedSchema]):
         of_list = dtype is None and not is_frame(values)
         self.kinds = kinds_of(table, self.columns, dtype, of_list=of_list)
         of_numbers = set(self.kinds.of_numbers)
+        if not is_frame(table) and table.dtype.kind in "iufb" and len(of_numbers) == table.shape[1]:
+            return Columns(Product([self.numbers] * len(of_numbers)).encode(table))
         return Columns(
             [
                 self.numbers.encode(column) if place in of_numbers else _keys(column)
@@ -549,15 +551,17 @@ def _in_memory(rows: Columns, plan: LearnedSchemaPlan) -> _Read:
     columns, numbers, size = rows.columns, plan.columns.of_numbers, plan.numbers.size
     lists = plan.columns.of_categories if plan.threshold is not None else ()
     return _Read(
-        lambda number: SortedCodes(_moved(columns[numbers[number]], size)),  # one column at a time
-        lambda number: SortedCodes(columns[numbers[number]]),
+        lambda number: UnsortedCodes(_moved(columns[numbers[number]], size)),  # one column at a time
+        lambda number: UnsortedCodes(columns[numbers[number]]),
         [columns[place].tolist() for place in lists],
     )
 
 
-def _moved(codes: NDArray[Any], size: int) -> NDArray[np.uint64]:
+def _moved(codes: NDArray[Any], size: int) -> NDArray[Any]:
     """Return codes with that of missing numbers, 0, moved above all others."""
-    return (codes.astype(np.uint64) + np.uint64(size - 1)) % np.uint64(size)
+    moved: NDArray[Any] = codes - codes.dtype.type(1)
+    moved[codes == 0] = size - 1
+    return moved
 
 
 def _of_parts(rows: PartedRecords, plan: LearnedSchemaPlan) -> _Read:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange, LargeIntegerRange
 from dplearn.learners.bins import Bins, binned, declared_columns, stacked
+from dplearn.records.rows import Columns
 
 COARSE = Floats(significand_bits=0, smallest=1, largest=1)
 COARSE_OR_MISSING = Floats(significand_bits=0, smallest=1, largest=1, missing=True)
@@ -137,6 +138,6 @@ def test_declared_domains_of_columns():
 
 def test_a_table_of_bins():
     table = stacked(
-        [binned(Bits(None), 2), binned(IntegerRange(0, 9), 2)], [np.array([0, 1]), np.array([4, 5])]
+        [binned(Bits(None), 2), binned(IntegerRange(0, 9), 2)], Columns([np.array([0, 1]), np.array([4, 5])])
     )
     assert table.tolist() == [[0, 0], [1, 1]]

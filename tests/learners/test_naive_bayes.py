@@ -19,6 +19,7 @@ from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 from dplearn import BudgetExceededError, PrivacyLedger
 from dplearn.core.simplex import nearest_shares
 from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, Hashed, IntegerRange, Product, Schema
+from dplearn.learners import naive_bayes
 from dplearn.learners.bins import binned
 from dplearn.learners.naive_bayes import (
     StatisticalQueryNaiveBayes,
@@ -376,3 +377,14 @@ def test_the_nearest_shares_are_nearest(seed):
     assert found.sum() == pytest.approx(1)
     assert found.min() >= 0
     assert ((found - values) ** 2).sum() <= best.fun + 1e-6
+
+
+@pytest.mark.parametrize("n", [1, 100, 20_000])
+def test_counts_by_blocks_are_those_of_the_categories(n, monkeypatch):
+    monkeypatch.setattr(naive_bayes, "_BLOCK", 97)
+    rng = np.random.default_rng(0)
+    records = Examples(rng.integers(0, 5, (n, 2)).astype(np.int16), rng.integers(0, 3, n))
+    query = naive_bayes._joint(1, 5, 3)
+    counts = np.zeros(15, dtype=np.int64)
+    np.add.at(counts, query.inputs(records), 1)
+    assert query.total(records).tolist() == counts.tolist()
