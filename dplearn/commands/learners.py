@@ -92,6 +92,7 @@ def candidates(
     delta: str | None,
     settings: Sequence[str],
     given: Mapping[str, Any],
+    interactions: bool = True,
 ) -> dict[str, Learner]:
     """Return the unfitted learner by its name; for "auto" the default, and another for few records if any.
 
@@ -109,6 +110,8 @@ def candidates(
         Texts "parameter=value".
     given : mapping of str to object
         Parameters that all of these learners have.
+    interactions : bool, default=True
+        False: those of these learners that have the parameter `interactions` have none.
 
     Returns
     -------
@@ -117,7 +120,7 @@ def candidates(
     Raises
     ------
     Refusal
-        If a name is unknown, or a delta is given for a learner that spends none.
+        If a name is unknown, or an option does not go with the learner.
     TypeError, ValueError
         If the learner refuses a value.
     """
@@ -125,13 +128,28 @@ def candidates(
         raise Refusal(f"--set needs --learner, one of {', '.join(known)}, whose parameter it sets")
     if name == AUTO:
         first, few = next(iter(known)), [each for each in [_FOR_FEW] if each in known]
-        found = {first: _made(first, known, epsilon, delta, (), given)}
+        first_settings = settings if interactions else _without_interactions(first, known, settings)
+        found = {first: _made(first, known, epsilon, delta, first_settings, given)}
         return found | {each: _made(each, known, epsilon, None, (), given) for each in few}
     if name not in known:
         names = [AUTO, *known]
         near = "; --task selects others" if name in {*CLASSIFIERS, *REGRESSORS} else _closest(name, names)
         raise Refusal(f"--learner must be one of {', '.join(names)}, got {name!r}{near}")
+    if not interactions:
+        settings = _without_interactions(name, known, settings)
     return {name: _made(name, known, epsilon, delta, settings, given)}
+
+
+def _without_interactions(
+    name: str, known: Mapping[str, type[Learner]], settings: Sequence[str]
+) -> Sequence[str]:
+    """Return the settings with one more, by which the model has no interactions."""
+    having = [each for each, kind in known.items() if "interactions" in kind().get_params(deep=False)]
+    if name not in having:
+        raise Refusal(f"--no-interactions goes with --learner {' or '.join(having)}, got {name!r}")
+    if any(text.partition("=")[0].strip() == "interactions" for text in settings):
+        raise Refusal("--no-interactions does not go with --set interactions=VALUE")
+    return [*settings, "interactions=False"]
 
 
 def best_learner(learners: Mapping[str, Learner], n: int) -> str:

@@ -80,6 +80,21 @@ def _add_fit(fit: argparse.ArgumentParser) -> None:
         help="classification (default): the target is a label; regression: a number",
     )
     fit.add_argument("--out", required=True, type=Path, metavar="MODEL", help="where to write the model")
+    _add_learner(fit)
+    _add_declarations(fit)
+    fit.add_argument("--ledger", type=Path, metavar="FILE", help="the ledger to charge the fit to")
+    fit.add_argument(
+        "--test",
+        type=Path,
+        metavar="FILE",
+        help="CSV file to measure accuracy on, or R^2; you declare it public",
+    )
+    add_format(fit)
+    fit.set_defaults(run=run_fit)
+
+
+def _add_learner(fit: argparse.ArgumentParser) -> None:
+    """Add the options for the learner and its parameters."""
     fit.add_argument(
         "--learner",
         default=AUTO,
@@ -94,6 +109,11 @@ def _add_fit(fit: argparse.ArgumentParser) -> None:
         help="the same for delta (default: the learner's own; 0 if the ledger has none)",
     )
     fit.add_argument(
+        "--no-interactions",
+        action="store_true",
+        help="make an additive model a sum of effects of single columns, which can all be read and drawn",
+    )
+    fit.add_argument(
         "--set",
         action="append",
         default=[],
@@ -101,6 +121,10 @@ def _add_fit(fit: argparse.ArgumentParser) -> None:
         metavar="PARAMETER=VALUE",
         help="a parameter of the learner, such as method=permute_and_flip; may be repeated",
     )
+
+
+def _add_declarations(fit: argparse.ArgumentParser) -> None:
+    """Add the options for what is public about the columns and the target."""
     fit.add_argument("--schema", type=Path, metavar="FILE", help="JSON description of the columns")
     fit.add_argument(
         "--numbers",
@@ -120,15 +144,6 @@ def _add_fit(fit: argparse.ArgumentParser) -> None:
         action="store_true",
         help="move targets outside the range to the nearest bound; without it they are refused",
     )
-    fit.add_argument("--ledger", type=Path, metavar="FILE", help="the ledger to charge the fit to")
-    fit.add_argument(
-        "--test",
-        type=Path,
-        metavar="FILE",
-        help="CSV file to measure accuracy on, or R^2; you declare it public",
-    )
-    add_format(fit)
-    fit.set_defaults(run=run_fit)
 
 
 def _add_predict(predict: argparse.ArgumentParser) -> None:
@@ -169,6 +184,7 @@ def run_fit(options: argparse.Namespace) -> None:
             epsilon=options.epsilon,
             delta=_delta(options, ledger),
             settings=options.settings,
+            interactions=not options.no_interactions,
             given=task.parameters(options, schema),
         )
     if ledger is not None:

@@ -70,6 +70,19 @@ class Features:
 def features_of(
     plan: AdditivePlan, base: Base, shapes: Sequence[Shape], masses: Sequence[Floats64]
 ) -> Features:
+    """Return the features of each column: of its first shape, and of what this may have missed.
+
+    Parameters
+    ----------
+    plan : AdditivePlan
+        Public. The plan of the fit.
+    base : Base
+        Released. The distribution of the targets.
+    shapes : sequence of Shape
+        Released. The first shape of each column.
+    masses : sequence of ndarray of shape (cells,)
+        Released. The shares of records in the cells of each column.
+    """
     clear = plan.resolution * float(base.curvature.max())
     missed = min(max(_MISSED * clear, _LEAST_MISSED), _MOST_MISSED)
     tables, starts, variances = [], [], []
@@ -110,6 +123,17 @@ def _centred_variances(covariance: Floats64, mass: Floats64) -> Floats64:
 
 
 def joint_basis(plan: AdditivePlan, base: Base, copula: Copula, cells: Integers) -> JointBasis | None:
+    """Return the joint features, without those that noise would hide; None if the plan has none.
+
+    Parameters
+    ----------
+    plan, base
+        As for `features_of`.
+    copula : Copula
+        Released. The scores, weights and correlations of the columns.
+    cells : ndarray of int64 of shape (n, d)
+        Released. Synthetic records.
+    """
     if not plan.n_joint:
         return None
     amplitude = _AMPLITUDE * math.sqrt(base.unit)

@@ -113,6 +113,12 @@ def test_words_are_learned_from_without_a_schema_and_nothing_of_them_is_kept(cap
         (["--learner", "naive_bayes", "--set", "epsilon=3"], "--epsilon does"),
         (["--learner", "naive_bayes", "--set", "random_state=0"], "can be subtracted"),
         (["--set", "n_bins=4"], "--set needs --learner"),
+        (["--learner", "stump", "--no-interactions"], "goes with --learner additive, got 'stump'"),
+        (
+            ["--learner", "additive", "--no-interactions", "--set", "interactions=True"],
+            "--no-interactions does not go with --set interactions=VALUE",
+        ),
+        (["--no-interactions", "--set", "interactions=True"], "--set needs --learner"),
         (["--learner", "linear"], "--task selects others"),
         (["--target-range", "0,1"], "--target-range goes with --task regression"),
         (["--clip-target"], "--clip-target goes with --task regression"),
@@ -166,6 +172,29 @@ def test_parameters_and_delta_reach_the_learner(capsys, table, tmp_path):
     assert run(capsys, *fit, *settings)[0] == 0
     kept = joblib.load(tmp_path / "m")[-1].get_params()
     assert (kept["n_bins"], kept["smoothing"], kept["delta"], kept["epsilon"]) == (6, 0.5, 1e-7, 0.3)
+
+
+@pytest.mark.parametrize("learner", [[], ["--learner", "additive"]], ids=["auto", "named"])
+def test_additive_models_have_no_interactions_where_an_option_says_so(capsys, table, tmp_path, learner):
+    fit = ["fit", table, "--target", "label", "--epsilon", "9", "--out", tmp_path / "m"]
+    assert run(capsys, *fit, *learner, "--no-interactions")[0] == 0
+    assert joblib.load(tmp_path / "m")[-1].interactions is False
+
+
+def test_a_stump_for_few_records_needs_no_option_to_have_no_interactions(capsys, table, tmp_path):
+    fit = ["fit", table, "--target", "label", "--epsilon", "1", "--out", tmp_path / "m"]
+    status, out, _ = run(capsys, *fit, "--no-interactions")
+    assert status == 0
+    assert "Learner: ExponentialMechanismClassifier" in out
+
+
+def test_a_regression_has_no_interactions_where_an_option_says_so(capsys, table, tmp_path):
+    fit = ["fit", table, "--target", "a", "--task", "regression", "--target-range=-9,9"]
+    fit += ["--out", tmp_path / "m"]
+    assert run(capsys, *fit, "--no-interactions")[0] == 0
+    assert joblib.load(tmp_path / "m")[-1].interactions is False
+    linear = run(capsys, *fit, "--learner", "linear", "--no-interactions")
+    assert "goes with --learner additive, got 'linear'" in linear[2]
 
 
 def test_a_schema_is_kept_by_the_estimator_and_chooses_its_columns(capsys, table, tmp_path):
