@@ -9,10 +9,10 @@ rounded.
 >>> from sklearn.linear_model import LogisticRegression
 >>> from dplearn.ensembles.asking import Labels
 >>> teachers = [LogisticRegression().fit([[0.0], [1.0]], ["no", "yes"]), None]
->>> asked = BatchedAsking(np.array([[-1.0], [0.5], [2.0]]), Labels(np.array(["no", "yes"])))
+>>> asked = BatchedAsking(np.array([[-1.0], [0.2], [2.0]]), Labels(np.array(["no", "yes"])))
 >>> stacked = asked.answers(teachers)
 >>> stacked.known.tolist(), stacked.answers[0].ravel().tolist(), stacked.doubtful[0].tolist()
-([True, False], [0, 0, 1], [False, True, False])
+([True, False], [0, 0, 1], [False, False, False])
 """
 
 from collections.abc import Iterator, Sequence

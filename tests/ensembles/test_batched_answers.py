@@ -77,6 +77,28 @@ def test_a_tie_is_decided_by_the_teacher_itself(monkeypatch):
     assert answers_of(teachers, queries, asked).tolist() == alone.tolist()
 
 
+def test_a_lead_within_rounding_of_0_is_doubtful(monkeypatch):
+    mirrored, codes = RNG.normal(size=(20, 8, 3)), np.arange(16) % 2
+    rows = np.stack([mirrored, -mirrored], axis=2).reshape(20, 16, 3)
+    queries, asked = np.vstack([np.zeros(3), RNG.normal(size=(9, 3)) + 7]), Labels(np.array([0, 1]))
+    for model in (GaussianNB(), LogisticRegression(fit_intercept=False)):
+        teachers = [clone(model).fit(own, codes) for own in rows]
+        assert BatchedAsking(queries, asked).answers(teachers).doubtful[:, 0].all()
+        alone = one_by_one(monkeypatch, teachers, queries, asked)
+        assert answers_of(teachers, queries, asked).tolist() == alone.tolist()
+
+
+@pytest.mark.parametrize("kind", [Labels, Scores])
+def test_if_all_answers_are_doubtful_the_teachers_give_all(kind, monkeypatch):
+    monkeypatch.setattr(batched_answers, "_ROUNDING", 1e9)
+    teachers, asked = fitted(GaussianNB()), kind(CLASSES)
+    doubtful = BatchedAsking(QUERIES, asked).answers(teachers).doubtful
+    assert doubtful.all() or kind is Scores
+    assert doubtful.mean() > 0.5
+    alone = one_by_one(monkeypatch, teachers, QUERIES, asked)
+    assert answers_of(teachers, QUERIES, asked).tolist() == alone.tolist()
+
+
 def test_teachers_of_other_kinds_are_asked_one_by_one_among_the_others(monkeypatch):
     class Odd(LogisticRegression):
         def predict(self, X):

@@ -147,7 +147,10 @@ SPOILED = {
     "a column whose variance underflows": (column(lambda cells: cells * 1e-170), [ESTIMATORS[6]]),
     "an ill-conditioned matrix": (column(lambda cells: cells * 1e8), [RidgeClassifier()]),
     "no variance": (lambda rows, labels: rows.__setitem__(2, 3.0), [GaussianNB()]),
-    "a slow descent": (column(lambda cells: 1000 + 300 * cells), [LogisticRegression(C=1e4, tol=1e-10)]),
+    "a slow descent": (
+        column(lambda cells: 1000 + 300 * cells),
+        [LogisticRegression(C=1e4, tol=1e-10, max_iter=9999)],
+    ),
     "no penalty": (lambda rows, labels: rows.__setitem__(slice(None), 3.0), [RidgeClassifier(alpha=0)]),
 }
 
