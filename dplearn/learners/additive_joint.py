@@ -174,7 +174,6 @@ class JointBasis:
         cells: NDArray[np.integer],
         *,
         size: int,
-        least: float = 0.0,
         amplitude: float = 1.0,
     ) -> "JointBasis":
         """Return the joint features that vary most over synthetic records.
@@ -191,8 +190,6 @@ class JointBasis:
             Synthetic records, the first of which are landmarks.
         size : int
             Public. The most features.
-        least : float, default=0.0
-            Released. Features with a mean square below it are left out, except for the first.
         amplitude : float, default=1.0
             What all features are multiplied by. With 1, the mean square of all features together is below 1.
         """
@@ -208,15 +205,20 @@ class JointBasis:
         roots = vectors[:, kept] / np.sqrt(values[kept])
         projected = kernels.of(cells) * 2.0**-_KERNEL @ roots
         mean = projected.mean(axis=0)
-        squares, components = np.linalg.eigh((projected - mean).T @ (projected - mean) / len(cells))
-        squares, components = squares[::-1][:size], components[:, ::-1][:, :size]
-        squares[0] = np.inf
-        kept_components = components[:, squares >= least]
-        return cls(kernels, amplitude * roots @ kept_components, amplitude * mean @ kept_components)
+        _, components = np.linalg.eigh((projected - mean).T @ (projected - mean) / len(cells))
+        components = components[:, ::-1][:, :size]
+        return cls(kernels, amplitude * roots @ components, amplitude * mean @ components)
 
     def values(self, cells: NDArray[np.integer]) -> Floats64:
         """Return the features of synthetic records, of shape (n, size)."""
         return self.kernels.of(cells) * 2.0**-_KERNEL @ self.weights - self.means
+
+    def scaled(self, scales: Floats64) -> "JointBasis | None":
+        """Return the features times `scales`, without those of scale 0; None if no feature is left."""
+        kept = scales > 0
+        if not kept.any():
+            return None
+        return JointBasis(self.kernels, (self.weights * scales)[:, kept], (self.means * scales)[kept])
 
     def rounded(self, unit: float) -> JointFeatures:
         """Return the features as integers.

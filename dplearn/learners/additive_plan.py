@@ -10,7 +10,7 @@
 >>> plan.noise, plan.n_steps, plan.level, plan.resolution, plan.n_joint
 ('gaussian', 16, 4, 955.8, 48)
 >>> [float(share) for share in plan.shares]
-[0.02, 0.1, 0.32, 0.04, 0.07, 0.0, 0.45]
+[0.02, 0.1, 0.32, 0.04, 0.04, 0.0, 0.48]
 """
 
 import math
@@ -41,7 +41,7 @@ BINS = 24
 
 # The shares of the budget for the distribution of the target, the masses, the shapes, the correlations and
 # the pairs of columns; the steps have the rest, of which each query for the spread of residuals takes a part.
-_TARGET, _MASSES, _SHAPES, _CORRELATIONS, _PAIRS = (Fraction(part, 100) for part in (2, 10, 32, 4, 7))
+_TARGET, _MASSES, _SHAPES, _CORRELATIONS, _PAIRS = (Fraction(part, 100) for part in (2, 10, 32, 4, 4))
 _SPREAD, _MOMENTS = Fraction(2, 100), Fraction(5, 100)  # of a regression
 _STEPS = {1: 4, 2: 16}  # shares of epsilon add up linearly, shares of rho or of the records in quadrature
 #: The resolutions from which on the more flexible kernels are used, after the first three.

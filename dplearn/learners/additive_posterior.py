@@ -18,23 +18,34 @@ __all__ = ["covariance_of_weights", "model_of", "posterior_weights"]
 Floats64 = NDArray[np.float64]
 
 _SPLIT = 1e-5  # the ridge of the split of joint features, as a share of the mean square of other features
-_PRIORS = (0.1, 0.3, 1.0, 3.0)  # variances of the weights
-_JOINT_PRIORS = (0.0, 0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # those of joint features; 0: no interactions
+_PRIORS = (0.1, 0.3, 1.0, 3.0)  # factors of the prior variances of weights
+# The same for joint features; 0: no interactions.
+_JOINT_PRIORS = (0.0, 0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 _PENALTY = 0.1  # the log-likelihood falls by this times the log-variance
+_SAMPLED = 0.2  # of the sampling error: the priors are narrower than some effects
 _TINY = 1e-9
 
 
 def posterior_weights(
-    measured: Floats64, curvature: Floats64, start: Floats64, variance: float, joint: slice
+    measured: Floats64,
+    curvature: Floats64,
+    start: Floats64,
+    variance: float,
+    joint: slice,
+    usual: Floats64,
+    sampling: float,
 ) -> tuple[Floats64, Floats64]:
     """Return the posterior mean of the weights of one margin, and their prior variances.
 
-    `measured` is curvature times weights, plus noise. The weights of joint features have one prior variance,
-    and all others have another; both are those of greatest marginal likelihood.
+    `measured` is curvature times weights, plus noise of the given variance, plus the sampling error, whose
+    covariance is near `sampling` times the curvature. The prior variances are the usual ones times one factor
+    for joint features, and another for all others; both are those of greatest marginal likelihood.
     """
-    beyond, squared = measured - curvature @ start, curvature @ curvature
-    of_joint = curvature[:, joint] @ curvature[joint]
-    noise = max(variance, _TINY * float(squared.trace())) * np.eye(len(start))
+    beyond, squared = measured - curvature @ start, (curvature * usual) @ curvature
+    of_joint = (curvature[:, joint] * usual[joint]) @ curvature[joint]
+    noise = (
+        max(variance, _TINY * float(squared.trace())) * np.eye(len(start)) + _SAMPLED * sampling * curvature
+    )
 
     def fitted(prior: float, joint_prior: float) -> tuple[float, Floats64, Floats64]:
         total = noise + prior * (squared - of_joint) + joint_prior * of_joint
@@ -48,8 +59,8 @@ def posterior_weights(
     joint_priors = _JOINT_PRIORS if joint.stop > joint.start else (1.0,)
     joint_prior = max(joint_priors, key=lambda each: fitted(1.0, each)[0])
     prior = max(_PRIORS, key=lambda each: fitted(each, joint_prior)[0])
-    variances = np.full(len(start), prior)
-    variances[joint] = joint_prior
+    variances = prior * usual
+    variances[joint] = joint_prior * usual[joint]
     _, root, scaled = fitted(prior, joint_prior)
     response = solve_triangular(root, curvature * variances, lower=True)
     return start + response.T @ scaled, variances

@@ -125,10 +125,11 @@ def _ask_spread(
 def _refined(
     oracle: Oracle, plan: AdditivePlan, base: Base, shapes: Sequence[Shape], copula: Copula
 ) -> AdditiveModel:
-    features = features_of(plan, base, shapes, copula.masses)
-    cells = copula.drawn(max(500, min(_SYNTHETIC, _CELLS // len(features.tables))))
+    cells = copula.drawn(max(500, min(_SYNTHETIC, _CELLS // len(shapes))))
     joint = joint_basis(plan, base, copula, cells)
-    rows = rows_of_features(plan, base, features.tables, joint, cells)
+    energies = (joint.values(cells) ** 2).mean(axis=0) if joint else None
+    features = features_of(plan, base, shapes, copula.masses, joint, energies)
+    rows = rows_of_features(plan, features, cells)
     synthetic = feature_rows(rows, cells)
     weights = _start(rows, base, features.starts)
     seen = _curvatures(plan, base, rows, synthetic)
@@ -136,16 +137,20 @@ def _refined(
     floored = [each + least * _FLOOR * floor for each, least in zip(seen, base.step_curvature, strict=True)]
     # Of cells without records a floor would make noise look like effects.
     lower = [each + least * _LOWER * floor for each, least in zip(seen, base.step_curvature, strict=True)]
-    measured, variance = _steps(oracle, plan, base, rows, weights, floored, lower)
-    rest = np.zeros(rows.size, dtype=bool)
-    rest[: rows.joint_slice.start] = np.concatenate(features.others)
+    measured, variance = _steps(oracle, plan, base, rows, weights, features.priors, floored, lower)
     posterior = []
     for out, curvature in enumerate(lower):
         mean, priors = posterior_weights(
-            measured[:, out], curvature, weights[:, out], variance, rows.joint_slice
+            measured[:, out],
+            curvature,
+            weights[:, out],
+            variance,
+            rows.joint_slice,
+            features.priors,
+            float(base.variance[out] / base.curvature[out]),
         )
         # The floor is no measurement, and the first sums have shown no more than their posterior covariance.
-        priors = np.where(rest, 1 / features.missed, priors)
+        priors = np.where(features.others, features.priors / features.missed, priors)
         posterior.append((mean, covariance_of_weights(seen[out], priors, variance)))
     return model_of(rows, base, copula, posterior, features.omitted, synthetic)
 
@@ -174,6 +179,7 @@ def _steps(
     base: Base,
     rows: Rows,
     start: Floats64,
+    priors: Floats64,
     floored: Sequence[Floats64],
     curvatures: Sequence[Floats64],
 ) -> tuple[Floats64, float]:
@@ -181,12 +187,13 @@ def _steps(
 
     The steps use `floored`, which are regular matrices near the curvatures.
 
-    With prior variance 1, and noise of variance u in one gradient and of v in the mean of all of them, the
-    weights of a step move by (H + 1 + (v + c u) / H)^-1 (gradient - (1 + v / H) (weights - start)), times the
-    rate. The mean gives the result. The caution c keeps the noise of single steps out of the weights: without
-    it, noise would make residuals so large that they are clipped, and the curvature less than H.
+    With prior variances P, and noise of variance u in one gradient and of v in the mean of all of them, the
+    weights of a step move by (H + (1 + (v + c u) / H) / P)^-1 (gradient - (1 + v / H) / P (weights - start)),
+    times the rate. The mean gives the result. The caution c keeps the noise of single steps out of the
+    weights: without it, noise would make residuals so large that they are clipped, and the curvature less
+    than H.
     """
-    n, identity = plan.public.n_samples, np.eye(rows.size)
+    n = plan.public.n_samples
     weights, total, first, variance = start.copy(), np.zeros_like(start), int(_WARM * plan.n_steps), 0.0
     moves: list[tuple[Floats64, Floats64]] = []
     for step in range(plan.n_steps):
@@ -194,11 +201,10 @@ def _steps(
         mean, noise = ask_residuals(oracle, plan, rows, residuals, base.loss.reach, plan.step_share)
         gradient, variance = mean * n, noise * n**2
         if not moves:
-            ridges = [identity + variance / plan.n_steps * np.linalg.inv(each) for each in floored]
-            moves = [
-                (np.linalg.inv(each + ridge + base.loss.caution * variance * np.linalg.inv(each)), ridge)
-                for each, ridge in zip(floored, ridges, strict=True)
-            ]
+            for each in floored:
+                noise_ridge = variance * np.linalg.inv(each) / priors
+                ridge = np.diag(1 / priors) + noise_ridge / plan.n_steps
+                moves.append((np.linalg.inv(each + ridge + base.loss.caution * noise_ridge), ridge))
         if step >= first:
             total += gradient + np.stack([h @ w for h, w in zip(curvatures, weights.T, strict=True)], axis=1)
         for out, (inverse, ridge) in enumerate(moves):

@@ -172,12 +172,12 @@ def test_features_are_the_directions_that_vary_most():
     assert (louder.values(records) ** 2).mean(axis=0) == pytest.approx(9 * squares)
 
 
-def test_features_below_the_least_mean_square_are_left_out_but_for_the_first():
+def test_scaled_features_are_multiples_without_those_of_scale_0():
     basis, records = basis_of()
-    squares = (basis.values(records) ** 2).mean(axis=0)
-    assert basis_of(least=float(squares[6]) * 0.999)[0].weights.shape[1] == 7
-    assert basis_of(least=float(squares[6]) * 1.001)[0].weights.shape[1] == 6
-    assert basis_of(least=1e9)[0].weights.shape[1] == 1
+    scales = np.zeros(basis.weights.shape[1])
+    scales[[0, 3]] = 2.0, 0.5
+    assert basis.scaled(scales).values(records) == pytest.approx(basis.values(records)[:, [0, 3]] * [2, 0.5])
+    assert basis.scaled(0 * scales) is None
 
 
 def test_a_product_of_two_columns_is_a_linear_function_of_the_features():
