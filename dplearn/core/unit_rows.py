@@ -99,5 +99,5 @@ def _scaled(rows: NDArray[np.float64], reach: int, order: int) -> NDArray[np.flo
     rows *= (reach / lengths)[:, None]
     np.trunc(rows, out=rows)
     # The sums are whole numbers below 2**53, so this comparison is exact.
-    rows[norm_powers(rows, order) > reach**order] = 0.0
+    rows[~(norm_powers(rows, order) <= reach**order)] = 0.0  # NaN is not at most anything
     return rows

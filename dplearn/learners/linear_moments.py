@@ -84,7 +84,7 @@ def _shortened(
     long = norm_powers(rows[:, :-1], plan.order) > plan.reach**plan.order
     short = np.column_stack([unit * plan.steps * factors, targets[:, None] * (factors / largest)])
     rows[long] = np.trunc(short[long])
-    rows[norm_powers(rows[:, :-1], plan.order) > plan.reach**plan.order] = 0.0
+    rows[~(norm_powers(rows[:, :-1], plan.order) <= plan.reach**plan.order)] = 0.0  # NaN is not at most it
     return rows
 
 

@@ -50,12 +50,12 @@ N_BUCKETS = 1 << 8
 
 
 def sparse_rows(X: Any) -> Any:
-    """Return a wide table as a sparse matrix in canonical form.
+    """Return a wide table as a sparse matrix.
 
     Parameters
     ----------
     X : ndarray, CSR matrix or EncodedMatrix of shape (n, d)
-        Private. Finite numbers.
+        Private. From `plain_matrix` or `DesignMatrix.encoded`: finite floats.
 
     Returns
     -------
@@ -63,9 +63,7 @@ def sparse_rows(X: Any) -> Any:
     """
     table: Any = X  # issparse narrows to a type without its methods
     if issparse(X):
-        rows = csr_array(table, dtype=np.float64, copy=True)
-        rows.sum_duplicates()
-        return rows
+        return csr_array(table)
     blocks: list[Any] = [csr_array(dense(X[block])) for block in row_blocks(*X.shape)]
     return vstack(blocks, format="csr")
 
@@ -200,7 +198,7 @@ def _masses(rows: Any, most: int) -> NDArray[np.int64]:
     """Return the share of each stored number in the squared length of its row, times `most`, rounded down.
 
     The sum over a row is at most `most`. An exact check guarantees it: a row of which float errors make the
-    sum greater is replaced by zeros.
+    sum greater is replaced by zeros. Numbers that are not finite are replaced by 0, although none should be.
     """
     lengths = np.diff(rows.indptr)
     filled = np.flatnonzero(lengths)
@@ -211,10 +209,12 @@ def _masses(rows: Any, most: int) -> NDArray[np.int64]:
     def spread(of_rows: NDArray[Any]) -> NDArray[Any]:
         return np.repeat(of_rows, lengths)
 
+    data = np.where(np.isfinite(rows.data), rows.data, 0.0)
     # Scaled to magnitudes of at most 1, so that no square overflows.
-    largest = np.maximum.reduceat(np.abs(rows.data), starts)
-    squares = (rows.data / spread(np.where(largest > 0, largest, 1.0))) ** 2
+    largest = np.maximum.reduceat(np.abs(data), starts)
+    squares = (data / spread(np.where(largest > 0, largest, 1.0))) ** 2
     sums = np.maximum(np.add.reduceat(squares, starts), 1.0)  # a filled row has a square of 1, or is 0
     masses = np.floor(squares * spread(most / sums)).astype(np.int64)
+    # No mass is negative, since no square is. The sums are exact integers.
     masses[spread(np.add.reduceat(masses, starts) > most)] = 0
     return np.asarray(masses)

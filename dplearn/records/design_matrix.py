@@ -143,14 +143,23 @@ def plain_matrix(X: Any) -> Any:
     DomainError
         If a value is not a finite number; the message shows no value.
     """
-    table: Any = X
     if issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "iufb"):
+        table = _floats(X)
         if not np.isfinite(table.data if issparse(X) else table).all():
             raise DomainError("X must hold finite numbers")
-        return table.astype(np.float64, copy=False)
+        return table
     floats = Floats()
     columns = Product([floats] * X.shape[1]).encode(X)
     return np.stack([floats.decode(column) for column in columns], axis=1)
+
+
+def _floats(X: Any) -> Any:
+    """Return a table as floats, which may be infinite; numbers at one place of a sparse matrix are added."""
+    table = X.astype(np.float64, copy=False)
+    if issparse(X) and not table.has_canonical_format:
+        table = table.copy()
+        table.sum_duplicates()
+    return table
 
 
 def _has_gaps(domain: Domain) -> bool:

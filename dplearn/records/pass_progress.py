@@ -6,6 +6,7 @@
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from contextvars import ContextVar, Token
 from importlib import import_module
 from typing import Any, Self, TextIO, TypeVar
@@ -58,13 +59,18 @@ class PassProgress:
     def over(self, parts: Iterable[Part], n_parts: int | None) -> Iterator[Part]:
         """Yield the parts of one pass, and show how many of them have been read."""
         self._passes += 1
-        bar = _bar_of()(desc=f"pass {self._passes}", total=n_parts, unit=" parts", file=self._file)
+        bar: Any = None
+        # A file that cannot be written must not end a fit that has been charged.
+        with suppress(Exception):
+            bar = _bar_of()(desc=f"pass {self._passes}", total=n_parts, unit=" parts", file=self._file)
         try:
             for part in parts:
                 yield part
-                bar.update()
+                with suppress(Exception):
+                    bar.update()
         finally:
-            bar.close()
+            with suppress(Exception):
+                bar.close()
 
 
 _SHOWN: ContextVar[PassProgress | None] = ContextVar("shown", default=None)

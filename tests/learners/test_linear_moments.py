@@ -142,3 +142,11 @@ def test_a_design_has_as_many_active_numbers_as_columns():
     rows = design.of(np.array([["c", 1, 4.0]], dtype=object))
     assert np.append(rows, 1.0) @ (np.eye(11) - plan.basis() @ plan.basis().T) == pytest.approx(np.zeros(11))
     assert replace(plan, bits=0).reach >= 1
+
+
+@pytest.mark.parametrize("stray", [np.nan, np.inf, -np.inf])
+def test_a_row_that_is_not_finite_counts_as_zeros_or_keeps_its_norm(stray):
+    plan = plan_of(2)
+    rows = bounded_rows(np.array([[stray, 0.5], [0.5, 0.5]]), np.array([STEPS, STEPS]), plan)
+    assert (rows[:, :-1].astype(object) ** 2).sum(axis=1).max() <= plan.reach**2
+    assert np.abs(rows[:, -1].astype(int)).max() <= plan.target_reach

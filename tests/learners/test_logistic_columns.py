@@ -8,8 +8,8 @@ import pytest
 from scipy.sparse import csr_array, csr_matrix, random_array
 from sklearn.linear_model import LogisticRegression
 
-from dplearn import StatisticalQueryLogisticRegression
-from dplearn.domains import Categories, Schema
+from dplearn import LinearRegressor, PrivacyLedger, StatisticalQueryLogisticRegression
+from dplearn.domains import Categories, DomainError, Schema
 from dplearn.estimator.stages import Public
 from dplearn.learners.logistic_columns import (
     ReducedRows,
@@ -73,11 +73,40 @@ def test_a_row_has_the_same_masses_in_any_table():
     assert np.array_equal(together, alone)
 
 
-def test_sparse_rows_add_numbers_that_are_stored_twice():
-    twice = csr_matrix((np.array([1.0, 2.0, 4.0]), np.array([1, 1, 0]), np.array([0, 3])), shape=(1, 2))
-    assert sparse_rows(twice).toarray().tolist() == [[4.0, 3.0]]
-    assert twice.nnz == 3  # the table of the user is as it was
+def test_sparse_rows_are_those_of_the_table():
     assert sparse_rows(np.array([[0.0, 2.0]])).nnz == 1
+    assert sparse_rows(csr_matrix([[0.0, 2.0]])).toarray().tolist() == [[0.0, 2.0]]
+
+
+@pytest.mark.parametrize("stray", [np.nan, np.inf, -np.inf, 1e308])
+def test_no_number_makes_a_mass_that_is_out_of_bounds(stray):
+    rows = csr_array((np.array([stray, 1e308, 3.0, stray]), ([0, 0, 1, 1], [0, 1, 0, 2])), shape=(2, 3))
+    query = mass_query(plan_of(3, 2))
+    total = query.total(Examples(rows, np.zeros(2)))
+    assert (total >= 0).all()
+    assert total.sum() <= 2 * query.norm
+
+
+def numbers_that_become_infinite(d):
+    twice = csr_matrix((np.full(2, 1.7e308), np.full(2, 7), np.array([0, 2, 2])), shape=(2, d))
+    wide = np.zeros((2, d), dtype=np.longdouble)
+    wide[0, 7] = np.longdouble("1e4000")
+    return [twice, wide, csr_matrix(wide)]
+
+
+@pytest.mark.parametrize("d", [10, 5000])
+@pytest.mark.parametrize("kind", range(3))
+def test_numbers_that_are_infinite_as_floats_are_refused_before_the_charge(d, kind):
+    ledger = PrivacyLedger(2, 1e-5)
+    X = numbers_that_become_infinite(d)[kind]
+    learner = StatisticalQueryLogisticRegression(classes=[0, 1], ledger=ledger)
+    with pytest.raises(DomainError, match="X must hold finite numbers"):
+        learner.fit(X, [0, 1])
+    if kind == 1:
+        with pytest.raises(DomainError, match="X must hold finite numbers"):
+            LinearRegressor(target_range=(0, 1), ledger=ledger).fit(X[:, :10], [0.0, 1.0])
+    assert ledger.history() == []
+    assert X.shape == (2, d)
 
 
 def test_columns_above_the_threshold_are_kept():

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dplearn import StatisticalQueryNaiveBayes
+from dplearn import PrivacyLedger, StatisticalQueryNaiveBayes
 from dplearn.display import PassProgress
 from dplearn.domains import DomainError, Grid
 from dplearn.releases import median
@@ -140,3 +140,25 @@ def test_the_bar_of_dask_is_written(capsys):
     with ProgressBar():
         naive_bayes().fit(array.from_array(X, chunks=(20, 2)), array.from_array(y, chunks=20))
     assert capsys.readouterr().out.count("100% Completed") >= 2
+
+
+class Full(io.StringIO):
+    """A file that can be written a few times."""
+
+    left = 3
+
+    def write(self, text):
+        self.left -= 1
+        if self.left < 0:
+            raise OSError("No space left on device")
+        return super().write(text)
+
+
+@pytest.mark.parametrize("n_writes", [0, 1, 3])
+def test_a_file_that_cannot_be_written_ends_no_release(n_writes):
+    file, budget = Full(), PrivacyLedger(2)
+    file.left = n_writes
+    with PassProgress(file=file):
+        median(lambda: [np.arange(50.0), np.arange(60.0)], epsilon=1, ledger=budget)
+    assert file.left < 0
+    assert len(budget.history()) == 1
