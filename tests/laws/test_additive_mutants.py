@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dplearn import AdditiveClassifier
+from dplearn import AdditiveClassifier, AdditiveRegressor
 from dplearn.audit.cases.additive import (
     ADDITIVE_REPLAYS,
     CASES,
@@ -81,6 +81,29 @@ def test_residuals_with_noise_for_an_added_record_break_the_claim(monkeypatch):
 
     monkeypatch.setattr(VectorQuery, "__init__", half)
     assert excess(case.with_fit(case.fit)) > 1.9
+
+
+def test_whole_fits_of_numbers_with_noise_for_an_added_record_break_the_claim(monkeypatch):
+    case = OnePair.of(BY_NAME["additive_numbers_masses"], ((("a", -1.0),), (("b", -1.0),)))
+    assert 0.8 < excess(case) <= 1
+    right = additive_queries.mass_query
+
+    def half(rows):
+        query = right(rows)
+        query.l1 //= 2
+        return query
+
+    monkeypatch.setattr(additive_shapes, "mass_query", half)
+    assert excess(case.with_fit(case.fit)) > 1.5
+
+
+def test_the_shares_of_enumerated_queries_are_those_of_the_plan():
+    shares = AdditiveRegressor(delta=0, domain=[Categories(["a", "b"])], target_range=(-1, 1)).plan(1).shares
+    claimed = {case.name: case.claim.epsilon / 8 for case in CASES if "_numbers_" in case.name}
+    names = ("target", "masses", "shapes", "step")
+    asked = (shares.target, shares.masses, shares.shapes, shares.steps)
+    assert claimed == {f"additive_numbers_{name}": share for name, share in zip(names, asked, strict=True)}
+    assert sum(asked) + 2 * shares.spread == 1
 
 
 def test_gaussian_noise_for_an_added_record_is_too_small_for_a_replaced_one():

@@ -10,9 +10,15 @@ coarsest grid the targets move the means of a target and of its square by half o
 Labels of three move residuals at one row by half of what they can with the residuals of another row, and the
 reports of records are of clipped coordinates. A whole fit publishes no masses of one cell, and it does not
 spend their share.
+
+A whole fit of numbers has too many outcomes: 10**5 on the coarsest grid, for one record in one cell. So it is
+run with the noise of one query at a time, and with far noise, that of given answers, in all others. Each of
+these fits keeps the share of its query. For one record the noise in the spread of residuals is so large that
+a fit ignores the answer; histograms are enumerated elsewhere.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -260,7 +266,7 @@ PAIRS = tuple((one, other, label) for one in range(2) for other in range(2) for 
 _TARGETS = tuple((cell, target) for cell in (0, 2) for target in (-STEPS, 0, STEPS))
 _THREE = ((0,), (1,), (2,))
 
-CASES = (
+CASES: tuple[AuditCase, ...] = (
     additive_case(
         "additive",
         AdditiveClassifier(epsilon=1, delta=0, domain=[Categories(["a"])], classes=[0, 1], random_state=0),
@@ -354,6 +360,56 @@ def with_far_noise(fit: Fit) -> Fit:
         return fit(rows, far)
 
     return run
+
+
+class _OneNoise:
+    """Dice with noise in one query; the answers to all others are at their ends, in turn high and low."""
+
+    def __init__(self, dice: Any, query: int):
+        self._dice, self._left = dice, query
+
+    def __getattr__(self, primitive: str) -> Any:
+        return getattr(self._dice, primitive)
+
+    def discrete_laplace(self, ratio: Fraction, low: Any, high: Any, size: int) -> Any:
+        self._left -= 1
+        if self._left == -1:
+            return self._dice.discrete_laplace(ratio, low, high, size=size)
+        return np.where(np.arange(size) % 2 == 0, high, low)
+
+
+def _one_query(name: str, query: int, share: Fraction, tightness: float) -> AuditCase:
+    """Return a case of whole fits of numbers, of which one query has noise."""
+    epsilon, target = 8, (-1.0, 1.0)
+    model = AdditiveRegressor(
+        epsilon=epsilon, delta=0, domain=[Categories(["a", "b"])], target_range=target, random_state=0
+    )
+    records = [(cell, number) for cell in ("a", "b") for number in target]
+    whole = additive_case(name, model, 1, records, bits=replace(_COARSEST, factors=0), bins=2)
+
+    def fit(rows: Rows, dice: Dice) -> Any:
+        one: Any = _OneNoise(dice, query)
+        return whole.fit(rows, one)
+
+    return replace(
+        whole.with_fit(fit),
+        claim=ApproxDP(epsilon * share),
+        verifies=(),
+        part_of=(_REGRESSOR,),
+        required=Required(2, tightness),
+    )
+
+
+#: Whole fits with noise in one query, which has a share of the budget.
+CASES += tuple(
+    _one_query(f"additive_numbers_{name}", query, Fraction(share, 100), tightness)
+    for query, name, share, tightness in (
+        (0, "target", 5, 0.49),
+        (1, "masses", 10, 0.81),
+        (2, "shapes", 32, 0.49),
+        (4, "step", 49, 0.49),
+    )
+)
 
 
 def _replay(name: str, kind: str, n_labels: int, **settings: Any) -> AuditCase:
