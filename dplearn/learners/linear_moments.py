@@ -10,7 +10,7 @@ together with its constant and its target, which keeps a linear relation between
 (11, 7)
 >>> rows = bounded_rows(np.array([[0.5, -0.5], [1.0, 1.0]]), np.array([STEPS, -STEPS]), plan)
 >>> rows.tolist()  # the second row is longer than 11
-[[4.0, -4.0, 8.0, 7.0], [6.0, 6.0, 6.0, -5.0]]
+[[4, -4, 8, 7], [6, 6, 6, -5]]
 >>> query = moments_query(plan)
 >>> matrix_of(plan, query.total(rows)).astype(int)[0].tolist()
 [52, 20, 68, -2]

@@ -17,6 +17,7 @@ from dplearn import (
     AdditiveRegressor,
     ConjunctionClassifier,
     ExponentialMechanismClassifier,
+    LinearRegressor,
     PrivacyLedger,
     StatisticalQueryLogisticRegression,
     StatisticalQueryNaiveBayes,
@@ -227,7 +228,7 @@ def test_errors_of_the_learner_come_before_the_charge():
     ledger = PrivacyLedger(20, 1e-3)
     wide = np.zeros((50, 5000))
     for learner, X, y, words in (
-        (StatisticalQueryLogisticRegression(epsilon=5), wide, ["a", "b"] * 25, "columns"),
+        (LinearRegressor(epsilon=5, target_range=(0, 1)), wide, [0, 1] * 25, "at most .* numeric columns"),
         (StatisticalQueryLogisticRegression(epsilon=5), FRAME, ["a"] * N, "at least 2 classes"),
         (StatisticalQueryNaiveBayes(epsilon=-1), FRAME, LABELS, "epsilon must be"),
         (StatisticalQueryNaiveBayes(epsilon=5), FRAME, LABELS[1:], "equal numbers of samples"),
