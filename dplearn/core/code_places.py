@@ -55,7 +55,7 @@ class CodePlaces:
         if len(codes) < _FEW or not self._apart:
             return self._search(codes).astype(np.int16)
         if not self._shift:
-            return np.asarray(self._last.take(codes))
+            return np.asarray(self._last.take(codes.astype(np.intp, copy=False)))
         heads = (codes >> codes.dtype.type(self._shift)).astype(np.intp)
         places: NDArray[np.int16] = self._last.take(heads)
         places -= codes < self._begins.take(heads)
