@@ -17,8 +17,10 @@ figures there flatter them a little. What is declared follows from what the colu
 ends that need no look at the rows.
 
 Ours run with their defaults and the declared schema, the ensembles and students with delta 1e-6, as
-logistic regression and naive Bayes. Left out: learners of one column (ThresholdClassifier, PointClassifier)
-and of parities, which no such table is an example of, and SecretSampleClassifier, which changes another.
+additive models, logistic regression and naive Bayes. One additive model has no schema: it learns ranges and
+categories, from a tenth of its budget. Left out: learners of one column (ThresholdClassifier,
+PointClassifier) and of parities, which no such table is an example of, and SecretSampleClassifier, which
+changes another.
 
 Peers, each in an environment of its own, named by its python: diffprivlib 0.6 (needs scikit-learn 1.5;
 delta 0), and DPExplainableBoostingClassifier of interpret (two labels only), with delta 1e-6. They are told
@@ -53,6 +55,7 @@ from sklearn.preprocessing import OneHotEncoder
 from threadpoolctl import threadpool_limits
 
 from dplearn import (
+    AdditiveClassifier,
     ConjunctionClassifier,
     ExponentialMechanismClassifier,
     KnowledgeTransferClassifier,
@@ -248,6 +251,13 @@ class Contender:
 
 WITH_DELTA = {"delta": DELTA}
 OURS = (
+    Contender("AdditiveClassifier", partial(AdditiveClassifier, **WITH_DELTA)),
+    Contender(
+        "AdditiveClassifier",
+        partial(AdditiveClassifier, **WITH_DELTA),
+        needs="nothing declared",
+        schema=False,
+    ),
     Contender(
         "StatisticalQueryLogisticRegression", partial(StatisticalQueryLogisticRegression, **WITH_DELTA)
     ),

@@ -20,6 +20,7 @@ EPSILONS, MIDDLE, MAIN = (0.1, 1.0, 3.0), 1.0, "Adult"
 PRIVATE = ("dplearn", "diffprivlib", "interpret")
 QUICK = "*(Preliminary: a quick run of one fit each, on a busy machine; seconds are too long.)*"
 IN_WORDS = {
+    "AdditiveClassifier": "additive model",
     "StatisticalQueryLogisticRegression": "logistic regression",
     "StatisticalQueryNaiveBayes": "naive Bayes",
     "ExponentialMechanismClassifier": "stump",

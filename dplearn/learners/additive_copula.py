@@ -31,6 +31,7 @@ _LEAST_WEIGHT = 1 / 4  # of a column, as a share of the greatest
 _LEAST_PAIRED = 0.1  # the same where interactions were found, for columns without any
 _LEAST_VARIANCE = 0.05
 _LEAST_EIGENVALUE = 0.02
+_LEAST_KEPT = 0.3  # of the squares of scores, after shortening
 _TINY = 1e-9
 
 
@@ -77,6 +78,9 @@ def ask_correlations(
     found[first, second] = answer.means / np.where(first == second, on, off)
     found = units * (found + np.triu(found, 1).T)
     noise = units * math.sqrt(answer.noise_variance) / off
+    # Records that are far out in several columns are shortened, which makes all products smaller alike.
+    kept = np.clip(np.average(np.diag(found), weights=weights**2), _LEAST_KEPT, 1.0)
+    found, noise = found / kept, noise / kept
     found = (found**3 / (found**2 + noise**2)).clip(-0.99, 0.99)  # shrunk where it is mostly noise
     np.fill_diagonal(found, 1.0)
     values, vectors = np.linalg.eigh(found)

@@ -20,7 +20,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from dplearn.estimator.stages import Params, Public
-from dplearn.learners.additive_columns import LEVELS, Column, column_of
+from dplearn.learners.additive_columns import Column, column_of
 from dplearn.learners.additive_losses import RESIDUAL_BITS, Loss
 from dplearn.learners.additive_queries import pair_norm, residual_norm
 from dplearn.learners.logistic_queries import moment_weights
@@ -44,10 +44,15 @@ BINS = 24
 _TARGET, _MASSES, _SHAPES, _CORRELATIONS, _PAIRS = (Fraction(part, 100) for part in (2, 10, 32, 4, 4))
 _SPREAD, _MOMENTS = Fraction(2, 100), Fraction(5, 100)  # of a regression
 _STEPS = {1: 4, 2: 16}  # shares of epsilon add up linearly, shares of rho or of the records in quadrature
-#: The resolutions from which on the more flexible kernels are used, after the first three.
-_FINER = (250, 500, 1000)
+# The resolutions from which on shapes may be more flexible than straight lines: a flexible shape has longer
+# rows, of which a straight effect is a smaller part. Laplace noise is in the counts of cells, whose number
+# does not depend on the level: there the marginal likelihood alone chooses among the first levels.
+_FLEXIBLE_FROM = (30, 60, 250, 500, 1000)
+_LEVEL_OF_COUNTS = 2
 # The resolution from which on residuals of labels are not clipped, and wide ranges have finer cells.
 _CLEAR = 2000
+# From there on there are fewer steps, which are longer: every step passes over all records.
+_CLEAR_STEPS, _CLEAR_RATE = {1: 4, 2: 8}, 0.6
 # The resolution below which a fit warns, for labels and for numbers; with local reports, thrice as much. On
 # made tables of 3 and 10 columns and 50 to 1,000,000 records, most areas under the ROC curve are below .7
 # there, where .83 is best, and most R^2 are negative.
@@ -140,8 +145,8 @@ class AdditivePlan(Plan):
         noise in the count of a cell if one query for the counts of the cells of all columns had the whole
         budget. Below `least_resolution` the fit is noise-dominated, and it warns.
     level : int
-        The flexibility of the most flexible shapes that a fit considers, from 2 to 5; shapes of lower levels,
-        down to straight lines at level 0, are considered too. It depends on the resolution.
+        The flexibility of the most flexible shapes that a fit considers, from straight lines at level 0 to 5;
+        shapes of lower levels are considered too. It depends on the resolution.
     n_joint : int
         The most joint features, for interactions; 0: the model is a sum of effects of single columns.
     deviation : float
@@ -209,8 +214,13 @@ class AdditivePlan(Plan):
 
     @property
     def clear(self) -> bool:
-        """Whether the noise is so small that residuals of labels are not clipped and cells are finer."""
+        """Whether noise is so small that residuals of labels are not clipped, and cells are finer."""
         return self.resolution >= _CLEAR
+
+    @property
+    def rate(self) -> float:
+        """The size of a step, as a share of Newton's."""
+        return float(max(self.loss.rate, _CLEAR_RATE) if self.clear else self.loss.rate)
 
     @property
     def correlated(self) -> bool:
@@ -273,12 +283,14 @@ def additive_plan(
     distinct = {id(each): each for each in domain.domains}  # most columns of a plan have the same domain
     made = {key: column_of(each, fine=resolution >= _CLEAR) for key, each in distinct.items()}
     columns = tuple(made[id(each)] for each in domain.domains)
-    level = min(LEVELS - 1, 2 + sum(resolution >= limit for limit in _FINER))
+    level = sum(resolution >= limit for limit in _FLEXIBLE_FROM)
+    if noise == "laplace":
+        level = max(level, _LEVEL_OF_COUNTS)
     fewer_bits = range(2 * params.finest + 1)
     tried = [params.bits] if params.bits else [Bits.of(params.finest, fewer) for fewer in fewer_bits]
     plan = replace(
         bare,
-        n_steps=params.steps or _STEPS[bare.order],
+        n_steps=params.steps or (_CLEAR_STEPS if resolution >= _CLEAR else _STEPS)[bare.order],
         n_bins=params.bins,
         resolution=resolution,
         level=level,

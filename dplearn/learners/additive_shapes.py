@@ -32,6 +32,7 @@ Floats64 = NDArray[np.float64]
 
 #: The prior weight of a first shape in the whole model: correlated columns count an effect twice.
 KEPT = 0.6
+_MASS_LEVEL = 2  # the least level of the rows of which masses are sums: a line shows nothing but the mean
 _CONSTANT = 0.1  # the square of the constant, as a share of the mean square of centred rows
 _LENGTH = 0.85  # the norm to which rows are shortened, in root mean squares
 _LEAST_SQUARE = 1e-3  # of centred rows
@@ -76,7 +77,7 @@ def ask_masses(oracle: Oracle, plan: AdditivePlan) -> tuple[list[Floats64], floa
     variance : float
         The variance of the noise in each number of the mean row.
     """
-    tables = _tables(plan)
+    tables = _tables(plan, max(plan.level, _MASS_LEVEL))
     rows = Rows.of(tables, constant=0.0, length=1.0, bits=plan.bits.masses if plan.order == 2 else 0)
     answer = oracle.ask(mass_query(rows), plan.shares.masses)[0]
     masses, start = [], 0
@@ -181,15 +182,15 @@ def synthetic_cells(
     return cells
 
 
-def _tables(plan: AdditivePlan) -> list[Floats64]:
+def _tables(plan: AdditivePlan, level: int) -> list[Floats64]:
     """Return a row for each cell: smooth, or with L1 norms one number for each cell."""
     if plan.order == 1:
         return [np.eye(column.size) for column in plan.columns]
-    return [smooth_rows(column, plan.level) for column in plan.columns]
+    return [smooth_rows(column, level) for column in plan.columns]
 
 
 def _centred_rows(plan: AdditivePlan, masses: Sequence[Floats64]) -> Rows:
-    tables = _tables(plan)
+    tables = _tables(plan, plan.level)
     if plan.order == 1:  # centring would make sparse rows long; each has the norm d
         d = len(tables)
         return Rows([table.astype(np.int64) for table in tables], 0, d, 1.0, order=1)

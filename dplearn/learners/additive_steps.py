@@ -26,12 +26,13 @@ from dplearn.learners.additive_features import (
 )
 from dplearn.learners.additive_joint import JointFeatures
 from dplearn.learners.additive_losses import RESIDUAL_BITS, Base, SquaredLoss
-from dplearn.learners.additive_margins import margins_of, residuals_of
+from dplearn.learners.additive_margins import margins_of
 from dplearn.learners.additive_model import AdditiveModel
+from dplearn.learners.additive_newton import newton_steps
 from dplearn.learners.additive_plan import AdditivePlan
 from dplearn.learners.additive_posterior import covariance_of_weights, model_of, posterior_weights
 from dplearn.learners.additive_queries import Block, Rows
-from dplearn.learners.additive_shapes import KEPT, Shape, ask_masses, ask_residuals, ask_shapes
+from dplearn.learners.additive_shapes import KEPT, Shape, ask_masses, ask_shapes
 from dplearn.queries import Examples, HistogramQuery, Oracle
 
 __all__ = ["learn_additive"]
@@ -41,8 +42,7 @@ Integers = NDArray[np.int64]
 
 _SYNTHETIC, _CELLS = 6000, 400_000  # the most synthetic records, and the most of their cells
 # Added to the second moments, as a share of the squared norm of a row: for the steps, and for the result.
-_FLOOR, _LOWER = 0.01, 0.003
-_WARM = 0.25  # the share of the steps before the first that counts
+_FLOOR, _LOWER = 0.001, 0.0003
 _TINY = 1e-9
 _UNCLEAR = 0.05  # noise in a share of records from which on the histogram is ignored
 _WIDTH = 1.5  # the clip of the steps, in root mean squares
@@ -137,7 +137,9 @@ def _refined(
     floored = [each + least * _FLOOR * floor for each, least in zip(seen, base.step_curvature, strict=True)]
     # Of cells without records a floor would make noise look like effects.
     lower = [each + least * _LOWER * floor for each, least in zip(seen, base.step_curvature, strict=True)]
-    measured, variance = _steps(oracle, plan, base, rows, weights, features.priors, floored, lower)
+    path = newton_steps(oracle, plan, base, rows, weights, features.priors, floored)
+    lower = path.learned(lower)
+    measured, variance = path.measured(lower)
     posterior = []
     for out, curvature in enumerate(lower):
         mean, priors = posterior_weights(
@@ -171,44 +173,3 @@ def _curvatures(plan: AdditivePlan, base: Base, rows: Rows, synthetic: Floats64)
     moments = (n / len(synthetic)) * (short.T @ synthetic)
     moments = (moments + moments.T) / 2
     return [curvature * moments for curvature in base.step_curvature]
-
-
-def _steps(
-    oracle: Oracle,
-    plan: AdditivePlan,
-    base: Base,
-    rows: Rows,
-    start: Floats64,
-    priors: Floats64,
-    floored: Sequence[Floats64],
-    curvatures: Sequence[Floats64],
-) -> tuple[Floats64, float]:
-    """Take all steps, and return the mean of gradient plus curvature times weights, and its variance.
-
-    The steps use `floored`, which are regular matrices near the curvatures.
-
-    With prior variances P, and noise of variance u in one gradient and of v in the mean of all of them, the
-    weights of a step move by (H + (1 + (v + c u) / H) / P)^-1 (gradient - (1 + v / H) / P (weights - start)),
-    times the rate. The mean gives the result. The caution c keeps the noise of single steps out of the
-    weights: without it, noise would make residuals so large that they are clipped, and the curvature less
-    than H.
-    """
-    n = plan.public.n_samples
-    weights, total, first, variance = start.copy(), np.zeros_like(start), int(_WARM * plan.n_steps), 0.0
-    moves: list[tuple[Floats64, Floats64]] = []
-    for step in range(plan.n_steps):
-        residuals = residuals_of(base, rows, weights)
-        mean, noise = ask_residuals(oracle, plan, rows, residuals, base.loss.reach, plan.step_share)
-        gradient, variance = mean * n, noise * n**2
-        if not moves:
-            for each in floored:
-                noise_ridge = variance * np.linalg.inv(each) / priors
-                ridge = np.diag(1 / priors) + noise_ridge / plan.n_steps
-                moves.append((np.linalg.inv(each + ridge + base.loss.caution * noise_ridge), ridge))
-        if step >= first:
-            total += gradient + np.stack([h @ w for h, w in zip(curvatures, weights.T, strict=True)], axis=1)
-        for out, (inverse, ridge) in enumerate(moves):
-            moved = gradient[:, out] - ridge @ (weights[:, out] - start[:, out])
-            weights[:, out] += base.loss.rate * (inverse @ moved)
-    counted = plan.n_steps - first
-    return total / counted, variance / counted

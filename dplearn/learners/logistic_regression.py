@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from scipy.special import log_softmax, ndtri
+from scipy.special import log_softmax, ndtri, softmax
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -304,7 +304,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         -------
         ndarray of shape (n_samples,), or (n_samples, n_classes) of more than two
         """
-        margins = self._model().margins(self._matrix(X))
+        margins = self._margins(X)
         return margins[:, 1] if len(self.classes_) == 2 else margins
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -319,7 +319,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        return self._model().probabilities(self._matrix(X))
+        return np.asarray(softmax(self._margins(X), axis=1), dtype=np.float64)
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the logarithms of the probabilities of `predict_proba`.
@@ -333,7 +333,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        return np.asarray(log_softmax(self._model().margins(self._matrix(X)), axis=1), dtype=np.float64)
+        return np.asarray(log_softmax(self._margins(X), axis=1), dtype=np.float64)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict labels; costs no privacy.
@@ -348,8 +348,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         ndarray of shape (n_samples,)
             Entries of `classes_`.
         """
-        codes = self._model().margins(self._matrix(X)).argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[codes]
+        labels: NDArray[Any] = self.classes_[self._margins(X).argmax(axis=1)]
         return labels
 
     def coef_interval(self, beta: float = 0.05) -> NDArray[np.float64]:
@@ -397,32 +396,26 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
             return np.asarray(self.design_.names, dtype=object)
         return np.asarray(DesignMatrix(Product(domain.domains, given)).names, dtype=object)
 
-    def _model(self) -> LogisticModel:
+    def _margins(self, X: Any) -> NDArray[np.float64]:
+        """Return the margin of each class, of shape (n_samples, n_classes)."""
         check_is_fitted(self)
-        matrix = self._reduction()
+        design = self.design_
+        X = self._rows(X, None if design is None else design.domain, reset=False)
+        rows = plain_matrix(X) if design is None else design.encoded(X, nearest=True)
+        if self.columns_ is None:
+            return self._model(self.coef_).margins(dense(rows))
+        matrix = reduction(self.columns_, self.coef_.shape[1], len(self.metric_) - 1 - len(self.columns_))
         # Columns of one bucket have one coefficient, with a sign.
-        reduced = (
-            self.coef_ if matrix is None else self.coef_ @ matrix / np.maximum(abs(matrix).sum(axis=0), 1)
-        )
-        weights = np.column_stack([reduced, self.intercept_ - self.offset_]).T
+        reduced = self.coef_ @ matrix / np.maximum(abs(matrix).sum(axis=0), 1)
+        return self._model(reduced).margins(sparse_rows(rows) @ matrix)
+
+    def _model(self, coef: NDArray[np.float64]) -> LogisticModel:
+        weights = np.column_stack([coef, self.intercept_ - self.offset_]).T
         offsets = self.offset_
         if len(self.classes_) == 2:
             weights = np.hstack([np.zeros_like(weights), weights])
             offsets = np.array([0.0, *offsets])
         return LogisticModel(row_order(self.noise_), self.metric_, weights, offsets)
-
-    def _matrix(self, X: Any) -> Any:
-        design = self.design_
-        X = self._rows(X, None if design is None else design.domain, reset=False)
-        rows = plain_matrix(X) if design is None else design.encoded(X, nearest=True)
-        matrix = self._reduction()
-        return dense(rows) if matrix is None else sparse_rows(rows) @ matrix
-
-    def _reduction(self) -> Any:
-        """Return the matrix by which the rows of a wide table are reduced; None for other tables."""
-        if self.columns_ is None:
-            return None
-        return reduction(self.columns_, self.coef_.shape[1], len(self.metric_) - 1 - len(self.columns_))
 
     def _rows(self, X: Any, declared: Any, *, reset: bool) -> Any:
         if declared is None and issparse(X):

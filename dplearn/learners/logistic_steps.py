@@ -13,8 +13,8 @@ histograms of score differences calibrate the scale.
 >>> public = Public(n_samples=4, n_features=2, n_labels=2)
 >>> plan = LogisticPlan(ApproxDP(1, "1e-6"), "gaussian", n_steps=24, second_moments=True, public=public)
 >>> oracle = population(Examples(plan.rows(X), np.array([1, 1, 0, 0])))
->>> learn_logistic(oracle, plan).probabilities(X).round(1).tolist()
-[[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0]]
+>>> learn_logistic(oracle, plan).margins(X).argmax(axis=1).tolist()
+[1, 1, 0, 0]
 """
 
 import math
@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import diags_array, issparse
-from scipy.special import softmax
 
 from dplearn.learners.logistic_calibration import calibrate
 from dplearn.learners.logistic_plan import LogisticPlan
@@ -100,16 +99,6 @@ class LogisticModel:
         margins = X @ self.weights[:-1] + one * self.weights[-1]
         scaled = margins / np.where(lengths > 0, lengths, 1.0)
         return np.asarray(self.offsets + scaled, dtype=np.float64)
-
-    def probabilities(self, X: Any) -> NDArray[np.float64]:
-        """Return the probability of each class for each row, of shape (n, n_classes).
-
-        Parameters
-        ----------
-        X : ndarray or CSR matrix of shape (n, d - 1)
-            Finite numbers.
-        """
-        return np.asarray(softmax(self.margins(X), axis=1), dtype=np.float64)
 
 
 def learn_logistic(oracle: Oracle, plan: LogisticPlan) -> LogisticModel:

@@ -137,6 +137,17 @@ def examined_ranks(
     -------
     tuple of int
         The first of these ranks, and the last plus 1.
+
+    Notes
+    -----
+    **Privacy.** Post-processing: a function of public values, and of a number of codes that the caller holds.
+    Nothing is released.
+
+    **Assumes.** The size of the interval is public or released.
+
+    **Accuracy.** Exact: from these ranks `code_near_rank` computes costs, unless it draws a second time.
+
+    **Source.** The comment in `code_near_rank` proves the probability.
     """
     far = _farthest(fraction, size, privacy, alone)
     first, last = _near_ranks(fraction.numerator * n, fraction.denominator, far)
@@ -152,6 +163,17 @@ def examined_reach(fraction: Fraction, size: int, *, privacy: ApproxDP, alone: b
         As for `code_near_rank`.
     size : int
         The number of codes in the interval of the cell, or more.
+
+    Notes
+    -----
+    **Privacy.** A function of public values.
+
+    **Assumes.** The size of the interval is public or released.
+
+    **Accuracy.** An upper bound for every number of codes: `examined_ranks` lie within it, plus 1 for
+    rounding, on both sides.
+
+    **Source.** As for `examined_ranks`.
     """
     return -(-_farthest(fraction, size, privacy, alone) // fraction.denominator)
 

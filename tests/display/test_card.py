@@ -29,6 +29,7 @@ from dplearn import (
 )
 from dplearn.display import privacy_card
 from dplearn.display.evidence import recorded_evidence
+from dplearn.display.shape_cells import ShownCells
 from dplearn.domains import Grid, IntegerRange
 from dplearn.model_selection import PrivateSearchCV, private_score
 from dplearn.preprocessing import (
@@ -390,7 +391,8 @@ def test_the_effects_of_an_additive_model_are_shown_on_request_only():
     first = max(model.shapes_, key=lambda shape: shape.importance)
     (table,) = shown.values["effects"]
     assert table.rows[0][:2] == (first.name, f"{first.importance:.3g}")
-    assert table.rows[0][2].startswith(f"{first.effects.min():.2g} ± ")
+    effects = first.effects[ShownCells.of(first).places]
+    assert table.rows[0][2].startswith(f"{effects.min():.2g} ± ")
     page = Balanced()
     page.feed(shown.html)
     assert page.open == []

@@ -119,7 +119,7 @@ def test_additive_shows_what_it_says():
     assert np.allclose(corners, [4, -4, -4, 4], atol=1.5)
     assert 0.5 < glass < 0.56
     assert len(titles) == 4
-    assert plans == [(18.2, 10, 2, 0), (854.8, 10, 4, 128)]
+    assert plans == [(18.2, 10, 0, 0), (854.8, 10, 4, 128)]
     assert scope["model"].guarantee_.epsilon == 1
 
 

@@ -206,6 +206,7 @@ def test_replay_on_neighbours_finds_only_what_the_proof_allows(case, seeds):
 
 
 @pytest.mark.nightly
+@pytest.mark.longest
 @pytest.mark.parametrize("case", LONG_CASES, ids=lambda case: case.name)
 def test_three_labels_with_a_noisy_count_each_keep_the_claim_too(case):
     report = case.run()

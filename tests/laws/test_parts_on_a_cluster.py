@@ -68,29 +68,21 @@ def in_parts(**how):
     return dataframe.from_map(partial(part, **how), range(N), meta=part(0)[:0])
 
 
-@pytest.fixture(scope="module")
-def cluster():
+@pytest.fixture
+def client():
+    """A client of a cluster of its own: a cluster that has lost workers does not always replace them."""
     import cloudpickle
     import dask
-    from distributed import LocalCluster
+    from distributed import Client, LocalCluster
 
     cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import the tests
     how = {"n_workers": WORKERS, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
-    # On a busy machine a lost worker may fail to start again in time; a task without workers then ends.
+    # On a busy machine a worker may be slow to start; a task without workers ends after some time.
     patience = {
         "distributed.scheduler.no-workers-timeout": "300s",
         "distributed.comm.timeouts.connect": "60s",
     }
-    with dask.config.set(patience), LocalCluster(**how) as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def client(cluster):
-    from distributed import Client
-
-    cluster.scale(WORKERS)  # starts those that are lost for good
-    with Client(cluster) as client:
+    with dask.config.set(patience), LocalCluster(**how) as cluster, Client(cluster) as client:
         client.wait_for_workers(WORKERS, timeout=300)
         yield client
 

@@ -220,13 +220,15 @@ def test_interactions_are_found(interacting):
 
 
 def test_interactions_cost_little_where_there_are_none():
-    X, _, total = product_table(1000)
-    test, _, expected = product_table(2000, seed=1)
-    joint, alone = (
-        classifier(epsilon=1.0, interactions=given).fit(X, total).score(test, expected)
-        for given in ("auto", False)
-    )
-    assert joint > max(0.92, alone - 0.03)
+    found = []
+    for seed in range(4):
+        X, _, total = product_table(1000, seed=seed)
+        test, _, expected = product_table(2000, seed=100 + seed)
+        for given in ("auto", False):
+            model = classifier(epsilon=1.0, interactions=given, random_state=seed).fit(X, total)
+            found.append(model.score(test, expected))
+    joint, alone = np.mean(np.reshape(found, (-1, 2)), axis=0)
+    assert joint > max(0.94, alone - 0.015)
 
 
 def test_interactions_of_numbers_are_found():

@@ -53,6 +53,9 @@ def test_more_records_make_shapes_more_flexible_and_noise_smaller(kind):
     assert deviations == sorted(deviations, reverse=True)
     assert plans[0].warnings != ()
     assert plans[-1].warnings == ()
+    assert (levels[0], levels[-1]) == (2 if kind == "laplace" else 0, 5)
+    assert [plan.n_steps for plan in plans] == sorted((plan.n_steps for plan in plans), reverse=True)
+    assert all(plan.rate == (0.6 if plan.clear else 0.35) for plan in plans)
 
 
 @pytest.mark.parametrize("numbers", [False, True])

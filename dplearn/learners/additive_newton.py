@@ -1,0 +1,231 @@
+"""Noisy Newton steps, whose curvature is learned on the way.
+
+A step moves the weights by a noisy gradient times the inverse of an estimate of the second derivatives, the
+curvature. The estimate comes from synthetic records, and can be too small in some direction: then steps pass
+the minimum, and may diverge. But two gradients, before and after a step, show the true curvature along this
+step. Where it is so large that the step has passed the minimum, beyond what noise explains, the estimate is
+corrected along the step (a rank-one secant update). A smaller curvature than expected is no reason to take
+longer steps: it is also seen where residuals are clipped. All of this is post-processing of noisy gradients.
+
+>>> import numpy as np
+>>> true, estimate = np.diag([100.0, 1.0]), np.eye(2)
+>>> step = np.array([[1.0], [0.0]])
+>>> correction = secant([estimate], step, true @ step, rate=0.5, bias=0.0, variance=0.0)
+>>> correction.ratio, correction.applied([estimate])[0].tolist()
+(16.0, [[16.0, 0.0], [0.0, 1.0]])
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.learners.additive_losses import Base
+from dplearn.learners.additive_margins import residuals_of
+from dplearn.learners.additive_plan import AdditivePlan
+from dplearn.learners.additive_queries import Rows
+from dplearn.learners.additive_shapes import ask_residuals
+from dplearn.queries import Oracle
+
+__all__ = ["Path", "Secant", "newton_steps", "secant"]
+
+Floats64 = NDArray[np.float64]
+
+_MOST = 16.0  # the greatest ratio of curvatures in one correction
+_SURE = 3.0  # standard deviations of noise that are subtracted from a ratio
+_WARM = 0.25  # the share of the steps before the first that counts
+_TINY = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Secant:
+    """A correction of curvatures along one step.
+
+    Attributes
+    ----------
+    ratio : float
+        Released. The curvature along the step that gradients show, divided by that expected; 1 if the
+        step has not passed the minimum.
+    images : list of ndarray of shape (size,)
+        Released. For each margin, the expected curvature times the step.
+    squares : list of float
+        Released. For each margin, the step times its image.
+    """
+
+    ratio: float
+    images: list[Floats64]
+    squares: list[float]
+
+    @property
+    def scales(self) -> list[float]:
+        """The number that multiplies the outer product of each image."""
+        return [(self.ratio - 1) / square if square > _TINY else 0.0 for square in self.squares]
+
+    def applied(self, curvatures: Sequence[Floats64]) -> list[Floats64]:
+        """Return curvatures with this correction: positive definite, if they were."""
+        parts = zip(curvatures, self.images, self.scales, strict=True)
+        return [each + scale * np.outer(image, image) for each, image, scale in parts]
+
+    def inverted(self, inverses: Sequence[Floats64]) -> list[Floats64]:
+        """Return the inverses of matrices to which `applied` adds, given their inverses before."""
+        found = []
+        for inverse, image, scale in zip(inverses, self.images, self.scales, strict=True):
+            moved = inverse @ image
+            found.append(inverse - np.outer(moved, image @ inverse) * (scale / (1 + scale * (image @ moved))))
+        return found
+
+
+def secant(
+    curvatures: Sequence[Floats64],
+    step: Floats64,
+    change: Floats64,
+    *,
+    rate: float,
+    bias: float,
+    variance: float,
+) -> Secant:
+    """Return the correction of curvatures along a step, given what the step changed.
+
+    Parameters
+    ----------
+    curvatures : sequence of ndarray of shape (size, size)
+        Released. An estimate of the second derivatives for each margin.
+    step : ndarray of shape (size, k)
+        Released. By how much the weights of each margin moved.
+    change : ndarray of shape (size, k)
+        Released. The noisy gradient before the step minus that after it.
+    rate : float
+        The size of a step, as a share of Newton's. A step has passed the minimum if the ratio of curvatures
+        is above the inverse of the rate.
+    bias : float
+        The expectation of step times change without any curvature: the step follows the noise of the gradient
+        before it.
+    variance : float
+        The variance of the noise in each number of `change`.
+    """
+    images = [curvature @ each for curvature, each in zip(curvatures, step.T, strict=True)]
+    squares = [float(each @ image) for each, image in zip(step.T, images, strict=True)]
+    expected = sum(squares)
+    if expected <= _TINY:
+        return Secant(1.0, images, squares)
+    seen = (float((step * change).sum()) - bias) / expected
+    noise = math.sqrt(variance * float((step**2).sum())) / expected
+    ratio = min(seen - _SURE * noise, _MOST)
+    return Secant(ratio if ratio * rate > 1 else 1.0, images, squares)
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """The steps that were taken.
+
+    Attributes
+    ----------
+    points : list of ndarray of shape (size, k)
+        Released. The weights before each step.
+    gradients : list of ndarray of shape (size, k)
+        Released. The noisy gradient at each of these points.
+    biases : list of float
+        Released. As for `secant`, for each step.
+    rate : float
+        As for `secant`.
+    variance : float
+        The variance of the noise in each number of a gradient.
+    """
+
+    points: list[Floats64]
+    gradients: list[Floats64]
+    biases: list[float]
+    rate: float
+    variance: float
+
+    def secant(self, curvatures: Sequence[Floats64], last: int) -> Secant:
+        """Return the correction of curvatures along the step to the point of index `last`."""
+        step = self.points[last] - self.points[last - 1]
+        change = self.gradients[last - 1] - self.gradients[last]
+        bias, variance = self.biases[last - 1], 2 * self.variance
+        return secant(curvatures, step, change, rate=self.rate, bias=bias, variance=variance)
+
+    def learned(self, curvatures: Sequence[Floats64]) -> list[Floats64]:
+        """Return curvatures with the corrections along all steps."""
+        found = list(curvatures)
+        for last in range(1, len(self.points)):
+            found = self.secant(found, last).applied(found)
+        return found
+
+    def measured(self, curvatures: Sequence[Floats64]) -> tuple[Floats64, float]:
+        """Return the mean of gradient plus curvature times weights, and the variance of its noise.
+
+        The first quarter of the steps is left out.
+        """
+        first = int(_WARM * len(self.points))
+        counted = len(self.points) - first
+        total = np.sum(self.gradients[first:], axis=0)
+        weights = np.sum(self.points[first:], axis=0)
+        moved = np.stack([h @ w for h, w in zip(curvatures, weights.T, strict=True)], axis=1)
+        return (total + moved) / counted, self.variance / counted
+
+
+def newton_steps(
+    oracle: Oracle,
+    plan: AdditivePlan,
+    base: Base,
+    rows: Rows,
+    start: Floats64,
+    priors: Floats64,
+    curvatures: Sequence[Floats64],
+) -> Path:
+    """Take all steps, and return the path.
+
+    With prior variances P, curvature H, and noise of variance u in one gradient and of v in the mean of all
+    of them, the weights of a step move by (H + (1 + (v + c u) / H) / P)^-1 (gradient - (1 + v / H) / P
+    (weights - start)), times the rate. The caution c keeps the noise of single steps out of the weights:
+    without it, noise would make residuals so large that they are clipped, and the curvature less than H.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        For `Examples` with cells in X.
+    plan : AdditivePlan
+        The plan of the fit.
+    base : Base
+        Released. The distribution of the targets.
+    rows : Rows
+        Released. The features of records.
+    start : ndarray of shape (size, k)
+        Released. The first weights, which are the means of the prior.
+    priors : ndarray of shape (size,)
+        Released. Prior variances of the weights.
+    curvatures : sequence of ndarray of shape (size, size)
+        Released. Positive definite estimates of the second derivatives, for each margin.
+    """
+    n, weights = plan.public.n_samples, start
+    points: list[Floats64] = []
+    gradients: list[Floats64] = []
+    biases: list[float] = []
+    inverses: list[Floats64] = []
+    ridges: list[Floats64] = []
+    for step in range(plan.n_steps):
+        residuals = residuals_of(base, rows, weights)
+        mean, noise = ask_residuals(oracle, plan, rows, residuals, base.loss.reach, plan.step_share)
+        variance = noise * n**2
+        points.append(weights)
+        gradients.append(mean * n)
+        path = Path(points, gradients, biases, plan.rate, variance)
+        if step:
+            correction = path.secant(curvatures, step)
+            curvatures = correction.applied(curvatures)
+            inverses = correction.inverted(inverses)
+        else:
+            for each in curvatures:
+                noise_ridge = variance * np.linalg.inv(each) / priors
+                ridge = np.diag(1 / priors) + noise_ridge / plan.n_steps
+                ridges.append(ridge)
+                inverses.append(np.linalg.inv(each + ridge + base.loss.caution * noise_ridge))
+        pulled = [ridge @ each for ridge, each in zip(ridges, (weights - start).T, strict=True)]
+        beyond = gradients[-1] - np.stack(pulled, axis=1)
+        moved = [inverse @ each for inverse, each in zip(inverses, beyond.T, strict=True)]
+        weights = weights + plan.rate * np.stack(moved, axis=1)
+        biases.append(plan.rate * variance * sum(float(inverse.trace()) for inverse in inverses))
+    return path
