@@ -60,8 +60,8 @@ def few_with_every_value(chosen):
 def pytest_collection_modifyitems(items):
     """Of several `parametrize`, run each value of each with every change, and all combinations at night.
 
-    Of a test marked `first_by_day`, run only the first with every change. Those marked `longest` come first, so
-    that no process waits for them at the end.
+    Of a test marked `first_by_day`, run only the first with every change. Those marked `longest` come first,
+    so that no process waits for them at the end.
     """
     items.sort(key=lambda item: item.get_closest_marker("longest") is None)
     tests, begun = defaultdict(list), set()
