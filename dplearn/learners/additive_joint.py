@@ -36,6 +36,8 @@ __all__ = ["LANDMARKS", "JointBasis", "JointFeatures"]
 
 #: The most landmarks.
 LANDMARKS = 400
+# Fewer for few features: so many for each feature, but not fewer than the second number.
+_LANDMARKS_EACH, _FEW_LANDMARKS = 4, 128
 
 _RIDGE = 0.2  # added to the variances of weighted scores, as a share of the greatest, before decorrelation
 _SCALES = (0.25, 1.0)  # of the squared distance, in the two Gaussian functions
@@ -198,7 +200,7 @@ class JointBasis:
         turn = _turn(weights, correlations)
         places = _Kernels(whole, turn, none).coordinates(cells) * 2.0**-_COORDINATE
         turn = _limited(turn / math.sqrt(max(float(places.var(axis=0).sum()), _TINY)), greatest)
-        landmarks = cells[:LANDMARKS]
+        landmarks = cells[: min(LANDMARKS, max(_FEW_LANDMARKS, _LANDMARKS_EACH * size))]
         kernels = _Kernels(whole, turn, _Kernels(whole, turn, none).coordinates(landmarks))
         values, vectors = np.linalg.eigh(kernels.of(landmarks) * 2.0**-_KERNEL)
         kept = values > max(_SMALL * float(values[-1]), _TINY)

@@ -1,11 +1,12 @@
-"""Noisy Newton steps, whose curvature is learned on the way.
+"""Newton steps with noisy gradients, and with an estimate of the curvature that is corrected on the way.
 
-A step moves the weights by a noisy gradient times the inverse of an estimate of the second derivatives, the
-curvature. The estimate comes from synthetic records, and can be too small in some direction: then steps pass
-the minimum, and may diverge. But two gradients, before and after a step, show the true curvature along this
-step. Where it is so large that the step has passed the minimum, beyond what noise explains, the estimate is
-corrected along the step (a rank-one secant update). A smaller curvature than expected is no reason to take
-longer steps: it is also seen where residuals are clipped. All of this is post-processing of noisy gradients.
+A step adds to the weights a noisy gradient, of minus the loss, times the inverse of an estimate of the
+curvature, the second derivatives of the loss. The estimate comes from synthetic records, and can be too small
+in some direction: then steps pass the minimum, and may diverge. But two gradients, one before and one after a
+step, show the true curvature along this step. If they show, beyond what noise explains, that the step has
+passed the minimum, the estimate is corrected along the step (a rank-one secant update). If they show a
+smaller curvature than expected, steps are not made longer, because clipped residuals have the same effect.
+All of this is post-processing of noisy gradients.
 
 >>> import numpy as np
 >>> true, estimate = np.diag([100.0, 1.0]), np.eye(2)
@@ -35,7 +36,7 @@ Floats64 = NDArray[np.float64]
 
 _MOST = 16.0  # the greatest ratio of curvatures in one correction
 _SURE = 3.0  # standard deviations of noise that are subtracted from a ratio
-_WARM = 0.25  # the share of the steps before the first that counts
+_WARM = 0.25  # the share of the steps that are left out of the measurement, the first ones
 _TINY = 1e-12
 
 
@@ -46,12 +47,12 @@ class Secant:
     Attributes
     ----------
     ratio : float
-        Released. The curvature along the step that gradients show, divided by that expected; 1 if the
-        step has not passed the minimum.
+        Released. The curvature along the step that the gradients show beyond noise, divided by the estimate
+        of it; 1 unless they show that the step has passed the minimum.
     images : list of ndarray of shape (size,)
-        Released. For each margin, the expected curvature times the step.
+        Released. For each margin, the estimated curvature times the step.
     squares : list of float
-        Released. For each margin, the step times its image.
+        Released. For each margin, the inner product of the step and its image.
     """
 
     ratio: float
@@ -64,12 +65,12 @@ class Secant:
         return [(self.ratio - 1) / square if square > _TINY else 0.0 for square in self.squares]
 
     def applied(self, curvatures: Sequence[Floats64]) -> list[Floats64]:
-        """Return curvatures with this correction: positive definite, if they were."""
+        """Return the curvatures after this correction; those that were positive definite remain so."""
         parts = zip(curvatures, self.images, self.scales, strict=True)
         return [each + scale * np.outer(image, image) for each, image, scale in parts]
 
     def inverted(self, inverses: Sequence[Floats64]) -> list[Floats64]:
-        """Return the inverses of matrices to which `applied` adds, given their inverses before."""
+        """Return the inverses of matrices after the correction that `applied` adds, given those before it."""
         found = []
         for inverse, image, scale in zip(inverses, self.images, self.scales, strict=True):
             moved = inverse @ image
@@ -86,7 +87,7 @@ def secant(
     bias: float,
     variance: float,
 ) -> Secant:
-    """Return the correction of curvatures along a step, given what the step changed.
+    """Return the correction of curvatures along a step, given how the step changed the gradient.
 
     Parameters
     ----------
@@ -97,11 +98,11 @@ def secant(
     change : ndarray of shape (size, k)
         Released. The noisy gradient before the step minus that after it.
     rate : float
-        The size of a step, as a share of Newton's. A step has passed the minimum if the ratio of curvatures
-        is above the inverse of the rate.
+        The size of a step, as a share of the full Newton step. A step has passed the minimum if the ratio of
+        the true curvature to the estimated one is above 1 / rate.
     bias : float
-        The expectation of step times change without any curvature: the step follows the noise of the gradient
-        before it.
+        The expectation of the inner product of step and change if there were no curvature. It is not 0,
+        because the step follows the noise of the gradient before it.
     variance : float
         The variance of the noise in each number of `change`.
     """
@@ -157,7 +158,8 @@ class Path:
     def measured(self, curvatures: Sequence[Floats64]) -> tuple[Floats64, float]:
         """Return the mean of gradient plus curvature times weights, and the variance of its noise.
 
-        The first quarter of the steps is left out.
+        The mean is over all steps but the first quarter. If the loss is quadratic and has these curvatures,
+        it is, but for noise, the curvature times the weights at the minimum.
         """
         first = int(_WARM * len(self.points))
         counted = len(self.points) - first
@@ -178,15 +180,17 @@ def newton_steps(
 ) -> Path:
     """Take all steps, and return the path.
 
-    With prior variances P, curvature H, and noise of variance u in one gradient and of v in the mean of all
-    of them, the weights of a step move by (H + (1 + (v + c u) / H) / P)^-1 (gradient - (1 + v / H) / P
-    (weights - start)), times the rate. The caution c keeps the noise of single steps out of the weights:
-    without it, noise would make residuals so large that they are clipped, and the curvature less than H.
+    Let P be the prior variances and H the curvature. Let u be the variance of the noise in one gradient, and
+    v that in the mean of all gradients. A step moves the weights by the rate times
+    (H + (1 + (v + c u) / H) / P)^-1 (gradient - (1 + v / H) / P (weights - start)), where to divide by H or P
+    is to multiply by the inverse matrix. The caution c keeps the noise of single steps out of the weights:
+    without it, noise would make residuals so large that they are clipped, and the true curvature would be
+    less than H.
 
     Parameters
     ----------
     oracle : Oracle
-        For `Examples` with cells in X.
+        An oracle over `Examples`, whose X holds the cells of the columns.
     plan : AdditivePlan
         The plan of the fit.
     base : Base
@@ -198,7 +202,7 @@ def newton_steps(
     priors : ndarray of shape (size,)
         Released. Prior variances of the weights.
     curvatures : sequence of ndarray of shape (size, size)
-        Released. Positive definite estimates of the second derivatives, for each margin.
+        Released. For each margin, a positive definite estimate of the second derivatives.
     """
     n, weights = plan.public.n_samples, start
     points: list[Floats64] = []

@@ -1,10 +1,11 @@
 """The columns that a logistic regression keeps of a wide table: those with the greatest noisy masses.
 
-A table of hashed text has many columns, most of them nearly empty. The effect of an empty column is all
-noise, and the second moments of 2**18 columns cannot be held. A first query asks for the mass of each column:
-the sum over records of the square of the column's share in the length of a row. The columns whose released
-masses exceed the noise are kept. Each of the other columns is added to one of a few buckets, as hashing to
-fewer columns would do, and all further queries are about rows of the kept columns and the buckets.
+A table of hashed text has many columns, most of them nearly empty. A coefficient of an empty column would be
+only noise, and the second moments of 2**18 columns do not fit into memory. A first query asks for the mass of
+each column: the sum over records of x**2 / length**2, where x is the record's number in this column, and
+length is the Euclidean length of the record's row. The columns whose released masses are above a threshold
+for the noise are kept. Each of the other columns is added to one of a few buckets, as hashing to fewer
+columns would do. All further queries are about rows of the kept columns and the buckets.
 
 >>> from dplearn.estimator.stages import Public
 >>> from dplearn.privacy import ApproxDP
@@ -78,9 +79,10 @@ def mass_query(plan: LogisticPlan) -> VectorQuery:
 
     Notes
     -----
-    **Privacy.** The vector of a record is nonnegative, with sum at most `plan.reach` squared, S. Between
-    neighbours the totals move by at most 2 S in the L1 norm. Two such vectors have a nonnegative inner
-    product and norms of at most S, so their squared distance is at most 2 S**2.
+    **Privacy.** The vector of a record has no negative number, and its numbers sum to at most S, the square
+    of `plan.reach`. If one record is replaced, the totals change by at most 2 S in the L1 norm. Two such
+    vectors have a nonnegative inner product and Euclidean norms of at most S, so their squared Euclidean
+    distance is at most 2 S**2.
     """
     most, d = plan.reach**2, int(plan.n_numbers)
 
@@ -105,7 +107,7 @@ def mass_query(plan: LogisticPlan) -> VectorQuery:
 
 
 def mass_threshold(plan: LogisticPlan, deviation: float) -> float:
-    """Return the mass that the noise of one column without mass is expected to exceed.
+    """Return the mass that noise alone is expected to exceed in one of all columns, if none has any mass.
 
     Parameters
     ----------
@@ -121,7 +123,10 @@ def mass_threshold(plan: LogisticPlan, deviation: float) -> float:
 
 
 def kept_columns(masses: NDArray[np.float64], *, threshold: float, most: int) -> NDArray[np.intp]:
-    """Return the columns with masses above a threshold, or the greatest of them, sorted; at least one.
+    """Return the columns whose masses are above a threshold, in ascending order; at least one.
+
+    If more than `most` columns are above it, those with the greatest masses are returned; if none is, the one
+    with the greatest mass.
 
     Parameters
     ----------
@@ -130,7 +135,7 @@ def kept_columns(masses: NDArray[np.float64], *, threshold: float, most: int) ->
     threshold : float
         Public.
     most : int
-        Public. The greatest number of columns.
+        Public. The greatest number of columns that are returned.
     """
     greatest = np.argsort(-masses, kind="stable")[:most]
     n_above = int((masses[greatest] > threshold).sum())
@@ -152,8 +157,8 @@ def reduction(columns: NDArray[np.intp], n_numbers: int, n_buckets: int) -> Any:
     Returns
     -------
     csr_array of float64 of shape (n_numbers, m + n_buckets)
-        The entry of a kept column is 1. Another column j is in bucket j modulo `n_buckets`, with a sign that
-        alternates with the quotient, so that columns of a bucket do not all add up.
+        The entry of a kept column is 1. Any other column j is added to bucket j modulo `n_buckets`, with the
+        sign (-1)**(j // n_buckets), so that the columns of a bucket do not all have the same sign.
     """
     places = np.zeros(n_numbers, dtype=np.intp)
     signs = np.zeros(n_numbers)
@@ -169,7 +174,7 @@ def reduction(columns: NDArray[np.intp], n_numbers: int, n_buckets: int) -> Any:
 
 
 class ReducedRows:
-    """The map from records of all columns to integer rows of fewer numbers.
+    """The map from records with all columns to integer rows of the kept columns and the buckets.
 
     Parameters
     ----------
@@ -184,7 +189,7 @@ class ReducedRows:
         self._rows = LastResult(self._reduced)
 
     def __call__(self, records: Examples) -> Examples:
-        """Return the reduced rows with the labels; cached for the same object."""
+        """Return the reduced rows with the labels; the result for the last `records` object is cached."""
         found: Examples = self._rows(records)
         return found
 
@@ -197,8 +202,9 @@ class ReducedRows:
 def _masses(rows: Any, most: int) -> NDArray[np.int64]:
     """Return the share of each stored number in the squared length of its row, times `most`, rounded down.
 
-    The sum over a row is at most `most`. An exact check guarantees it: a row of which float errors make the
-    sum greater is replaced by zeros. Numbers that are not finite are replaced by 0, although none should be.
+    The share is that of the square of the number. The sum over a row is at most `most`. An exact check
+    guarantees it: a row whose sum is greater because of float errors is replaced by zeros. Numbers that are
+    not finite are replaced by 0, although there should be none.
     """
     lengths = np.diff(rows.indptr)
     filled = np.flatnonzero(lengths)

@@ -19,9 +19,10 @@ Part = TypeVar("Part")
 class PassProgress:
     """A context in which fits and releases on tables in parts show a progress bar.
 
-    The bar shows the number of the pass over the table, and the number of parts that the pass has read. It is
-    drawn by tqdm if that is installed, else it is a line of text. Of a Dask collection it shows passes; Dask
-    shows the parts of a pass by itself (`dask.diagnostics.ProgressBar`, or the dashboard of a cluster).
+    The bar shows the number of the current pass over the table, and the number of parts that this pass has
+    read. It is drawn by tqdm if that is installed, else it is a line of text. For a Dask collection it shows
+    passes only. Dask itself shows the parts of a pass (`dask.diagnostics.ProgressBar`, or the dashboard of a
+    cluster).
 
     Parameters
     ----------
@@ -32,8 +33,8 @@ class PassProgress:
     -----
     The number of parts is public. The number of passes is a function of public numbers and of released
     values, except that quantiles and learned schemas may need a few passes more or less, depending on how
-    many records are near a wanted rank. This, and the times that tqdm shows, depend on private records and
-    are not covered by the guarantee: show the bar only to people who may see the data.
+    many records are near a wanted rank. Such a number of passes, and the times that tqdm shows, depend on
+    private records, and the guarantee does not cover them: show the bar only to people who may see the data.
 
     Examples
     --------
