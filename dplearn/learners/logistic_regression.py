@@ -348,7 +348,8 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         ndarray of shape (n_samples,)
             Entries of `classes_`.
         """
-        labels: NDArray[Any] = self.classes_[self._margins(X).argmax(axis=1)]
+        codes = self._margins(X).argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[codes]
         return labels
 
     def coef_interval(self, beta: float = 0.05) -> NDArray[np.float64]:
