@@ -42,7 +42,7 @@ Integers = NDArray[np.int64]
 
 _SYNTHETIC, _CELLS = 6000, 400_000  # the most synthetic records, and the most of their cells
 # Added to the second moments, as a share of the squared norm of a row: for the steps, and for the result.
-_FLOOR, _LOWER = 0.001, 0.0003
+_FLOOR, _LOWER = 0.003, 0.001
 _TINY = 1e-9
 _UNCLEAR = 0.05  # noise in a share of records from which on the histogram is ignored
 _WIDTH = 1.5  # the clip of the steps, in root mean squares
