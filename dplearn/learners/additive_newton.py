@@ -66,11 +66,15 @@ class Secant:
 
     def applied(self, curvatures: Sequence[Floats64]) -> list[Floats64]:
         """Return the curvatures after this correction; those that were positive definite remain so."""
+        if self.ratio == 1:
+            return list(curvatures)
         parts = zip(curvatures, self.images, self.scales, strict=True)
         return [each + scale * np.outer(image, image) for each, image, scale in parts]
 
     def inverted(self, inverses: Sequence[Floats64]) -> list[Floats64]:
         """Return the inverses of matrices after the correction that `applied` adds, given those before it."""
+        if self.ratio == 1:
+            return list(inverses)
         found = []
         for inverse, image, scale in zip(inverses, self.images, self.scales, strict=True):
             moved = inverse @ image

@@ -280,8 +280,9 @@ def additive_plan(
     noise = "local" if params.trust_model == "local" else "gaussian" if params.cost.delta else "laplace"
     bare = AdditivePlan(params.cost, noise, 0, 0, 0.0, 0, 0, 0.0, 0.0, public=public)
     resolution = _resolution(bare, len(domain.domains))
+    bare = replace(bare, resolution=resolution)
     distinct = {id(each): each for each in domain.domains}  # most columns of a plan have the same domain
-    made = {key: column_of(each, fine=resolution >= _CLEAR) for key, each in distinct.items()}
+    made = {key: column_of(each, fine=bare.clear) for key, each in distinct.items()}
     columns = tuple(made[id(each)] for each in domain.domains)
     level = sum(resolution >= limit for limit in _FLEXIBLE_FROM)
     if noise == "laplace":
@@ -290,9 +291,8 @@ def additive_plan(
     tried = [params.bits] if params.bits else [Bits.of(params.finest, fewer) for fewer in fewer_bits]
     plan = replace(
         bare,
-        n_steps=params.steps or (_CLEAR_STEPS if resolution >= _CLEAR else _STEPS)[bare.order],
+        n_steps=params.steps or (_CLEAR_STEPS if bare.clear else _STEPS)[bare.order],
         n_bins=params.bins,
-        resolution=resolution,
         level=level,
         beta=float(beta),
         columns=columns,
