@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "DATES_AS_DAYS",
+    "LAZY",
     "as_cells",
     "cells_of",
     "column_type",
@@ -49,6 +50,11 @@ NOT_A_TABLE = (
 DATES_AS_DAYS = (
     "give days, (d - pd.Timestamp('1970-01-01')).dt.days, with domain=IntegerRange(0, 40_000), and turn what"
     " comes out back with pd.to_datetime(v, unit='D')"
+)
+#: Advice on a lazy frame of polars.
+LAZY = (
+    "a LazyFrame is not supported: collect it by .collect(); or, for learners of tables in parts, pass"
+    " lambda: frame.collect_batches(maintain_order=True)"
 )
 _SECONDS = "give seconds, d.dt.total_seconds()"
 
@@ -203,10 +209,7 @@ def as_cells(values: Any) -> NDArray[Any]:
     if not is_frame(values) and (hasattr(values, "isna") or hasattr(values, "to_physical")):
         return _column(values)
     if type(values).__name__ == "LazyFrame":
-        raise TypeError(
-            "a LazyFrame is not supported: collect it by .collect(); or, for learners of tables in parts,"
-            " pass lambda: frame.collect_batches(maintain_order=True)"
-        )
+        raise TypeError(LAZY)
     if not is_frame(values) and any(hasattr(values, name) for name in _ARROW):
         raise TypeError(f"{type(values).__name__} is not supported: turn it into pandas or polars first")
     return np.asarray(values)

@@ -29,11 +29,12 @@ from dplearn.chance.dice import Dice
 from dplearn.core.float_errors import IgnoresFloatErrors, float_errors_ignored
 from dplearn.estimator.fit_parameters import ROUTED, refuse_parameters
 from dplearn.estimator.part_reading import read_parts, summary_of
+from dplearn.estimator.part_transforming import TransformsParts
 from dplearn.estimator.shown import guarantee_html
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.privacy import ApproxDP, Guarantee, PrivacyLedger, open_account
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
-from dplearn.records.part_sources import source_of
+from dplearn.records.part_sources import source_of, table_in_memory
 from dplearn.records.parts import assuming_parts
 
 __all__ = ["PrivateClassifier", "PrivateEstimator", "PrivateRegressor", "PrivateTransformer"]
@@ -175,7 +176,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         """Read the table and plan the fit, without a draw or a charge."""
         source = source_of(X, y)
         if source is None:
-            table = self._prepared(self._read(X, y, params), params, **public)
+            table = self._prepared(self._read(table_in_memory(X), y, params), params, **public)
             return table, self._plan(params, table.public)
         if not self.reads_parts:
             raise TypeError(
@@ -322,10 +323,10 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
         return tags
 
 
-class PrivateTransformer(TransformerMixin, PrivateEstimator):
+class PrivateTransformer(TransformsParts, TransformerMixin, PrivateEstimator):
     """Base of all private transformers."""
 
-    def fit(self, X: Any, y: Any = None, **fit_parameters: Any) -> Self:  # noqa: ARG002 - scikit-learn's signature
+    def fit(self, X: Any, y: Any = None, **fit_parameters: Any) -> Self:
         """Fit privately; the data are used for this one release and are not kept.
 
         Parameters
@@ -333,6 +334,7 @@ class PrivateTransformer(TransformerMixin, PrivateEstimator):
         X : array-like or data frame of shape (n_samples, n_features)
             Private. Values within the declared domain. A sparse matrix is refused.
         y : ignored
+            Except as the name of a column, which is left out of a table in parts.
         **fit_parameters : None
             Not supported: a `sample_weight` other than None is refused.
 
@@ -351,4 +353,4 @@ class PrivateTransformer(TransformerMixin, PrivateEstimator):
             catch this error.
         """
         refuse_parameters(type(self).__name__, fit_parameters)
-        return self._fit_privately(X, None)
+        return self._fit_privately(X, y if isinstance(y, str) else None)

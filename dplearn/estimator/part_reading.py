@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_regressor
 
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.records.part_types import PartTypes
@@ -39,7 +39,7 @@ def read_parts(learner: Any, source: Source, params: Params) -> Table:
         other types of columns than the first.
     """
     if is_classifier(learner) and params.classes is None:
-        params = params.given(classes=_found_labels(source))
+        params = params.given(classes=_found_labels(learner, source))
     reader = _Reader.of(learner, params)
     found = list(source.values(lambda _: reader.found))
     parts = [part for part in found if part is not None]
@@ -48,8 +48,9 @@ def read_parts(learner: Any, source: Source, params: Params) -> Table:
             "Found array with 0 sample(s) while a minimum of 1 is required: all parts of X are empty"
         )
     first = parts[0]
+    reader = replace(reader, types=first.types)
     for part in parts:
-        first.types.check_same(part.types, categories=learner.keeps_types)
+        reader.check(part.types)
     lengths = [0 if part is None else part.public.n_samples for part in found]
     for name, value in first.attributes.items():
         setattr(learner, name, value)
@@ -103,6 +104,7 @@ class _Reader:
 
     learner: Any
     params: Params
+    types: PartTypes | None = None  # of all parts, after the first pass
 
     @classmethod
     def of(cls, learner: Any, params: Params) -> "_Reader":
@@ -110,12 +112,19 @@ class _Reader:
         return cls(_without_ledger(learner), params.given(random_state=0))
 
     def __call__(self, X: Any, y: Any) -> Any:
+        self.check(PartTypes.of(X))
         return _unfitted(self.learner)._read(X, y, self.params).rows
+
+    def check(self, types: PartTypes) -> None:
+        """Refuse a part with other columns, or other types of columns, than the first one."""
+        if self.types is not None:
+            self.types.check_same(types, categories=self.learner.keeps_types)
 
     def found(self, X: Any, y: Any) -> _Found | None:
         """Return the public values of a part; None if it has no rows."""
         if not count_of(X):
             return None
+        _check_given(self.learner, y)
         reader = _unfitted(self.learner)
         public = reader._read(X, y, self.params).public
         attributes = {name: value for name, value in vars(reader).items() if name.endswith("_in_")}
@@ -148,11 +157,21 @@ def _unfitted(learner: Any) -> Any:
     return twin
 
 
-def _found_labels(source: Source) -> Any:
+def _check_given(learner: Any, y: Any) -> None:
+    """Refuse parts without labels or targets where the learner requires them."""
+    if y is None and (is_classifier(learner) or is_regressor(learner)):
+        raise ValueError(
+            "requires y to be passed, but the target y is None; for a table in parts give the name of a"
+            " column of X, labels in the same parts, or a pair (X, y) as each part"
+        )
+
+
+def _found_labels(learner: Any, source: Source) -> Any:
     """Return the labels that occur in the parts, sorted; their set counts as public."""
 
     def labels(X: Any, y: Any) -> Any:
         n = count_of(X)
+        _check_given(learner, y)
         return read_labels(y, n, None)[0] if n else None
 
     found = [part for part in source.values(lambda _: labels) if part is not None]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import check_number
@@ -153,6 +153,11 @@ def _check_predicts(estimator: Any) -> None:
     """Raise an error unless the classifier is fitted and predicts each record by itself."""
     if not hasattr(estimator, "predict"):
         raise TypeError(f"estimator must have a method predict, got {type(estimator).__name__}")
+    if is_regressor(estimator):
+        raise TypeError(
+            f"estimator must be a classifier, got the regressor {type(estimator).__name__}: the score is the"
+            " accuracy of labels"
+        )
     if answers_from_a_budget(estimator):
         raise TypeError(
             f"estimator must predict without noise, got {type(estimator).__name__}, whose predictions spend a"

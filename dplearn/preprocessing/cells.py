@@ -24,6 +24,7 @@ from dplearn.domains.cells import cells_of, frame_column, is_frame, object_array
 from dplearn.estimator.fit_parameters import ROUTED, refuse_parameters
 from dplearn.privacy.pipelines import learns_nothing
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
+from dplearn.records.part_sources import table_in_memory
 from dplearn.records.reading import refuse_sparse
 
 __all__ = ["CellEncoder"]
@@ -110,6 +111,7 @@ class CellEncoder(IgnoresFloatErrors, TransformerMixin, UnrepeatablePickles, Bas
         if getattr(getattr(X, "dtype", None), "kind", None) == "c":
             raise ValueError("Complex data not supported")
         refuse_sparse(self, X)
+        X = table_in_memory(X)
         if is_frame(X):
             validate_data(self, X, reset=reset, skip_check_array=True)
             columns = [object_array(frame_column(X, place).tolist()) for place in range(X.shape[1])]

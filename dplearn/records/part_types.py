@@ -24,6 +24,8 @@ class PartTypes:
 
     Attributes
     ----------
+    library : str
+        The package of the part's class.
     shape : tuple of int
         The shape of one record: (d,) in a table of d columns, () in a single column.
     names : tuple of str or None
@@ -32,6 +34,7 @@ class PartTypes:
         The type of each column of a data frame, or that of an array or a series.
     """
 
+    library: str
     shape: tuple[int, ...]
     names: tuple[Any, ...] | None
     types: tuple[Any, ...]
@@ -40,9 +43,10 @@ class PartTypes:
     def of(cls, part: Any) -> "PartTypes":
         """Return the types of a data frame, an array, a series or a list."""
         shape = tuple(getattr(part, "shape", (0,))[1:])
+        library = type(part).__module__.partition(".")[0]
         if is_frame(part):
-            return cls(shape, tuple(part.columns), tuple(part.dtypes))
-        return cls(shape, None, (getattr(part, "dtype", type(part).__name__),))
+            return cls(library, shape, tuple(part.columns), tuple(part.dtypes))
+        return cls(library, shape, None, (getattr(part, "dtype", type(part).__name__),))
 
     def check_same(self, other: "PartTypes", name: str = "X", *, categories: bool = False) -> None:
         """Refuse another part with other columns, or other types of columns; no value is read.
@@ -63,6 +67,10 @@ class PartTypes:
         ValueError
             If the columns differ.
         """
+        if self.library != other.library:
+            raise TypeError(
+                f"{name} must have parts of one library, got parts of {self.library} and of {other.library}"
+            )
         if (self.shape, self.names) != (other.shape, other.names):
             raise ValueError(f"{name} must have the same columns in each part, but {self._unlike(other)}")
         for place, (mine, theirs) in enumerate(zip(self.types, other.types, strict=True)):
@@ -82,10 +90,10 @@ class PartTypes:
     def _unlike(self, other: "PartTypes") -> str:
         """Return how the columns of another part differ."""
         if self.names is None or other.names is None:
-            if (self.names is None) != (other.names is None):
-                return "the columns have names in one and none in another"
             return f"a record has the shape {self.shape} in one and {other.shape} in another"
         apart = [
             each for each in (*self.names, *other.names) if (each in self.names) != (each in other.names)
         ]
-        return f"{apart[0]!r} is not in all of them" if apart else "their order differs"
+        if apart:
+            return f"{apart[0]!r} is not in all of them"
+        return "their order differs; select them by name where parts are read, such as part[names]"

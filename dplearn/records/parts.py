@@ -33,8 +33,10 @@ from dplearn.records.rows import Records, count_of, joined, taken
 __all__ = [
     "PARTS",
     "InTurn",
+    "Mapped",
     "PartedRecords",
     "PartsChangedError",
+    "PartsUnreadableError",
     "Result",
     "Source",
     "Task",
@@ -68,7 +70,27 @@ class PartsChangedError(RuntimeError):
     """Raised if parts have other numbers of records than when they were first read."""
 
     def __init__(self) -> None:
-        super().__init__("X must have the same parts each time it is read, but their lengths have changed")
+        super().__init__(
+            "X must have the same parts each time it is read, but their lengths have changed; read them in a"
+            " fixed order, without shuffling or sampling, from a table that is not written to meanwhile"
+        )
+
+
+class PartsUnreadableError(RuntimeError):
+    """Raised if the reader of the parts raises an error, whose text might show a value of the table.
+
+    Parameters
+    ----------
+    error : Exception
+        Private. The error of the reader; only its type is shown.
+    """
+
+    def __init__(self, error: Exception):
+        super().__init__(
+            f"X must have parts that can be read, but their reader raised {type(error).__name__}, whose text"
+            " is not shown, as it might show a value; to see it, go through the parts without dplearn;"
+            " declare the types of columns where they are read"
+        )
 
 
 @dataclass(frozen=True)
@@ -188,6 +210,32 @@ class InTurn(Source):
         self._n_parts = n_parts
 
 
+class Mapped(Source):
+    """Parts that a function makes from those of another table, each time they are read.
+
+    Parameters
+    ----------
+    source : Source
+        Private. The other table.
+    function : callable
+        Maps X and y of a part to as many rows and labels, each a function of its own row and label alone.
+    """
+
+    def __init__(self, source: Source, function: Callable[[Any, Any], tuple[Any, Any]]):
+        self._source, self._function = source, function
+
+    def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
+        """Yield the result of a task for each part."""
+        return self._source.run(partial(self._task, task_of))
+
+    def total(self, task_of: Callable[[int], Task]) -> Result:
+        """Return the sum of the results."""
+        return self._source.total(partial(self._task, task_of))
+
+    def _task(self, task_of: Callable[[int], Task], number: int) -> Task:
+        return Task(_OnMapped(task_of(number).function, self._function))
+
+
 class PartedRecords(Records):
     """Records of which one part at a time is in memory, or one part in each worker of a cluster.
 
@@ -279,6 +327,17 @@ class _Encoded(Source):
     def _task(self, task_of: Callable[[int], Task], number: int) -> Task:
         """Return a task on a part as it was given; it has the length that it had."""
         return Task(self._records._checked(number, _OnPair(task_of(number).function, self._given)))
+
+
+@dataclass(frozen=True)
+class _OnMapped:
+    """The value of a function of the X and y that another function makes from a part."""
+
+    function: Function
+    mapped: Callable[[Any, Any], tuple[Any, Any]]
+
+    def __call__(self, X: Any, y: Any) -> Any:
+        return self.function(*self.mapped(X, y))
 
 
 @dataclass(frozen=True)

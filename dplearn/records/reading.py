@@ -32,6 +32,7 @@ from dplearn.domains.cells import (
     times_as_numbers,
     unread_times,
 )
+from dplearn.records.part_sources import table_in_memory
 
 __all__ = [
     "COLUMNS",
@@ -105,6 +106,7 @@ def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
     TypeError, ValueError
         If X is sparse, empty or complex, or its columns do not agree with the estimator or the schema.
     """
+    X = table_in_memory(X)
     if is_frame(X):
         if reset or not isinstance(domain, Schema):
             _check_names(X)
@@ -143,6 +145,7 @@ def read_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool) -> Any:
     -------
     ndarray, CSR matrix or data frame of shape (n, d)
     """
+    X = table_in_memory(X)
     if is_frame(X):
         _check_names(X)
         validate_data(estimator, X, reset=reset, skip_check_array=True)

@@ -12,7 +12,7 @@ True
 """
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dplearn.records.part_types import PartTypes
@@ -47,8 +47,9 @@ def read_parts(release: "Release[Any, Any]", source: Source) -> PartedRecords:
     if not parts:
         raise ValueError(f"{release.takes} must have at least one record, and all parts are empty")
     first = parts[0]
+    reader = replace(reader, types=first.types)
     for part in parts:
-        first.types.check_same(part.types, release.takes)
+        reader.check(part.types)
     for name, value in first.attributes.items():
         setattr(release, name, value)
     return PartedRecords(source, reader, [0 if part is None else part.length for part in found])
@@ -68,6 +69,7 @@ class _Reader:
     """The reading of one part, without draws."""
 
     release: Any
+    types: PartTypes | None = None  # of all parts, after the first pass
 
     @classmethod
     def of(cls, release: Any) -> "_Reader":
@@ -77,7 +79,13 @@ class _Reader:
         return cls(reader)
 
     def __call__(self, values: Any, y: Any) -> Any:  # noqa: ARG002 - a column has no labels
+        self.check(PartTypes.of(values))
         return copy(self.release).read_part(values)
+
+    def check(self, types: PartTypes) -> None:
+        """Refuse a part with other columns, or other types of columns, than the first one."""
+        if self.types is not None:
+            self.types.check_same(types, self.release.takes)
 
     def found(self, values: Any, y: Any) -> _Found | None:  # noqa: ARG002
         """Return the public values of a part; None if it is empty."""

@@ -24,6 +24,7 @@ from dplearn.core.float_errors import float_errors_ignored
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.privacy.plan import Plan
 from dplearn.records.part_sources import column_source_of
+from dplearn.records.part_tables import column_of, is_arrow
 from dplearn.records.parts import PartedRecords, Source, assuming_parts
 from dplearn.releases.part_reading import read_parts
 
@@ -107,6 +108,8 @@ class Release(ABC, Generic[AnyPlan, Result]):
         dice = dice_for(self.random_state, self.name, *self.context)
         with float_errors_ignored():
             source = self.source_of(values)
+            if source is None and is_arrow(values):
+                values = column_of(values)
             rows = self.read(values) if source is None else read_parts(self, source)
             plan = self.plan(len(rows))
             if source is not None:

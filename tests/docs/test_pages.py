@@ -83,6 +83,13 @@ def test_the_fits_of_large_tables_on_dask_and_arrow_are_those_on_the_table():
         assert np.array_equal(clone(model).fit(parts, "moved").predict_proba(table), whole)
 
 
+def test_large_tables_predicts_partitions_and_parts_of_a_pipeline():
+    _, scope = run("large_tables")
+    assert np.array_equal(scope["predictions"], scope["model"].predict(scope["table"][["age", "town"]]))
+    labels = np.concatenate(scope["labels"])
+    assert (labels == scope["table"]["moved"]).mean() > 0.6
+
+
 def test_getting_started_shows_what_it_says():
     lines, scope = run("getting_started")
     (rule,), (score,), (guarantee,), plan, (own,), (quick,), both, (schema,), (assumed,), (refusal,) = lines

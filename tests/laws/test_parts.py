@@ -12,6 +12,7 @@ import pytest
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.pipeline import make_pipeline
 
 from dplearn.concepts import ConceptClass, FiniteClass, Parities
 from dplearn.core.gf2 import BitMatrix
@@ -19,11 +20,15 @@ from dplearn.domains import DomainError, Grid, Product
 from dplearn.learners import (
     ExponentialMechanismClassifier,
     SecretSampleClassifier,
+    StatisticalQueryNaiveBayes,
     SubsampleAggregateClassifier,
 )
+from dplearn.model_selection.held import answers_from_a_budget
+from dplearn.preprocessing import PrivateQuantileTransformer
 from dplearn.privacy import Guarantee, PrivacyLedger
 from dplearn.records.parts import PARTS as ASSUMED
 from dplearn.records.rows import taken
+from dplearn.releases import median
 from tests.laws.conftest import TRANSFORMERS
 
 IRIS = load_iris(return_X_y=True)
@@ -248,3 +253,107 @@ def test_teachers_keep_categories_which_parts_must_share():
     with pytest.raises(TypeError, match="X must have the same categories in each part"):
         model.fit(parts, [y[:200], y[200:]])
     assert ledger.history() == []
+
+
+def changing(first, later):
+    """Parts that differ from the second pass on, in a function and a counter of its calls."""
+    calls = []
+
+    def read():
+        calls.append(1)
+        return iter(first if len(calls) == 1 else later)
+
+    return read
+
+
+FRAMED = pd.DataFrame(IRIS[0][:, :2], columns=["a", "b"]).assign(y=IRIS[1])
+
+
+@pytest.mark.parametrize(
+    ("later", "error"),
+    [(FRAMED[["b", "a", "y"]], ValueError), (FRAMED.astype({"a": "float32"}), TypeError)],
+    ids=["order", "types"],
+)
+def test_later_passes_refuse_columns_in_another_order_or_of_other_types(later, error):
+    model = StatisticalQueryNaiveBayes(domain=Grid(0, 10, 101), classes=[0, 1, 2])
+    with pytest.raises(error, match=r"X must have the same (columns|types) in each part"):
+        model.fit(changing([FRAMED, FRAMED], [FRAMED, later]), "y")
+
+
+def test_later_passes_of_a_release_refuse_other_types():
+    column = np.arange(1000.0)
+    with pytest.raises(TypeError, match="values must have the same types in each part"):
+        median(changing([column], [column.astype("float32")]), epsilon=1)
+
+
+DENSE = [each for each in TRANSFORMERS if hasattr(each, "plan") and getattr(each, "encode", "") != "onehot"]
+
+
+@pytest.mark.parametrize("transformer", DENSE, ids=repr)
+@pytest.mark.parametrize("form", ["list", "pairs", "named"])
+def test_a_pipeline_of_parts_publishes_what_one_of_the_table_does(transformer, form):
+    X = np.vstack([IRIS[0] + shift for shift in range(20)]).astype(float)
+    y = np.tile(IRIS[1], 20)
+    learner = StatisticalQueryNaiveBayes(
+        epsilon=5, domain=Grid(-100, 100, 2001, "clip"), classes=[0, 1, 2], random_state=1
+    )
+    make = lambda: make_pipeline(clone(transformer).set_params(epsilon=5, random_state=3), clone(learner))  # noqa: E731
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    whole = make().fit(frame if form == "named" else X, y)
+    cut = {
+        "list": (in_parts(X), in_parts(y)),
+        "pairs": (list(zip(in_parts(X), in_parts(y), strict=True)), None),
+        "named": (in_parts(frame.assign(y=y)), "y"),
+    }
+    parted = make().fit(*cut[form])
+    for mine, other in zip(parted, whole, strict=True):
+        assert published(mine) == published(other)
+        assert mine.guarantee_.assumes == (*other.guarantee_.assumes, ASSUMED)
+    rows = frame if form == "named" else X
+    assert np.array_equal(parted.predict(rows), whole.predict(rows))
+
+
+def test_a_transformer_leaves_out_the_named_column_of_parts():
+    frame = pd.DataFrame(np.arange(2000.0).reshape(1000, 2), columns=["a", "b"]).assign(y="no")
+    model = PrivateQuantileTransformer(random_state=0).fit([frame[:400], frame[400:]], "y")
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    with pytest.raises(TypeError, match="the name of a column is for tables in parts"):
+        PrivateQuantileTransformer().fit(frame, "y")
+
+
+def test_transformed_parts_have_the_form_that_set_output_asks_for():
+    frame = pd.DataFrame(np.arange(2000.0).reshape(1000, 2), columns=["a", "b"])
+    model = PrivateQuantileTransformer(random_state=0).set_output(transform="pandas")
+    parts = model.fit_transform([frame[:400], frame[400:]])
+    kinds = list(parts.values(lambda _: lambda X, y: (type(X).__name__, list(X.columns), y)))
+    assert kinds == [("DataFrame", ["a", "b"], None)] * 2
+
+
+def test_the_transformation_of_parts_is_that_of_their_fit():
+    X = np.arange(1000.0)[:, None]
+    model = PrivateQuantileTransformer(random_state=0)
+    parts = model.fit_transform(in_parts(X))
+    expected = model.transform(X)
+    model.fit(X**3)
+    assert np.array_equal(np.vstack(list(parts.values(lambda _: lambda X, y: X))), expected)
+
+
+def test_parts_without_labels_are_refused_before_the_charge():
+    ledger = PrivacyLedger(1, 1e-5)
+    for classes in (None, [0, 1, 2]):
+        model = StatisticalQueryNaiveBayes(domain=Grid(0, 10, 101), classes=classes, ledger=ledger)
+        with pytest.raises(ValueError, match=r"the target y is None; for a table in parts give the name of"):
+            model.fit(in_parts(IRIS[0]), None)
+    assert ledger.history() == []
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_partitions_are_predicted_where_they_are(classifier, iris):
+    dd = pytest.importorskip("dask.dataframe")
+    X, y = iris
+    if not classifier.reads_parts or answers_from_a_budget(classifier):
+        return
+    frame = pd.DataFrame(X, columns=[f"c{i}" for i in range(X.shape[1])])
+    model = with_coarse_domain(classifier).set_params(random_state=3).fit(frame, y)
+    found = dd.from_pandas(frame, npartitions=3).map_partitions(model.predict, meta=(None, int)).compute()
+    assert np.array_equal(np.concatenate([np.ravel(found)]), model.predict(frame))

@@ -14,7 +14,7 @@ from sklearn.ensemble import VotingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -89,6 +89,14 @@ def test_what_answers_from_a_budget_is_refused():
         private_score(SubsampleAggregateClassifier(), np.zeros((3, 1)), [0, 1, 1])
     with pytest.raises(TypeError, match="estimator must have a method predict"):
         private_score("model", np.zeros((3, 1)), [0, 1, 1])
+
+
+def test_a_regressor_is_refused_before_anything_is_spent():
+    ledger = PrivacyLedger(1)
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(TypeError, match="must be a classifier, got the regressor LinearRegression"):
+        private_score(LinearRegression().fit(X, y), X, y, ledger=ledger)
+    assert ledger.history() == []
 
 
 def test_an_error_of_the_model_shows_no_record_and_spends_nothing():

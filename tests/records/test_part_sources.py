@@ -2,6 +2,7 @@
 
 import io
 import re
+import traceback
 from collections import deque
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from scipy.sparse import csr_matrix
 
 from dplearn import PrivacyLedger, StatisticalQueryNaiveBayes
 from dplearn.domains import Hashed
-from dplearn.records.part_sources import column_source_of, source_of
+from dplearn.records.part_sources import column_source_of, source_of, table_in_memory
+from dplearn.records.parts import PartsUnreadableError
 
 FRAME = pd.DataFrame({"age": [31, 42, 57], "town": ["x", "y", "x"], "ill": ["no", "yes", "no"]})
 CUT = [FRAME[:2], FRAME[2:]]
@@ -137,7 +139,10 @@ def test_labels_that_are_not_in_the_same_parts_are_refused():
     assert "got ndarray" in failure(rows, np.array([0, 1, 0]))
     assert "got 1 parts" in failure(rows, [FRAME["ill"]])
     assert "got Series" in failure(lambda: CUT, FRAME["ill"])
-    assert failure(CUT, "sick", ValueError) == "y must be the name of a column of X, got 'sick'"
+    assert failure(CUT, "sick", ValueError) == "y must be the name of a column of X in every part, got 'sick'"
+    unlabelled = [*CUT, FRAME[["age", "town"]]]
+    assert "a column of X in every part, got 'ill'" in failure(unlabelled, "ill", ValueError)
+    assert "renamed by part.rename(columns=str)" in failure([FRAME.T], 2)
     pairs = [(part[["age"]], part["ill"]) for part in CUT]
     assert "y must be None where each part is a pair" in failure(pairs, "ill")
     dask = dask_frame()
@@ -206,3 +211,93 @@ def test_a_function_that_returns_no_parts_is_refused():
     assert "got one that returns int" in failure(lambda: 7, "ill")
     assert "got one that returns str" in failure(lambda: "table.csv", "ill")
     assert "got int" in failure(lambda: [7], "ill")
+
+
+def test_a_single_part_that_a_function_returns_is_refused_with_advice():
+    for part in (FRAME, FRAME.to_numpy(), {"age": [31]}):
+        assert "a single part is given in a list: lambda: [part]" in failure(lambda part=part: part, None)
+    with pytest.raises(TypeError, match=r"got one that returns Series; .* lambda: \[part\]"):
+        list(column_source_of(lambda: FRAME["age"]).values(lambda _: lambda values, _: values))
+
+
+def test_the_name_of_a_column_is_refused_for_a_table_in_memory():
+    for table in (FRAME, pl.from_pandas(FRAME), FRAME.to_numpy()):
+        assert "got the text 'ill'; the name of a column is for tables in parts" in failure(table, "ill")
+
+
+def test_lists_of_what_has_to_be_read_are_refused_with_advice(tmp_path):
+    data = pytest.importorskip("pyarrow.dataset").dataset(arrow_table())
+    for element in (tmp_path, data, pl.from_pandas(FRAME).lazy()):
+        assert "pass a function that reads one part after another" in failure([element], None)
+    assert "got a list of str; pass a function" in failure(["table.parquet"], "ill")
+    assert "got a list of length 0" in failure([], "ill")
+    assert "a LazyFrame is not supported" in failure(pl.from_pandas(FRAME).lazy(), "ill")
+    assert source_of(["a text", "another"], [0, 1]) is None  # documents, in memory
+
+
+def test_a_list_of_series_is_no_column():
+    for series in (FRAME["age"], pl.from_pandas(FRAME)["age"]):
+        with pytest.raises(TypeError, match=r"values must be one column, got a list of series; .* lambda: "):
+            column_source_of([series, series])
+    assert column_source_of([np.arange(3), np.arange(3)]) is None  # rows
+
+
+def test_a_table_of_arrow_with_labels_in_memory_is_in_memory():
+    assert source_of(arrow_table(), FRAME["ill"]) is None
+    found = table_in_memory(arrow_table())
+    assert found["age"].tolist() == FRAME["age"].tolist()
+    assert str(found.dtypes["age"]) == "int64[pyarrow]"
+
+
+@pytest.mark.parametrize(
+    "X",
+    [lambda: CUT, lambda: lambda: CUT, dask_frame, lambda: source_of(CUT, "ill"), Again],
+    ids=["list", "function", "dask", "source", "iterable"],
+)
+def test_a_table_in_parts_is_not_in_memory(X):
+    with pytest.raises(TypeError, match=r"X must be a table in memory, .*\.map_partitions\(model\.predict\)"):
+        table_in_memory(X())
+    for table in (FRAME, FRAME.to_numpy(), [[1, 2], [3, 4]], csr_matrix(np.eye(2))):
+        assert table_in_memory(table) is table
+
+
+SECRET = 987654321
+
+
+def broken_batches():
+    yield FRAME
+    raise OverflowError(f"{SECRET} does not fit")
+
+
+def test_an_error_of_a_reader_is_raised_without_its_text_and_before_the_charge(tmp_path):
+    pa, data = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.dataset")
+    for name, kind in (("1", pa.int16()), ("2", pa.int64())):
+        number = 7 if name == "1" else SECRET
+        table = pa.table({"age": pa.array([number], kind), "ill": ["no"]})
+        pytest.importorskip("pyarrow.parquet").write_table(table, tmp_path / f"{name}.parquet")
+
+    def broken():
+        raise OverflowError(f"{SECRET} does not fit")
+
+    ledger = PrivacyLedger(1, 1e-5)
+    model = StatisticalQueryNaiveBayes(classes=["no", "yes"], domain=Hashed(64), ledger=ledger)
+    for X, kind in (
+        (data.dataset(tmp_path), "ArrowInvalid"),
+        (broken_batches, "OverflowError"),
+        (broken, "OverflowError"),
+    ):
+        with pytest.raises(PartsUnreadableError) as caught:
+            model.fit(X, "ill")
+        assert kind in str(caught.value)
+        shown = "".join(traceback.format_exception(caught.value))
+        assert str(SECRET) not in shown
+    assert ledger.history() == []
+
+
+def test_errors_of_a_reader_about_names_and_paths_are_raised_as_they_are():
+    def misspelt():
+        return pandas.read_csv("table.csv", chunksize=2)  # noqa: F821
+
+    for X, error in ((misspelt, NameError), (lambda: [pd.read_csv("no such file")], FileNotFoundError)):
+        with pytest.raises(error):
+            parts(X, None)

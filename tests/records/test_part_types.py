@@ -1,5 +1,6 @@
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from dplearn.records.part_types import PartTypes
@@ -17,13 +18,20 @@ def test_other_columns_are_refused():
         (FRAME[["town", "age"]], "their order differs"),
         (FRAME[["age"]], "'town' is not in all of them"),
         (FRAME.assign(b=1), "'b' is not in all of them"),
-        (FRAME.to_numpy(), "the columns have names in one and none in another"),
         (FRAME.rename(columns={"age": "b"}), "'age' is not in all of them"),
     ):
         with pytest.raises(ValueError, match=f"X must have the same columns in each part, but {reason}"):
             PartTypes.of(FRAME).check_same(PartTypes.of(other))
     with pytest.raises(ValueError, match=r"a record has the shape \(2,\) in one and \(3,\) in another"):
         PartTypes.of(np.zeros((3, 2))).check_same(PartTypes.of(np.zeros((3, 3))))
+
+
+def test_parts_of_other_libraries_are_refused():
+    for other, library in ((pl.from_pandas(FRAME), "polars"), (FRAME.to_numpy(), "numpy")):
+        with pytest.raises(
+            TypeError, match=f"X must have parts of one library, got .* pandas and of {library}"
+        ):
+            PartTypes.of(FRAME).check_same(PartTypes.of(other))
 
 
 def test_other_types_are_refused_by_the_name_of_the_column_without_a_value():

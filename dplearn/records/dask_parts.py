@@ -1,0 +1,128 @@
+"""The partitions of a Dask data frame, series or array, each of which is the input of one task in a pass.
+
+Dask is imported where a collection of it has been given, since it is an optional package.
+
+>>> import dask.dataframe as dd
+>>> import pandas as pd
+>>> table = pd.DataFrame({"age": [31, 42, 57], "ill": ["no", "yes", "no"]})
+>>> source = DaskParts.of(dd.from_pandas(table, npartitions=2), "ill")
+>>> list(source.values(lambda number: lambda X, y: (X["age"].tolist(), y.tolist())))
+[([31, 42], ['no', 'yes']), ([57], ['no'])]
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial, reduce
+from importlib import import_module
+from typing import Any
+
+from dplearn.records.part_tables import without
+from dplearn.records.parts import Result, Source, Task, added
+from dplearn.records.pass_progress import counted
+
+__all__ = ["DaskParts", "is_dask", "of_dask", "partitions"]
+
+_NOT_OF_DASK = (
+    "{} must be a data frame, a series or an array of Dask, got {}; make a data frame, such as"
+    " bag.to_dataframe(), or dask.dataframe.from_delayed([...])"
+)
+_GROUP = 8  # sums that are added in one task
+_Y_OF_DASK = "y must be the name of a column of X, or a Dask series or array with the partitions of X, got {}"
+
+
+class DaskParts(Source):
+    """The partitions of Dask collections.
+
+    Parameters
+    ----------
+    parts : list of pair of Delayed
+        Private. X and y of each partition.
+    name : str, optional
+        The column of X that holds y.
+    """
+
+    def __init__(self, parts: Sequence[tuple[Any, Any]], name: str | None = None):
+        self._parts, self._name = parts, name
+
+    @classmethod
+    def of(cls, X: Any, y: Any) -> "DaskParts":
+        """Return the partitions of X and y."""
+        rows = partitions(X)
+        if y is None or isinstance(y, str):
+            return cls([(each, None) for each in rows], y)
+        if not is_dask(y, "y"):
+            raise TypeError(_Y_OF_DASK.format(type(y).__name__))
+        labels = partitions(y)
+        if len(labels) != len(rows):
+            raise TypeError(_Y_OF_DASK.format(f"{len(labels)} partitions for {len(rows)}"))
+        return cls(list(zip(rows, labels, strict=True)))
+
+    def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
+        """Yield the result of a task for each partition, from the scheduler that Dask is set to."""
+        yield from self._computed(self._tasks(task_of))
+
+    def total(self, task_of: Callable[[int], Task]) -> Result:
+        """Return the sum of the results, which the workers add in groups."""
+        results = self._tasks(task_of)
+        while len(results) > 1:
+            groups = [results[start : start + _GROUP] for start in range(0, len(results), _GROUP)]
+            results = [_delayed(_sum_of)(*group) for group in groups]
+        [total] = self._computed(results)
+        return total
+
+    def _computed(self, tasks: Sequence[Any]) -> tuple[Result, ...]:
+        """Compute the results of all tasks of a pass; a progress bar shows that their parts are read then."""
+        bar, results = counted(range(len(self._parts)), len(self._parts)), ()
+        for place in bar:
+            if not place:
+                results = import_module("dask").compute(*tasks)
+        return results
+
+    def _tasks(self, task_of: Callable[[int], Task]) -> list[Any]:
+        return [
+            _delayed(_on_partition)(task_of(number), self._name, X, y)
+            for number, (X, y) in enumerate(self._parts)
+        ]
+
+
+def _delayed(function: Callable[..., Any]) -> Any:
+    """Return a function that makes tasks of Dask whose names and keys depend on no argument."""
+    return import_module("dask").delayed(function, name="dplearn", pure=False)
+
+
+def _sum_of(*results: Result) -> Result:
+    return reduce(added, results)
+
+
+def _on_partition(task: Task, name: str | None, X: Any, y: Any) -> Result:
+    """Run a task on a partition; its errors are results."""
+    if name is None:
+        return task(X, y)
+    return Task(partial(_on_named, task.function, name))(X, y)
+
+
+def _on_named(function: Callable[[Any, Any], Any], name: str, X: Any, y: Any) -> Any:  # noqa: ARG001 - no y
+    return function(*without(X, name))
+
+
+def of_dask(X: Any) -> bool:
+    """Return whether X is a collection of Dask."""
+    return hasattr(type(X), "__dask_graph__")
+
+
+def is_dask(X: Any, name: str) -> bool:
+    """Return whether X is a data frame, a series or an array of Dask; refuse other collections of Dask."""
+    if not of_dask(X):
+        return False
+    if not (hasattr(type(X), "to_delayed") and hasattr(type(X), "ndim")):
+        raise TypeError(_NOT_OF_DASK.format(name, type(X).__name__))
+    return True
+
+
+def partitions(collection: Any) -> list[Any]:
+    """Return the partitions of a Dask data frame, series or array, as delayed objects."""
+    if not hasattr(collection, "chunks"):
+        return list(collection.to_delayed())
+    if len(collection.chunks) == 2:  # whole rows are in one part
+        collection = collection.rechunk({1: -1})
+    # Optimised graphs have tasks of their own: those that make chunks of both X and y would run twice.
+    return list(collection.to_delayed(optimize_graph=False).ravel())

@@ -1,0 +1,89 @@
+"""What one part of a table may be: a data frame, an array, a record batch of Arrow, or a pair of one with y.
+
+>>> import pandas as pd
+>>> part = pd.DataFrame({"age": [31, 42], "ill": ["no", "yes"]})
+>>> rows, labels = pair_of(part, "ill")
+>>> list(rows.columns), labels.tolist()
+(['age'], ['no', 'yes'])
+>>> table_of("table.parquet")
+Traceback (most recent call last):
+    ...
+TypeError: X must have parts that are data frames, arrays, record batches, or pairs of these with y, got str
+"""
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from dplearn._validation import shown
+from dplearn.domains.cells import is_frame
+
+__all__ = ["column_of", "is_arrow", "is_part", "pair_of", "table_of", "without"]
+
+_NO_PART = "X must have parts that are data frames, arrays, record batches, or pairs of these with y, got {}"
+_NO_COLUMN = "parts of a column must be series or arrays, got {}; a single part is given as lambda: [part]"
+_NO_Y = "y must be the name of a column of X in every part, got {}"
+
+
+def is_part(part: Any) -> bool:
+    """Return whether an element of a list is a part, and not a row."""
+    pair = isinstance(part, tuple) and len(part) == 2 and _is_table(part[0])
+    return pair or _is_table(part) or is_arrow(part)
+
+
+def is_arrow(table: Any) -> bool:
+    """Return whether an object is a table, a record batch or a column of Arrow in memory."""
+    return type(table).__module__.partition(".")[0] == "pyarrow" and hasattr(table, "to_pandas")
+
+
+def table_of(part: Any) -> Any:
+    """Return a table that learners read; one of Arrow as a data frame with the types of Arrow."""
+    if _is_table(part):
+        return part
+    if is_arrow(part):
+        return _of_arrow(part)
+    raise TypeError(_NO_PART.format(type(part).__name__))
+
+
+def column_of(part: Any) -> Any:
+    """Return a column that releases read; one of Arrow as a series with the type of Arrow."""
+    if getattr(part, "shape", ()):  # a list might be a row
+        return part
+    if is_arrow(part):
+        return _of_arrow(part)
+    raise TypeError(_NO_COLUMN.format(type(part).__name__))
+
+
+def pair_of(part: Any, name: str | None) -> tuple[Any, Any]:
+    """Return the rows and the labels of a part.
+
+    Parameters
+    ----------
+    part : object
+        Private. A table, or a pair of a table and its labels.
+    name : str or None
+        The column of the table that holds the labels.
+    """
+    if isinstance(part, tuple) and len(part) == 2:
+        if name is not None:
+            raise TypeError(f"y must be None where each part is a pair of X and y, got {shown(name)}")
+        return table_of(part[0]), part[1]
+    table = table_of(part)
+    return (table, None) if name is None else without(table, name)
+
+
+def without(table: Any, name: str) -> tuple[Any, Any]:
+    """Return the other columns of a data frame, and the named one."""
+    if not is_frame(table) or name not in list(table.columns):
+        raise ValueError(_NO_Y.format(shown(name)))
+    return table[[each for each in table.columns if each != name]], table[name]
+
+
+def _is_table(part: Any) -> bool:
+    return is_frame(part) or issparse(part) or (isinstance(part, np.ndarray) and part.ndim == 2)
+
+
+def _of_arrow(part: Any) -> Any:
+    return part.to_pandas(types_mapper=import_module("pandas").ArrowDtype)
