@@ -7,20 +7,8 @@
 'outbreak' if x0 == 'ward 7', else 'none'
 >>> learner.predict([["ward 7"], ["ward 8"]]).tolist()
 ['outbreak', 'none']
-
-The sample complexity of point functions does not depend on the number of keys.
-
-A point function is 1 at one key and 0 elsewhere, or 0 everywhere. Records are independent and labelled by a
-point function. A learner fails if its hypothesis predicts a wrong label for a new record with probability
-above alpha.
-
->>> stable_point_sample_size(epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.05)
-370
->>> hashed_point_sizes(epsilon=1.0, alpha=0.1, beta=0.05)
-HashedPointSizes(n_samples=345, n_buckets=8192)
 """
 
-import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -29,22 +17,26 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import AUTO, check_choice, check_count, check_count_or_auto, check_number
 from dplearn.chance import PublicStream, public_seed
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import selection_ratio
 from dplearn.core.key_hash import KeyHash
-from dplearn.core.points import bucket_errors, distance_of_lead, leading_key
-from dplearn.core.search import first
+from dplearn.core.points import bucket_errors, leading_key
 from dplearn.domains import Hashed
 from dplearn.domains.cells import frame_column, holds_times, is_frame, object_array
 from dplearn.domains.keys import KEYS_ASSUMED, read_keys, spelled
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.stages import Params, Public, Table
+from dplearn.learners.point_sizes import (
+    LARGEST_BITS,
+    hashed_point_failure,
+    hashed_point_sizes,
+    stable_point_failure,
+    stable_point_sample_size,
+)
 from dplearn.mechanisms import permute_and_flip, release_if_stable
 from dplearn.mechanisms.stability import release_probability_table
 from dplearn.privacy import ApproxDP, PrivacyLedger
@@ -52,25 +44,12 @@ from dplearn.privacy.plan import Plan, hidden
 from dplearn.records.reading import TABLE, check_classes, labels_assumed, read_features, read_labels
 from dplearn.records.rows import Columns, Examples
 
-__all__ = [
-    "ChosenPoint",
-    "HashedPointSizes",
-    "PointClassifier",
-    "PointPlan",
-    "hashed_point_failure",
-    "hashed_point_sizes",
-    "stable_point_failure",
-    "stable_point_sample_size",
-]
+__all__ = ["ChosenPoint", "PointClassifier", "PointPlan"]
 
 _METHODS = ("stability", "hashing")
 _ANY_CELLS = Hashed()  # makes `read_features` leave cells unencoded
 _SHOWN = 60  # the most characters of a key in a rule
 _NAMES = 4  # the most column names in a rule
-LARGEST_BITS = 24  #: The most bits of a bucket's number; each bucket has an entry in an array.
-_TINY = 1e-9  # the least alpha and beta
-_MASSES = 2.0 ** -np.arange(1 / 4, 24, 1 / 4)  # collision masses that are tried, as shares of alpha
-_STEPS = np.linspace(0, 1, 65)[1:-1]  # bases of the bound that are tried, as positions between r and 1
 
 
 @dataclass(frozen=True, repr=False)
@@ -173,7 +152,7 @@ class PointClassifier(RuleClassifier):
 
     See Also
     --------
-    dplearn.learners.point : The sample complexity of both methods.
+    dplearn.theory.stable_point_sample_size, dplearn.theory.hashed_point_sizes : The numbers of records.
 
     Notes
     -----
@@ -449,176 +428,3 @@ def _short(key: Hashable) -> str:
 
 def _listed(names: tuple[str, ...]) -> str:
     return ", ".join(names if len(names) <= _NAMES else (*names[:_NAMES], "..."))
-
-
-def stable_point_failure(n_samples: int, *, epsilon: Any, delta: Any, alpha: Any) -> float:
-    """Return the probability of failure of "stability", for the worst distribution.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of records.
-    epsilon, delta : number
-        Both positive.
-    alpha : number
-        In (0, 1).
-
-    Notes
-    -----
-    Only the key of the point function has records labelled 1, and it has no records labelled 0; no other key
-    can be released. If its probability is at most alpha, an abstention is also accurate. Otherwise its count
-    dominates Binomial(n, alpha) stochastically, and the probability of release does not decrease with the
-    count. The probability of failure is therefore at most that for a key of probability alpha, and it
-    approaches this value as the probability of the key decreases to alpha.
-    """
-    n = check_count("n_samples", n_samples)
-    abstentions = _abstention_probabilities(*_budget(epsilon, delta))
-    counts = np.arange(min(n, len(abstentions) - 1) + 1)
-    return float(abstentions[counts] @ binom.pmf(counts, n, _share("alpha", alpha)))
-
-
-def stable_point_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any) -> int:
-    """Return the least number of records for which "stability" fails with probability at most beta.
-
-    Parameters
-    ----------
-    epsilon, delta : number
-        Both positive.
-    alpha, beta : number
-        Allowed error and probability of failure, in (0, 1).
-
-    Returns
-    -------
-    int
-        About 2 ln(1 / (delta beta)) / (epsilon alpha). With fewer records, some distribution has a greater
-        probability of failure.
-    """
-    failure, share = _share("beta", beta), _share("alpha", alpha)
-    _abstention_probabilities(*_budget(epsilon, delta))
-
-    def suffices(n: int) -> bool:
-        return stable_point_failure(n, epsilon=epsilon, delta=delta, alpha=share) <= failure
-
-    enough = 1
-    while not suffices(enough):
-        enough *= 2
-    return first(suffices, enough // 2, enough)
-
-
-def hashed_point_failure(n_samples: int, n_buckets: int, *, epsilon: Any, alpha: Any) -> float:
-    """Return a bound on the probability of failure of "hashing"; it may exceed 1.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of records.
-    n_buckets : int
-        Number of buckets.
-    epsilon : number
-        Positive.
-    alpha : number
-        In (0, 1).
-
-    Notes
-    -----
-    Let c be the probability of the other keys in the bucket of the target's key, with m buckets. Its mean
-    over the hash is at most 1/m, so that c exceeds k with probability at most 1/(m k). Otherwise the point
-    function of that bucket (or 0, if the target is 0) has error q <= k; call it the best. At most m other
-    functions have error above alpha: m functions on buckets, or m - 1 of them and the function 0. Each of
-    these is selected with probability at most min(1, r**(its errors minus those of the best)) <= s**(the same
-    difference), for any s from r to 1. Let p be the probability that only this function is wrong on a record,
-    and q' <= k the probability that only the best is; then p - q' >= alpha - k. The mean of s**(difference)
-    for one record is 1 - (1 - s) (p - q') + q' (1 - s)**2 / s, which is at most 1 - (1 - s) (alpha - k) + k
-    (1 - s)**2 / s = B. The probability of failure is therefore at most 1/(m k) + m B**n. The returned value
-    is the minimum over a grid of k and s.
-    """
-    n, m = check_count("n_samples", n_samples), check_count("n_buckets", n_buckets, low=1)
-    share = _share("alpha", alpha)
-    masses, decay = _rates(_epsilon(epsilon), share)
-    with np.errstate(under="ignore"):
-        return float(np.min(1 / (m * masses) + m * np.exp(-n * decay)))
-
-
-@dataclass(frozen=True)
-class HashedPointSizes:
-    """The sizes of a fit with "hashing".
-
-    Attributes
-    ----------
-    n_samples : int
-        Number of records.
-    n_buckets : int
-        Number of buckets; a power of two.
-    """
-
-    n_samples: int
-    n_buckets: int
-
-
-def hashed_point_sizes(*, epsilon: Any, alpha: Any, beta: Any) -> HashedPointSizes:
-    """Return the least number of records with `hashed_point_failure` at most beta, and its buckets.
-
-    Parameters
-    ----------
-    epsilon : number
-        Positive.
-    alpha, beta : number
-        Allowed error and probability of failure, in (0, 1).
-
-    Raises
-    ------
-    ValueError
-        If more than 2**24 buckets are required; the number is a small multiple of 1 / (alpha beta).
-    """
-    return _hashed_point_sizes(_epsilon(epsilon), _share("alpha", alpha), _share("beta", beta))
-
-
-@lru_cache(maxsize=64)
-def _hashed_point_sizes(epsilon: float, alpha: float, beta: float) -> HashedPointSizes:
-    masses, decay = _rates(epsilon, alpha)
-    best: HashedPointSizes | None = None
-    for bits in range(LARGEST_BITS + 1):
-        m = 1 << bits
-        rest = beta - 1 / (m * masses)  # the probability of failure left after collisions
-        kept = rest > 0
-        if not kept.any():
-            continue
-        found: int = math.ceil(np.min((math.log(m) - np.log(rest[kept])) / decay[kept]))
-        if best is None or found < best.n_samples:
-            best = HashedPointSizes(max(1, found), m)
-    if best is None:
-        raise ValueError(
-            f"alpha and beta must be so large that 2**{LARGEST_BITS} buckets suffice,"
-            f" got alpha={alpha}, beta={beta}"
-        )
-    return best
-
-
-def _rates(epsilon: float, alpha: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return collision masses k below alpha, and for each -ln B, with B minimised over a grid of s."""
-    masses = alpha * _MASSES
-    least = float(selection_ratio(check_number("epsilon", epsilon)))
-    s = (least + (1 - least) * np.append(0.0, _STEPS))[:, None]
-    fall = (1 - s) * (alpha - masses) - masses * (1 - s) ** 2 / s
-    return masses, -np.log1p(-np.max(fall, axis=0))
-
-
-@lru_cache(maxsize=16)
-def _abstention_probabilities(epsilon: Any, delta: Any) -> NDArray[np.float64]:
-    """Return the probability of an abstention for leads of 0, 1, ... records; it is 0 for greater leads."""
-    table, one = release_probability_table(ApproxDP(epsilon, delta))
-    by_distance = np.array([(one - p) / one for p in table])
-    counts = range(2 * len(table) + 1)
-    return np.array([1.0, *(by_distance[min(distance_of_lead(c), len(table) - 1)] for c in counts[1:])])
-
-
-def _budget(epsilon: Any, delta: Any) -> tuple[Any, Any]:
-    return check_number("epsilon", epsilon, above=0), check_number("delta", delta, above=0, below=1)
-
-
-def _epsilon(epsilon: Any) -> float:
-    return float(check_number("epsilon", check_number("epsilon", epsilon, above=0), low=_TINY))
-
-
-def _share(name: str, value: Any) -> float:
-    return float(check_number(name, value, low=_TINY, below=1))
