@@ -1,11 +1,13 @@
 """The sample complexity of point functions does not depend on the number of keys.
 
 A point function is 1 at one key and 0 elsewhere, or 0 everywhere. Records are independent and labelled by a
-point function. A learner fails if its hypothesis predicts a wrong label for a new record with probability
-above alpha.
+point function, or by one for each output. A learner fails if its hypothesis for some output predicts a wrong
+label for a new record with probability above alpha.
 
 >>> stable_point_sample_size(epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.05)
 370
+>>> stable_point_sample_size(epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.05, n_outputs=1000)
+450
 >>> hashed_point_sizes(epsilon=1.0, alpha=0.1, beta=0.05)
 HashedPointSizes(n_samples=345, n_buckets=8192)
 """
@@ -20,10 +22,11 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from dplearn._validation import check_count, check_number
-from dplearn.core.exact import selection_ratio
+from dplearn.core.exact import decay_ratio, selection_ratio
 from dplearn.core.points import distance_of_lead
 from dplearn.core.search import first
 from dplearn.mechanisms.stability import release_probability_table
+from dplearn.mechanisms.stable_histogram import stable_histogram_threshold
 from dplearn.privacy import ApproxDP
 
 __all__ = [
@@ -41,8 +44,12 @@ _MASSES = 2.0 ** -np.arange(1 / 4, 24, 1 / 4)  # collision masses that are tried
 _STEPS = np.linspace(0, 1, 65)[1:-1]  # bases of the bound that are tried, as positions between r and 1
 
 
-def stable_point_failure(n_samples: int, *, epsilon: Any, delta: Any, alpha: Any) -> float:
+def stable_point_failure(
+    n_samples: int, *, epsilon: Any, delta: Any, alpha: Any, n_outputs: int = 1
+) -> float:
     """Return the probability of failure of "stability", for the worst distribution.
+
+    It is exact for one output, and an upper bound, which may exceed 1, for several.
 
     Parameters
     ----------
@@ -52,23 +59,34 @@ def stable_point_failure(n_samples: int, *, epsilon: Any, delta: Any, alpha: Any
         Both positive.
     alpha : number
         In (0, 1).
+    n_outputs : int, default=1
+        Number of labels of a record.
 
     Notes
     -----
-    Only the key of the point function has records labelled 1, and it has no records labelled 0; no other key
-    can be released. If its probability is at most alpha, an abstention is also accurate. Otherwise its count
-    dominates Binomial(n, alpha) stochastically, and the probability of release does not decrease with the
-    count. The probability of failure is therefore at most that for a key of probability alpha, and it
-    approaches this value as the probability of the key decreases to alpha.
+    **One output.** Only the key of the point function has records labelled 1, and it has no records labelled
+    0; no other key can be released. If its probability is at most alpha, an abstention is also accurate.
+    Otherwise its count dominates Binomial(n, alpha) stochastically, and the probability of release does not
+    decrease with the count. The probability of failure is therefore at most that for a key of probability
+    alpha, and it approaches this value as the probability of the key decreases to alpha.
+
+    **Several outputs.** A key has the same labels in all its records, so only this key with these labels can
+    be released with a label 1, and output j errs only where the key of its point function is not released. An
+    error above alpha requires that this key has probability above alpha. The number h of such keys is at most
+    n_outputs and at most 1 / alpha. Each is not released with at most the probability of a key of probability
+    alpha, since a greater count is released with greater probability; the sum over the h keys is the bound.
     """
     n = check_count("n_samples", n_samples)
+    if check_count("n_outputs", n_outputs, low=1) > 1:
+        share = check_number("alpha", alpha, low=_TINY, below=1)
+        return min(n_outputs, int(1 / share)) * _unreleased(n, *_budget(epsilon, delta), float(share))
     abstentions = _abstention_probabilities(*_budget(epsilon, delta))
     counts = np.arange(min(n, len(abstentions) - 1) + 1)
     return float(abstentions[counts] @ binom.pmf(counts, n, _share("alpha", alpha)))
 
 
-def stable_point_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any) -> int:
-    """Return the least number of records for which "stability" fails with probability at most beta.
+def stable_point_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any, n_outputs: int = 1) -> int:
+    """Return the least number of records for which `stable_point_failure` is at most beta.
 
     Parameters
     ----------
@@ -76,18 +94,21 @@ def stable_point_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any)
         Both positive.
     alpha, beta : number
         Allowed error and probability of failure, in (0, 1).
+    n_outputs : int, default=1
+        Number of labels of a record.
 
     Returns
     -------
     int
-        About 2 ln(1 / (delta beta)) / (epsilon alpha). With fewer records, some distribution has a greater
-        probability of failure.
+        About 2 ln(1 / (delta beta)) / (epsilon alpha); with several outputs about 2 ln(h / (delta beta)) /
+        (epsilon alpha), where h is the lesser of `n_outputs` and 1 / alpha. With one output and fewer
+        records, some distribution has a greater probability of failure.
     """
     failure, share = _share("beta", beta), _share("alpha", alpha)
-    _abstention_probabilities(*_budget(epsilon, delta))
 
     def suffices(n: int) -> bool:
-        return stable_point_failure(n, epsilon=epsilon, delta=delta, alpha=share) <= failure
+        found = stable_point_failure(n, epsilon=epsilon, delta=delta, alpha=share, n_outputs=n_outputs)
+        return found <= failure
 
     enough = 1
     while not suffices(enough):
@@ -200,6 +221,34 @@ def _abstention_probabilities(epsilon: Any, delta: Any) -> NDArray[np.float64]:
     by_distance = np.array([(one - p) / one for p in table])
     counts = range(2 * len(table) + 1)
     return np.array([1.0, *(by_distance[min(distance_of_lead(c), len(table) - 1)] for c in counts[1:])])
+
+
+def _unreleased(n: int, epsilon: Any, delta: Any, alpha: float) -> float:
+    """Return the probability that a stable histogram does not publish a key of probability alpha.
+
+    A count c below the threshold t is not published with probability 1 - r**(t - c) / (1 + r), and another
+    with probability r**(c - t + 1) / (1 + r); a count of 0 never is. The mean of r**c, for c binomial and at
+    least t, is (1 - alpha + alpha r)**n times the probability that a binomial count with another alpha is at
+    least t; and so for the mean of r**-c.
+    """
+    threshold, ratio = _histogram(epsilon, delta)
+    if n < threshold:
+        return 1.0
+    low, high = (1 - alpha + alpha * base for base in (ratio, 1 / ratio))
+    with np.errstate(all="ignore"):
+        log_r = np.log(ratio)
+        above = (1 - threshold) * log_r + n * np.log(low) + binom.logsf(threshold - 1, n, alpha * ratio / low)
+        p = alpha / ratio / high
+        some = binom.cdf(threshold - 1, n, p) - binom.pmf(0, n, p)
+        below = threshold * log_r + n * np.log(high) + np.log(max(0.0, some))
+        silent = binom.cdf(threshold - 1, n, alpha) + (np.exp(above) - np.exp(below)) / (1 + ratio)
+    return float(silent)
+
+
+@lru_cache(maxsize=16)
+def _histogram(epsilon: Any, delta: Any) -> tuple[int, float]:
+    """Return the threshold and the ratio of the noise of a stable histogram."""
+    return stable_histogram_threshold(ApproxDP(epsilon, delta)), float(decay_ratio(epsilon / 2))
 
 
 def _budget(epsilon: Any, delta: Any) -> tuple[Any, Any]:

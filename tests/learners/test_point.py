@@ -8,7 +8,9 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
+from sklearn.utils import get_tags
 
 from dplearn import PrivacyLedger
 from dplearn.domains import DomainError
@@ -234,3 +236,207 @@ def test_a_method_that_needs_a_delta_says_that_it_is_the_one():
         ValueError, match="delta with method='stability' must be a finite number above 0, got 0"
     ):
         PointClassifier(method="stability").plan(100)
+
+
+# --- Several labels ---
+
+
+def many_labels(n=2000, k=5):
+    """Records at k + 1 keys; output j is 1 at key j alone, and output 0 shares its key with the last."""
+    rng = np.random.default_rng(0)
+    places = rng.integers(0, k + 1, n)
+    Y = (places[:, None] == [0, *range(1, k - 1), 0]).astype(int)
+    return [[f"site {place}"] for place in places], Y
+
+
+def test_a_key_is_learned_for_each_output():
+    X, Y = many_labels()
+    fitted = learner("stability").fit(X, Y)
+    assert fitted.point_ == ["site 0", "site 1", "site 2", "site 3", "site 0"]
+    assert fitted.abstained_.tolist() == [False] * 5
+    assert [labels.tolist() for labels in fitted.classes_] == [[0, 1]] * 5
+    assert repr(fitted.concept_[1]) == "1 if x0 == 'site 1', else 0"
+    assert fitted.hash_ is None
+    assert (fitted.predict(X) == Y).all()
+    assert fitted.predict([["never seen"]]).tolist() == [[0] * 5]
+    assert fitted.score(X, Y) == 1
+    likely = fitted.predict_proba(X)
+    assert [each.shape for each in likely] == [(2000, 2)] * 5
+    assert (np.array([each[:, 1] for each in likely]).T == Y).all()
+
+
+def test_several_labels_cost_what_one_costs():
+    X, Y = many_labels(k=40)
+    ledger = PrivacyLedger(2, 1e-6, allow_reproducible=True)
+    several = learner("stability", ledger=ledger).fit(X, Y)
+    assert several.guarantee_ == learner("stability").fit(X, Y[:, 0]).guarantee_
+    assert ledger.spent().epsilon == 2
+    assert several.score(X, Y) == 1
+
+
+@pytest.mark.parametrize(
+    "holder",
+    [np.ndarray.tolist, lambda Y: pd.DataFrame(Y).rename(columns=str), lambda Y: pl.DataFrame(Y)],
+    ids=["list", "pandas", "polars"],
+)
+def test_several_labels_are_read_from_lists_and_frames(holder):
+    X, Y = many_labels()
+    fitted = learner("stability").fit(X, holder(Y))
+    assert fitted.point_ == learner("stability").fit(X, Y).point_
+    assert fitted.score(X, holder(Y)) == 1
+
+
+def test_labels_of_each_output_have_their_own_names():
+    X, Y = many_labels(k=2)
+    named = np.column_stack([np.array(["no", "yes"])[Y[:, 0]], np.array(["-", "fever"])[Y[:, 1]]])
+    declared = [["yes", "no"], ["fever", "-"]]
+    fitted = learner("stability", classes=declared).fit(X, named)
+    assert [labels.tolist() for labels in fitted.classes_] == [["no", "yes"], ["-", "fever"]]
+    assert (fitted.predict(X) == named).all()
+    mixed = [[str(a), int(b)] for a, b in zip(named[:, 0], Y[:, 1], strict=True)]
+    of_both = learner("stability", classes=None).fit(X, mixed)
+    assert of_both.predict(X[:1]).dtype == object
+    assert of_both.score(X, mixed) == of_both.score(X, pd.DataFrame(mixed)) == 1
+
+
+@pytest.mark.filterwarnings("ignore:A column-vector y was passed")
+@pytest.mark.parametrize("method", METHODS)
+def test_a_column_of_labels_is_one_label(method):
+    cells, y = data()
+    X = [[cell] for cell in cells]
+    alone = learner(method).fit(X, y)
+    for column in (np.array(y)[:, None], [[label] for label in y], pd.DataFrame({"y": y})):
+        fitted = learner(method).fit(X, column)
+        assert fitted.point_ == alone.point_
+        assert fitted.abstained_ is False
+        assert fitted.classes_.tolist() == [0, 1]
+        assert fitted.predict(X).shape == (600,)
+
+
+def test_an_output_without_a_frequent_key_abstains_alone():
+    X = [[None]] * 200 + [[f"other {i}"] for i in range(400)]
+    Y = [[1, 0, 0]] * 200 + [[0, i % 2, 0] for i in range(400)]
+    fitted = learner("stability").fit(X, Y)
+    assert fitted.point_ == [None, None, None]
+    assert fitted.abstained_.tolist() == [False, True, True]
+    assert fitted.predict([[None], ["other 1"]]).tolist() == [[1, 0, 0], [0, 0, 0]]
+
+
+def test_of_several_keys_the_most_frequent_is_taken_and_of_equal_counts_the_first():
+    X = [["b"]] * 90 + [["c"]] * 90 + [["a"]] * 30 + [["d"]] * 20
+    Y = [[1, 1]] * 60 + [[1, 0]] * 30 + [[0, 1]] * 90 + [[1, 0]] * 50
+    assert learner("stability", epsilon=1e5).fit(X, Y).point_ == ["b", "c"]
+    tied = [["b"]] * 50 + [["a"]] * 50
+    assert learner("stability", epsilon=1e5).fit(tied, [[1, 1]] * 100).point_ == ["a", "a"]
+
+
+def test_more_labels_than_bits_of_a_byte_are_kept_apart():
+    keys = list(range(20))
+    X, Y = [[key] for key in keys for _ in range(60)], np.repeat(np.eye(20, dtype=int), 60, axis=0)
+    fitted = learner("stability", epsilon=4.0).fit(X, Y)
+    assert fitted.point_ == keys
+    assert (fitted.predict(X) == Y).all()
+
+
+@pytest.mark.parametrize("parameters", [{"method": "hashing", "delta": 1e-6}, {"method": "auto", "delta": 0}])
+def test_hashing_takes_one_output_and_says_so_before_anything_is_charged(parameters):
+    X, Y = many_labels()
+    ledger = PrivacyLedger(10, 0.1)
+    model = PointClassifier(ledger=ledger, **parameters)
+    message = (
+        "the number of outputs must be 1 with method='hashing', got 5: fit a learner for each output, or set"
+        " delta above 0"
+    )
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, Y)
+    with pytest.raises(ValueError, match=message):
+        model.plan(100, n_outputs=5)
+    assert ledger.history() == []
+
+
+@pytest.mark.parametrize(
+    ("Y", "classes", "message"),
+    [
+        ([[0, 1], [1]], None, "rows of y must be equally long"),
+        ([[0, 1], [1, 0]], [[0, 1]] * 3, "classes must have a label set for each of 2 outputs, got 3"),
+        ([[0, 1], [1, 1]], None, "Only binary classification"),
+        ([[0, 1], [1, 0]], [[0, 1], [0, 1, 2]], "a point function needs 2 classes, got 3 classes"),
+        ([[0, 1], [1, 5]], [0, 1], "not among the declared classes"),
+        ([[7, 1], [1, 0]], [0, 1], "not among the declared classes"),
+        ([[0, 1], [1, np.nan]], [0, 1], "NaN|infinite|not among"),
+        ([[0, 1]], [0, 1], "equal numbers of samples"),
+        (np.zeros((2, 2, 2)), [0, 1], "y"),
+    ],
+)
+def test_bad_tables_of_labels_are_refused_unpaid(Y, classes, message):
+    ledger = PrivacyLedger(10, 0.1, allow_reproducible=True)
+    with pytest.raises(ValueError, match=message):
+        learner("stability", classes=classes, ledger=ledger).fit([["a"], ["b"]], Y)
+    assert ledger.history() == []
+
+
+def test_a_score_needs_labels_of_all_outputs():
+    X, Y = many_labels()
+    fitted = learner("stability").fit(X, Y)
+    for k in (1, 4):
+        with pytest.raises(ValueError, match=f"y must have 5 outputs, got {k}"):
+            fitted.score(X, Y[:, :k])
+    assert fitted.score(X[:2], [Y[0], 1 - Y[1]], sample_weight=[3, 1]) == 0.75
+
+
+def test_a_plan_of_several_labels_is_what_the_fit_promises():
+    X, Y = many_labels()
+    model = learner("stability")
+    assert model.plan(2000, n_outputs=5).guarantee.epsilon == model.fit(X, Y).guarantee_.epsilon
+    few, many = (model.plan(300, n_outputs=k) for k in (1, 5))
+    assert few.n_needed < many.n_needed
+    assert few.failure < many.failure
+    needed = many.n_needed
+    assert model.plan(needed, n_outputs=5).failure <= 0.05 < model.plan(needed - 1, n_outputs=5).failure
+    for wrong in (0, 1.5, "two"):
+        with pytest.raises((TypeError, ValueError), match="n_outputs"):
+            model.plan(300, n_outputs=wrong)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "many"),
+    [
+        ({"delta": 1e-6}, True),
+        ({"delta": "0.01", "method": "stability"}, True),
+        ({"delta": 1e-6, "method": "hashing"}, False),
+        ({"delta": "nothing"}, False),
+        ({}, False),
+    ],
+)
+def test_several_labels_are_announced_where_there_is_a_delta(parameters, many):
+    tags = get_tags(PointClassifier(**parameters))
+    assert tags.target_tags.multi_output == tags.classifier_tags.multi_label == many
+
+
+def test_several_labels_pass_through_copies_searches_and_pickles():
+    X, Y = many_labels()
+    model = learner("stability", ledger=PrivacyLedger(100, 1e-3, allow_reproducible=True))
+    search = GridSearchCV(clone(model), {"epsilon": [0.5, 2.0]}, cv=2).fit(X, Y)
+    assert search.best_score_ == 1
+    assert model.ledger.spent().epsilon == 2 * (0.5 + 2) + search.best_params_["epsilon"]
+    cells, labels = [*X, ["seldom"]], [*Y.tolist(), [1] * 5]
+    fitted = learner("stability").fit(cells, labels)
+    written = pickle.dumps(fitted)
+    assert b"seldom" not in written
+    again = pickle.loads(written)
+    assert (again.predict(X) == Y).all()
+    assert again.point_ == fitted.point_
+
+
+@pytest.mark.parametrize("n", [1, 3, 2000])
+def test_float_errors_that_raise_change_nothing_of_several_labels(n):
+    X, Y = many_labels()
+    kept = np.seterr(all="raise")
+    try:
+        model = learner("stability")
+        fitted = model.fit(X[:n], Y[:n])
+        assert 0 <= model.plan(n, n_outputs=5).failure <= 1
+        assert fitted.predict(X).shape == Y.shape
+    finally:
+        np.seterr(**kept)
+    assert fitted.point_ == learner("stability").fit(X[:n], Y[:n]).point_
