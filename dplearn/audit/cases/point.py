@@ -65,9 +65,9 @@ def _shown(fitted: Any) -> tuple[str, Any]:
     return repr(getattr(fitted, "estimator_", fitted).concept_), fitted
 
 
-def point_model(**parameters: Any) -> PointClassifier:
-    """Return an unfitted learner of points of two labels, at epsilon 1."""
-    return PointClassifier(epsilon=1.0, classes=[0, 1], random_state=0, **parameters)
+def point_model(*, epsilon: float = 1.0, **parameters: Any) -> PointClassifier:
+    """Return an unfitted learner of points of two labels."""
+    return PointClassifier(epsilon=epsilon, classes=[0, 1], random_state=0, **parameters)
 
 
 _STABLE = ApproxDP(1, _DELTA)
@@ -94,7 +94,7 @@ CASES = (
     # Its draws are as many as there are keys with labels, so neighbours may draw differently.
     point_case(
         "point_of_two_labels",
-        PointClassifier(epsilon=3.0, delta=_FIFTH, classes=[0, 1], random_state=0),
+        point_model(epsilon=3.0, delta=_FIFTH),
         ApproxDP(3, _FIFTH),
         keys=("a", None),
         n=3,
