@@ -13,6 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 
 from dplearn import PrivacyLedger
+from dplearn.audit import FaultyDice
+from dplearn.chance import SystemDice
 from dplearn.domains import DomainError
 from dplearn.domains.keys import read_keys, spelled
 from dplearn.learners.point import PointClassifier
@@ -373,6 +375,17 @@ def test_bad_tables_of_labels_are_refused_unpaid(Y, classes, message):
     with pytest.raises(ValueError, match=message):
         learner("stability", classes=classes, ledger=ledger).fit([["a"], ["b"]], Y)
     assert ledger.history() == []
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+def test_an_interrupted_fit_of_several_labels_is_paid_for_and_unpublished(drawn):
+    X, Y = many_labels()
+    ledger = PrivacyLedger(10, 0.1)
+    model = PointClassifier(delta=1e-6, classes=[0, 1], ledger=ledger)
+    with pytest.raises(KeyboardInterrupt):
+        model._fit(X, Y, FaultyDice(SystemDice(), 0, KeyboardInterrupt(), drawn=drawn))
+    assert ledger.spent().epsilon == 1
+    assert not any(hasattr(model, name) for name in ("point_", "concept_", "classes_", "guarantee_"))
 
 
 def test_a_score_needs_labels_of_all_outputs():
