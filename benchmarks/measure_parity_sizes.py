@@ -18,9 +18,8 @@ from threadpoolctl import threadpool_limits
 from dplearn import ApproxDP
 from dplearn.chance import PublicStream, SeededDice
 from dplearn.core.gf2 import pack
-from dplearn.estimator.stages import Params
+from dplearn.estimator.stages import Params, PublicOutputs
 from dplearn.learners.parity_methods import PARITY_METHODS, Equations
-from dplearn.learners.parity_plan import ParityTable
 from dplearn.theory import parity_sample_size, stable_parity_sizes
 
 ALPHA, BETA, DELTA = 0.1, 0.1, 1e-6
@@ -47,7 +46,7 @@ def succeeds(method: str, n: int, d: int, epsilon: float, share: float) -> bool:
         ApproxDP(epsilon, delta), alpha=ALPHA, beta=BETA, fit_intercept=False, n_parts=None, test_size=None
     )
     learner, generator = PARITY_METHODS[method], public_generator()
-    plan = learner.plan(params, ParityTable(n, d))
+    plan = learner.plan(params, PublicOutputs(n, d))
     failed = 0
     for seed in range(RUNS):
         right = generator.integers(0, 2, d, dtype=np.uint8)

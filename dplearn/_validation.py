@@ -14,6 +14,7 @@ __all__ = [
     "check_count",
     "check_count_or_auto",
     "check_number",
+    "is_positive",
     "shown",
 ]
 
@@ -105,6 +106,20 @@ def check_number(
     if not inside:
         raise ValueError(f"{rule()}, got {_written(value)}")
     return number
+
+
+def is_positive(value: Any) -> bool:
+    """Return whether a parameter that has not been checked is a number above 0.
+
+    Parameters
+    ----------
+    value : object
+        Of any type.
+    """
+    try:
+        return as_fraction(value) > 0
+    except (TypeError, ValueError):
+        return False
 
 
 def _exact(bound: float | Fraction) -> int | Fraction:

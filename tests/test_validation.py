@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn._validation import as_fraction, check_choice, check_count, check_number, shown
+from dplearn._validation import as_fraction, check_choice, check_count, check_number, is_positive, shown
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 numbers = st.fractions(min_value=-100, max_value=100, max_denominator=1000)
@@ -231,3 +231,10 @@ def test_of_a_table_that_is_given_for_a_number_no_cell_is_shown(value, text):
     with pytest.raises(TypeError) as refusal:
         check_count("n_samples", value)
     assert str(refusal.value) == f"n_samples must be an integer at least 0, got {text}"
+
+
+@pytest.mark.parametrize(
+    ("value", "found"), [(0.5, True), ("1/3", True), (0, False), (-1, False), ("many", False), (None, False)]
+)
+def test_whether_a_parameter_is_positive_is_known_before_it_is_checked(value, found):
+    assert is_positive(value) is found

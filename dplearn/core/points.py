@@ -10,6 +10,8 @@ of all records with label 1 minus the net count.
 ((b'a',), 4)
 >>> bucket_errors(np.array([0, 0, 2]), np.array([1, 0, 1]), 3).tolist()
 [2, 2, 1, 2]
+>>> best_entries(np.array([40, 30]), np.array([[1, 0, 0], [1, 1, 0]]))
+[0, 1, None]
 """
 
 from collections import Counter
@@ -19,7 +21,7 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["bucket_errors", "distance_of_lead", "leading_key"]
+__all__ = ["best_entries", "bucket_errors", "distance_of_lead", "leading_key"]
 
 
 def leading_key(keys: Iterable[bytes], labels: Iterable[int]) -> tuple[tuple[bytes] | None, int]:
@@ -85,3 +87,25 @@ def bucket_errors(
     counts = [np.bincount(buckets[chosen], minlength=n_buckets + 1) for chosen in (ones, ~ones)]
     errors: NDArray[np.int64] = int(ones.sum()) - counts[0] + counts[1]
     return errors.astype(np.int64)
+
+
+def best_entries(counts: NDArray[np.int64], labels: NDArray[np.integer]) -> list[int | None]:
+    """Return for each output the entry with the greatest count among those labelled 1 in this output.
+
+    Parameters
+    ----------
+    counts : ndarray of int64 of shape (n_entries,)
+        Positive.
+    labels : ndarray of {0, 1} of shape (n_entries, n_outputs)
+        The labels of each entry.
+
+    Returns
+    -------
+    list of n_outputs int or None
+        Of entries with equal counts, the first; None if no entry is labelled 1.
+    """
+    if not len(counts):
+        return [None] * labels.shape[1]
+    kept = counts[:, None] * labels
+    best = kept.argmax(axis=0).tolist()
+    return [entry if kept[entry, output] else None for output, entry in enumerate(best)]

@@ -21,7 +21,7 @@ from dplearn.privacy import ApproxDP
 from dplearn.records.reading import check_given
 from dplearn.records.rows import count_of
 
-__all__ = ["Params", "Public", "Table", "cost_of_fit", "planned_columns", "planned_table"]
+__all__ = ["Params", "Public", "PublicOutputs", "Table", "cost_of_fit", "planned_columns", "planned_table"]
 
 
 class Params:
@@ -80,6 +80,27 @@ class Public:
     def __post_init__(self) -> None:
         if self.classes is not None:
             object.__setattr__(self, "n_labels", len(self.classes))
+
+
+@dataclass(frozen=True)
+class PublicOutputs(Public):
+    """The public values of a table with one or several labels a record.
+
+    Attributes
+    ----------
+    classes : list of ndarray of shape (n_labels,) or None
+        The labels of each output.
+    n_outputs : int
+        Number of labels of a record.
+    many : bool
+        Whether `y` has two dimensions, with more than one output.
+    """
+
+    n_outputs: int = 1
+    many: bool = False
+
+    def __post_init__(self) -> None:
+        """Leave `n_labels` unchanged: here `classes` is a list over outputs, not over labels."""
 
 
 @dataclass(frozen=True, repr=False)  # a traceback could show the repr

@@ -23,23 +23,29 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import (
     AUTO,
-    as_fraction,
     check_choice,
     check_count,
     check_count_or_auto,
     check_number,
+    is_positive,
 )
 from dplearn.chance.dice import Dice
 from dplearn.concepts import Parity
 from dplearn.concepts.base import ChosenConcept
 from dplearn.domains import Bits
 from dplearn.estimator.base import PrivateClassifier
-from dplearn.estimator.stages import Params, Public, Table
+from dplearn.estimator.stages import Params, Public, PublicOutputs, Table
 from dplearn.learners.parity_methods import PARITY_METHODS, Equations, chosen_plan
-from dplearn.learners.parity_plan import ParityPlan, ParityTable
+from dplearn.learners.parity_plan import ParityPlan
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.records.bit_rows import packed_rows
-from dplearn.records.outputs import declared_sets, n_outputs_of, output_column, read_outputs
+from dplearn.records.outputs import (
+    all_correct,
+    declared_sets,
+    labels_of_codes,
+    n_outputs_of,
+    read_outputs,
+)
 from dplearn.records.reading import (
     TABLE,
     as_product,
@@ -183,7 +189,7 @@ class ParityClassifier(PrivateClassifier):
             Number of labels a record.
         """
         params = self._params(self.random_state is not None)
-        public = ParityTable(
+        public = PublicOutputs(
             check_count("n_samples", n_samples, low=1),
             check_count("n_features", n_features, low=1),
             2,
@@ -214,24 +220,25 @@ class ParityClassifier(PrivateClassifier):
         shape = shape_of(X)
         if shape is None:
             return None
-        return chosen_plan(params, ParityTable(*shape, n_outputs=n_outputs_of(y))).guarantee
+        return chosen_plan(params, PublicOutputs(*shape, n_outputs=n_outputs_of(y))).guarantee
 
     def _read(self, X: Any, y: Any, params: Params) -> Table:
         stream = self._public_stream(params)
         X = self._rows(X, reset=True)
         n, d = X.shape
-        chosen_plan(params, ParityTable(n, d, n_outputs=n_outputs_of(y)))  # raises on incompatible parameters
+        # Raises an error if parameters are incompatible.
+        chosen_plan(params, PublicOutputs(n, d, n_outputs=n_outputs_of(y)))
         outputs = read_outputs(y, n, params.classes)
         _check_two_labels(outputs.classes)
         names = getattr(self, "feature_names_in_", None)
         matrix = packed_rows(X, as_product(params.bits, d, names), intercept=params.fit_intercept)
-        public = ParityTable(
+        public = PublicOutputs(
             n, d, 2, names, outputs.classes, stream, n_outputs=len(outputs.classes), many=outputs.many
         )
         return Table(public, Equations(matrix, outputs.codes.astype(np.uint8)))
 
     def _plan(self, params: Params, public: Public) -> ParityPlan:
-        assert isinstance(public, ParityTable)
+        assert isinstance(public, PublicOutputs)
         plan = chosen_plan(params, public)
         domain = as_product(params.bits, public.n_features, public.names)
         assumes = (*TABLE, *domain.assumes, labels_assumed(params.classes))
@@ -277,12 +284,10 @@ class ParityClassifier(PrivateClassifier):
             Entries of `classes_`.
         """
         codes = self._codes(X)
-        if not isinstance(self.classes_, list):
-            labels: NDArray[Any] = self.classes_[codes[:, 0]]
-            return labels
-        columns = [labels[column] for labels, column in zip(self.classes_, codes.T, strict=True)]
-        alike = len({column.dtype.kind for column in columns}) == 1
-        return np.column_stack(columns if alike else [column.astype(object) for column in columns])
+        if isinstance(self.classes_, list):
+            return labels_of_codes(self.classes_, codes)
+        labels: NDArray[Any] = self.classes_[codes[:, 0]]
+        return labels
 
     def predict_proba(self, X: Any) -> NDArray[np.float64] | list[NDArray[np.float64]]:
         """Return probability 1 for the predicted label, since the release contains no probabilities.
@@ -313,11 +318,8 @@ class ParityClassifier(PrivateClassifier):
         """
         if not isinstance(getattr(self, "classes_", None), list):
             return float(super().score(X, y, sample_weight))
-        codes = self._codes(X)
-        right = [
-            labels[codes[:, i]] == np.asarray(output_column(y, i)) for i, labels in enumerate(self.classes_)
-        ]
-        return float(np.average(np.all(right, axis=0), weights=sample_weight))
+        correct = all_correct(self.classes_, self._codes(X), y)
+        return float(np.average(correct, weights=sample_weight))
 
     def _codes(self, X: Any) -> NDArray[np.uint8]:
         """Return the predicted label code of each row in each output."""
@@ -334,17 +336,10 @@ class ParityClassifier(PrivateClassifier):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        many = self.method in (AUTO, "stable") and _is_positive(self.delta)
+        many = self.method in (AUTO, "stable") and is_positive(self.delta)
         tags.classifier_tags.multi_label = tags.target_tags.multi_output = many
         tags.input_tags.sparse = True
         return tags
-
-
-def _is_positive(delta: Any) -> bool:
-    try:
-        return as_fraction(delta) > 0
-    except (TypeError, ValueError):
-        return False
 
 
 def _check_two_labels(classes: Sequence[NDArray[Any]]) -> None:

@@ -2,7 +2,7 @@
 
 >>> from dplearn.privacy import ApproxDP
 >>> wanted = {"alpha": 0.1, "beta": 0.05, "fit_intercept": False, "n_parts": None, "test_size": None}
->>> params, table = Params(ApproxDP(1), method="auto", **wanted), ParityTable(n_samples=4000, n_features=16)
+>>> params, table = Params(ApproxDP(1), method="auto", **wanted), PublicOutputs(n_samples=4000, n_features=16)
 >>> [PARITY_METHODS[name].plan(params, table).n_parts for name in ("agnostic", "elimination")]
 [1, 4]
 >>> chosen_plan(params, table).method
@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from dplearn.chance.dice import Dice
 from dplearn.concepts.parities import MOST_FEATURES, Parities
 from dplearn.core.gf2 import BitMatrix, solve
-from dplearn.estimator.stages import Params
-from dplearn.learners.parity_plan import ParityPlan, ParityTable
+from dplearn.estimator.stages import Params, PublicOutputs
+from dplearn.learners.parity_plan import ParityPlan
 from dplearn.learners.parity_sizes import (
     agnostic_failure,
     elimination_failure,
@@ -100,7 +100,7 @@ class ParityMethod(ABC):
     spends_delta: ClassVar[bool] = False
     many_outputs: ClassVar[bool] = False
 
-    def objection(self, params: Params, public: ParityTable) -> str | None:
+    def objection(self, params: Params, public: PublicOutputs) -> str | None:
         """Return the reason why the method does not support the table or the budget; None if it does."""
         if public.n_outputs > 1 and not self.many_outputs:
             return f"takes one label a record, got {public.n_outputs}"
@@ -108,7 +108,7 @@ class ParityMethod(ABC):
             return "needs delta above 0, got 0"
         return None
 
-    def plan(self, params: Params, public: ParityTable) -> ParityPlan:
+    def plan(self, params: Params, public: PublicOutputs) -> ParityPlan:
         """Return the plan of a fit; its guarantee has no assumptions yet.
 
         Parameters
@@ -116,7 +116,7 @@ class ParityMethod(ABC):
         params : Params
             The parameters `cost` (the budget), `alpha`, `beta`, `fit_intercept`, `n_parts` and `test_size`;
             the last two are None if the method chooses them.
-        public : ParityTable
+        public : PublicOutputs
             The sizes of the table.
         """
         if (params.n_parts or 0) > public.n_samples:
@@ -268,7 +268,7 @@ class Agnostic(ParityMethod):
 
     name = "agnostic"
 
-    def objection(self, params: Params, public: ParityTable) -> str | None:
+    def objection(self, params: Params, public: PublicOutputs) -> str | None:
         """Return the reason why the method does not support the table or the budget; None if it does."""
         if public.n_features > MOST_FEATURES:
             most, d = MOST_FEATURES, public.n_features
@@ -297,14 +297,14 @@ class Agnostic(ParityMethod):
 PARITY_METHODS: dict[str, ParityMethod] = {way.name: way for way in (Agnostic(), Elimination(), Stable())}
 
 
-def chosen_plan(params: Params, public: ParityTable) -> ParityPlan:
+def chosen_plan(params: Params, public: PublicOutputs) -> ParityPlan:
     """Return the plan of the method; "auto" is the first with enough records, or else the first.
 
     Parameters
     ----------
     params : Params
         As for `ParityMethod.plan`, and `method`, a key of `PARITY_METHODS` or "auto".
-    public : ParityTable
+    public : PublicOutputs
         The sizes of the table.
 
     Raises

@@ -1,38 +1,12 @@
-"""The plan of a fit of the parity learner, and the public values of its table.
-
->>> ParityTable(1000, 12, n_outputs=3).n_outputs
-3
-"""
+"""The plan of a fit of the parity learner."""
 
 from dataclasses import dataclass
 from typing import Any
 
-from dplearn.estimator.stages import Public
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import Plan, hidden
 
-__all__ = ["ParityPlan", "ParityTable"]
-
-
-@dataclass(frozen=True)
-class ParityTable(Public):
-    """The public values of a table with one or several labels a record.
-
-    Attributes
-    ----------
-    classes : list of ndarray of shape (2,) or None
-        The labels of each output.
-    n_outputs : int
-        Number of labels of a record.
-    many : bool
-        Whether `y` has two dimensions.
-    """
-
-    n_outputs: int = 1
-    many: bool = False
-
-    def __post_init__(self) -> None:
-        """Leave `n_labels` unchanged: here `classes` is a list over outputs, not over labels."""
+__all__ = ["ParityPlan"]
 
 
 @dataclass(frozen=True)

@@ -8,19 +8,15 @@
 >>> learner.predict([["ward 7"], ["ward 8"]]).tolist()
 ['outbreak', 'none']
 
-The sample complexity of point functions does not depend on the number of keys.
+Several labels of a record cost no more than one:
 
-A point function is 1 at one key and 0 elsewhere, or 0 everywhere. Records are independent and labelled by a
-point function. A learner fails if its hypothesis predicts a wrong label for a new record with probability
-above alpha.
-
->>> stable_point_sample_size(epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.05)
-370
->>> hashed_point_sizes(epsilon=1.0, alpha=0.1, beta=0.05)
-HashedPointSizes(n_samples=345, n_buckets=8192)
+>>> rows = [["ward 7"]] * 60 + [["ward 9"]] * 60 + [["ward 8"]] * 120
+>>> both = [["fever", "-"]] * 60 + [["-", "cough"]] * 60 + [["-", "-"]] * 120
+>>> several = PointClassifier(delta=1e-6, classes=[["-", "fever"], ["-", "cough"]], random_state=0)
+>>> several.fit(rows, both).point_
+['ward 7', 'ward 9']
 """
 
-import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -29,48 +25,57 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from dplearn._validation import AUTO, check_choice, check_count, check_count_or_auto, check_number
+from dplearn._validation import (
+    AUTO,
+    check_choice,
+    check_count,
+    check_count_or_auto,
+    check_number,
+    is_positive,
+)
 from dplearn.chance import PublicStream, public_seed
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import selection_ratio
+from dplearn.core.key_counts import KeyCounts
 from dplearn.core.key_hash import KeyHash
-from dplearn.core.points import bucket_errors, distance_of_lead, leading_key
-from dplearn.core.search import first
+from dplearn.core.points import best_entries, bucket_errors, leading_key
 from dplearn.domains import Hashed
 from dplearn.domains.cells import frame_column, holds_times, is_frame, object_array
 from dplearn.domains.keys import KEYS_ASSUMED, read_keys, spelled
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.stages import Params, Public, Table
-from dplearn.mechanisms import permute_and_flip, release_if_stable
+from dplearn.estimator.stages import Params, Public, PublicOutputs, Table
+from dplearn.learners.point_sizes import (
+    LARGEST_BITS,
+    hashed_point_failure,
+    hashed_point_sizes,
+    stable_point_failure,
+    stable_point_sample_size,
+)
+from dplearn.mechanisms import permute_and_flip, release_if_stable, stable_histogram
 from dplearn.mechanisms.stability import release_probability_table
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import Plan, hidden
-from dplearn.records.reading import TABLE, check_classes, labels_assumed, read_features, read_labels
+from dplearn.records.outputs import (
+    all_correct,
+    declared_sets,
+    labels_of_codes,
+    n_outputs_of,
+    read_outputs,
+)
+from dplearn.records.reading import TABLE, check_two_labels, labels_assumed, read_features
 from dplearn.records.rows import Columns, Examples
 
-__all__ = [
-    "ChosenPoint",
-    "HashedPointSizes",
-    "PointClassifier",
-    "PointPlan",
-    "hashed_point_failure",
-    "hashed_point_sizes",
-    "stable_point_failure",
-    "stable_point_sample_size",
-]
+__all__ = ["ChosenPoint", "PointClassifier", "PointPlan"]
 
 _METHODS = ("stability", "hashing")
+_UNKEYED = b""  # the code of a record without a second label
 _ANY_CELLS = Hashed()  # makes `read_features` leave cells unencoded
 _SHOWN = 60  # the most characters of a key in a rule
 _NAMES = 4  # the most column names in a rule
-LARGEST_BITS = 24  #: The most bits of a bucket's number; each bucket has an entry in an array.
-_TINY = 1e-9  # the least alpha and beta
-_MASSES = 2.0 ** -np.arange(1 / 4, 24, 1 / 4)  # collision masses that are tried, as shares of alpha
-_STEPS = np.linspace(0, 1, 65)[1:-1]  # bases of the bound that are tried, as positions between r and 1
+
+Where = tuple[Any] | None  # a key or a bucket; None: an abstention
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,7 +94,7 @@ class ChosenPoint:
         The label of all other keys, and the label of the key.
     """
 
-    where: tuple[Any] | None
+    where: Where
     hashed: KeyHash | None
     names: tuple[str, ...]
     labels: tuple[Any, Any]
@@ -120,7 +125,8 @@ class PointClassifier(RuleClassifier):
     """Learn a point function: one key has the second label, all other keys have the first.
 
     A key is the value of the only column, or the whole row: text, numbers, missing values. The set of keys
-    may be unknown and infinite; the error does not depend on its size.
+    may be unknown and infinite; the error does not depend on its size. With several labels a record, y of
+    shape (n_samples, n_outputs), one point function is learned for each output, at the cost of one.
 
     Parameters
     ----------
@@ -130,9 +136,11 @@ class PointClassifier(RuleClassifier):
         Probability with which the guarantee may fail; "stability" requires a positive delta, "hashing" spends
         none.
     method : {"auto", "stability", "hashing"}, default="auto"
-        "stability" releases the leading key if it is stable under a change of few records, and else abstains.
+        "stability" releases the leading key if it is stable under a change of few records, and else abstains;
+        with several outputs, it releases the keys of a stable histogram of keys with their labels.
         "hashing" selects a bucket of a public hash function, which is drawn independently of the data; other
-        keys may share the bucket. "auto": "stability" if delta is positive, else "hashing".
+        keys may share the bucket; for one output only. "auto": "stability" if delta is positive, else
+        "hashing".
     alpha : float, default=0.1
         Target error, in (0, 1).
     beta : float, default=0.05
@@ -141,8 +149,9 @@ class PointClassifier(RuleClassifier):
         Number of buckets of "hashing": a power of two, at most 2**24. "auto": a function of alpha, beta and
         epsilon.
     classes : sequence, optional
-        The two labels that can occur. None: the labels that occur in `y`; the guarantee then assumes that the
-        set of labels is public. The key has the second of the sorted labels.
+        The two labels that can occur; with several outputs, a sequence of two for each, or two for all. None:
+        the labels that occur in `y`; the guarantee then assumes that the set of labels is public. The key has
+        the second of the sorted labels.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None
@@ -151,18 +160,18 @@ class PointClassifier(RuleClassifier):
 
     Attributes
     ----------
-    point_ : None, str, bytes, int, float or tuple of these; or int
+    point_ : None, str, bytes, int, float or tuple of these; or int; or list of n_outputs such
         Released. The key, or with "hashing" its bucket. None: an abstention, or a key that is a missing
-        value; `abstained_` distinguishes the two.
-    abstained_ : bool
+        value; `abstained_` distinguishes the two. With several outputs, one for each.
+    abstained_ : bool or ndarray of bool of shape (n_outputs,)
         Released. Whether the mechanism abstained; the first of `classes_` is then predicted for every record.
-    concept_ : ChosenPoint
-        Released. The point function; its `repr` is the rule.
+    concept_ : ChosenPoint or list of ChosenPoint
+        Released. The point function; its `repr` is the rule. With several outputs, one for each.
     hash_ : KeyHash or None
         Public. The hash from keys to buckets, with "hashing"; else None.
     method_ : str
         Public. The method: "stability" or "hashing".
-    classes_ : ndarray of shape (2,)
+    classes_ : ndarray of shape (2,), or list of such
         Public. The labels, sorted; declared, or assumed to be public.
     guarantee_ : ApproxDP
         Public. The guarantee of the fit, with its assumptions.
@@ -173,7 +182,7 @@ class PointClassifier(RuleClassifier):
 
     See Also
     --------
-    dplearn.learners.point : The sample complexity of both methods.
+    dplearn.theory.stable_point_sample_size, dplearn.theory.hashed_point_sizes : The numbers of records.
 
     Notes
     -----
@@ -181,19 +190,30 @@ class PointClassifier(RuleClassifier):
     with "hashing", for every value of the hash. Proof: with "stability", the distance of the table to a
     change of the leading key is 0 if one replaced record can change that key, and one replaced record changes
     this distance by at most 1 (`core.points.leading_key`); these are the conditions of `release_if_stable`.
-    With "hashing", one replaced record changes the errors of each bucket's point function by at most 1.
+    With "hashing", one replaced record changes the errors of each bucket's point function by at most 1. With
+    several outputs: a record has one key with labels, whatever their number; the histogram of these has the
+    guarantee of `stable_histogram`, and everything else is computed from the published counts.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** For any distribution of records that a point function labels, the error is at most alpha
     with probability at least 1 - beta from `plan(n_samples).n_needed` records on. If no point function labels
     the records, "hashing" selects a bucket with nearly the least errors; "stability" abstains unless one key
-    has a large lead over all others.
+    has a large lead over all others. With several outputs that point functions label, each error is at most
+    alpha, with this probability for all together, from `plan(n_samples, n_outputs=...).n_needed` records on;
+    if no point functions label them, the key with the most records of equal labels is likely released, even
+    if most of its labels are the first.
 
     **Source.** Beimel, Nissim and Stemmer (2013) for "stability"; their choosing mechanism has a threshold
     more than twice as high. Beimel, Kasiviswanathan and Nissim (2010) for "hashing"; they use a pseudorandom
-    function.
+    function. Bun, Nissim and Stemmer (2016), Theorem 3.13, for several outputs; they release keys and labels
+    by two mechanisms with half the budget each, here both are released by one.
     """
+
+    point_: Any
+    abstained_: Any
+    concept_: Any
+    classes_: Any
 
     def __init__(
         self,
@@ -218,16 +238,20 @@ class PointClassifier(RuleClassifier):
         self.ledger = ledger
         self.random_state = random_state
 
-    def plan(self, n_samples: int) -> "PointPlan":
+    def plan(self, n_samples: int, *, n_outputs: int = 1) -> "PointPlan":
         """Return the plan of a fit: its guarantee and its accuracy. No data is read.
 
         Parameters
         ----------
         n_samples : int
             Number of records.
+        n_outputs : int, default=1
+            Number of labels of a record.
         """
         params = self._params(self.random_state is not None)
-        return self._plan(params, Public(check_count("n_samples", n_samples, low=1), n_labels=2))
+        n, k = check_count("n_samples", n_samples, low=1), check_count("n_outputs", n_outputs, low=1)
+        _check_outputs(params, k)
+        return self._plan(params, PublicOutputs(n, n_labels=2, n_outputs=k, many=k > 1))
 
     def _params(self, reproducible: bool) -> Params:
         epsilon = check_number("epsilon", self.epsilon, above=0)
@@ -240,7 +264,7 @@ class PointClassifier(RuleClassifier):
         if given is not None and (given & (given - 1) or given > 1 << LARGEST_BITS):
             raise ValueError(f"n_buckets must be a power of two up to 2**{LARGEST_BITS}, got {given}")
         if self.classes is not None:
-            _check_two(check_classes(self.classes))
+            _check_two(declared_sets(self.classes))
         method = check_choice("method", self.method, (AUTO, *_METHODS))
         if method == AUTO:
             method = "stability" if delta else "hashing"
@@ -265,17 +289,30 @@ class PointClassifier(RuleClassifier):
 
     def _read(self, X: Any, y: Any, params: Params) -> Table:
         stream = PublicStream(public_seed(params.random_state, type(self).__name__, "hash"))
+        _check_outputs(params, n_outputs_of(y))
         _refuse_times(X)
         X = read_features(self, X, domain=_ANY_CELLS, reset=True)
-        classes, codes = read_labels(y, len(X), params.classes)
-        _check_two(classes)
+        outputs = read_outputs(y, len(X), params.classes)
+        _check_two(outputs.classes)
         names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
-        public = Public(len(X), X.shape[1], names=names, classes=classes, stream=stream)
+        codes = outputs.codes.astype(np.uint8) if outputs.many else outputs.codes[:, 0]
+        public = PublicOutputs(
+            len(X),
+            X.shape[1],
+            2,
+            names,
+            outputs.classes,
+            stream,
+            n_outputs=len(outputs.classes),
+            many=outputs.many,
+        )
         return Table(public, Examples(Columns([object_array(_row_keys(X))]), codes))
 
     def _plan(self, params: Params, public: Public) -> "PointPlan":
+        assert isinstance(public, PublicOutputs)
         n, alpha, beta = public.n_samples, params.alpha, params.beta
-        failure, needed = _accuracy(n, params.n_buckets, params.cost.epsilon, params.cost.delta, alpha, beta)
+        budget = params.cost.epsilon, params.cost.delta
+        failure, needed = _accuracy(n, params.n_buckets, *budget, alpha, beta, public.n_outputs)
         assumes = (*TABLE, KEYS_ASSUMED, labels_assumed(params.classes))
         return PointPlan(
             guarantee=replace(params.cost, assumes=assumes),
@@ -292,28 +329,96 @@ class PointClassifier(RuleClassifier):
             public=public,
         )
 
-    def _summarize(self, table: Table, plan: "PointPlan") -> "_Lead | _Errors":
-        # A replaced record changes the distance, or each number of errors, by at most 1.
+    def _summarize(self, table: Table, plan: "PointPlan") -> "_Lead | _Errors | _Labelled":
+        # A replaced record changes the distance, or each number of errors, by at most 1; of several outputs,
+        # one key with its labels is replaced.
+        if plan.public.many:
+            return _Labelled(table.rows)
         return _Lead(table.rows) if plan.hashed is None else _Errors(table.rows, plan.hashed)
 
-    def _release(self, summary: "_Lead | _Errors", plan: "PointPlan", dice: Dice) -> tuple[Hashable] | None:
+    def _release(self, summary: "_Lead | _Errors | _Labelled", plan: "PointPlan", dice: Dice) -> list[Where]:
         return summary.release(plan.guarantee, dice)
 
-    def _publish(self, outcome: tuple[Hashable] | None, plan: "PointPlan") -> None:
-        first, second = plan.public.classes.tolist()
-        names = tuple(map(str, plan.public.names))
-        self.classes_ = plan.public.classes
+    def _publish(self, outcome: list[Where], plan: "PointPlan") -> None:
+        public, names = plan.public, tuple(map(str, plan.public.names))
+        labels = [tuple(each.tolist()) for each in public.classes]
+        concepts = [
+            ChosenPoint(where, plan.hashed, names, pair) for where, pair in zip(outcome, labels, strict=True)
+        ]
+        points = [None if where is None else where[0] for where in outcome]
+        abstained = np.array([where is None for where in outcome])
         self.method_ = plan.method
         self.hash_ = plan.hashed
         self.guarantee_ = plan.guarantee
-        self.abstained_ = outcome is None
-        self.point_ = None if outcome is None else outcome[0]
-        self.concept_ = ChosenPoint(outcome, plan.hashed, names, (first, second))
+        if public.many:
+            self.point_, self.abstained_ = points, abstained
+            self.concept_, self.classes_ = concepts, public.classes
+        else:
+            self.point_, self.abstained_ = points[0], bool(abstained[0])
+            self.concept_, self.classes_ = concepts[0], public.classes[0]
 
-    def _codes(self, X: Any) -> NDArray[np.intp]:
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict labels; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Text, bytes, numbers and missing values.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Entries of `classes_`.
+        """
+        codes = self._codes(X)
+        if isinstance(self.classes_, list):
+            return labels_of_codes(self.classes_, codes)
+        labels: NDArray[Any] = self.classes_[codes]
+        return labels
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return probability 1 for the predicted label, since the release contains no probabilities.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `predict`.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_samples, 2), or a list of n_outputs such arrays
+        """
+        codes = self._codes(X)
+        return (
+            [np.eye(2)[column] for column in codes.T] if isinstance(self.classes_, list) else np.eye(2)[codes]
+        )
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows with all labels correct; if the rows are private, so is the result.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The labels of the rows.
+        sample_weight : array-like of shape (n_samples,), optional
+            The weights of the rows.
+        """
+        if not isinstance(getattr(self, "classes_", None), list):
+            return float(super().score(X, y, sample_weight))
+        correct = all_correct(self.classes_, self._codes(X), y)
+        return float(np.average(correct, weights=sample_weight))
+
+    def _codes(self, X: Any) -> NDArray[Any]:
+        """Return the label code of each row, or of each row in each output."""
         check_is_fitted(self)
         _refuse_times(X)
-        return self.concept_(_row_keys(read_features(self, X, domain=_ANY_CELLS, reset=False)))
+        keys = _row_keys(read_features(self, X, domain=_ANY_CELLS, reset=False))
+        codes: NDArray[Any] = (
+            _codes_of(self.concept_, keys) if isinstance(self.concept_, list) else self.concept_(keys)
+        )
+        return codes
 
     def _context(self) -> tuple[object, ...]:
         return str(self.epsilon), str(self.delta), self.method, self.alpha, self.beta, str(self.n_buckets)
@@ -321,6 +426,8 @@ class PointClassifier(RuleClassifier):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
+        many = self.method in (AUTO, "stability") and is_positive(self.delta)
+        tags.classifier_tags.multi_label = tags.target_tags.multi_output = many
         tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
         return tags
 
@@ -340,7 +447,8 @@ class PointPlan(Plan):
     n_samples : int
         Number of records.
     failure : float
-        A bound on the probability that the error exceeds alpha, for records that a point function labels.
+        A bound on the probability that the error, of any output, exceeds alpha, for records that point
+        functions label.
     n_needed : int
         The least number of records for which `failure` is at most beta, with the best number of buckets.
     alpha, beta : float
@@ -361,15 +469,16 @@ class PointPlan(Plan):
 
 @lru_cache(maxsize=64)
 def _accuracy(
-    n: int, n_buckets: int, epsilon: Fraction, delta: Fraction, alpha: Any, beta: Any
+    n: int, n_buckets: int, epsilon: Fraction, delta: Fraction, alpha: Any, beta: Any, n_outputs: int
 ) -> tuple[float, int]:
     """Return the probability of failure with n records, and the number of records needed."""
     if n_buckets:
         failure = hashed_point_failure(n, n_buckets, epsilon=epsilon, alpha=alpha)
         needed = hashed_point_sizes(epsilon=epsilon, alpha=alpha, beta=beta).n_samples
     else:
-        failure = stable_point_failure(n, epsilon=epsilon, delta=delta, alpha=alpha)
-        needed = stable_point_sample_size(epsilon=epsilon, delta=delta, alpha=alpha, beta=beta)
+        public = {"epsilon": epsilon, "delta": delta, "alpha": alpha, "n_outputs": n_outputs}
+        failure = stable_point_failure(n, **public)
+        needed = stable_point_sample_size(**public, beta=beta)
     return min(1.0, failure), needed
 
 
@@ -392,9 +501,9 @@ class _Lead:
         leader, distance = leading_key(texts, self.records.y.tolist())
         return None if leader is None else (keys[texts.index(leader[0])],), distance
 
-    def release(self, privacy: ApproxDP, dice: Dice) -> tuple[Hashable] | None:
+    def release(self, privacy: ApproxDP, dice: Dice) -> list[Where]:
         leader, distance = self._found
-        return release_if_stable(leader, distance, privacy=privacy, dice=dice)
+        return [release_if_stable(leader, distance, privacy=privacy, dice=dice)]
 
 
 class _Errors:
@@ -408,9 +517,60 @@ class _Errors:
         texts = map(spelled, self.records.X.columns[0].tolist())
         return bucket_errors(self.hashed.buckets(texts), self.records.y, 1 << self.hashed.bits)
 
-    def release(self, privacy: ApproxDP, dice: Dice) -> tuple[int] | None:
+    def release(self, privacy: ApproxDP, dice: Dice) -> list[Where]:
         chosen = permute_and_flip(-self.errors, privacy=privacy, dice=dice)
-        return None if chosen == 1 << self.hashed.bits else (chosen,)
+        return [None if chosen == 1 << self.hashed.bits else (chosen,)]
+
+
+class _Labelled:
+    """The counts of keys with their labels in all outputs, computed lazily."""
+
+    def __init__(self, records: Examples):
+        self.records = records
+
+    @cached_property
+    def _found(self) -> tuple[KeyCounts, dict[Hashable, int]]:
+        """The counts of the codes of keys with their labels, and for each code the place of a record."""
+        keys, seconds = self.records.X.columns[0].tolist(), self.records.y
+        codes = [
+            spelled(key) + packed.tobytes() if counts else _UNKEYED
+            for key, packed, counts in zip(
+                keys, np.packbits(seconds, axis=1), seconds.any(axis=1), strict=True
+            )
+        ]
+        return KeyCounts.of(codes), {code: place for place, code in enumerate(codes)}
+
+    def release(self, privacy: ApproxDP, dice: Dice) -> list[Where]:
+        counts, place_of = self._found
+        published = stable_histogram(counts, privacy=privacy, dice=dice)
+        published.pop(_UNKEYED, None)
+        # All records with a code have its key and labels, so the result is a function of what is published.
+        places = [place_of[code] for code in published]
+        keys = self.records.X.columns[0][places].tolist()
+        best = best_entries(np.array(list(published.values()), dtype=np.int64), self.records.y[places])
+        return [None if entry is None else (keys[entry],) for entry in best]
+
+
+def _codes_of(concepts: Sequence[ChosenPoint], keys: Sequence[Hashable]) -> NDArray[np.uint8]:
+    """Return the label code of each key in each output; keys are not hashed."""
+    outputs: dict[bytes, list[int]] = {}
+    for output, concept in enumerate(concepts):
+        if concept.where is not None:
+            outputs.setdefault(spelled(concept.where[0]), []).append(output)
+    codes = np.zeros((len(keys), len(concepts)), dtype=np.uint8)
+    for place, text in enumerate(map(spelled, keys)):
+        if text in outputs:
+            codes[place, outputs[text]] = 1
+    return codes
+
+
+def _check_outputs(params: Params, n_outputs: int) -> None:
+    """Raise an error if the method does not support the number of outputs."""
+    if n_outputs > 1 and params.method == "hashing":
+        raise ValueError(
+            f"the number of outputs must be 1 with method='hashing', got {n_outputs}: fit a learner for each"
+            " output, or set delta above 0 and method='stability'"
+        )
 
 
 def _row_keys(X: Any) -> list[Hashable]:
@@ -429,13 +589,10 @@ def _refuse_times(X: Any) -> None:
         raise TypeError(f"X must hold text, bytes or numbers, got dtype {dtype}")
 
 
-def _check_two(classes: NDArray[Any]) -> None:
-    """Raise unless there are two labels, with the message of scikit-learn's binary classifiers."""
-    if len(classes) != 2:
-        raise ValueError(
-            "Only binary classification is supported: a point function needs 2 classes, got"
-            f" {len(classes)} class" + ("es" if len(classes) != 1 else "; classes=[...] declares both")
-        )
+def _check_two(classes: Sequence[NDArray[Any]]) -> None:
+    """Raise an error unless every output has two labels."""
+    for labels in classes:
+        check_two_labels(labels, "a point function")
 
 
 def _short(key: Hashable) -> str:
@@ -449,176 +606,3 @@ def _short(key: Hashable) -> str:
 
 def _listed(names: tuple[str, ...]) -> str:
     return ", ".join(names if len(names) <= _NAMES else (*names[:_NAMES], "..."))
-
-
-def stable_point_failure(n_samples: int, *, epsilon: Any, delta: Any, alpha: Any) -> float:
-    """Return the probability of failure of "stability", for the worst distribution.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of records.
-    epsilon, delta : number
-        Both positive.
-    alpha : number
-        In (0, 1).
-
-    Notes
-    -----
-    Only the key of the point function has records labelled 1, and it has no records labelled 0; no other key
-    can be released. If its probability is at most alpha, an abstention is also accurate. Otherwise its count
-    dominates Binomial(n, alpha) stochastically, and the probability of release does not decrease with the
-    count. The probability of failure is therefore at most that for a key of probability alpha, and it
-    approaches this value as the probability of the key decreases to alpha.
-    """
-    n = check_count("n_samples", n_samples)
-    abstentions = _abstention_probabilities(*_budget(epsilon, delta))
-    counts = np.arange(min(n, len(abstentions) - 1) + 1)
-    return float(abstentions[counts] @ binom.pmf(counts, n, _share("alpha", alpha)))
-
-
-def stable_point_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any) -> int:
-    """Return the least number of records for which "stability" fails with probability at most beta.
-
-    Parameters
-    ----------
-    epsilon, delta : number
-        Both positive.
-    alpha, beta : number
-        Allowed error and probability of failure, in (0, 1).
-
-    Returns
-    -------
-    int
-        About 2 ln(1 / (delta beta)) / (epsilon alpha). With fewer records, some distribution has a greater
-        probability of failure.
-    """
-    failure, share = _share("beta", beta), _share("alpha", alpha)
-    _abstention_probabilities(*_budget(epsilon, delta))
-
-    def suffices(n: int) -> bool:
-        return stable_point_failure(n, epsilon=epsilon, delta=delta, alpha=share) <= failure
-
-    enough = 1
-    while not suffices(enough):
-        enough *= 2
-    return first(suffices, enough // 2, enough)
-
-
-def hashed_point_failure(n_samples: int, n_buckets: int, *, epsilon: Any, alpha: Any) -> float:
-    """Return a bound on the probability of failure of "hashing"; it may exceed 1.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of records.
-    n_buckets : int
-        Number of buckets.
-    epsilon : number
-        Positive.
-    alpha : number
-        In (0, 1).
-
-    Notes
-    -----
-    Let c be the probability of the other keys in the bucket of the target's key, with m buckets. Its mean
-    over the hash is at most 1/m, so that c exceeds k with probability at most 1/(m k). Otherwise the point
-    function of that bucket (or 0, if the target is 0) has error q <= k; call it the best. At most m other
-    functions have error above alpha: m functions on buckets, or m - 1 of them and the function 0. Each of
-    these is selected with probability at most min(1, r**(its errors minus those of the best)) <= s**(the same
-    difference), for any s from r to 1. Let p be the probability that only this function is wrong on a record,
-    and q' <= k the probability that only the best is; then p - q' >= alpha - k. The mean of s**(difference)
-    for one record is 1 - (1 - s) (p - q') + q' (1 - s)**2 / s, which is at most 1 - (1 - s) (alpha - k) + k
-    (1 - s)**2 / s = B. The probability of failure is therefore at most 1/(m k) + m B**n. The returned value
-    is the minimum over a grid of k and s.
-    """
-    n, m = check_count("n_samples", n_samples), check_count("n_buckets", n_buckets, low=1)
-    share = _share("alpha", alpha)
-    masses, decay = _rates(_epsilon(epsilon), share)
-    with np.errstate(under="ignore"):
-        return float(np.min(1 / (m * masses) + m * np.exp(-n * decay)))
-
-
-@dataclass(frozen=True)
-class HashedPointSizes:
-    """The sizes of a fit with "hashing".
-
-    Attributes
-    ----------
-    n_samples : int
-        Number of records.
-    n_buckets : int
-        Number of buckets; a power of two.
-    """
-
-    n_samples: int
-    n_buckets: int
-
-
-def hashed_point_sizes(*, epsilon: Any, alpha: Any, beta: Any) -> HashedPointSizes:
-    """Return the least number of records with `hashed_point_failure` at most beta, and its buckets.
-
-    Parameters
-    ----------
-    epsilon : number
-        Positive.
-    alpha, beta : number
-        Allowed error and probability of failure, in (0, 1).
-
-    Raises
-    ------
-    ValueError
-        If more than 2**24 buckets are required; the number is a small multiple of 1 / (alpha beta).
-    """
-    return _hashed_point_sizes(_epsilon(epsilon), _share("alpha", alpha), _share("beta", beta))
-
-
-@lru_cache(maxsize=64)
-def _hashed_point_sizes(epsilon: float, alpha: float, beta: float) -> HashedPointSizes:
-    masses, decay = _rates(epsilon, alpha)
-    best: HashedPointSizes | None = None
-    for bits in range(LARGEST_BITS + 1):
-        m = 1 << bits
-        rest = beta - 1 / (m * masses)  # the probability of failure left after collisions
-        kept = rest > 0
-        if not kept.any():
-            continue
-        found: int = math.ceil(np.min((math.log(m) - np.log(rest[kept])) / decay[kept]))
-        if best is None or found < best.n_samples:
-            best = HashedPointSizes(max(1, found), m)
-    if best is None:
-        raise ValueError(
-            f"alpha and beta must be so large that 2**{LARGEST_BITS} buckets suffice,"
-            f" got alpha={alpha}, beta={beta}"
-        )
-    return best
-
-
-def _rates(epsilon: float, alpha: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return collision masses k below alpha, and for each -ln B, with B minimised over a grid of s."""
-    masses = alpha * _MASSES
-    least = float(selection_ratio(check_number("epsilon", epsilon)))
-    s = (least + (1 - least) * np.append(0.0, _STEPS))[:, None]
-    fall = (1 - s) * (alpha - masses) - masses * (1 - s) ** 2 / s
-    return masses, -np.log1p(-np.max(fall, axis=0))
-
-
-@lru_cache(maxsize=16)
-def _abstention_probabilities(epsilon: Any, delta: Any) -> NDArray[np.float64]:
-    """Return the probability of an abstention for leads of 0, 1, ... records; it is 0 for greater leads."""
-    table, one = release_probability_table(ApproxDP(epsilon, delta))
-    by_distance = np.array([(one - p) / one for p in table])
-    counts = range(2 * len(table) + 1)
-    return np.array([1.0, *(by_distance[min(distance_of_lead(c), len(table) - 1)] for c in counts[1:])])
-
-
-def _budget(epsilon: Any, delta: Any) -> tuple[Any, Any]:
-    return check_number("epsilon", epsilon, above=0), check_number("delta", delta, above=0, below=1)
-
-
-def _epsilon(epsilon: Any) -> float:
-    return float(check_number("epsilon", check_number("epsilon", epsilon, above=0), low=_TINY))
-
-
-def _share(name: str, value: Any) -> float:
-    return float(check_number(name, value, low=_TINY, below=1))

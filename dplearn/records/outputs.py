@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 from dplearn.domains.cells import frame_column, is_frame
 from dplearn.records.reading import check_classes, read_labels
 
-__all__ = ["Outputs", "declared_sets", "n_outputs_of", "output_column", "read_outputs"]
+__all__ = [
+    "Outputs",
+    "all_correct",
+    "declared_sets",
+    "labels_of_codes",
+    "n_outputs_of",
+    "output_column",
+    "read_outputs",
+]
 
 
 @dataclass(frozen=True, repr=False)  # a traceback could show the repr
@@ -104,6 +112,47 @@ def _cached(classes: Sequence[Any], k: int) -> list[NDArray[Any]]:
     if len(sets) not in (1, k):
         raise ValueError(f"classes must have a label set for each of {k} outputs, got {len(sets)}")
     return sets if len(sets) == k else sets * k
+
+
+def labels_of_codes(classes: Sequence[NDArray[Any]], codes: NDArray[np.integer]) -> NDArray[Any]:
+    """Return the labels with the given codes; objects, if outputs have labels of different kinds.
+
+    Parameters
+    ----------
+    classes : sequence of n_outputs ndarrays
+        The label set of each output.
+    codes : ndarray of int of shape (n, n_outputs)
+        Indices into the label sets.
+
+    Returns
+    -------
+    ndarray of shape (n, n_outputs)
+    """
+    columns = [labels[column] for labels, column in zip(classes, codes.T, strict=True)]
+    alike = len({column.dtype.kind for column in columns}) == 1
+    return np.column_stack(columns if alike else [column.astype(object) for column in columns])
+
+
+def all_correct(classes: Sequence[NDArray[Any]], codes: NDArray[np.integer], y: Any) -> NDArray[np.bool_]:
+    """Return for each row whether the labels with the given codes are those of y in all outputs.
+
+    Parameters
+    ----------
+    classes, codes : sequence of ndarray, ndarray
+        As for `labels_of_codes`.
+    y : array-like of shape (n, n_outputs)
+        Labels.
+
+    Raises
+    ------
+    ValueError
+        If y has another number of outputs.
+    """
+    if n_outputs_of(y) != len(classes):
+        raise ValueError(f"y must have {len(classes)} outputs, got {n_outputs_of(y)}")
+    equal = [labels[codes[:, i]] == np.asarray(output_column(y, i)) for i, labels in enumerate(classes)]
+    correct: NDArray[np.bool_] = np.all(equal, axis=0)
+    return correct
 
 
 def output_column(y: Any, i: int) -> Any:

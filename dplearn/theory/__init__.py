@@ -16,7 +16,7 @@ from dplearn.learners.parity_sizes import (
     nonprivate_parity_sample_size,
     parity_sample_size,
 )
-from dplearn.learners.point import (
+from dplearn.learners.point_sizes import (
     HashedPointSizes,
     hashed_point_failure,
     hashed_point_sizes,

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dplearn.core.points import bucket_errors, distance_of_lead, leading_key
+from dplearn.core.points import best_entries, bucket_errors, distance_of_lead, leading_key
 
 RECORDS = list(product((b"a", b"b", b"c"), (0, 1)))
 
@@ -56,3 +56,9 @@ def test_a_replaced_record_moves_no_number_of_errors_by_more_than_1():
         others[0], marks[0] = rng.integers(0, 3), rng.integers(0, 2)
         moved = bucket_errors(buckets, labels, 3) - bucket_errors(others, marks, 3)
         assert np.abs(moved).max() <= 1
+
+
+def test_an_output_takes_the_greatest_count_that_has_its_label_and_of_equal_ones_the_first():
+    labels = np.array([[1, 0, 0, 1], [1, 1, 0, 0], [0, 1, 0, 1]], dtype=np.uint8)
+    assert best_entries(np.array([5, 9, 9]), labels) == [1, 1, None, 2]
+    assert best_entries(np.array([], dtype=np.int64), labels[:0]) == [None] * 4

@@ -174,7 +174,9 @@ def test_a_point_can_be_read_with_a_delta_and_not_without_as_rules_says():
 
 def test_rules_are_what_the_page_says():
     lines, _ = run("rules")
-    (stump,), (needed,), (mine,), (both,), (noisy, score), (cut,), (few,), (point,) = map(tuple, lines)
+    (stump,), (needed,), (mine,), (both,), (noisy, score), (cut,), (few,), (point,), (points,), (more,) = (
+        lines
+    )
     assert "smoker" in str(stump)
     assert needed < 20_000
     assert str(mine) == "high above 80"
@@ -184,6 +186,7 @@ def test_rules_are_what_the_page_says():
     assert "age <= 6" in str(cut)
     assert few == 310
     assert str(point) == "'sick' if ward == 'east', else 'healthy'"
+    assert (points, more) == (["east", "west", "east"], 415)
 
 
 def test_the_mechanism_and_the_learner_that_contributing_shows_are_right():

@@ -105,6 +105,7 @@ ONE_PAIR = {
     "parity_agnostic": ((1, 0), (0, 0), 0.62, "0f94a7cca2f8a42c"),
     "point_stability": ((1, 1, 1), (3, 1, 1), 0.9999, "20616258db1e912c"),
     "point_stability_of_many": ((1, 1, 1, 1, 1), (1, 1, 1, 1, 3), 0.9999, "8cd01b363157492a"),
+    "point_of_two_labels": ((1, 1, 2), (1, 2, 2), 0.88, "26fd2a23c5ca4732"),
     "point_hashing": ((1, 0, 0), (0, 0, 0), 0.9999, "3e20db8d1b62ed85"),
     "two_quantiles": ((1, 3, 0), (1, 3, 3), 0.37, "5214e29d36997df2"),
     "quartiles": ((1, 0), (1, 3), 0.47, "5a5bb6627d31cc1e"),

@@ -14,10 +14,9 @@ from dplearn.audit.enumeration import distribution_on
 from dplearn.chance import PublicStream
 from dplearn.core.exact import at_most_exp
 from dplearn.core.gf2 import pack, solve
-from dplearn.estimator.stages import Params
+from dplearn.estimator.stages import Params, PublicOutputs
 from dplearn.learners import parity_methods
 from dplearn.learners.parity_methods import Elimination, Equations, Stable
-from dplearn.learners.parity_plan import ParityTable
 from dplearn.mechanisms import parity
 from dplearn.privacy import ApproxDP
 
@@ -228,7 +227,7 @@ def releasing(kind, *, epsilon=1, delta=Fraction(0), n_parts=2, test_size=1):
     params = Params(ApproxDP(epsilon, delta), **wanted)
 
     def released(rows, dice):
-        plan = kind().plan(params, ParityTable(len(rows), 1, stream=PublicStream(0)))
+        plan = kind().plan(params, PublicOutputs(len(rows), 1, stream=PublicStream(0)))
         X, y = np.hsplit(np.array(rows, dtype=np.uint8), 2)
         found = kind().release(Equations(pack(X), y), plan, dice)
         return None if found is None else found.tolist()

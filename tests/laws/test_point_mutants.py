@@ -1,6 +1,7 @@
 """Deliberate mistakes around point functions: each breaks the claim, where the original keeps it."""
 
 import importlib
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from dplearn.audit.enumeration import distribution_on
 from dplearn.core import points as point_core
 from dplearn.core.exact import at_most_exp
 from dplearn.learners import point
+from dplearn.records.rows import Examples
 
 SECRECY = importlib.import_module("dplearn.privacy.subsampled")
 HISTOGRAM = importlib.import_module("dplearn.mechanisms.stable_histogram")
@@ -64,8 +66,8 @@ def tie_to_the_first(monkeypatch):
 def leader_kept_when_silent(monkeypatch):
     class Kept(point._Lead):
         def release(self, privacy, dice):
-            self.shown = super().release(privacy, dice)
-            return self.shown or self._found[0]
+            (self.shown,) = super().release(privacy, dice)
+            return [self.shown or self._found[0]]
 
     monkeypatch.setattr(point, "_Lead", Kept)
 
@@ -102,7 +104,36 @@ def hash_from_the_order_of_the_data(monkeypatch):
     monkeypatch.setattr(point, "_Errors", Reseeded)
 
 
+def histogram_for_each_label(monkeypatch):
+    honest = point._Labelled
+
+    class OfEach(honest):
+        def release(self, privacy, dice):
+            X, y = self.records.X, self.records.y
+            alone = [honest(Examples(X, y[:, [output]])) for output in range(y.shape[1])]
+            return [where for each in alone for where in each.release(privacy, dice)]
+
+    monkeypatch.setattr(point, "_Labelled", OfEach)
+
+
+def only_records_with_a_key_counted(monkeypatch):
+    counted = point.KeyCounts
+    of_some = SimpleNamespace(of=lambda codes: counted.of([code for code in codes if code]))
+    monkeypatch.setattr(point, "KeyCounts", of_some)
+
+
+def counts_without_noise_compared(monkeypatch):
+    honest = point.stable_histogram
+
+    def released(counts, *, privacy, dice):
+        true = dict(counts.sorted())
+        return {code: true[code] for code in honest(counts, privacy=privacy, dice=dice)}
+
+    monkeypatch.setattr(point, "stable_histogram", released)
+
+
 ALL_ZERO = (("a", 0),) * 3
+NO_LABELS = (("a", 0, 0),) * 2
 #: From a mistake to the case, and the neighbours of its universe that show it worst.
 MISTAKES = {
     lower_bar: ("stable_counts", ("a",) * 5 + (None,), ("a",) * 6),
@@ -118,6 +149,17 @@ MISTAKES = {
     leader_kept_when_silent: ("point_stability", ((None, 1), *ALL_ZERO[1:]), ALL_ZERO),
     best_bucket_without_noise: ("point_hashing", ((None, 0), *ALL_ZERO[1:]), ALL_ZERO),
     count_of_negatives_leaks: ("point_hashing", (("a", 1), *ALL_ZERO[1:]), ALL_ZERO),
+    histogram_for_each_label: ("point_of_two_labels", (*NO_LABELS, ("a", 1, 1)), (*NO_LABELS, ("a", 0, 0))),
+    only_records_with_a_key_counted: (
+        "point_of_two_labels",
+        (("a", 0, 0), ("a", 0, 1), ("a", 0, 1)),
+        (("a", 0, 0), ("a", 0, 0), ("a", 0, 1)),
+    ),
+    counts_without_noise_compared: (
+        "point_of_two_labels",
+        (("a", 1, 1), (None, 1, 0), (None, 0, 1)),
+        (("a", 1, 1), ("a", 1, 1), (None, 0, 1)),
+    ),
     errors_counted_twice: ("point_hashing", (("a", 1), *ALL_ZERO[1:]), ALL_ZERO),
     hash_from_the_order_of_the_data: ("point_hashing", ((None, 0), *ALL_ZERO[1:]), ALL_ZERO),
 }

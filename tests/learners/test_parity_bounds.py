@@ -8,9 +8,8 @@ import pytest
 from dplearn.chance import PublicStream, SeededDice
 from dplearn.core.binomial import success_bounds
 from dplearn.core.gf2 import pack
-from dplearn.estimator.stages import Params
+from dplearn.estimator.stages import Params, PublicOutputs
 from dplearn.learners.parity_methods import PARITY_METHODS, Equations
-from dplearn.learners.parity_plan import ParityTable
 from dplearn.learners.parity_sizes import elimination_sizes, parity_sample_size
 from dplearn.learners.stable_parity_sizes import stable_parity_sizes
 from dplearn.mechanisms.parity import consistent_parity, parity_probabilities
@@ -62,7 +61,7 @@ def learner(name, n, d, **parameters):
     budget = ApproxDP(parameters.pop("epsilon"), parameters.pop("delta", 0))
     wanted = {"alpha": 0.1, "beta": 0.05, "fit_intercept": False, "n_parts": None, "test_size": None}
     params, method = Params(budget, **wanted | parameters), PARITY_METHODS[name]
-    plan = method.plan(params, ParityTable(n, d))
+    plan = method.plan(params, PublicOutputs(n, d))
 
     def release(X, y, seed):
         equations = Equations(pack(X.astype(np.uint8)), y[:, None].astype(np.uint8))

@@ -7,25 +7,19 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from scipy.stats import binom
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
+from sklearn.utils import get_tags
 
 from dplearn import PrivacyLedger
-from dplearn.core.distributions import laplace_quantile
-from dplearn.core.exact import decay_ratio
+from dplearn.audit import FaultyDice
+from dplearn.chance import SystemDice
 from dplearn.domains import DomainError
 from dplearn.domains.keys import read_keys, spelled
-from dplearn.learners.point import (
-    PointClassifier,
-    hashed_point_failure,
-    hashed_point_sizes,
-    stable_point_failure,
-    stable_point_sample_size,
-)
+from dplearn.learners.point import PointClassifier
 from dplearn.preprocessing import CellEncoder
-from dplearn.privacy import ApproxDP, BudgetExceededError
-from dplearn.theory import choosing_threshold, release_probabilities, stable_histogram_threshold
+from dplearn.privacy import BudgetExceededError
 
 METHODS = {"stability": {"delta": 1e-6}, "hashing": {}}
 
@@ -246,81 +240,216 @@ def test_a_method_that_needs_a_delta_says_that_it_is_the_one():
         PointClassifier(method="stability").plan(100)
 
 
-# Sample sizes of point functions: exact for stability, and against simulated fits for both methods.
+# --- Several labels ---
 
 
-@pytest.mark.parametrize("n", [0, 1, 7, 60])
-def test_the_failure_of_stability_is_the_mean_of_silence(n):
-    table = release_probabilities(ApproxDP(1, "0.01"))
-    speaks = [0.0] + [float(table[min(max(0, (c - 1) // 2), len(table) - 1)]) for c in range(1, n + 1)]
-    wanted = sum(binom.pmf(c, n, 0.3) * (1 - speaks[c]) for c in range(n + 1))
-    assert stable_point_failure(n, epsilon=1, delta="0.01", alpha=0.3) == pytest.approx(wanted, abs=1e-12)
+def many_labels(n=2000, k=5):
+    """Records at k + 1 keys; output j is 1 at key j alone, and output 0 shares its key with the last."""
+    rng = np.random.default_rng(0)
+    places = rng.integers(0, k + 1, n)
+    Y = (places[:, None] == [0, *range(1, k - 1), 0]).astype(int)
+    return [[f"site {place}"] for place in places], Y
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
-@pytest.mark.parametrize(("alpha", "beta"), [(0.3, 0.1), (0.01, 0.05), (0.05, 1e-4)])
-def test_sample_sizes_are_the_least_that_suffice(epsilon, alpha, beta):
-    budget = {"epsilon": epsilon, "alpha": alpha}
-    n = stable_point_sample_size(**budget, delta=1e-6, beta=beta)
-    assert stable_point_failure(n, **budget, delta=1e-6) <= beta
-    assert stable_point_failure(n - 1, **budget, delta=1e-6) > beta
-    sizes = hashed_point_sizes(**budget, beta=beta)
-    assert hashed_point_failure(sizes.n_samples, sizes.n_buckets, **budget) <= beta
-    for bits in range(25):
-        assert hashed_point_failure(sizes.n_samples - 1, 1 << bits, **budget) > beta
+def test_a_key_is_learned_for_each_output():
+    X, Y = many_labels()
+    fitted = learner("stability").fit(X, Y)
+    assert fitted.point_ == ["site 0", "site 1", "site 2", "site 3", "site 0"]
+    assert fitted.abstained_.tolist() == [False] * 5
+    assert [labels.tolist() for labels in fitted.classes_] == [[0, 1]] * 5
+    assert repr(fitted.concept_[1]) == "1 if x0 == 'site 1', else 0"
+    assert fitted.hash_ is None
+    assert (fitted.predict(X) == Y).all()
+    assert fitted.predict([["never seen"]]).tolist() == [[0] * 5]
+    assert fitted.score(X, Y) == 1
+    likely = fitted.predict_proba(X)
+    assert [each.shape for each in likely] == [(2000, 2)] * 5
+    assert (np.array([each[:, 1] for each in likely]).T == Y).all()
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1, 3])
-@pytest.mark.parametrize("delta", ["1e-6", "1e-9"])
-def test_stability_takes_fewer_positives_than_a_histogram_or_the_choosing_mechanism(epsilon, delta):
-    privacy, share = ApproxDP(epsilon, delta), Fraction(1, 20)
-    distance = next(d for d, p in enumerate(release_probabilities(privacy)) if p >= 1 - share)
-    histogram = (
-        stable_histogram_threshold(privacy) + laplace_quantile(decay_ratio(privacy.epsilon / 2), share) - 1
-    )
-    choosing = choosing_threshold(1, privacy) + laplace_quantile(decay_ratio(privacy.epsilon / 4), share) - 1
-    assert 2 * distance + 1 < histogram < choosing
+def test_several_labels_cost_what_one_costs():
+    X, Y = many_labels(k=40)
+    ledger = PrivacyLedger(2, 1e-6, allow_reproducible=True)
+    several = learner("stability", ledger=ledger).fit(X, Y)
+    assert several.guarantee_ == learner("stability").fit(X, Y[:, 0]).guarantee_
+    assert ledger.spent().epsilon == 2
+    assert several.score(X, Y) == 1
 
 
-def error_of(fitted, share, n_others):
-    """The error where the point has probability `share`, and the rest is spread over all other keys."""
-    others = [[f"other {i}"] for i in range(n_others)]
-    wrong = float((fitted.predict(others) != 0).mean()) * (1 - share)
-    return wrong + share * float(fitted.predict([["point"]])[0] != 1)
-
-
-@pytest.mark.first_by_day
 @pytest.mark.parametrize(
-    ("method", "parameters"),
-    [("stability", {"delta": 1e-3, "epsilon": 2.0}), ("hashing", {"epsilon": 2.0})],
+    "holder",
+    [np.ndarray.tolist, lambda Y: pd.DataFrame(Y).rename(columns=str), lambda Y: pl.DataFrame(Y)],
+    ids=["list", "pandas", "polars"],
 )
-def test_fits_of_that_many_records_fail_as_seldom_as_is_promised(method, parameters):
-    alpha, beta, share, runs = 0.2, 0.2, 0.201, 120
-    rng, failures = np.random.default_rng(0), 0
-    for seed in range(runs):
-        model = PointClassifier(
-            method=method, alpha=alpha, beta=beta, classes=[0, 1], random_state=seed, **parameters
-        )
-        n = model.plan(1).n_needed
-        there = rng.random(n) < share
-        rows = [["point"] if hit else [f"other {rng.integers(500)}"] for hit in there]
-        fitted = model.fit(rows, there.astype(int))
-        failures += error_of(fitted, share, 500) > alpha
-    # Above this with probability below 1e-4, if beta is kept.
-    assert failures <= binom.ppf(1 - 1e-4, runs, beta)
-    if method == "stability":  # whose bound is attained, but for the little by which share exceeds alpha
-        assert failures >= binom.ppf(1e-4, runs, beta * 0.7)
+def test_several_labels_are_read_from_lists_and_frames(holder):
+    X, Y = many_labels()
+    fitted = learner("stability").fit(X, holder(Y))
+    assert fitted.point_ == learner("stability").fit(X, Y).point_
+    assert fitted.score(X, holder(Y)) == 1
 
 
-@pytest.mark.parametrize("name", ["epsilon", "alpha", "beta"])
-def test_parameters_are_checked_by_name(name):
-    given = {"epsilon": 1, "alpha": 0.1, "beta": 0.1, name: 0}
-    with pytest.raises(ValueError, match=name):
-        hashed_point_sizes(**given)
-    with pytest.raises(ValueError, match=name):
-        stable_point_sample_size(delta=1e-6, **given)
+def test_labels_of_each_output_have_their_own_names():
+    X, Y = many_labels(k=2)
+    named = np.column_stack([np.array(["no", "yes"])[Y[:, 0]], np.array(["-", "fever"])[Y[:, 1]]])
+    declared = [["yes", "no"], ["fever", "-"]]
+    fitted = learner("stability", classes=declared).fit(X, named)
+    assert [labels.tolist() for labels in fitted.classes_] == [["no", "yes"], ["-", "fever"]]
+    assert (fitted.predict(X) == named).all()
+    mixed = [[str(a), int(b)] for a, b in zip(named[:, 0], Y[:, 1], strict=True)]
+    of_both = learner("stability", classes=None).fit(X, mixed)
+    assert of_both.predict(X[:1]).dtype == object
+    assert of_both.score(X, mixed) == of_both.score(X, pd.DataFrame(mixed)) == 1
 
 
-def test_too_many_buckets_are_refused():
-    with pytest.raises(ValueError, match="2\\*\\*24 buckets"):
-        hashed_point_sizes(epsilon=1, alpha=1e-5, beta=1e-5)
+@pytest.mark.filterwarnings("ignore:A column-vector y was passed")
+@pytest.mark.parametrize("method", METHODS)
+def test_a_column_of_labels_is_one_label(method):
+    cells, y = data()
+    X = [[cell] for cell in cells]
+    alone = learner(method).fit(X, y)
+    for column in (np.array(y)[:, None], [[label] for label in y], pd.DataFrame({"y": y})):
+        fitted = learner(method).fit(X, column)
+        assert fitted.point_ == alone.point_
+        assert fitted.abstained_ is False
+        assert fitted.classes_.tolist() == [0, 1]
+        assert fitted.predict(X).shape == (600,)
+
+
+def test_an_output_without_a_frequent_key_abstains_alone():
+    X = [[None]] * 200 + [[f"other {i}"] for i in range(400)]
+    Y = [[1, 0, 0]] * 200 + [[0, i % 2, 0] for i in range(400)]
+    fitted = learner("stability").fit(X, Y)
+    assert fitted.point_ == [None, None, None]
+    assert fitted.abstained_.tolist() == [False, True, True]
+    assert fitted.predict([[None], ["other 1"]]).tolist() == [[1, 0, 0], [0, 0, 0]]
+
+
+def test_of_several_keys_the_most_frequent_is_taken_and_of_equal_counts_the_first():
+    X = [["b"]] * 90 + [["c"]] * 90 + [["a"]] * 30 + [["d"]] * 20
+    Y = [[1, 1]] * 60 + [[1, 0]] * 30 + [[0, 1]] * 90 + [[1, 0]] * 50
+    assert learner("stability", epsilon=1e5).fit(X, Y).point_ == ["b", "c"]
+    tied = [["b"]] * 50 + [["a"]] * 50
+    assert learner("stability", epsilon=1e5).fit(tied, [[1, 1]] * 100).point_ == ["a", "a"]
+
+
+def test_more_labels_than_bits_of_a_byte_are_kept_apart():
+    keys = list(range(20))
+    X, Y = [[key] for key in keys for _ in range(60)], np.repeat(np.eye(20, dtype=int), 60, axis=0)
+    fitted = learner("stability", epsilon=4.0).fit(X, Y)
+    assert fitted.point_ == keys
+    assert (fitted.predict(X) == Y).all()
+
+
+@pytest.mark.parametrize("parameters", [{"method": "hashing", "delta": 1e-6}, {"method": "auto", "delta": 0}])
+def test_hashing_takes_one_output_and_says_so_before_anything_is_charged(parameters):
+    X, Y = many_labels()
+    ledger = PrivacyLedger(10, 0.1)
+    model = PointClassifier(ledger=ledger, **parameters)
+    message = (
+        "the number of outputs must be 1 with method='hashing', got 5: fit a learner for each output, or set"
+        " delta above 0"
+    )
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, Y)
+    with pytest.raises(ValueError, match=message):
+        model.plan(100, n_outputs=5)
+    assert ledger.history() == []
+
+
+@pytest.mark.parametrize(
+    ("Y", "classes", "message"),
+    [
+        ([[0, 1], [1]], None, "rows of y must be equally long"),
+        ([[0, 1], [1, 0]], [[0, 1]] * 3, "classes must have a label set for each of 2 outputs, got 3"),
+        ([[0, 1], [1, 1]], None, "Only binary classification"),
+        ([[0, 1], [1, 0]], [[0, 1], [0, 1, 2]], "a point function needs 2 classes, got 3 classes"),
+        ([[0, 1], [1, 5]], [0, 1], "not among the declared classes"),
+        ([[7, 1], [1, 0]], [0, 1], "not among the declared classes"),
+        ([[0, 1], [1, np.nan]], [0, 1], "NaN|infinite|not among"),
+        ([[0, 1]], [0, 1], "equal numbers of samples"),
+        (np.zeros((2, 2, 2)), [0, 1], "y"),
+    ],
+)
+def test_bad_tables_of_labels_are_refused_unpaid(Y, classes, message):
+    ledger = PrivacyLedger(10, 0.1, allow_reproducible=True)
+    with pytest.raises(ValueError, match=message):
+        learner("stability", classes=classes, ledger=ledger).fit([["a"], ["b"]], Y)
+    assert ledger.history() == []
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+def test_an_interrupted_fit_of_several_labels_is_paid_for_and_unpublished(drawn):
+    X, Y = many_labels()
+    ledger = PrivacyLedger(10, 0.1)
+    model = PointClassifier(delta=1e-6, classes=[0, 1], ledger=ledger)
+    with pytest.raises(KeyboardInterrupt):
+        model._fit(X, Y, FaultyDice(SystemDice(), 0, KeyboardInterrupt(), drawn=drawn))
+    assert ledger.spent().epsilon == 1
+    assert not any(hasattr(model, name) for name in ("point_", "concept_", "classes_", "guarantee_"))
+
+
+def test_a_score_needs_labels_of_all_outputs():
+    X, Y = many_labels()
+    fitted = learner("stability").fit(X, Y)
+    for k in (1, 4):
+        with pytest.raises(ValueError, match=f"y must have 5 outputs, got {k}"):
+            fitted.score(X, Y[:, :k])
+    assert fitted.score(X[:2], [Y[0], 1 - Y[1]], sample_weight=[3, 1]) == 0.75
+
+
+def test_a_plan_of_several_labels_is_what_the_fit_promises():
+    X, Y = many_labels()
+    model = learner("stability")
+    assert model.plan(2000, n_outputs=5).guarantee.epsilon == model.fit(X, Y).guarantee_.epsilon
+    few, many = (model.plan(300, n_outputs=k) for k in (1, 5))
+    assert few.n_needed < many.n_needed
+    assert few.failure < many.failure
+    needed = many.n_needed
+    assert model.plan(needed, n_outputs=5).failure <= 0.05 < model.plan(needed - 1, n_outputs=5).failure
+    for wrong in (0, 1.5, "two"):
+        with pytest.raises((TypeError, ValueError), match="n_outputs"):
+            model.plan(300, n_outputs=wrong)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "many"),
+    [
+        ({"delta": 1e-6}, True),
+        ({"delta": "0.01", "method": "stability"}, True),
+        ({"delta": 1e-6, "method": "hashing"}, False),
+        ({"delta": "nothing"}, False),
+        ({}, False),
+    ],
+)
+def test_several_labels_are_announced_where_there_is_a_delta(parameters, many):
+    tags = get_tags(PointClassifier(**parameters))
+    assert tags.target_tags.multi_output == tags.classifier_tags.multi_label == many
+
+
+def test_several_labels_pass_through_copies_searches_and_pickles():
+    X, Y = many_labels()
+    model = learner("stability", ledger=PrivacyLedger(100, 1e-3, allow_reproducible=True))
+    search = GridSearchCV(clone(model), {"epsilon": [0.5, 2.0]}, cv=2).fit(X, Y)
+    assert search.best_score_ == 1
+    assert model.ledger.spent().epsilon == 2 * (0.5 + 2) + search.best_params_["epsilon"]
+    cells, labels = [*X, ["seldom"]], [*Y.tolist(), [1] * 5]
+    fitted = learner("stability").fit(cells, labels)
+    written = pickle.dumps(fitted)
+    assert b"seldom" not in written
+    again = pickle.loads(written)
+    assert (again.predict(X) == Y).all()
+    assert again.point_ == fitted.point_
+
+
+@pytest.mark.parametrize("n", [1, 3, 2000])
+def test_float_errors_that_raise_change_nothing_of_several_labels(n):
+    X, Y = many_labels()
+    kept = np.seterr(all="raise")
+    try:
+        model = learner("stability")
+        fitted = model.fit(X[:n], Y[:n])
+        assert 0 <= model.plan(n, n_outputs=5).failure <= 1
+        assert fitted.predict(X).shape == Y.shape
+    finally:
+        np.seterr(**kept)
+    assert fitted.point_ == learner("stability").fit(X[:n], Y[:n]).point_

@@ -15,6 +15,7 @@ from dplearn.privacy import ApproxDP
 __all__ = ["CASES", "point_case", "point_model"]
 
 _DELTA = Fraction(1, 20)
+_FIFTH = Fraction(1, 5)
 _KEYS = ("a", None, 2)
 
 
@@ -25,6 +26,7 @@ def point_case(
     *,
     keys: Sequence[Any] = _KEYS,
     n: int,
+    n_outputs: int = 1,
     staged: bool = True,
     **options: Any,
 ) -> AuditCase:
@@ -39,33 +41,33 @@ def point_case(
     claim : ApproxDP
         The guarantee to verify.
     keys : sequence
-        Each comes with either label.
-    n : int
-        Number of records.
+        Each comes with either label, in each output.
+    n, n_outputs : int
+        Numbers of records, and of labels of a record.
     staged : bool, default=True
         True: the stages before the draws run once a table. False: the whole fit runs on each path.
     **options
         Further fields of the case.
     """
     whole = WholeFit(refitted(model), _split, _shown)
-    universe = list(product(keys, (0, 1)))
+    universe = list(product(keys, *[(0, 1)] * n_outputs))
     verified = (type(model).__name__,)
     fit = StagedFit(whole) if staged else whole
     return AuditCase(name, fit, universe, n, claim, verifies=verified, **options)
 
 
 def _split(rows: Rows) -> tuple[Any, Any]:
-    keys, labels = zip(*rows, strict=True)
-    return [[key] for key in keys], list(labels)
+    labels = [list(row[1:]) for row in rows]
+    return [[row[0]] for row in rows], labels if len(labels[0]) > 1 else [label for (label,) in labels]
 
 
 def _shown(fitted: Any) -> tuple[str, Any]:
     return repr(getattr(fitted, "estimator_", fitted).concept_), fitted
 
 
-def point_model(**parameters: Any) -> PointClassifier:
-    """Return an unfitted learner of points of two labels, at epsilon 1."""
-    return PointClassifier(epsilon=1.0, classes=[0, 1], random_state=0, **parameters)
+def point_model(*, epsilon: float = 1.0, **parameters: Any) -> PointClassifier:
+    """Return an unfitted learner of points of two labels."""
+    return PointClassifier(epsilon=epsilon, classes=[0, 1], random_state=0, **parameters)
 
 
 _STABLE = ApproxDP(1, _DELTA)
@@ -88,6 +90,18 @@ CASES = (
         ordered=False,
         rules={**RULES, "bernoulli": coin_within(_STABLE)},
         required=Required(10, 0.999),
+    ),
+    # Its draws are as many as there are keys with labels, so neighbours may draw differently.
+    point_case(
+        "point_of_two_labels",
+        point_model(epsilon=3.0, delta=_FIFTH),
+        ApproxDP(3, _FIFTH),
+        keys=("a", None),
+        n=3,
+        n_outputs=2,
+        ordered=False,
+        rules=None,
+        required=Required(84, 0.88),
     ),
     point_case("point_hashing", point_model(n_buckets=4), ApproxDP(1), n=3, required=Required(16, 0.999)),
 )

@@ -1,0 +1,263 @@
+"""The sample complexity of point functions does not depend on the number of keys.
+
+A point function is 1 at one key and 0 elsewhere, or 0 everywhere. Records are independent and labelled by a
+point function, or by one for each output. A learner fails if its hypothesis for some output predicts a wrong
+label for a new record with probability above alpha.
+
+>>> stable_point_sample_size(epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.05)
+370
+>>> stable_point_sample_size(epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.05, n_outputs=1000)
+450
+>>> hashed_point_sizes(epsilon=1.0, alpha=0.1, beta=0.05)
+HashedPointSizes(n_samples=345, n_buckets=8192)
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from dplearn._validation import check_count, check_number
+from dplearn.core.exact import decay_ratio, selection_ratio
+from dplearn.core.points import distance_of_lead
+from dplearn.core.search import first
+from dplearn.mechanisms.stability import release_probability_table
+from dplearn.mechanisms.stable_histogram import stable_histogram_threshold
+from dplearn.privacy import ApproxDP
+
+__all__ = [
+    "LARGEST_BITS",
+    "HashedPointSizes",
+    "hashed_point_failure",
+    "hashed_point_sizes",
+    "stable_point_failure",
+    "stable_point_sample_size",
+]
+
+LARGEST_BITS = 24  #: The most bits of a bucket's number; each bucket has an entry in an array.
+_TINY = 1e-9  # the least alpha and beta
+_MASSES = 2.0 ** -np.arange(1 / 4, 24, 1 / 4)  # collision masses that are tried, as shares of alpha
+_STEPS = np.linspace(0, 1, 65)[1:-1]  # bases of the bound that are tried, as positions between r and 1
+
+
+def stable_point_failure(
+    n_samples: int, *, epsilon: Any, delta: Any, alpha: Any, n_outputs: int = 1
+) -> float:
+    """Return the probability of failure of "stability", for the worst distribution.
+
+    It is exact for one output, and an upper bound, which may exceed 1, for several.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of records.
+    epsilon, delta : number
+        Both positive.
+    alpha : number
+        In (0, 1).
+    n_outputs : int, default=1
+        Number of labels of a record.
+
+    Notes
+    -----
+    **One output.** Only the key of the point function has records labelled 1, and it has no records labelled
+    0; no other key can be released. If its probability is at most alpha, an abstention is also accurate.
+    Otherwise its count dominates Binomial(n, alpha) stochastically, and the probability of release does not
+    decrease with the count. The probability of failure is therefore at most that for a key of probability
+    alpha, and it approaches this value as the probability of the key decreases to alpha.
+
+    **Several outputs.** A key has the same labels in all its records, so only this key with these labels can
+    be released with a label 1, and output j errs only where the key of its point function is not released. An
+    error above alpha requires that this key has probability above alpha. The number h of such keys is at most
+    n_outputs and at most 1 / alpha. Each is not released with at most the probability of a key of probability
+    alpha, since a greater count is released with greater probability; the sum over the h keys is the bound.
+    """
+    n = check_count("n_samples", n_samples)
+    if check_count("n_outputs", n_outputs, low=1) > 1:
+        share = check_number("alpha", alpha, low=_TINY, below=1)
+        return min(n_outputs, int(1 / share)) * _unreleased(n, *_budget(epsilon, delta), float(share))
+    abstentions = _abstention_probabilities(*_budget(epsilon, delta))
+    counts = np.arange(min(n, len(abstentions) - 1) + 1)
+    return float(abstentions[counts] @ binom.pmf(counts, n, _share("alpha", alpha)))
+
+
+def stable_point_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any, n_outputs: int = 1) -> int:
+    """Return the least number of records for which `stable_point_failure` is at most beta.
+
+    Parameters
+    ----------
+    epsilon, delta : number
+        Both positive.
+    alpha, beta : number
+        Allowed error and probability of failure, in (0, 1).
+    n_outputs : int, default=1
+        Number of labels of a record.
+
+    Returns
+    -------
+    int
+        About 2 ln(1 / (delta beta)) / (epsilon alpha); with several outputs about 2 ln(h / (delta beta)) /
+        (epsilon alpha), where h is the lesser of `n_outputs` and 1 / alpha. With one output and fewer
+        records, some distribution has a greater probability of failure.
+    """
+    failure, share = _share("beta", beta), _share("alpha", alpha)
+
+    def suffices(n: int) -> bool:
+        found = stable_point_failure(n, epsilon=epsilon, delta=delta, alpha=share, n_outputs=n_outputs)
+        return found <= failure
+
+    enough = 1
+    while not suffices(enough):
+        enough *= 2
+    return first(suffices, enough // 2, enough)
+
+
+def hashed_point_failure(n_samples: int, n_buckets: int, *, epsilon: Any, alpha: Any) -> float:
+    """Return a bound on the probability of failure of "hashing"; it may exceed 1.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of records.
+    n_buckets : int
+        Number of buckets.
+    epsilon : number
+        Positive.
+    alpha : number
+        In (0, 1).
+
+    Notes
+    -----
+    Let c be the probability of the other keys in the bucket of the target's key, with m buckets. Its mean
+    over the hash is at most 1/m, so that c exceeds k with probability at most 1/(m k). Otherwise the point
+    function of that bucket (or 0, if the target is 0) has error q <= k; call it the best. At most m other
+    functions have error above alpha: m functions on buckets, or m - 1 of them and the function 0. Each of
+    these is selected with probability at most min(1, r**(its errors minus those of the best)) <= s**(the same
+    difference), for any s from r to 1. Let p be the probability that only this function is wrong on a record,
+    and q' <= k the probability that only the best is; then p - q' >= alpha - k. The mean of s**(difference)
+    for one record is 1 - (1 - s) (p - q') + q' (1 - s)**2 / s, which is at most 1 - (1 - s) (alpha - k) + k
+    (1 - s)**2 / s = B. The probability of failure is therefore at most 1/(m k) + m B**n. The returned value
+    is the minimum over a grid of k and s.
+    """
+    n, m = check_count("n_samples", n_samples), check_count("n_buckets", n_buckets, low=1)
+    share = _share("alpha", alpha)
+    masses, decay = _rates(_epsilon(epsilon), share)
+    with np.errstate(under="ignore"):
+        return float(np.min(1 / (m * masses) + m * np.exp(-n * decay)))
+
+
+@dataclass(frozen=True)
+class HashedPointSizes:
+    """The sizes of a fit with "hashing".
+
+    Attributes
+    ----------
+    n_samples : int
+        Number of records.
+    n_buckets : int
+        Number of buckets; a power of two.
+    """
+
+    n_samples: int
+    n_buckets: int
+
+
+def hashed_point_sizes(*, epsilon: Any, alpha: Any, beta: Any) -> HashedPointSizes:
+    """Return the least number of records with `hashed_point_failure` at most beta, and its buckets.
+
+    Parameters
+    ----------
+    epsilon : number
+        Positive.
+    alpha, beta : number
+        Allowed error and probability of failure, in (0, 1).
+
+    Raises
+    ------
+    ValueError
+        If more than 2**24 buckets are required; the number is a small multiple of 1 / (alpha beta).
+    """
+    return _hashed_point_sizes(_epsilon(epsilon), _share("alpha", alpha), _share("beta", beta))
+
+
+@lru_cache(maxsize=64)
+def _hashed_point_sizes(epsilon: float, alpha: float, beta: float) -> HashedPointSizes:
+    masses, decay = _rates(epsilon, alpha)
+    best: HashedPointSizes | None = None
+    for bits in range(LARGEST_BITS + 1):
+        m = 1 << bits
+        rest = beta - 1 / (m * masses)  # the probability of failure left after collisions
+        kept = rest > 0
+        if not kept.any():
+            continue
+        found: int = math.ceil(np.min((math.log(m) - np.log(rest[kept])) / decay[kept]))
+        if best is None or found < best.n_samples:
+            best = HashedPointSizes(max(1, found), m)
+    if best is None:
+        raise ValueError(
+            f"alpha and beta must be so large that 2**{LARGEST_BITS} buckets suffice,"
+            f" got alpha={alpha}, beta={beta}"
+        )
+    return best
+
+
+def _rates(epsilon: float, alpha: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return collision masses k below alpha, and for each -ln B, with B minimised over a grid of s."""
+    masses = alpha * _MASSES
+    least = float(selection_ratio(check_number("epsilon", epsilon)))
+    s = (least + (1 - least) * np.append(0.0, _STEPS))[:, None]
+    fall = (1 - s) * (alpha - masses) - masses * (1 - s) ** 2 / s
+    return masses, -np.log1p(-np.max(fall, axis=0))
+
+
+@lru_cache(maxsize=16)
+def _abstention_probabilities(epsilon: Any, delta: Any) -> NDArray[np.float64]:
+    """Return the probability of an abstention for leads of 0, 1, ... records; it is 0 for greater leads."""
+    table, one = release_probability_table(ApproxDP(epsilon, delta))
+    by_distance = np.array([(one - p) / one for p in table])
+    counts = range(2 * len(table) + 1)
+    return np.array([1.0, *(by_distance[min(distance_of_lead(c), len(table) - 1)] for c in counts[1:])])
+
+
+def _unreleased(n: int, epsilon: Any, delta: Any, alpha: float) -> float:
+    """Return the probability that a stable histogram does not publish a key of probability alpha.
+
+    A count c below the threshold t is not published with probability 1 - r**(t - c) / (1 + r), and another
+    with probability r**(c - t + 1) / (1 + r); a count of 0 never is. The mean of r**c, for c binomial and at
+    least t, is (1 - alpha + alpha r)**n times the probability that a binomial count with another alpha is at
+    least t; and so for the mean of r**-c.
+    """
+    threshold, ratio = _histogram(epsilon, delta)
+    if n < threshold:
+        return 1.0
+    low, high = (1 - alpha + alpha * base for base in (ratio, 1 / ratio))
+    with np.errstate(all="ignore"):
+        log_r = np.log(ratio)
+        above = (1 - threshold) * log_r + n * np.log(low) + binom.logsf(threshold - 1, n, alpha * ratio / low)
+        p = alpha / ratio / high
+        some = binom.cdf(threshold - 1, n, p) - binom.pmf(0, n, p)
+        below = threshold * log_r + n * np.log(high) + np.log(max(0.0, some))
+        silent = binom.cdf(threshold - 1, n, alpha) + (np.exp(above) - np.exp(below)) / (1 + ratio)
+    return float(silent)
+
+
+@lru_cache(maxsize=16)
+def _histogram(epsilon: Any, delta: Any) -> tuple[int, float]:
+    """Return the threshold and the ratio of the noise of a stable histogram."""
+    return stable_histogram_threshold(ApproxDP(epsilon, delta)), float(decay_ratio(epsilon / 2))
+
+
+def _budget(epsilon: Any, delta: Any) -> tuple[Any, Any]:
+    return check_number("epsilon", epsilon, above=0), check_number("delta", delta, above=0, below=1)
+
+
+def _epsilon(epsilon: Any) -> float:
+    return float(check_number("epsilon", check_number("epsilon", epsilon, above=0), low=_TINY))
+
+
+def _share(name: str, value: Any) -> float:
+    return float(check_number(name, value, low=_TINY, below=1))
