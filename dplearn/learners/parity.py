@@ -37,9 +37,15 @@ from dplearn.estimator.base import PrivateClassifier
 from dplearn.estimator.stages import Params, Public, Table
 from dplearn.learners.parity_methods import PARITY_METHODS, Equations, chosen_plan
 from dplearn.learners.parity_plan import ParityPlan, ParityTable
-from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
 from dplearn.records.bit_rows import packed_rows
-from dplearn.records.outputs import declared_sets, n_outputs_of, output_column, read_outputs
+from dplearn.records.outputs import (
+    declared_sets,
+    joined_outputs,
+    n_outputs_of,
+    read_outputs,
+    share_all_right,
+)
 from dplearn.records.reading import (
     TABLE,
     as_product,
@@ -241,6 +247,9 @@ class ParityClassifier(PrivateClassifier):
         # One replaced record replaces one equation.
         return PARITY_METHODS[plan.method].release(summary, plan, dice)
 
+    def _event(self, plan: ParityPlan) -> Event:
+        return BoundedRange(plan.guarantee.epsilon) if plan.method == "agnostic" else super()._event(plan)
+
     def _publish(self, outcome: NDArray[np.uint8] | None, plan: ParityPlan) -> None:
         # An abstention is represented by the parity of no columns, which predicts the first label.
         public = plan.public
@@ -280,9 +289,7 @@ class ParityClassifier(PrivateClassifier):
         if not isinstance(self.classes_, list):
             labels: NDArray[Any] = self.classes_[codes[:, 0]]
             return labels
-        columns = [labels[column] for labels, column in zip(self.classes_, codes.T, strict=True)]
-        alike = len({column.dtype.kind for column in columns}) == 1
-        return np.column_stack(columns if alike else [column.astype(object) for column in columns])
+        return joined_outputs(self._label_columns(codes))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64] | list[NDArray[np.float64]]:
         """Return probability 1 for the predicted label, since the release contains no probabilities.
@@ -313,11 +320,11 @@ class ParityClassifier(PrivateClassifier):
         """
         if not isinstance(getattr(self, "classes_", None), list):
             return float(super().score(X, y, sample_weight))
-        codes = self._codes(X)
-        right = [
-            labels[codes[:, i]] == np.asarray(output_column(y, i)) for i, labels in enumerate(self.classes_)
-        ]
-        return float(np.average(np.all(right, axis=0), weights=sample_weight))
+        return share_all_right(self._label_columns(self._codes(X)), y, sample_weight)
+
+    def _label_columns(self, codes: NDArray[np.uint8]) -> list[NDArray[Any]]:
+        """Return the labels of each of several outputs."""
+        return [labels[column] for labels, column in zip(self.classes_, codes.T, strict=True)]
 
     def _codes(self, X: Any) -> NDArray[np.uint8]:
         """Return the predicted label code of each row in each output."""

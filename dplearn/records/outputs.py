@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 from dplearn.domains.cells import frame_column, is_frame
 from dplearn.records.reading import check_classes, read_labels
 
-__all__ = ["Outputs", "declared_sets", "n_outputs_of", "output_column", "read_outputs"]
+__all__ = [
+    "Outputs",
+    "declared_sets",
+    "joined_outputs",
+    "n_outputs_of",
+    "output_column",
+    "read_outputs",
+    "share_all_right",
+]
 
 
 @dataclass(frozen=True, repr=False)  # a traceback could show the repr
@@ -119,3 +127,35 @@ def output_column(y: Any, i: int) -> Any:
     if is_frame(y):
         return frame_column(y, i)
     return y[:, i] if isinstance(y, np.ndarray) else [row[i] for row in y]
+
+
+def joined_outputs(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return the labels of several outputs as one array; an array of objects if they are of several kinds.
+
+    Parameters
+    ----------
+    columns : sequence of ndarray of shape (n,)
+        The labels of each output.
+
+    Returns
+    -------
+    ndarray of shape (n, n_outputs)
+    """
+    alike = len({column.dtype.kind for column in columns}) == 1
+    return np.column_stack(columns if alike else [column.astype(object) for column in columns])
+
+
+def share_all_right(columns: Sequence[NDArray[Any]], y: Any, weights: Any = None) -> float:
+    """Return the share of rows whose labels are all predicted correctly.
+
+    Parameters
+    ----------
+    columns : sequence of ndarray of shape (n,)
+        The predicted labels of each output.
+    y : array-like of shape (n, n_outputs)
+        The true labels.
+    weights : array-like of shape (n,), optional
+        The weights of the rows.
+    """
+    right = [column == np.asarray(output_column(y, i)) for i, column in enumerate(columns)]
+    return float(np.average(np.all(right, axis=0), weights=weights))
