@@ -60,9 +60,8 @@ def multi_output_case(
     rules : mapping or None, default=RULES
         Allowed differences between neighbours in a replay.
     """
-    model = PrivateMultiOutputClassifier(
-        estimator, epsilon=claim.epsilon, delta=claim.delta, classes=list(map(list, classes))
-    )
+    budget: dict[str, Any] = {"epsilon": claim.epsilon, "delta": claim.delta}
+    model = PrivateMultiOutputClassifier(estimator, classes=list(map(list, classes)), **budget)
     whole = WholeFit(refitted(model), _split, _shown)
     return AuditCase(
         name,
